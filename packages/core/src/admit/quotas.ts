@@ -1,0 +1,67 @@
+import type { KindName } from '../enqueue/kinds.ts'
+import type { Caller } from '../ids.ts'
+import type { Policy } from '../policy.ts'
+import type { Provider } from '../registry/provider.ts'
+
+/** The epoch that a time falls into, counted from the Unix epoch (QUOTA-3). */
+export function epochOf(nowMs: number, policy: Policy): number {
+  return Math.floor(nowMs / (1_000 * policy.queue.quotas.epochSecs))
+}
+
+export function unitsUsed(provider: Provider, kind: KindName, epoch: number): number {
+  return provider.units.get(kind)?.get(epoch) ?? 0
+}
+
+/** Takes units of an epoch, or gives some back if `units` is negative. */
+export function addUnits(provider: Provider, kind: KindName, epoch: number, units: number): void {
+  let epochs = provider.units.get(kind)
+  if (epochs === undefined) {
+    epochs = new Map()
+    provider.units.set(kind, epochs)
+  }
+  const total = (epochs.get(epoch) ?? 0) + units
+  if (total === 0) epochs.delete(epoch)
+  else epochs.set(epoch, total)
+}
+
+/**
+ * When each caller last got work: at most `jobs` assignments in any span of `secs`, sliding and
+ * exact (QUOTA-4). Without a window in the policy nothing is remembered.
+ */
+export class RequesterWindows {
+  readonly #times = new Map<Caller, number[]>()
+
+  /** Assignments of the caller that count against its window now. */
+  count(caller: Caller, nowMs: number, policy: Policy): number {
+    const window = policy.queue.quotas.requesterWindow
+    return window === null ? 0 : this.#recent(caller, nowMs, window.secs).length
+  }
+
+  record(caller: Caller, nowMs: number, policy: Policy): void {
+    const window = policy.queue.quotas.requesterWindow
+    if (window === null) return
+    const times = this.#recent(caller, nowMs, window.secs)
+    times.push(nowMs)
+    this.#times.set(caller, times)
+  }
+
+  /** When the caller may get its next job, or null if it may now. */
+  freeAt(caller: Caller, nowMs: number, policy: Policy): number | null {
+    const window = policy.queue.quotas.requesterWindow
+    if (window === null) return null
+    const times = this.#recent(caller, nowMs, window.secs)
+    const oldest = times[times.length - window.jobs]
+    return window.jobs === 0 || oldest === undefined ? null : oldest + 1_000 * window.secs
+  }
+
+  /** The assignments that still count; older ones are dropped for good. */
+  #recent(caller: Caller, nowMs: number, secs: number): number[] {
+    const times = this.#times.get(caller)
+    if (times === undefined) return []
+    let gone = 0
+    while (gone < times.length && nowMs - (times[gone] as number) >= 1_000 * secs) gone++
+    if (gone > 0) times.splice(0, gone)
+    if (times.length === 0) this.#times.delete(caller)
+    return times
+  }
+}

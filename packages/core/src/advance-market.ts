@@ -1,0 +1,87 @@
+import type { DueHeaps } from './lease/due-heaps.ts'
+import { cancelLive, endLease } from './lease/end-lease.ts'
+import type { Market } from './market.ts'
+import type { LazyHeap } from './order/lazy-heap.ts'
+import { chargeJob } from './outcome/charge.ts'
+import { settleProof } from './outcome/complete-lease.ts'
+import { deleteJob, endJob } from './outcome/end-job.ts'
+import type { Policy } from './policy.ts'
+import { chargeSilence } from './registry/health.ts'
+import { enforceLeaseCap } from './registry/provider-status.ts'
+
+/** One sort of deadline: when its first one is due, and what happens then. */
+interface DueRow {
+  readonly nextAt: (market: Market) => number
+  readonly fire: (market: Market) => void
+}
+
+/** What falls due at one time happens in this order, and then by id (STATE-6). */
+const DUE_TABLE: readonly DueRow[] = [
+  row('ttlAbs', (market, job) => endJob(market, job, { on: 'ttl', reason: 'ttl_abs' })),
+  row('ttlRel', (market, job) => endJob(market, job, { on: 'ttl', reason: 'ttl_rel' })),
+  row('leaseDeadline', (market, lease) => {
+    endLease(market, lease, 'deadline', 0)
+    chargeJob(market, lease.job, lease.provider, { charge: 'LEASE_EXPIRED' })
+  }),
+  row('ack', (market, lease) => {
+    cancelLive(market, lease, 'ack_timeout')
+    chargeJob(market, lease.job, lease.provider, { charge: 'ACK_TIMEOUT' })
+  }),
+  row('proof', (market, job) => settleProof(market, job, false)),
+  row('silence', chargeSilence),
+  row('deletion', deleteJob),
+]
+
+/**
+ * Moves the time on and lets everything that falls due happen at its own time, in order. An earlier
+ * time than the latest seen counts as the latest (STATE-6).
+ */
+export function advanceMarket(market: Market, nowMs: number): void {
+  for (;;) {
+    let first: DueRow | null = null
+    let firstAt = Number.POSITIVE_INFINITY
+    for (const due of DUE_TABLE) {
+      const at = due.nextAt(market)
+      if (at < firstAt) {
+        first = due
+        firstAt = at
+      }
+    }
+    if (first === null || firstAt > nowMs) break
+    market.nowMs = Math.max(market.nowMs, firstAt)
+    first.fire(market)
+  }
+  market.nowMs = Math.max(market.nowMs, nowMs)
+}
+
+/** When the next deadline falls due, or null if there is none. */
+export function nextDueAt(market: Market): number | null {
+  const at = Math.min(...DUE_TABLE.map((due) => due.nextAt(market)))
+  return at === Number.POSITIVE_INFINITY ? null : at
+}
+
+/** Another policy from now on. Leases keep their terms; a lowered cap cancels the newest (LEASE-7). */
+export function changePolicy(market: Market, policy: Policy): void {
+  market.policy = policy
+  market.pool.setPolicy(policy)
+  market.due.rebuild()
+  for (const queue of market.queues.values()) queue.setPolicy(policy, market.nowMs)
+  for (const provider of market.pool.all()) enforceLeaseCap(market, provider)
+}
+
+type HeapName = Exclude<keyof DueHeaps, 'rebuild'>
+type ItemOf<Name extends HeapName> = DueHeaps[Name] extends LazyHeap<infer T> ? T : never
+
+function row<Name extends HeapName>(
+  name: Name,
+  fire: (market: Market, item: ItemOf<Name>) => void,
+): DueRow {
+  return {
+    nextAt: (market) => market.due[name].topKey(),
+    fire: (market) => {
+      const heap = market.due[name] as unknown as LazyHeap<ItemOf<Name>>
+      const item = heap.top()
+      if (item !== undefined) fire(market, item)
+    },
+  }
+}

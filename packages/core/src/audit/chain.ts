@@ -1,0 +1,86 @@
+import { fromHex, toHex } from '../bytes.ts'
+import { CborFloat, type CborMap, type CborValue, encodeCbor } from '../cbor.ts'
+import { FairleadError, invalidParams } from '../errors.ts'
+import { sha3 } from '../hash.ts'
+
+/** What happened, before it is in the log. */
+export interface AuditRecord {
+  readonly at: number
+  readonly actor: string
+  readonly action: string
+  readonly subject: string
+  /** A map without floats. */
+  readonly details: CborMap
+}
+
+export interface AuditEntry extends AuditRecord {
+  readonly seq: number
+  readonly prevHash: string
+  readonly hash: string
+}
+
+/** Where a log stands: the last entry's number and hash. */
+export interface AuditHead {
+  readonly seq: number
+  readonly hash: string
+}
+
+export const EMPTY_AUDIT: AuditHead = { seq: 0, hash: `0x${'00'.repeat(32)}` }
+
+/** The next entry of a log (AUDIT-1). */
+export function appendAudit(head: AuditHead, record: AuditRecord): AuditEntry {
+  const { at, actor, action, subject, details } = record
+  refuseFloats(details)
+  const seq = head.seq + 1
+  const prevHash = head.hash
+  const entry = { seq, at, actor, action, subject, details }
+  return { ...entry, prevHash, hash: entryHash(prevHash, entry) }
+}
+
+/**
+ * The first broken link: the seq due at the first place where seq, prev_hash or hash is wrong, or
+ * null if the chain holds from `head` on (AUDIT-2).
+ */
+export function brokenSeq(
+  entries: Iterable<AuditEntry>,
+  head: AuditHead = EMPTY_AUDIT,
+): number | null {
+  let last = head
+  for (const entry of entries) {
+    const due = last.seq + 1
+    const holds =
+      entry.seq === due && entry.prevHash === last.hash && entry.hash === hashOrNull(entry)
+    if (!holds) return due
+    last = entry
+  }
+  return null
+}
+
+/** `SHA3(prev_hash || cbor({seq, at, actor, action, subject, details}))`. */
+function entryHash(prevHash: string, entry: Omit<AuditEntry, 'prevHash' | 'hash'>): string {
+  const { seq, at, actor, action, subject, details } = entry
+  const previous = fromHex(prevHash)
+  if (previous?.length !== 32) throw invalidParams('prev_hash', '32 bytes as 0x hex')
+  const record = encodeCbor({ seq, at, actor, action, subject, details })
+  return toHex(sha3(Buffer.concat([previous, record])))
+}
+
+/** An entry that has no encoding at all is as broken as one with a wrong hash. */
+function hashOrNull(entry: AuditEntry): string | null {
+  try {
+    refuseFloats(entry.details)
+    return entryHash(entry.prevHash, entry)
+  } catch (error) {
+    if (error instanceof FairleadError && error.code === 'InvalidParams') return null
+    throw error
+  }
+}
+
+/** Two implementations may print one float in two ways; a log that must last has none. */
+function refuseFloats(value: CborValue): void {
+  if (value instanceof CborFloat || (typeof value === 'number' && !Number.isInteger(value))) {
+    throw invalidParams('details', 'a map without floats; write amounts as integers')
+  }
+  if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return
+  for (const item of Object.values(value)) refuseFloats(item as CborValue)
+}

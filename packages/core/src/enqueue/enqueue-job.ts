@@ -1,0 +1,81 @@
+import { FairleadError } from '../errors.ts'
+import type { Caller, JobId } from '../ids.ts'
+import { type Job, type Market, queueFor } from '../market.ts'
+import { shapeOf } from '../order/queued-job.ts'
+import { countWaiting } from '../outcome/move-job.ts'
+import type { Demand, KindName } from './kinds.ts'
+
+export interface NewJob {
+  readonly id: JobId
+  readonly kind: KindName
+  readonly caller: Caller
+  readonly tier: string
+  readonly fee: bigint
+  readonly sizeBytes: number
+  readonly demand: Demand
+  readonly regions: readonly string[] | null
+  readonly ttlAbsSecs: number | null
+  readonly enqueueSeq: number
+}
+
+/** Takes a job in. The same id again is the same request and changes nothing. */
+export function enqueueJob(market: Market, request: NewJob): Job {
+  const known = market.jobs.get(request.id)
+  if (known !== undefined) return known
+  refuseOverCapacity(market, request.caller)
+  const job = newJob(request, market.nowMs)
+  queueFor(market, request.kind).push(job)
+  market.jobs.set(job.id, job)
+  countWaiting(market, job, job.status, 1)
+  market.due.ttlAbs.enter(job)
+  market.emit({ type: 'jobEnqueued', at: market.nowMs, jobId: job.id })
+  return job
+}
+
+/** A job as it is at the start of its life. */
+export function newJob(request: NewJob, enqueueTs: number): Job {
+  const { demand, regions } = request
+  return {
+    id: request.id,
+    caller: request.caller,
+    tier: request.tier,
+    fee: request.fee,
+    sizeBytes: request.sizeBytes,
+    enqueueTs,
+    enqueueSeq: request.enqueueSeq,
+    units: demand.units,
+    shape: shapeOf(request.kind, demand, regions),
+    staticScore: 0,
+    notBefore: null,
+    places: 0,
+    status: 'QUEUED',
+    attempt: null,
+    retries: 0,
+    declines: 0,
+    denials: null,
+    ttlAbsSecs: request.ttlAbsSecs,
+    firstAssignedAt: null,
+    endedAt: null,
+    reason: null,
+    leases: null,
+    proofDueAt: null,
+  }
+}
+
+/** ENQUEUE-7: a full queue says so, and when to come back, instead of growing. */
+function refuseOverCapacity(market: Market, caller: Caller): void {
+  const { maxDepth, maxPerCaller, dispatchIntervalMs } = market.policy.queue
+  let depth = 0
+  for (const queue of market.queues.values()) depth += queue.size
+  const own = market.waitingOf.get(caller) ?? 0
+  const limit =
+    depth >= maxDepth ? 'max_depth' : own >= (maxPerCaller ?? Infinity) ? 'max_per_caller' : null
+  if (limit === null) return
+  throw new FairleadError(
+    'QueueOverCapacity',
+    limit === 'max_depth'
+      ? `${depth} jobs are waiting, the most allowed; try again later`
+      : `${own} of your jobs are waiting, the most allowed; try again when some have run`,
+    { limit, retry_after_ms: dispatchIntervalMs },
+  )
+}

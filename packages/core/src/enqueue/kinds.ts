@@ -1,0 +1,129 @@
+import type { CborMap } from '../cbor.ts'
+import type { Policy } from '../policy.ts'
+import {
+  byteString,
+  count,
+  jsonObject,
+  type PayloadField,
+  temperature,
+  text,
+  timeMs,
+  u32Hint,
+} from './payload.ts'
+
+/** What a kind of job is made of. A new kind is a new row (KIND-1). */
+export interface Kind {
+  /** The payload, in canonical key order. */
+  readonly fields: Readonly<Record<string, PayloadField>>
+  /** Caps by payload field. */
+  readonly caps: (policy: Policy) => Readonly<Record<string, number>>
+  /** What matching looks at: the demands of one payload. */
+  readonly demand: (payload: CborMap) => Demand
+  readonly leaseSecs: (policy: Policy) => number
+  /** First backoff delay; registrations retry by their session's own schedule. */
+  readonly backoffBaseSecs: (policy: Policy) => number
+  readonly ttlAbsSecs: (policy: Policy) => number
+  readonly unitsPerEpoch: (policy: Policy) => number | null
+  readonly verification: (policy: Policy) => 'none' | 'proof'
+}
+
+/** What a job asks of a provider beside its kind. */
+export interface Demand {
+  /** ai: the model; task: its name; else null. */
+  readonly model: string | null
+  /** quantum only, else 0. */
+  readonly shots: number
+  readonly depthHint: number
+  /** Estimated units (QUOTA-2). */
+  readonly units: number
+}
+
+/** The kinds, in the order in which a round serves them (MATCH-1). */
+export const KIND_NAMES = ['ai', 'quantum', 'task', 'registration'] as const
+export type KindName = (typeof KIND_NAMES)[number]
+
+export const KINDS: Readonly<Record<KindName, Kind>> = {
+  ai: {
+    fields: {
+      model: text,
+      prompt: byteString(0),
+      max_tokens: count,
+      qos_hint_ms: u32Hint,
+      temperature,
+    },
+    caps: ({ caps }) => ({
+      model: caps.ai.model,
+      prompt: caps.ai.prompt,
+      max_tokens: caps.ai.maxTokens,
+    }),
+    demand: (payload) => aiDemand(payload['model'] as string, payload['max_tokens'] as number),
+    leaseSecs: ({ queue }) => queue.lease.aiSecs,
+    backoffBaseSecs: ({ queue }) => queue.retries.baseBackoffAiSecs,
+    ttlAbsSecs: ({ queue }) => queue.ttl.absDefaultAiSecs,
+    unitsPerEpoch: ({ queue }) => queue.quotas.aiUnitsPerEpoch,
+    verification: ({ queue }) => queue.completion.aiVerification,
+  },
+  quantum: {
+    fields: { shots: count, circuit: byteString(1), depth_hint: u32Hint },
+    caps: ({ caps }) => ({ circuit: caps.quantum.circuit, shots: caps.quantum.shots }),
+    demand: (payload) => quantumDemand(payload['shots'] as number, payload['depth_hint'] as number),
+    leaseSecs: ({ queue }) => queue.lease.quantumSecs,
+    backoffBaseSecs: ({ queue }) => queue.retries.baseBackoffQuantumSecs,
+    ttlAbsSecs: ({ queue }) => queue.ttl.absDefaultQuantumSecs,
+    unitsPerEpoch: ({ queue }) => queue.quotas.quantumUnitsPerEpoch,
+    verification: ({ queue }) => queue.completion.quantumVerification,
+  },
+  task: {
+    fields: { args: jsonObject, name: text },
+    caps: ({ caps }) => ({ name: caps.task.name, args: caps.task.args }),
+    demand: (payload) => taskDemand(payload['name'] as string),
+    leaseSecs: ({ queue }) => queue.lease.taskSecs,
+    backoffBaseSecs: ({ queue }) => queue.retries.baseBackoffTaskSecs,
+    ttlAbsSecs: ({ queue }) => queue.ttl.absDefaultTaskSecs,
+    unitsPerEpoch: ({ queue }) => queue.quotas.taskUnitsPerEpoch,
+    verification: ({ queue }) => queue.completion.taskVerification,
+  },
+  registration: {
+    fields: {
+      args: jsonObject,
+      org_ref: text,
+      user_id: text,
+      event_id: text,
+      provider: text,
+      scheduled_time: timeMs,
+    },
+    caps: ({ caps: { registration } }) => ({
+      args: registration.args,
+      org_ref: registration.name,
+      user_id: registration.name,
+      event_id: registration.name,
+      provider: registration.name,
+    }),
+    demand: () => ({ model: null, shots: 0, depthHint: 0, units: 1 }),
+    leaseSecs: ({ queue }) => queue.lease.registrationSecs,
+    backoffBaseSecs: () => 0,
+    ttlAbsSecs: ({ queue }) => queue.ttl.absDefaultRegistrationSecs,
+    unitsPerEpoch: ({ queue }) => queue.quotas.registrationUnitsPerEpoch,
+    verification: ({ queue }) => queue.completion.registrationVerification,
+  },
+}
+
+export function isKindName(name: unknown): name is KindName {
+  return KIND_NAMES.some((kind) => kind === name)
+}
+
+/** QUOTA-2: one unit for every 100 tokens begun. */
+export function aiDemand(model: string, maxTokens: number): Demand {
+  return { model, shots: 0, depthHint: 0, units: Math.ceil(maxTokens / 100) }
+}
+
+/** QUOTA-2: one unit for every 10,000 shot layers begun; a depth of 0 counts as 1. */
+export function quantumDemand(shots: number, depthHint: number): Demand {
+  const layers = shots * Math.max(1, depthHint)
+  return { model: null, shots, depthHint, units: Math.ceil(layers / 10_000) }
+}
+
+/** QUOTA-2: a task is one unit; its name stands where an ai job has its model. */
+export function taskDemand(name: string): Demand {
+  return { model: name, shots: 0, depthHint: 0, units: 1 }
+}

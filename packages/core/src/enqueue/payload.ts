@@ -1,0 +1,159 @@
+import { fromHex, utf8Length } from '../bytes.ts'
+import { CBOR_DEPTH_MAX, CborFloat, type CborMap, type CborValue, encodeCbor } from '../cbor.ts'
+import { FairleadError, invalidParams, limitExceeded } from '../errors.ts'
+import { isPlainObject } from '../policy-field.ts'
+import { readU64 } from '../u64.ts'
+
+/**
+ * One field of a payload: turns the written value into what is encoded, or throws the refusal that
+ * names the field. A size or count over its cap is `LimitExceeded`, all else `InvalidParams`.
+ */
+export interface PayloadField {
+  /** What stands for the field when it is absent; without it the field is required. */
+  readonly absent?: CborValue
+  /** `cap` is the policy's cap for this field, where it has one. */
+  readonly read: (written: unknown, field: string, cap: number) => CborValue
+}
+
+/** A canonical payload carries every field; unknown ones are refused (ENQUEUE-2). */
+export function readPayload(
+  written: unknown,
+  fields: Readonly<Record<string, PayloadField>>,
+  caps: Readonly<Record<string, number>>,
+): CborMap {
+  if (!isPlainObject(written)) throw invalidParams('payload', 'an object')
+  const payload: Record<string, CborValue> = {}
+  for (const name in fields) {
+    const field = fields[name] as PayloadField
+    const value = written[name]
+    if (value === undefined) {
+      if (field.absent === undefined) throw invalidParams(name, 'a value; the field is required')
+      payload[name] = field.absent
+    } else payload[name] = field.read(value, name, caps[name] ?? Number.POSITIVE_INFINITY)
+  }
+  for (const name of Object.keys(written)) {
+    if (!Object.hasOwn(fields, name)) {
+      throw invalidParams(name, `only the fields ${Object.keys(fields).join(', ')}`)
+    }
+  }
+  return payload
+}
+
+/** Text of 1 … cap bytes of UTF-8. */
+export const text: PayloadField = {
+  read(written, field, cap) {
+    if (typeof written !== 'string') throw invalidParams(field, 'text')
+    if (written === '') throw invalidParams(field, 'text of at least one byte')
+    if (!written.isWellFormed()) throw invalidParams(field, 'well-formed Unicode')
+    const bytes = utf8Length(written)
+    if (bytes > cap) throw limitExceeded(field, cap, bytes)
+    return written
+  },
+}
+
+/** Bytes, as `0x` lower-case hex or as they are. */
+export function byteString(min: number): PayloadField {
+  return {
+    read(written, field, cap) {
+      const bytes = typeof written === 'string' ? fromHex(written) : written
+      if (!(bytes instanceof Uint8Array)) {
+        throw invalidParams(field, '0x and an even number of lower-case hex digits')
+      }
+      if (bytes.length < min) throw invalidParams(field, `at least ${min} byte`)
+      if (bytes.length > cap) throw limitExceeded(field, cap, bytes.length)
+      return bytes
+    },
+  }
+}
+
+/** A whole number from 1 to its cap. */
+export const count: PayloadField = {
+  read(written, field, cap) {
+    if (!Number.isSafeInteger(written) || (written as number) < 1) {
+      throw invalidParams(field, 'a whole number of at least 1')
+    }
+    if ((written as number) > cap) throw limitExceeded(field, cap, written as number)
+    return written as number
+  },
+}
+
+/** An optional unsigned 32-bit number; absent is 0. */
+export const u32Hint: PayloadField = {
+  absent: 0,
+  read(written, field) {
+    if (
+      Number.isSafeInteger(written) &&
+      (written as number) >= 0 &&
+      (written as number) < 2 ** 32
+    ) {
+      return written as number
+    }
+    throw invalidParams(field, 'a whole number from 0 to 2^32 − 1')
+  },
+}
+
+/** Milliseconds as a u64. */
+export const timeMs: PayloadField = {
+  read(written, field) {
+    const value = readU64(written)
+    if (value === null) throw invalidParams(field, 'milliseconds since 1970 as a whole number')
+    return value
+  },
+}
+
+/** 0 … 2, rounded to float32 first and always a float, so that 1 and 1.0 give one id (ENQUEUE-3). */
+export const temperature: PayloadField = {
+  absent: new CborFloat(0),
+  read(written, field) {
+    const given = written instanceof CborFloat ? written.value : written
+    const value = typeof given === 'number' ? Math.fround(given) : Number.NaN
+    if (!(value >= 0 && value <= 2)) throw invalidParams(field, 'a number from 0 to 2')
+    return new CborFloat(value === 0 ? 0 : value)
+  },
+}
+
+/** A JSON object, capped by the length of its canonical CBOR (ENQUEUE-4). */
+export const jsonObject: PayloadField = {
+  read(written, field, cap) {
+    if (!isPlainObject(written) || written instanceof Uint8Array || written instanceof CborFloat) {
+      throw invalidParams(field, 'an object')
+    }
+    const value = readJson(written, field, 0)
+    const bytes = encodeNamed(value, field).length
+    if (bytes > cap) throw limitExceeded(field, cap, bytes)
+    return value
+  },
+}
+
+/** Whole numbers become integers, others floats; what JSON does not have is refused. */
+function readJson(written: unknown, field: string, depth: number): CborValue {
+  if (depth > CBOR_DEPTH_MAX) throw invalidParams(field, `nesting of at most ${CBOR_DEPTH_MAX}`)
+  if (written instanceof CborFloat) return readJson(written.value, field, depth)
+  if (typeof written === 'number') {
+    if (!Number.isInteger(written)) return written
+    if (!Number.isSafeInteger(written)) {
+      throw invalidParams(field, 'whole numbers within ±(2^53 − 1); send larger ones as text')
+    }
+    return written === 0 ? 0 : written
+  }
+  if (written === null || typeof written === 'boolean' || typeof written === 'string')
+    return written
+  if (Array.isArray(written)) return written.map((item) => readJson(item, field, depth + 1))
+  if (!isPlainObject(written) || written instanceof Uint8Array) {
+    throw invalidParams(field, 'only what JSON can hold')
+  }
+  const entries = Object.entries(written).map(
+    ([key, value]) => [key, readJson(value, field, depth + 1)] as const,
+  )
+  // fromEntries defines properties, so a key `__proto__` stays a key.
+  return Object.fromEntries(entries)
+}
+
+function encodeNamed(value: CborValue, field: string): Uint8Array {
+  try {
+    return encodeCbor(value)
+  } catch (error) {
+    if (!(error instanceof FairleadError)) throw error
+    throw invalidParams(field, 'values with a canonical encoding', error.message)
+  }
+}

@@ -1,0 +1,144 @@
+import { fromHex, toHex, utf8, utf8Length } from '../bytes.ts'
+import { type CborMap, encodeCbor } from '../cbor.ts'
+import { invalidParams, limitExceeded } from '../errors.ts'
+import { sha3 } from '../hash.ts'
+import { type Caller, type JobId, taskId } from '../ids.ts'
+import type { Policy } from '../policy.ts'
+import { isPlainObject } from '../policy-field.ts'
+import { readU64 } from '../u64.ts'
+import { type Demand, isKindName, KIND_NAMES, KINDS, type KindName } from './kinds.ts'
+import { readPayload } from './payload.ts'
+
+/** A request that was checked and has its id. */
+export interface AcceptedRequest {
+  readonly kind: KindName
+  readonly jobId: JobId
+  readonly caller: Caller
+  readonly txHash: string
+  readonly chainId: bigint
+  readonly enqueueHeight: bigint
+  readonly payload: CborMap
+  readonly payloadCbor: Uint8Array
+  readonly sizeBytes: number
+  readonly demand: Demand
+  readonly maxFee: bigint
+  /** Sorted and without repeats, or null for anywhere. */
+  readonly regions: readonly string[] | null
+  readonly ttlAbsSecs: number | null
+}
+
+/** A region list longer than this is a mistake, not a wish. */
+const REGIONS_MAX = 64
+
+/**
+ * Checks a request in the form that the API takes and gives it its id (ENQUEUE-1). Throws
+ * `InvalidParams` or `LimitExceeded` naming the field; nothing is changed or rounded.
+ */
+export function acceptRequest(written: unknown, policy: Policy): AcceptedRequest {
+  if (!isPlainObject(written)) throw invalidParams('request', 'an object')
+  for (const name of Object.keys(written)) {
+    if (!REQUEST_FIELDS.has(name)) {
+      throw invalidParams(name, `only the fields ${[...REQUEST_FIELDS].join(', ')}`)
+    }
+  }
+  const { kind, max_fee_u64: fee } = written
+  if (!isKindName(kind)) throw invalidParams('kind', `one of ${KIND_NAMES.join(', ')}`)
+  const row = KINDS[kind]
+
+  const caller = readId(written['caller'], 'caller')
+  const txHash = readTxHash(written, policy)
+  const chainId = readAmount(written['chain_id'], 'chain_id')
+  const enqueueHeight = readAmount(written['enqueue_block_height'], 'enqueue_block_height')
+  const maxFee = readAmount(fee === undefined ? 0 : fee, 'max_fee_u64')
+  const regions = readRegions(written['regions'])
+  const ttlAbsSecs = readTtl(written['ttl_abs_secs'])
+  const payload = readPayload(written['payload'], row.fields, row.caps(policy))
+
+  const payloadCbor = encodeCbor(payload)
+  const id = taskId({ chainId, enqueueHeight, txHash, caller, payloadCbor })
+  return {
+    kind,
+    jobId: toHex(id) as JobId,
+    caller: toHex(caller) as Caller,
+    txHash: toHex(txHash),
+    chainId,
+    enqueueHeight,
+    payload,
+    payloadCbor,
+    sizeBytes: payloadCbor.length,
+    demand: row.demand(payload),
+    maxFee,
+    regions,
+    ttlAbsSecs,
+  }
+}
+
+const REQUEST_FIELDS: ReadonlySet<string> = new Set([
+  'kind',
+  'caller',
+  'chain_id',
+  'enqueue_block_height',
+  'tx_hash',
+  'idempotency_key',
+  'payload',
+  'max_fee_u64',
+  'regions',
+  'ttl_abs_secs',
+])
+
+function readId(written: unknown, field: string): Uint8Array {
+  const bytes = typeof written === 'string' ? fromHex(written) : written
+  if (bytes instanceof Uint8Array && bytes.length === 32) return bytes
+  throw invalidParams(field, '32 bytes as 0x and 64 lower-case hex digits')
+}
+
+/** Outside a chain the key of the request takes the place of a transaction (ENQUEUE-6). */
+function readTxHash(written: Record<string, unknown>, policy: Policy): Uint8Array {
+  const { tx_hash: hash, idempotency_key: key } = written
+  if (key === undefined) return readId(hash, 'tx_hash')
+  if (hash !== undefined) {
+    throw invalidParams('idempotency_key', 'either tx_hash or idempotency_key, not both')
+  }
+  if (typeof key !== 'string' || key === '' || !key.isWellFormed()) {
+    throw invalidParams('idempotency_key', 'text of at least one byte')
+  }
+  const bytes = utf8Length(key)
+  const max = policy.caps.idempotencyKey
+  if (bytes > max) throw limitExceeded('idempotency_key', max, bytes)
+  return sha3(utf8(key))
+}
+
+function readAmount(written: unknown, field: string): bigint {
+  const value = readU64(written)
+  if (value !== null) return value
+  throw invalidParams(
+    field,
+    'a whole number from 0 to 2^64 − 1 (above 2^53 − 1 as a decimal string)',
+  )
+}
+
+function readRegions(written: unknown): readonly string[] | null {
+  if (written === undefined || written === null) return null
+  const fits =
+    Array.isArray(written) &&
+    written.length > 0 &&
+    written.every((name) => typeof name === 'string' && name !== '' && name.isWellFormed())
+  if (!fits) throw invalidParams('regions', 'a list of one or more region names, or null for any')
+  if (written.length > REGIONS_MAX) throw limitExceeded('regions', REGIONS_MAX, written.length)
+  return [...new Set(written as string[])].sort()
+}
+
+function readTtl(written: unknown): number | null {
+  if (written === undefined || written === null) return null
+  if (
+    Number.isSafeInteger(written) &&
+    (written as number) >= 1 &&
+    (written as number) <= TTL_MAX_SECS
+  ) {
+    return written as number
+  }
+  throw invalidParams('ttl_abs_secs', `a whole number of seconds from 1 to ${TTL_MAX_SECS}`)
+}
+
+/** Ten years: a longer life would be a mistake in the unit. */
+const TTL_MAX_SECS = 315_360_000

@@ -1,0 +1,51 @@
+import type { Job } from '../market.ts'
+import { LazyHeap } from '../order/lazy-heap.ts'
+import { idBefore, PLACE } from '../order/queued-job.ts'
+import { deletedAt, ttlAbsAt, ttlRelAt } from '../outcome/ttl.ts'
+import type { Policy } from '../policy.ts'
+import { silenceDueAt } from '../registry/health.ts'
+import type { Provider } from '../registry/provider.ts'
+import { ackDueAt, type Lease } from './lease.ts'
+
+/**
+ * All deadlines, one heap for each sort. The items themselves are in the heaps, so a deadline costs
+ * a record and no object. At one time they fall due in the order in which they stand here, and then
+ * by id (STATE-6).
+ */
+export class DueHeaps {
+  readonly ttlAbs: LazyHeap<Job>
+  readonly ttlRel: LazyHeap<Job>
+  readonly leaseDeadline: LazyHeap<Lease>
+  readonly ack: LazyHeap<Lease>
+  readonly proof: LazyHeap<Job>
+  readonly silence: LazyHeap<Provider>
+  readonly deletion: LazyHeap<Job>
+
+  constructor(policy: () => Policy) {
+    const jobs = (place: number, keyOf: (job: Job) => number): LazyHeap<Job> =>
+      new LazyHeap<Job>({ place, keyOf, before: idBefore })
+    this.ttlAbs = jobs(PLACE.ttlAbs, (job) => ttlAbsAt(job, policy()))
+    this.ttlRel = jobs(PLACE.ttlRel, (job) => ttlRelAt(job, policy()))
+    this.leaseDeadline = new LazyHeap<Lease>({
+      place: 0,
+      keyOf: (lease) => lease.tDeadline,
+      before: idBefore,
+    })
+    this.ack = new LazyHeap<Lease>({ place: 1, keyOf: ackDueAt, before: idBefore })
+    this.proof = jobs(PLACE.proof, (job) => job.proofDueAt ?? Number.POSITIVE_INFINITY)
+    this.silence = new LazyHeap<Provider>({
+      place: 0,
+      keyOf: (provider) => silenceDueAt(provider, policy()),
+      before: idBefore,
+    })
+    this.deletion = jobs(PLACE.gc, (job) => deletedAt(job, policy()))
+  }
+
+  /** After a change of policy. */
+  rebuild(): void {
+    this.ttlAbs.rebuild()
+    this.ttlRel.rebuild()
+    this.silence.rebuild()
+    this.deletion.rebuild()
+  }
+}

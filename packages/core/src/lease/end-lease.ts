@@ -1,0 +1,36 @@
+import { addUnits } from '../admit/quotas.ts'
+import { invariant } from '../errors.ts'
+import { type CancelReason, type Market, queueFor } from '../market.ts'
+import type { Lease } from './lease.ts'
+import { type LeaseEvent, nextLeaseStatus } from './lease-table.ts'
+
+/**
+ * Ends a live lease: the provider gets its slot back, and units and fair share are set to what was
+ * really used. Without a completion that is nothing (QUOTA-2, FAIR-3).
+ */
+export function endLease(
+  market: Market,
+  lease: Lease,
+  on: Exclude<LeaseEvent, 'renew'>,
+  actualUnits: number,
+): void {
+  const status = nextLeaseStatus(lease.status, on)
+  invariant(status !== null, 'only a live lease can end')
+  const { job, provider } = lease
+  const { kind } = job.shape
+  lease.status = status
+  market.due.leaseDeadline.leave(lease)
+  market.due.ack.leave(lease)
+  provider.liveLeases--
+  const leases = market.leasesOf.get(provider.id)
+  leases?.delete(lease)
+  if (leases?.size === 0) market.leasesOf.delete(provider.id)
+  addUnits(provider, kind, lease.epoch, actualUnits - job.units)
+  queueFor(market, kind).settleUnits(job, actualUnits)
+}
+
+/** Ends a live lease as CANCELLED and says why. The job is left to the caller. */
+export function cancelLive(market: Market, lease: Lease, reason: CancelReason): void {
+  endLease(market, lease, 'cancel', 0)
+  market.emit({ type: 'leaseCancelled', at: market.nowMs, leaseId: lease.id, reason })
+}

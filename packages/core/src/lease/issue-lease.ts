@@ -1,0 +1,62 @@
+import { addUnits, epochOf } from '../admit/quotas.ts'
+import { leaseId, type Seed } from '../ids.ts'
+import { type Job, type Market, queueFor } from '../market.ts'
+import { moveJob } from '../outcome/move-job.ts'
+import type { Provider } from '../registry/provider.ts'
+import { type Lease, leaseTerms } from './lease.ts'
+
+/** A round gave the job to the provider: one lease more, and the estimated units less (LEASE-1). */
+export function issueLease(market: Market, job: Job, provider: Provider, seed: Seed): Lease {
+  const { nowMs, policy } = market
+  moveJob(market, job, 'match')
+  const { kind } = job.shape
+  queueFor(market, kind).remove(job.id)
+  const attempt = job.attempt === null ? 0 : job.attempt + 1
+  const terms = leaseTerms(kind, policy)
+  const lease: Lease = {
+    id: leaseId({ jobId: job.id, providerId: provider.id, attempt, seed }),
+    job,
+    provider,
+    attempt,
+    terms,
+    tStart: nowMs,
+    epoch: epochOf(nowMs, policy),
+    tDeadline: nowMs + terms.lengthMs,
+    renewals: 0,
+    status: 'ACTIVE',
+    isAcked: false,
+    digest: null,
+    places: 0,
+  }
+  job.attempt = attempt
+  job.notBefore = null
+  job.leases ??= []
+  job.leases.push(lease)
+  if (job.firstAssignedAt === null) {
+    job.firstAssignedAt = nowMs
+    market.due.ttlRel.enter(job)
+  }
+  market.leases.set(lease.id, lease)
+  market.due.leaseDeadline.enter(lease)
+  market.due.ack.enter(lease)
+  holdLease(market, lease)
+  addUnits(provider, kind, lease.epoch, job.units)
+  market.windows.record(job.caller, nowMs, policy)
+  market.emit({
+    type: 'jobAssigned',
+    at: nowMs,
+    jobId: job.id,
+    providerId: provider.id,
+    leaseId: lease.id,
+    deadline: lease.tDeadline,
+  })
+  return lease
+}
+
+function holdLease(market: Market, lease: Lease): void {
+  const { provider } = lease
+  provider.liveLeases++
+  const leases = market.leasesOf.get(provider.id)
+  if (leases === undefined) market.leasesOf.set(provider.id, new Set([lease]))
+  else leases.add(lease)
+}

@@ -1,0 +1,125 @@
+import { FairleadError } from '../errors.ts'
+import type { LeaseId, ProviderId } from '../ids.ts'
+import type { Market } from '../market.ts'
+import { denyProvider } from '../outcome/charge.ts'
+import { endJob } from '../outcome/end-job.ts'
+import { moveJob } from '../outcome/move-job.ts'
+import { requeueJob } from '../outcome/requeue.ts'
+import { changeHealth, HEALTH } from '../registry/health.ts'
+import { classKey } from '../registry/provider.ts'
+import { cancelLive } from './end-lease.ts'
+import { type Lease, renewalMs, renewBy } from './lease.ts'
+import { isLive, nextLeaseStatus } from './lease-table.ts'
+
+/** Who calls, and about which lease. */
+export interface LeaseCall {
+  readonly leaseId: LeaseId
+  readonly by: ProviderId
+}
+
+const CLASS_COOLDOWN_SECS = 30
+const DECLINES_BEFORE_DENIAL = 2
+const DENIAL_SECS = 600
+const DECLINES_MAX = 16
+
+/** The lease, if it exists and the caller is its holder (LEASE-8). */
+export function heldLease(market: Market, { leaseId, by }: LeaseCall): Lease {
+  const lease = market.leases.get(leaseId)
+  if (lease === undefined) {
+    throw new FairleadError('NotFound', `there is no lease ${leaseId}`, { leaseId })
+  }
+  if (lease.provider.id !== by) {
+    throw new FairleadError('Forbidden', `lease ${leaseId} is held by another provider`, {
+      leaseId,
+    })
+  }
+  return lease
+}
+
+/** The caller's lease, if it is still live (LEASE-6). */
+export function liveHeldLease(market: Market, call: LeaseCall): Lease {
+  const lease = heldLease(market, call)
+  if (isLive(lease.status)) return lease
+  throw new FairleadError(
+    'LeaseNotLive',
+    `lease ${lease.id} is ${lease.status}; stop this attempt, the job goes on without it`,
+    { leaseId: lease.id, status: lease.status, attempt: lease.attempt },
+  )
+}
+
+/** The provider takes the offer. A second ack answers as the first (LEASE-3). */
+export function ackLease(market: Market, call: LeaseCall): Lease {
+  const lease = liveHeldLease(market, call)
+  if (lease.isAcked) return lease
+  moveJob(market, lease.job, 'ack')
+  lease.isAcked = true
+  market.due.ack.leave(lease)
+  const { id: jobId } = lease.job
+  market.emit({ type: 'jobStarted', at: market.nowMs, jobId, leaseId: lease.id })
+  return lease
+}
+
+/** More time for an attempt that is under way (LEASE-4, LEASE-5). */
+export function renewLease(market: Market, call: LeaseCall): Lease {
+  const lease = liveHeldLease(market, call)
+  const { terms, provider } = lease
+  if (!lease.isAcked) {
+    throw new FairleadError('InvalidState', `lease ${lease.id} was not acked; ack it first`, {
+      leaseId: lease.id,
+    })
+  }
+  if (lease.tDeadline - market.nowMs > terms.lengthMs) return lease
+  if (lease.renewals >= terms.renewalsMax) {
+    throw new FairleadError(
+      'RenewalsExhausted',
+      `lease ${lease.id} was renewed ${lease.renewals} times, the most allowed; it runs until its deadline`,
+      { leaseId: lease.id, renewalsMax: terms.renewalsMax },
+    )
+  }
+  const isLate = market.nowMs > renewBy(lease)
+  lease.status = nextLeaseStatus(lease.status, 'renew') ?? lease.status
+  lease.renewals++
+  lease.tDeadline += renewalMs(terms)
+  market.emit({
+    type: 'leaseRenewed',
+    at: market.nowMs,
+    leaseId: lease.id,
+    deadline: lease.tDeadline,
+  })
+  if (isLate) changeHealth(market, provider, HEALTH.lateRenewal)
+  return lease
+}
+
+/**
+ * The provider does not want the job: nothing is charged. It cools down for jobs of this class; from
+ * the job's third decline on it may not have this job instead, and the sixteenth ends it (RETRY-5).
+ */
+export function declineLease(market: Market, call: LeaseCall): Lease {
+  const lease = liveHeldLease(market, call)
+  const { job, provider } = lease
+  cancelLive(market, lease, 'declined')
+  job.declines++
+  if (job.declines >= DECLINES_MAX) {
+    endJob(market, job, { on: 'decline', isLast: true, reason: 'declined' })
+    return lease
+  }
+  if (job.declines > DECLINES_BEFORE_DENIAL) {
+    denyProvider(job, provider.id, market.nowMs + 1_000 * DENIAL_SECS)
+  } else {
+    const { kind, model } = job.shape
+    const key = classKey(kind, model)
+    const until = market.nowMs + 1_000 * CLASS_COOLDOWN_SECS
+    const old = provider.classCooldowns.get(key)?.until ?? 0
+    provider.classCooldowns.set(key, { kind, model, until: Math.max(until, old) })
+  }
+  requeueJob(market, job, { on: 'decline', reason: 'DECLINED', notBefore: null })
+  return lease
+}
+
+/** A worker that stops gives its lease back: queued at once, nothing charged (LEASE-9). */
+export function releaseLease(market: Market, call: LeaseCall): Lease {
+  const lease = liveHeldLease(market, call)
+  cancelLive(market, lease, 'released')
+  requeueJob(market, lease.job, { on: 'giveBack', reason: 'RELEASED', notBefore: null })
+  return lease
+}

@@ -1,0 +1,61 @@
+import { KINDS, type KindName } from '../enqueue/kinds.ts'
+import type { LeaseId } from '../ids.ts'
+import type { Job } from '../market.ts'
+import type { HeapItem } from '../order/lazy-heap.ts'
+import type { Policy } from '../policy.ts'
+import type { Provider } from '../registry/provider.ts'
+import type { LeaseStatus } from './lease-table.ts'
+
+/** The terms copied into a lease when it is issued; a later policy does not reach them (LEASE-1). */
+export interface LeaseTerms {
+  /** T. */
+  readonly lengthMs: number
+  readonly ackTimeoutMs: number
+  /** α and β in thousandths. */
+  readonly renewAlpha: number
+  readonly renewBeta: number
+  readonly renewalsMax: number
+}
+
+export interface Lease extends HeapItem {
+  readonly id: LeaseId
+  readonly job: Job
+  readonly provider: Provider
+  readonly attempt: number
+  readonly terms: LeaseTerms
+  readonly tStart: number
+  /** The epoch whose quota the units came from. */
+  readonly epoch: number
+  tDeadline: number
+  renewals: number
+  status: LeaseStatus
+  isAcked: boolean
+  /** What the completion said its output hashes to. */
+  digest: string | null
+}
+
+export function leaseTerms(kind: KindName, policy: Policy): LeaseTerms {
+  const { renewAlpha, renewBeta, renewalsMax } = policy.queue.lease
+  const lengthMs = 1_000 * KINDS[kind].leaseSecs(policy)
+  return { lengthMs, ackTimeoutMs: policy.queue.ackTimeoutMs, renewAlpha, renewBeta, renewalsMax }
+}
+
+/** When the holder should have renewed: `t_deadline − (1 − α)·T`, exact (LEASE-2). */
+export function renewBy({ tDeadline, terms }: Pick<Lease, 'tDeadline' | 'terms'>): number {
+  return tDeadline - thousandthsOf(terms.lengthMs, 1_000 - terms.renewAlpha)
+}
+
+/** What a renewal adds to the deadline: `β·T` (LEASE-4). */
+export function renewalMs({ lengthMs, renewBeta }: LeaseTerms): number {
+  return thousandthsOf(lengthMs, renewBeta)
+}
+
+/** Unacked at this time, the lease is cancelled (LEASE-3). */
+export function ackDueAt({ tStart, terms }: Pick<Lease, 'tStart' | 'terms'>): number {
+  return tStart + terms.ackTimeoutMs
+}
+
+/** Exact, because a length is whole seconds. */
+function thousandthsOf(ms: number, portion: number): number {
+  return (ms / 1_000) * portion
+}

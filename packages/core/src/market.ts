@@ -1,0 +1,139 @@
+import { RequesterWindows } from './admit/quotas.ts'
+import { KIND_NAMES, type KindName } from './enqueue/kinds.ts'
+import { invariant } from './errors.ts'
+import type { Caller, JobId, LeaseId, ProviderId } from './ids.ts'
+import { DueHeaps } from './lease/due-heaps.ts'
+import type { Lease } from './lease/lease.ts'
+import { ProviderPool } from './match/provider-pool.ts'
+import type { QueuedJob } from './order/queued-job.ts'
+import { WaitingQueue } from './order/waiting-queue.ts'
+import type { JobStatus } from './outcome/job-table.ts'
+import type { Policy } from './policy.ts'
+import type { ProviderStatus } from './registry/provider.ts'
+
+/** Why a job ended otherwise than by completion or cancellation. */
+export type EndReason = 'ttl_abs' | 'ttl_rel' | 'declined' | 'permanent_error' | 'retries_exhausted'
+
+export interface Job extends QueuedJob {
+  status: JobStatus
+  /** Number of the newest lease; null before the first. */
+  attempt: number | null
+  /** Charged failures. */
+  retries: number
+  declines: number
+  denials: Map<ProviderId, number> | null
+  /** As given with the request; null is the policy's default. */
+  readonly ttlAbsSecs: number | null
+  firstAssignedAt: number | null
+  endedAt: number | null
+  reason: EndReason | null
+  /** All leases so far, oldest first; null is none. */
+  leases: Lease[] | null
+  /** When the proof of a completed lease is due; null while none is awaited. */
+  proofDueAt: number | null
+}
+
+/** What has happened, in the order in which it did (EVENT-1). */
+export type MarketEvent = { readonly at: number } & (
+  | { readonly type: 'jobEnqueued'; readonly jobId: JobId }
+  | {
+      readonly type: 'jobAssigned'
+      readonly jobId: JobId
+      readonly providerId: ProviderId
+      readonly leaseId: LeaseId
+      readonly deadline: number
+    }
+  | { readonly type: 'jobStarted'; readonly jobId: JobId; readonly leaseId: LeaseId }
+  | {
+      readonly type: 'jobCompleted'
+      readonly jobId: JobId
+      readonly providerId: ProviderId
+      readonly leaseId: LeaseId
+      readonly digest: string
+    }
+  | { readonly type: 'jobFailed' | 'jobExpired'; readonly jobId: JobId; readonly reason: EndReason }
+  | { readonly type: 'jobCanceled'; readonly jobId: JobId }
+  | {
+      readonly type: 'jobRequeued'
+      readonly jobId: JobId
+      readonly reason: RequeueReason
+      readonly notBefore: number | null
+    }
+  | { readonly type: 'leaseRenewed'; readonly leaseId: LeaseId; readonly deadline: number }
+  | { readonly type: 'leaseCancelled'; readonly leaseId: LeaseId; readonly reason: CancelReason }
+  | { readonly type: 'providerRegistered'; readonly providerId: ProviderId }
+  | {
+      readonly type: 'providerStatus'
+      readonly providerId: ProviderId
+      readonly status: ProviderStatus
+    }
+)
+
+/** The charges of RETRY-2, and the ways back to the queue that cost nothing. */
+export type Charge = 'ACK_TIMEOUT' | 'LEASE_EXPIRED' | 'PROVIDER_FAIL' | 'PROOF_INVALID'
+export type RequeueReason = Charge | 'DECLINED' | 'RELEASED' | 'LEASE_CANCELLED'
+export type CancelReason =
+  | 'ack_timeout'
+  | 'declined'
+  | 'released'
+  | 'provider_fail'
+  | 'provider_status'
+  | 'over_cap'
+  | 'job_ended'
+
+/**
+ * The whole state of a dispatcher in memory: jobs, leases, providers and what is due when.
+ *
+ * Everything acts at `nowMs`. Call `advanceMarket` with the time first: it lets what fell due in
+ * between happen at its own time, and only then is a call answered (STATE-6). Nothing in here reads
+ * a clock, draws a random number or does I/O; the functions by step change it and tell `emit`.
+ */
+export interface Market {
+  policy: Policy
+  /** The latest time seen; it never goes back. */
+  nowMs: number
+  readonly jobs: Map<JobId, Job>
+  readonly leases: Map<LeaseId, Lease>
+  readonly pool: ProviderPool
+  /** The live leases of each provider that has any. */
+  readonly leasesOf: Map<ProviderId, Set<Lease>>
+  readonly queues: ReadonlyMap<KindName, WaitingQueue>
+  /** Jobs that are QUEUED, by caller. */
+  readonly waitingOf: Map<Caller, number>
+  readonly windows: RequesterWindows
+  readonly due: DueHeaps
+  readonly emit: (event: MarketEvent) => void
+}
+
+export function openMarket(options: {
+  readonly policy: Policy
+  readonly nowMs: number
+  readonly emit?: (event: MarketEvent) => void
+}): Market {
+  const { policy, nowMs, emit = ignore } = options
+  // Registrations are ordered by their sessions (SESSION-2), not by score.
+  const byScore = KIND_NAMES.filter((kind) => kind !== 'registration')
+  const market: Market = {
+    policy,
+    nowMs,
+    jobs: new Map(),
+    leases: new Map(),
+    pool: new ProviderPool(policy),
+    leasesOf: new Map(),
+    queues: new Map(byScore.map((kind) => [kind, new WaitingQueue(policy, nowMs)])),
+    waitingOf: new Map(),
+    windows: new RequesterWindows(),
+    due: new DueHeaps(() => market.policy),
+    emit,
+  }
+  return market
+}
+
+/** The queue that jobs of this kind wait in. */
+export function queueFor(market: Market, kind: KindName): WaitingQueue {
+  const queue = market.queues.get(kind)
+  invariant(queue !== undefined, `jobs of kind ${kind} are not ordered by score`)
+  return queue
+}
+
+function ignore(): void {}

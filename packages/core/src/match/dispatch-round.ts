@@ -1,0 +1,18 @@
+import type { Seed } from '../ids.ts'
+import { issueLease } from '../lease/issue-lease.ts'
+import type { Lease } from '../lease/lease.ts'
+import type { Job, Market } from '../market.ts'
+import { type KindRound, matchRound } from './match-round.ts'
+
+/** Runs one round on a market and issues the leases that it decided on. */
+export function dispatchRound(
+  market: Market,
+  seed: Seed,
+): { readonly rounds: readonly KindRound[]; readonly leases: readonly Lease[] } {
+  const { nowMs, policy, queues, pool, windows } = market
+  const rounds = matchRound({ nowMs, seed, policy, queues, pool, windows })
+  const leases = rounds.flatMap(({ assignments }) =>
+    assignments.map(({ job, provider }) => issueLease(market, job as Job, provider, seed)),
+  )
+  return { rounds, leases }
+}

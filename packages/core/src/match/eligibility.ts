@@ -1,0 +1,134 @@
+import { unitsUsed } from '../admit/quotas.ts'
+import { KINDS, type KindName } from '../enqueue/kinds.ts'
+import type { Caller } from '../ids.ts'
+import type { QueuedJob, Shape } from '../order/queued-job.ts'
+import type { Policy } from '../policy.ts'
+import { classKey, leaseCap, type Provider, stakeNeeded } from '../registry/provider.ts'
+
+/** Why a provider does not fit a job; the first check that fails, in this order (MATCH-3). */
+export const REFUSALS = [
+  'provider_not_active',
+  'attestation_invalid',
+  'stake_below_minimum',
+  'heartbeat_stale',
+  'unhealthy',
+  'cooling_down',
+  'capability_missing',
+  'model_unsupported',
+  'circuit_unsupported',
+  'region_denied',
+  'requester_denied',
+  'lease_cap_reached',
+  'epoch_units_exhausted',
+  'class_cooling_down',
+  'denied_for_job',
+  'requester_rate_limited',
+] as const
+export type Refusal = (typeof REFUSALS)[number]
+
+/** What matching looks at in a job. */
+export type Candidate = Pick<QueuedJob, 'id' | 'caller' | 'units' | 'shape' | 'denials'>
+
+/** The time and terms under which the checks are made. */
+export interface Terms {
+  readonly nowMs: number
+  readonly policy: Policy
+  readonly epoch: number
+  readonly isWindowFull: (caller: Caller) => boolean
+}
+
+/** What a provider holds at the moment of the check. */
+export interface Load {
+  leases: number
+  /** Units of the job's kind in this epoch. */
+  units: number
+}
+
+/** The checks that do not depend on a job, only on its kind (through `cooling_down`). */
+export function providerRefusal(
+  provider: Provider,
+  kind: KindName,
+  nowMs: number,
+  policy: Policy,
+): Refusal | null {
+  const { registry } = policy
+  if (provider.status !== 'ACTIVE') return 'provider_not_active'
+  if (registry.attestationRequired[kind]) {
+    const { attestation } = provider
+    const valid =
+      attestation !== null && nowMs >= attestation.notBefore && nowMs < attestation.notAfter
+    if (!valid) return 'attestation_invalid'
+  }
+  if (provider.stake < stakeNeeded(provider, policy)) return 'stake_below_minimum'
+  if (nowMs - provider.lastHeartbeat > registry.heartbeatTimeoutMs) return 'heartbeat_stale'
+  if (provider.health < registry.minHealth) return 'unhealthy'
+  if (provider.cooldownUntil !== null && nowMs < provider.cooldownUntil) return 'cooling_down'
+  return null
+}
+
+/** The checks that depend on the job, for a provider that passed the others. */
+export function jobRefusal(
+  provider: Provider,
+  load: Load,
+  job: Candidate,
+  terms: Terms,
+): Refusal | null {
+  const { shape } = job
+  const { offer } = provider
+  const { policy, nowMs } = terms
+  if (!offer.capabilities.has(shape.kind)) return 'capability_missing'
+  if (shape.model !== null && !offer.models.has(shape.model) && !offer.models.has('*')) {
+    return 'model_unsupported'
+  }
+  if (shape.kind === 'quantum' && exceedsCircuit(provider, shape)) return 'circuit_unsupported'
+  if (isRegionDenied(offer.region, shape.regions, policy)) return 'region_denied'
+  if (isRequesterDenied(provider, job.caller, policy)) return 'requester_denied'
+  if (load.leases >= leaseCap(provider, policy)) return 'lease_cap_reached'
+  const unitsMax = KINDS[shape.kind].unitsPerEpoch(policy)
+  if (unitsMax !== null && load.units + job.units > unitsMax) return 'epoch_units_exhausted'
+  if (provider.classCooldowns.size > 0) {
+    const cooldown = provider.classCooldowns.get(classKey(shape.kind, shape.model))
+    if (cooldown !== undefined && nowMs < cooldown.until) return 'class_cooling_down'
+  }
+  const deniedUntil = job.denials?.get(provider.id)
+  if (deniedUntil !== undefined && nowMs < deniedUntil) return 'denied_for_job'
+  return terms.isWindowFull(job.caller) ? 'requester_rate_limited' : null
+}
+
+/** The first check that fails as things stand, or null if the provider fits the job. */
+export function refusalOf(provider: Provider, job: Candidate, terms: Terms): Refusal | null {
+  return (
+    providerRefusal(provider, job.shape.kind, terms.nowMs, terms.policy) ??
+    jobRefusal(provider, loadOf(provider, job.shape.kind, terms.epoch), job, terms)
+  )
+}
+
+export function loadOf(provider: Provider, kind: KindName, epoch: number): Load {
+  return { leases: provider.liveLeases, units: unitsUsed(provider, kind, epoch) }
+}
+
+/** May this caller get anything done at all, by the policy's lists? Deny wins (MATCH-4). */
+export function isCallerDenied(caller: Caller, policy: Policy): boolean {
+  const { requestersAllow, requestersDeny } = policy.registry
+  if (requestersDeny.includes(caller)) return true
+  return requestersAllow !== null && !requestersAllow.includes(caller)
+}
+
+function isRequesterDenied({ offer }: Provider, caller: Caller, policy: Policy): boolean {
+  if (offer.deny.has(caller) || (offer.allow !== null && !offer.allow.has(caller))) return true
+  return isCallerDenied(caller, policy)
+}
+
+function exceedsCircuit({ offer }: Provider, shape: Shape): boolean {
+  if (offer.maxDepth !== null && shape.depthHint > offer.maxDepth) return true
+  return offer.maxShots !== null && shape.shots > offer.maxShots
+}
+
+function isRegionDenied(
+  region: string | null,
+  wanted: readonly string[] | null,
+  policy: Policy,
+): boolean {
+  if (wanted !== null && (region === null || !wanted.includes(region))) return true
+  return region !== null && policy.registry.deniedRegions.includes(region)
+}

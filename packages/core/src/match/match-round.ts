@@ -1,0 +1,200 @@
+import { epochOf, type RequesterWindows } from '../admit/quotas.ts'
+import { KIND_NAMES, type KindName } from '../enqueue/kinds.ts'
+import type { Caller, Seed } from '../ids.ts'
+import type { QueuedJob } from '../order/queued-job.ts'
+import type { Batch, WaitingQueue } from '../order/waiting-queue.ts'
+import type { Policy } from '../policy.ts'
+import type { Provider } from '../registry/provider.ts'
+import type { Terms } from './eligibility.ts'
+import type { ProviderPool } from './provider-pool.ts'
+import { type Assignment, ProviderSearch } from './provider-search.ts'
+
+export interface RoundInput {
+  readonly nowMs: number
+  readonly seed: Seed
+  readonly policy: Policy
+  /** The waiting jobs; what is assigned leaves them. */
+  readonly queues: ReadonlyMap<KindName, WaitingQueue>
+  readonly pool: ProviderPool
+  readonly windows: RequesterWindows
+}
+
+/** What a round did for one kind, and what it takes to explain it. */
+export interface KindRound {
+  readonly kind: KindName
+  readonly batch: Batch
+  /** In the order in which they were made. */
+  readonly assignments: readonly Assignment[]
+  /** The first `count` providers in shuffled order. */
+  readonly providerOrder: (count: number) => readonly Provider[]
+}
+
+/**
+ * One round (MATCH-1): of each kind in turn the first jobs that anybody can take, each to the first
+ * provider that fits it. The result is a pure function of the input; leases are issued by the caller.
+ */
+export function matchRound(input: RoundInput): KindRound[] {
+  const { nowMs, seed, policy, queues, pool } = input
+  const terms = roundTerms(input)
+  const given = new Map<Provider, number>()
+  const rounds: KindRound[] = []
+  for (const kind of KIND_NAMES) {
+    const queue = queues.get(kind)
+    if (queue === undefined || queue.size === 0) continue
+    const search = new ProviderSearch({ kind, terms, pool, seed, given })
+    const batch = queue.takeBatch(nowMs, policy.queue.batchSize, search.verdicts())
+    const assignments = new BatchMatcher(search, terms).run(batch)
+    queue.settleBatch(
+      batch,
+      assignments.map(({ job }) => job),
+    )
+    const providerOrder = (count: number) => firstOf(search, count)
+    rounds.push({ kind, batch, assignments, providerOrder })
+  }
+  return rounds
+}
+
+/** The terms of a round: its own assignments count against a caller's window at once. */
+interface RoundTerms extends Terms {
+  readonly count: (caller: Caller, by: 1 | -1) => void
+}
+
+function roundTerms({ nowMs, policy, windows }: RoundInput): RoundTerms {
+  const window = policy.queue.quotas.requesterWindow
+  const inRound = new Map<Caller, number>()
+  return {
+    nowMs,
+    policy,
+    epoch: epochOf(nowMs, policy),
+    isWindowFull: (caller) =>
+      window !== null &&
+      windows.count(caller, nowMs, policy) + (inRound.get(caller) ?? 0) >= window.jobs,
+    count: (caller, by) => {
+      if (window !== null) inRound.set(caller, (inRound.get(caller) ?? 0) + by)
+    },
+  }
+}
+
+class BatchMatcher {
+  readonly #search: ProviderSearch
+  readonly #terms: RoundTerms
+  readonly #made: Assignment[] = []
+  /** `rotate`: the place behind the provider that was assigned last. */
+  #behind = 0
+
+  constructor(search: ProviderSearch, terms: RoundTerms) {
+    this.#search = search
+    this.#terms = terms
+  }
+
+  run({ jobs, picks }: Batch): readonly Assignment[] {
+    const ties = this.#terms.policy.match.fairness === 'score'
+    for (let i = 0; i < jobs.length; ) {
+      const first = jobs[i] as QueuedJob
+      let end = i + 1
+      if (ties && !picks.has(first.id)) {
+        while (end < jobs.length && isTied(first, jobs[end] as QueuedJob, picks)) end++
+      }
+      if (end === i + 1) this.#assign(first)
+      else this.#assignTie(jobs.slice(i, end))
+      i = end
+    }
+    return this.#made
+  }
+
+  /** Steps 3 and 5: the job goes to the first provider that fits, in the order of the policy. */
+  #assign(job: QueuedJob): boolean {
+    const { order } = this.#terms.policy.match
+    if (order === 'score') {
+      for (const equals of this.#ranked()) {
+        const pair = this.#search.smallestPair([job], equals)
+        if (pair !== null) {
+          this.#make(pair)
+          return true
+        }
+      }
+      return false
+    }
+    const start = order === 'rotate' ? this.#behind : 0
+    let place = this.#search.findFrom(start, job)
+    if (place < 0 && start > 0) place = this.#search.findFrom(0, job)
+    if (place < 0) return false
+    this.#make({ job, provider: this.#search.shuffle.at(place) })
+    this.#behind = place + 1
+    return true
+  }
+
+  /**
+   * Step 4: jobs that nothing but their id tells apart. If they cannot all be assigned, the id must
+   * not decide, because a requester could grind it: the pair hash does (MATCH-8).
+   */
+  #assignTie(jobs: readonly QueuedJob[]): void {
+    const made = this.#made.length
+    const behind = this.#behind
+    if (jobs.every((job) => this.#assign(job))) return
+    while (this.#made.length > made) this.#takeBack()
+    this.#behind = behind
+    this.#search.forget()
+
+    const left = new Set(jobs)
+    for (const { providers, place } of this.#tieOrder(behind)) {
+      for (;;) {
+        if (left.size === 0) return
+        const pair = this.#search.smallestPair([...left], providers)
+        if (pair === null) break
+        this.#make(pair)
+        left.delete(pair.job)
+        this.#behind = place + 1
+      }
+    }
+  }
+
+  /** Who is asked in a contested tie; under `score` equal ones stand as one. */
+  *#tieOrder(behind: number): IterableIterator<{ providers: readonly Provider[]; place: number }> {
+    const { order } = this.#terms.policy.match
+    if (order === 'score') {
+      for (const providers of this.#ranked()) yield { providers, place: 0 }
+      return
+    }
+    const { shuffle } = this.#search
+    const start = order === 'rotate' ? behind : 0
+    for (let i = 0; i < shuffle.length; i++) {
+      const place = (start + i) % shuffle.length
+      yield { providers: [shuffle.at(place)], place }
+    }
+  }
+
+  #ranking: readonly (readonly Provider[])[] | null = null
+  #ranked(): readonly (readonly Provider[])[] {
+    this.#ranking ??= this.#search.ranked()
+    return this.#ranking
+  }
+
+  #make(assignment: Assignment): void {
+    this.#made.push(assignment)
+    this.#search.book(assignment, 1)
+    this.#terms.count(assignment.job.caller, 1)
+  }
+
+  #takeBack(): void {
+    const assignment = this.#made.pop()
+    if (assignment === undefined) return
+    this.#search.book(assignment, -1)
+    this.#terms.count(assignment.job.caller, -1)
+  }
+}
+
+/** Equal score, `enqueue_ts` and `enqueue_seq`; a starvation pick is in no tie and ends one. */
+function isTied(first: QueuedJob, job: QueuedJob, picks: Batch['picks']): boolean {
+  return (
+    job.staticScore === first.staticScore &&
+    job.enqueueTs === first.enqueueTs &&
+    job.enqueueSeq === first.enqueueSeq &&
+    !picks.has(job.id)
+  )
+}
+
+function firstOf({ shuffle }: ProviderSearch, count: number): readonly Provider[] {
+  const length = Math.min(count, shuffle.length)
+  return Array.from({ length }, (_, place) => shuffle.at(place))
+}

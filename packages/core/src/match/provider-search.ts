@@ -1,0 +1,225 @@
+import type { KindName } from '../enqueue/kinds.ts'
+import { pairHash, type Seed } from '../ids.ts'
+import type { QueuedJob } from '../order/queued-job.ts'
+import type { Verdict } from '../order/waiting-queue.ts'
+import { leaseCap, type Provider } from '../registry/provider.ts'
+import {
+  isCallerDenied,
+  jobRefusal,
+  type Load,
+  loadOf,
+  type Refusal,
+  type Terms,
+} from './eligibility.ts'
+import type { ProviderPool } from './provider-pool.ts'
+import { SeededShuffle } from './seeded-shuffle.ts'
+
+export interface Assignment {
+  readonly job: QueuedJob
+  readonly provider: Provider
+}
+
+/**
+ * The providers of one kind in one round: who fits a job, in which order they are asked, and what
+ * they hold as the round goes on.
+ *
+ * Within a round nobody gets anything back, so a provider that has refused a job refuses every later
+ * job that is alike. What is known to refuse is skipped: full providers for all, others for jobs of
+ * the same scope and units. So alike jobs cost O(jobs + providers touched) (MATCH-6).
+ */
+export class ProviderSearch {
+  readonly shuffle: SeededShuffle<Provider>
+  readonly #kind: KindName
+  readonly #terms: Terms
+  readonly #pool: ProviderPool
+  readonly #passing: readonly Provider[]
+  readonly #byCaller: boolean
+  readonly #seed: Seed
+  /** Leases given in this round, over all kinds. */
+  readonly #given: Map<Provider, number>
+  readonly #loads = new Map<Provider, Load>()
+  readonly #open: Provider[] = []
+  #opened = 0
+  #full = new Skips()
+  #refused = new Map<string, Skips>()
+
+  constructor(input: {
+    readonly kind: KindName
+    readonly terms: Terms
+    readonly pool: ProviderPool
+    readonly seed: Seed
+    readonly given: Map<Provider, number>
+  }) {
+    this.#kind = input.kind
+    this.#terms = input.terms
+    this.#pool = input.pool
+    this.#seed = input.seed
+    this.#given = input.given
+    this.#passing = input.pool.passing(input.kind, input.terms.nowMs)
+    this.#byCaller = input.pool.listsCallers
+    this.shuffle = new SeededShuffle(this.#passing, input.seed)
+  }
+
+  /** A function that says whether anybody could take a job, as things stand now (MATCH-2). */
+  verdicts(): (job: QueuedJob) => Verdict {
+    const known = new Map<string, Verdict>()
+    return (job) => {
+      if (this.#isCallerOut(job)) return 'pass-group'
+      const key = this.#alike(job)
+      const before = job.denials === null ? known.get(key) : undefined
+      if (before !== undefined) return before
+      const verdict = this.#verdict(job)
+      if (job.denials === null) known.set(key, verdict)
+      return verdict
+    }
+  }
+
+  /** The first place at or behind `start` in the shuffled order whose provider fits; else −1. */
+  findFrom(start: number, job: QueuedJob): number {
+    if (this.#isCallerOut(job)) return -1
+    const refused = this.#refusedBy(job)
+    const end = this.shuffle.length
+    let place = start
+    while (place < end) {
+      const open = this.#full.next(place)
+      place = refused.next(open)
+      if (place !== open) continue
+      if (place >= end) break
+      const refusal = this.#refusal(this.shuffle.at(place), job)
+      if (refusal === null) return place
+      if (refusal === 'lease_cap_reached') this.#full.add(place)
+      else if (refusal !== 'denied_for_job') refused.add(place)
+      place++
+    }
+    return -1
+  }
+
+  /** Books an assignment, or takes it back. */
+  book({ job, provider }: Assignment, by: 1 | -1): void {
+    const load = this.#load(provider)
+    load.leases += by
+    load.units += by * job.units
+    this.#given.set(provider, (this.#given.get(provider) ?? 0) + by)
+  }
+
+  /** After assignments were taken back, nothing that was learnt since is certain. */
+  forget(): void {
+    this.#full = new Skips()
+    this.#refused = new Map()
+  }
+
+  /** Providers by `stake·health`, highest first; those with one product stand together (MATCH-9). */
+  ranked(): readonly (readonly Provider[])[] {
+    const rows = this.#passing.map((provider) => ({
+      provider,
+      rank: provider.stake * BigInt(provider.health),
+    }))
+    // The list is in order of id and the sort is stable, so equal ones stay in order of id.
+    rows.sort((a, b) => (a.rank > b.rank ? -1 : a.rank < b.rank ? 1 : 0))
+    const classes: Provider[][] = []
+    let last: bigint | null = null
+    for (const { provider, rank } of rows) {
+      if (rank === last) classes.at(-1)?.push(provider)
+      else classes.push([provider])
+      last = rank
+    }
+    return classes
+  }
+
+  /** Of all fitting pairs, the one with the smallest pair hash. */
+  smallestPair(jobs: readonly QueuedJob[], providers: readonly Provider[]): Assignment | null {
+    let best: Assignment | null = null
+    let bestHash = ''
+    for (const provider of providers) {
+      for (const job of jobs) {
+        if (this.#refusal(provider, job) !== null) continue
+        const hash = pairHash(job.id, provider.id, this.#seed)
+        if (best !== null && hash >= bestHash) continue
+        best = { job, provider }
+        bestHash = hash
+      }
+    }
+    return best
+  }
+
+  #refusal(provider: Provider, job: QueuedJob): Refusal | null {
+    return jobRefusal(provider, this.#load(provider), job, this.#terms)
+  }
+
+  /** A caller over its window, or denied by policy, fits nobody: no need to ask around. */
+  #isCallerOut({ caller }: QueuedJob): boolean {
+    return this.#terms.isWindowFull(caller) || isCallerDenied(caller, this.#terms.policy)
+  }
+
+  #verdict(job: QueuedJob): Verdict {
+    if (!this.#pool.isOffered(this.#kind, job.shape.model)) return 'pass-group'
+    let onlyThisJob = false
+    for (let i = 0; ; i++) {
+      const provider = this.#openAt(i)
+      if (provider === undefined) return onlyThisJob ? 'pass-job' : 'pass-group'
+      const refusal = this.#refusal(provider, job)
+      if (refusal === null) return 'take'
+      onlyThisJob ||= refusal === 'epoch_units_exhausted' || refusal === 'denied_for_job'
+    }
+  }
+
+  /**
+   * The i-th provider that had a lease to give when the batch was built. In order of id: whether
+   * anybody fits does not depend on the order, and so the shuffle is spared.
+   */
+  #openAt(i: number): Provider | undefined {
+    while (this.#open.length <= i && this.#opened < this.#passing.length) {
+      const provider = this.#passing[this.#opened++] as Provider
+      const leases = provider.liveLeases + (this.#given.get(provider) ?? 0)
+      if (leases < leaseCap(provider, this.#terms.policy)) this.#open.push(provider)
+    }
+    return this.#open[i]
+  }
+
+  #refusedBy(job: QueuedJob): Skips {
+    const key = this.#alike(job)
+    let skips = this.#refused.get(key)
+    if (skips === undefined) {
+      skips = new Skips()
+      this.#refused.set(key, skips)
+    }
+    return skips
+  }
+
+  /** Jobs with one such key are refused by the same providers, denials apart. */
+  #alike(job: QueuedJob): string {
+    const caller = this.#byCaller ? job.caller : ''
+    return `${job.units}|${caller}|${job.shape.key}`
+  }
+
+  #load(provider: Provider): Load {
+    let load = this.#loads.get(provider)
+    if (load === undefined) {
+      load = loadOf(provider, this.#kind, this.#terms.epoch)
+      load.leases += this.#given.get(provider) ?? 0
+      this.#loads.set(provider, load)
+    }
+    return load
+  }
+}
+
+/** Places that need not be looked at again: union-find on "the next one that must". */
+class Skips {
+  readonly #next = new Map<number, number>()
+
+  add(place: number): void {
+    this.#next.set(place, place + 1)
+  }
+
+  /** The first place at or behind this one that was not added. */
+  next(place: number): number {
+    let end = place
+    for (let to = this.#next.get(end); to !== undefined; to = this.#next.get(end)) end = to
+    for (let at = place; at !== end; ) {
+      const to = this.#next.get(at) as number
+      this.#next.set(at, end)
+      at = to
+    }
+    return end
+  }
+}

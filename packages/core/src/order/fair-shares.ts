@@ -1,0 +1,137 @@
+import type { Caller } from '../ids.ts'
+import { IndexedHeap } from './indexed-heap.ts'
+
+/** One unit at weight 1, as virtual time. */
+const UNIT = 1n << 20n
+
+/** Virtual time of `units` at `weight`, rounded down (FAIR-2). */
+export function virtualCost(units: number, weight: number): bigint {
+  return (BigInt(units) * UNIT) / BigInt(weight)
+}
+
+interface Tenant {
+  readonly caller: Caller
+  finish: bigint
+  waiting: boolean
+}
+
+/** What a restart needs: the virtual time, and each finish time above it. */
+export interface FairState {
+  readonly virtual: bigint
+  readonly finish: ReadonlyMap<Caller, bigint>
+}
+
+/**
+ * Start-time fair queueing over callers (FAIR-1 … FAIR-4): who is next, and what each has had.
+ *
+ * The virtual time V never falls. Callers whose finish time is at or below V are all alike, and the
+ * lowest caller goes first among them; those above V go by finish time. So there are two heaps, and
+ * a caller moves from the second to the first as V passes it. Callers without work stand in a third,
+ * only to be forgotten when V passes them: nothing is saved up while idle.
+ */
+export class FairShares {
+  #virtual = 0n
+  readonly #tenants = new Map<Caller, Tenant>()
+  readonly #level = new IndexedHeap<Tenant>((a, b) => a.caller < b.caller)
+  readonly #ahead = new IndexedHeap<Tenant>(byFinish)
+  readonly #idle = new IndexedHeap<Tenant>(byFinish)
+  /** While a draft is open: every tenant it moved, with the finish time to go back to. */
+  #draft: { virtual: bigint; finish: Map<Tenant, bigint> } | null = null
+
+  constructor(state?: FairState) {
+    if (state === undefined) return
+    this.#virtual = state.virtual
+    for (const [caller, finish] of state.finish) this.#place(this.#tenant(caller), finish)
+  }
+
+  state(): FairState {
+    const finish = new Map<Caller, bigint>()
+    for (const { caller, finish: at } of this.#tenants.values()) {
+      if (at > this.#virtual) finish.set(caller, at)
+    }
+    return { virtual: this.#virtual, finish }
+  }
+
+  /** The caller whose turn it is, of those with work waiting. */
+  next(): Caller | undefined {
+    return (this.#level.top() ?? this.#ahead.top())?.caller
+  }
+
+  /** Says whether a caller has work that could be taken now. */
+  setWaiting(caller: Caller, waiting: boolean): void {
+    const known = this.#tenants.get(caller)
+    if ((known?.waiting ?? false) === waiting) return
+    const tenant = known ?? this.#tenant(caller)
+    tenant.waiting = waiting
+    this.#place(tenant, tenant.finish)
+  }
+
+  /** The caller gets a job of this cost: it starts at `max(V, V_c)`, and V follows (FAIR-2). */
+  book(caller: Caller, cost: bigint): void {
+    const tenant = this.#tenant(caller)
+    const start = tenant.finish > this.#virtual ? tenant.finish : this.#virtual
+    this.#virtual = start
+    this.#place(tenant, start + cost)
+    this.#levelOut()
+  }
+
+  /** What a job really cost takes the place of its estimate (FAIR-3). */
+  settle(caller: Caller, actual: bigint, estimate: bigint): void {
+    const tenant = this.#tenant(caller)
+    const from = tenant.finish > this.#virtual ? tenant.finish : this.#virtual
+    this.#place(tenant, from + actual - estimate)
+  }
+
+  /** Bookings from here on are on trial, until `rollBack`. */
+  openDraft(): void {
+    this.#draft = { virtual: this.#virtual, finish: new Map() }
+  }
+
+  rollBack(): void {
+    const draft = this.#draft
+    if (draft === null) return
+    this.#draft = null
+    this.#virtual = draft.virtual
+    for (const [tenant, finish] of draft.finish) this.#place(tenant, finish)
+  }
+
+  #tenant(caller: Caller): Tenant {
+    let tenant = this.#tenants.get(caller)
+    if (tenant === undefined) {
+      tenant = { caller, finish: this.#virtual, waiting: false }
+      this.#tenants.set(caller, tenant)
+    }
+    return tenant
+  }
+
+  #place(tenant: Tenant, finish: bigint): void {
+    this.#remember(tenant)
+    this.#level.remove(tenant) || this.#ahead.remove(tenant) || this.#idle.remove(tenant)
+    tenant.finish = finish
+    if (finish > this.#virtual) (tenant.waiting ? this.#ahead : this.#idle).add(tenant)
+    else if (tenant.waiting) this.#level.add(tenant)
+    else if (this.#draft === null) this.#tenants.delete(tenant.caller)
+  }
+
+  /** V has moved: whoever it has passed is level with it, or forgotten. */
+  #levelOut(): void {
+    for (const heap of [this.#ahead, this.#idle]) {
+      for (
+        let top = heap.top();
+        top !== undefined && top.finish <= this.#virtual;
+        top = heap.top()
+      ) {
+        this.#place(top, top.finish)
+      }
+    }
+  }
+
+  #remember(tenant: Tenant): void {
+    const finish = this.#draft?.finish
+    if (finish !== undefined && !finish.has(tenant)) finish.set(tenant, tenant.finish)
+  }
+}
+
+function byFinish(a: Tenant, b: Tenant): boolean {
+  return a.finish !== b.finish ? a.finish < b.finish : a.caller < b.caller
+}

@@ -1,0 +1,75 @@
+/**
+ * A priority queue whose items may be removed or moved at any time, by any change of their order.
+ * For thousands of items with costly comparisons; `LazyHeap` is the one for millions of jobs.
+ */
+export class IndexedHeap<T> {
+  readonly #before: (a: T, b: T) => boolean
+  readonly #items: T[] = []
+  readonly #index = new Map<T, number>()
+
+  constructor(before: (a: T, b: T) => boolean) {
+    this.#before = before
+  }
+
+  get size(): number {
+    return this.#items.length
+  }
+
+  top(): T | undefined {
+    return this.#items[0]
+  }
+
+  add(item: T): void {
+    this.#items.push(item)
+    this.#up(this.#items.length - 1, item)
+  }
+
+  /** Removes an item; it may have changed since it was added only by way of `remove` before. */
+  remove(item: T): boolean {
+    const at = this.#index.get(item)
+    if (at === undefined) return false
+    this.#index.delete(item)
+    const last = this.#items.pop() as T
+    if (at < this.#items.length) {
+      this.#up(at, last)
+      this.#down(this.#index.get(last) as number, last)
+    }
+    return true
+  }
+
+  #up(start: number, item: T): void {
+    let i = start
+    while (i > 0) {
+      const parent = (i - 1) >> 1
+      const above = this.#items[parent] as T
+      if (!this.#before(item, above)) break
+      this.#set(i, above)
+      i = parent
+    }
+    this.#set(i, item)
+  }
+
+  #down(start: number, item: T): void {
+    let i = start
+    for (;;) {
+      let child = 2 * i + 1
+      if (child >= this.#items.length) break
+      const right = child + 1
+      if (
+        right < this.#items.length &&
+        this.#before(this.#items[right] as T, this.#items[child] as T)
+      ) {
+        child = right
+      }
+      if (!this.#before(this.#items[child] as T, item)) break
+      this.#set(i, this.#items[child] as T)
+      i = child
+    }
+    this.#set(i, item)
+  }
+
+  #set(at: number, item: T): void {
+    this.#items[at] = item
+    this.#index.set(item, at)
+  }
+}

@@ -1,0 +1,233 @@
+import type { Caller } from '../ids.ts'
+import { LazyHeap } from './lazy-heap.ts'
+import { enqueuedBefore, idBefore, PLACE, type QueuedJob, type Shape } from './queued-job.ts'
+import { type PriorityPolicy, scoreAt, scorePerSecond, secondOf } from './score.ts'
+
+/** Seconds after which the base of the young keys is moved, long before a key could pass 2^53. */
+const BASE_SECS_MAX = 2 ** 21
+
+/**
+ * The numbers that keys are made of, shared by all queues of one kind. A young job's key is kept
+ * relative to a base second: as written in the rules it is beyond 2^53 (ORDER-4).
+ */
+export class ScoreClock {
+  readonly policy: PriorityPolicy
+  readonly #horizon: number
+  readonly #perSecond: number
+  #base: number
+  #nowMs: number
+
+  constructor(policy: PriorityPolicy, nowMs: number) {
+    this.policy = policy
+    this.#horizon = policy.ageHorizonSecs
+    this.#perSecond = scorePerSecond(policy)
+    this.#base = secondOf(nowMs)
+    this.#nowMs = nowMs
+  }
+
+  get nowMs(): number {
+    return this.#nowMs
+  }
+
+  /** Moves the time on, never back. True if the base moved and every young key with it. */
+  advance(nowMs: number): boolean {
+    if (nowMs > this.#nowMs) this.#nowMs = nowMs
+    if (Math.abs(secondOf(this.#nowMs) - this.#base) <= BASE_SECS_MAX) return false
+    this.#base = secondOf(this.#nowMs)
+    return true
+  }
+
+  isAged(job: QueuedJob): boolean {
+    return secondOf(this.#nowMs) - secondOf(job.enqueueTs) >= this.#horizon
+  }
+
+  // Smaller is better, as in every heap here.
+  readonly youngKey = (job: QueuedJob): number =>
+    this.#perSecond * (secondOf(job.enqueueTs) - this.#base) - job.staticScore * this.#horizon
+}
+
+/** Jobs of one caller and one shape, in score order. */
+export interface Group {
+  readonly caller: Caller
+  readonly shape: Shape
+  readonly young: LazyHeap<QueuedJob>
+  readonly aged: LazyHeap<QueuedJob>
+  readonly wait: LazyHeap<QueuedJob>
+  /** The job that stands for the group in each of the queue's heaps. */
+  youngHead: QueuedJob | undefined
+  agedHead: QueuedJob | undefined
+  waitHead: QueuedJob | undefined
+  blocked: boolean
+}
+
+/**
+ * The score queue (ORDER-4): the best job, or the longest waiting one, of any number of groups.
+ *
+ * Two jobs below the age horizon never change places as time passes, nor do two above it. So each
+ * group keeps its young jobs by one key and its aged ones by another, neither of which changes, and
+ * only the two heads are compared at the time of asking. The queue keeps the heads of its groups in
+ * heaps of the same kind. A group that fits nobody is blocked as a whole: its heads step out of the
+ * queue's heaps, and its jobs keep their places inside the group.
+ *
+ * The owner calls `age` for each job that crosses the horizon; `WaitingQueue` does.
+ */
+export class ScoreQueue {
+  readonly #clock: ScoreClock
+  readonly #groups = new Map<Caller, Map<string, Group>>()
+  readonly #young: LazyHeap<QueuedJob>
+  readonly #aged: LazyHeap<QueuedJob>
+  readonly #wait: LazyHeap<QueuedJob>
+  #size = 0
+
+  constructor(clock: ScoreClock) {
+    this.#clock = clock
+    this.#young = youngHeap(clock, PLACE.laneYoung)
+    this.#aged = agedHeap(PLACE.laneAged)
+    this.#wait = waitHeap(PLACE.laneWait)
+  }
+
+  get size(): number {
+    return this.#size
+  }
+
+  push(job: QueuedJob): void {
+    const group = this.#groupFor(job)
+    job.shape = group.shape
+    ;(this.#clock.isAged(job) ? group.aged : group.young).enter(job)
+    group.wait.enter(job)
+    this.#size++
+    this.#refresh(group)
+  }
+
+  remove(job: QueuedJob): void {
+    const group = this.groupOf(job)
+    if (group === undefined || !group.wait.has(job)) return
+    group.young.leave(job)
+    group.aged.leave(job)
+    group.wait.leave(job)
+    this.#size--
+    this.#refresh(group)
+    if (group.wait.size === 0) this.#drop(group)
+  }
+
+  /** The job has crossed the age horizon. */
+  age(job: QueuedJob): void {
+    const group = this.groupOf(job)
+    if (group === undefined || !group.young.has(job)) return
+    group.young.leave(job)
+    group.aged.enter(job)
+    this.#refresh(group)
+  }
+
+  /** The job with the highest score now, of the groups that are not blocked. */
+  best(): QueuedJob | undefined {
+    const young = this.#young.top()
+    const aged = this.#aged.top()
+    if (young === undefined || aged === undefined) return young ?? aged
+    const { nowMs, policy } = this.#clock
+    // At equal scores the earlier one goes first, and an aged job is earlier than any young one.
+    return scoreAt(aged, nowMs, policy) >= scoreAt(young, nowMs, policy) ? aged : young
+  }
+
+  /** The job that has waited longest, of the groups that are not blocked. */
+  longest(): QueuedJob | undefined {
+    return this.#wait.top()
+  }
+
+  groupOf(job: QueuedJob): Group | undefined {
+    return this.#groups.get(job.caller)?.get(job.shape.key)
+  }
+
+  /** Takes a group out of the choice, or back in. */
+  setBlocked(group: Group, blocked: boolean): void {
+    group.blocked = blocked
+    this.#refresh(group)
+  }
+
+  /** After the base of the young keys has moved. */
+  rekey(): void {
+    for (const group of this.#allGroups()) group.young.rebuild()
+    this.#young.rebuild()
+  }
+
+  *#allGroups(): IterableIterator<Group> {
+    for (const groups of this.#groups.values()) yield* groups.values()
+  }
+
+  #groupFor(job: QueuedJob): Group {
+    let groups = this.#groups.get(job.caller)
+    if (groups === undefined) {
+      groups = new Map()
+      this.#groups.set(job.caller, groups)
+    }
+    let group = groups.get(job.shape.key)
+    if (group === undefined) {
+      group = {
+        caller: job.caller,
+        shape: job.shape,
+        young: youngHeap(this.#clock, PLACE.groupYoung),
+        aged: agedHeap(PLACE.groupAged),
+        wait: waitHeap(PLACE.groupWait),
+        youngHead: undefined,
+        agedHead: undefined,
+        waitHead: undefined,
+        blocked: false,
+      }
+      groups.set(job.shape.key, group)
+    }
+    return group
+  }
+
+  /** Lets the right jobs stand for the group after a change in it. */
+  #refresh(group: Group): void {
+    const out = group.blocked
+    group.youngHead = replace(this.#young, group.youngHead, out ? undefined : group.young.top())
+    group.agedHead = replace(this.#aged, group.agedHead, out ? undefined : group.aged.top())
+    group.waitHead = replace(this.#wait, group.waitHead, out ? undefined : group.wait.top())
+  }
+
+  #drop(group: Group): void {
+    // A job may come back to another group of this shape: no record of it may stay behind in here.
+    group.young.rebuild()
+    group.aged.rebuild()
+    group.wait.rebuild()
+    const groups = this.#groups.get(group.caller)
+    groups?.delete(group.shape.key)
+    if (groups?.size === 0) this.#groups.delete(group.caller)
+    if (this.#size > 0) return
+    this.#young.rebuild()
+    this.#aged.rebuild()
+    this.#wait.rebuild()
+  }
+}
+
+function replace(
+  heads: LazyHeap<QueuedJob>,
+  old: QueuedJob | undefined,
+  head: QueuedJob | undefined,
+): QueuedJob | undefined {
+  if (old === head) return head
+  if (old !== undefined) heads.leave(old)
+  if (head !== undefined) heads.enter(head)
+  return head
+}
+
+function youngHeap(clock: ScoreClock, place: number): LazyHeap<QueuedJob> {
+  return new LazyHeap({ place, keyOf: clock.youngKey, before: enqueuedBefore })
+}
+
+function agedHeap(place: number): LazyHeap<QueuedJob> {
+  return new LazyHeap({ place, keyOf: agedKey, before: enqueuedBefore })
+}
+
+function waitHeap(place: number): LazyHeap<QueuedJob> {
+  return new LazyHeap({ place, keyOf: waitKey, before: idBefore })
+}
+
+function agedKey(job: QueuedJob): number {
+  return -job.staticScore
+}
+
+export function waitKey(job: QueuedJob): number {
+  return job.enqueueTs
+}

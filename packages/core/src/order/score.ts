@@ -1,0 +1,84 @@
+import { invalidParams } from '../errors.ts'
+import type { Policy } from '../policy.ts'
+
+export type PriorityPolicy = Policy['priority']
+
+/** What a score is made of, apart from the time waited. */
+export interface Scored {
+  readonly fee: bigint
+  readonly sizeBytes: number
+  readonly tier: string
+}
+
+/** Terms run from 0 to R. */
+const R = 1_000_000
+
+/** The four terms of a score at one time, for those who ask why (ORDER-1). */
+export interface ScoreTerms {
+  readonly fee: number
+  readonly size: number
+  readonly tier: number
+  readonly ageSecs: number
+}
+
+export function scoreTerms(
+  job: Scored & { readonly enqueueTs: number },
+  nowMs: number,
+  policy: PriorityPolicy,
+): ScoreTerms {
+  return {
+    fee: feeTerm(job.fee, policy.feeHalf),
+    size: sizeTerm(job.sizeBytes, policy.sizeHalf),
+    tier: tierTerm(job.tier, policy),
+    ageSecs: Math.min(policy.ageHorizonSecs, secondOf(nowMs) - secondOf(job.enqueueTs)),
+  }
+}
+
+/** The part of a score that time does not change: at most 10^9 (ORDER-2). */
+export function staticScore(job: Scored, policy: PriorityPolicy): number {
+  const { weights } = policy
+  return (
+    weights.fee * feeTerm(job.fee, policy.feeHalf) +
+    weights.size * sizeTerm(job.sizeBytes, policy.sizeHalf) +
+    weights.tier * tierTerm(job.tier, policy)
+  )
+}
+
+/** `static·A + w_age·R·age`, exact: the bound on the horizon keeps it below 2^53 (ORDER-2). */
+export function scoreAt(
+  job: { readonly staticScore: number; readonly enqueueTs: number },
+  nowMs: number,
+  policy: PriorityPolicy,
+): number {
+  const horizon = policy.ageHorizonSecs
+  const age = Math.min(horizon, secondOf(nowMs) - secondOf(job.enqueueTs))
+  return job.staticScore * horizon + policy.weights.age * R * age
+}
+
+/** A score as people see it, 0 … 1. */
+export function shownScore(score: number, policy: PriorityPolicy): number {
+  return score / (1_000 * R * policy.ageHorizonSecs)
+}
+
+/** How much one second of waiting adds to a score. */
+export function scorePerSecond(policy: PriorityPolicy): number {
+  return policy.weights.age * R
+}
+
+export function secondOf(ms: number): number {
+  return Math.floor(ms / 1_000)
+}
+
+function feeTerm(fee: bigint, half: bigint): number {
+  return Number((BigInt(R) * fee) / (fee + half))
+}
+
+function sizeTerm(sizeBytes: number, half: bigint): number {
+  return Number((BigInt(R) * half) / (BigInt(sizeBytes) + half))
+}
+
+function tierTerm(tier: string, policy: PriorityPolicy): number {
+  const term = Object.hasOwn(policy.tiers, tier) ? policy.tiers[tier] : undefined
+  if (term !== undefined) return term
+  throw invalidParams('tier', `one of ${Object.keys(policy.tiers).join(', ')}`)
+}

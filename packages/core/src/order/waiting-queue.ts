@@ -1,0 +1,292 @@
+import { invariant } from '../errors.ts'
+import type { Caller, JobId } from '../ids.ts'
+import type { Policy } from '../policy.ts'
+import { FairShares, type FairState, virtualCost } from './fair-shares.ts'
+import { LazyHeap } from './lazy-heap.ts'
+import { idBefore, PLACE, type QueuedJob } from './queued-job.ts'
+import { staticScore } from './score.ts'
+import { type Group, ScoreClock, ScoreQueue, waitKey } from './score-queue.ts'
+
+/** What a round says of a job that the queue offers for its batch. */
+export type Verdict = 'take' | 'pass-job' | 'pass-group'
+
+/** The jobs a round looks at, in order. They are out of the queue until `settleBatch`. */
+export interface Batch {
+  readonly jobs: readonly QueuedJob[]
+  /** Which of them stand there because they waited longest (ORDER-5). */
+  readonly picks: ReadonlySet<JobId>
+}
+
+/** What a restart needs beside the jobs themselves. */
+export interface QueueState {
+  readonly grants: number
+  readonly fair: FairState
+}
+
+/**
+ * The waiting jobs of one kind: in backoff or ready, and the ready ones in the order in which a
+ * round takes them, by score (ORDER-3, ORDER-5) or by fair shares of the callers (FAIR-1).
+ */
+export class WaitingQueue {
+  readonly #jobs = new Map<JobId, QueuedJob>()
+  readonly #delayed = new LazyHeap<QueuedJob>({
+    place: PLACE.delayed,
+    keyOf: (job) => job.notBefore ?? 0,
+    before: idBefore,
+  })
+  /** Young jobs in the order in which they cross the age horizon. */
+  readonly #crossing = new LazyHeap<QueuedJob>({
+    place: PLACE.crossing,
+    keyOf: waitKey,
+    before: idBefore,
+  })
+  #policy: Policy
+  #clock: ScoreClock
+  #grants: number
+  #shares: FairShares
+  /** By score: one queue, under null. By fair shares: one for each caller with a ready job. */
+  readonly #queues = new Map<Caller | null, ScoreQueue>()
+
+  constructor(policy: Policy, nowMs: number, state?: QueueState) {
+    this.#policy = policy
+    this.#clock = new ScoreClock(policy.priority, nowMs)
+    this.#grants = state?.grants ?? 0
+    this.#shares = new FairShares(state?.fair)
+  }
+
+  /** All waiting jobs, those in backoff too. */
+  get size(): number {
+    return this.#jobs.size
+  }
+
+  get readySize(): number {
+    return this.#jobs.size - this.#delayed.size
+  }
+
+  state(): QueueState {
+    return { grants: this.#grants, fair: this.#shares.state() }
+  }
+
+  has(id: JobId): boolean {
+    return this.#jobs.has(id)
+  }
+
+  /** A job in backoff waits until its `notBefore`; its place by score is kept all the while. */
+  push(job: QueuedJob): void {
+    invariant(!this.#jobs.has(job.id), 'a job waits in one place only')
+    this.#jobs.set(job.id, job)
+    job.staticScore = staticScore(job, this.#policy.priority)
+    this.#restore(job)
+  }
+
+  remove(id: JobId): QueuedJob | undefined {
+    const job = this.#jobs.get(id)
+    if (job === undefined) return undefined
+    this.#jobs.delete(id)
+    this.#withdraw(job)
+    return job
+  }
+
+  /** When the next job leaves its backoff, or null. */
+  nextReadyAt(): number | null {
+    return this.#delayed.top()?.notBefore ?? null
+  }
+
+  /** Lets the time pass: backoffs end and jobs cross the age horizon. It never goes back. */
+  advance(nowMs: number): void {
+    if (this.#clock.advance(nowMs)) for (const queue of this.#queues.values()) queue.rekey()
+    const now = this.#clock.nowMs
+    for (let job = this.#delayed.top(); isDue(job, now); job = this.#delayed.top()) {
+      this.#delayed.pop()
+      this.#enterReady(job)
+    }
+    for (let job = this.#crossing.top(); job !== undefined; job = this.#crossing.top()) {
+      if (!this.#clock.isAged(job)) break
+      this.#crossing.pop()
+      this.#queueOf(job)?.age(job)
+    }
+  }
+
+  /** The ready job with the best score of all, whatever the fairness. */
+  peekBest(nowMs: number): QueuedJob | undefined {
+    invariant(this.#policy.match.fairness === 'score', 'under fair shares a caller comes first')
+    this.advance(nowMs)
+    return this.#queues.get(null)?.best()
+  }
+
+  popBest(nowMs: number): QueuedJob | undefined {
+    const job = this.peekBest(nowMs)
+    return job && this.remove(job.id)
+  }
+
+  /** Takes the ready job that has waited longest. */
+  popLongest(nowMs: number): QueuedJob | undefined {
+    invariant(this.#policy.match.fairness === 'score', 'under fair shares a caller comes first')
+    this.advance(nowMs)
+    const job = this.#queues.get(null)?.longest()
+    return job && this.remove(job.id)
+  }
+
+  /**
+   * Takes the first `size` jobs that `verdict` would take. A job or group that is passed over keeps
+   * its place and fills none in the batch (MATCH-2).
+   */
+  takeBatch(nowMs: number, size: number, verdict: (job: QueuedJob) => Verdict): Batch {
+    this.advance(nowMs)
+    const passed = new Passed()
+    const batch =
+      this.#policy.match.fairness === 'score'
+        ? this.#batchByScore(size, verdict, passed)
+        : this.#batchByShare(size, verdict, passed)
+    for (const [queue, group] of passed.groups) queue.setBlocked(group, false)
+    for (const job of passed.jobs) this.#restore(job)
+    return batch
+  }
+
+  /** Ends a batch: what was assigned, in its order, is booked for good; the rest goes back. */
+  settleBatch(batch: Batch, assigned: readonly QueuedJob[]): void {
+    const gone = new Set<QueuedJob>(assigned)
+    for (const job of assigned) {
+      this.#jobs.delete(job.id)
+      this.#grants++
+      if (this.#policy.match.fairness === 'tenant')
+        this.#shares.book(job.caller, this.#cost(job, job.units))
+    }
+    for (const job of batch.jobs) if (!gone.has(job)) this.#restore(job)
+  }
+
+  /** A lease of the job ended: actual units take the place of the estimate (FAIR-3). */
+  settleUnits(job: QueuedJob, actualUnits: number): void {
+    if (this.#policy.match.fairness !== 'tenant') return
+    this.#shares.settle(job.caller, this.#cost(job, actualUnits), this.#cost(job, job.units))
+  }
+
+  /** Takes another policy: every key and place is made anew. */
+  setPolicy(policy: Policy, nowMs: number): void {
+    this.advance(nowMs)
+    const jobs = [...this.#jobs.values()]
+    for (const job of jobs) this.#withdraw(job)
+    this.#policy = policy
+    this.#clock = new ScoreClock(policy.priority, this.#clock.nowMs)
+    this.#queues.clear()
+    for (const job of jobs) {
+      job.staticScore = staticScore(job, policy.priority)
+      this.#restore(job)
+    }
+  }
+
+  #batchByScore(size: number, verdict: (job: QueuedJob) => Verdict, passed: Passed): Batch {
+    const jobs: QueuedJob[] = []
+    const picks = new Set<JobId>()
+    const queue = this.#queues.get(null)
+    const k = this.#policy.queue.starvationK
+    while (queue !== undefined && jobs.length < size) {
+      const isPick = (this.#grants + jobs.length + 1) % k === 0
+      const job = this.#take(queue, isPick, verdict, passed)
+      if (job === undefined) break
+      jobs.push(job)
+      if (isPick) picks.add(job.id)
+    }
+    return { jobs, picks }
+  }
+
+  /** Built on a draft of the shares: only what is assigned in the end will count (FAIR-2). */
+  #batchByShare(size: number, verdict: (job: QueuedJob) => Verdict, passed: Passed): Batch {
+    const jobs: QueuedJob[] = []
+    const without: Caller[] = []
+    this.#shares.openDraft()
+    while (jobs.length < size) {
+      const caller = this.#shares.next()
+      if (caller === undefined) break
+      const queue = this.#queues.get(caller)
+      const job = queue && this.#take(queue, false, verdict, passed)
+      if (job === undefined) {
+        // Nothing of this caller can go now. If it still has jobs, it is back in the choice below.
+        if (queue !== undefined) without.push(caller)
+        this.#shares.setWaiting(caller, false)
+        continue
+      }
+      jobs.push(job)
+      this.#shares.book(caller, this.#cost(job, job.units))
+    }
+    this.#shares.rollBack()
+    for (const caller of without) {
+      if (this.#queues.has(caller)) this.#shares.setWaiting(caller, true)
+    }
+    return { jobs, picks: NO_PICKS }
+  }
+
+  /** The first job of a queue that the verdict takes; the ones before it are put aside. */
+  #take(
+    queue: ScoreQueue,
+    isPick: boolean,
+    verdict: (job: QueuedJob) => Verdict,
+    passed: Passed,
+  ): QueuedJob | undefined {
+    for (;;) {
+      const job = isPick ? queue.longest() : queue.best()
+      if (job === undefined) return undefined
+      const says = verdict(job)
+      if (says === 'pass-group') {
+        const group = queue.groupOf(job) as Group
+        queue.setBlocked(group, true)
+        passed.groups.push([queue, group])
+        continue
+      }
+      this.#withdraw(job)
+      if (says === 'take') return job
+      passed.jobs.push(job)
+    }
+  }
+
+  /** Puts a job that the queue knows to where it belongs at this time. */
+  #restore(job: QueuedJob): void {
+    if (isDue(job, this.#clock.nowMs)) this.#enterReady(job)
+    else this.#delayed.enter(job)
+  }
+
+  #enterReady(job: QueuedJob): void {
+    const byShare = this.#policy.match.fairness === 'tenant'
+    const key = byShare ? job.caller : null
+    let queue = this.#queues.get(key)
+    if (queue === undefined) {
+      queue = new ScoreQueue(this.#clock)
+      this.#queues.set(key, queue)
+    }
+    queue.push(job)
+    if (!this.#clock.isAged(job)) this.#crossing.enter(job)
+    if (byShare) this.#shares.setWaiting(job.caller, true)
+  }
+
+  #withdraw(job: QueuedJob): void {
+    this.#delayed.leave(job)
+    this.#crossing.leave(job)
+    const queue = this.#queueOf(job)
+    if (queue === undefined) return
+    queue.remove(job)
+    if (queue.size > 0 || this.#policy.match.fairness === 'score') return
+    this.#queues.delete(job.caller)
+    this.#shares.setWaiting(job.caller, false)
+  }
+
+  #queueOf(job: QueuedJob): ScoreQueue | undefined {
+    return this.#queues.get(this.#policy.match.fairness === 'tenant' ? job.caller : null)
+  }
+
+  #cost(job: QueuedJob, units: number): bigint {
+    const { tenantWeights, tierWeights } = this.#policy.match
+    const own = Object.hasOwn(tenantWeights, job.caller) ? tenantWeights[job.caller] : undefined
+    return virtualCost(units, own ?? tierWeights[job.tier] ?? 1)
+  }
+}
+
+class Passed {
+  readonly jobs: QueuedJob[] = []
+  readonly groups: (readonly [ScoreQueue, Group])[] = []
+}
+
+const NO_PICKS: ReadonlySet<JobId> = new Set()
+
+function isDue(job: QueuedJob | undefined, nowMs: number): job is QueuedJob {
+  return job !== undefined && (job.notBefore === null || job.notBefore <= nowMs)
+}

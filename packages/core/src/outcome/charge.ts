@@ -1,0 +1,47 @@
+import type { ProviderId } from '../ids.ts'
+import type { Charge, Job, Market } from '../market.ts'
+import { chargeProvider } from '../registry/health.ts'
+import type { Provider } from '../registry/provider.ts'
+import { backoffSecs } from './backoff.ts'
+import { endJob } from './end-job.ts'
+import type { JobEvent } from './job-table.ts'
+import { requeueJob } from './requeue.ts'
+
+/** How each charge moves the job, and how long the provider may not have it again (RETRY-2). */
+const CHARGES: { readonly [C in Charge]: { readonly on: JobEvent; readonly denySecs: number } } = {
+  ACK_TIMEOUT: { on: 'ackTimeout', denySecs: 0 },
+  LEASE_EXPIRED: { on: 'leaseDeadline', denySecs: 60 },
+  PROVIDER_FAIL: { on: 'providerFail', denySecs: 0 },
+  PROOF_INVALID: { on: 'proofInvalid', denySecs: 60 },
+}
+
+/**
+ * A charged failure: the job waits for its backoff, or ends when its retries are used up or the
+ * error is permanent; the provider pays, unless it was the job's own fault (RETRY-2, HEALTH-5).
+ */
+export function chargeJob(
+  market: Market,
+  job: Job,
+  provider: Provider,
+  how: { readonly charge: Charge; readonly permanent?: boolean; readonly jobsFault?: boolean },
+): void {
+  const { charge, permanent = false, jobsFault = false } = how
+  const { on, denySecs } = CHARGES[charge]
+  const before = job.retries
+  job.retries++
+  if (permanent || job.retries >= market.policy.queue.retries.attemptMax) {
+    const reason = permanent ? 'permanent_error' : 'retries_exhausted'
+    endJob(market, job, { on, isLast: true, reason })
+  } else {
+    if (denySecs > 0) denyProvider(job, provider.id, market.nowMs + 1_000 * denySecs)
+    const delaySecs = backoffSecs(job.shape.kind, job.id, before, market.policy)
+    requeueJob(market, job, { on, reason: charge, notBefore: market.nowMs + 1_000 * delaySecs })
+  }
+  if (!jobsFault) chargeProvider(market, provider, charge)
+}
+
+/** The provider may not take this job until then; a denial is never shortened (RETRY-4). */
+export function denyProvider(job: Job, providerId: ProviderId, until: number): void {
+  job.denials ??= new Map()
+  job.denials.set(providerId, Math.max(until, job.denials.get(providerId) ?? 0))
+}

@@ -1,0 +1,80 @@
+import { fromHex } from '../bytes.ts'
+import { KINDS } from '../enqueue/kinds.ts'
+import { FairleadError, invalidParams, invariant } from '../errors.ts'
+import { endLease } from '../lease/end-lease.ts'
+import type { Lease } from '../lease/lease.ts'
+import { heldLease, type LeaseCall, liveHeldLease } from '../lease/lease-calls.ts'
+import type { Job, Market } from '../market.ts'
+import { creditProvider } from '../registry/health.ts'
+import { chargeJob } from './charge.ts'
+import { endJob } from './end-job.ts'
+import { moveJob } from './move-job.ts'
+
+export interface Completion extends LeaseCall {
+  /** 32 bytes as `0x` hex. */
+  readonly digest: string
+  /** What the work really took; null leaves the estimate. */
+  readonly actualUnits: number | null
+}
+
+/** The attempt is done. The same completion again answers as the first time (COMPLETE-1). */
+export function completeLease(market: Market, completion: Completion): Lease {
+  const { digest, actualUnits } = completion
+  if (fromHex(digest)?.length !== 32) {
+    throw invalidParams('output_digest', '32 bytes as 0x and 64 lower-case hex digits')
+  }
+  if (actualUnits !== null && !(Number.isSafeInteger(actualUnits) && actualUnits >= 0)) {
+    throw invalidParams('actual_units', 'a whole number of at least 0')
+  }
+  const held = heldLease(market, completion)
+  if (held.status === 'COMPLETED' && held.digest === digest) return held
+  const lease = liveHeldLease(market, completion)
+  const { job } = lease
+  endLease(market, lease, 'complete', actualUnits ?? job.units)
+  lease.digest = digest
+  if (KINDS[job.shape.kind].verification(market.policy) === 'none') {
+    completeJob(market, job, lease, 'complete')
+  } else awaitProof(market, job)
+  return lease
+}
+
+/** The proof of a completed lease is final, or was found invalid (COMPLETE-2). */
+export function settleProof(market: Market, job: Job, isValid: boolean): void {
+  const lease = job.leases?.at(-1)
+  if (job.proofDueAt === null || lease === undefined) {
+    throw new FairleadError('InvalidState', `job ${job.id} is ${job.status} and awaits no proof`, {
+      jobId: job.id,
+      status: job.status,
+    })
+  }
+  market.due.proof.leave(job)
+  job.proofDueAt = null
+  if (isValid) return completeJob(market, job, lease, 'proofValid')
+  // It waits for more than its proof now, so its TTLs count again (TTL-2).
+  market.due.ttlAbs.enter(job)
+  market.due.ttlRel.enter(job)
+  chargeJob(market, job, lease.provider, { charge: 'PROOF_INVALID' })
+}
+
+function awaitProof(market: Market, job: Job): void {
+  moveJob(market, job, 'awaitProof')
+  job.proofDueAt = market.nowMs + 1_000 * market.policy.queue.completion.proofTimeoutSecs
+  market.due.proof.enter(job)
+  market.due.ttlAbs.leave(job)
+  market.due.ttlRel.leave(job)
+}
+
+function completeJob(market: Market, job: Job, lease: Lease, on: 'complete' | 'proofValid'): void {
+  const { digest } = lease
+  invariant(digest !== null, 'a completed lease has a digest')
+  endJob(market, job, { on, reason: null })
+  creditProvider(market, lease.provider)
+  market.emit({
+    type: 'jobCompleted',
+    at: market.nowMs,
+    jobId: job.id,
+    providerId: lease.provider.id,
+    leaseId: lease.id,
+    digest,
+  })
+}

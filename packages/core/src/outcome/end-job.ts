@@ -1,0 +1,69 @@
+import { FairleadError } from '../errors.ts'
+import type { Caller } from '../ids.ts'
+import { cancelLive } from '../lease/end-lease.ts'
+import type { Lease } from '../lease/lease.ts'
+import { isLive } from '../lease/lease-table.ts'
+import { type EndReason, type Job, type Market, queueFor } from '../market.ts'
+import { hasEnded, invalidJobMove, type JobEvent } from './job-table.ts'
+import { moveJob } from './move-job.ts'
+
+/** The lease that holds the job now. */
+export function liveLease(job: Job): Lease | null {
+  const newest = job.leases?.at(-1)
+  return newest !== undefined && isLive(newest.status) ? newest : null
+}
+
+/** Ends a job for good: it keeps its reason as a tombstone until it is deleted (TTL-3). */
+export function endJob(
+  market: Market,
+  job: Job,
+  how: { readonly on: JobEvent; readonly isLast?: boolean; readonly reason: EndReason | null },
+): void {
+  const lease = liveLease(job)
+  if (lease !== null) cancelLive(market, lease, 'job_ended')
+  const status = moveJob(market, job, how.on, how.isLast ?? false)
+  queueFor(market, job.shape.kind).remove(job.id)
+  job.notBefore = null
+  job.reason = how.reason
+  job.endedAt = market.nowMs
+  job.proofDueAt = null
+  job.denials = null
+  const { ttlAbs, ttlRel, proof, deletion } = market.due
+  ttlAbs.leave(job)
+  ttlRel.leave(job)
+  proof.leave(job)
+  deletion.enter(job)
+  announceEnd(market, job, status, how.reason)
+}
+
+/** The requester of a job, or an operator, ends it (STATE-5). */
+export function cancelJob(market: Market, job: Job, by: Caller | 'operator'): void {
+  if (by !== 'operator' && by !== job.caller) {
+    throw new FairleadError('Forbidden', `job ${job.id} belongs to another requester`, {
+      jobId: job.id,
+    })
+  }
+  if (hasEnded(job.status)) throw invalidJobMove(job.id, job.status, 'cancel')
+  endJob(market, job, { on: 'cancel', reason: null })
+}
+
+/** An ended job has been kept long enough (TTL-3). */
+export function deleteJob(market: Market, job: Job): void {
+  market.due.deletion.leave(job)
+  market.jobs.delete(job.id)
+  for (const lease of job.leases ?? []) market.leases.delete(lease.id)
+}
+
+function announceEnd(
+  market: Market,
+  job: Job,
+  status: Job['status'],
+  reason: EndReason | null,
+): void {
+  const { nowMs: at, emit } = market
+  const { id: jobId } = job
+  if (status === 'CANCELED') emit({ type: 'jobCanceled', at, jobId })
+  else if (reason !== null) {
+    emit({ type: status === 'EXPIRED' ? 'jobExpired' : 'jobFailed', at, jobId, reason })
+  }
+}

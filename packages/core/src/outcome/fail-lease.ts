@@ -1,0 +1,34 @@
+import { invalidParams } from '../errors.ts'
+import { cancelLive } from '../lease/end-lease.ts'
+import type { Lease } from '../lease/lease.ts'
+import { type LeaseCall, liveHeldLease } from '../lease/lease-calls.ts'
+import type { Market } from '../market.ts'
+import { chargeJob } from './charge.ts'
+
+export interface Failure extends LeaseCall {
+  readonly code: string
+  readonly permanent: boolean
+}
+
+/** Permanent errors that are the job's own fault: the provider does not pay for them (HEALTH-5). */
+export const JOBS_OWN_FAULTS: ReadonlySet<string> = new Set([
+  'invalid_input',
+  'validation_error',
+  'sold_out',
+  'not_found',
+  'auth_error',
+])
+
+/** The provider could not do the work. Every fail charges, a permanent one too (RETRY-2). */
+export function failLease(market: Market, failure: Failure): Lease {
+  const { code, permanent } = failure
+  if (typeof code !== 'string' || code === '') throw invalidParams('code', 'an error code')
+  const lease = liveHeldLease(market, failure)
+  cancelLive(market, lease, 'provider_fail')
+  chargeJob(market, lease.job, lease.provider, {
+    charge: 'PROVIDER_FAIL',
+    permanent,
+    jobsFault: permanent && JOBS_OWN_FAULTS.has(code),
+  })
+  return lease
+}

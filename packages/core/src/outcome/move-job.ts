@@ -1,0 +1,20 @@
+import type { Job, Market } from '../market.ts'
+import { invalidJobMove, type JobEvent, type JobStatus, nextJobStatus } from './job-table.ts'
+
+/** Moves a job by the table, or refuses with `InvalidState` and changes nothing (STATE-1). */
+export function moveJob(market: Market, job: Job, on: JobEvent, isLast = false): JobStatus {
+  const to = nextJobStatus(job.status, on, isLast)
+  if (to === null) throw invalidJobMove(job.id, job.status, on)
+  countWaiting(market, job, job.status, -1)
+  countWaiting(market, job, to, 1)
+  job.status = to
+  return to
+}
+
+/** `queue.max_per_caller` counts what is QUEUED (ENQUEUE-7). */
+export function countWaiting(market: Market, job: Job, status: JobStatus, by: 1 | -1): void {
+  if (status !== 'QUEUED') return
+  const total = (market.waitingOf.get(job.caller) ?? 0) + by
+  if (total === 0) market.waitingOf.delete(job.caller)
+  else market.waitingOf.set(job.caller, total)
+}

@@ -1,0 +1,17 @@
+import { type Job, type Market, queueFor, type RequeueReason } from '../market.ts'
+import type { JobEvent } from './job-table.ts'
+import { moveJob } from './move-job.ts'
+
+/** Back to the queue, at the place that its `enqueue_ts` gives it (RETRY-3). */
+export function requeueJob(
+  market: Market,
+  job: Job,
+  how: { readonly on: JobEvent; readonly reason: RequeueReason; readonly notBefore: number | null },
+): void {
+  moveJob(market, job, how.on)
+  job.notBefore = how.notBefore
+  queueFor(market, job.shape.kind).push(job)
+  const { id: jobId } = job
+  const { reason, notBefore } = how
+  market.emit({ type: 'jobRequeued', at: market.nowMs, jobId, reason, notBefore })
+}

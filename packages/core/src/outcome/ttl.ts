@@ -1,0 +1,21 @@
+import { KINDS } from '../enqueue/kinds.ts'
+import type { Job } from '../market.ts'
+import type { Policy } from '../policy.ts'
+
+/** When the job has lived too long since it was enqueued (TTL-1). */
+export function ttlAbsAt(job: Job, policy: Policy): number {
+  const secs = job.ttlAbsSecs ?? KINDS[job.shape.kind].ttlAbsSecs(policy)
+  return job.enqueueTs + 1_000 * secs
+}
+
+/** When it has lived too long since its first assignment (TTL-1). */
+export function ttlRelAt(job: Job, policy: Policy): number {
+  if (job.firstAssignedAt === null) return Number.POSITIVE_INFINITY
+  return job.firstAssignedAt + 1_000 * policy.queue.ttl.relMaxSecs
+}
+
+/** When an ended job is deleted together with its leases (TTL-3). */
+export function deletedAt(job: Job, policy: Policy): number {
+  if (job.endedAt === null) return Number.POSITIVE_INFINITY
+  return job.endedAt + 1_000 * policy.queue.ttl.gcHorizonSecs
+}

@@ -1,0 +1,291 @@
+import { FairleadError } from './errors.ts'
+import {
+  allowList,
+  type Field,
+  flag,
+  int,
+  intsByName,
+  isPlainObject,
+  limit,
+  names,
+  oneOf,
+  thousandths,
+  u64,
+  window,
+} from './policy-field.ts'
+
+const DAY_SECS = 86_400
+const anyCount = { min: 0, max: Number.MAX_SAFE_INTEGER }
+const secs = { min: 1, max: 365 * DAY_SECS }
+const bytes = { min: 0, max: 64 * 1024 * 1024 }
+const portion = { min: 0, max: 1_000 }
+const nameBytes = { min: 1, max: 1_024 }
+const verifications = ['none', 'proof'] as const
+const weight = { min: 1, max: 1_000_000 }
+
+/**
+ * Every setting: default, bounds, purpose (POLICY-1). The checks, the reference page and the type
+ * `Policy` come from this table. Defaults are those of the preset `fund`; see `PRESETS`.
+ */
+// biome-ignore format: one setting a line, so that the table can be read as one
+export const POLICY_FIELDS = {
+  chain: {
+    id: u64(1n, 0n, 'chain that job ids are bound to'),
+  },
+  queue: {
+    maxDepth: int(1_000_000, { min: 0, max: 100_000_000 }, 'waiting jobs before enqueue is refused'),
+    maxPerCaller: limit(null, anyCount, 'waiting jobs of one caller before its enqueue is refused'),
+    batchSize: int(256, { min: 1, max: 100_000 }, 'jobs that one round looks at, per kind'),
+    dispatchIntervalMs: int(250, { min: 1, max: 60_000 }, 'longest time between two rounds while work waits'),
+    ackTimeoutMs: int(5_000, { min: 100, max: 600_000 }, 'how long an offer waits for its provider'),
+    starvationK: int(20, { min: 1, max: 1_000_000 }, 'every k-th grant goes to the job that waited longest'),
+    lease: {
+      aiSecs: int(600, secs, 'length of a lease on an ai job'),
+      quantumSecs: int(180, secs, 'length of a lease on a quantum job'),
+      taskSecs: int(600, secs, 'length of a lease on a task'),
+      registrationSecs: int(60, secs, 'length of a lease on a registration'),
+      renewAlpha: thousandths(600, portion, 'share of a lease after which its holder should renew'),
+      renewBeta: thousandths(500, portion, 'share of a lease that a renewal adds'),
+      renewalsMax: int(4, { min: 0, max: 1_000 }, 'renewals of one lease'),
+    },
+    retries: {
+      attemptMax: int(6, { min: 1, max: 1_000 }, 'charged failures that end a job'),
+      baseBackoffAiSecs: int(5, secs, 'first delay of an ai job'),
+      baseBackoffQuantumSecs: int(2, secs, 'first delay of a quantum job'),
+      baseBackoffTaskSecs: int(5, secs, 'first delay of a task'),
+      backoffCapSecs: int(900, secs, 'longest delay, before jitter'),
+    },
+    quotas: {
+      leasesMaxPerProvider: int(16, { min: 0, max: 1_000_000 }, 'live leases of one provider'),
+      aiUnitsPerEpoch: limit(100_000, anyCount, 'ai units of one provider in an epoch'),
+      quantumUnitsPerEpoch: limit(10_000, anyCount, 'quantum units of one provider in an epoch'),
+      taskUnitsPerEpoch: limit(null, anyCount, 'tasks of one provider in an epoch'),
+      registrationUnitsPerEpoch: limit(null, anyCount, 'registrations of one provider in an epoch'),
+      epochSecs: int(3_600, secs, 'length of an epoch, counted from the Unix epoch'),
+      requesterWindow: window('assignments that one caller may get in any span of time'),
+    },
+    ttl: {
+      absDefaultAiSecs: int(DAY_SECS, secs, 'life of an ai job that names none'),
+      absDefaultQuantumSecs: int(7_200, secs, 'life of a quantum job that names none'),
+      absDefaultTaskSecs: int(DAY_SECS, secs, 'life of a task that names none'),
+      absDefaultRegistrationSecs: int(DAY_SECS, secs, 'life of a registration after its scheduled time'),
+      relMaxSecs: int(21_600, secs, 'life of a job after its first assignment'),
+      gcHorizonSecs: int(7 * DAY_SECS, secs, 'how long an ended job is kept'),
+    },
+    completion: {
+      aiVerification: oneOf('none', verifications, 'what makes an ai job complete'),
+      quantumVerification: oneOf('none', verifications, 'what makes a quantum job complete'),
+      taskVerification: oneOf('none', verifications, 'what makes a task complete'),
+      registrationVerification: oneOf('none', verifications, 'what makes a registration complete'),
+      proofTimeoutSecs: int(600, secs, 'how long a completed lease waits for its proof'),
+      metaMaxBytes: int(16_384, bytes, 'canonical CBOR of what a worker says about its result'),
+      outputMaxBytes: int(262_144, bytes, 'output kept with a result'),
+    },
+  },
+  caps: {
+    idempotencyKey: int(256, nameBytes, 'bytes of an idempotency key'),
+    ai: {
+      model: int(128, nameBytes, 'bytes of a model name'),
+      prompt: int(65_536, bytes, 'bytes of a prompt'),
+      maxTokens: int(1_048_576, { min: 1, max: 0xffff_ffff }, 'tokens that a job may ask for'),
+    },
+    quantum: {
+      circuit: int(131_072, bytes, 'bytes of a circuit'),
+      shots: int(1_000_000, { min: 1, max: 0xffff_ffff }, 'shots that a job may ask for'),
+    },
+    task: {
+      name: int(128, nameBytes, 'bytes of a task name'),
+      args: int(65_536, bytes, 'bytes of the arguments as canonical CBOR'),
+    },
+    registration: {
+      name: int(128, nameBytes, 'bytes of provider, org_ref, event_id and user_id, each'),
+      args: int(16_384, bytes, 'bytes of the arguments as canonical CBOR'),
+    },
+  },
+  priority: {
+    weights: {
+      fee: thousandths(550, portion, 'weight of the fee'),
+      age: thousandths(250, portion, 'weight of the time waited'),
+      size: thousandths(100, portion, 'weight of being small'),
+      tier: thousandths(100, portion, "weight of the requester's tier"),
+    },
+    feeHalf: u64(1_000_000n, 1n, 'fee that earns half of the fee term'),
+    sizeHalf: u64(16_384n, 1n, 'bytes that earn half of the size term'),
+    // The bound keeps every key of the score queue below 2^53.
+    ageHorizonSecs: int(3_600, { min: 1, max: 4_000_000 }, 'wait that earns the whole age term'),
+    tiers: intsByName({ FREE: 0, PRO: 300_000, PREMIUM: 600_000 }, { min: 0, max: 1_000_000 }, 'tier term, in millionths'),
+  },
+  match: {
+    order: oneOf('first-fit', ['first-fit', 'rotate', 'score'], 'how a provider is chosen for a job'),
+    fairness: oneOf('score', ['score', 'tenant'], 'whether the score or fair shares decide who is next'),
+    tenantWeights: intsByName({}, weight, 'share of single callers under tenant fairness'),
+    tierWeights: intsByName({ FREE: 1, PRO: 2, PREMIUM: 4 }, weight, 'share by tier under tenant fairness'),
+  },
+  registry: {
+    minStake: {
+      ai: u64(10_000n, 0n, 'stake for offering ai'),
+      quantum: u64(50_000n, 0n, 'stake for offering quantum'),
+      task: u64(0n, 0n, 'stake for offering tasks'),
+      registration: u64(0n, 0n, 'stake for offering registrations'),
+    },
+    attestationRequired: {
+      ai: flag(false, 'whether ai work needs a valid attestation'),
+      quantum: flag(false, 'whether quantum work needs a valid attestation'),
+      task: flag(false, 'whether tasks need a valid attestation'),
+      registration: flag(false, 'whether registrations need a valid attestation'),
+    },
+    heartbeatTimeoutMs: int(180_000, { min: 1_000, max: 365 * DAY_SECS * 1_000 }, 'silence after which a provider gets no work'),
+    heartbeatIntervalMs: int(60_000, { min: 1_000, max: DAY_SECS * 1_000 }, 'how often a heartbeat earns health, and silence costs it'),
+    minHealth: int(600, portion, 'health in thousandths below which a provider gets no work'),
+    cooldownAfter: int(3, { min: 1, max: 1_000 }, 'failures in a row after which a provider cools down'),
+    deniedRegions: names([], 'regions whose providers get no work'),
+    requestersAllow: allowList('the only callers that get work done'),
+    requestersDeny: names([], 'callers that get no work done'),
+  },
+  sessions: {
+    minSpacingMs: intsByName({}, { min: 0, max: 3_600_000 }, 'distance of first attempts, by platform; `default` for all others'),
+  },
+  audit: {
+    redactKeys: names(
+      ['name', '*first_name', '*last_name', '*full_name', '*surname*', '*email*', '*e_mail*', '*phone*', '*mobile*', '*birth*', 'dob', '*address*', '*street*', 'city', '*postal_code', 'zip', 'zip_code', '*child*', '*parent*', '*guardian*', '*password*', '*passwd*', '*secret*', 'token', '*_token', '*api_key*', '*authorization*', '*cookie*', '*credential*', '*card_number*', '*iban*'],
+      'keys whose values never reach a log, an event or an error message; * stands for any text',
+    ),
+    identifierKeys: names(['user_id', '*_user_id'], 'keys whose values are shown as a keyed hash instead; * stands for any text'),
+  },
+} as const
+
+type ValueOf<T> = T extends Field<infer V> ? V : { readonly [K in keyof T]: ValueOf<T[K]> }
+
+/** All settings, checked, in the shape that code uses. */
+export type Policy = ValueOf<typeof POLICY_FIELDS>
+
+/** What differs from the table, in written form, for each preset (POLICY-4). */
+export const PRESETS = {
+  fund: {},
+  queue: {
+    queue: {
+      quotas: {
+        leases_max_per_provider: 1_024,
+        ai_units_per_epoch: null,
+        quantum_units_per_epoch: null,
+      },
+    },
+    match: { fairness: 'tenant' },
+    registry: { min_stake: { ai: 0, quantum: 0 } },
+  },
+} as const
+export type Preset = keyof typeof PRESETS
+
+/** A checked policy from its written form (snake_case, only what differs from the preset). */
+export function parsePolicy(written: unknown, preset: Preset = 'queue'): Policy {
+  const problems: string[] = []
+  const base = readTable(POLICY_FIELDS, PRESETS[preset], null, '', problems)
+  const policy = readTable(POLICY_FIELDS, written, base, '', problems) as unknown as Policy
+  problems.push(...crossProblems(policy))
+  if (problems.length === 0) return policy
+  throw new FairleadError(
+    'InvalidParams',
+    `the policy has ${count(problems)}:\n- ${problems.join('\n- ')}`,
+    {
+      field: 'policy',
+      problems,
+    },
+  )
+}
+
+/** Every setting by its written path, for reference pages and `--help`. */
+export function policySettings(): { path: string; field: Field<unknown> }[] {
+  const rows: { path: string; field: Field<unknown> }[] = []
+  const walk = (table: Table, prefix: string): void => {
+    for (const [key, entry] of Object.entries(table)) {
+      const path = prefix + snakeCase(key)
+      if (isField(entry)) rows.push({ path, field: entry })
+      else walk(entry, `${path}.`)
+    }
+  }
+  walk(POLICY_FIELDS, '')
+  return rows
+}
+
+type Table = { readonly [key: string]: Field<unknown> | Table }
+
+function readTable(
+  table: Table,
+  written: unknown,
+  base: Record<string, unknown> | null,
+  prefix: string,
+  problems: string[],
+): Record<string, unknown> {
+  const given = written === undefined ? {} : written
+  if (!isPlainObject(given)) {
+    problems.push(
+      `${prefix === '' ? 'the policy' : prefix.slice(0, -1)}: expected an object of settings`,
+    )
+    return readTable(table, {}, base, prefix, problems)
+  }
+  const values: Record<string, unknown> = {}
+  const known = new Set<string>()
+  for (const [key, entry] of Object.entries(table)) {
+    const name = snakeCase(key)
+    known.add(name)
+    const found = Object.hasOwn(given, name) ? given[name] : undefined
+    if (!isField(entry)) {
+      const below = base === null ? null : (base[key] as Record<string, unknown>)
+      values[key] = readTable(entry, found, below, `${prefix}${name}.`, problems)
+      continue
+    }
+    const inherited = base === null ? entry.default : base[key]
+    const value = found === undefined ? inherited : entry.read(found)
+    if (value === undefined) {
+      problems.push(`${prefix}${name}: expected ${entry.expected}, got ${shown(found)}`)
+      values[key] = entry.default
+    } else values[key] = value
+  }
+  for (const name of Object.keys(given)) {
+    if (!known.has(name))
+      problems.push(`${prefix}${name}: there is no such setting${hint(name, known)}`)
+  }
+  return values
+}
+
+/** Rules that more than one setting takes part in. */
+function crossProblems(policy: Policy): string[] {
+  const problems: string[] = []
+  const { fee, age, size, tier } = policy.priority.weights
+  const sum = fee + age + size + tier
+  if (sum !== 1_000) {
+    problems.push(`priority.weights: expected weights that add up to 1, got ${sum / 1_000}`)
+  }
+  for (const [key, value] of Object.entries(policy.queue.lease)) {
+    if (!key.endsWith('Secs') || policy.queue.ackTimeoutMs < value * 1_000) continue
+    problems.push(
+      `queue.ack_timeout_ms: expected less than queue.lease.${snakeCase(key)} (${value} s), or an offer outlives its own lease`,
+    )
+  }
+  return problems
+}
+
+function hint(name: string, known: ReadonlySet<string>): string {
+  const bare = name.toLowerCase().replaceAll(/[^a-z]/g, '')
+  const near = [...known].find((candidate) => candidate.replaceAll('_', '') === bare)
+  return near === undefined
+    ? `; expected one of ${[...known].join(', ')}`
+    : `; did you mean ${near}?`
+}
+
+function snakeCase(key: string): string {
+  return key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}
+
+function isField(entry: Field<unknown> | Table): entry is Field<unknown> {
+  return typeof (entry as Field<unknown>).read === 'function'
+}
+
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value)
+  return text.length > 60 ? `${text.slice(0, 57)}…` : text
+}
+
+function count(problems: readonly unknown[]): string {
+  return problems.length === 1 ? '1 problem' : `${problems.length} problems`
+}

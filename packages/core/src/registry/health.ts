@@ -1,0 +1,75 @@
+import type { Charge, Market } from '../market.ts'
+import type { Policy } from '../policy.ts'
+import type { Provider } from './provider.ts'
+import { moveProvider } from './provider-status.ts'
+
+/** What each happening does to a provider's health, in thousandths (HEALTH-1). */
+export const HEALTH = {
+  ACK_TIMEOUT: -50,
+  LEASE_EXPIRED: -150,
+  PROVIDER_FAIL: -100,
+  PROOF_INVALID: -300,
+  lateRenewal: -10,
+  silence: -50,
+  completion: 20,
+  heartbeat: 10,
+} as const satisfies Record<Charge, number> & Record<string, number>
+
+const HEALTH_MAX = 1_000
+const COOLDOWN_BASE_SECS = 30
+const COOLDOWN_MAX_SECS = 900
+
+/** Adds to the health, within 0 … 1000. An ACTIVE provider at 0 is SUSPENDED (HEALTH-2). */
+export function changeHealth(market: Market, provider: Provider, by: number): void {
+  provider.health = Math.min(HEALTH_MAX, Math.max(0, provider.health + by))
+  if (provider.health === 0 && provider.status === 'ACTIVE') {
+    moveProvider(market, provider, 'SUSPENDED')
+  }
+  market.pool.touch(provider, market.nowMs)
+}
+
+/** A charge: health, and from the third in a row on a cooldown for all work (HEALTH-3). */
+export function chargeProvider(market: Market, provider: Provider, charge: Charge): void {
+  provider.failures++
+  const over = provider.failures - market.policy.registry.cooldownAfter
+  if (over >= 0) {
+    const secs = Math.min(COOLDOWN_MAX_SECS, COOLDOWN_BASE_SECS * 2 ** Math.min(over, 10))
+    const until = market.nowMs + 1_000 * secs
+    provider.cooldownUntil = Math.max(provider.cooldownUntil ?? 0, until)
+  }
+  changeHealth(market, provider, HEALTH[charge])
+}
+
+/** A job was COMPLETED: health, and the end of a run of failures, not of a cooldown (HEALTH-3). */
+export function creditProvider(market: Market, provider: Provider): void {
+  provider.failures = 0
+  changeHealth(market, provider, HEALTH.completion)
+}
+
+/** A heartbeat. In time it earns health, at most once an interval (HEALTH-4). */
+export function recordHeartbeat(market: Market, provider: Provider): void {
+  const { heartbeatTimeoutMs, heartbeatIntervalMs } = market.policy.registry
+  const { nowMs } = market
+  const inTime = nowMs - provider.lastHeartbeat <= heartbeatTimeoutMs
+  const { creditedAt } = provider
+  const isDue = creditedAt === null || nowMs - creditedAt >= heartbeatIntervalMs
+  provider.lastHeartbeat = nowMs
+  provider.silentSteps = 0
+  if (inTime && isDue) {
+    provider.creditedAt = nowMs
+    changeHealth(market, provider, HEALTH.heartbeat)
+  } else market.pool.touch(provider, nowMs)
+}
+
+/** The provider has been silent for one more interval past the timeout (HEALTH-4). */
+export function chargeSilence(market: Market, provider: Provider): void {
+  provider.silentSteps++
+  changeHealth(market, provider, HEALTH.silence)
+}
+
+export function silenceDueAt(provider: Provider, policy: Policy): number {
+  const { heartbeatTimeoutMs, heartbeatIntervalMs } = policy.registry
+  return (
+    provider.lastHeartbeat + heartbeatTimeoutMs + (provider.silentSteps + 1) * heartbeatIntervalMs
+  )
+}

@@ -1,0 +1,66 @@
+import { FairleadError } from '../errors.ts'
+import { cancelLease } from '../lease/cancel-lease.ts'
+import type { Lease } from '../lease/lease.ts'
+import type { CancelReason, Market } from '../market.ts'
+import { leaseCap, PROVIDER_TABLE, type Provider, type ProviderStatus } from './provider.ts'
+
+/** A new provider, or one that registers anew under its id. */
+export function registerProvider(market: Market, provider: Provider): void {
+  market.pool.add(provider)
+  market.due.silence.enter(provider)
+  market.emit({ type: 'providerRegistered', at: market.nowMs, providerId: provider.id })
+}
+
+/** An operator's word. ACTIVE brings a provider back with at least `min_health` (REGISTRY-1). */
+export function setProviderStatus(
+  market: Market,
+  provider: Provider,
+  status: ProviderStatus,
+): void {
+  if (!PROVIDER_TABLE[provider.status].includes(status)) {
+    const can = PROVIDER_TABLE[provider.status].join(', ') || 'nothing, it is final'
+    throw new FairleadError(
+      'InvalidState',
+      `${provider.id} is ${provider.status} and cannot become ${status}; possible: ${can}`,
+      { providerId: provider.id, status: provider.status },
+    )
+  }
+  moveProvider(market, provider, status)
+  if (status === 'ACTIVE') {
+    provider.health = Math.max(provider.health, market.policy.registry.minHealth)
+    market.pool.touch(provider, market.nowMs)
+  }
+}
+
+/** Sets the status; whoever is JAILED, SUSPENDED or RETIRED loses its live leases (LEASE-7). */
+export function moveProvider(market: Market, provider: Provider, status: ProviderStatus): void {
+  if (provider.status === status) return
+  provider.status = status
+  if (status === 'RETIRED') market.due.silence.leave(provider)
+  market.pool.touch(provider, market.nowMs)
+  market.emit({ type: 'providerStatus', at: market.nowMs, providerId: provider.id, status })
+  const losesLeases = status === 'JAILED' || status === 'SUSPENDED' || status === 'RETIRED'
+  if (losesLeases) cancelDownTo(market, provider, 0, 'provider_status')
+}
+
+/** Holds the provider to its cap after the cap was lowered (LEASE-7). */
+export function enforceLeaseCap(market: Market, provider: Provider): void {
+  cancelDownTo(market, provider, leaseCap(provider, market.policy), 'over_cap')
+}
+
+/** Cancels live leases, the newest first, until `keep` are left. */
+function cancelDownTo(
+  market: Market,
+  provider: Provider,
+  keep: number,
+  reason: CancelReason,
+): void {
+  const leases = market.leasesOf.get(provider.id)
+  if (leases === undefined || leases.size <= keep) return
+  const newestFirst = [...leases].sort(newerFirst)
+  for (const lease of newestFirst.slice(0, leases.size - keep)) cancelLease(market, lease, reason)
+}
+
+function newerFirst(a: Lease, b: Lease): number {
+  return b.tStart - a.tStart || (a.id > b.id ? -1 : 1)
+}

@@ -1,0 +1,128 @@
+import type { KindName } from '../enqueue/kinds.ts'
+import type { Caller, ProviderId } from '../ids.ts'
+import type { HeapItem } from '../order/lazy-heap.ts'
+import type { Policy } from '../policy.ts'
+
+export const PROVIDER_STATUSES = ['REGISTERED', 'ACTIVE', 'JAILED', 'SUSPENDED', 'RETIRED'] as const
+export type ProviderStatus = (typeof PROVIDER_STATUSES)[number]
+
+/**
+ * Where a provider may go from where; what is not written here is refused (REGISTRY-1). Setting the
+ * status that it has is no move, except that RETIRED is final in every way.
+ */
+// biome-ignore format: a table
+export const PROVIDER_TABLE: { readonly [From in ProviderStatus]: readonly ProviderStatus[] } = {
+  REGISTERED: ['ACTIVE', 'JAILED', 'SUSPENDED', 'RETIRED'],
+  ACTIVE:     ['ACTIVE', 'JAILED', 'SUSPENDED', 'RETIRED'],
+  JAILED:     ['ACTIVE', 'JAILED', 'SUSPENDED', 'RETIRED'],
+  SUSPENDED:  ['ACTIVE', 'JAILED', 'SUSPENDED', 'RETIRED'],
+  RETIRED:    [],
+}
+
+/** What a provider offers and under which terms; it changes only when it registers anew. */
+export interface ProviderOffer {
+  readonly capabilities: ReadonlySet<KindName>
+  /** Models and task names that it takes; `*` is any. */
+  readonly models: ReadonlySet<string>
+  readonly maxDepth: number | null
+  readonly maxShots: number | null
+  readonly region: string | null
+  readonly allow: ReadonlySet<Caller> | null
+  readonly deny: ReadonlySet<Caller>
+  /** Leases that it takes at once, at most; null leaves it to the policy. */
+  readonly leasesMax: number | null
+}
+
+export interface Attestation {
+  readonly notBefore: number
+  readonly notAfter: number
+}
+
+/** A cooldown for one kind and model. */
+export interface ClassCooldown {
+  readonly kind: KindName
+  readonly model: string | null
+  readonly until: number
+}
+
+export interface Provider extends HeapItem {
+  readonly id: ProviderId
+  readonly offer: ProviderOffer
+  status: ProviderStatus
+  stake: bigint
+  attestation: Attestation | null
+  lastHeartbeat: number
+  /** When a heartbeat last earned health. */
+  creditedAt: number | null
+  /** Steps of silence past the timeout that were charged since the last heartbeat. */
+  silentSteps: number
+  /** 0 … 1000. */
+  health: number
+  /** Charges in a row. */
+  failures: number
+  cooldownUntil: number | null
+  readonly classCooldowns: Map<string, ClassCooldown>
+  liveLeases: number
+  /** Units taken, by kind and epoch. */
+  readonly units: Map<KindName, Map<number, number>>
+}
+
+export interface NewProvider {
+  readonly id: ProviderId
+  readonly offer?: Partial<ProviderOffer>
+  readonly status?: ProviderStatus
+  readonly stake?: bigint
+  readonly attestation?: Attestation | null
+  readonly lastHeartbeat: number
+  readonly health?: number
+}
+
+export function newProvider(from: NewProvider): Provider {
+  const { id, offer = {}, status = 'ACTIVE', stake = 0n, lastHeartbeat, health = 1_000 } = from
+  return {
+    id,
+    offer: { ...NO_OFFER, ...offer },
+    status,
+    stake,
+    attestation: from.attestation ?? null,
+    lastHeartbeat,
+    creditedAt: null,
+    silentSteps: 0,
+    health,
+    failures: 0,
+    cooldownUntil: null,
+    classCooldowns: new Map(),
+    liveLeases: 0,
+    units: new Map(),
+    places: 0,
+  }
+}
+
+const NO_OFFER: ProviderOffer = {
+  capabilities: new Set(),
+  models: new Set(),
+  maxDepth: null,
+  maxShots: null,
+  region: null,
+  allow: null,
+  deny: new Set(),
+  leasesMax: null,
+}
+
+/** The minimum stake, added up over the kinds offered (REGISTRY-2). */
+export function stakeNeeded(provider: Provider, policy: Policy): bigint {
+  let needed = 0n
+  for (const kind of provider.offer.capabilities) needed += policy.registry.minStake[kind]
+  return needed
+}
+
+/** How many leases it may hold at once: the lower of the policy's cap and its own (QUOTA-1). */
+export function leaseCap(provider: Provider, policy: Policy): number {
+  const cap = policy.queue.quotas.leasesMaxPerProvider
+  const { leasesMax } = provider.offer
+  return leasesMax === null || leasesMax > cap ? cap : leasesMax
+}
+
+export function classKey(kind: KindName, model: string | null): string {
+  return `${kind}|${model ?? ''}`
+}

@@ -1,0 +1,123 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { FairleadError } from '@fairlead/core'
+import { type Difference, differences } from './differences.ts'
+import type { Json } from './suite.ts'
+import { SUITES } from './suites/index.ts'
+
+export interface CaseFailure {
+  readonly name: string
+  readonly differences: readonly Difference[]
+}
+
+export interface SuiteReport {
+  readonly suite: string
+  readonly file: string
+  /** False for a suite that this version of the product does not know. */
+  readonly known: boolean
+  readonly passed: number
+  readonly failed: number
+  readonly failures: readonly CaseFailure[]
+}
+
+/** Runs the vector files of a folder, in order of their names; with `only`, that suite alone. */
+export async function runVectors(
+  folder: string,
+  only: string | null,
+  onReport: (report: SuiteReport) => void,
+): Promise<SuiteReport[]> {
+  const reports: SuiteReport[] = []
+  const seen: string[] = []
+  for (const file of await vectorFiles(folder)) {
+    const vectors = parseVectors(await readFile(join(folder, file), 'utf8'), file)
+    seen.push(vectors.suite)
+    if (only !== null && vectors.suite !== only) continue
+    const report = runSuite(vectors, file)
+    reports.push(report)
+    onReport(report)
+  }
+  if (reports.length > 0) return reports
+  const wanted = only === null ? 'a vector file (*.json)' : `a vector file of suite ${only}`
+  const found = seen.length === 0 ? 'none' : `suites ${seen.join(', ')}`
+  throw malformed(folder, `expected ${wanted}, found ${found}`)
+}
+
+interface Vectors {
+  readonly suite: string
+  readonly cases: readonly { readonly name: string; readonly input: Json; readonly expect: Json }[]
+}
+
+function runSuite({ suite: name, cases }: Vectors, file: string): SuiteReport {
+  const suite = SUITES.get(name)
+  if (suite === undefined) {
+    return { suite: name, file, known: false, passed: 0, failed: 0, failures: [] }
+  }
+  const failures: CaseFailure[] = []
+  for (const { name: caseName, input, expect } of cases) {
+    let found: readonly Difference[]
+    try {
+      const { expected, actual } = suite(input, expect)
+      found = differences(expected, actual)
+    } catch (error) {
+      // A case that the product cannot run has failed; the others still count.
+      const message = error instanceof Error ? error.message : String(error)
+      found = [{ path: '', expected: 'a result', actual: `an exception: ${message}` }]
+    }
+    if (found.length > 0) failures.push({ name: caseName, differences: found })
+  }
+  const failed = failures.length
+  return { suite: name, file, known: true, passed: cases.length - failed, failed, failures }
+}
+
+async function vectorFiles(folder: string): Promise<string[]> {
+  try {
+    const files = await readdir(folder)
+    return files.filter((file) => file.endsWith('.json')).sort()
+  } catch (error) {
+    throw malformed(folder, `expected a folder of vector files (${(error as Error).message})`)
+  }
+}
+
+/** Checks the frame that all vector files share; each suite knows its own cases. */
+function parseVectors(text: string, file: string): Vectors {
+  let json: Json
+  try {
+    json = JSON.parse(text)
+  } catch (error) {
+    throw malformed(file, `${place(text, error as Error)}not JSON: ${(error as Error).message}`)
+  }
+  const need = (holds: boolean, at: string, what: string): void => {
+    if (!holds) throw malformed(file, `${at}: expected ${what}`)
+  }
+  need(isObject(json), 'the file', 'an object')
+  need(typeof json.suite === 'string' && json.suite !== '', 'suite', 'a name')
+  need(json.version === 1, 'version', '1, the version this program reads')
+  need(Array.isArray(json.cases), 'cases', 'a list')
+  const names = new Set<string>()
+  for (const [i, entry] of json.cases.entries()) {
+    const at = `cases[${i}]`
+    need(isObject(entry), at, 'an object')
+    need(typeof entry.name === 'string', `${at}.name`, 'text')
+    need(!names.has(entry.name), `${at}.name`, `a name of its own; ${entry.name} is taken`)
+    names.add(entry.name)
+    need(isObject(entry.input), `${at}.input`, 'an object')
+    need(isObject(entry.expect), `${at}.expect`, 'an object')
+  }
+  return json
+}
+
+/** Where the parser stopped, if it says so, as line and column. */
+function place(text: string, error: Error): string {
+  const at = /position (\d+)/.exec(error.message)?.[1]
+  if (at === undefined) return ''
+  const before = text.slice(0, Number(at)).split('\n')
+  return `line ${before.length}, column ${(before.at(-1) as string).length + 1}: `
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function malformed(where: string, what: string): FairleadError {
+  return new FairleadError('InvalidParams', `${where}: ${what}`, { field: where })
+}

@@ -1,0 +1,37 @@
+import { FairleadError, readU64 } from '@fairlead/core'
+
+/** JSON as it is read from a vector file. */
+// biome-ignore lint/suspicious/noExplicitAny: a vector's shape is its suite's own business
+export type Json = any
+
+/** What a case expects and what the product gives for it, to be compared as JSON. */
+export interface Outcome {
+  readonly expected: Json
+  readonly actual: Json
+}
+
+/** A suite runs one case through the functions of core. */
+export type Suite = (input: Json, expect: Json) => Outcome
+
+/** The usual suite: the result for an input stands beside what was expected. */
+export function suite(run: (input: Json) => Json): Suite {
+  return (input, expect) => ({ expected: expect, actual: run(input) })
+}
+
+/** A number in either of its forms. */
+export function amount(written: Json): bigint {
+  const value = readU64(written)
+  if (value === null) throw new TypeError(`${JSON.stringify(written)} is not an amount`)
+  return value
+}
+
+/** Runs a call that may be refused, and gives the code of its refusal. */
+export function refusal(call: () => void): string | null {
+  try {
+    call()
+    return null
+  } catch (error) {
+    if (error instanceof FairleadError && error.code !== 'Internal') return error.code
+    throw error
+  }
+}

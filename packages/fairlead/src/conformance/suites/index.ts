@@ -1,0 +1,27 @@
+import type { Suite } from '../suite.ts'
+import { audit } from './audit.ts'
+import { backoff } from './backoff.ts'
+import { cbor } from './cbor.ts'
+import { fair } from './fair.ts'
+import { hashes } from './hashes.ts'
+import { lease } from './lease.ts'
+import { match } from './match.ts'
+import { priority } from './priority.ts'
+import { sessionOrder } from './session-order.ts'
+import { shuffle } from './shuffle.ts'
+import { taskId } from './task-id.ts'
+
+/** The suites that the product knows, by the name in a vector file. */
+export const SUITES: ReadonlyMap<string, Suite> = new Map([
+  ['cbor', cbor],
+  ['task-id', taskId],
+  ['hashes', hashes],
+  ['shuffle', shuffle],
+  ['priority', priority],
+  ['match', match],
+  ['fair', fair],
+  ['backoff', backoff],
+  ['lease', lease],
+  ['session-order', sessionOrder],
+  ['audit', audit],
+])

@@ -1,0 +1,113 @@
+// Brings a checkout to where it can run: the locked packages are installed, what changed is built.
+// Needs nothing but Node and npm, does nothing when there is nothing to do, and says what it does in
+// a line each. Every npm script that runs the product calls it first.
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const stamps = join(root, 'node_modules', '.fairlead')
+
+refuseOldNode()
+step({
+  name: 'packages',
+  doing: 'installing the locked packages (npm ci)',
+  inputs: ['package.json', 'package-lock.json', ...packageFiles('package.json')],
+  isThere: () => existsSync(join(root, 'node_modules', 'typescript')),
+  run: () => npm('ci', '--no-audit', '--no-fund', '--loglevel=error'),
+})
+step({
+  name: 'build',
+  doing: 'building what changed (tsc -b)',
+  inputs: ['tsconfig.base.json', 'tsconfig.json', ...packageFiles('tsconfig.json'), ...sources()],
+  isThere: () =>
+    packageFiles('tsconfig.json').every((file) => existsSync(join(root, dirname(file), 'dist'))),
+  run: () => {
+    removeOrphans()
+    command(process.execPath, [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-b'])
+  },
+})
+
+/** Runs a step unless its result is there and its inputs are what they were then. */
+function step({ name, doing, inputs, isThere, run }) {
+  const stamp = join(stamps, name)
+  const digest = digestOf(inputs)
+  if (isThere() && existsSync(stamp) && readFileSync(stamp, 'utf8') === digest) return
+  const started = performance.now()
+  console.error(`setup: ${doing} …`)
+  run()
+  mkdirSync(stamps, { recursive: true })
+  writeFileSync(stamp, digest)
+  console.error(`setup: ${name} ready after ${((performance.now() - started) / 1000).toFixed(1)} s`)
+}
+
+/** Over names and contents: a checkout may change the times of files without changing them. */
+function digestOf(files) {
+  const hash = createHash('sha256').update(`node ${process.versions.modules}\n`)
+  for (const file of files.sort()) {
+    hash
+      .update(`${file}\n`)
+      .update(readFileSync(join(root, file)))
+      .update('\n')
+  }
+  return hash.digest('hex')
+}
+
+function packageFiles(name) {
+  return readdirSync(join(root, 'packages'))
+    .map((folder) => join('packages', folder, name))
+    .filter((file) => existsSync(join(root, file)))
+}
+
+function sources() {
+  return walk(
+    'packages',
+    (file) => /\/src\/.*\.(ts|sql|lua)$/.test(file) && !file.endsWith('.test.ts'),
+  )
+}
+
+/** Outputs whose source is gone would still be found by an import. */
+function removeOrphans() {
+  for (const file of walk('packages', (name) => /\/dist\/.*\.js$/.test(name))) {
+    const source = file.replace('/dist/', '/src/').replace(/\.js$/, '.ts')
+    if (existsSync(join(root, source))) continue
+    for (const end of ['.js', '.js.map', '.d.ts', '.d.ts.map']) {
+      rmSync(join(root, file.replace(/\.js$/, end)), { force: true })
+    }
+  }
+}
+
+function walk(folder, wanted) {
+  const found = []
+  for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {
+    const path = `${folder}/${entry.name}`
+    if (entry.isDirectory() && entry.name !== 'node_modules') found.push(...walk(path, wanted))
+    else if (wanted(path)) found.push(path)
+  }
+  return found
+}
+
+function npm(...args) {
+  // npm tells its scripts where it is; on its own it may be a shell script or a .cmd file.
+  const cli = process.env.npm_execpath
+  if (cli?.endsWith('.js')) command(process.execPath, [cli, ...args])
+  else command(process.platform === 'win32' ? 'npm.cmd' : 'npm', args)
+}
+
+function command(program, args) {
+  const { status, error } = spawnSync(program, args, { cwd: root, stdio: ['ignore', 2, 2] })
+  if (status === 0) return
+  console.error(
+    `setup: ${relative(root, program) || program} ${args.join(' ')} failed${error ? `: ${error.message}` : ''}`,
+  )
+  process.exit(1)
+}
+
+function refuseOldNode() {
+  const [major, minor] = process.versions.node.split('.').map(Number)
+  if (major > 20 || (major === 20 && minor >= 19)) return
+  console.error(`setup: Fairlead needs Node 20.19 or newer, this is ${process.versions.node}`)
+  process.exit(1)
+}
