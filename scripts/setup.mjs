@@ -21,9 +21,8 @@ step({
 step({
   name: 'build',
   doing: 'building what changed (tsc -b)',
-  inputs: ['tsconfig.base.json', 'tsconfig.json', ...packageFiles('tsconfig.json'), ...sources()],
-  isThere: () =>
-    packageFiles('tsconfig.json').every((file) => existsSync(join(root, dirname(file), 'dist'))),
+  inputs: ['tsconfig.base.json', 'tsconfig.json', ...projects(), ...sources()],
+  isThere: () => projects().every((file) => existsSync(join(root, dirname(file), 'dist'))),
   run: () => {
     removeOrphans()
     command(process.execPath, [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-b'])
@@ -61,22 +60,31 @@ function packageFiles(name) {
     .filter((file) => existsSync(join(root, file)))
 }
 
+function projects() {
+  return [...packageFiles('tsconfig.json'), join('bench', 'tsconfig.json')]
+}
+
 function sources() {
-  return walk(
-    'packages',
-    (file) => /\/src\/.*\.(ts|sql|lua)$/.test(file) && !file.endsWith('.test.ts'),
-  )
+  const isSource = (file) => /\.(ts|sql|lua)$/.test(file) && !/\.(test|d)\.ts$/.test(file)
+  const inPackages = walk('packages', (file) => file.includes('/src/') && isSource(file))
+  return [...inPackages, ...walk('bench', (file) => !file.includes('/dist/') && isSource(file))]
 }
 
 /** Outputs whose source is gone would still be found by an import. */
 function removeOrphans() {
-  for (const file of walk('packages', (name) => /\/dist\/.*\.js$/.test(name))) {
-    const source = file.replace('/dist/', '/src/').replace(/\.js$/, '.ts')
-    if (existsSync(join(root, source))) continue
+  const outputs = [...walk('packages', isOutput), ...walk('bench', isOutput)]
+  for (const file of outputs) {
+    const source = file.replace(/\.js$/, '.ts')
+    const places = [source.replace('/dist/', '/src/'), source.replace('/dist/', '/')]
+    if (places.some((place) => existsSync(join(root, place)))) continue
     for (const end of ['.js', '.js.map', '.d.ts', '.d.ts.map']) {
       rmSync(join(root, file.replace(/\.js$/, end)), { force: true })
     }
   }
+}
+
+function isOutput(file) {
+  return /\/dist\/.*\.js$/.test(file)
 }
 
 function walk(folder, wanted) {

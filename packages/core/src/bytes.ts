@@ -1,7 +1,5 @@
 /** Bytes, their `0x` form, and the orders that ids and keys are sorted in. */
 
-const HEX = /^0x(?:[0-9a-f]{2})*$/
-
 /** `0x` and lower-case hex, the one JSON form of bytes. */
 export function toHex(bytes: Uint8Array): string {
   return `0x${asBuffer(bytes).toString('hex')}`
@@ -9,7 +7,32 @@ export function toHex(bytes: Uint8Array): string {
 
 /** The bytes of a `0x` lower-case hex text, or null if it is anything else. */
 export function fromHex(text: string): Uint8Array | null {
-  return HEX.test(text) ? Buffer.from(text.slice(2), 'hex') : null
+  const bytes = Buffer.allocUnsafe(hexLength(text))
+  return writeHex(text, bytes, 0) ? bytes : null
+}
+
+/** How many bytes a `0x` hex text stands for, if it is one. */
+export function hexLength(text: string): number {
+  return Math.max(0, (text.length >> 1) - 1)
+}
+
+/**
+ * Writes the bytes of a `0x` lower-case hex text; false if it is anything else. Two digits are looked
+ * up at a time, which checks and converts in one go: a prompt of a kibibyte is 2,048 of them.
+ */
+export function writeHex(text: string, out: Uint8Array, at: number): boolean {
+  const { length } = text
+  if (length % 2 !== 0 || !text.startsWith('0x')) return false
+  if (digits.length < length) digits = Buffer.allocUnsafe(2 * length)
+  // Text beyond ASCII takes more bytes than it has characters.
+  if (digits.write(text, 0, 'utf8') !== length) return false
+  let wrong = 0
+  for (let from = 2, to = at; from < length; from += 2, to++) {
+    const byte = BYTE_OF[((digits[from] as number) << 8) | (digits[from + 1] as number)] as number
+    wrong |= byte
+    out[to] = byte
+  }
+  return wrong >= 0
 }
 
 export function utf8(text: string): Uint8Array {
@@ -35,4 +58,14 @@ export function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes)
     ? bytes
     : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+/** The digits of the text at hand, as bytes. */
+let digits = Buffer.allocUnsafe(4_096)
+
+/** Two ASCII digits → their byte, −1 where one of them is no lower-case hex digit. */
+const BYTE_OF = new Int16Array(2 ** 16).fill(-1)
+for (let byte = 0; byte < 256; byte++) {
+  const pair = Buffer.from(byte.toString(16).padStart(2, '0'), 'latin1')
+  BYTE_OF[pair.readUInt16BE(0)] = byte
 }

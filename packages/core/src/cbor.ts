@@ -51,22 +51,14 @@ let out = Buffer.allocUnsafe(4096)
 let length = 0
 
 function write(value: CborValue, depth: number): void {
-  switch (typeof value) {
-    case 'number':
-      if (Number.isInteger(value)) return writeInteger(value)
-      return writeFloat(value)
-    case 'string':
-      return writeText(value)
-    case 'boolean':
-      return writeByte(value ? 0xf5 : 0xf4)
-    case 'bigint':
-      return writeBigInteger(value)
-    case 'object':
-      break
-    default:
-      throw refused(`a ${typeof value} has no encoding`)
+  if (typeof value === 'string') return writeText(value)
+  if (typeof value === 'number') {
+    return Number.isInteger(value) ? writeInteger(value) : writeFloat(value)
   }
+  if (typeof value === 'boolean') return writeByte(value ? 0xf5 : 0xf4)
+  if (typeof value === 'bigint') return writeBigInteger(value)
   if (value === null) return writeByte(0xf6)
+  if (typeof value !== 'object') throw refused(`a ${typeof value} has no encoding`)
   if (value instanceof CborFloat) return writeFloat(value.value)
   if (value instanceof Uint8Array) return writeBytes(value)
   if (depth >= CBOR_DEPTH_MAX) throw refused(`nested deeper than ${CBOR_DEPTH_MAX}`)

@@ -1,5 +1,5 @@
 import { createHash, createHmac, hash } from 'node:crypto'
-import { asBuffer } from './bytes.ts'
+import { hexLength, writeHex } from './bytes.ts'
 import { invariant } from './errors.ts'
 
 /** A field of `H`: text is hashed as UTF-8, an integer as its uvarint, bytes as they are. */
@@ -12,12 +12,12 @@ export function sha3(data: Uint8Array): Uint8Array {
 
 /** `H(tag, f1, …, fn)`: SHA3-256 over the tag and the fields, each behind its length (HASH-2). */
 export function taggedHash(tag: string, ...fields: readonly HashField[]): Uint8Array {
-  return hash('sha3-256', tagged(tag, fields), 'buffer')
+  return tagged(tag, fields).digest()
 }
 
 /** `taggedHash` as `0x` hex, the form in which ids are kept. */
 export function taggedHashHex(tag: string, ...fields: readonly HashField[]): string {
-  return `0x${hash('sha3-256', tagged(tag, fields), 'hex')}`
+  return tagged(tag, fields).hex()
 }
 
 /** Unsigned LEB128 of 0 … 2^64 − 1. */
@@ -36,61 +36,113 @@ export function hmacSha256Hex(key: Uint8Array, text: string): string {
   return createHmac('sha256', key).update(text, 'utf8').digest('hex')
 }
 
-// Reused between calls: an id is a few hundred bytes, and allocating it costs as much as hashing it.
-let scratch = Buffer.allocUnsafe(1024)
+/**
+ * The input of one hash, put together piece by piece in a buffer that all calls share: allocating it
+ * would cost as much as hashing it. Begin with `hashInput` and end with `digest` or `hex`.
+ */
+export class HashInput {
+  #buffer = Buffer.allocUnsafe(2_048)
+  #length = 0
 
-function tagged(tag: string, fields: readonly HashField[]): Uint8Array {
-  let at = writePrefixed(0, tag)
-  for (const field of fields) at = writePrefixed(at, field)
-  return scratch.subarray(0, at)
+  start(): this {
+    this.#length = 0
+    return this
+  }
+
+  /** Bytes as they are. */
+  raw(bytes: Uint8Array): this {
+    this.#reserve(bytes.length)
+    this.#buffer.set(bytes, this.#length)
+    this.#length += bytes.length
+    return this
+  }
+
+  /** An integer as its uvarint. */
+  rawInt(n: number | bigint): this {
+    this.#reserve(10)
+    this.#length = writeUvarint(this.#buffer, this.#length, n)
+    return this
+  }
+
+  /** Bytes behind their length. */
+  bytes(bytes: Uint8Array): this {
+    return this.rawInt(bytes.length).raw(bytes)
+  }
+
+  /** Text as UTF-8, behind its length. */
+  text(text: string): this {
+    const bytes = Buffer.byteLength(text, 'utf8')
+    this.rawInt(bytes)
+    this.#reserve(bytes)
+    this.#length += this.#buffer.write(text, this.#length, 'utf8')
+    return this
+  }
+
+  /** An integer as its uvarint, behind the length of that: at most ten bytes, so one byte. */
+  int(n: number | bigint): this {
+    const at = this.#length
+    this.#reserve(1)
+    this.#length++
+    this.rawInt(n)
+    this.#buffer[at] = this.#length - at - 1
+    return this
+  }
+
+  /** The bytes that an id of `0x` hex stands for, behind their length. */
+  id(id: string): this {
+    const bytes = hexLength(id)
+    this.rawInt(bytes)
+    this.#reserve(bytes)
+    invariant(writeHex(id, this.#buffer, this.#length), 'an id is 0x and lower-case hex')
+    this.#length += bytes
+    return this
+  }
+
+  digest(): Uint8Array {
+    return hash('sha3-256', this.#buffer.subarray(0, this.#length), 'buffer')
+  }
+
+  hex(): string {
+    return `0x${hash('sha3-256', this.#buffer.subarray(0, this.#length), 'hex')}`
+  }
+
+  #reserve(bytes: number): void {
+    if (this.#length + bytes <= this.#buffer.length) return
+    const larger = Buffer.allocUnsafe(2 * (this.#length + bytes))
+    this.#buffer.copy(larger, 0, 0, this.#length)
+    this.#buffer = larger
+  }
 }
 
-function writePrefixed(at: number, field: HashField): number {
-  if (typeof field === 'string') {
-    const bytes = Buffer.byteLength(field, 'utf8')
-    reserve(at + 10 + bytes)
-    const start = writeUvarint(scratch, at, bytes)
-    return start + scratch.write(field, start, 'utf8')
-  }
-  if (typeof field === 'object') {
-    reserve(at + 10 + field.length)
-    const start = writeUvarint(scratch, at, field.length)
-    scratch.set(field, start)
-    return start + field.length
-  }
-  // An integer takes at most ten bytes, so its length always fits the one byte in front of it.
-  reserve(at + 11)
-  const end = writeUvarint(scratch, at + 1, field)
-  scratch[at] = end - at - 1
-  return end
+const shared = new HashInput()
+
+/** A new input; the one before must have been hashed by now. */
+export function hashInput(): HashInput {
+  return shared.start()
 }
 
-function reserve(bytes: number): void {
-  if (bytes <= scratch.length) return
-  const larger = Buffer.allocUnsafe(2 * bytes)
-  asBuffer(scratch).copy(larger)
-  scratch = larger
+function tagged(tag: string, fields: readonly HashField[]): HashInput {
+  const input = hashInput().text(tag)
+  for (const field of fields) {
+    if (typeof field === 'string') input.text(field)
+    else if (typeof field === 'object') input.bytes(field)
+    else input.int(field)
+  }
+  return input
 }
 
 function writeUvarint(out: Uint8Array, at: number, n: number | bigint): number {
-  if (typeof n === 'bigint' && n > 0xffff_ffffn) {
+  let end = at
+  if (typeof n === 'bigint' && n > BigInt(Number.MAX_SAFE_INTEGER)) {
     invariant(n < 1n << 64n, 'a uvarint is at most 64 bits')
     let rest = n
-    let end = at
-    while (rest > 0x7fn) {
-      out[end++] = Number(rest & 0x7fn) | 0x80
-      rest >>= 7n
-    }
+    for (; rest > 0x7fn; rest >>= 7n) out[end++] = Number(rest & 0x7fn) | 0x80
     out[end++] = Number(rest)
     return end
   }
   let rest = Number(n)
   invariant(Number.isSafeInteger(rest) && rest >= 0, 'a uvarint is a non-negative integer')
-  let end = at
-  while (rest > 0x7f) {
-    out[end++] = (rest % 0x80) | 0x80
-    rest = Math.floor(rest / 0x80)
-  }
+  for (; rest > 0x7f; rest = Math.floor(rest / 0x80)) out[end++] = (rest % 0x80) | 0x80
   out[end++] = rest
   return end
 }

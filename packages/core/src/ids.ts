@@ -1,6 +1,6 @@
 import { fromHex } from './bytes.ts'
 import { invariant } from './errors.ts'
-import { sha3, taggedHash, taggedHashHex, uvarint } from './hash.ts'
+import { hashInput, taggedHash, taggedHashHex } from './hash.ts'
 
 declare const brand: unique symbol
 type Id<Name extends string> = string & { readonly [brand]: Name }
@@ -23,18 +23,17 @@ export function taskId(request: {
   readonly txHash: Uint8Array
   readonly caller: Uint8Array
   readonly payloadCbor: Uint8Array
-}): Uint8Array {
-  invariant(request.txHash.length === 32 && request.caller.length === 32, 'ids are of 32 bytes')
-  return sha3(
-    Buffer.concat([
-      TASK_DOMAIN,
-      uvarint(request.chainId),
-      uvarint(request.enqueueHeight),
-      request.txHash,
-      request.caller,
-      request.payloadCbor,
-    ]),
-  )
+}): JobId {
+  const { chainId, enqueueHeight, txHash, caller, payloadCbor } = request
+  invariant(txHash.length === 32 && caller.length === 32, 'ids are of 32 bytes')
+  return hashInput()
+    .text('AICF_TASK_ID')
+    .rawInt(chainId)
+    .rawInt(enqueueHeight)
+    .raw(txHash)
+    .raw(caller)
+    .raw(payloadCbor)
+    .hex() as JobId
 }
 
 /** The seed of one round (ID-2). */
@@ -61,23 +60,23 @@ export function leaseId(attempt: {
   readonly seed: Seed
 }): LeaseId {
   const { jobId, providerId, seed } = attempt
-  return taggedHashHex(
-    'AICF|lease',
-    idBytes(jobId),
-    providerId,
-    attempt.attempt,
-    idBytes(seed),
-  ) as LeaseId
+  return hashInput()
+    .text('AICF|lease')
+    .id(jobId)
+    .text(providerId)
+    .int(attempt.attempt)
+    .id(seed)
+    .hex() as LeaseId
 }
 
 /** Decides between jobs that chase the same provider; smaller wins (ID-4). */
 export function pairHash(jobId: JobId, providerId: ProviderId, seed: Seed): string {
-  return taggedHashHex('AICF|pair', idBytes(jobId), providerId, idBytes(seed))
+  return hashInput().text('AICF|pair').id(jobId).text(providerId).id(seed).hex()
 }
 
 /** The source of a retry's jitter (ID-5). */
 export function retryHash(jobId: JobId, retries: number): Uint8Array {
-  return taggedHash('AICF|retry', idBytes(jobId), retries)
+  return hashInput().text('AICF|retry').id(jobId).int(retries).digest()
 }
 
 /** The id of a provider that registers with a key of its own (ID-6). */
@@ -96,7 +95,12 @@ export function claimKey(claim: {
   readonly height: number | bigint
   readonly nullifier: Uint8Array
 }): string {
-  return taggedHashHex('AICF|claim', idBytes(claim.taskId), claim.height, claim.nullifier)
+  return hashInput()
+    .text('AICF|claim')
+    .id(claim.taskId)
+    .int(claim.height)
+    .bytes(claim.nullifier)
+    .hex()
 }
 
 /** The caller that a token's text subject stands for (ID-8). */
@@ -110,6 +114,3 @@ export function idBytes(id: string): Uint8Array {
   invariant(bytes !== null, 'an id is 0x and lower-case hex')
   return bytes
 }
-
-// lp("AICF_TASK_ID")
-const TASK_DOMAIN = Buffer.from('\x0cAICF_TASK_ID', 'latin1')

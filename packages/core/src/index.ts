@@ -53,6 +53,7 @@ export {
   type Seed,
   taskId,
 } from './ids.ts'
+export { type EndReason, Job } from './job.ts'
 export { issueLease } from './lease/issue-lease.ts'
 // Lease
 export { type Lease, type LeaseTerms, renewBy } from './lease/lease.ts'
@@ -76,8 +77,6 @@ export {
 export {
   type CancelReason,
   type Charge,
-  type EndReason,
-  type Job,
   type Market,
   type MarketEvent,
   openMarket,
@@ -93,6 +92,7 @@ export {
   refusalOf,
   type Terms,
 } from './match/eligibility.ts'
+export { explainWaiting, type WaitExplanation, type WaitReason } from './match/explain-job.ts'
 export { type KindRound, matchRound, type RoundInput } from './match/match-round.ts'
 export { ProviderPool } from './match/provider-pool.ts'
 export type { Assignment } from './match/provider-search.ts'

@@ -6,7 +6,9 @@ export function isoUtc(ms: number): string {
   const hours = Math.floor(rest / 3_600_000)
   const minutes = Math.floor(rest / 60_000) % 60
   const seconds = Math.floor(rest / 1_000) % 60
-  const date = `${pad(year, 4)}-${pad(month, 2)}-${pad(day, 2)}`
+  // Years of more than four digits have a sign and six.
+  const years = year > 9_999 ? `+${pad(year, 6)}` : pad(year, 4)
+  const date = `${years}-${pad(month, 2)}-${pad(day, 2)}`
   return `${date}T${pad(hours, 2)}:${pad(minutes, 2)}:${pad(seconds, 2)}.${pad(rest % 1_000, 3)}Z`
 }
 

@@ -2,36 +2,13 @@ import { RequesterWindows } from './admit/quotas.ts'
 import { KIND_NAMES, type KindName } from './enqueue/kinds.ts'
 import { invariant } from './errors.ts'
 import type { Caller, JobId, LeaseId, ProviderId } from './ids.ts'
+import type { EndReason, Job } from './job.ts'
 import { DueHeaps } from './lease/due-heaps.ts'
 import type { Lease } from './lease/lease.ts'
 import { ProviderPool } from './match/provider-pool.ts'
-import type { QueuedJob } from './order/queued-job.ts'
 import { WaitingQueue } from './order/waiting-queue.ts'
-import type { JobStatus } from './outcome/job-table.ts'
 import type { Policy } from './policy.ts'
 import type { ProviderStatus } from './registry/provider.ts'
-
-/** Why a job ended otherwise than by completion or cancellation. */
-export type EndReason = 'ttl_abs' | 'ttl_rel' | 'declined' | 'permanent_error' | 'retries_exhausted'
-
-export interface Job extends QueuedJob {
-  status: JobStatus
-  /** Number of the newest lease; null before the first. */
-  attempt: number | null
-  /** Charged failures. */
-  retries: number
-  declines: number
-  denials: Map<ProviderId, number> | null
-  /** As given with the request; null is the policy's default. */
-  readonly ttlAbsSecs: number | null
-  firstAssignedAt: number | null
-  endedAt: number | null
-  reason: EndReason | null
-  /** All leases so far, oldest first; null is none. */
-  leases: Lease[] | null
-  /** When the proof of a completed lease is due; null while none is awaited. */
-  proofDueAt: number | null
-}
 
 /** What has happened, in the order in which it did (EVENT-1). */
 export type MarketEvent = { readonly at: number } & (

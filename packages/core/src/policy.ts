@@ -83,6 +83,7 @@ export const POLICY_FIELDS = {
     },
   },
   caps: {
+    regions: int(64, { min: 1, max: 1_000 }, 'regions that a job may name'),
     idempotencyKey: int(256, nameBytes, 'bytes of an idempotency key'),
     ai: {
       model: int(128, nameBytes, 'bytes of a model name'),
@@ -147,7 +148,7 @@ export const POLICY_FIELDS = {
   },
   audit: {
     redactKeys: names(
-      ['name', '*first_name', '*last_name', '*full_name', '*surname*', '*email*', '*e_mail*', '*phone*', '*mobile*', '*birth*', 'dob', '*address*', '*street*', 'city', '*postal_code', 'zip', 'zip_code', '*child*', '*parent*', '*guardian*', '*password*', '*passwd*', '*secret*', 'token', '*_token', '*api_key*', '*authorization*', '*cookie*', '*credential*', '*card_number*', '*iban*'],
+      ['name', '*first_name', '*last_name', '*full_name', '*user_name', 'username', '*display_name', '*contact_name', '*nickname*', '*surname*', '*email*', '*e_mail*', '*phone*', '*mobile*', '*birth*', 'dob', '*address*', '*street*', 'city', '*postal_code', '*postcode', 'zip', 'zip_code', '*child*', '*parent*', '*guardian*', '*password*', '*passwd*', '*secret*', 'token', '*_token', '*api_key*', '*authorization*', '*cookie*', '*credential*', '*card_number*', '*iban*'],
       'keys whose values never reach a log, an event or an error message; * stands for any text',
     ),
     identifierKeys: names(['user_id', '*_user_id'], 'keys whose values are shown as a keyed hash instead; * stands for any text'),

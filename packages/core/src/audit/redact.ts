@@ -22,8 +22,10 @@ const PATTERNS: readonly RegExp[] = [
   /[\p{L}\p{N}._%+-]+@[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+/gu,
   /\b(?:bearer|basic)\s+[\w.~+/=-]{8,}/giu,
   /\b(?:sk|pk|api|key|ghp|xox[abp])[-_][\w-]{8,}/giu,
-  // Digits in groups: +49 170 1234567, (555) 123-4567, 4111 1111 1111 1111. Plain ids and times have none.
-  /\+\d[\d ()./-]{6,}\d|\(\d{2,5}\)[\d ./-]{5,}\d|\b\d{2,4}(?:[ ./-]\d{2,4}){2,}\b/gu,
+  // Digits in groups: +49 170 1234567, (555) 123-4567, 0170 1234567, 4111 1111 1111 1111, and dates
+  // such as 3.4.2015 or 2015-04-03. Ids, amounts and times in milliseconds have no groups.
+  /\+\d[\d ()./-]{6,}\d|\(\d{2,5}\)[\d ./-]{5,}\d|\b0\d{2,5}[ /-]\d{4,}\b/gu,
+  /\b\d{2,4}(?:[ ./-]\d{2,4}){2,}\b|\b\d{1,2}[./-]\d{1,2}[./-]\d{2,4}\b/gu,
 ]
 
 /**
@@ -39,7 +41,7 @@ export function redactor(policy: Policy, key: Uint8Array): (value: Loggable) => 
     if (Array.isArray(value)) return value.map(redact)
     if (!isPlainObject(value)) return value
     const entries = Object.entries(value).map(([name, item]) => [
-      name,
+      redactText(name),
       field(name, item as Loggable),
     ])
     return Object.fromEntries(entries) as Loggable
@@ -47,7 +49,9 @@ export function redactor(policy: Policy, key: Uint8Array): (value: Loggable) => 
   const field = (name: string, value: Loggable): Loggable => {
     if (value === null) return null
     const spelt = snakeSpelling(name)
-    if (isIdentifier(spelt)) return isPlainObject(value) ? REDACTED : pseudonym(key, String(value))
+    if (isIdentifier(spelt)) {
+      return typeof value === 'object' ? REDACTED : pseudonym(key, String(value))
+    }
     return isPersonal(spelt) ? REDACTED : redact(value)
   }
   return redact

@@ -1,7 +1,7 @@
-import { FairleadError } from '../errors.ts'
+import { FairleadError, invalidParams } from '../errors.ts'
 import type { Caller, JobId } from '../ids.ts'
-import { type Job, type Market, queueFor } from '../market.ts'
-import { shapeOf } from '../order/queued-job.ts'
+import { Job } from '../job.ts'
+import { type Market, queueFor } from '../market.ts'
 import { countWaiting } from '../outcome/move-job.ts'
 import type { Demand, KindName } from './kinds.ts'
 
@@ -22,6 +22,10 @@ export interface NewJob {
 export function enqueueJob(market: Market, request: NewJob): Job {
   const known = market.jobs.get(request.id)
   if (known !== undefined) return known
+  const { tiers } = market.policy.priority
+  if (!Object.hasOwn(tiers, request.tier)) {
+    throw invalidParams('tier', `one of ${Object.keys(tiers).join(', ')}`)
+  }
   refuseOverCapacity(market, request.caller)
   const job = newJob(request, market.nowMs)
   queueFor(market, request.kind).push(job)
@@ -34,32 +38,7 @@ export function enqueueJob(market: Market, request: NewJob): Job {
 
 /** A job as it is at the start of its life. */
 export function newJob(request: NewJob, enqueueTs: number): Job {
-  const { demand, regions } = request
-  return {
-    id: request.id,
-    caller: request.caller,
-    tier: request.tier,
-    fee: request.fee,
-    sizeBytes: request.sizeBytes,
-    enqueueTs,
-    enqueueSeq: request.enqueueSeq,
-    units: demand.units,
-    shape: shapeOf(request.kind, demand, regions),
-    staticScore: 0,
-    notBefore: null,
-    places: 0,
-    status: 'QUEUED',
-    attempt: null,
-    retries: 0,
-    declines: 0,
-    denials: null,
-    ttlAbsSecs: request.ttlAbsSecs,
-    firstAssignedAt: null,
-    endedAt: null,
-    reason: null,
-    leases: null,
-    proofDueAt: null,
-  }
+  return new Job(request, enqueueTs)
 }
 
 /** ENQUEUE-7: a full queue says so, and when to come back, instead of growing. */

@@ -119,8 +119,8 @@ export function aiDemand(model: string, maxTokens: number): Demand {
 
 /** QUOTA-2: one unit for every 10,000 shot layers begun; a depth of 0 counts as 1. */
 export function quantumDemand(shots: number, depthHint: number): Demand {
-  const layers = shots * Math.max(1, depthHint)
-  return { model: null, shots, depthHint, units: Math.ceil(layers / 10_000) }
+  const layers = BigInt(shots) * BigInt(Math.max(1, depthHint))
+  return { model: null, shots, depthHint, units: Number((layers + 9_999n) / 10_000n) }
 }
 
 /** QUOTA-2: a task is one unit; its name stands where an ai job has its model. */

@@ -118,7 +118,8 @@ export const jsonObject: PayloadField = {
     if (!isPlainObject(written) || written instanceof Uint8Array || written instanceof CborFloat) {
       throw invalidParams(field, 'an object')
     }
-    const value = readJson(written, field, 0)
+    // The payload around it is one level of nesting.
+    const value = readJson(written, field, 1)
     const bytes = encodeNamed(value, field).length
     if (bytes > cap) throw limitExceeded(field, cap, bytes)
     return value
@@ -127,7 +128,6 @@ export const jsonObject: PayloadField = {
 
 /** Whole numbers become integers, others floats; what JSON does not have is refused. */
 function readJson(written: unknown, field: string, depth: number): CborValue {
-  if (depth > CBOR_DEPTH_MAX) throw invalidParams(field, `nesting of at most ${CBOR_DEPTH_MAX}`)
   if (written instanceof CborFloat) return readJson(written.value, field, depth)
   if (typeof written === 'number') {
     if (!Number.isInteger(written)) return written
@@ -138,6 +138,7 @@ function readJson(written: unknown, field: string, depth: number): CborValue {
   }
   if (written === null || typeof written === 'boolean' || typeof written === 'string')
     return written
+  if (depth >= CBOR_DEPTH_MAX) throw invalidParams(field, `nesting of at most ${CBOR_DEPTH_MAX}`)
   if (Array.isArray(written)) return written.map((item) => readJson(item, field, depth + 1))
   if (!isPlainObject(written) || written instanceof Uint8Array) {
     throw invalidParams(field, 'only what JSON can hold')

@@ -1,4 +1,4 @@
-import { fromHex, toHex, utf8, utf8Length } from '../bytes.ts'
+import { compareText, fromHex, toHex, utf8, utf8Length } from '../bytes.ts'
 import { type CborMap, encodeCbor } from '../cbor.ts'
 import { invalidParams, limitExceeded } from '../errors.ts'
 import { sha3 } from '../hash.ts'
@@ -27,9 +27,6 @@ export interface AcceptedRequest {
   readonly ttlAbsSecs: number | null
 }
 
-/** A region list longer than this is a mistake, not a wish. */
-const REGIONS_MAX = 64
-
 /**
  * Checks a request in the form that the API takes and gives it its id (ENQUEUE-1). Throws
  * `InvalidParams` or `LimitExceeded` naming the field; nothing is changed or rounded.
@@ -50,15 +47,14 @@ export function acceptRequest(written: unknown, policy: Policy): AcceptedRequest
   const chainId = readAmount(written['chain_id'], 'chain_id')
   const enqueueHeight = readAmount(written['enqueue_block_height'], 'enqueue_block_height')
   const maxFee = readAmount(fee === undefined ? 0 : fee, 'max_fee_u64')
-  const regions = readRegions(written['regions'])
+  const regions = readRegions(written['regions'], policy.caps.regions)
   const ttlAbsSecs = readTtl(written['ttl_abs_secs'])
   const payload = readPayload(written['payload'], row.fields, row.caps(policy))
 
   const payloadCbor = encodeCbor(payload)
-  const id = taskId({ chainId, enqueueHeight, txHash, caller, payloadCbor })
   return {
     kind,
-    jobId: toHex(id) as JobId,
+    jobId: taskId({ chainId, enqueueHeight, txHash, caller, payloadCbor }),
     caller: toHex(caller) as Caller,
     txHash: toHex(txHash),
     chainId,
@@ -117,15 +113,15 @@ function readAmount(written: unknown, field: string): bigint {
   )
 }
 
-function readRegions(written: unknown): readonly string[] | null {
+function readRegions(written: unknown, max: number): readonly string[] | null {
   if (written === undefined || written === null) return null
   const fits =
     Array.isArray(written) &&
     written.length > 0 &&
     written.every((name) => typeof name === 'string' && name !== '' && name.isWellFormed())
   if (!fits) throw invalidParams('regions', 'a list of one or more region names, or null for any')
-  if (written.length > REGIONS_MAX) throw limitExceeded('regions', REGIONS_MAX, written.length)
-  return [...new Set(written as string[])].sort()
+  if (written.length > max) throw limitExceeded('regions', max, written.length)
+  return [...new Set(written as string[])].sort(compareText)
 }
 
 function readTtl(written: unknown): number | null {

@@ -1,10 +1,9 @@
-import type { Job } from '../market.ts'
+import type { Job } from '../job.ts'
 import { LazyHeap } from '../order/lazy-heap.ts'
 import { idBefore, PLACE } from '../order/queued-job.ts'
 import { deletedAt, ttlAbsAt, ttlRelAt } from '../outcome/ttl.ts'
 import type { Policy } from '../policy.ts'
-import { silenceDueAt } from '../registry/health.ts'
-import type { Provider } from '../registry/provider.ts'
+import { type Provider, silenceDueAt } from '../registry/provider.ts'
 import { ackDueAt, type Lease } from './lease.ts'
 
 /**
@@ -38,7 +37,7 @@ export class DueHeaps {
       keyOf: (provider) => silenceDueAt(provider, policy()),
       before: idBefore,
     })
-    this.deletion = jobs(PLACE.gc, (job) => deletedAt(job, policy()))
+    this.deletion = jobs(PLACE.deletion, (job) => deletedAt(job, policy()))
   }
 
   /** After a change of policy. */

@@ -1,6 +1,7 @@
 import { addUnits, epochOf } from '../admit/quotas.ts'
 import { leaseId, type Seed } from '../ids.ts'
-import { type Job, type Market, queueFor } from '../market.ts'
+import type { Job } from '../job.ts'
+import { type Market, queueFor } from '../market.ts'
 import { moveJob } from '../outcome/move-job.ts'
 import type { Provider } from '../registry/provider.ts'
 import { type Lease, leaseTerms } from './lease.ts'

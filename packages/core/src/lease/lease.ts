@@ -1,6 +1,6 @@
 import { KINDS, type KindName } from '../enqueue/kinds.ts'
 import type { LeaseId } from '../ids.ts'
-import type { Job } from '../market.ts'
+import type { Job } from '../job.ts'
 import type { HeapItem } from '../order/lazy-heap.ts'
 import type { Policy } from '../policy.ts'
 import type { Provider } from '../registry/provider.ts'

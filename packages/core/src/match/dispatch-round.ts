@@ -1,7 +1,8 @@
 import type { Seed } from '../ids.ts'
+import type { Job } from '../job.ts'
 import { issueLease } from '../lease/issue-lease.ts'
 import type { Lease } from '../lease/lease.ts'
-import type { Job, Market } from '../market.ts'
+import type { Market } from '../market.ts'
 import { type KindRound, matchRound } from './match-round.ts'
 
 /** Runs one round on a market and issues the leases that it decided on. */

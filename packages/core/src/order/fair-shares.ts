@@ -106,7 +106,7 @@ export class FairShares {
 
   #place(tenant: Tenant, finish: bigint): void {
     this.#remember(tenant)
-    this.#level.remove(tenant) || this.#ahead.remove(tenant) || this.#idle.remove(tenant)
+    for (const heap of [this.#level, this.#ahead, this.#idle]) if (heap.remove(tenant)) break
     tenant.finish = finish
     if (finish > this.#virtual) (tenant.waiting ? this.#ahead : this.#idle).add(tenant)
     else if (tenant.waiting) this.#level.add(tenant)

@@ -4,25 +4,37 @@ import type { HeapItem } from './lazy-heap.ts'
 import type { Scored } from './score.ts'
 
 /**
- * All that matching looks at in a job except its caller, its units and its denials. Jobs of one
- * caller with one shape form a group: what refuses one of them refuses all (MATCH-2).
+ * Who asks, and for what: all that a job has in common with those of the same group. What matching
+ * looks at beside it are a job's units and denials, so what refuses one of a group refuses all of it
+ * but for these (MATCH-2).
  */
 export interface Shape {
+  readonly caller: Caller
+  readonly tier: string
   readonly kind: KindName
   readonly model: string | null
   readonly shots: number
   readonly depthHint: number
   readonly regions: readonly string[] | null
-  /** Equal for equal shapes of one kind. */
+  /** Equal for equal shapes of one caller and kind. */
   readonly key: string
 }
 
-export function shapeOf(kind: KindName, demand: Demand, regions: readonly string[] | null): Shape {
+export function shapeOf(request: {
+  readonly caller: Caller
+  readonly tier: string
+  readonly kind: KindName
+  readonly demand: Demand
+  readonly regions: readonly string[] | null
+}): Shape {
+  const { caller, tier, kind, demand, regions } = request
   const { model, shots, depthHint } = demand
-  const plain = regions === null && shots === 0 && depthHint === 0
-  // The first letter keeps a model that looks like JSON apart from a shape written as JSON.
-  const key = plain ? `m${model ?? ''}` : `j${JSON.stringify([model, shots, depthHint, regions])}`
-  return { kind, model, shots, depthHint, regions, key }
+  const isPlain = regions === null && shots === 0 && depthHint === 0
+  // The length says where the tier ends, and the letter keeps a model that looks like JSON apart.
+  const key = isPlain
+    ? `m${tier.length}:${tier}${model}`
+    : `j${JSON.stringify([tier, model, shots, depthHint, regions])}`
+  return { caller, tier, kind, model, shots, depthHint, regions, key }
 }
 
 /** What the queue knows of a job. */
@@ -52,12 +64,11 @@ export const PLACE = {
   laneYoung: 3,
   laneAged: 4,
   laneWait: 5,
-  crossing: 6,
-  delayed: 7,
-  ttlAbs: 8,
-  ttlRel: 9,
-  proof: 10,
-  gc: 11,
+  delayed: 6,
+  ttlAbs: 7,
+  ttlRel: 8,
+  proof: 9,
+  deletion: 10,
 } as const
 
 /** `enqueue_ts ASC, enqueue_seq ASC, job_id ASC`: the order of equal scores (ORDER-3). */

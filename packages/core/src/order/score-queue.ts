@@ -52,7 +52,8 @@ export interface Group {
   readonly shape: Shape
   readonly young: LazyHeap<QueuedJob>
   readonly aged: LazyHeap<QueuedJob>
-  readonly wait: LazyHeap<QueuedJob>
+  /** In the order of waiting; null where nobody asks for it. */
+  readonly wait: LazyHeap<QueuedJob> | null
   /** The job that stands for the group in each of the queue's heaps. */
   youngHead: QueuedJob | undefined
   agedHead: QueuedJob | undefined
@@ -69,21 +70,24 @@ export interface Group {
  * heaps of the same kind. A group that fits nobody is blocked as a whole: its heads step out of the
  * queue's heaps, and its jobs keep their places inside the group.
  *
- * The owner calls `age` for each job that crosses the horizon; `WaitingQueue` does.
+ * A job that has crossed the horizon may stand among the young ones for a while. There its key is
+ * that of a score without the cap, never lower than its real one, so it cannot hide behind a worse
+ * job; when it comes to the head it is moved over.
  */
 export class ScoreQueue {
   readonly #clock: ScoreClock
   readonly #groups = new Map<Caller, Map<string, Group>>()
   readonly #young: LazyHeap<QueuedJob>
   readonly #aged: LazyHeap<QueuedJob>
-  readonly #wait: LazyHeap<QueuedJob>
+  readonly #wait: LazyHeap<QueuedJob> | null
   #size = 0
 
-  constructor(clock: ScoreClock) {
+  /** `picksLongest`: whether the order of waiting is kept too, for starvation picks. */
+  constructor(clock: ScoreClock, picksLongest: boolean) {
     this.#clock = clock
     this.#young = youngHeap(clock, PLACE.laneYoung)
     this.#aged = agedHeap(PLACE.laneAged)
-    this.#wait = waitHeap(PLACE.laneWait)
+    this.#wait = picksLongest ? waitHeap(PLACE.laneWait) : null
   }
 
   get size(): number {
@@ -94,34 +98,25 @@ export class ScoreQueue {
     const group = this.#groupFor(job)
     job.shape = group.shape
     ;(this.#clock.isAged(job) ? group.aged : group.young).enter(job)
-    group.wait.enter(job)
+    group.wait?.enter(job)
     this.#size++
     this.#refresh(group)
   }
 
   remove(job: QueuedJob): void {
     const group = this.groupOf(job)
-    if (group === undefined || !group.wait.has(job)) return
+    if (group === undefined || !(group.young.has(job) || group.aged.has(job))) return
     group.young.leave(job)
     group.aged.leave(job)
-    group.wait.leave(job)
+    group.wait?.leave(job)
     this.#size--
     this.#refresh(group)
-    if (group.wait.size === 0) this.#drop(group)
-  }
-
-  /** The job has crossed the age horizon. */
-  age(job: QueuedJob): void {
-    const group = this.groupOf(job)
-    if (group === undefined || !group.young.has(job)) return
-    group.young.leave(job)
-    group.aged.enter(job)
-    this.#refresh(group)
+    if (group.young.size + group.aged.size === 0) this.#drop(group)
   }
 
   /** The job with the highest score now, of the groups that are not blocked. */
   best(): QueuedJob | undefined {
-    const young = this.#young.top()
+    const young = this.#youngBest()
     const aged = this.#aged.top()
     if (young === undefined || aged === undefined) return young ?? aged
     const { nowMs, policy } = this.#clock
@@ -131,7 +126,7 @@ export class ScoreQueue {
 
   /** The job that has waited longest, of the groups that are not blocked. */
   longest(): QueuedJob | undefined {
-    return this.#wait.top()
+    return this.#wait?.top()
   }
 
   groupOf(job: QueuedJob): Group | undefined {
@@ -148,6 +143,18 @@ export class ScoreQueue {
   rekey(): void {
     for (const group of this.#allGroups()) group.young.rebuild()
     this.#young.rebuild()
+  }
+
+  /** The best young job; those that are none any more are moved over on the way. */
+  #youngBest(): QueuedJob | undefined {
+    for (;;) {
+      const job = this.#young.top()
+      if (job === undefined || !this.#clock.isAged(job)) return job
+      const group = this.groupOf(job) as Group
+      group.young.leave(job)
+      group.aged.enter(job)
+      this.#refresh(group)
+    }
   }
 
   *#allGroups(): IterableIterator<Group> {
@@ -167,7 +174,7 @@ export class ScoreQueue {
         shape: job.shape,
         young: youngHeap(this.#clock, PLACE.groupYoung),
         aged: agedHeap(PLACE.groupAged),
-        wait: waitHeap(PLACE.groupWait),
+        wait: this.#wait && waitHeap(PLACE.groupWait),
         youngHead: undefined,
         agedHead: undefined,
         waitHead: undefined,
@@ -183,21 +190,22 @@ export class ScoreQueue {
     const out = group.blocked
     group.youngHead = replace(this.#young, group.youngHead, out ? undefined : group.young.top())
     group.agedHead = replace(this.#aged, group.agedHead, out ? undefined : group.aged.top())
-    group.waitHead = replace(this.#wait, group.waitHead, out ? undefined : group.wait.top())
+    if (this.#wait === null) return
+    group.waitHead = replace(this.#wait, group.waitHead, out ? undefined : group.wait?.top())
   }
 
   #drop(group: Group): void {
     // A job may come back to another group of this shape: no record of it may stay behind in here.
     group.young.rebuild()
     group.aged.rebuild()
-    group.wait.rebuild()
+    group.wait?.rebuild()
     const groups = this.#groups.get(group.caller)
     groups?.delete(group.shape.key)
     if (groups?.size === 0) this.#groups.delete(group.caller)
     if (this.#size > 0) return
     this.#young.rebuild()
     this.#aged.rebuild()
-    this.#wait.rebuild()
+    this.#wait?.rebuild()
   }
 }
 
@@ -221,13 +229,9 @@ function agedHeap(place: number): LazyHeap<QueuedJob> {
 }
 
 function waitHeap(place: number): LazyHeap<QueuedJob> {
-  return new LazyHeap({ place, keyOf: waitKey, before: idBefore })
+  return new LazyHeap<QueuedJob>({ place, keyOf: (job) => job.enqueueTs, before: idBefore })
 }
 
 function agedKey(job: QueuedJob): number {
   return -job.staticScore
-}
-
-export function waitKey(job: QueuedJob): number {
-  return job.enqueueTs
 }

@@ -5,7 +5,7 @@ import { FairShares, type FairState, virtualCost } from './fair-shares.ts'
 import { LazyHeap } from './lazy-heap.ts'
 import { idBefore, PLACE, type QueuedJob } from './queued-job.ts'
 import { staticScore } from './score.ts'
-import { type Group, ScoreClock, ScoreQueue, waitKey } from './score-queue.ts'
+import { type Group, ScoreClock, ScoreQueue } from './score-queue.ts'
 
 /** What a round says of a job that the queue offers for its batch. */
 export type Verdict = 'take' | 'pass-job' | 'pass-group'
@@ -32,12 +32,6 @@ export class WaitingQueue {
   readonly #delayed = new LazyHeap<QueuedJob>({
     place: PLACE.delayed,
     keyOf: (job) => job.notBefore ?? 0,
-    before: idBefore,
-  })
-  /** Young jobs in the order in which they cross the age horizon. */
-  readonly #crossing = new LazyHeap<QueuedJob>({
-    place: PLACE.crossing,
-    keyOf: waitKey,
     before: idBefore,
   })
   #policy: Policy
@@ -74,8 +68,8 @@ export class WaitingQueue {
   /** A job in backoff waits until its `notBefore`; its place by score is kept all the while. */
   push(job: QueuedJob): void {
     invariant(!this.#jobs.has(job.id), 'a job waits in one place only')
-    this.#jobs.set(job.id, job)
     job.staticScore = staticScore(job, this.#policy.priority)
+    this.#jobs.set(job.id, job)
     this.#restore(job)
   }
 
@@ -92,18 +86,13 @@ export class WaitingQueue {
     return this.#delayed.top()?.notBefore ?? null
   }
 
-  /** Lets the time pass: backoffs end and jobs cross the age horizon. It never goes back. */
+  /** Lets the time pass, so that backoffs end. It never goes back. */
   advance(nowMs: number): void {
     if (this.#clock.advance(nowMs)) for (const queue of this.#queues.values()) queue.rekey()
     const now = this.#clock.nowMs
     for (let job = this.#delayed.top(); isDue(job, now); job = this.#delayed.top()) {
       this.#delayed.pop()
       this.#enterReady(job)
-    }
-    for (let job = this.#crossing.top(); job !== undefined; job = this.#crossing.top()) {
-      if (!this.#clock.isAged(job)) break
-      this.#crossing.pop()
-      this.#queueOf(job)?.age(job)
     }
   }
 
@@ -250,17 +239,15 @@ export class WaitingQueue {
     const key = byShare ? job.caller : null
     let queue = this.#queues.get(key)
     if (queue === undefined) {
-      queue = new ScoreQueue(this.#clock)
+      queue = new ScoreQueue(this.#clock, !byShare)
       this.#queues.set(key, queue)
     }
     queue.push(job)
-    if (!this.#clock.isAged(job)) this.#crossing.enter(job)
     if (byShare) this.#shares.setWaiting(job.caller, true)
   }
 
   #withdraw(job: QueuedJob): void {
     this.#delayed.leave(job)
-    this.#crossing.leave(job)
     const queue = this.#queueOf(job)
     if (queue === undefined) return
     queue.remove(job)

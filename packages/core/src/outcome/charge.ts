@@ -1,5 +1,6 @@
 import type { ProviderId } from '../ids.ts'
-import type { Charge, Job, Market } from '../market.ts'
+import type { Job } from '../job.ts'
+import type { Charge, Market } from '../market.ts'
 import { chargeProvider } from '../registry/health.ts'
 import type { Provider } from '../registry/provider.ts'
 import { backoffSecs } from './backoff.ts'

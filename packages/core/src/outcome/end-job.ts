@@ -1,9 +1,10 @@
 import { FairleadError } from '../errors.ts'
 import type { Caller } from '../ids.ts'
+import type { EndReason, Job } from '../job.ts'
 import { cancelLive } from '../lease/end-lease.ts'
 import type { Lease } from '../lease/lease.ts'
 import { isLive } from '../lease/lease-table.ts'
-import { type EndReason, type Job, type Market, queueFor } from '../market.ts'
+import { type Market, queueFor } from '../market.ts'
 import { hasEnded, invalidJobMove, type JobEvent } from './job-table.ts'
 import { moveJob } from './move-job.ts'
 

@@ -1,4 +1,5 @@
-import { type Job, type Market, queueFor, type RequeueReason } from '../market.ts'
+import type { Job } from '../job.ts'
+import { type Market, queueFor, type RequeueReason } from '../market.ts'
 import type { JobEvent } from './job-table.ts'
 import { moveJob } from './move-job.ts'
 

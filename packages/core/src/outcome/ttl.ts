@@ -1,5 +1,5 @@
 import { KINDS } from '../enqueue/kinds.ts'
-import type { Job } from '../market.ts'
+import type { Job } from '../job.ts'
 import type { Policy } from '../policy.ts'
 
 /** When the job has lived too long since it was enqueued (TTL-1). */

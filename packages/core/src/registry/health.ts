@@ -1,5 +1,4 @@
 import type { Charge, Market } from '../market.ts'
-import type { Policy } from '../policy.ts'
 import type { Provider } from './provider.ts'
 import { moveProvider } from './provider-status.ts'
 
@@ -65,11 +64,4 @@ export function recordHeartbeat(market: Market, provider: Provider): void {
 export function chargeSilence(market: Market, provider: Provider): void {
   provider.silentSteps++
   changeHealth(market, provider, HEALTH.silence)
-}
-
-export function silenceDueAt(provider: Provider, policy: Policy): number {
-  const { heartbeatTimeoutMs, heartbeatIntervalMs } = policy.registry
-  return (
-    provider.lastHeartbeat + heartbeatTimeoutMs + (provider.silentSteps + 1) * heartbeatIntervalMs
-  )
 }

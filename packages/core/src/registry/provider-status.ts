@@ -4,8 +4,13 @@ import type { Lease } from '../lease/lease.ts'
 import type { CancelReason, Market } from '../market.ts'
 import { leaseCap, PROVIDER_TABLE, type Provider, type ProviderStatus } from './provider.ts'
 
-/** A new provider, or one that registers anew under its id. */
+/** A new provider. What it offers is settled; a second one under its id is refused (REGISTRY-4). */
 export function registerProvider(market: Market, provider: Provider): void {
+  if (market.pool.get(provider.id) !== undefined) {
+    throw new FairleadError('InvalidState', `${provider.id} is registered already`, {
+      providerId: provider.id,
+    })
+  }
   market.pool.add(provider)
   market.due.silence.enter(provider)
   market.emit({ type: 'providerRegistered', at: market.nowMs, providerId: provider.id })

@@ -7,8 +7,8 @@ export const PROVIDER_STATUSES = ['REGISTERED', 'ACTIVE', 'JAILED', 'SUSPENDED',
 export type ProviderStatus = (typeof PROVIDER_STATUSES)[number]
 
 /**
- * Where a provider may go from where; what is not written here is refused (REGISTRY-1). Setting the
- * status that it has is no move, except that RETIRED is final in every way.
+ * What an operator may set from where; what is not written here is refused (REGISTRY-1). RETIRED is
+ * final in every way.
  */
 // biome-ignore format: a table
 export const PROVIDER_TABLE: { readonly [From in ProviderStatus]: readonly ProviderStatus[] } = {
@@ -125,4 +125,12 @@ export function leaseCap(provider: Provider, policy: Policy): number {
 
 export function classKey(kind: KindName, model: string | null): string {
   return `${kind}|${model ?? ''}`
+}
+
+/** When its silence next costs it health: each interval past the timeout (HEALTH-4). */
+export function silenceDueAt(provider: Provider, policy: Policy): number {
+  const { heartbeatTimeoutMs, heartbeatIntervalMs } = policy.registry
+  return (
+    provider.lastHeartbeat + heartbeatTimeoutMs + (provider.silentSteps + 1) * heartbeatIntervalMs
+  )
 }

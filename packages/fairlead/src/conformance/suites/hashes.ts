@@ -21,15 +21,13 @@ const OPS: Readonly<Record<string, (input: Json) => Json>> = {
   uvarint: ({ n }) => ({ bytes: toHex(uvarint(amount(n))) }),
   H: ({ tag, fields }) => ({ hash: taggedHashHex(tag, ...fields.map(field)) }),
   task_id: (input) => ({
-    hash: toHex(
-      taskId({
-        chainId: amount(input.chain_id),
-        enqueueHeight: amount(input.enqueue_block_height),
-        txHash: bytes(input.tx_hash),
-        caller: bytes(input.caller),
-        payloadCbor: bytes(input.payload_cbor),
-      }),
-    ),
+    hash: taskId({
+      chainId: amount(input.chain_id),
+      enqueueHeight: amount(input.enqueue_block_height),
+      txHash: bytes(input.tx_hash),
+      caller: bytes(input.caller),
+      payloadCbor: bytes(input.payload_cbor),
+    }),
   }),
   match_seed: (input) => ({
     hash: matchSeed({

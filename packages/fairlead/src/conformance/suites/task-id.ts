@@ -56,6 +56,7 @@ function withCaps(given: Json): Policy {
   return {
     ...FUND,
     caps: {
+      regions: FUND.caps.regions,
       idempotencyKey: given.idempotency_key ?? FUND.caps.idempotencyKey,
       ai: {
         model: given.model ?? ai.model,

@@ -1,0 +1,63 @@
+/**
+ * What every bench shares: repeated runs, medians, and one way of reporting. A bench is a file in
+ * `bench/` that exports `name`, `question` and `run(report)`.
+ */
+export interface Report {
+  /** Takes the figures of all runs of one case; the median counts. */
+  readonly measured: (row: {
+    readonly case: string
+    readonly subject: string
+    readonly unit: string
+    readonly values: readonly number[]
+  }) => number
+  /** A figure that must be reached: at least, or at most. */
+  readonly bar: (row: {
+    readonly bar: string
+    readonly reached: number
+    readonly atLeast?: number
+    readonly atMost?: number
+  }) => void
+  readonly progress: (text: string) => void
+}
+
+export interface Bench {
+  readonly name: string
+  readonly question: string
+  readonly run: (report: Report) => void | Promise<void>
+}
+
+/** Runs of each case. */
+export const REPEATS = 5
+
+/** Calls `once` REPEATS times, after a warm-up whose figure does not count. */
+export function repeat(report: Report, what: string, once: () => number): number[] {
+  report.progress(`${what}: warming up`)
+  once()
+  return Array.from({ length: REPEATS }, (_, i) => {
+    report.progress(`${what}: run ${i + 1} of ${REPEATS}`)
+    return once()
+  })
+}
+
+/** Seconds that `work` takes. */
+export function secondsOf(work: () => void): number {
+  const started = performance.now()
+  work()
+  return (performance.now() - started) / 1_000
+}
+
+/** Bytes of heap after everything that can be collected is gone. */
+export function heapBytes(): number {
+  const { gc } = globalThis
+  if (gc === undefined) throw new Error('run with --expose-gc, as npm run bench does')
+  gc()
+  gc()
+  return process.memoryUsage().heapUsed
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  const middle = sorted.length >> 1
+  const upper = sorted[middle] ?? Number.NaN
+  return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? Number.NaN)) / 2
+}

@@ -1,0 +1,110 @@
+import {
+  aiDemand,
+  type Caller,
+  leaseId,
+  matchRound,
+  newJob,
+  newProvider,
+  type Policy,
+  ProviderPool,
+  parsePolicy,
+  RequesterWindows,
+  type Seed,
+  taggedHashHex,
+  WaitingQueue,
+} from '@fairlead/core'
+import { type Report, repeat, secondsOf } from './bench.ts'
+import { callerNumber, jobIdNumber, numbers, providerNumber } from './fixtures.ts'
+
+export const name = 'match'
+export const question =
+  'How many jobs a second do rounds of 256 assign, and does it hold for many providers?'
+
+const JOBS = 100_000
+const SLOTS = 16
+const NOW = 1_760_000_000_000
+const CASES = [
+  { fairness: 'score', callers: 1 },
+  { fairness: 'tenant', callers: 1 },
+  { fairness: 'tenant', callers: 1_000 },
+] as const
+
+export function run(report: Report): void {
+  for (const { fairness, callers } of CASES) {
+    const policy = parsePolicy({
+      match: { fairness },
+      queue: { quotas: { leases_max_per_provider: SLOTS } },
+    })
+    const what = `${fairness} order, ${callers === 1 ? '1 caller' : `${callers} callers`}`
+    const rate = (providers: number): number =>
+      report.measured({
+        case: `${what}, ${providers.toLocaleString('en')} providers`,
+        subject: 'fairlead',
+        unit: 'assignments/s',
+        values: repeat(report, `${what}, ${providers} providers`, () =>
+          assignAll(policy, providers, callers),
+        ),
+      })
+    const many = rate(10_000)
+    const few = rate(100)
+    report.bar({ bar: `${what}: assignments per second`, reached: many, atLeast: 150_000 })
+    report.bar({
+      bar: `${what}: time per job at 10,000 providers against 100`,
+      reached: few / many,
+      atMost: 1.5,
+    })
+  }
+}
+
+/**
+ * Rounds until nothing waits, with lease ids. A provider's leases count up over the rounds, as if
+ * nothing ended, and are all given back when the market is full: a hundred providers hold only 1,600.
+ */
+function assignAll(policy: Policy, providers: number, callers: number): number {
+  const pool = new ProviderPool(policy)
+  for (let i = 0; i < providers; i++) {
+    const offer = { capabilities: new Set(['ai'] as const), models: new Set(['llama3-8b']) }
+    pool.add(newProvider({ id: providerNumber(i), lastHeartbeat: NOW, offer }))
+  }
+  const queue = waitingJobs(policy, callers)
+  const queues = new Map([['ai', queue] as const])
+  const windows = new RequesterWindows()
+  let assigned = 0
+  const seconds = secondsOf(() => {
+    for (let round = 0; assigned < JOBS; round++) {
+      const seed = taggedHashHex('bench', round) as Seed
+      const [ai] = matchRound({ nowMs: NOW, seed, policy, queues, pool, windows })
+      const made = ai?.assignments ?? []
+      for (const { job, provider } of made) {
+        provider.liveLeases++
+        leaseId({ jobId: job.id, providerId: provider.id, attempt: 0, seed })
+      }
+      assigned += made.length
+      if (made.length < policy.queue.batchSize) for (const p of pool.all()) p.liveLeases = 0
+    }
+  })
+  return JOBS / seconds
+}
+
+function waitingJobs(policy: Policy, callers: number): WaitingQueue {
+  const queue = new WaitingQueue(policy, NOW)
+  const random = numbers(3)
+  const names: Caller[] = Array.from({ length: callers }, (_, i) => callerNumber(i))
+  const demand = aiDemand('llama3-8b', 256)
+  for (let i = 0; i < JOBS; i++) {
+    const request = {
+      id: jobIdNumber(i),
+      kind: 'ai' as const,
+      caller: names[i % callers] as Caller,
+      tier: 'FREE',
+      fee: BigInt(random(1_000_000)),
+      sizeBytes: 1_000,
+      demand,
+      regions: null,
+      ttlAbsSecs: null,
+      enqueueSeq: i,
+    }
+    queue.push(newJob(request, NOW - 60_000 + Math.floor(i / 10)))
+  }
+  return queue
+}

@@ -1,0 +1,501 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  anyMarket,
+  anySeed,
+  CALLERS,
+  jobNamed,
+  providerNamed,
+  type RealMarket,
+  realMarket,
+  realProvider,
+  START,
+  seedNamed,
+} from '../../test/any-market.ts'
+import { type PlainJob, PlainShares, plainUnits } from '../../test/plain-order.ts'
+import {
+  type PlainKindRound,
+  type PlainMarket,
+  type PlainProvider,
+  plainRound,
+} from '../../test/plain-round.ts'
+import { addUnits, epochOf } from '../admit/quotas.ts'
+import type { KindName } from '../enqueue/kinds.ts'
+import type { Caller, JobId, ProviderId, Seed } from '../ids.ts'
+import type { Job } from '../job.ts'
+import { parsePolicy } from '../policy.ts'
+import type { Provider } from '../registry/provider.ts'
+import { type KindRound, matchRound } from './match-round.ts'
+
+describe('against nested loops', () => {
+  it('MATCH-1: a round is what the rules say, word for word', () => {
+    fc.assert(
+      fc.property(anyMarket(), (market) => {
+        const rounds = matchRound({ ...realMarket(market), ...terms(market) })
+        expect(rounds.map(shownRound)).toEqual(plainRound(market).map(shownPlain))
+      }),
+      { numRuns: 3_000 },
+    )
+  })
+
+  it('MATCH-1: rounds go on from where the one before left off, through ends and retries', () => {
+    fc.assert(
+      fc.property(anyMarket({ jobs: 14, providers: 4 }), anyScript(), (market, script) => {
+        const world = new World(market)
+        for (const step of script) {
+          world.pass(step.ms)
+          for (const end of step.ends) world.endLease(end)
+          for (const { nth, ms } of step.cooldowns) world.coolDown(nth, ms)
+          world.round(step.seed)
+        }
+      }),
+      { numRuns: 1_500 },
+    )
+  })
+
+  it('MATCH-1: the result does not depend on the order in which jobs and providers came', () => {
+    fc.assert(
+      fc.property(anyMarket(), (market) => {
+        const { jobs, providers } = market
+        const turned = { ...market, jobs: jobs.toReversed(), providers: providers.toReversed() }
+        const one = matchRound({ ...realMarket(market), ...terms(market) })
+        const other = matchRound({ ...realMarket(turned), ...terms(turned) })
+        expect(other.map(shownRound)).toEqual(one.map(shownRound))
+      }),
+      { numRuns: 300 },
+    )
+  })
+})
+
+describe('batches', () => {
+  it('MATCH-2: jobs that nobody can take keep their place and fill none of the batch', () => {
+    const lost = jobs(30, { model: 'nobody-has-it', fee: 9_000_000n })
+    const market = marketWith({
+      jobs: [...lost, job(99)],
+      providers: [provider(0, { models: ['m1'] })],
+    })
+    const real = realMarket(market)
+    const [round] = matchRound({ ...real, ...terms(market) })
+    expect(round?.batch.jobs.map(({ id }) => id)).toEqual([jobNamed(99)])
+    expect(pairsOf(round)).toEqual([[jobNamed(99), providerNamed(0)]])
+    expect(real.queues.get('ai')?.peekBest(START)?.id).toBe(lost[0]?.id)
+  })
+
+  it('MATCH-2: what fits somebody at the start of the round fills the batch, assigned or not', () => {
+    const market = marketWith({
+      policy: { queue: { batch_size: 2 } },
+      jobs: [job(1, { fee: 3n }), job(2, { fee: 2n }), job(3, { fee: 1n, model: 'm2' })],
+      providers: [provider(0, { models: ['m1'], leasesMax: 1 }), provider(1, { models: ['m2'] })],
+    })
+    const [round] = matchRound({ ...realMarket(market), ...terms(market) })
+    expect(round?.batch.jobs.map(({ id }) => id)).toEqual([jobNamed(1), jobNamed(2)])
+    expect(pairsOf(round)).toEqual([[jobNamed(1), providerNamed(0)]])
+  })
+
+  it('MATCH-22: what one kind took is gone for the next, before its batch is made', () => {
+    const market = marketWith({
+      jobs: [job(1), job(2, { kind: 'task' })],
+      providers: [provider(0, { leasesMax: 1 })],
+    })
+    const [ai, task] = matchRound({ ...realMarket(market), ...terms(market) })
+    expect(pairsOf(ai)).toEqual([[jobNamed(1), providerNamed(0)]])
+    expect(task?.kind).toBe('task')
+    expect(task?.batch.jobs).toEqual([])
+  })
+})
+
+describe('assignment', () => {
+  it('MATCH-21: a job that nobody fits any more stays queued, and nothing is charged', () => {
+    const market = marketWith({
+      jobs: [job(1, { enqueueTs: START - 2_000 }), job(2)],
+      providers: [provider(0, { leasesMax: 1 })],
+    })
+    const real = realMarket(market)
+    matchRound({ ...real, ...terms(market) })
+    expect(real.queues.get('ai')?.state().grants).toBe(1)
+    expect(real.queues.get('ai')?.has(jobNamed(1))).toBe(false)
+    expect(real.queues.get('ai')?.peekBest(START)?.id).toBe(jobNamed(2))
+  })
+
+  it('MATCH-8: whoever grinds a low job id gains nothing in a contested tie', () => {
+    // Over many seeds the lower id wins about half of the time; by id it would win always.
+    let lower = 0
+    for (let n = 0; n < 200; n++) {
+      const market = marketWith({
+        seed: seedNamed(n),
+        jobs: jobs(2, {}),
+        providers: [provider(0, { leasesMax: 1 })],
+      })
+      const [round] = matchRound({ ...realMarket(market), ...terms(market) })
+      expect(pairsOf(round)).toHaveLength(1)
+      if (pairsOf(round)[0]?.[0] === jobNamed(0)) lower++
+    }
+    expect(lower).toBeGreaterThan(60)
+    expect(lower).toBeLessThan(140)
+  })
+
+  it('MATCH-8: a tie that all fit is not contested: it goes in order of id', () => {
+    const market = marketWith({ jobs: jobs(3, {}), providers: [provider(0, { leasesMax: 3 })] })
+    const [round] = matchRound({ ...realMarket(market), ...terms(market) })
+    expect(round?.assignments.map(({ job }) => job.id)).toEqual([0, 1, 2].map(jobNamed))
+  })
+
+  it('MATCH-11: a starvation pick is in no tie, and ends one', () => {
+    // Places 0, 1, 2 of equal jobs, place 1 a pick: each stands alone, so the id decides.
+    for (let n = 0; n < 20; n++) {
+      const market = marketWith({
+        seed: seedNamed(n),
+        policy: { queue: { starvation_k: 2 } },
+        jobs: jobs(3, {}),
+        providers: [provider(0, { leasesMax: 2 })],
+      })
+      const [round] = matchRound({ ...realMarket(market), ...terms(market) })
+      expect([...(round?.batch.picks ?? [])]).toEqual([jobNamed(1)])
+      expect(round?.assignments.map(({ job }) => job.id)).toEqual([0, 1].map(jobNamed))
+    }
+  })
+
+  it('MATCH-10: rotate goes round the providers; first-fit fills one after the other', () => {
+    const spread = (order: string) => {
+      const market = marketWith({
+        policy: { match: { order } },
+        jobs: jobs(6, {}).map((one, i) => ({ ...one, fee: BigInt(9 - i) * 100_000n })),
+        providers: [provider(0), provider(1), provider(2)],
+      })
+      const [round] = matchRound({ ...realMarket(market), ...terms(market) })
+      const ranks = round?.providerOrder(3).map(({ id }) => id) ?? []
+      return round?.assignments.map((made) => ranks.indexOf(made.provider.id))
+    }
+    expect(spread('first-fit')).toEqual([0, 0, 0, 0, 0, 0])
+    expect(spread('rotate')).toEqual([0, 1, 2, 0, 1, 2])
+  })
+
+  it('MATCH-9: score asks the highest stake·health first, exactly, beyond 2^53 too', () => {
+    const stake = 2n ** 53n
+    for (const [low, high] of [
+      [
+        { stake, health: 1_000 },
+        { stake: stake + 1n, health: 1_000 },
+      ],
+      [
+        { stake: 1_000n, health: 999 },
+        { stake: 1_000n, health: 1_000 },
+      ],
+    ] as const) {
+      const market = marketWith({
+        policy: { match: { order: 'score' } },
+        jobs: [job(1)],
+        providers: [provider(0, low), provider(1, high)],
+      })
+      const [round] = matchRound({ ...realMarket(market), ...terms(market) })
+      expect(pairsOf(round)).toEqual([[jobNamed(1), providerNamed(1)]])
+    }
+  })
+})
+
+describe('limits', () => {
+  it('MATCH-17: nobody ends up over its leases, its units or its window', () => {
+    fc.assert(
+      fc.property(anyMarket({ jobs: 20, providers: 4 }), (market) => {
+        const made = matchRound({ ...realMarket(market), ...terms(market) }).flatMap(
+          ({ assignments }) => assignments,
+        )
+        const { quotas } = market.policy.queue
+        const epoch = epochOf(market.now, market.policy)
+        for (const p of market.providers) {
+          const own = made.filter((a) => a.provider.id === p.id)
+          if (own.length === 0) continue
+          const cap = Math.min(p.leasesMax ?? Infinity, quotas.leasesMaxPerProvider)
+          expect(p.leases + own.length).toBeLessThanOrEqual(cap)
+          const ai = own.filter((a) => a.job.shape.kind === 'ai').map((a) => a.job.units)
+          if (ai.length > 0) {
+            const used = ai.reduce((sum, n) => sum + n, p.units[`ai@${epoch}`] ?? 0)
+            expect(used).toBeLessThanOrEqual(quotas.aiUnitsPerEpoch ?? Infinity)
+          }
+        }
+        const window = quotas.requesterWindow
+        if (window === null) return
+        for (const caller of CALLERS) {
+          const own = made.filter((a) => a.job.caller === caller).length
+          const recent = market.recent[caller] ?? []
+          const before = recent.filter((t) => market.now - t < 1_000 * window.secs).length
+          if (own > 0) expect(before + own).toBeLessThanOrEqual(window.jobs)
+        }
+      }),
+      { numRuns: 500 },
+    )
+  })
+})
+
+describe('cost', () => {
+  it.each(['first-fit', 'rotate'])(
+    'MATCH-6: %s over alike jobs asks each provider about once, not each for each job',
+    (order) => {
+      // Half of the providers are full, so a product would be 2,000 × 5,000 questions.
+      const market = marketWith({
+        policy: {
+          queue: { batch_size: 2_000, quotas: { leases_max_per_provider: 1 } },
+          match: { order },
+        },
+        jobs: jobs(2_000, {}).map((one, i) => ({ ...one, enqueueSeq: i })),
+        providers: [],
+      })
+      const real = realMarket(market)
+      let asked = 0
+      for (let n = 0; n < 10_000; n++) {
+        const provider = countingProvider(n, n % 2, () => asked++)
+        real.pool.add(provider)
+      }
+      const [round] = matchRound({ ...real, ...terms(market) })
+      expect(round?.assignments).toHaveLength(2_000)
+      expect(asked).toBeLessThan(5 * (2_000 + 10_000))
+    },
+  )
+
+  it('MATCH-6: a round that is done after few providers has looked at few of 10,000', () => {
+    const market = marketWith({
+      jobs: jobs(20, {}).map((one, i) => ({ ...one, enqueueSeq: i })),
+      providers: [],
+    })
+    const real = realMarket(market)
+    const seen = new Set<number>()
+    for (let n = 0; n < 10_000; n++) real.pool.add(countingProvider(n, 0, () => seen.add(n)))
+    real.pool.passing('ai', START)
+    seen.clear()
+    const [round] = matchRound({ ...real, ...terms(market) })
+    expect(round?.assignments).toHaveLength(20)
+    expect(seen.size).toBeLessThan(10)
+  })
+})
+
+/** A real market and its plain twin, moved together and compared after every round. */
+class World {
+  #plain: PlainMarket
+  readonly #real: RealMarket
+  readonly #held: { job: PlainJob; provider: ProviderId; epoch: number }[] = []
+
+  constructor(market: PlainMarket) {
+    const shares = { ai: new PlainShares(), quantum: new PlainShares(), task: new PlainShares() }
+    this.#plain = { ...market, shares }
+    this.#real = realMarket(market)
+  }
+
+  pass(ms: number): void {
+    this.#plain = { ...this.#plain, now: this.#plain.now + ms }
+  }
+
+  round(seed: Seed): void {
+    this.#plain = { ...this.#plain, seed }
+    const want = plainRound(this.#plain)
+    const got = matchRound({ ...this.#real, ...terms(this.#plain) })
+    expect(got.map(shownRound)).toEqual(want.map(shownPlain))
+    for (const round of want) this.#commit(round)
+    for (const [kind, queue] of this.#real.queues) {
+      const { grants, fair } = queue.state()
+      expect(grants).toBe(this.#plain.grants[kind])
+      expect(fair).toEqual(this.#plain.shares[kind]?.state())
+      expect(queue.size).toBe(this.#plain.jobs.filter((one) => one.kind === kind).length)
+    }
+  }
+
+  #commit({ kind, assignments }: PlainKindRound): void {
+    const { now, policy, grants } = this.#plain
+    this.#plain = {
+      ...this.#plain,
+      grants: { ...grants, [kind]: (grants[kind] ?? 0) + assignments.length },
+    }
+    const epoch = epochOf(now, policy)
+    for (const { job, provider } of assignments) {
+      const { recent, jobs } = this.#plain
+      this.#plain = {
+        ...this.#plain,
+        jobs: jobs.filter((one) => one !== job),
+        recent: { ...recent, [job.caller]: [...(recent[job.caller] ?? []), now] },
+      }
+      if (policy.match.fairness === 'tenant') this.#plain.shares[kind]?.book(job, policy)
+      this.#load(provider.id, kind, epoch, 1, plainUnits(job))
+      this.#real.windows.record(job.caller, now, policy)
+      this.#held.push({ job, provider: provider.id, epoch })
+    }
+  }
+
+  /** A lease ends without completion: its job waits again, at times not for the same provider. */
+  endLease({ nth, delayMs, denyMs }: AnyEnd): void {
+    const held = this.#held.splice(nth % Math.max(1, this.#held.length), 1)[0]
+    if (held === undefined) return
+    const { now, policy } = this.#plain
+    const { job, provider, epoch } = held
+    this.#load(provider, job.kind, epoch, -1, -plainUnits(job))
+    const notBefore = delayMs === null ? null : now + delayMs
+    const denials = denyMs === null ? job.denials : { ...job.denials, [provider]: now + denyMs }
+    this.#plain = { ...this.#plain, jobs: [...this.#plain.jobs, { ...job, notBefore, denials }] }
+    if (policy.match.fairness === 'tenant') this.#plain.shares[job.kind]?.settle(job, 0, policy)
+
+    const real = this.#real.jobs.get(job.id) as Job
+    const queue = this.#real.queues.get(job.kind)
+    queue?.settleUnits(real, 0)
+    real.notBefore = notBefore
+    real.denials = new Map(Object.entries(denials) as [ProviderId, number][])
+    queue?.push(real)
+  }
+
+  coolDown(nth: number, ms: number): void {
+    const { now, providers } = this.#plain
+    const chosen = providers[nth % Math.max(1, providers.length)]
+    if (chosen === undefined) return
+    this.#change(chosen.id, { cooldownUntil: now + ms })
+    const real = this.#provider(chosen.id)
+    real.cooldownUntil = now + ms
+    this.#real.pool.touch(real, now)
+  }
+
+  #load(id: ProviderId, kind: KindName, epoch: number, leases: number, units: number): void {
+    const key = `${kind}@${epoch}`
+    const plain = this.#plain.providers.find((p) => p.id === id)
+    const used = (plain?.units[key] ?? 0) + units
+    this.#change(id, {
+      leases: (plain?.leases ?? 0) + leases,
+      units: { ...plain?.units, [key]: used },
+    })
+    this.#provider(id).liveLeases += leases
+    addUnits(this.#provider(id), kind, epoch, units)
+  }
+
+  #change(id: ProviderId, change: Partial<PlainProvider>): void {
+    const providers = this.#plain.providers.map((p) => (p.id === id ? { ...p, ...change } : p))
+    this.#plain = { ...this.#plain, providers }
+  }
+
+  #provider(id: ProviderId): Provider {
+    return this.#real.pool.get(id) as Provider
+  }
+}
+
+interface AnyEnd {
+  readonly nth: number
+  readonly delayMs: number | null
+  readonly denyMs: number | null
+}
+
+function anyScript() {
+  const ends = fc.record({
+    nth: fc.nat({ max: 20 }),
+    delayMs: fc.constantFrom(null, null, 0, 1, 1_000),
+    denyMs: fc.constantFrom(null, null, 500, 1_000),
+  })
+  const cooldowns = fc.record({ nth: fc.nat({ max: 5 }), ms: fc.constantFrom(1, 700) })
+  return fc.array(
+    fc.record({
+      ms: fc.constantFrom(0, 1, 499, 500, 1_000, 2_500),
+      ends: fc.array(ends, { maxLength: 4 }),
+      cooldowns: fc.oneof(
+        { weight: 4, arbitrary: fc.constant([]) },
+        fc.array(cooldowns, { maxLength: 1 }),
+      ),
+      seed: anySeed(),
+    }),
+    { minLength: 2, maxLength: 5 },
+  )
+}
+
+function terms({ now, seed, policy }: PlainMarket) {
+  return { nowMs: now, seed, policy }
+}
+
+function shownRound({ kind, batch, assignments, providerOrder }: KindRound) {
+  return {
+    kind,
+    batch: batch.jobs.map(({ id }) => id),
+    picks: [...batch.picks].sort(),
+    order: providerOrder(1_000).map(({ id }) => id),
+    pairs: assignments.map(({ job, provider }) => [job.id, provider.id]),
+  }
+}
+
+function shownPlain({ kind, batch, picks, order, assignments }: PlainKindRound) {
+  const pairs = assignments.map(({ job, provider }) => [job.id, provider.id])
+  return { kind, batch, picks: [...picks].sort(), order, pairs }
+}
+
+function pairsOf(round: KindRound | undefined): [JobId, ProviderId][] {
+  return (round?.assignments ?? []).map(({ job, provider }) => [job.id, provider.id])
+}
+
+function marketWith(given: {
+  readonly policy?: object
+  readonly seed?: Seed
+  readonly jobs: readonly PlainJob[]
+  readonly providers: readonly PlainProvider[]
+}): PlainMarket {
+  const min_stake = { ai: 0, quantum: 0, task: 0 }
+  return {
+    now: START,
+    seed: given.seed ?? seedNamed(1),
+    policy: parsePolicy({ registry: { min_stake }, ...given.policy }, 'fund'),
+    jobs: given.jobs,
+    providers: given.providers,
+    grants: {},
+    shares: {},
+    recent: {},
+  }
+}
+
+function job(n: number, given: Partial<PlainJob> = {}): PlainJob {
+  return {
+    id: jobNamed(n),
+    kind: 'ai',
+    caller: CALLERS[0] as Caller,
+    tier: 'FREE',
+    fee: 0n,
+    sizeBytes: 1_000,
+    enqueueTs: START - 1_000,
+    enqueueSeq: 0,
+    notBefore: null,
+    model: 'm1',
+    maxTokens: 100,
+    shots: 0,
+    depthHint: 0,
+    regions: null,
+    denials: {},
+    ...given,
+  }
+}
+
+function jobs(count: number, given: Partial<PlainJob>): PlainJob[] {
+  return Array.from({ length: count }, (_, n) => job(n, given))
+}
+
+function provider(n: number, given: Partial<PlainProvider> = {}): PlainProvider {
+  return {
+    id: providerNamed(n),
+    capabilities: ['ai', 'quantum', 'task'],
+    models: ['*'],
+    maxDepth: null,
+    maxShots: null,
+    region: null,
+    allow: null,
+    deny: [],
+    leasesMax: null,
+    status: 'ACTIVE',
+    stake: 1_000n,
+    attestation: null,
+    lastHeartbeat: START,
+    health: 1_000,
+    cooldownUntil: null,
+    classCooldowns: [],
+    leases: 0,
+    units: {},
+    ...given,
+  }
+}
+
+/** A provider that tells each time that its load is looked at. */
+function countingProvider(n: number, leases: number, tell: () => void): Provider {
+  const counting = realProvider(provider(0, { id: `provider:${n}` as ProviderId }))
+  return Object.defineProperty(counting, 'liveLeases', {
+    get: () => {
+      tell()
+      return leases
+    },
+  })
+}

@@ -1,0 +1,108 @@
+import { describe, expect, it, test } from 'vitest'
+import { enqueueJob } from '../enqueue/enqueue-job.ts'
+import { aiDemand } from '../enqueue/kinds.ts'
+import type { Caller, JobId } from '../ids.ts'
+import type { Job } from '../job.ts'
+import { type Market, openMarket } from '../market.ts'
+import { parsePolicy } from '../policy.ts'
+import {
+  hasEnded,
+  JOB_EVENTS,
+  JOB_STATUSES,
+  JOB_TABLE,
+  type JobEvent,
+  type JobStatus,
+  nextJobStatus,
+} from './job-table.ts'
+import { moveJob } from './move-job.ts'
+
+type Row = Readonly<Record<JobEvent, JobStatus | '–' | `${JobStatus}, last ${JobStatus}`>>
+
+/** §4 written out: each state and each event, `–` where the rules have no such move. */
+// biome-ignore format: a table
+const MOVES: Readonly<Record<JobStatus, Row>> = {
+  QUEUED: {
+    match: 'ASSIGNED', ack: '–', ackTimeout: '–', leaseDeadline: '–', decline: '–', giveBack: '–', providerFail: '–',
+    complete: '–', awaitProof: '–', proofValid: '–', proofInvalid: '–', ttl: 'EXPIRED', cancel: 'CANCELED',
+  },
+  ASSIGNED: {
+    match: '–', ack: 'RUNNING', ackTimeout: 'QUEUED, last EXPIRED', leaseDeadline: 'QUEUED, last EXPIRED',
+    decline: 'QUEUED, last FAILED', giveBack: 'QUEUED', providerFail: 'QUEUED, last FAILED',
+    complete: 'COMPLETED', awaitProof: 'RUNNING', proofValid: '–', proofInvalid: '–', ttl: 'EXPIRED', cancel: 'CANCELED',
+  },
+  RUNNING: {
+    match: '–', ack: '–', ackTimeout: '–', leaseDeadline: 'QUEUED, last EXPIRED',
+    decline: 'QUEUED, last FAILED', giveBack: 'QUEUED', providerFail: 'QUEUED, last FAILED',
+    complete: 'COMPLETED', awaitProof: 'RUNNING', proofValid: 'COMPLETED', proofInvalid: 'QUEUED, last FAILED', ttl: 'EXPIRED', cancel: 'CANCELED',
+  },
+  COMPLETED: nothing(),
+  FAILED: nothing(),
+  EXPIRED: nothing(),
+  CANCELED: nothing(),
+}
+
+const PAIRS = JOB_STATUSES.flatMap((from) => JOB_EVENTS.map((on) => [from, on] as const))
+
+describe('every pair of status and event', () => {
+  test.each(PAIRS)('STATE-1: a job that is %s, on %s', (from, on) => {
+    const { to, last } = expected(from, on)
+    expect(nextJobStatus(from, on)).toBe(to)
+    expect(nextJobStatus(from, on, true)).toBe(last)
+
+    const { market, job } = jobIn(from)
+    const before = structuredClone({ job, waiting: market.waitingOf })
+    if (to === null) {
+      expect(() => moveJob(market, job, on)).toThrow(
+        expect.objectContaining({ code: 'InvalidState', retryable: false }),
+      )
+      expect({ job, waiting: market.waitingOf }).toEqual(before)
+    } else {
+      expect(moveJob(market, job, on)).toBe(to)
+      expect({ job, waiting: market.waitingOf }).toEqual({
+        job: { ...before.job, status: to },
+        waiting: new Map(to === 'QUEUED' ? [[job.caller, 1]] : []),
+      })
+    }
+  })
+
+  it('STATE-1: the table has no row and no event beyond these', () => {
+    expect(Object.keys(JOB_TABLE)).toEqual(Object.keys(MOVES))
+    for (const row of Object.values(JOB_TABLE))
+      expect(Object.keys(MOVES.QUEUED)).toEqual(expect.arrayContaining(Object.keys(row)))
+  })
+})
+
+it('STATE-2: COMPLETED, FAILED, EXPIRED and CANCELED have ended, the others have not', () => {
+  const ended = JOB_STATUSES.filter(hasEnded)
+  expect(ended).toEqual(['COMPLETED', 'FAILED', 'EXPIRED', 'CANCELED'])
+})
+
+function expected(from: JobStatus, on: JobEvent): { to: string | null; last: string | null } {
+  const cell = MOVES[from][on]
+  if (cell === '–') return { to: null, last: null }
+  const [to = cell, last = null] = cell.split(', last ')
+  return { to, last }
+}
+
+function jobIn(status: JobStatus): { market: Market; job: Job } {
+  const market = openMarket({ policy: parsePolicy({}, 'fund'), nowMs: 0 })
+  const job = enqueueJob(market, {
+    id: `0x${'1'.repeat(64)}` as JobId,
+    kind: 'ai',
+    caller: `0x${'c'.repeat(64)}` as Caller,
+    tier: 'FREE',
+    fee: 0n,
+    sizeBytes: 1,
+    demand: aiDemand('m', 100),
+    regions: null,
+    ttlAbsSecs: null,
+    enqueueSeq: 0,
+  })
+  job.status = status
+  if (status !== 'QUEUED') market.waitingOf.clear()
+  return { market, job }
+}
+
+function nothing(): Row {
+  return Object.fromEntries(JOB_EVENTS.map((on) => [on, '–'])) as Row
+}

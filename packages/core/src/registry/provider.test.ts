@@ -1,0 +1,168 @@
+import { describe, expect, it, test } from 'vitest'
+import { advanceMarket } from '../advance-market.ts'
+import { enqueueJob } from '../enqueue/enqueue-job.ts'
+import { aiDemand } from '../enqueue/kinds.ts'
+import type { Caller, JobId, ProviderId, Seed } from '../ids.ts'
+import { issueLease } from '../lease/issue-lease.ts'
+import type { Lease } from '../lease/lease.ts'
+import { type Market, type MarketEvent, openMarket } from '../market.ts'
+import { parsePolicy } from '../policy.ts'
+import {
+  classKey,
+  leaseCap,
+  newProvider,
+  PROVIDER_STATUSES,
+  PROVIDER_TABLE,
+  type Provider,
+  type ProviderStatus,
+  stakeNeeded,
+} from './provider.ts'
+import { registerProvider, setProviderStatus } from './provider-status.ts'
+
+/** Which word of an operator is taken in which status. REGISTERED is where a provider starts. */
+// biome-ignore format: a table
+const TAKEN: Readonly<Record<ProviderStatus, Readonly<Record<ProviderStatus, boolean>>>> = {
+  REGISTERED: { REGISTERED: false, ACTIVE: true,  JAILED: true,  SUSPENDED: true,  RETIRED: true },
+  ACTIVE:     { REGISTERED: false, ACTIVE: true,  JAILED: true,  SUSPENDED: true,  RETIRED: true },
+  JAILED:     { REGISTERED: false, ACTIVE: true,  JAILED: true,  SUSPENDED: true,  RETIRED: true },
+  SUSPENDED:  { REGISTERED: false, ACTIVE: true,  JAILED: true,  SUSPENDED: true,  RETIRED: true },
+  RETIRED:    { REGISTERED: false, ACTIVE: false, JAILED: false, SUSPENDED: false, RETIRED: false },
+}
+const PAIRS = PROVIDER_STATUSES.flatMap((from) => PROVIDER_STATUSES.map((to) => [from, to] as const))
+
+describe('the word of an operator', () => {
+  test.each(PAIRS)('REGISTRY-1: a provider that is %s, set to %s', (from, to) => {
+    const { market, provider, lease, events } = world(from, { health: 100 })
+    expect(PROVIDER_TABLE[from].includes(to)).toBe(TAKEN[from][to])
+    const before = structuredClone({ provider, status: lease.status, job: lease.job.status })
+
+    if (!TAKEN[from][to]) {
+      expect(() => setProviderStatus(market, provider, to)).toThrow(
+        expect.objectContaining({ code: 'InvalidState' }),
+      )
+      expect({ provider, status: lease.status, job: lease.job.status }).toEqual(before)
+      expect(events).toEqual([])
+      return
+    }
+    setProviderStatus(market, provider, to)
+    expect(provider.status).toBe(to)
+    expect(provider.health).toBe(to === 'ACTIVE' ? 600 : 100)
+    expect(events.filter(({ type }) => type === 'providerStatus')).toEqual(
+      from === to ? [] : [{ type: 'providerStatus', at: 0, providerId: provider.id, status: to }],
+    )
+  })
+
+  it('REGISTRY-1: the table has a row for each status and no other', () => {
+    expect(Object.keys(PROVIDER_TABLE)).toEqual(Object.keys(TAKEN))
+  })
+
+  test.each(['JAILED', 'SUSPENDED', 'RETIRED'] as const)(
+    'LEASE-7: a provider that becomes %s loses its leases, and nobody is charged',
+    (status) => {
+      const { market, provider, lease } = world('ACTIVE', {})
+      setProviderStatus(market, provider, status)
+      expect(lease.status).toBe('CANCELLED')
+      expect(lease.job).toMatchObject({ status: 'QUEUED', retries: 0, notBefore: null })
+      expect(provider).toMatchObject({ liveLeases: 0, failures: 0, health: 1_000 })
+      expect([...(provider.units.get('ai')?.values() ?? [])].filter((n) => n > 0)).toEqual([])
+    },
+  )
+
+  it('REGISTRY-3: setting ACTIVE once more keeps the leases, and lifts the health to min_health', () => {
+    const { market, provider, lease, events } = world('ACTIVE', { health: 599 })
+    setProviderStatus(market, provider, 'ACTIVE')
+    expect({ health: provider.health, status: lease.status }).toEqual({
+      health: 600,
+      status: 'ACTIVE',
+    })
+    expect(events).toEqual([])
+  })
+
+  it('REGISTRY-1: ACTIVE never lowers the health', () => {
+    const { market, provider } = world('SUSPENDED', { health: 601 })
+    setProviderStatus(market, provider, 'ACTIVE')
+    expect(provider.health).toBe(601)
+  })
+})
+
+it('REGISTRY-4: a new provider has full health, no run of failures, no cooldown and no leases', () => {
+  expect(newProvider({ id: 'provider:a' as ProviderId, lastHeartbeat: 7 })).toMatchObject({
+    status: 'ACTIVE',
+    health: 1_000,
+    failures: 0,
+    cooldownUntil: null,
+    liveLeases: 0,
+    lastHeartbeat: 7,
+    creditedAt: null,
+  })
+})
+
+it('REGISTRY-2: the minimum stake is added up over the kinds offered', () => {
+  const policy = parsePolicy({}, 'fund')
+  const needed = (...kinds: ('ai' | 'quantum' | 'task' | 'registration')[]): bigint =>
+    stakeNeeded(
+      newProvider({
+        id: 'provider:a' as ProviderId,
+        lastHeartbeat: 0,
+        offer: { capabilities: new Set(kinds) },
+      }),
+      policy,
+    )
+  expect(needed()).toBe(0n)
+  expect(needed('ai')).toBe(10_000n)
+  expect(needed('quantum', 'ai')).toBe(60_000n)
+  expect(needed('task', 'registration')).toBe(0n)
+})
+
+test.each([
+  { policy: 16, declared: null, cap: 16 },
+  { policy: 16, declared: 15, cap: 15 },
+  { policy: 16, declared: 16, cap: 16 },
+  { policy: 16, declared: 17, cap: 16 },
+  { policy: 16, declared: 0, cap: 0 },
+  { policy: 0, declared: null, cap: 0 },
+])('QUOTA-1: of $policy and $declared the lower counts, null is no limit', (row) => {
+  const written = { queue: { quotas: { leases_max_per_provider: row.policy } } }
+  const offer = { leasesMax: row.declared }
+  const provider = newProvider({ id: 'provider:a' as ProviderId, lastHeartbeat: 0, offer })
+  expect(leaseCap(provider, parsePolicy(written, 'fund'))).toBe(row.cap)
+})
+
+it('RETRY-8: a class is a kind and a model', () => {
+  const keys = [classKey('ai', 'm'), classKey('task', 'm'), classKey('ai', 'n')]
+  expect(new Set([...keys, classKey('quantum', null)]).size).toBe(4)
+  expect(classKey('ai', 'm')).toBe(classKey('ai', 'm'))
+})
+
+interface World {
+  readonly market: Market
+  readonly provider: Provider
+  readonly lease: Lease
+  readonly events: MarketEvent[]
+}
+
+/** A provider in that status, with one live lease. `events` are those from here on. */
+function world(status: ProviderStatus, { health = 1_000 }: { health?: number }): World {
+  const events: MarketEvent[] = []
+  const policy = parsePolicy({}, 'fund')
+  const market = openMarket({ policy, nowMs: 0, emit: (event) => events.push(event) })
+  const id = 'provider:a' as ProviderId
+  const provider = newProvider({ id, status, health, lastHeartbeat: 0 })
+  registerProvider(market, provider)
+  const job = enqueueJob(market, {
+    id: `0x${'1'.repeat(64)}` as JobId,
+    kind: 'ai',
+    caller: `0x${'c'.repeat(64)}` as Caller,
+    tier: 'FREE',
+    fee: 0n,
+    sizeBytes: 1,
+    demand: aiDemand('m', 100),
+    regions: null,
+    ttlAbsSecs: null,
+    enqueueSeq: 0,
+  })
+  advanceMarket(market, 0)
+  const lease = issueLease(market, job, provider, `0x${'5'.repeat(64)}` as Seed)
+  events.length = 0
+  return { market, provider, lease, events }
+}

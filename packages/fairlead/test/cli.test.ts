@@ -1,0 +1,181 @@
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+
+const root = join(import.meta.dirname, '..', '..', '..')
+const vectors = join(root, 'vectors')
+
+/** The command line as a user has it: another process. */
+function fairlead(...args: string[]): { code: number | null; out: string; err: string } {
+  const bin = join(root, 'packages', 'fairlead', 'bin', 'fairlead.mjs')
+  const { status, stdout, stderr } = spawnSync(process.execPath, [bin, ...args], {
+    encoding: 'utf8',
+    env: { ...process.env, NO_COLOR: '1' },
+  })
+  return { code: status, out: stdout, err: stderr }
+}
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'fairlead-'))
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+describe('fairlead', () => {
+  it('shows its commands with --help and its version with --version', () => {
+    const help = fairlead('--help')
+    expect(help).toMatchObject({ code: 0 })
+    for (const command of ['demo', 'conformance']) expect(help.out).toContain(command)
+    expect(fairlead('--version').out).toMatch(/^\d+\.\d+\.\d+\n$/)
+  })
+
+  it('refuses an unknown command or option, says which, and ends with 2', () => {
+    expect(fairlead('conform')).toMatchObject({ code: 2, out: '' })
+    expect(fairlead('conform').err).toContain("unknown command 'conform'")
+    expect(fairlead('demo', '--sed', '2').err).toContain("unknown option '--sed'")
+  })
+})
+
+describe('fairlead conformance', () => {
+  it('passes every vector of every suite that the product knows', () => {
+    const { code, out } = fairlead('conformance', vectors)
+    expect(code).toBe(0)
+    const known = out.split('\n').filter((line) => /: \d+ passed, 0 failed$/.test(line))
+    expect(known.map((line) => line.split(':')[0])).toEqual([
+      'audit',
+      'backoff',
+      'cbor',
+      'fair',
+      'hashes',
+      'lease',
+      'match',
+      'priority',
+      'session-order',
+      'shuffle',
+      'task-id',
+    ])
+    expect(out).not.toContain(': 0 passed')
+  })
+
+  it('names a suite that it does not know and goes on', () => {
+    writeVectors('future.json', { suite: 'future' })
+    writeVectors('backoff.json', { suite: 'backoff' })
+    const { code, out } = fairlead('conformance', folder)
+    expect(code).toBe(0)
+    expect(out).toBe('backoff: 0 passed, 0 failed\nfuture: skipped (unknown suite)\n')
+  })
+
+  it('shows a failing case by name with what was expected and what came, and ends with 1', () => {
+    const text = readFileSync(join(vectors, 'backoff.json'), 'utf8')
+    writeFileSync(
+      join(folder, 'backoff.json'),
+      text.replace('"expect":{"delay_secs":5}', '"expect":{"delay_secs":6}'),
+    )
+    const { code, out } = fairlead('conformance', folder)
+    expect(code).toBe(1)
+    expect(out).toContain('passed, 1 failed\n  ai n=0\n    delay_secs: expected 6, got 5\n')
+  })
+
+  it('sees a change where none should be: every field of every suite is compared', () => {
+    cpSync(vectors, folder, { recursive: true })
+    const { out } = fairlead('conformance', folder, '--suite', 'lease', '--json')
+    expect(JSON.parse(out)).toMatchObject({ failed: 0 })
+    const file = join(folder, 'lease.json')
+    const spoilt = readFileSync(file, 'utf8').replaceAll('"health":1000', '"health":999')
+    writeFileSync(file, spoilt)
+    const { code, out: after } = fairlead('conformance', folder, '--suite', 'lease', '--json')
+    expect(code).toBe(1)
+    expect(JSON.parse(after).passed).toBe(0)
+  })
+
+  it('runs one suite with --suite, and gives one JSON document with --json', () => {
+    const { code, out } = fairlead('conformance', vectors, '--suite', 'shuffle', '--json')
+    expect(code).toBe(0)
+    const report = JSON.parse(out)
+    expect(report).toMatchObject({ failed: 0, suites: [{ suite: 'shuffle', failures: [] }] })
+    expect(report.passed).toBe(report.suites[0].passed)
+  })
+
+  it.each([
+    ['{"suite": "cbor",\n "cases": [}', /broken\.json: line 2, column 12: not JSON/],
+    ['[]', /broken\.json: the file: expected an object/],
+    ['{"suite":"cbor","version":2,"cases":[]}', /broken\.json: version: expected 1/],
+    ['{"suite":"cbor","version":1,"cases":{}}', /broken\.json: cases: expected a list/],
+    [
+      '{"suite":"cbor","version":1,"cases":[{"name":"a"}]}',
+      /cases\[0\]\.input: expected an object/,
+    ],
+  ])('a malformed file is an error that names the file and the place: %s', (text, message) => {
+    writeFileSync(join(folder, 'broken.json'), text)
+    const { code, err, out } = fairlead('conformance', folder)
+    expect({ code, out }).toEqual({ code: 2, out: '' })
+    expect(err).toMatch(message)
+    expect(err).not.toContain('at ')
+  })
+
+  it('says so when the folder or the suite is not there', () => {
+    expect(fairlead('conformance', join(folder, 'nowhere'))).toMatchObject({ code: 2 })
+    expect(fairlead('conformance', folder).err).toContain('expected a vector file (*.json)')
+    const { code, err } = fairlead('conformance', vectors, '--suite', 'nothing')
+    expect(code).toBe(2)
+    expect(err).toContain('suite nothing, found suites audit, backoff')
+  })
+
+  it('a case that cannot be run at all has failed, and the others still count', () => {
+    writeVectors('hashes.json', {
+      suite: 'hashes',
+      cases: [
+        { name: 'odd', input: { op: 'nonsense' }, expect: {} },
+        { name: 'good', input: { op: 'uvarint', n: 0 }, expect: { bytes: '0x00' } },
+      ],
+    })
+    const { code, out } = fairlead('conformance', folder)
+    expect(code).toBe(1)
+    expect(out).toContain('hashes: 1 passed, 1 failed\n  odd\n    result: expected "a result"')
+  })
+})
+
+describe('fairlead demo --rules', () => {
+  it('gives the same output for the same seed, byte for byte, and another one for another', () => {
+    const first = fairlead('demo', '--rules', '--seed', '7')
+    expect(first.code).toBe(0)
+    expect(fairlead('demo', '--rules', '--seed', '7').out).toBe(first.out)
+    expect(fairlead('demo', '--rules', '--seed', '8').out).not.toBe(first.out)
+  })
+
+  it('shows waits by tier, jobs per provider, ways back to the queue and one explanation', () => {
+    const { out } = fairlead('demo', '--rules')
+    for (const part of [
+      'PREMIUM',
+      'provider',
+      'LEASE_EXPIRED',
+      'DECLINED',
+      'first check that fails',
+    ]) {
+      expect(out).toContain(part)
+    }
+  })
+
+  it('loses no job: all are accounted for in the figures', () => {
+    const { out } = fairlead('demo', '--rules', '--json', '--seed', '3')
+    const figures = JSON.parse(out)
+    const ended = Object.values<number>(figures.jobs).reduce((sum, n) => sum + n, 0)
+    const done = figures.providers.reduce(
+      (sum: number, p: { completed: number }) => sum + p.completed,
+      0,
+    )
+    expect(ended).toBe(480)
+    expect(done).toBe(figures.jobs.COMPLETED)
+  })
+
+  it('refuses a seed that is none', () => {
+    expect(fairlead('demo', '--rules', '--seed', 'x')).toMatchObject({ code: 2, out: '' })
+  })
+})
+
+function writeVectors(file: string, vectorsOf: { suite: string; cases?: unknown[] }): void {
+  const frame = { version: 1, rules: '', cases: [], ...vectorsOf }
+  writeFileSync(join(folder, file), JSON.stringify(frame))
+}

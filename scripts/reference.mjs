@@ -1,0 +1,98 @@
+// Writes docs/reference/ from the tables in the code; with --check it only says whether the pages
+// are what the code would give.
+import './setup.mjs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const core = await import('@fairlead/core')
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const folder = join(root, 'docs', 'reference')
+
+const PAGES = {
+  'settings.md': settings(),
+  'errors.md': errors(),
+  'states.md': states(),
+}
+
+if (process.argv.includes('--check')) {
+  const stale = Object.entries(PAGES)
+    .filter(
+      ([name, text]) =>
+        !existsSync(join(folder, name)) || readFileSync(join(folder, name), 'utf8') !== text,
+    )
+    .map(([name]) => `docs/reference/${name}`)
+  if (stale.length > 0) {
+    console.error(`out of date: ${stale.join(', ')}; run: npm run reference`)
+    process.exitCode = 1
+  }
+} else {
+  mkdirSync(folder, { recursive: true })
+  for (const [name, text] of Object.entries(PAGES)) writeFileSync(join(folder, name), text)
+}
+
+function settings() {
+  const rows = core.policySettings().map(({ path, field }) => {
+    const value = JSON.stringify(field.show(field.default)).replaceAll(',', ', ')
+    return [`\`${path}\``, `\`${value}\``, field.expected, field.purpose]
+  })
+  const presets = Object.entries(core.PRESETS)
+    .filter(([, written]) => Object.keys(written).length > 0)
+    .map(
+      ([name, written]) =>
+        `### \`${name}\`\n\n\`\`\`json\n${JSON.stringify(written, null, 2)}\n\`\`\``,
+    )
+  return page('Settings', [
+    'Every setting of the policy, by the path under which it is written in `fairlead.yaml`. The defaults are those of the preset `fund`.',
+    table(['setting', 'default', 'accepts', 'purpose'], rows),
+    '## Presets',
+    'A preset changes some defaults; what is written in the file goes over it. `queue` is the one that is used unless another is asked for.',
+    ...presets,
+  ])
+}
+
+function errors() {
+  const rows = Object.entries(core.ERRORS).map(([code, { text, retryable }]) => [
+    `\`${code}\``,
+    text,
+    retryable ? 'yes' : 'no',
+  ])
+  return page('Errors', [
+    'Every code that a `FairleadError` can carry. *Retryable* means that the same call may succeed later without a change by the caller.',
+    table(['code', 'meaning', 'retryable'], rows),
+  ])
+}
+
+function states() {
+  const moveTo = ({ to, last }) => (last === undefined ? to : `${to}, or ${last} as the last`)
+  const jobs = core.JOB_STATUSES.flatMap((from) =>
+    Object.entries(core.JOB_TABLE[from]).map(([on, move]) => [from, on, moveTo(move)]),
+  )
+  const leases = core.LEASE_STATUSES.flatMap((from) =>
+    Object.entries(core.LEASE_TABLE[from]).map(([on, to]) => [from, on, to]),
+  )
+  const providers = core.PROVIDER_STATUSES.map((from) => [
+    from,
+    core.PROVIDER_TABLE[from].join(', ') || 'none',
+  ])
+  return page('States', [
+    'Every move that a job, a lease or a provider can make. What is not listed is refused with `InvalidState` and changes nothing.',
+    '## Jobs',
+    '"As the last" is what happens instead when retries are used up, the error is permanent, or it was the sixteenth decline.',
+    table(['from', 'on', 'to'], jobs),
+    '## Leases',
+    table(['from', 'on', 'to'], leases),
+    '## Providers',
+    table(['from', 'an operator may set'], providers),
+  ])
+}
+
+function page(title, parts) {
+  const note = '<!-- Made by `npm run reference` from the code; do not edit. -->'
+  return `${[`# ${title}`, note, ...parts].join('\n\n')}\n`
+}
+
+function table(head, rows) {
+  const line = (cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
+}

@@ -1,0 +1,97 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+
+/** What each package may import from others; `core` and its neighbours meet only here. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  core: [],
+  fairlead: ['@fairlead/core', 'commander', 'picocolors'],
+}
+
+/** Words that would make a rule depend on more than its arguments. */
+const BANNED_IN_CORE = [
+  /\bDate\b/,
+  /\bMath\.random\b/,
+  /\bprocess\b/,
+  /\bsetTimeout\b|\bsetInterval\b|\bsetImmediate\b|\bqueueMicrotask\b/,
+  /\bperformance\b/,
+  /\blocaleCompare\b/,
+  /\bIntl\b/,
+]
+
+const root = join(import.meta.dirname, '..')
+const packages = readdirSync(join(root, 'packages'))
+
+describe.each(packages)('packages/%s', (name) => {
+  const files = sourcesOf(name)
+
+  it('imports only what its place in the product allows', () => {
+    const allowed = MAY_IMPORT[name]
+    expect(allowed, `${name} has no row in MAY_IMPORT`).toBeDefined()
+    const wrong = files.flatMap(({ path, text }) =>
+      importsOf(text)
+        .filter((from) => !isAllowed(name, path, from, allowed ?? []))
+        .map((from) => `${path} imports ${from}`),
+    )
+    expect(wrong).toEqual([])
+  })
+
+  it('names every package that it imports in its package.json', () => {
+    const manifest = JSON.parse(readFileSync(join(root, 'packages', name, 'package.json'), 'utf8'))
+    const declared = Object.keys(manifest.dependencies ?? {})
+    const used = files
+      .flatMap(({ text }) => importsOf(text))
+      .filter((from) => !from.startsWith('.') && !from.startsWith('node:'))
+    expect([...new Set(used)].filter((from) => !declared.includes(from))).toEqual([])
+  })
+})
+
+it('core reads no clock, draws no random number and knows no process', () => {
+  const found = sourcesOf('core').flatMap(({ path, text }) => {
+    const code = withoutCommentsAndStrings(text)
+    return BANNED_IN_CORE.filter((word) => word.test(code)).map((word) => `${path}: ${word.source}`)
+  })
+  expect(found).toEqual([])
+})
+
+it('public surfaces list their exports by name', () => {
+  const wrong = packages
+    .flatMap((name) => sourcesOf(name))
+    .filter(({ text }) => /^export \*/m.test(text))
+    .map(({ path }) => path)
+  expect(wrong).toEqual([])
+})
+
+it('the lock file names no download hosts', () => {
+  const lock = readFileSync(join(root, 'package-lock.json'), 'utf8')
+  expect(lock).not.toMatch(/https?:\/\/(?!opencollective|github|tidelift|feross|paulmillr)/)
+  expect(lock).not.toMatch(/"resolved": "https?:/)
+})
+
+function isAllowed(name: string, path: string, from: string, allowed: readonly string[]): boolean {
+  if (from.startsWith('.')) {
+    // Relative paths stay inside the package.
+    return !join(path, '..', from).startsWith('..') && !from.includes('/packages/')
+  }
+  if (name === 'core') return from === 'node:crypto' && path === 'hash.ts'
+  return from.startsWith('node:') || allowed.includes(from)
+}
+
+function sourcesOf(name: string): { path: string; text: string }[] {
+  const folder = join(root, 'packages', name, 'src')
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))
+    .map((path) => ({ path, text: readFileSync(join(folder, path), 'utf8') }))
+}
+
+function importsOf(text: string): string[] {
+  const statements = /(?:\bfrom|\bimport)\s*\(?\s*'([^']+)'/g
+  return [...text.matchAll(statements)].map((match) => match[1] as string)
+}
+
+function withoutCommentsAndStrings(text: string): string {
+  return text
+    .replaceAll(/\/\*[\s\S]*?\*\//g, '')
+    .replaceAll(/\/\/.*$/gm, '')
+    .replaceAll(/'(?:[^'\\\n]|\\.)*'/g, "''")
+}
