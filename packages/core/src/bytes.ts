@@ -23,12 +23,12 @@ export function hexLength(text: string): number {
 export function writeHex(text: string, out: Uint8Array, at: number): boolean {
   const { length } = text
   if (length % 2 !== 0 || !text.startsWith('0x')) return false
-  if (digits.length < length) digits = Buffer.allocUnsafe(2 * length)
+  if (digits.length < length) ({ digits, pairs } = makeDigits(2 * length))
   // Text beyond ASCII takes more bytes than it has characters.
   if (digits.write(text, 0, 'utf8') !== length) return false
   let wrong = 0
-  for (let from = 2, to = at; from < length; from += 2, to++) {
-    const byte = BYTE_OF[((digits[from] as number) << 8) | (digits[from + 1] as number)] as number
+  for (let pair = 1, to = at; pair < length >> 1; pair++, to++) {
+    const byte = BYTE_OF[pairs[pair] as number] as number
     wrong |= byte
     out[to] = byte
   }
@@ -60,12 +60,18 @@ export function asBuffer(bytes: Uint8Array): Buffer {
     : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
-/** The digits of the text at hand, as bytes. */
-let digits = Buffer.allocUnsafe(4_096)
+/** The digits of the text at hand, as bytes and as pairs of bytes. */
+let { digits, pairs } = makeDigits(4_096)
 
 /** Two ASCII digits → their byte, −1 where one of them is no lower-case hex digit. */
 const BYTE_OF = new Int16Array(2 ** 16).fill(-1)
 for (let byte = 0; byte < 256; byte++) {
-  const pair = Buffer.from(byte.toString(16).padStart(2, '0'), 'latin1')
-  BYTE_OF[pair.readUInt16BE(0)] = byte
+  // Read as `writeHex` will read it, whatever the machine's byte order.
+  digits.write(byte.toString(16).padStart(2, '0'), 0, 'latin1')
+  BYTE_OF[pairs[0] as number] = byte
+}
+
+function makeDigits(bytes: number): { digits: Buffer; pairs: Uint16Array } {
+  const memory = new ArrayBuffer(bytes)
+  return { digits: Buffer.from(memory), pairs: new Uint16Array(memory) }
 }

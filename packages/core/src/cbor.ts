@@ -117,11 +117,25 @@ function writeHead(major: number, argument: number): void {
 }
 
 function writeText(text: string): void {
+  if (text.length < 24 && writeShortAscii(text)) return
   if (!text.isWellFormed()) throw refused('text with a lone surrogate')
   const bytes = utf8Length(text)
   writeHead(3, bytes)
   reserve(bytes)
   length += out.write(text, length, 'utf8')
+}
+
+/** Keys and names are mostly like this, and three native calls cost more than the loop. */
+function writeShortAscii(text: string): boolean {
+  reserve(24)
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code > 0x7f) return false
+    out[length + 1 + i] = code
+  }
+  out[length] = 0x60 | text.length
+  length += 1 + text.length
+  return true
 }
 
 function writeBytes(bytes: Uint8Array): void {

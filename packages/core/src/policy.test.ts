@@ -431,7 +431,7 @@ describe('a wrong policy', () => {
     expect(() => parsePolicy({ queue: { batch_size: 0, max_depth: -1 } })).toThrow(/2 problems:/)
   })
 
-  it.each([null, 5, 'queue', true, [], [{}]])(
+  it.each([[null], [5], ['queue'], [true], [[]], [[{}]]])(
     'POLICY-2: %j is not a policy, and not a section of one',
     (wrong) => {
       expect(problemsOf(wrong)).toHaveLength(1)

@@ -87,7 +87,7 @@ describe('fairlead conformance', () => {
     writeFileSync(file, spoilt)
     const { code, out: after } = fairlead('conformance', folder, '--suite', 'lease', '--json')
     expect(code).toBe(1)
-    expect(JSON.parse(after).passed).toBe(0)
+    expect(JSON.parse(after).failed).toBeGreaterThan(70)
   })
 
   it('runs one suite with --suite, and gives one JSON document with --json', () => {

@@ -42,7 +42,8 @@ export function acceptRequest(written: unknown, policy: Policy): AcceptedRequest
   if (!isKindName(kind)) throw invalidParams('kind', `one of ${KIND_NAMES.join(', ')}`)
   const row = KINDS[kind]
 
-  const caller = readId(written['caller'], 'caller')
+  const { caller: given } = written
+  const caller = readId(given, 'caller')
   const txHash = readTxHash(written, policy)
   const chainId = readAmount(written['chain_id'], 'chain_id')
   const enqueueHeight = readAmount(written['enqueue_block_height'], 'enqueue_block_height')
@@ -55,7 +56,7 @@ export function acceptRequest(written: unknown, policy: Policy): AcceptedRequest
   return {
     kind,
     jobId: taskId({ chainId, enqueueHeight, txHash, caller, payloadCbor }),
-    caller: toHex(caller) as Caller,
+    caller: (typeof given === 'string' ? given : toHex(caller)) as Caller,
     txHash: toHex(txHash),
     chainId,
     enqueueHeight,

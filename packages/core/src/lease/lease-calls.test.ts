@@ -219,16 +219,24 @@ describe('decline', () => {
 })
 
 describe('giving back', () => {
-  test.each([false, true])('LEASE-9: queued at once, nothing charged, acked or not (%s)', (isAcked) => {
-    const world = new World()
-    const lease = isAcked ? world.run() : world.assign()
-    releaseLease(world.market, world.by(lease))
-    expect(lease.status).toBe('CANCELLED')
-    expect(lease.job).toMatchObject({ status: 'QUEUED', retries: 0, notBefore: null, declines: 0 })
-    expect(world.a).toMatchObject({ health: 1_000, failures: 0, liveLeases: 0 })
-    expect(world.classCooldowns()).toEqual([])
-    expect(world.units()).toBe(0)
-  })
+  test.each([false, true])(
+    'LEASE-9: queued at once, nothing charged, acked or not (%s)',
+    (isAcked) => {
+      const world = new World()
+      const lease = isAcked ? world.run() : world.assign()
+      releaseLease(world.market, world.by(lease))
+      expect(lease.status).toBe('CANCELLED')
+      expect(lease.job).toMatchObject({
+        status: 'QUEUED',
+        retries: 0,
+        notBefore: null,
+        declines: 0,
+      })
+      expect(world.a).toMatchObject({ health: 1_000, failures: 0, liveLeases: 0 })
+      expect(world.classCooldowns()).toEqual([])
+      expect(world.units()).toBe(0)
+    },
+  )
 })
 
 describe('completion', () => {
@@ -273,7 +281,11 @@ describe('completion', () => {
     const world = new World()
     const lease = world.assign(world.enqueue('ai', aiDemand('m', 101)))
     expect(world.units()).toBe(2)
-    completeLease(world.market, { ...world.by(lease), digest: DIGEST, actualUnits: row.actualUnits })
+    completeLease(world.market, {
+      ...world.by(lease),
+      digest: DIGEST,
+      actualUnits: row.actualUnits,
+    })
     expect(world.units()).toBe(row.units)
   })
 
@@ -338,17 +350,20 @@ describe('completion', () => {
 })
 
 describe('fail', () => {
-  test.each([false, true])('RETRY-2: a fail charges job and provider, acked or not (%s)', (isAcked) => {
-    const world = new World()
-    const lease = isAcked ? world.run() : world.assign()
-    failLease(world.market, { ...world.by(lease), code: 'oom', permanent: false })
-    expect(lease.status).toBe('CANCELLED')
-    expect(lease.job).toMatchObject({ status: 'QUEUED', retries: 1 })
-    expect([4_000, 5_000, 6_000]).toContain(lease.job.notBefore)
-    expect(lease.job.denials).toBeNull()
-    expect(world.a).toMatchObject({ health: 900, failures: 1, liveLeases: 0 })
-    expect(world.units()).toBe(0)
-  })
+  test.each([false, true])(
+    'RETRY-2: a fail charges job and provider, acked or not (%s)',
+    (isAcked) => {
+      const world = new World()
+      const lease = isAcked ? world.run() : world.assign()
+      failLease(world.market, { ...world.by(lease), code: 'oom', permanent: false })
+      expect(lease.status).toBe('CANCELLED')
+      expect(lease.job).toMatchObject({ status: 'QUEUED', retries: 1 })
+      expect([4_000, 5_000, 6_000]).toContain(lease.job.notBefore)
+      expect(lease.job.denials).toBeNull()
+      expect(world.a).toMatchObject({ health: 900, failures: 1, liveLeases: 0 })
+      expect(world.units()).toBe(0)
+    },
+  )
 
   it('RETRY-6: the fifth charge leaves the job waiting, the sixth ends it', () => {
     const world = new World()
@@ -398,7 +413,8 @@ describe('the order of checks', () => {
     renew: renewLease,
     decline: declineLease,
     release: releaseLease,
-    complete: (market, call) => completeLease(market, { ...call, digest: DIGEST, actualUnits: null }),
+    complete: (market, call) =>
+      completeLease(market, { ...call, digest: DIGEST, actualUnits: null }),
     fail: (market, call) => failLease(market, { ...call, code: 'oom', permanent: false }),
   }
   const ends: Readonly<Record<string, (world: World, lease: Lease) => void>> = {
@@ -427,20 +443,23 @@ describe('the order of checks', () => {
   })
 
   const pairs = Object.keys(calls).flatMap((call) => Object.keys(ends).map((end) => [call, end]))
-  test.each(pairs)('STATE-8: %s of a lease that is %s: Forbidden, then LeaseNotLive', (name, end) => {
-    const world = new World()
-    const lease = world.run()
-    ends[end as string]?.(world, lease)
-    const before = { status: lease.status, job: lease.job.status, events: world.events.length }
-    const call = calls[name as string]
-    expect(refusal(() => call?.(world.market, { leaseId: lease.id, by: world.b.id }))).toBe(
-      'Forbidden',
-    )
-    expect(refusal(() => call?.(world.market, world.by(lease)))).toBe('LeaseNotLive')
-    expect({ status: lease.status, job: lease.job.status, events: world.events.length }).toEqual(
-      before,
-    )
-  })
+  test.each(pairs)(
+    'STATE-8: %s of a lease that is %s: Forbidden, then LeaseNotLive',
+    (name, end) => {
+      const world = new World()
+      const lease = world.run()
+      ends[end as string]?.(world, lease)
+      const before = { status: lease.status, job: lease.job.status, events: world.events.length }
+      const call = calls[name as string]
+      expect(refusal(() => call?.(world.market, { leaseId: lease.id, by: world.b.id }))).toBe(
+        'Forbidden',
+      )
+      expect(refusal(() => call?.(world.market, world.by(lease)))).toBe('LeaseNotLive')
+      expect({ status: lease.status, job: lease.job.status, events: world.events.length }).toEqual(
+        before,
+      )
+    },
+  )
 
   it('STATE-8: parameters are checked before anything else', () => {
     const world = new World()

@@ -2,11 +2,12 @@ import { fc, test } from '@fast-check/vitest'
 import { describe, expect, it } from 'vitest'
 import { advanceMarket, changePolicy } from '../advance-market.ts'
 import { enqueueJob } from '../enqueue/enqueue-job.ts'
-import { aiDemand } from '../enqueue/kinds.ts'
+import { aiDemand, taskDemand } from '../enqueue/kinds.ts'
 import { type Caller, type JobId, leaseId, type ProviderId, type Seed } from '../ids.ts'
 import type { Job } from '../job.ts'
 import { type Market, type MarketEvent, openMarket } from '../market.ts'
-import { parsePolicy } from '../policy.ts'
+import { completeLease } from '../outcome/complete-lease.ts'
+import { type Policy, parsePolicy } from '../policy.ts'
 import { newProvider, type Provider } from '../registry/provider.ts'
 import { registerProvider } from '../registry/provider-status.ts'
 import { issueLease } from './issue-lease.ts'
@@ -101,7 +102,7 @@ describe('issue', () => {
     const job = enqueue()
     for (const attempt of [0, 1, 2]) {
       const lease = assign(job)
-      const seed = `0x${(attempt + 2).toString(16).padStart(64, '0')}` as Seed
+      const seed = hex(attempt + 2) as Seed
       expect(lease.id).toBe(leaseId({ jobId: job.id, providerId: a.id, attempt, seed }))
       expect(job.attempt).toBe(attempt)
       releaseLease(market, { leaseId: lease.id, by: a.id })
@@ -170,15 +171,140 @@ describe('end', () => {
 })
 
 describe('what falls due at one time', () => {
-  it('STATE-6: ttl_abs, ttl_rel, deadline, ack timeout, proof timeout, silence, deletion', () => {
-    const sorts = [
-      { turn: 'ttl_abs', ttlAbsSecs: 20 },
-      { turn: 'ttl_rel', relSecs: 20 },
-    ]
-    expect(sorts).toHaveLength(2)
+  it('STATE-6: ttl_abs, ttl_rel, deadline, ack timeout, proof timeout, silence, in this order', () => {
+    const { market, events, enqueue, assign, a, b } = world({
+      queue: {
+        lease: { ai_secs: 30 },
+        ttl: { rel_max_secs: 40 },
+        completion: { task_verification: 'proof', proof_timeout_secs: 10 },
+      },
+      registry: { heartbeat_timeout_ms: 90_000, heartbeat_interval_ms: 10_000 },
+    })
+    b.health = 50
+    // In the reverse order of their ids, and each due at 100 s.
+    const proven = enqueue({ kind: 'task' })
+    const unacked = enqueue()
+    const expiring = enqueue()
+    const assignedOnce = enqueue()
+    const old = enqueue({ ttlAbsSecs: 100 })
+    advanceMarket(market, 60_000)
+    releaseLease(market, { leaseId: assign(assignedOnce).id, by: a.id })
+    advanceMarket(market, 70_000)
+    ackLease(market, { leaseId: assign(expiring).id, by: a.id })
+    advanceMarket(market, 90_000)
+    const completed = assign(proven)
+    const digest = `0x${'d'.repeat(64)}`
+    completeLease(market, { leaseId: completed.id, by: a.id, digest, actualUnits: null })
+    advanceMarket(market, 95_000)
+    const offered = assign(unacked)
+    advanceMarket(market, 99_999)
+    expect(events.at(-1)).toMatchObject({ type: 'jobAssigned', at: 95_000 })
+
+    advanceMarket(market, 200_000)
+    const at100 = events.filter(({ at }) => at === 100_000)
+    expect(at100).toMatchObject([
+      { type: 'jobExpired', jobId: old.id, reason: 'ttl_abs' },
+      { type: 'jobExpired', jobId: assignedOnce.id, reason: 'ttl_rel' },
+      { type: 'jobRequeued', jobId: expiring.id, reason: 'LEASE_EXPIRED' },
+      { type: 'leaseCancelled', leaseId: offered.id, reason: 'ack_timeout' },
+      { type: 'jobRequeued', jobId: unacked.id, reason: 'ACK_TIMEOUT' },
+      { type: 'jobRequeued', jobId: proven.id, reason: 'PROOF_INVALID' },
+      { type: 'providerStatus', providerId: b.id, status: 'SUSPENDED' },
+    ])
+  })
+
+  it('STATE-6: within one sort by id, whatever came first', () => {
+    const { market, events, enqueue } = world()
+    const jobs = [3, 1, 2].map((name) => enqueue({ ttlAbsSecs: 5, name }))
+    advanceMarket(market, 5_000)
+    const expired = events.filter(({ type }) => type === 'jobExpired')
+    expect(expired).toMatchObject([
+      { jobId: jobs[1]?.id },
+      { jobId: jobs[2]?.id },
+      { jobId: jobs[0]?.id },
+    ])
+  })
+
+  it('STATE-6: of one lease the deadline comes before the ack timeout', () => {
+    const { market, assign } = world()
+    const { queue } = FUND
+    changePolicy(market, { ...FUND, queue: { ...queue, ackTimeoutMs: 600_000 } })
+    const lease = assign()
+    advanceMarket(market, 600_000)
+    expect(lease.status).toBe('EXPIRED')
+    expect(lease.job.retries).toBe(1)
+  })
+
+  it('STATE-6: an earlier time counts as the latest one seen', () => {
+    const { market, assign, a } = world()
+    const lease = assign()
+    advanceMarket(market, 4_000)
+    advanceMarket(market, 1_000)
+    expect(market.nowMs).toBe(4_000)
+    ackLease(market, { leaseId: lease.id, by: a.id })
+    advanceMarket(market, 600_000)
+    advanceMarket(market, 599_999)
+    expect(lease.status).toBe('EXPIRED')
+    expect(() => renewLease(market, { leaseId: lease.id, by: a.id })).toThrow(
+      expect.objectContaining({ code: 'LeaseNotLive' }),
+    )
   })
 })
 
-function capped(leases_max_per_provider: number) {
+interface NewJobOptions {
+  readonly kind?: 'ai' | 'task'
+  readonly ttlAbsSecs?: number | null
+  readonly name?: number
+}
+interface World {
+  readonly market: Market
+  readonly events: MarketEvent[]
+  readonly a: Provider
+  readonly b: Provider
+  /** Declared one lease at most. */
+  readonly c: Provider
+  readonly enqueue: (options?: NewJobOptions) => Job
+  readonly assign: (job?: Job, provider?: Provider) => Lease
+}
+
+/** Three providers from time 0 on. Later jobs have lower ids unless they are named. */
+function world(written: object = {}): World {
+  const events: MarketEvent[] = []
+  const registry = { heartbeat_timeout_ms: 31_536_000_000 }
+  const policy = parsePolicy({ registry, ...written }, 'fund')
+  const market = openMarket({ policy, nowMs: 0, emit: (event) => events.push(event) })
+  const providers = (['a', 'b', 'c'] as const).map((name) => {
+    const offer = { leasesMax: name === 'c' ? 1 : null }
+    const id = `provider:${name}` as ProviderId
+    return newProvider({ id, offer, lastHeartbeat: 0 })
+  })
+  for (const provider of providers) registerProvider(market, provider)
+  const [a, b, c] = providers as [Provider, Provider, Provider]
+  let seeds = 1
+  const enqueue = (options: NewJobOptions = {}): Job => {
+    const { kind = 'ai', ttlAbsSecs = null, name = 0xffff - market.jobs.size } = options
+    return enqueueJob(market, {
+      id: hex(name) as JobId,
+      kind,
+      caller: `0x${'c'.repeat(64)}` as Caller,
+      tier: 'FREE',
+      fee: 0n,
+      sizeBytes: 1_000,
+      demand: kind === 'task' ? taskDemand('t') : aiDemand('m', 100),
+      regions: null,
+      ttlAbsSecs,
+      enqueueSeq: 0,
+    })
+  }
+  const assign = (job: Job = enqueue(), provider: Provider = a): Lease =>
+    issueLease(market, job, provider, hex(++seeds) as Seed)
+  return { market, events, a, b, c, enqueue, assign }
+}
+
+function capped(leases_max_per_provider: number): Policy {
   return parsePolicy({ queue: { quotas: { leases_max_per_provider } } }, 'fund')
+}
+
+function hex(n: number): string {
+  return `0x${n.toString(16).padStart(64, '0')}`
 }

@@ -41,7 +41,7 @@ export class ProviderSearch {
   readonly #open: Provider[] = []
   #opened = 0
   #full = new Skips()
-  #refused = new Map<string, Skips>()
+  #refused = new Alike(() => new Skips())
 
   constructor(input: {
     readonly kind: KindName
@@ -62,22 +62,20 @@ export class ProviderSearch {
 
   /** A function that says whether anybody could take a job, as things stand now (MATCH-2). */
   verdicts(): (job: QueuedJob) => Verdict {
-    const known = new Map<string, Verdict>()
+    const known = new Alike<{ verdict: Verdict | null }>(() => ({ verdict: null }))
     return (job) => {
       if (this.#isCallerOut(job)) return 'pass-group'
-      const key = this.#alike(job)
-      const before = job.denials === null ? known.get(key) : undefined
-      if (before !== undefined) return before
-      const verdict = this.#verdict(job)
-      if (job.denials === null) known.set(key, verdict)
-      return verdict
+      if (job.denials !== null) return this.#verdict(job)
+      const alike = known.of(job, this.#byCaller)
+      alike.verdict ??= this.#verdict(job)
+      return alike.verdict
     }
   }
 
   /** The first place at or behind `start` in the shuffled order whose provider fits; else −1. */
   findFrom(start: number, job: QueuedJob): number {
     if (this.#isCallerOut(job)) return -1
-    const refused = this.#refusedBy(job)
+    const refused = this.#refused.of(job, this.#byCaller)
     const end = this.shuffle.length
     let place = start
     while (place < end) {
@@ -105,7 +103,7 @@ export class ProviderSearch {
   /** After assignments were taken back, nothing that was learnt since is certain. */
   forget(): void {
     this.#full = new Skips()
-    this.#refused = new Map()
+    this.#refused = new Alike(() => new Skips())
   }
 
   /** Providers by `stake·health`, highest first; those with one product stand together (MATCH-9). */
@@ -176,22 +174,6 @@ export class ProviderSearch {
     return this.#open[i]
   }
 
-  #refusedBy(job: QueuedJob): Skips {
-    const key = this.#alike(job)
-    let skips = this.#refused.get(key)
-    if (skips === undefined) {
-      skips = new Skips()
-      this.#refused.set(key, skips)
-    }
-    return skips
-  }
-
-  /** Jobs with one such key are refused by the same providers, denials apart. */
-  #alike(job: QueuedJob): string {
-    const caller = this.#byCaller ? job.caller : ''
-    return `${job.units}|${caller}|${job.shape.key}`
-  }
-
   #load(provider: Provider): Load {
     let load = this.#loads.get(provider)
     if (load === undefined) {
@@ -200,6 +182,31 @@ export class ProviderSearch {
       this.#loads.set(provider, load)
     }
     return load
+  }
+}
+
+/** Something for all jobs that the same providers refuse, denials apart: of one demand and size. */
+class Alike<T> {
+  readonly #make: () => T
+  readonly #byDemand = new Map<string, Map<number, T>>()
+
+  constructor(make: () => T) {
+    this.#make = make
+  }
+
+  of({ shape, units }: QueuedJob, byCaller: boolean): T {
+    const demand = byCaller ? shape.caller + shape.demandKey : shape.demandKey
+    let byUnits = this.#byDemand.get(demand)
+    if (byUnits === undefined) {
+      byUnits = new Map()
+      this.#byDemand.set(demand, byUnits)
+    }
+    let found = byUnits.get(units)
+    if (found === undefined) {
+      found = this.#make()
+      byUnits.set(units, found)
+    }
+    return found
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Caller } from '../ids.ts'
-import { IndexedHeap } from './indexed-heap.ts'
+import { IndexedHeap, type IndexedItem } from './indexed-heap.ts'
 
 /** One unit at weight 1, as virtual time. */
 const UNIT = 1n << 20n
@@ -9,7 +9,7 @@ export function virtualCost(units: number, weight: number): bigint {
   return (BigInt(units) * UNIT) / BigInt(weight)
 }
 
-interface Tenant {
+interface Tenant extends IndexedItem {
   readonly caller: Caller
   finish: bigint
   waiting: boolean
@@ -82,9 +82,17 @@ export class FairShares {
     this.#place(tenant, from + actual - estimate)
   }
 
-  /** Bookings from here on are on trial, until `rollBack`. */
+  /** Bookings from here on are on trial, until `keepDraft` or `rollBack`. */
   openDraft(): void {
     this.#draft = { virtual: this.#virtual, finish: new Map() }
+  }
+
+  /** Everything on trial was for good. */
+  keepDraft(): void {
+    const draft = this.#draft
+    this.#draft = null
+    // What a draft keeps from being forgotten may be forgotten now.
+    for (const tenant of draft?.finish.keys() ?? []) this.#forgetIfIdle(tenant)
   }
 
   rollBack(): void {
@@ -98,7 +106,7 @@ export class FairShares {
   #tenant(caller: Caller): Tenant {
     let tenant = this.#tenants.get(caller)
     if (tenant === undefined) {
-      tenant = { caller, finish: this.#virtual, waiting: false }
+      tenant = { caller, finish: this.#virtual, waiting: false, heapIndex: -1 }
       this.#tenants.set(caller, tenant)
     }
     return tenant
@@ -110,7 +118,13 @@ export class FairShares {
     tenant.finish = finish
     if (finish > this.#virtual) (tenant.waiting ? this.#ahead : this.#idle).add(tenant)
     else if (tenant.waiting) this.#level.add(tenant)
-    else if (this.#draft === null) this.#tenants.delete(tenant.caller)
+    else this.#forgetIfIdle(tenant)
+  }
+
+  /** Nothing is saved up while idle; but a draft may still be taken back. */
+  #forgetIfIdle(tenant: Tenant): void {
+    if (this.#draft !== null || tenant.waiting || tenant.finish > this.#virtual) return
+    this.#tenants.delete(tenant.caller)
   }
 
   /** V has moved: whoever it has passed is level with it, or forgotten. */

@@ -5,6 +5,7 @@ import { IndexedHeap } from './indexed-heap.ts'
 interface Item {
   readonly id: number
   key: number
+  heapIndex: number
 }
 
 describe('IndexedHeap', () => {
@@ -16,7 +17,10 @@ describe('IndexedHeap', () => {
     })
     fc.assert(
       fc.property(fc.array(act, { maxLength: 120, size: 'max' }), (acts) => {
-        const items = Array.from({ length: 16 }, (_, id): Item => ({ id, key: id % 4 }))
+        const items = Array.from(
+          { length: 16 },
+          (_, id): Item => ({ id, key: id % 4, heapIndex: -1 }),
+        )
         const heap = new IndexedHeap<Item>(
           (a, b) => a.key < b.key || (a.key === b.key && a.id < b.id),
         )

@@ -1,11 +1,15 @@
+/** An item knows its place in the one heap that it is in; −1 at first. */
+export interface IndexedItem {
+  heapIndex: number
+}
+
 /**
  * A priority queue whose items may be removed or moved at any time, by any change of their order.
  * For thousands of items with costly comparisons; `LazyHeap` is the one for millions of jobs.
  */
-export class IndexedHeap<T> {
+export class IndexedHeap<T extends IndexedItem> {
   readonly #before: (a: T, b: T) => boolean
   readonly #items: T[] = []
-  readonly #index = new Map<T, number>()
 
   constructor(before: (a: T, b: T) => boolean) {
     this.#before = before
@@ -26,13 +30,13 @@ export class IndexedHeap<T> {
 
   /** Removes an item; it may have changed since it was added only by way of `remove` before. */
   remove(item: T): boolean {
-    const at = this.#index.get(item)
-    if (at === undefined) return false
-    this.#index.delete(item)
+    const at = item.heapIndex
+    if (this.#items[at] !== item) return false
+    item.heapIndex = -1
     const last = this.#items.pop() as T
     if (at < this.#items.length) {
       this.#up(at, last)
-      this.#down(this.#index.get(last) as number, last)
+      this.#down(last.heapIndex, last)
     }
     return true
   }
@@ -70,6 +74,6 @@ export class IndexedHeap<T> {
 
   #set(at: number, item: T): void {
     this.#items[at] = item
-    this.#index.set(item, at)
+    item.heapIndex = at
   }
 }

@@ -16,6 +16,8 @@ export interface Shape {
   readonly shots: number
   readonly depthHint: number
   readonly regions: readonly string[] | null
+  /** Equal for all that ask a provider of one kind for the same, whoever they are. */
+  readonly demandKey: string
   /** Equal for equal shapes of one caller and kind. */
   readonly key: string
 }
@@ -30,11 +32,10 @@ export function shapeOf(request: {
   const { caller, tier, kind, demand, regions } = request
   const { model, shots, depthHint } = demand
   const isPlain = regions === null && shots === 0 && depthHint === 0
-  // The length says where the tier ends, and the letter keeps a model that looks like JSON apart.
-  const key = isPlain
-    ? `m${tier.length}:${tier}${model}`
-    : `j${JSON.stringify([tier, model, shots, depthHint, regions])}`
-  return { caller, tier, kind, model, shots, depthHint, regions, key }
+  // The letter keeps a model that looks like JSON apart; the length says where the tier ends.
+  const demandKey = isPlain ? `m${model}` : `j${JSON.stringify([model, shots, depthHint, regions])}`
+  const key = `${tier.length}:${tier}${demandKey}`
+  return { caller, tier, kind, model, shots, depthHint, regions, demandKey, key }
 }
 
 /** What the queue knows of a job. */

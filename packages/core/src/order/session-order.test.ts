@@ -290,7 +290,8 @@ describe('ranks', () => {
       { orgRef: 'org2' },
       { platform: 'campminder' },
       { scheduledTime: T0 - 1 },
-      { orgRef: 'org","e', eventId: '' },
+      { orgRef: 'org","e', eventId: 'x' },
+      { orgRef: 'org', eventId: 'e","x' },
       { orgRef: 'or', eventId: 'ge' },
       { eventId: 'E' },
     ]

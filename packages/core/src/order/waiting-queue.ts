@@ -134,13 +134,19 @@ export class WaitingQueue {
 
   /** Ends a batch: what was assigned, in its order, is booked for good; the rest goes back. */
   settleBatch(batch: Batch, assigned: readonly QueuedJob[]): void {
-    const gone = new Set<QueuedJob>(assigned)
-    for (const job of assigned) {
-      this.#jobs.delete(job.id)
-      this.#grants++
-      if (this.#policy.match.fairness === 'tenant')
-        this.#shares.book(job.caller, this.#cost(job, job.units))
+    this.#grants += assigned.length
+    for (const job of assigned) this.#jobs.delete(job.id)
+    const isAll =
+      assigned.length === batch.jobs.length && assigned.every((job, i) => job === batch.jobs[i])
+    if (isAll) {
+      this.#shares.keepDraft()
+      return
     }
+    this.#shares.rollBack()
+    if (this.#policy.match.fairness === 'tenant') {
+      for (const job of assigned) this.#shares.book(job.caller, this.#cost(job, job.units))
+    }
+    const gone = new Set(assigned)
     for (const job of batch.jobs) if (!gone.has(job)) this.#restore(job)
   }
 
@@ -198,7 +204,6 @@ export class WaitingQueue {
       jobs.push(job)
       this.#shares.book(caller, this.#cost(job, job.units))
     }
-    this.#shares.rollBack()
     for (const caller of without) {
       if (this.#queues.has(caller)) this.#shares.setWaiting(caller, true)
     }

@@ -28,19 +28,21 @@ const TAKEN: Readonly<Record<ProviderStatus, Readonly<Record<ProviderStatus, boo
   SUSPENDED:  { REGISTERED: false, ACTIVE: true,  JAILED: true,  SUSPENDED: true,  RETIRED: true },
   RETIRED:    { REGISTERED: false, ACTIVE: false, JAILED: false, SUSPENDED: false, RETIRED: false },
 }
-const PAIRS = PROVIDER_STATUSES.flatMap((from) => PROVIDER_STATUSES.map((to) => [from, to] as const))
+const PAIRS = PROVIDER_STATUSES.flatMap((from) =>
+  PROVIDER_STATUSES.map((to) => [from, to] as const),
+)
 
 describe('the word of an operator', () => {
   test.each(PAIRS)('REGISTRY-1: a provider that is %s, set to %s', (from, to) => {
     const { market, provider, lease, events } = world(from, { health: 100 })
     expect(PROVIDER_TABLE[from].includes(to)).toBe(TAKEN[from][to])
-    const before = structuredClone({ provider, status: lease.status, job: lease.job.status })
+    const before = structuredClone({ ...provider, lease: lease.status, job: lease.job.status })
 
     if (!TAKEN[from][to]) {
       expect(() => setProviderStatus(market, provider, to)).toThrow(
         expect.objectContaining({ code: 'InvalidState' }),
       )
-      expect({ provider, status: lease.status, job: lease.job.status }).toEqual(before)
+      expect({ ...provider, lease: lease.status, job: lease.job.status }).toEqual(before)
       expect(events).toEqual([])
       return
     }

@@ -106,12 +106,23 @@ function parseVectors(text: string, file: string): Vectors {
   return json
 }
 
-/** Where the parser stopped, if it says so, as line and column. */
-function place(text: string, error: Error): string {
-  const at = /position (\d+)/.exec(error.message)?.[1]
-  if (at === undefined) return ''
-  const before = text.slice(0, Number(at)).split('\n')
+/** Where the parser stopped, as line and column. */
+function place(text: string, { message }: Error): string {
+  const before = text.slice(0, stoppedAt(text, message)).split('\n')
   return `line ${before.length}, column ${(before.at(-1) as string).length + 1}: `
+}
+
+/** The parser gives a position, or the text around it with ten characters in front, or the end. */
+function stoppedAt(text: string, message: string): number {
+  const position = /position (\d+)/.exec(message)?.[1]
+  if (position !== undefined) return Number(position)
+  const [, token = '', dots, around = ''] =
+    /^Unexpected token '?(.+?)'?, (\.\.\.)?"([\s\S]*)"(?:\.\.\.)? is not valid JSON$/.exec(
+      message,
+    ) ?? []
+  if (token === '') return text.length
+  const start = text.indexOf(around)
+  return dots === undefined ? start + around.indexOf(token) : start + 10
 }
 
 function isObject(value: unknown): boolean {

@@ -69,7 +69,7 @@ export function vectorPolicy(given: Json, base: Policy = FUND): Policy {
     },
     registry: {
       ...registry,
-      minStake: { ...registry.minStake, ...stakes(given.min_stake) },
+      minStake: given.min_stake ? stakes(given.min_stake) : registry.minStake,
       attestationRequired: { ...registry.attestationRequired, ...given.attestation_required },
       heartbeatTimeoutMs: given.heartbeat_timeout_ms ?? registry.heartbeatTimeoutMs,
       heartbeatIntervalMs: given.heartbeat_interval_ms ?? registry.heartbeatIntervalMs,
@@ -91,8 +91,13 @@ function decimal(name: string, value: number | undefined): Record<string, number
   return value === undefined ? {} : { [name]: Math.round(value * 1_000) }
 }
 
-function stakes(given: Json): Record<string, bigint> {
-  return Object.fromEntries(
-    Object.entries(given ?? {}).map(([kind, n]) => [kind, BigInt(n as number)]),
-  )
+/** What is given replaces the default as a whole: a kind that is not named needs no stake. */
+function stakes(given: Json): Policy['registry']['minStake'] {
+  const { ai = 0, quantum = 0, task = 0, registration = 0 } = given
+  return {
+    ai: BigInt(ai),
+    quantum: BigInt(quantum),
+    task: BigInt(task),
+    registration: BigInt(registration),
+  }
 }

@@ -1,0 +1,341 @@
+import { describe, expect, it, test } from 'vitest'
+import { advanceMarket, changePolicy, nextDueAt } from '../advance-market.ts'
+import { enqueueJob } from '../enqueue/enqueue-job.ts'
+import { aiDemand, type KindName, quantumDemand, taskDemand } from '../enqueue/kinds.ts'
+import type { Caller, JobId, ProviderId, Seed } from '../ids.ts'
+import type { Job } from '../job.ts'
+import { issueLease } from '../lease/issue-lease.ts'
+import type { Lease } from '../lease/lease.ts'
+import { ackLease, releaseLease, renewLease } from '../lease/lease-calls.ts'
+import { type Market, openMarket } from '../market.ts'
+import { type Policy, parsePolicy } from '../policy.ts'
+import { newProvider, type Provider } from '../registry/provider.ts'
+import { registerProvider } from '../registry/provider-status.ts'
+import { completeLease, settleProof } from './complete-lease.ts'
+import { cancelJob } from './end-job.ts'
+import { deletedAt, ttlAbsAt, ttlRelAt } from './ttl.ts'
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+const DIGEST = `0x${'d'.repeat(64)}`
+
+describe('absolute life', () => {
+  test.each([
+    { kind: 'ai', given: null, at: DAY },
+    { kind: 'quantum', given: null, at: 2 * HOUR },
+    { kind: 'task', given: null, at: DAY },
+    { kind: 'ai', given: 60, at: 60_000 },
+    { kind: 'quantum', given: 86_400, at: DAY },
+  ] as const)('TTL-1: a job of kind $kind that names $given ends at $at', (row) => {
+    const world = new World()
+    const job = world.enqueue(row.kind, row.given)
+    expect(ttlAbsAt(job, world.market.policy)).toBe(row.at)
+    world.at(row.at - 1)
+    expect(job).toMatchObject({ status: 'QUEUED', endedAt: null })
+    world.at(row.at)
+    expect(job).toMatchObject({ status: 'EXPIRED', reason: 'ttl_abs', endedAt: row.at, retries: 0 })
+  })
+
+  it('TTL-1: it counts from enqueue_ts, and retries do not prolong it', () => {
+    const world = new World()
+    world.at(1_000)
+    const job = world.enqueue('ai', 20)
+    world.assign(job)
+    world.at(20_999)
+    expect(job).toMatchObject({ status: 'QUEUED', retries: 1 })
+    world.at(21_000)
+    expect(job).toMatchObject({ status: 'EXPIRED', reason: 'ttl_abs', notBefore: null })
+  })
+
+  it('TTL-4: a live lease is cancelled first, nothing is charged, the units are given back', () => {
+    const world = new World()
+    const lease = world.run(world.enqueue('ai', 60))
+    world.at(60_000)
+    expect(lease.status).toBe('CANCELLED')
+    expect(lease.job).toMatchObject({ status: 'EXPIRED', reason: 'ttl_abs', retries: 0 })
+    expect(world.provider).toMatchObject({ liveLeases: 0, failures: 0, health: 1_000 })
+    expect(world.provider.units.get('ai')?.get(0) ?? 0).toBe(0)
+  })
+
+  test.each([
+    { ttl: 600, what: 'lease deadline' },
+    { ttl: 5, what: 'ack timeout' },
+  ])('STATE-6: at one time with the $what, ttl_abs comes first', ({ ttl, what }) => {
+    const world = new World()
+    const job = world.enqueue('ai', ttl)
+    const lease = what === 'ack timeout' ? world.assign(job) : world.run(job)
+    world.at(1_000 * ttl)
+    expect(lease.status).toBe('CANCELLED')
+    expect(job).toMatchObject({ status: 'EXPIRED', reason: 'ttl_abs', retries: 0 })
+    expect(world.provider.health).toBe(1_000)
+  })
+})
+
+describe('relative life', () => {
+  it('TTL-1: it ends 6 h after the first assignment, not the last', () => {
+    const world = new World()
+    const job = world.enqueue()
+    expect(ttlRelAt(job, world.market.policy)).toBe(Number.POSITIVE_INFINITY)
+    world.at(1_000)
+    world.release(world.assign(job))
+    world.at(2_000)
+    world.release(world.assign(job))
+    expect(ttlRelAt(job, world.market.policy)).toBe(1_000 + 6 * HOUR)
+    world.at(6 * HOUR + 999)
+    expect(job.status).toBe('QUEUED')
+    world.at(6 * HOUR + 1_000)
+    expect(job).toMatchObject({ status: 'EXPIRED', reason: 'ttl_rel', endedAt: 6 * HOUR + 1_000 })
+  })
+
+  test.each([
+    { assignedAt: 999, reason: 'ttl_rel', endedAt: 6 * HOUR + 999 },
+    { assignedAt: 1_000, reason: 'ttl_abs', endedAt: 6 * HOUR + 1_000 },
+    { assignedAt: 1_001, reason: 'ttl_abs', endedAt: 6 * HOUR + 1_000 },
+  ])('TTL-1: assigned at $assignedAt, 6 h and 1 s to live: $reason', ({ assignedAt, ...end }) => {
+    const world = new World()
+    const job = world.enqueue('ai', 21_601)
+    world.at(assignedAt)
+    world.release(world.assign(job))
+    world.at(DAY)
+    expect(job).toMatchObject({ status: 'EXPIRED', ...end })
+  })
+
+  it('TTL-1: it cuts off a lease that is renewed again and again', () => {
+    const world = new World({ queue: { ttl: { rel_max_secs: 700 } } })
+    const lease = world.run()
+    renewLease(world.market, world.by(lease))
+    world.at(699_999)
+    expect(lease.status).toBe('RENEWED')
+    world.at(700_000)
+    expect(lease.status).toBe('CANCELLED')
+    expect(lease.job).toMatchObject({ status: 'EXPIRED', reason: 'ttl_rel', retries: 0 })
+  })
+})
+
+describe('a job that waits for its proof', () => {
+  it('TTL-2: it is not ended by its TTL, and a valid proof completes it', () => {
+    const world = new World(WITH_PROOF)
+    const job = world.enqueue('ai', 60)
+    world.complete(world.run(job))
+    world.at(599_999)
+    expect(job).toMatchObject({ status: 'RUNNING', reason: null })
+    settleProof(world.market, job, true)
+    expect(job).toMatchObject({ status: 'COMPLETED', endedAt: 599_999 })
+  })
+
+  it('TTL-2: if the proof is invalid, a TTL that passed meanwhile ends it at that time', () => {
+    const world = new World(WITH_PROOF)
+    const job = world.enqueue('ai', 60)
+    world.complete(world.run(job))
+    world.at(100_000)
+    settleProof(world.market, job, false)
+    world.at(100_000)
+    expect(job).toMatchObject({
+      status: 'EXPIRED',
+      reason: 'ttl_abs',
+      endedAt: 100_000,
+      retries: 1,
+    })
+  })
+
+  it('TTL-2: the same when no proof came in time, even if it is noticed much later', () => {
+    const world = new World(WITH_PROOF)
+    const job = world.enqueue('ai', 60)
+    world.complete(world.run(job))
+    world.at(HOUR)
+    expect(job).toMatchObject({
+      status: 'EXPIRED',
+      reason: 'ttl_abs',
+      endedAt: 600_000,
+      retries: 1,
+    })
+  })
+
+  it('TTL-2: a TTL that is still ahead counts again after an invalid proof', () => {
+    const world = new World(WITH_PROOF)
+    const job = world.enqueue('ai', 60)
+    world.complete(world.run(job))
+    settleProof(world.market, job, false)
+    world.at(59_999)
+    expect(job).toMatchObject({ status: 'QUEUED', retries: 1 })
+    world.at(60_000)
+    expect(job).toMatchObject({ status: 'EXPIRED', reason: 'ttl_abs' })
+  })
+})
+
+describe('deletion', () => {
+  it('TTL-3: an ended job is kept for 7 days and then deleted with its leases', () => {
+    const world = new World()
+    const lease = world.run()
+    world.at(10)
+    world.complete(lease)
+    expect(deletedAt(lease.job, world.market.policy)).toBe(10 + 7 * DAY)
+    world.at(9 + 7 * DAY)
+    expect(world.market.jobs.get(lease.job.id)).toBe(lease.job)
+    expect(world.market.leases.get(lease.id)).toBe(lease)
+    world.at(10 + 7 * DAY)
+    expect([world.market.jobs.size, world.market.leases.size]).toEqual([0, 0])
+  })
+
+  it('TTL-3: it counts from the end of the job, however it ended and whenever that is noticed', () => {
+    const world = new World()
+    const expired = world.enqueue('ai', 60)
+    const canceled = world.enqueue()
+    world.at(30_000)
+    cancelJob(world.market, canceled, 'operator')
+    world.at(7 * DAY + 30_000)
+    expect([...world.market.jobs.keys()]).toEqual([expired.id])
+    world.at(7 * DAY + 60_000)
+    expect(world.market.jobs.size).toBe(0)
+  })
+
+  it('TTL-3: after that the same id is a new job', () => {
+    const world = new World()
+    const job = world.enqueue()
+    cancelJob(world.market, job, 'operator')
+    expect(world.enqueue('ai', null, job.id)).toBe(job)
+    world.at(7 * DAY)
+    const again = world.enqueue('ai', null, job.id)
+    expect(again).toMatchObject({ status: 'QUEUED', enqueueTs: 7 * DAY, attempt: null, retries: 0 })
+  })
+})
+
+describe('a change of policy', () => {
+  it('POLICY-8: lives follow the new values at once', () => {
+    const world = new World()
+    const [byDefault, asGiven, assigned] = [
+      world.enqueue(),
+      world.enqueue('ai', 7_200),
+      world.enqueue('ai', 7_200),
+    ]
+    world.release(world.assign(assigned))
+    world.at(1_000)
+    world.policy({ queue: { ttl: { abs_default_ai_secs: 60, rel_max_secs: 120 } } })
+    expect(nextDueAt(world.market)).toBe(60_000)
+    world.at(60_000)
+    expect([byDefault, asGiven, assigned].map(({ reason }) => reason)).toEqual([
+      'ttl_abs',
+      null,
+      null,
+    ])
+    world.at(120_000)
+    expect([asGiven, assigned].map(({ reason }) => reason)).toEqual([null, 'ttl_rel'])
+  })
+
+  it('POLICY-8: a life that is over by the new values ends at the time of the change', () => {
+    const world = new World()
+    const job = world.enqueue()
+    world.at(100_000)
+    world.policy({ queue: { ttl: { abs_default_ai_secs: 60 } } })
+    world.at(150_000)
+    expect(job).toMatchObject({ status: 'EXPIRED', reason: 'ttl_abs', endedAt: 100_000 })
+  })
+
+  it('STATE-6: and it does so before the next call, even if that call brings an earlier time', () => {
+    const world = new World()
+    const job = world.enqueue()
+    world.at(100_000)
+    world.policy({ queue: { ttl: { abs_default_ai_secs: 60 } } })
+    world.at(59_999)
+    expect(job).toMatchObject({ status: 'EXPIRED', reason: 'ttl_abs', endedAt: 100_000 })
+  })
+
+  it('COMPLETE-2: a proof awaited for the second time is due by the shorter timeout of today', () => {
+    const world = new World(WITH_PROOF)
+    world.complete(world.run()) // Another one that waits, so that ours is not the first due.
+    const job = world.enqueue()
+    world.complete(world.run(job))
+    settleProof(world.market, job, false)
+    const completion = { ...WITH_PROOF.queue.completion, proof_timeout_secs: 10 }
+    world.policy({ queue: { completion } })
+    world.at(20_000)
+    world.complete(world.run(job))
+    world.at(29_999)
+    expect(job).toMatchObject({ status: 'RUNNING', retries: 1 })
+    world.at(30_000)
+    expect(job).toMatchObject({ status: 'QUEUED', retries: 2 })
+  })
+
+  it('COMPLETE-2: the time for a proof is policy as it stands, for it is no term of a lease', () => {
+    const world = new World(WITH_PROOF)
+    const lease = world.run()
+    world.complete(lease)
+    const completion = { ...WITH_PROOF.queue.completion, proof_timeout_secs: 10 }
+    world.policy({ queue: { completion } })
+    world.at(9_999)
+    expect(lease.job.status).toBe('RUNNING')
+    world.at(10_000)
+    expect(lease.job).toMatchObject({ status: 'QUEUED', retries: 1 })
+  })
+})
+
+const WITH_PROOF = { queue: { completion: { ai_verification: 'proof' } } }
+
+/** One provider from time 0 on; its heartbeats play no part. */
+class World {
+  readonly market: Market
+  readonly provider: Provider
+  #named = 0
+
+  constructor(written: object = {}) {
+    this.market = openMarket({ policy: policyOf(written), nowMs: 0 })
+    this.provider = newProvider({ id: 'provider:a' as ProviderId, lastHeartbeat: 0 })
+    registerProvider(this.market, this.provider)
+  }
+
+  at(nowMs: number): void {
+    advanceMarket(this.market, nowMs)
+  }
+
+  policy(written: object): void {
+    changePolicy(this.market, policyOf(written))
+  }
+
+  enqueue(kind: KindName = 'ai', ttlAbsSecs: number | null = null, id = this.#name()): Job {
+    return enqueueJob(this.market, {
+      id: id as JobId,
+      kind,
+      caller: `0x${'c'.repeat(64)}` as Caller,
+      tier: 'FREE',
+      fee: 0n,
+      sizeBytes: 1_000,
+      demand:
+        kind === 'quantum'
+          ? quantumDemand(1_000, 0)
+          : kind === 'ai'
+            ? aiDemand('m', 100)
+            : taskDemand('t'),
+      regions: null,
+      ttlAbsSecs,
+      enqueueSeq: 0,
+    })
+  }
+
+  assign(job: Job = this.enqueue()): Lease {
+    return issueLease(this.market, job, this.provider, this.#name() as Seed)
+  }
+
+  run(job: Job = this.enqueue()): Lease {
+    return ackLease(this.market, this.by(this.assign(job)))
+  }
+
+  release(lease: Lease): void {
+    releaseLease(this.market, this.by(lease))
+  }
+
+  complete(lease: Lease): void {
+    completeLease(this.market, { ...this.by(lease), digest: DIGEST, actualUnits: null })
+  }
+
+  by({ id, provider }: Lease) {
+    return { leaseId: id, by: provider.id }
+  }
+
+  #name(): string {
+    return `0x${(++this.#named).toString(16).padStart(64, '0')}`
+  }
+}
+
+function policyOf(written: object): Policy {
+  return parsePolicy({ ...written, registry: { heartbeat_timeout_ms: 31_536_000_000 } }, 'fund')
+}
