@@ -1,6 +1,6 @@
 import { createHash, createHmac, hash } from 'node:crypto'
 import { hexLength, writeHex } from './bytes.ts'
-import { invariant } from './errors.ts'
+import { invalidParams, invariant } from './errors.ts'
 
 /** A field of `H`: text is hashed as UTF-8, an integer as its uvarint, bytes as they are. */
 export type HashField = string | number | bigint | Uint8Array
@@ -71,6 +71,8 @@ export class HashInput {
 
   /** Text as UTF-8, behind its length. */
   text(text: string): this {
+    // A lone surrogate has no UTF-8: two different texts would get one hash.
+    if (!text.isWellFormed()) throw invalidParams('text', 'well-formed Unicode')
     const bytes = Buffer.byteLength(text, 'utf8')
     this.rawInt(bytes)
     this.#reserve(bytes)

@@ -103,7 +103,7 @@ export function intsByName(
     purpose,
     read: (written) =>
       isPlainObject(written) && Object.values(written).every((n) => isIntWithin(n, bounds))
-        ? (written as Record<string, number>)
+        ? { ...(written as Record<string, number>) }
         : undefined,
     show: same,
   }
@@ -114,7 +114,7 @@ export function names(value: readonly string[], purpose: string): Field<readonly
     default: value,
     expected: 'a list of texts',
     purpose,
-    read: (written) => (isNames(written) ? written : undefined),
+    read: (written) => (isNames(written) ? [...written] : undefined),
     show: same,
   }
 }
@@ -125,7 +125,7 @@ export function allowList(purpose: string): Field<readonly string[] | null> {
     default: null,
     expected: 'a list of texts, or null for no such list',
     purpose,
-    read: (written) => (written === null || isNames(written) ? written : undefined),
+    read: (written) => (isNames(written) ? [...written] : written === null ? null : undefined),
     show: same,
   }
 }
@@ -156,8 +156,11 @@ export function exactThousandths(value: number): number | null {
   return decimals.length <= 3 ? Math.round(value * 1000) : null
 }
 
+/** An object as JSON has them: not a list, and of no class, whose fields would get lost. */
 export function isPlainObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  const prototype = Object.getPrototypeOf(value)
+  return prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
 function isIntWithin(value: unknown, { min, max }: Bounds): value is number {

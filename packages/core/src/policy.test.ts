@@ -487,7 +487,7 @@ describe('a wrong policy', () => {
       expect(problemsOf(section).map(pathOf)).toEqual([name])
       expect(problemsOf({ queue: section }).map(pathOf)).toEqual([`queue.${name}`])
     }
-    expect(parsePolicy(Object.create({ queue: { batch_size: 1 } })).queue.batchSize).toBe(256)
+    expect(() => parsePolicy(Object.create({ queue: { batch_size: 1 } }))).toThrow(/an object/)
   })
 })
 

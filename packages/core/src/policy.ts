@@ -148,10 +148,10 @@ export const POLICY_FIELDS = {
   },
   audit: {
     redactKeys: names(
-      ['name', '*first_name', '*last_name', '*full_name', '*user_name', 'username', '*display_name', '*contact_name', '*nickname*', '*surname*', '*email*', '*e_mail*', '*phone*', '*mobile*', '*birth*', 'dob', '*address*', '*street*', 'city', '*postal_code', '*postcode', 'zip', 'zip_code', '*child*', '*parent*', '*guardian*', '*password*', '*passwd*', '*secret*', 'token', '*_token', '*api_key*', '*authorization*', '*cookie*', '*credential*', '*card_number*', '*iban*'],
-      'keys whose values never reach a log, an event or an error message; * stands for any text',
+      ['name', '*first_name', '*last_name', '*full_name', '*given_name', '*family_name', '*user_name', '*display_name', '*contact_name', '*nickname*', '*surname*', '*email*', '*e_mail*', '*phone*', '*mobile*', '*birth*', 'dob', '*address*', '*street*', 'city', '*postal_code', '*postcode', 'zip', 'zip_code', '*child*', '*parent*', '*guardian*', '*password*', '*passwd*', '*secret*', 'token', '*_token', '*api_key*', '*private_key*', '*authorization*', '*cookie*', '*credential*', '*card_number*', '*iban*'],
+      'keys whose values never reach a log, an event or an error message; in any spelling, * is any text',
     ),
-    identifierKeys: names(['user_id', '*_user_id'], 'keys whose values are shown as a keyed hash instead; * stands for any text'),
+    identifierKeys: names(['*user_id'], 'keys whose values are shown as a keyed hash instead; in any spelling, * is any text'),
   },
 } as const
 
@@ -182,7 +182,8 @@ export function parsePolicy(written: unknown, preset: Preset = 'queue'): Policy 
   const problems: string[] = []
   const base = readTable(POLICY_FIELDS, PRESETS[preset], null, '', problems)
   const policy = readTable(POLICY_FIELDS, written, base, '', problems) as unknown as Policy
-  problems.push(...crossProblems(policy))
+  const isSound = (prefix: string): boolean => !problems.some((text) => text.startsWith(prefix))
+  problems.push(...crossProblems(policy, isSound))
   if (problems.length === 0) return policy
   throw new FairleadError(
     'InvalidParams',
@@ -249,16 +250,17 @@ function readTable(
   return values
 }
 
-/** Rules that more than one setting takes part in. */
-function crossProblems(policy: Policy): string[] {
+/** Rules that more than one setting takes part in, where each of them is sound by itself. */
+function crossProblems(policy: Policy, isSound: (prefix: string) => boolean): string[] {
   const problems: string[] = []
   const { fee, age, size, tier } = policy.priority.weights
   const sum = fee + age + size + tier
-  if (sum !== 1_000) {
+  if (sum !== 1_000 && isSound('priority.weights')) {
     problems.push(`priority.weights: expected weights that add up to 1, got ${sum / 1_000}`)
   }
   for (const [key, value] of Object.entries(policy.queue.lease)) {
     if (!key.endsWith('Secs') || policy.queue.ackTimeoutMs < value * 1_000) continue
+    if (!isSound('queue.ack_timeout_ms') || !isSound(`queue.lease.${snakeCase(key)}`)) continue
     problems.push(
       `queue.ack_timeout_ms: expected less than queue.lease.${snakeCase(key)} (${value} s), or an offer outlives its own lease`,
     )
@@ -283,8 +285,16 @@ function isField(entry: Field<unknown> | Table): entry is Field<unknown> {
 }
 
 function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? String(value)
+  const text = typeof value === 'bigint' ? `${value}n` : asJson(value)
   return text.length > 60 ? `${text.slice(0, 57)}…` : text
+}
+
+function asJson(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? typeof value
+  } catch {
+    return `a ${typeof value} that JSON cannot hold`
+  }
 }
 
 function count(problems: readonly unknown[]): string {

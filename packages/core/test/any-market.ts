@@ -231,6 +231,90 @@ export function anyMarket(sizes = { jobs: 12, providers: 5 }): fc.Arbitrary<Plai
   })
 }
 
+/**
+ * Markets in which ties are contested and the round goes on behind them: providers for some models
+ * only, with few slots and units, and jobs of three ranks, equal within a rank.
+ */
+export function anyContest(): fc.Arbitrary<PlainMarket> {
+  const models = fc.subarray(['m1', 'm2', 'm3'], { minLength: 1 })
+  const provider = fc.record({
+    models,
+    leasesMax: fc.constantFrom(1, 2, 3),
+    health: mostly(1_000, 600),
+    deny: mostly<Caller[]>([], [callerNamed(1)]),
+  })
+  const job = fc.record({
+    fee: fc.constantFrom(9_000_000n, 9_000_000n, 1_000_000n, 0n),
+    model: fc.constantFrom('m1', 'm1', 'm2', 'm3'),
+    maxTokens: fc.constantFrom(100, 200),
+    caller: fc.constantFrom(...CALLERS),
+  })
+  const written = fc.record({
+    match: fc.record({ order: fc.constantFrom('rotate', 'first-fit', 'score') }),
+    queue: fc.record({
+      quotas: fc.record({
+        ai_units_per_epoch: fc.constantFrom(null, 2, 3, 4),
+        requester_window: fc.constantFrom(null, null, { jobs: 2, secs: 1 }),
+      }),
+    }),
+    registry: fc.constant({ min_stake: { ai: 0, quantum: 0, task: 0 } }),
+  })
+  return fc.record({
+    now: fc.constant(START),
+    seed: anySeed(),
+    policy: written.map((given) => parsePolicy(given, 'fund')),
+    jobs: many(fc.tuple(fc.nat({ max: 255 }), job), 9).map((pairs) =>
+      pairs.map(([n, one], i) => ({ ...PLAIN_JOB, ...one, id: jobNamed(n * 64 + i) })),
+    ),
+    providers: many(provider, 5).map((list) =>
+      list.map((one, i) => ({ ...IDLE_PROVIDER, ...one, id: providerNamed(i) })),
+    ),
+    grants: fc.constant({}),
+    shares: fc.constant({}),
+    recent: fc.constant({}),
+  })
+}
+
+/** A job and a provider with nothing special about them. */
+export const PLAIN_JOB: PlainJob = {
+  id: jobNamed(0),
+  kind: 'ai',
+  caller: callerNamed(1),
+  tier: 'FREE',
+  fee: 0n,
+  sizeBytes: 1_000,
+  enqueueTs: START - 1_000,
+  enqueueSeq: 0,
+  notBefore: null,
+  model: 'm1',
+  maxTokens: 100,
+  shots: 0,
+  depthHint: 0,
+  regions: null,
+  denials: {},
+}
+
+export const IDLE_PROVIDER: PlainProvider = {
+  id: providerNamed(0),
+  capabilities: ['ai', 'quantum', 'task'],
+  models: ['*'],
+  maxDepth: null,
+  maxShots: null,
+  region: null,
+  allow: null,
+  deny: [],
+  leasesMax: null,
+  status: 'ACTIVE',
+  stake: 1_000n,
+  attestation: null,
+  lastHeartbeat: START,
+  health: 1_000,
+  cooldownUntil: null,
+  classCooldowns: [],
+  leases: 0,
+  units: {},
+}
+
 /** The real objects of a market. */
 export interface RealMarket {
   readonly queues: Map<KindName, WaitingQueue>

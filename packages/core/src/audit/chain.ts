@@ -1,7 +1,8 @@
 import { fromHex, toHex } from '../bytes.ts'
-import { CborFloat, type CborMap, type CborValue, encodeCbor } from '../cbor.ts'
+import { CBOR_DEPTH_MAX, CborFloat, type CborMap, type CborValue, encodeCbor } from '../cbor.ts'
 import { FairleadError, invalidParams } from '../errors.ts'
 import { sha3 } from '../hash.ts'
+import { isPlainObject } from '../policy-field.ts'
 
 /** What happened, before it is in the log. */
 export interface AuditRecord {
@@ -30,7 +31,7 @@ export const EMPTY_AUDIT: AuditHead = { seq: 0, hash: `0x${'00'.repeat(32)}` }
 /** The next entry of a log (AUDIT-1). */
 export function appendAudit(head: AuditHead, record: AuditRecord): AuditEntry {
   const { at, actor, action, subject, details } = record
-  refuseFloats(details)
+  refuseOdd(record)
   const seq = head.seq + 1
   const prevHash = head.hash
   const entry = { seq, at, actor, action, subject, details }
@@ -68,7 +69,7 @@ function entryHash(prevHash: string, entry: Omit<AuditEntry, 'prevHash' | 'hash'
 /** An entry that has no encoding at all is as broken as one with a wrong hash. */
 function hashOrNull(entry: AuditEntry): string | null {
   try {
-    refuseFloats(entry.details)
+    refuseOdd(entry)
     return entryHash(entry.prevHash, entry)
   } catch (error) {
     if (error instanceof FairleadError && error.code === 'InvalidParams') return null
@@ -76,11 +77,19 @@ function hashOrNull(entry: AuditEntry): string | null {
   }
 }
 
+function refuseOdd({ at, details }: AuditRecord): void {
+  if (!Number.isSafeInteger(at)) throw invalidParams('at', 'whole milliseconds')
+  if (!isPlainObject(details)) throw invalidParams('details', 'a map')
+  refuseFloats(details, 0)
+}
+
 /** Two implementations may print one float in two ways; a log that must last has none. */
-function refuseFloats(value: CborValue): void {
+function refuseFloats(value: CborValue, depth: number): void {
   if (value instanceof CborFloat || (typeof value === 'number' && !Number.isInteger(value))) {
     throw invalidParams('details', 'a map without floats; write amounts as integers')
   }
   if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return
-  for (const item of Object.values(value)) refuseFloats(item as CborValue)
+  if (depth >= CBOR_DEPTH_MAX)
+    throw invalidParams('details', `nesting of at most ${CBOR_DEPTH_MAX}`)
+  for (const item of Object.values(value)) refuseFloats(item as CborValue, depth + 1)
 }

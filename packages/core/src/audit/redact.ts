@@ -1,6 +1,6 @@
+import { CBOR_DEPTH_MAX } from '../cbor.ts'
 import { hmacSha256Hex } from '../hash.ts'
 import type { Policy } from '../policy.ts'
-import { isPlainObject } from '../policy-field.ts'
 
 /** Any JSON-like value. */
 export type Loggable =
@@ -14,19 +14,29 @@ export type Loggable =
 
 export const REDACTED = '[redacted]'
 
-/**
- * Personal data in running text (AUDIT-4): e-mail addresses, telephone and card numbers, bearer
- * tokens and API keys. Written to catch too much rather than too little.
- */
-const PATTERNS: readonly RegExp[] = [
-  /[\p{L}\p{N}._%+-]+@[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+/gu,
+// All that an address may be written with, so that odd ones are caught too. Every repetition is
+// bounded: a long text must not take a time that grows with its square.
+const LOCAL = String.raw`[^\s@<>()\[\],;:"\\]`
+const LABEL = String.raw`[^\s@<>()\[\],;:"'\\/.]`
+
+/** Personal data in running text that is never part of an id (AUDIT-4). */
+const SECRETS: readonly RegExp[] = [
+  new RegExp(`${LOCAL}{1,64}@(?:${LABEL}{1,63}\\.){1,8}${LABEL}{2,63}`, 'gu'),
   /\b(?:bearer|basic)\s+[\w.~+/=-]{8,}/giu,
-  /\b(?:sk|pk|api|key|ghp|xox[abp])[-_][\w-]{8,}/giu,
-  // Digits in groups: +49 170 1234567, (555) 123-4567, 0170 1234567, 4111 1111 1111 1111, and dates
-  // such as 3.4.2015 or 2015-04-03. Ids, amounts and times in milliseconds have no groups.
-  /\+\d[\d ()./-]{6,}\d|\(\d{2,5}\)[\d ./-]{5,}\d|\b0\d{2,5}[ /-]\d{4,}\b/gu,
-  /\b\d{2,4}(?:[ ./-]\d{2,4}){2,}\b|\b\d{1,2}[./-]\d{1,2}[./-]\d{2,4}\b/gu,
+  /\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*/gu,
 ]
+
+/** Personal data that a provider's name may look like: keys, and digits in groups. */
+const LOOKALIKES: readonly RegExp[] = [
+  /\b(?:sk|pk|api|key|ghp|gho|xox[abps])[-_][\w-]{8,}/giu,
+  // +49 170 1234567, (555) 123-4567, 0170 1234567, 4111 1111 1111 1111; dates such as 3.4.2015 or
+  // 2015-04-03. Ids, amounts and times in milliseconds have no groups.
+  /\+\d(?:[\s()./\p{Pd}]{0,3}\d){6,20}|\(\d{2,5}\)(?:[\s./\p{Pd}]{0,2}\d){5,15}/gu,
+  /\b0\d{1,5}[\s/\p{Pd}]\d(?:[\s/\p{Pd}]?\d){3,15}\b/gu,
+  /\b\d{2,4}(?:[\s./\p{Pd}]\d{2,4}){2,6}\b|\b\d{1,2}[./\p{Pd}]\d{1,2}[./\p{Pd}]\d{2,4}\b/gu,
+]
+
+const PROVIDER_ID = /(provider:[a-z0-9._-]{1,64})/u
 
 /**
  * Makes a function that copies a value with all personal data replaced (AUDIT-3): an identifier by a
@@ -36,25 +46,26 @@ export function redactor(policy: Policy, key: Uint8Array): (value: Loggable) => 
   const isIdentifier = keyMatcher(policy.audit.identifierKeys)
   const isPersonal = keyMatcher(policy.audit.redactKeys)
 
-  const redact = (value: Loggable): Loggable => {
+  const redact = (value: Loggable, depth: number): Loggable => {
     if (typeof value === 'string') return redactText(value)
-    if (Array.isArray(value)) return value.map(redact)
-    if (!isPlainObject(value)) return value
+    if (typeof value !== 'object' || value === null) return value
+    if (depth >= CBOR_DEPTH_MAX) return REDACTED
+    if (Array.isArray(value)) return value.map((item) => redact(item as Loggable, depth + 1))
     const entries = Object.entries(value).map(([name, item]) => [
       redactText(name),
-      field(name, item as Loggable),
+      field(name, item as Loggable, depth + 1),
     ])
     return Object.fromEntries(entries) as Loggable
   }
-  const field = (name: string, value: Loggable): Loggable => {
+  const field = (name: string, value: Loggable, depth: number): Loggable => {
     if (value === null) return null
-    const spelt = snakeSpelling(name)
-    if (isIdentifier(spelt)) {
+    const bare = bareName(name)
+    if (isIdentifier(bare)) {
       return typeof value === 'object' ? REDACTED : pseudonym(key, String(value))
     }
-    return isPersonal(spelt) ? REDACTED : redact(value)
+    return isPersonal(bare) ? REDACTED : redact(value, depth)
   }
-  return redact
+  return (value) => redact(value, 0)
 }
 
 /** `hmac:` and 16 hex digits: the same person gives the same text, and nobody can turn it back. */
@@ -64,21 +75,25 @@ export function pseudonym(key: Uint8Array, identifier: string): string {
 
 /** Replaces what looks like personal data in free text. */
 export function redactText(text: string): string {
-  return PATTERNS.reduce((rest, pattern) => rest.replace(pattern, REDACTED), text)
+  const open = replaceAll(text, SECRETS)
+  // Split with a group, so every second part is a provider's id, which stays as it is.
+  const parts = open.split(PROVIDER_ID)
+  return parts.map((part, i) => (i % 2 === 1 ? part : replaceAll(part, LOOKALIKES))).join('')
+}
+
+function replaceAll(text: string, patterns: readonly RegExp[]): string {
+  return patterns.reduce((rest, pattern) => rest.replace(pattern, REDACTED), text)
 }
 
 function keyMatcher(keys: readonly string[]): (name: string) => boolean {
   const patterns = keys.map((key) => {
-    const literal = snakeSpelling(key).replaceAll(/[$()+.?[\\\]^{|}]/g, '\\$&')
-    return new RegExp(`^${literal.replaceAll('*', '.*')}$`, 'u')
+    const parts = key.split('*').map(bareName)
+    return new RegExp(`^${parts.join('.*')}$`, 'u')
   })
   return (name) => patterns.some((pattern) => pattern.test(name))
 }
 
-/** `parentEmail`, `parent-email` and `Parent Email` are one key. */
-function snakeSpelling(name: string): string {
-  return name
-    .replaceAll(/(\p{Ll}|\d)(\p{Lu})/gu, '$1_$2')
-    .replaceAll(/[\s.-]+/g, '_')
-    .toLowerCase()
+/** Letters and digits alone: `parentEmail`, `parent-email` and `PARENT_EMAIL` are one key. */
+function bareName(name: string): string {
+  return name.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '')
 }

@@ -55,8 +55,9 @@ export const text: PayloadField = {
 export function byteString(min: number): PayloadField {
   return {
     read(written, field, cap) {
-      const bytes = typeof written === 'string' ? fromHex(written) : written
-      if (!(bytes instanceof Uint8Array)) {
+      // A copy: what the caller does to its own bytes later must not change the request.
+      const bytes = typeof written === 'string' ? fromHex(written) : copyOf(written)
+      if (bytes === null) {
         throw invalidParams(field, '0x and an even number of lower-case hex digits')
       }
       if (bytes.length < min) throw invalidParams(field, `at least ${min} byte`)
@@ -115,9 +116,7 @@ export const temperature: PayloadField = {
 /** A JSON object, capped by the length of its canonical CBOR (ENQUEUE-4). */
 export const jsonObject: PayloadField = {
   read(written, field, cap) {
-    if (!isPlainObject(written) || written instanceof Uint8Array || written instanceof CborFloat) {
-      throw invalidParams(field, 'an object')
-    }
+    if (!isPlainObject(written)) throw invalidParams(field, 'an object')
     // The payload around it is one level of nesting.
     const value = readJson(written, field, 1)
     const bytes = encodeNamed(value, field).length
@@ -140,14 +139,16 @@ function readJson(written: unknown, field: string, depth: number): CborValue {
     return written
   if (depth >= CBOR_DEPTH_MAX) throw invalidParams(field, `nesting of at most ${CBOR_DEPTH_MAX}`)
   if (Array.isArray(written)) return written.map((item) => readJson(item, field, depth + 1))
-  if (!isPlainObject(written) || written instanceof Uint8Array) {
-    throw invalidParams(field, 'only what JSON can hold')
-  }
+  if (!isPlainObject(written)) throw invalidParams(field, 'only what JSON can hold')
   const entries = Object.entries(written).map(
     ([key, value]) => [key, readJson(value, field, depth + 1)] as const,
   )
   // fromEntries defines properties, so a key `__proto__` stays a key.
   return Object.fromEntries(entries)
+}
+
+function copyOf(written: unknown): Uint8Array | null {
+  return written instanceof Uint8Array ? Uint8Array.prototype.slice.call(written) : null
 }
 
 function encodeNamed(value: CborValue, field: string): Uint8Array {

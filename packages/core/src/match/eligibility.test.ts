@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import {
   anyMarket,
   callerNamed,
-  jobNamed,
-  providerNamed,
+  IDLE_PROVIDER,
+  PLAIN_JOB,
   realJob,
   realMarket,
   realProvider,
@@ -392,47 +392,10 @@ function units(used: number): Partial<PlainProvider> {
 }
 
 function providerWith(given: Partial<PlainProvider>): Provider {
-  return realProvider({
-    id: providerNamed(0),
-    capabilities: ['ai', 'quantum', 'task'],
-    models: ['m1'],
-    maxDepth: null,
-    maxShots: null,
-    region: null,
-    allow: null,
-    deny: [],
-    leasesMax: null,
-    status: 'ACTIVE',
-    stake: 0n,
-    attestation: null,
-    lastHeartbeat: START,
-    health: 1_000,
-    cooldownUntil: null,
-    classCooldowns: [],
-    leases: 0,
-    units: {},
-    ...given,
-  })
+  return realProvider({ ...IDLE_PROVIDER, models: ['m1'], stake: 0n, ...given })
 }
 
 /** Two units of ai. */
 function jobWith(given: Partial<PlainJob>): PlainJob {
-  return {
-    id: jobNamed(1),
-    kind: 'ai',
-    caller: CALLER,
-    tier: 'FREE',
-    fee: 0n,
-    sizeBytes: 1_000,
-    enqueueTs: START,
-    enqueueSeq: 0,
-    notBefore: null,
-    model: 'm1',
-    maxTokens: 200,
-    shots: 0,
-    depthHint: 0,
-    regions: null,
-    denials: {},
-    ...given,
-  }
+  return { ...PLAIN_JOB, maxTokens: 200, ...given }
 }

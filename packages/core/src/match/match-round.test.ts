@@ -1,10 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
+  anyContest,
   anyMarket,
   anySeed,
   CALLERS,
+  IDLE_PROVIDER,
   jobNamed,
+  PLAIN_JOB,
   providerNamed,
   type RealMarket,
   realMarket,
@@ -21,7 +24,7 @@ import {
 } from '../../test/plain-round.ts'
 import { addUnits, epochOf } from '../admit/quotas.ts'
 import type { KindName } from '../enqueue/kinds.ts'
-import type { Caller, JobId, ProviderId, Seed } from '../ids.ts'
+import type { JobId, ProviderId, Seed } from '../ids.ts'
 import type { Job } from '../job.ts'
 import { parsePolicy } from '../policy.ts'
 import type { Provider } from '../registry/provider.ts'
@@ -31,6 +34,16 @@ describe('against nested loops', () => {
   it('MATCH-1: a round is what the rules say, word for word', () => {
     fc.assert(
       fc.property(anyMarket(), (market) => {
+        const rounds = matchRound({ ...realMarket(market), ...terms(market) })
+        expect(rounds.map(shownRound)).toEqual(plainRound(market).map(shownPlain))
+      }),
+      { numRuns: 3_000 },
+    )
+  })
+
+  it('MATCH-8: contested ties end as the rules say, and so does what comes behind them', () => {
+    fc.assert(
+      fc.property(anyContest(), (market) => {
         const rounds = matchRound({ ...realMarket(market), ...terms(market) })
         expect(rounds.map(shownRound)).toEqual(plainRound(market).map(shownPlain))
       }),
@@ -441,24 +454,7 @@ function marketWith(given: {
 }
 
 function job(n: number, given: Partial<PlainJob> = {}): PlainJob {
-  return {
-    id: jobNamed(n),
-    kind: 'ai',
-    caller: CALLERS[0] as Caller,
-    tier: 'FREE',
-    fee: 0n,
-    sizeBytes: 1_000,
-    enqueueTs: START - 1_000,
-    enqueueSeq: 0,
-    notBefore: null,
-    model: 'm1',
-    maxTokens: 100,
-    shots: 0,
-    depthHint: 0,
-    regions: null,
-    denials: {},
-    ...given,
-  }
+  return { ...PLAIN_JOB, id: jobNamed(n), ...given }
 }
 
 function jobs(count: number, given: Partial<PlainJob>): PlainJob[] {
@@ -466,27 +462,7 @@ function jobs(count: number, given: Partial<PlainJob>): PlainJob[] {
 }
 
 function provider(n: number, given: Partial<PlainProvider> = {}): PlainProvider {
-  return {
-    id: providerNamed(n),
-    capabilities: ['ai', 'quantum', 'task'],
-    models: ['*'],
-    maxDepth: null,
-    maxShots: null,
-    region: null,
-    allow: null,
-    deny: [],
-    leasesMax: null,
-    status: 'ACTIVE',
-    stake: 1_000n,
-    attestation: null,
-    lastHeartbeat: START,
-    health: 1_000,
-    cooldownUntil: null,
-    classCooldowns: [],
-    leases: 0,
-    units: {},
-    ...given,
-  }
+  return { ...IDLE_PROVIDER, id: providerNamed(n), ...given }
 }
 
 /** A provider that tells each time that its load is looked at. */

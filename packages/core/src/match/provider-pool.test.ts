@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import {
   anyPolicy,
   anyProvider,
+  IDLE_PROVIDER,
   providerNamed,
   realProvider,
   START,
@@ -186,25 +187,5 @@ function anyAct(): fc.Arbitrary<Act> {
 }
 
 function someProvider(n: number, given: Partial<PlainProvider>): Provider {
-  return realProvider({
-    id: providerNamed(n),
-    capabilities: ['ai'],
-    models: ['*'],
-    maxDepth: null,
-    maxShots: null,
-    region: null,
-    allow: null,
-    deny: [],
-    leasesMax: null,
-    status: 'ACTIVE',
-    stake: 0n,
-    attestation: null,
-    lastHeartbeat: START,
-    health: 1_000,
-    cooldownUntil: null,
-    classCooldowns: [],
-    leases: 0,
-    units: {},
-    ...given,
-  })
+  return realProvider({ ...IDLE_PROVIDER, id: providerNamed(n), capabilities: ['ai'], ...given })
 }
