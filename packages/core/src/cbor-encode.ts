@@ -1,0 +1,169 @@
+import { utf8Length } from './bytes.ts'
+import {
+  CBOR_DEPTH_MAX,
+  CborFloat,
+  type CborMap,
+  type CborValue,
+  refusedCbor,
+  toHalf,
+} from './cbor-value.ts'
+
+/** The one canonical encoding of a value, or `InvalidParams` if it has none. */
+export function encodeCbor(value: CborValue): Uint8Array {
+  length = 0
+  write(value, 0)
+  return Uint8Array.prototype.slice.call(out, 0, length)
+}
+
+// One buffer for all calls; encoding is synchronous and the result is copied out.
+let out = Buffer.allocUnsafe(4096)
+let length = 0
+
+function write(value: CborValue, depth: number): void {
+  if (typeof value === 'string') return writeText(value)
+  if (typeof value === 'number') {
+    return Number.isInteger(value) ? writeInteger(value) : writeFloat(value)
+  }
+  if (typeof value === 'boolean') return writeByte(value ? 0xf5 : 0xf4)
+  if (typeof value === 'bigint') return writeBigInteger(value)
+  if (value === null) return writeByte(0xf6)
+  if (typeof value !== 'object') throw refusedCbor(`a ${typeof value} has no encoding`)
+  if (value instanceof CborFloat) return writeFloat(value.value)
+  if (value instanceof Uint8Array) return writeBytes(value)
+  if (depth >= CBOR_DEPTH_MAX) throw refusedCbor(`nested deeper than ${CBOR_DEPTH_MAX}`)
+  if (Array.isArray(value)) {
+    writeHead(4, value.length)
+    for (const item of value) write(item as CborValue, depth + 1)
+    return
+  }
+  const map = value as CborMap
+  const keys = sortedKeys(map)
+  writeHead(5, keys.length)
+  for (const key of keys) {
+    writeText(key)
+    write(map[key] as CborValue, depth + 1)
+  }
+}
+
+function writeInteger(n: number): void {
+  if (!Number.isSafeInteger(n))
+    throw refusedCbor('a number beyond ±(2^53 − 1) may have been rounded')
+  if (n >= 0) writeHead(0, n)
+  else writeHead(1, -1 - n)
+}
+
+function writeBigInteger(n: bigint): void {
+  const argument = n >= 0n ? n : -1n - n
+  if (argument >= 1n << 64n) throw refusedCbor('an integer is −2^64 … 2^64 − 1')
+  if (argument <= 0xffff_ffffn) return writeHead(n >= 0n ? 0 : 1, Number(argument))
+  reserve(9)
+  out[length] = n >= 0n ? 0x1b : 0x3b
+  out.writeBigUInt64BE(argument, length + 1)
+  length += 9
+}
+
+/** Major type and argument in the fewest bytes (CBOR-1). */
+function writeHead(major: number, argument: number): void {
+  reserve(9)
+  const type = major << 5
+  if (argument < 24) {
+    out[length++] = type | argument
+  } else if (argument < 0x100) {
+    out[length++] = type | 24
+    out[length++] = argument
+  } else if (argument < 0x1_0000) {
+    out[length] = type | 25
+    out.writeUInt16BE(argument, length + 1)
+    length += 3
+  } else if (argument < 0x1_0000_0000) {
+    out[length] = type | 26
+    out.writeUInt32BE(argument, length + 1)
+    length += 5
+  } else {
+    out[length] = type | 27
+    out.writeBigUInt64BE(BigInt(argument), length + 1)
+    length += 9
+  }
+}
+
+function writeText(text: string): void {
+  if (text.length < 24 && writeShortAscii(text)) return
+  if (!text.isWellFormed()) throw refusedCbor('text with a lone surrogate')
+  const bytes = utf8Length(text)
+  writeHead(3, bytes)
+  reserve(bytes)
+  length += out.write(text, length, 'utf8')
+}
+
+/** Keys and names are mostly like this, and three native calls cost more than the loop. */
+function writeShortAscii(text: string): boolean {
+  reserve(24)
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code > 0x7f) return false
+    out[length + 1 + i] = code
+  }
+  out[length] = 0x60 | text.length
+  length += 1 + text.length
+  return true
+}
+
+function writeBytes(bytes: Uint8Array): void {
+  writeHead(2, bytes.length)
+  reserve(bytes.length)
+  out.set(bytes, length)
+  length += bytes.length
+}
+
+/** The shortest of f16, f32 and f64 that keeps the value (CBOR-2). */
+function writeFloat(value: number): void {
+  if (!Number.isFinite(value)) throw refusedCbor('NaN and infinities have no encoding')
+  reserve(9)
+  const half = toHalf(value)
+  if (half !== null) {
+    out[length] = 0xf9
+    out.writeUInt16BE(half, length + 1)
+    length += 3
+  } else if (Math.fround(value) === value) {
+    out[length] = 0xfa
+    out.writeFloatBE(value, length + 1)
+    length += 5
+  } else {
+    out[length] = 0xfb
+    out.writeDoubleBE(value, length + 1)
+    length += 9
+  }
+}
+
+function writeByte(byte: number): void {
+  reserve(1)
+  out[length++] = byte
+}
+
+function reserve(bytes: number): void {
+  if (length + bytes <= out.length) return
+  const larger = Buffer.allocUnsafe(2 * (length + bytes))
+  out.copy(larger, 0, 0, length)
+  out = larger
+}
+
+/** Keys by their encoded bytes: by length in UTF-8 first, because the head stands in front (CBOR-3). */
+function sortedKeys(map: CborMap): string[] {
+  const keys = Object.keys(map)
+  for (let i = 1; i < keys.length; i++) {
+    if (compareKeys(keys[i - 1] as string, keys[i] as string) > 0) return keys.sort(compareKeys)
+  }
+  return keys
+}
+
+function compareKeys(a: string, b: string): number {
+  if (isAscii(a) && isAscii(b)) return a.length - b.length || (a < b ? -1 : a > b ? 1 : 0)
+  const left = Buffer.from(a, 'utf8')
+  const right = Buffer.from(b, 'utf8')
+  return left.length - right.length || Buffer.compare(left, right)
+}
+
+function isAscii(text: string): boolean {
+  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 0x7f) return false
+  return true
+}
