@@ -7,6 +7,7 @@ import { settleProof } from './outcome/complete-lease.ts'
 import { deleteJob, endJob } from './outcome/end-job.ts'
 import type { Policy } from './policy.ts'
 import { chargeSilence } from './registry/health.ts'
+import { silenceDueAt } from './registry/provider.ts'
 import { enforceLeaseCap } from './registry/provider-status.ts'
 
 /** One sort of deadline: when its first one is due, and what happens then. */
@@ -28,7 +29,16 @@ const DUE_TABLE: readonly DueRow[] = [
     chargeJob(market, lease.job, lease.provider, { charge: 'ACK_TIMEOUT' })
   }),
   row('proof', (market, job) => settleProof(market, job, false)),
-  row('silence', chargeSilence),
+  {
+    nextAt: ({ due, policy }) => {
+      const provider = due.silence.top()
+      return provider === undefined ? Number.POSITIVE_INFINITY : silenceDueAt(provider, policy)
+    },
+    fire: (market) => {
+      const provider = market.due.silence.top()
+      if (provider !== undefined) chargeSilence(market, provider)
+    },
+  },
   row('deletion', deleteJob),
 ]
 
@@ -37,6 +47,7 @@ const DUE_TABLE: readonly DueRow[] = [
  * time than the latest seen counts as the latest (STATE-6).
  */
 export function advanceMarket(market: Market, nowMs: number): void {
+  const until = Math.max(nowMs, market.nowMs)
   for (;;) {
     let first: DueRow | null = null
     let firstAt = Number.POSITIVE_INFINITY
@@ -47,11 +58,11 @@ export function advanceMarket(market: Market, nowMs: number): void {
         firstAt = at
       }
     }
-    if (first === null || firstAt > nowMs) break
+    if (first === null || firstAt > until) break
     market.nowMs = Math.max(market.nowMs, firstAt)
     first.fire(market)
   }
-  market.nowMs = Math.max(market.nowMs, nowMs)
+  market.nowMs = until
 }
 
 /** When the next deadline falls due, or null if there is none. */
@@ -69,7 +80,7 @@ export function changePolicy(market: Market, policy: Policy): void {
   for (const provider of market.pool.all()) enforceLeaseCap(market, provider)
 }
 
-type HeapName = Exclude<keyof DueHeaps, 'rebuild'>
+type HeapName = Exclude<keyof DueHeaps, 'rebuild' | 'silence'>
 type ItemOf<Name extends HeapName> = DueHeaps[Name] extends LazyHeap<infer T> ? T : never
 
 function row<Name extends HeapName>(

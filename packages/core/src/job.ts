@@ -19,7 +19,7 @@ interface Course {
   endedAt: number | null
   reason: EndReason | null
   leases: Lease[] | null
-  proofDueAt: number | null
+  proofAwaitedSince: number | null
 }
 
 /** Where a time in milliseconds is cut, so that both parts fit a small integer. */
@@ -141,12 +141,12 @@ export class Job implements QueuedJob {
     this.#set('leases', leases)
   }
 
-  /** When the proof of a completed lease is due; null while none is awaited. */
-  get proofDueAt(): number | null {
-    return this.#course?.proofDueAt ?? null
+  /** When the lease was completed whose proof is awaited; null while none is. */
+  get proofAwaitedSince(): number | null {
+    return this.#course?.proofAwaitedSince ?? null
   }
-  set proofDueAt(at: number | null) {
-    this.#set('proofDueAt', at)
+  set proofAwaitedSince(at: number | null) {
+    this.#set('proofAwaitedSince', at)
   }
 
   #set<Field extends keyof Course>(field: Field, value: Course[Field]): void {
@@ -165,7 +165,7 @@ export class Job implements QueuedJob {
       endedAt: null,
       reason: null,
       leases: null,
-      proofDueAt: null,
+      proofAwaitedSince: null,
     }
     return this.#course
   }

@@ -38,6 +38,7 @@ import {
   settleProof,
   taskDemand,
 } from '../src/index.ts'
+import { proofDueAt } from '../src/outcome/ttl.ts'
 import {
   type Answer,
   hasEnded,
@@ -776,7 +777,7 @@ function brokenInvariant(market: Market): string | null {
       return `${short(job.id)} is ${job.status} and ${isQueued ? '' : 'not '}in its queue`
     if (job.status === 'QUEUED') waiting.set(job.caller, (waiting.get(job.caller) ?? 0) + 1)
     const isHeld = job.status === 'ASSIGNED' || job.status === 'RUNNING'
-    const holds = own + (job.proofDueAt === null ? 0 : 1)
+    const holds = own + (job.proofAwaitedSince === null ? 0 : 1)
     if (holds !== (isHeld ? 1 : 0)) return `${short(job.id)} is ${job.status} with ${holds} holders`
   }
   const queued = [...market.queues.values()].reduce((sum, { size }) => sum + size, 0)
@@ -814,7 +815,7 @@ function coreView(market: Market): object {
       firstAssignedAt: job.firstAssignedAt,
       endedAt: job.endedAt,
       reason: job.reason,
-      proofDueAt: job.proofDueAt,
+      proofDueAt: job.proofAwaitedSince === null ? null : proofDueAt(job, market.policy),
     })),
     leases: [...market.leases.values()].sort(byId).map((lease) => ({
       id: lease.id,
@@ -913,9 +914,9 @@ function plainView(market: PlainMarket): object {
 
 /** All of an ended job that could be seen to change. */
 function endedView(job: Job): string {
-  const { status, retries, attempt, declines, endedAt, reason, firstAssignedAt, proofDueAt } = job
+  const { status, retries, attempt, declines, endedAt, reason, firstAssignedAt } = job
   const leases = job.leases?.map(({ id, status: s, tDeadline }) => [id, s, tDeadline])
-  const all = { status, retries, attempt, declines, endedAt, reason, firstAssignedAt, proofDueAt }
+  const all = { status, retries, attempt, declines, endedAt, reason, firstAssignedAt }
   return JSON.stringify({ ...all, leases })
 }
 

@@ -45,7 +45,7 @@ export class RequesterWindows {
     this.#times.set(caller, times)
   }
 
-  /** When the caller may get its next job, or null if it may now. */
+  /** When a caller over its window may get its next job; null if it may now, or never. */
   freeAt(caller: Caller, nowMs: number, policy: Policy): number | null {
     const window = policy.queue.quotas.requesterWindow
     if (window === null) return null

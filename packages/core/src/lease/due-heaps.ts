@@ -1,7 +1,8 @@
 import type { Job } from '../job.ts'
+import { IndexedHeap } from '../order/indexed-heap.ts'
 import { LazyHeap } from '../order/lazy-heap.ts'
 import { idBefore, PLACE } from '../order/queued-job.ts'
-import { deletedAt, ttlAbsAt, ttlRelAt } from '../outcome/ttl.ts'
+import { deletedAt, proofDueAt, ttlAbsAt, ttlRelAt } from '../outcome/ttl.ts'
 import type { Policy } from '../policy.ts'
 import { type Provider, silenceDueAt } from '../registry/provider.ts'
 import { ackDueAt, type Lease } from './lease.ts'
@@ -17,7 +18,8 @@ export class DueHeaps {
   readonly leaseDeadline: LazyHeap<Lease>
   readonly ack: LazyHeap<Lease>
   readonly proof: LazyHeap<Job>
-  readonly silence: LazyHeap<Provider>
+  /** A heartbeat may bring a provider's next step of silence nearer, so it must be movable. */
+  readonly silence: IndexedHeap<Provider>
   readonly deletion: LazyHeap<Job>
 
   constructor(policy: () => Policy) {
@@ -31,11 +33,10 @@ export class DueHeaps {
       before: idBefore,
     })
     this.ack = new LazyHeap<Lease>({ place: 1, keyOf: ackDueAt, before: idBefore })
-    this.proof = jobs(PLACE.proof, (job) => job.proofDueAt ?? Number.POSITIVE_INFINITY)
-    this.silence = new LazyHeap<Provider>({
-      place: 0,
-      keyOf: (provider) => silenceDueAt(provider, policy()),
-      before: idBefore,
+    this.proof = jobs(PLACE.proof, (job) => proofDueAt(job, policy()))
+    this.silence = new IndexedHeap<Provider>((a, b) => {
+      const due = silenceDueAt(a, policy()) - silenceDueAt(b, policy())
+      return due < 0 || (due === 0 && a.id < b.id)
     })
     this.deletion = jobs(PLACE.deletion, (job) => deletedAt(job, policy()))
   }
@@ -44,6 +45,7 @@ export class DueHeaps {
   rebuild(): void {
     this.ttlAbs.rebuild()
     this.ttlRel.rebuild()
+    this.proof.rebuild()
     this.silence.rebuild()
     this.deletion.rebuild()
   }

@@ -129,6 +129,8 @@ export class ProviderSearch {
     let best: Assignment | null = null
     let bestHash = ''
     for (const provider of providers) {
+      // A full one refuses all alike, and in a contested tie most are full.
+      if (this.#load(provider).leases >= leaseCap(provider, this.#terms.policy)) continue
       for (const job of jobs) {
         if (this.#refusal(provider, job) !== null) continue
         const hash = pairHash(job.id, provider.id, this.#seed)

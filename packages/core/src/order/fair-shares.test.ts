@@ -16,7 +16,12 @@ type Act =
       readonly actual: bigint
       readonly estimate: bigint
     }
-  | { readonly act: 'draft'; readonly costs: readonly bigint[]; readonly rests: readonly number[] }
+  | {
+      readonly act: 'draft'
+      readonly costs: readonly bigint[]
+      readonly rests: readonly number[]
+      readonly keep: boolean
+    }
   | { readonly act: 'restart' }
 
 /** V and V_c as the rules write them; nobody is ever forgotten. */
@@ -151,6 +156,11 @@ function play(act: Act, shares: FairShares, model: Model): FairShares {
       shares.setWaiting(resting, false)
       model.waiting.delete(resting)
     }
+    if (act.keep) {
+      shares.keepDraft()
+      shares.rollBack()
+      return shares
+    }
     shares.rollBack()
     model.virtual = virtual
     model.finish = finish
@@ -178,6 +188,7 @@ function anyAct(): fc.Arbitrary<Act> {
         act: fc.constant('draft'),
         costs: fc.array(cost, { maxLength: 6 }),
         rests: fc.array(fc.nat({ max: 12 }), { maxLength: 6 }),
+        keep: fc.boolean(),
       }),
     },
     { weight: 1, arbitrary: fc.record({ act: fc.constant('restart') }) },

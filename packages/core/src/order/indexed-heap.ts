@@ -41,6 +41,11 @@ export class IndexedHeap<T extends IndexedItem> {
     return true
   }
 
+  /** After a change of what the order depends on. */
+  rebuild(): void {
+    for (let i = (this.#items.length >> 1) - 1; i >= 0; i--) this.#down(i, this.#items[i] as T)
+  }
+
   #up(start: number, item: T): void {
     let i = start
     while (i > 0) {

@@ -114,8 +114,8 @@ describe('by score', () => {
 
   it('MATCH-2: two jobs are of one group only if they are alike in all that matching looks at', () => {
     // Names that would run into each other if they were joined without care.
-    const names = fc.constantFrom('A', 'B', 'A|B', 'B|C', 'C', '|', 'null', '["A"', '')
-    const tiers = { A: 0, B: 0, 'A|B': 0, '|': 0, FREE: 0 }
+    const names = fc.constantFrom('A', 'B', 'BmC', 'B|C', 'C', '|', 'null', '["A"', '')
+    const tiers = { A: 0, B: 0, 'A|B': 0, AmB: 0, FREE: 0 }
     const like = fc.record({
       caller: fc.constantFrom(callerNamed(1), callerNamed(1), callerNamed(2)),
       tier: fc.constantFrom(...Object.keys(tiers)),

@@ -42,14 +42,14 @@ export function completeLease(market: Market, completion: Completion): Lease {
 /** The proof of a completed lease is final, or was found invalid (COMPLETE-2). */
 export function settleProof(market: Market, job: Job, isValid: boolean): void {
   const lease = job.leases?.at(-1)
-  if (job.proofDueAt === null || lease === undefined) {
+  if (job.proofAwaitedSince === null || lease === undefined) {
     throw new FairleadError('InvalidState', `job ${job.id} is ${job.status} and awaits no proof`, {
       jobId: job.id,
       status: job.status,
     })
   }
   market.due.proof.leave(job)
-  job.proofDueAt = null
+  job.proofAwaitedSince = null
   if (isValid) return completeJob(market, job, lease, 'proofValid')
   // It waits for more than its proof now, so its TTLs count again (TTL-2).
   market.due.ttlAbs.enter(job)
@@ -59,7 +59,7 @@ export function settleProof(market: Market, job: Job, isValid: boolean): void {
 
 function awaitProof(market: Market, job: Job): void {
   moveJob(market, job, 'awaitProof')
-  job.proofDueAt = market.nowMs + 1_000 * market.policy.queue.completion.proofTimeoutSecs
+  job.proofAwaitedSince = market.nowMs
   market.due.proof.enter(job)
   market.due.ttlAbs.leave(job)
   market.due.ttlRel.leave(job)

@@ -27,7 +27,7 @@ export function endJob(
   job.notBefore = null
   job.reason = how.reason
   job.endedAt = market.nowMs
-  job.proofDueAt = null
+  job.proofAwaitedSince = null
   job.denials = null
   const { ttlAbs, ttlRel, proof, deletion } = market.due
   ttlAbs.leave(job)

@@ -123,6 +123,17 @@ describe('a job that waits for its proof', () => {
     expect(job).toMatchObject({ status: 'COMPLETED', endedAt: 599_999 })
   })
 
+  it('TTL-2: nor by its relative one, which counts again once the proof is invalid', () => {
+    const world = new World({ queue: { ...WITH_PROOF.queue, ttl: { rel_max_secs: 60 } } })
+    const lease = world.run()
+    world.complete(lease)
+    world.at(100_000)
+    expect(lease.job).toMatchObject({ status: 'RUNNING', reason: null })
+    settleProof(world.market, lease.job, false)
+    world.at(100_000)
+    expect(lease.job).toMatchObject({ status: 'EXPIRED', reason: 'ttl_rel', endedAt: 100_000 })
+  })
+
   it('TTL-2: if the proof is invalid, a TTL that passed meanwhile ends it at that time', () => {
     const world = new World(WITH_PROOF)
     const job = world.enqueue('ai', 60)

@@ -14,6 +14,12 @@ export function ttlRelAt(job: Job, policy: Policy): number {
   return job.firstAssignedAt + 1_000 * policy.queue.ttl.relMaxSecs
 }
 
+/** When a proof that is still awaited counts as invalid (COMPLETE-2). */
+export function proofDueAt(job: Job, policy: Policy): number {
+  if (job.proofAwaitedSince === null) return Number.POSITIVE_INFINITY
+  return job.proofAwaitedSince + 1_000 * policy.queue.completion.proofTimeoutSecs
+}
+
 /** When an ended job is deleted together with its leases (TTL-3). */
 export function deletedAt(job: Job, policy: Policy): number {
   if (job.endedAt === null) return Number.POSITIVE_INFINITY

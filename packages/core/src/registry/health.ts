@@ -52,8 +52,10 @@ export function recordHeartbeat(market: Market, provider: Provider): void {
   const inTime = nowMs - provider.lastHeartbeat <= heartbeatTimeoutMs
   const { creditedAt } = provider
   const isDue = creditedAt === null || nowMs - creditedAt >= heartbeatIntervalMs
-  provider.lastHeartbeat = nowMs
-  provider.silentSteps = 0
+  reschedule(market, provider, () => {
+    provider.lastHeartbeat = nowMs
+    provider.silentSteps = 0
+  })
   if (inTime && isDue) {
     provider.creditedAt = nowMs
     changeHealth(market, provider, HEALTH.heartbeat)
@@ -62,6 +64,15 @@ export function recordHeartbeat(market: Market, provider: Provider): void {
 
 /** The provider has been silent for one more interval past the timeout (HEALTH-4). */
 export function chargeSilence(market: Market, provider: Provider): void {
-  provider.silentSteps++
+  reschedule(market, provider, () => {
+    provider.silentSteps++
+  })
   changeHealth(market, provider, HEALTH.silence)
+}
+
+/** Makes a change that its next step of silence depends on. */
+function reschedule({ due }: Market, provider: Provider, change: () => void): void {
+  const wasDue = due.silence.remove(provider)
+  change()
+  if (wasDue) due.silence.add(provider)
 }

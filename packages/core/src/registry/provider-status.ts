@@ -12,7 +12,7 @@ export function registerProvider(market: Market, provider: Provider): void {
     })
   }
   market.pool.add(provider)
-  market.due.silence.enter(provider)
+  market.due.silence.add(provider)
   market.emit({ type: 'providerRegistered', at: market.nowMs, providerId: provider.id })
 }
 
@@ -41,7 +41,7 @@ export function setProviderStatus(
 export function moveProvider(market: Market, provider: Provider, status: ProviderStatus): void {
   if (provider.status === status) return
   provider.status = status
-  if (status === 'RETIRED') market.due.silence.leave(provider)
+  if (status === 'RETIRED') market.due.silence.remove(provider)
   market.pool.touch(provider, market.nowMs)
   market.emit({ type: 'providerStatus', at: market.nowMs, providerId: provider.id, status })
   const losesLeases = status === 'JAILED' || status === 'SUSPENDED' || status === 'RETIRED'

@@ -1,6 +1,6 @@
 import type { KindName } from '../enqueue/kinds.ts'
 import type { Caller, ProviderId } from '../ids.ts'
-import type { HeapItem } from '../order/lazy-heap.ts'
+import type { IndexedItem } from '../order/indexed-heap.ts'
 import type { Policy } from '../policy.ts'
 
 export const PROVIDER_STATUSES = ['REGISTERED', 'ACTIVE', 'JAILED', 'SUSPENDED', 'RETIRED'] as const
@@ -45,7 +45,7 @@ export interface ClassCooldown {
   readonly until: number
 }
 
-export interface Provider extends HeapItem {
+export interface Provider extends IndexedItem {
   readonly id: ProviderId
   readonly offer: ProviderOffer
   status: ProviderStatus
@@ -94,7 +94,7 @@ export function newProvider(from: NewProvider): Provider {
     classCooldowns: new Map(),
     liveLeases: 0,
     units: new Map(),
-    places: 0,
+    heapIndex: -1,
   }
 }
 
