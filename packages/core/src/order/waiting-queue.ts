@@ -74,11 +74,7 @@ export class WaitingQueue {
   }
 
   remove(id: JobId): QueuedJob | undefined {
-    const job = this.#jobs.get(id)
-    if (job === undefined) return undefined
-    this.#jobs.delete(id)
-    this.#withdraw(job)
-    return job
+    return this.#takeOut(this.#jobs.get(id))
   }
 
   /** When the next job leaves its backoff, or null. */
@@ -104,16 +100,14 @@ export class WaitingQueue {
   }
 
   popBest(nowMs: number): QueuedJob | undefined {
-    const job = this.peekBest(nowMs)
-    return job && this.remove(job.id)
+    return this.#takeOut(this.peekBest(nowMs))
   }
 
   /** Takes the ready job that has waited longest. */
   popLongest(nowMs: number): QueuedJob | undefined {
     invariant(this.#policy.match.fairness === 'score', 'under fair shares a caller comes first')
     this.advance(nowMs)
-    const job = this.#queues.get(null)?.longest()
-    return job && this.remove(job.id)
+    return this.#takeOut(this.#queues.get(null)?.longest())
   }
 
   /**
@@ -231,6 +225,13 @@ export class WaitingQueue {
       if (says === 'take') return job
       passed.jobs.push(job)
     }
+  }
+
+  #takeOut(job: QueuedJob | undefined): QueuedJob | undefined {
+    if (job === undefined) return undefined
+    this.#jobs.delete(job.id)
+    this.#withdraw(job)
+    return job
   }
 
   /** Puts a job that the queue knows to where it belongs at this time. */
