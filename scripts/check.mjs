@@ -7,16 +7,16 @@ import { spawnSync } from 'node:child_process'
 const CHECKS = [
   ['format and lint', 'biome', ['check', '--error-on-warnings', '.']],
   ['lint with types', 'oxlint', ['--type-aware', '--deny-warnings']],
-  ['types of tests and benches', 'tsc', ['--noEmit', '-p', 'tsconfig.test.json']],
+  ['types of tests', 'tsc', ['--noEmit', '-p', 'tsconfig.test.json']],
   ['reference pages', process.execPath, ['scripts/reference.mjs', '--check']],
 ]
 
 let failed = 0
 for (const [name, program, args] of CHECKS) {
-  const { status, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8' })
+  const { status, stdout, stderr, error } = spawnSync(program, args, { encoding: 'utf8' })
   console.log(`${status === 0 ? 'ok    ' : 'FAILED'} ${name}`)
   if (status === 0) continue
   failed++
-  console.log(`${stdout}${stderr}`)
+  console.log(error === undefined ? `${stdout}${stderr}` : `${program}: ${error.message}`)
 }
 process.exitCode = failed === 0 ? 0 : 1

@@ -4,7 +4,7 @@
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { dirname, join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -15,17 +15,20 @@ step({
   name: 'packages',
   doing: 'installing the locked packages (npm ci)',
   inputs: ['package.json', 'package-lock.json', ...packageFiles('package.json')],
-  isThere: () => existsSync(join(root, 'node_modules', 'typescript')),
+  isThere: () => lockedFolders().every((folder) => existsSync(join(root, folder))),
   run: () => npm('ci', '--no-audit', '--no-fund', '--loglevel=error'),
 })
 step({
   name: 'build',
   doing: 'building what changed (tsc -b)',
   inputs: ['tsconfig.base.json', 'tsconfig.json', ...projects(), ...sources()],
-  isThere: () => projects().every((file) => existsSync(join(root, dirname(file), 'dist'))),
+  isThere: () => outputs().every((file) => existsSync(join(root, file))),
   run: () => {
     removeOrphans()
-    command(process.execPath, [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-b'])
+    // Where an output is gone, what the compiler remembers of the last build is not to be trusted.
+    const force = outputs().every((file) => existsSync(join(root, file))) ? [] : ['--force']
+    const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+    command(process.execPath, [tsc, '-b', ...force])
   },
 })
 
@@ -60,6 +63,26 @@ function packageFiles(name) {
     .filter((file) => existsSync(join(root, file)))
 }
 
+/** Where the lock file says that packages are; those for other machines may be missing. */
+function lockedFolders() {
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
+  return Object.entries(packages)
+    .filter(([folder, { optional }]) => folder.includes('node_modules') && optional !== true)
+    .map(([folder]) => folder)
+}
+
+/** What a build makes of each source. */
+function outputs() {
+  return sources()
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) =>
+      file
+        .replace('/src/', '/dist/')
+        .replace(/^bench\//, 'bench/dist/')
+        .replace(/\.ts$/, '.js'),
+    )
+}
+
 function projects() {
   return [...packageFiles('tsconfig.json'), join('bench', 'tsconfig.json')]
 }
@@ -72,8 +95,7 @@ function sources() {
 
 /** Outputs whose source is gone would still be found by an import. */
 function removeOrphans() {
-  const outputs = [...walk('packages', isOutput), ...walk('bench', isOutput)]
-  for (const file of outputs) {
+  for (const file of [...walk('packages', isOutput), ...walk('bench', isOutput)]) {
     const source = file.replace(/\.js$/, '.ts')
     const places = [source.replace('/dist/', '/src/'), source.replace('/dist/', '/')]
     if (places.some((place) => existsSync(join(root, place)))) continue
@@ -107,9 +129,12 @@ function npm(...args) {
 function command(program, args) {
   const { status, error } = spawnSync(program, args, { cwd: root, stdio: ['ignore', 2, 2] })
   if (status === 0) return
-  console.error(
-    `setup: ${relative(root, program) || program} ${args.join(' ')} failed${error ? `: ${error.message}` : ''}`,
-  )
+  const name =
+    args
+      .find((arg) => !arg.startsWith('-'))
+      ?.split(sep)
+      .at(-1) ?? program
+  console.error(`setup: ${name} failed${error ? `: ${error.message}` : '; see above'}`)
   process.exit(1)
 }
 

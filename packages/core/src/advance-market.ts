@@ -4,7 +4,7 @@ import type { Market } from './market.ts'
 import type { LazyHeap } from './order/lazy-heap.ts'
 import { chargeJob } from './outcome/charge.ts'
 import { settleProof } from './outcome/complete-lease.ts'
-import { deleteJob, endJob } from './outcome/end-job.ts'
+import { endJob, forgetJob } from './outcome/end-job.ts'
 import type { Policy } from './policy.ts'
 import { chargeSilence } from './registry/health.ts'
 import { silenceDueAt } from './registry/provider.ts'
@@ -13,7 +13,7 @@ import { enforceLeaseCap } from './registry/provider-status.ts'
 /** One sort of deadline: when its first one is due, and what happens then. */
 interface DueRow {
   readonly nextAt: (market: Market) => number
-  readonly fire: (market: Market) => void
+  readonly fire: (market: Market, untilMs: number) => void
 }
 
 /** What falls due at one time happens in this order, and then by id (STATE-6). */
@@ -34,12 +34,12 @@ const DUE_TABLE: readonly DueRow[] = [
       const provider = due.silence.top()
       return provider === undefined ? Number.POSITIVE_INFINITY : silenceDueAt(provider, policy)
     },
-    fire: (market) => {
+    fire: (market, untilMs) => {
       const provider = market.due.silence.top()
-      if (provider !== undefined) chargeSilence(market, provider)
+      if (provider !== undefined) chargeSilence(market, provider, untilMs)
     },
   },
-  row('deletion', deleteJob),
+  row('deletion', forgetJob),
 ]
 
 /**
@@ -60,7 +60,7 @@ export function advanceMarket(market: Market, nowMs: number): void {
     }
     if (first === null || firstAt > until) break
     market.nowMs = Math.max(market.nowMs, firstAt)
-    first.fire(market)
+    first.fire(market, until)
   }
   market.nowMs = until
 }

@@ -23,7 +23,10 @@ export function hexLength(text: string): number {
 export function writeHex(text: string, out: Uint8Array, at: number): boolean {
   const { length } = text
   if (length % 2 !== 0 || !text.startsWith('0x')) return false
-  if (digits.length < length) ({ digits, pairs } = makeDigits(2 * length))
+  // One huge text must not hold on to its memory for ever.
+  if (digits.length < length || digits.length > Math.max(DIGITS_KEPT, 2 * length)) {
+    ;({ digits, pairs } = makeDigits(Math.max(DIGITS_START, 2 * length)))
+  }
   // Text beyond ASCII takes more bytes than it has characters.
   if (digits.write(text, 0, 'utf8') !== length) return false
   let wrong = 0
@@ -61,7 +64,9 @@ export function asBuffer(bytes: Uint8Array): Buffer {
 }
 
 /** The digits of the text at hand, as bytes and as pairs of bytes. */
-let { digits, pairs } = makeDigits(4_096)
+const DIGITS_START = 4_096
+const DIGITS_KEPT = 1_048_576
+let { digits, pairs } = makeDigits(DIGITS_START)
 
 /** Two ASCII digits → their byte, −1 where one of them is no lower-case hex digit. */
 const BYTE_OF = new Int16Array(2 ** 16).fill(-1)

@@ -7,16 +7,24 @@ import {
   refusedCbor,
   toHalf,
 } from './cbor-value.ts'
+import { isPlainObject } from './plain-object.ts'
 
 /** The one canonical encoding of a value, or `InvalidParams` if it has none. */
 export function encodeCbor(value: CborValue): Uint8Array {
   length = 0
-  write(value, 0)
-  return Uint8Array.prototype.slice.call(out, 0, length)
+  try {
+    write(value, 0)
+    return Uint8Array.prototype.slice.call(out, 0, length)
+  } finally {
+    // One huge value must not hold on to its memory for ever.
+    if (out.length > BUFFER_KEPT) out = Buffer.allocUnsafe(BUFFER_START)
+  }
 }
 
 // One buffer for all calls; encoding is synchronous and the result is copied out.
-let out = Buffer.allocUnsafe(4096)
+const BUFFER_START = 4_096
+const BUFFER_KEPT = 1_048_576
+let out = Buffer.allocUnsafe(BUFFER_START)
 let length = 0
 
 function write(value: CborValue, depth: number): void {
@@ -27,7 +35,7 @@ function write(value: CborValue, depth: number): void {
   if (typeof value === 'boolean') return writeByte(value ? 0xf5 : 0xf4)
   if (typeof value === 'bigint') return writeBigInteger(value)
   if (value === null) return writeByte(0xf6)
-  if (typeof value !== 'object') throw refusedCbor(`a ${typeof value} has no encoding`)
+  if (typeof value !== 'object') throw refusedCbor(`a value of type ${typeof value}`)
   if (value instanceof CborFloat) return writeFloat(value.value)
   if (value instanceof Uint8Array) return writeBytes(value)
   if (depth >= CBOR_DEPTH_MAX) throw refusedCbor(`nested deeper than ${CBOR_DEPTH_MAX}`)
@@ -36,6 +44,7 @@ function write(value: CborValue, depth: number): void {
     for (const item of value) write(item as CborValue, depth + 1)
     return
   }
+  if (!isPlainObject(value)) throw refusedCbor('an object of a class of its own')
   const map = value as CborMap
   const keys = sortedKeys(map)
   writeHead(5, keys.length)
@@ -47,14 +56,14 @@ function write(value: CborValue, depth: number): void {
 
 function writeInteger(n: number): void {
   if (!Number.isSafeInteger(n))
-    throw refusedCbor('a number beyond ±(2^53 − 1) may have been rounded')
+    throw refusedCbor('a number beyond ±(2^53 − 1), which may have been rounded')
   if (n >= 0) writeHead(0, n)
   else writeHead(1, -1 - n)
 }
 
 function writeBigInteger(n: bigint): void {
   const argument = n >= 0n ? n : -1n - n
-  if (argument >= 1n << 64n) throw refusedCbor('an integer is −2^64 … 2^64 − 1')
+  if (argument >= 1n << 64n) throw refusedCbor('an integer outside of −2^64 … 2^64 − 1')
   if (argument <= 0xffff_ffffn) return writeHead(n >= 0n ? 0 : 1, Number(argument))
   reserve(9)
   out[length] = n >= 0n ? 0x1b : 0x3b
@@ -117,7 +126,7 @@ function writeBytes(bytes: Uint8Array): void {
 
 /** The shortest of f16, f32 and f64 that keeps the value (CBOR-2). */
 function writeFloat(value: number): void {
-  if (!Number.isFinite(value)) throw refusedCbor('NaN and infinities have no encoding')
+  if (!Number.isFinite(value)) throw refusedCbor('NaN or an infinity')
   reserve(9)
   const half = toHalf(value)
   if (half !== null) {

@@ -57,7 +57,9 @@ export class FairleadError extends Error {
 /** `InvalidParams` that names the field, as every refusal of input does (ERROR-2). */
 export function invalidParams(field: string, expected: string, found?: string): FairleadError {
   const tail = found === undefined ? '' : `, got ${found}`
-  return new FairleadError('InvalidParams', `${field}: expected ${expected}${tail}`, { field })
+  // The name of an unknown field is the caller's own text, and may be of any length.
+  const name = field.length > 64 ? `${field.slice(0, 63)}…` : field
+  return new FairleadError('InvalidParams', `${name}: expected ${expected}${tail}`, { field })
 }
 
 /** `LimitExceeded` with the cap and what was observed (ENQUEUE-5). */

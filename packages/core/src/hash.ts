@@ -36,16 +36,21 @@ export function hmacSha256Hex(key: Uint8Array, text: string): string {
   return createHmac('sha256', key).update(text, 'utf8').digest('hex')
 }
 
+const BUFFER_START = 2_048
+const BUFFER_KEPT = 1_048_576
+
 /**
  * The input of one hash, put together piece by piece in a buffer that all calls share: allocating it
  * would cost as much as hashing it. Begin with `hashInput` and end with `digest` or `hex`.
  */
 export class HashInput {
-  #buffer = Buffer.allocUnsafe(2_048)
+  #buffer = Buffer.allocUnsafe(BUFFER_START)
   #length = 0
 
   start(): this {
     this.#length = 0
+    // One huge input must not hold on to its memory for ever.
+    if (this.#buffer.length > BUFFER_KEPT) this.#buffer = Buffer.allocUnsafe(BUFFER_START)
     return this
   }
 

@@ -45,6 +45,13 @@ const providerIds = fc
   .map((name) => `provider:${name}` as ProviderId)
 
 describe('task_id', () => {
+  const good = {
+    chainId: 1,
+    enqueueHeight: 1,
+    txHash: new Uint8Array(32),
+    caller: new Uint8Array(32),
+    payloadCbor: Uint8Array.of(0xa0),
+  }
   const requests = fc.record({
     chainId: u64s,
     enqueueHeight: u64s,
@@ -72,13 +79,6 @@ describe('task_id', () => {
   })
 
   it('ID-1: a tx_hash or caller that is not of 32 bytes is never hashed', () => {
-    const good = {
-      chainId: 1,
-      enqueueHeight: 1,
-      txHash: new Uint8Array(32),
-      caller: new Uint8Array(32),
-      payloadCbor: Uint8Array.of(0xa0),
-    }
     for (const length of [0, 31, 33, 64]) {
       expect(() => taskId({ ...good, txHash: new Uint8Array(length) })).toThrow(FairleadError)
       expect(() => taskId({ ...good, caller: new Uint8Array(length) })).toThrow(FairleadError)
@@ -90,13 +90,6 @@ describe('task_id', () => {
   })
 
   it('ID-1: a chain id or height outside of u64 is never hashed', () => {
-    const good = {
-      chainId: 1,
-      enqueueHeight: 1,
-      txHash: new Uint8Array(32),
-      caller: new Uint8Array(32),
-      payloadCbor: Uint8Array.of(0xa0),
-    }
     for (const wrong of [-1, 0.5, 2 ** 53, 2n ** 64n, -1n]) {
       expect(() => taskId({ ...good, chainId: wrong })).toThrow(FairleadError)
       expect(() => taskId({ ...good, enqueueHeight: wrong })).toThrow(FairleadError)

@@ -3,38 +3,9 @@
  * Listed in the order in which a job meets them.
  */
 
-// Admit
-export { addUnits, epochOf, RequesterWindows, unitsUsed } from './admit/quotas.ts'
-export { advanceMarket, changePolicy, nextDueAt } from './advance-market.ts'
-// Audit
-export {
-  type AuditEntry,
-  type AuditHead,
-  type AuditRecord,
-  appendAudit,
-  brokenSeq,
-  EMPTY_AUDIT,
-} from './audit/chain.ts'
-export { type Loggable, pseudonym, REDACTED, redactor, redactText } from './audit/redact.ts'
-export { compareAscii, compareText, fromHex, toHex } from './bytes.ts'
 // Values, hashes, ids
+export { compareAscii, compareText, fromHex, toHex } from './bytes.ts'
 export { CborFloat, type CborMap, type CborValue, decodeCbor, encodeCbor } from './cbor.ts'
-export { enqueueJob, type NewJob, newJob } from './enqueue/enqueue-job.ts'
-// Enqueue
-export {
-  aiDemand,
-  type Demand,
-  KIND_NAMES,
-  KINDS,
-  type Kind,
-  type KindName,
-  quantumDemand,
-  taskDemand,
-} from './enqueue/kinds.ts'
-export type { PayloadField } from './enqueue/payload.ts'
-export { type AcceptedRequest, acceptRequest } from './enqueue/request.ts'
-// Errors and settings
-export { ERRORS, type ErrorCode, type ErrorDetails, FairleadError, invariant } from './errors.ts'
 export { type HashField, sha3, taggedHash, taggedHashHex, uvarint } from './hash.ts'
 export {
   type Caller,
@@ -46,16 +17,105 @@ export {
   leaseId,
   localBeacon,
   matchSeed,
-  type ProviderId,
   pairHash,
+  type ProviderId,
   providerIdOf,
   retryHash,
   type Seed,
   taskId,
 } from './ids.ts'
+export { readU64, showU64 } from './u64.ts'
+
+// Errors and settings
+export { type ErrorCode, type ErrorDetails, ERRORS, FairleadError, invariant } from './errors.ts'
+export {
+  parsePolicy,
+  POLICY_FIELDS,
+  type Policy,
+  policySettings,
+  type Preset,
+  PRESETS,
+} from './policy.ts'
+export type { Field } from './policy-field.ts'
+
+// The market: jobs, leases and providers in memory
+export { advanceMarket, changePolicy, nextDueAt } from './advance-market.ts'
 export { type EndReason, Job } from './job.ts'
-export { issueLease } from './lease/issue-lease.ts'
+export {
+  type CancelReason,
+  type Charge,
+  type Market,
+  type MarketEvent,
+  openMarket,
+  type RequeueReason,
+  type Touch,
+} from './market.ts'
+
+// Enqueue
+export { enqueueJob, type NewJob, newJob } from './enqueue/enqueue-job.ts'
+export {
+  aiDemand,
+  type Demand,
+  type Kind,
+  KIND_NAMES,
+  type KindName,
+  KINDS,
+  quantumDemand,
+  taskDemand,
+} from './enqueue/kinds.ts'
+export type { PayloadField } from './enqueue/payload.ts'
+export { type AcceptedRequest, acceptRequest, readTxHash } from './enqueue/request.ts'
+
+// Order
+export type { FairState } from './order/fair-shares.ts'
+export { type QueuedJob, type Shape, shapeOf } from './order/queued-job.ts'
+export {
+  type PriorityPolicy,
+  scoreAt,
+  type Scored,
+  type ScoreTerms,
+  scoreTerms,
+  shownScore,
+  staticScore,
+} from './order/score.ts'
+export {
+  compareInSession,
+  compareSessions,
+  minSpacingMs,
+  type SessionJob,
+  type SessionKey,
+  SessionRanks,
+  type SessionRequest,
+  tieBreaker,
+} from './order/session-order.ts'
+export { type Batch, type QueueState, type Verdict, WaitingQueue } from './order/waiting-queue.ts'
+
+// Admit
+export { addUnits, epochOf, RequesterWindows, unitsUsed } from './admit/quotas.ts'
+
+// Match
+export { dispatchRound } from './match/dispatch-round.ts'
+export {
+  type Candidate,
+  type Load,
+  type Refusal,
+  refusalOf,
+  REFUSALS,
+  type Terms,
+} from './match/eligibility.ts'
+export {
+  explainWaiting,
+  termsNow,
+  type WaitExplanation,
+  type WaitReason,
+} from './match/explain-job.ts'
+export { type KindRound, matchRound, type RoundInput } from './match/match-round.ts'
+export { ProviderPool } from './match/provider-pool.ts'
+export type { Assignment } from './match/provider-search.ts'
+export { SeededDice, SeededShuffle } from './match/seeded-shuffle.ts'
+
 // Lease
+export { issueLease } from './lease/issue-lease.ts'
 export { type Lease, type LeaseTerms, renewBy } from './lease/lease.ts'
 export {
   ackLease,
@@ -73,59 +133,12 @@ export {
   type LeaseStatus,
   nextLeaseStatus,
 } from './lease/lease-table.ts'
-// The market: jobs, leases and providers in memory
-export {
-  type CancelReason,
-  type Charge,
-  type Market,
-  type MarketEvent,
-  openMarket,
-  type RequeueReason,
-} from './market.ts'
-export { dispatchRound } from './match/dispatch-round.ts'
-// Match
-export {
-  type Candidate,
-  type Load,
-  REFUSALS,
-  type Refusal,
-  refusalOf,
-  type Terms,
-} from './match/eligibility.ts'
-export { explainWaiting, type WaitExplanation, type WaitReason } from './match/explain-job.ts'
-export { type KindRound, matchRound, type RoundInput } from './match/match-round.ts'
-export { ProviderPool } from './match/provider-pool.ts'
-export type { Assignment } from './match/provider-search.ts'
-export { SeededDice, SeededShuffle } from './match/seeded-shuffle.ts'
-export type { FairState } from './order/fair-shares.ts'
-// Order
-export { type QueuedJob, type Shape, shapeOf } from './order/queued-job.ts'
-export {
-  type PriorityPolicy,
-  type Scored,
-  type ScoreTerms,
-  scoreAt,
-  scoreTerms,
-  shownScore,
-  staticScore,
-} from './order/score.ts'
-export {
-  compareInSession,
-  compareSessions,
-  minSpacingMs,
-  type SessionJob,
-  type SessionKey,
-  SessionRanks,
-  type SessionRequest,
-  tieBreaker,
-} from './order/session-order.ts'
-export { type Batch, type QueueState, type Verdict, WaitingQueue } from './order/waiting-queue.ts'
-export { backoffSecs } from './outcome/backoff.ts'
-export { type Completion, completeLease, settleProof } from './outcome/complete-lease.ts'
-export { cancelJob } from './outcome/end-job.ts'
-export { type Failure, failLease } from './outcome/fail-lease.ts'
 
 // Outcome
+export { backoffSecs } from './outcome/backoff.ts'
+export { completeLease, type Completion, settleProof } from './outcome/complete-lease.ts'
+export { cancelJob, forgetJob } from './outcome/end-job.ts'
+export { type Failure, failLease } from './outcome/fail-lease.ts'
 export {
   hasEnded,
   JOB_EVENTS,
@@ -135,17 +148,9 @@ export {
   type JobStatus,
   nextJobStatus,
 } from './outcome/job-table.ts'
-export {
-  POLICY_FIELDS,
-  type Policy,
-  PRESETS,
-  type Preset,
-  parsePolicy,
-  policySettings,
-} from './policy.ts'
-export type { Field } from './policy-field.ts'
-export { HEALTH, recordHeartbeat } from './registry/health.ts'
+
 // Registry
+export { HEALTH, recordHeartbeat } from './registry/health.ts'
 export {
   type Attestation,
   type ClassCooldown,
@@ -153,12 +158,43 @@ export {
   leaseCap,
   type NewProvider,
   newProvider,
-  PROVIDER_STATUSES,
-  PROVIDER_TABLE,
   type Provider,
   type ProviderOffer,
+  PROVIDER_STATUSES,
+  PROVIDER_TABLE,
   type ProviderStatus,
   stakeNeeded,
 } from './registry/provider.ts'
-export { registerProvider, setProviderStatus } from './registry/provider-status.ts'
-export { readU64, showU64 } from './u64.ts'
+export { registerProvider, setProviderStatus, updateOffer } from './registry/provider-status.ts'
+
+// Audit
+export {
+  appendAudit,
+  type AuditEntry,
+  type AuditHead,
+  type AuditRecord,
+  brokenSeq,
+  EMPTY_AUDIT,
+} from './audit/chain.ts'
+export { type Loggable, pseudonym, REDACTED, redactor, redactText } from './audit/redact.ts'
+
+// Ports: what the engine needs of the outside world
+export type { Clock } from './ports/clock.ts'
+export {
+  type JobFacts,
+  type JobFilter,
+  type JobRow,
+  type JobState,
+  type JournalRow,
+  type LeaseRow,
+  type Meta,
+  type ProviderRow,
+  type ResultRow,
+  type RoundRow,
+  ROUNDS_KEPT,
+  type ShareRow,
+  type Snapshot,
+  type Store,
+  type StoreReads,
+  type WriteBatch,
+} from './ports/store.ts'

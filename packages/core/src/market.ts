@@ -6,9 +6,9 @@ import type { EndReason, Job } from './job.ts'
 import { DueHeaps } from './lease/due-heaps.ts'
 import type { Lease } from './lease/lease.ts'
 import { ProviderPool } from './match/provider-pool.ts'
-import { WaitingQueue } from './order/waiting-queue.ts'
+import { type QueueState, WaitingQueue } from './order/waiting-queue.ts'
 import type { Policy } from './policy.ts'
-import type { ProviderStatus } from './registry/provider.ts'
+import type { Provider, ProviderStatus } from './registry/provider.ts'
 
 /** What has happened, in the order in which it did (EVENT-1). */
 export type MarketEvent = { readonly at: number } & (
@@ -58,6 +58,13 @@ export type CancelReason =
   | 'over_cap'
   | 'job_ended'
 
+/** Is told of every object whose stored form has changed; the engine writes them. */
+export interface Touch {
+  readonly job: (job: Job) => void
+  readonly lease: (lease: Lease) => void
+  readonly provider: (provider: Provider) => void
+}
+
 /**
  * The whole state of a dispatcher in memory: jobs, leases, providers and what is due when.
  *
@@ -79,15 +86,20 @@ export interface Market {
   readonly waitingOf: Map<Caller, number>
   readonly windows: RequesterWindows
   readonly due: DueHeaps
+  /** Is called in the middle of changes: it takes note, and must not throw or call back. */
   readonly emit: (event: MarketEvent) => void
+  readonly touch: Touch
 }
 
 export function openMarket(options: {
   readonly policy: Policy
   readonly nowMs: number
   readonly emit?: (event: MarketEvent) => void
+  readonly touch?: Touch
+  /** What each queue had given out before; nothing where it is absent. */
+  readonly queues?: ReadonlyMap<KindName, QueueState>
 }): Market {
-  const { policy, nowMs, emit = ignore } = options
+  const { policy, nowMs, emit = ignore, touch = NO_TOUCH } = options
   // Registrations are ordered by their sessions (SESSION-2), not by score.
   const byScore = KIND_NAMES.filter((kind) => kind !== 'registration')
   const market: Market = {
@@ -97,11 +109,14 @@ export function openMarket(options: {
     leases: new Map(),
     pool: new ProviderPool(policy),
     leasesOf: new Map(),
-    queues: new Map(byScore.map((kind) => [kind, new WaitingQueue(policy, nowMs)])),
+    queues: new Map(
+      byScore.map((kind) => [kind, new WaitingQueue(policy, nowMs, options.queues?.get(kind))]),
+    ),
     waitingOf: new Map(),
     windows: new RequesterWindows(),
     due: new DueHeaps(() => market.policy),
     emit,
+    touch,
   }
   return market
 }
@@ -114,3 +129,5 @@ export function queueFor(market: Market, kind: KindName): WaitingQueue {
 }
 
 function ignore(): void {}
+
+const NO_TOUCH: Touch = { job: ignore, lease: ignore, provider: ignore }

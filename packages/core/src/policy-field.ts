@@ -1,3 +1,4 @@
+import { isPlainObject } from './plain-object.ts'
 import { readU64, showU64 } from './u64.ts'
 
 /**
@@ -154,13 +155,6 @@ export function exactThousandths(value: number): number | null {
   if (!Number.isFinite(value) || Math.abs(value) > 1e9) return null
   const [, decimals = ''] = /^-?\d+(?:\.(\d+))?$/.exec(String(value)) ?? [null, '----']
   return decimals.length <= 3 ? Math.round(value * 1000) : null
-}
-
-/** An object as JSON has them: not a list, and of no class, whose fields would get lost. */
-export function isPlainObject(value: unknown): value is Record<string, unknown> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
-  const prototype = Object.getPrototypeOf(value)
-  return prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
 function isIntWithin(value: unknown, { min, max }: Bounds): value is number {

@@ -1,11 +1,11 @@
 import { FairleadError } from './errors.ts'
+import { isPlainObject } from './plain-object.ts'
 import {
   allowList,
   type Field,
   flag,
   int,
   intsByName,
-  isPlainObject,
   limit,
   names,
   oneOf,
@@ -148,10 +148,10 @@ export const POLICY_FIELDS = {
   },
   audit: {
     redactKeys: names(
-      ['name', '*first_name', '*last_name', '*full_name', '*given_name', '*family_name', '*user_name', '*display_name', '*contact_name', '*nickname*', '*surname*', '*email*', '*e_mail*', '*phone*', '*mobile*', '*birth*', 'dob', '*address*', '*street*', 'city', '*postal_code', '*postcode', 'zip', 'zip_code', '*child*', '*parent*', '*guardian*', '*password*', '*passwd*', '*secret*', 'token', '*_token', '*api_key*', '*private_key*', '*authorization*', '*cookie*', '*credential*', '*card_number*', '*iban*'],
+      ['name', '*first_name', '*last_name', '*full_name', '*given_name', '*family_name', '*user_name', '*display_name', '*contact_name', '*nickname*', '*surname*', '*email*', '*e_mail*', '*phone*', '*mobile*', '*birth*', '*born*', 'dob', '*address*', '*street*', 'city', '*postal_code', '*postcode', 'zip', 'zip_code', '*child*', '*parent*', '*guardian*', '*password*', '*passwd*', '*secret*', 'token', '*_token', '*api_key*', '*private_key*', '*authorization*', '*cookie*', '*credential*', '*card_number*', '*iban*'],
       'keys whose values never reach a log, an event or an error message; in any spelling, * is any text',
     ),
-    identifierKeys: names(['*user_id'], 'keys whose values are shown as a keyed hash instead; in any spelling, * is any text'),
+    identifierKeys: names(['*user_id', '*user_ids', 'user', 'uid'], 'keys whose values are shown as a keyed hash instead; in any spelling, * is any text'),
   },
 } as const
 

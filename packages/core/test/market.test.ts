@@ -48,6 +48,7 @@ import {
   type PlainRequest,
   renewBy as plainRenewBy,
 } from './plain-market.ts'
+import { refusal } from './refusal.ts'
 
 const START = 1_700_000_000_000
 const KINDS = ['ai', 'quantum', 'task'] as const
@@ -57,6 +58,7 @@ const UNKNOWN_JOB = hex(99) as JobId
 const UNKNOWN_LEASE = hex(98) as LeaseId
 const CALLERS = [hex(201), hex(202), hex(203)] as Caller[]
 const PROVIDER_IDS = ['provider:a', 'provider:b', 'provider:c'] as ProviderId[]
+const CALLS = { ack: ackLease, renew: renewLease, decline: declineLease, release: releaseLease }
 const CODES = ['invalid_input', 'sold_out', 'out_of_memory', 'timeout', '']
 
 /** Policy values that scripts choose from, short enough for everything to happen often. */
@@ -360,28 +362,13 @@ class Run {
     const plain = this.#plain
     switch (op) {
       case 'ack':
-        return this.#both(
-          title,
-          () => ackLease(core, call),
-          () => plain.ack(leaseId, by),
-        )
       case 'renew':
-        return this.#both(
-          title,
-          () => renewLease(core, call),
-          () => plain.renew(leaseId, by),
-        )
       case 'decline':
-        return this.#both(
-          title,
-          () => declineLease(core, call),
-          () => plain.decline(leaseId, by),
-        )
       case 'release':
         return this.#both(
           title,
-          () => releaseLease(core, call),
-          () => plain.release(leaseId, by),
+          () => CALLS[op](core, call),
+          () => plain[op](leaseId, by),
         )
       case 'complete': {
         const digest = detail === 0 ? '0x00' : hex(500 + (detail % 5 === 0 ? 1 : 0))
@@ -459,7 +446,7 @@ class Run {
   /** Asks both, and compares the answers and everything that can be seen. */
   #both(title: string, core: () => unknown, plain: () => Answer): void {
     const expected = { answer: plain(), ...plainView(this.#plain) }
-    const actual = { answer: answerOf(core), ...coreView(this.#core) }
+    const actual = { answer: refusal(core) ?? 'ok', ...coreView(this.#core) }
     this.#done.push(`  ${title} → ${expected.answer}`)
     if (JSON.stringify(actual) !== JSON.stringify(expected)) {
       expect(actual, this.#story()).toEqual(expected)
@@ -984,16 +971,6 @@ function unitsOf(kind: PlainKind, size: number): number {
   if (kind === 'ai') return at([1, 2, 1, 50], size)
   if (kind === 'quantum') return at([1, 2, 4, 1], size)
   return 1
-}
-
-function answerOf(call: () => unknown): string {
-  try {
-    call()
-    return 'ok'
-  } catch (error) {
-    if (error instanceof FairleadError) return error.code
-    throw error
-  }
 }
 
 function jobOf(market: Market, id: JobId): Job {

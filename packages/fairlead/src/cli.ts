@@ -34,7 +34,10 @@ export async function main(
       terminal.note(`fairlead: ${error.message}`)
       return error.code === 'InvalidParams' ? EXIT.misuse : EXIT.failed
     }
-    throw error
+    // Not ours to explain: a full disk, a broken pipe, a defect. One line for people, no stack.
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code !== 'EPIPE') terminal.note(`fairlead: ${message}`)
+    return EXIT.failed
   }
 }
 

@@ -15,6 +15,8 @@ export const EXIT = { ok: 0, failed: 1, misuse: 2 } as const
 /** The terminal of this process. */
 export function processTerminal(): Terminal {
   const { stdout, stderr } = process
+  // Whoever reads may stop reading, as `head` does: then there is nobody left to tell.
+  stdout.on('error', ({ code }: NodeJS.ErrnoException) => process.exit(code === 'EPIPE' ? 0 : 1))
   const isWatched = stderr.isTTY === true
   let shown = false
   const clear = (): void => {

@@ -1,8 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { callerNamed } from '../../test/any-market.ts'
-import { aiDemand, quantumDemand, taskDemand } from '../enqueue/kinds.ts'
+import { World } from '../../test/world.ts'
+import { aiDemand, KIND_NAMES, quantumDemand, taskDemand } from '../enqueue/kinds.ts'
 import type { ProviderId } from '../ids.ts'
+import type { Job } from '../job.ts'
+import { refusalOf } from '../match/eligibility.ts'
 import { type Policy, parsePolicy } from '../policy.ts'
 import { newProvider } from '../registry/provider.ts'
 import { addUnits, epochOf, RequesterWindows, unitsUsed } from './quotas.ts'
@@ -42,6 +45,65 @@ describe('units', () => {
     expect(unitsUsed(provider, 'ai', 7)).toBe(0)
     // A provider lives through many epochs: those without units leave nothing behind.
     expect(provider.units.get('ai')?.has(7)).toBe(false)
+  })
+})
+
+describe('units of an epoch', () => {
+  const fits = (world: World, job: Job): string | null => {
+    const { nowMs, policy } = world.market
+    const terms = { nowMs, policy, epoch: epochOf(nowMs, policy), isWindowFull: () => false }
+    return refusalOf(world.a, job, terms)
+  }
+
+  it.each([
+    { kind: 'ai', one: aiDemand('m', 100), two: aiDemand('m', 101), most: 100_000 },
+    {
+      kind: 'quantum',
+      one: quantumDemand(1, 0),
+      two: quantumDemand(10_001, 0),
+      most: 10_000,
+    },
+  ] as const)('QUOTA-5: a provider takes $most units of kind $kind and no more', (row) => {
+    const world = new World()
+    const [one, two] = [row.one, row.two].map((demand) =>
+      world.enqueue({ kind: row.kind, demand }),
+    ) as [Job, Job]
+    addUnits(world.a, row.kind, 0, row.most - 1)
+    expect([fits(world, one), fits(world, two)]).toEqual([null, 'epoch_units_exhausted'])
+    addUnits(world.a, row.kind, 0, 1)
+    expect(fits(world, one)).toBe('epoch_units_exhausted')
+    world.at(3_599_999)
+    expect(fits(world, one)).toBe('epoch_units_exhausted')
+    world.at(3_600_000)
+    expect([fits(world, one), fits(world, two)]).toEqual([null, null])
+  })
+
+  it.each(['ai', 'quantum', 'task'] as const)(
+    'QUOTA-5: for kind %s null is no limit, 0 admits nothing, and other kinds do not count',
+    (kind) => {
+      const limited = (units: number | null): World => {
+        const quotas = { [`${kind}_units_per_epoch`]: units }
+        return new World({ queue: { quotas } })
+      }
+      const free = limited(null)
+      addUnits(free.a, kind, 0, 2 ** 50)
+      expect(fits(free, free.enqueue({ kind }))).toBeNull()
+
+      const closed = limited(0)
+      expect(fits(closed, closed.enqueue({ kind }))).toBe('epoch_units_exhausted')
+
+      const apart = limited(1)
+      for (const other of KIND_NAMES) if (other !== kind) addUnits(apart.a, other, 0, 9_000)
+      expect(fits(apart, apart.enqueue({ kind }))).toBeNull()
+      addUnits(apart.a, kind, 0, 1)
+      expect(fits(apart, apart.enqueue({ kind }))).toBe('epoch_units_exhausted')
+    },
+  )
+
+  it('QUOTA-5: a task is admitted however many units were taken', () => {
+    const world = new World()
+    addUnits(world.a, 'task', 0, 2 ** 50)
+    expect(fits(world, world.enqueue({ kind: 'task' }))).toBeNull()
   })
 })
 

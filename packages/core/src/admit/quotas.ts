@@ -42,7 +42,10 @@ export class RequesterWindows {
     if (window === null) return
     const times = this.#recent(caller, nowMs, window.secs)
     times.push(nowMs)
+    // Put last, so that those who have got nothing for longest stand first.
+    this.#times.delete(caller)
     this.#times.set(caller, times)
+    this.#forgetIdle(nowMs, window.secs)
   }
 
   /** When a caller over its window may get its next job; null if it may now, or never. */
@@ -52,6 +55,15 @@ export class RequesterWindows {
     const times = this.#recent(caller, nowMs, window.secs)
     const oldest = times[times.length - window.jobs]
     return window.jobs === 0 || oldest === undefined ? null : oldest + 1_000 * window.secs
+  }
+
+  /** For each caller that comes in, two of the idle ones may go. */
+  #forgetIdle(nowMs: number, secs: number): void {
+    let looked = 0
+    for (const [caller, times] of this.#times) {
+      if (looked++ === 2 || nowMs - (times.at(-1) ?? 0) < 1_000 * secs) return
+      this.#times.delete(caller)
+    }
   }
 
   /** The assignments that still count; older ones are dropped for good. */

@@ -2,7 +2,7 @@ import { fromHex, toHex } from '../bytes.ts'
 import { CBOR_DEPTH_MAX, CborFloat, type CborMap, type CborValue, encodeCbor } from '../cbor.ts'
 import { FairleadError, invalidParams } from '../errors.ts'
 import { sha3 } from '../hash.ts'
-import { isPlainObject } from '../policy-field.ts'
+import { isPlainObject } from '../plain-object.ts'
 
 /** What happened, before it is in the log. */
 export interface AuditRecord {

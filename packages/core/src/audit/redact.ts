@@ -1,5 +1,6 @@
 import { CBOR_DEPTH_MAX } from '../cbor.ts'
 import { hmacSha256Hex } from '../hash.ts'
+import { isPlainObject } from '../plain-object.ts'
 import type { Policy } from '../policy.ts'
 
 /** Any JSON-like value. */
@@ -51,11 +52,13 @@ export function redactor(policy: Policy, key: Uint8Array): (value: Loggable) => 
     if (typeof value !== 'object' || value === null) return value
     if (depth >= CBOR_DEPTH_MAX) return REDACTED
     if (Array.isArray(value)) return value.map((item) => redact(item as Loggable, depth + 1))
-    const entries = Object.entries(value).map(([name, item]) => [
-      redactText(name),
-      field(name, item as Loggable, depth + 1),
-    ])
-    return Object.fromEntries(entries) as Loggable
+    // Bytes and the like could hold anything.
+    if (!isPlainObject(value)) return REDACTED
+    const copy: Record<string, Loggable> = Object.create(null)
+    for (const [name, item] of Object.entries(value)) {
+      copy[freeName(redactText(name), copy)] = field(name, item as Loggable, depth + 1)
+    }
+    return { ...copy }
   }
   const field = (name: string, value: Loggable, depth: number): Loggable => {
     if (value === null) return null
@@ -83,6 +86,12 @@ export function redactText(text: string): string {
 
 function replaceAll(text: string, patterns: readonly RegExp[]): string {
   return patterns.reduce((rest, pattern) => rest.replace(pattern, REDACTED), text)
+}
+
+/** Two keys that look alike once they are redacted stay two. */
+function freeName(name: string, taken: Readonly<Record<string, unknown>>): string {
+  if (!(name in taken)) return name
+  for (let n = 2; ; n++) if (!(`${name} ${n}` in taken)) return `${name} ${n}`
 }
 
 function keyMatcher(keys: readonly string[]): (name: string) => boolean {

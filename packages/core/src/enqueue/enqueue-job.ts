@@ -22,6 +22,10 @@ export interface NewJob {
 export function enqueueJob(market: Market, request: NewJob): Job {
   const known = market.jobs.get(request.id)
   if (known !== undefined) return known
+  if (!market.queues.has(request.kind)) {
+    const kinds = [...market.queues.keys()].join(', ')
+    throw invalidParams('kind', `one of ${kinds}, which rounds dispatch`, request.kind)
+  }
   const { tiers } = market.policy.priority
   if (!Object.hasOwn(tiers, request.tier)) {
     throw invalidParams('tier', `one of ${Object.keys(tiers).join(', ')}`)
@@ -32,6 +36,7 @@ export function enqueueJob(market: Market, request: NewJob): Job {
   market.jobs.set(job.id, job)
   countWaiting(market, job, job.status, 1)
   market.due.ttlAbs.enter(job)
+  market.touch.job(job)
   market.emit({ type: 'jobEnqueued', at: market.nowMs, jobId: job.id })
   return job
 }

@@ -1,7 +1,7 @@
-import { fromHex, utf8Length } from '../bytes.ts'
+import { fromHex, hexLength, utf8Length } from '../bytes.ts'
 import { CBOR_DEPTH_MAX, CborFloat, type CborMap, type CborValue, encodeCbor } from '../cbor.ts'
 import { FairleadError, invalidParams, limitExceeded } from '../errors.ts'
-import { isPlainObject } from '../policy-field.ts'
+import { isPlainObject } from '../plain-object.ts'
 import { readU64 } from '../u64.ts'
 
 /**
@@ -55,6 +55,9 @@ export const text: PayloadField = {
 export function byteString(min: number): PayloadField {
   return {
     read(written, field, cap) {
+      if (typeof written === 'string' && isHexLike(written) && hexLength(written) > cap) {
+        throw limitExceeded(field, cap, hexLength(written))
+      }
       // A copy: what the caller does to its own bytes later must not change the request.
       const bytes = typeof written === 'string' ? fromHex(written) : copyOf(written)
       if (bytes === null) {
@@ -145,6 +148,11 @@ function readJson(written: unknown, field: string, depth: number): CborValue {
   )
   // fromEntries defines properties, so a key `__proto__` stays a key.
   return Object.fromEntries(entries)
+}
+
+/** Enough to say how long it would be, without looking at all of it. */
+function isHexLike(text: string): boolean {
+  return text.startsWith('0x') && text.length % 2 === 0
 }
 
 function copyOf(written: unknown): Uint8Array | null {

@@ -494,6 +494,14 @@ describe('the fields around the payload', () => {
     },
   )
 
+  it.each(KIND_NAMES)('ENQUEUE-15: a request of kind %s cannot name its tier', (kind) => {
+    for (const tier of ['FREE', 'PREMIUM', null]) {
+      expectInvalid(request(kind, {}, { tier }), 'tier')
+      expectInvalid(request(kind, { tier }), 'tier')
+    }
+    expect(accept(request(kind))).not.toHaveProperty('tier')
+  })
+
   it.each([[null], [undefined], ['ai'], [5], [true], [[]], [[1]], [() => 1]])(
     'ENQUEUE-1: %j is not a request, and not a payload',
     (wrong) => {

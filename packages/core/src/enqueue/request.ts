@@ -3,8 +3,8 @@ import { type CborMap, encodeCbor } from '../cbor.ts'
 import { invalidParams, limitExceeded } from '../errors.ts'
 import { sha3 } from '../hash.ts'
 import { type Caller, type JobId, taskId } from '../ids.ts'
+import { isPlainObject } from '../plain-object.ts'
 import type { Policy } from '../policy.ts'
-import { isPlainObject } from '../policy-field.ts'
 import { readU64 } from '../u64.ts'
 import { type Demand, isKindName, KIND_NAMES, KINDS, type KindName } from './kinds.ts'
 import { readPayload } from './payload.ts'
@@ -90,7 +90,7 @@ function readId(written: unknown, field: string): Uint8Array {
 }
 
 /** Outside a chain the key of the request takes the place of a transaction (ENQUEUE-6). */
-function readTxHash(written: Record<string, unknown>, policy: Policy): Uint8Array {
+export function readTxHash(written: Record<string, unknown>, policy: Policy): Uint8Array {
   const { tx_hash: hash, idempotency_key: key } = written
   if (key === undefined) return readId(hash, 'tx_hash')
   if (hash !== undefined) {

@@ -27,6 +27,8 @@ export function endLease(
   if (leases?.size === 0) market.leasesOf.delete(provider.id)
   addUnits(provider, kind, lease.epoch, actualUnits - job.units)
   queueFor(market, kind).settleUnits(job, actualUnits)
+  market.touch.lease(lease)
+  market.touch.provider(provider)
 }
 
 /** Ends a live lease as CANCELLED and says why. The job is left to the caller. */

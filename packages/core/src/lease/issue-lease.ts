@@ -42,6 +42,8 @@ export function issueLease(market: Market, job: Job, provider: Provider, seed: S
   market.due.ack.enter(lease)
   holdLease(market, lease)
   addUnits(provider, kind, lease.epoch, job.units)
+  market.touch.lease(lease)
+  market.touch.provider(provider)
   market.windows.record(job.caller, nowMs, policy)
   market.emit({
     type: 'jobAssigned',

@@ -1,31 +1,21 @@
 import { describe, expect, it, test } from 'vitest'
-import { advanceMarket } from '../advance-market.ts'
-import { enqueueJob } from '../enqueue/enqueue-job.ts'
-import { aiDemand, type Demand, type KindName, quantumDemand } from '../enqueue/kinds.ts'
-import { FairleadError } from '../errors.ts'
-import type { Caller, JobId, LeaseId, ProviderId, Seed } from '../ids.ts'
-import type { Job } from '../job.ts'
-import { type Market, type MarketEvent, openMarket } from '../market.ts'
+import { refusal } from '../../test/refusal.ts'
+import { callOf, DIGEST, OWNER, STRANGER, WITH_PROOF, World } from '../../test/world.ts'
+import { aiDemand } from '../enqueue/kinds.ts'
+import type { LeaseId } from '../ids.ts'
+import type { Market } from '../market.ts'
 import { completeLease, settleProof } from '../outcome/complete-lease.ts'
 import { cancelJob } from '../outcome/end-job.ts'
 import { failLease } from '../outcome/fail-lease.ts'
-import { parsePolicy } from '../policy.ts'
-import { newProvider, type Provider } from '../registry/provider.ts'
-import { registerProvider } from '../registry/provider-status.ts'
-import { issueLease } from './issue-lease.ts'
-import type { Lease } from './lease.ts'
+import { type Lease, renewBy } from './lease.ts'
 import { ackLease, declineLease, type LeaseCall, releaseLease, renewLease } from './lease-calls.ts'
-
-const DIGEST = `0x${'d'.repeat(64)}`
-const OWNER = `0x${'c'.repeat(64)}` as Caller
-const STRANGER = `0x${'e'.repeat(64)}` as Caller
 
 describe('ack', () => {
   it('LEASE-3: one ms before the timeout the ack makes the job RUNNING', () => {
     const world = new World()
     const lease = world.assign()
     world.at(4_999)
-    ackLease(world.market, world.by(lease))
+    world.ack(lease)
     expect(lease).toMatchObject({ status: 'ACTIVE', isAcked: true })
     expect(lease.job).toMatchObject({ status: 'RUNNING', retries: 0 })
     world.at(5_000)
@@ -36,7 +26,7 @@ describe('ack', () => {
     const world = new World()
     const lease = world.assign()
     world.at(5_000)
-    expect(refusal(() => ackLease(world.market, world.by(lease)))).toBe('LeaseNotLive')
+    expect(refusal(() => world.ack(lease))).toBe('LeaseNotLive')
     expect(lease).toMatchObject({ status: 'CANCELLED', isAcked: false })
     expect(lease.job).toMatchObject({ status: 'QUEUED', retries: 1 })
     expect(world.a).toMatchObject({ health: 950, failures: 1, liveLeases: 0 })
@@ -45,9 +35,9 @@ describe('ack', () => {
   it('LEASE-3: a second ack answers as the first and changes nothing', () => {
     const world = new World()
     const lease = world.assign()
-    ackLease(world.market, world.by(lease))
+    world.ack(lease)
     const events = world.events.length
-    expect(ackLease(world.market, world.by(lease))).toBe(lease)
+    expect(world.ack(lease)).toBe(lease)
     expect(world.events).toHaveLength(events)
     expect(lease.job.status).toBe('RUNNING')
   })
@@ -65,8 +55,46 @@ describe('renewal', () => {
   it('LEASE-12: a lease that was not acked cannot be renewed', () => {
     const world = new World()
     const lease = world.assign()
-    expect(refusal(() => renewLease(world.market, world.by(lease)))).toBe('InvalidState')
+    expect(refusal(() => world.renew(lease))).toBe('InvalidState')
     expect(lease).toMatchObject({ status: 'ACTIVE', renewals: 0, tDeadline: 600_000 })
+  })
+
+  it('LEASE-4: the table of the example, line by line', () => {
+    const world = new World()
+    const lease = world.run()
+    // biome-ignore format: a table
+    const rows = [
+      { at:   100_000, left: 500_000, tDeadline:   900_000, renewBy:   660_000, renewals: 1 },
+      { at:   299_000, left: 601_000, tDeadline:   900_000, renewBy:   660_000, renewals: 1 },
+      { at:   300_000, left: 600_000, tDeadline: 1_200_000, renewBy:   960_000, renewals: 2 },
+      { at:   800_000, left: 400_000, tDeadline: 1_500_000, renewBy: 1_260_000, renewals: 3 },
+      { at: 1_201_000, left: 299_000, tDeadline: 1_800_000, renewBy: 1_560_000, renewals: 4 },
+    ]
+    const seen = rows.map(({ at }) => {
+      world.at(at)
+      const left = lease.tDeadline - at
+      const { tDeadline, renewals } = world.renew(lease)
+      return { at, left, tDeadline, renewBy: renewBy(lease), renewals }
+    })
+    expect(seen).toEqual(rows)
+    expect(lease.status).toBe('RENEWED')
+    expect(world.a.health).toBe(1_000)
+    const told = world.events.filter(({ type }) => type === 'leaseRenewed')
+    const made = rows.filter(({ at }) => at !== 299_000)
+    expect(told).toEqual(
+      made.map(({ at, tDeadline: deadline }) => {
+        return { type: 'leaseRenewed', at, leaseId: lease.id, deadline }
+      }),
+    )
+  })
+
+  it.each([
+    { beta: 0.001, adds: 7 },
+    { beta: 0.333, adds: 2_331 },
+    { beta: 1, adds: 7_000 },
+  ])('LEASE-4: with β $beta a renewal of 7 s adds $adds ms', ({ beta, adds }) => {
+    const world = new World({ queue: { lease: { ai_secs: 7, renew_beta: beta } } })
+    expect(world.renew(world.run()).tDeadline).toBe(7_000 + adds)
   })
 
   test.each([
@@ -78,7 +106,7 @@ describe('renewal', () => {
     const world = new World()
     const lease = world.run()
     world.at(row.at)
-    renewLease(world.market, world.by(lease))
+    world.renew(lease)
     expect(lease).toMatchObject({ status: 'RENEWED', renewals: 1, tDeadline: 900_000 })
     expect(world.a.health).toBe(row.health)
   })
@@ -87,7 +115,7 @@ describe('renewal', () => {
     const world = new World()
     const lease = world.run()
     world.at(600_000)
-    expect(refusal(() => renewLease(world.market, world.by(lease)))).toBe('LeaseNotLive')
+    expect(refusal(() => world.renew(lease))).toBe('LeaseNotLive')
     expect(lease).toMatchObject({ status: 'EXPIRED', renewals: 0 })
     expect(lease.job).toMatchObject({ status: 'QUEUED', retries: 1 })
     expect(world.a.health).toBe(850)
@@ -97,24 +125,24 @@ describe('renewal', () => {
     const world = new World()
     const lease = world.run()
     world.at(100_000)
-    for (let i = 0; i < 4; i++) renewLease(world.market, world.by(lease))
+    for (let i = 0; i < 4; i++) world.renew(lease)
     expect(lease).toMatchObject({ renewals: 1, tDeadline: 900_000 })
 
     world.at(299_999)
-    renewLease(world.market, world.by(lease))
+    world.renew(lease)
     expect(lease).toMatchObject({ renewals: 1, tDeadline: 900_000 })
 
     world.at(300_000)
-    renewLease(world.market, world.by(lease))
+    world.renew(lease)
     expect(lease).toMatchObject({ renewals: 2, tDeadline: 1_200_000 })
   })
 
   it('LEASE-5: over the cap it is RenewalsExhausted, costs nothing, and the lease runs on', () => {
     const world = new World({ queue: { lease: { renewals_max: 1 } } })
     const lease = world.run()
-    renewLease(world.market, world.by(lease))
+    world.renew(lease)
     world.at(899_999)
-    expect(refusal(() => renewLease(world.market, world.by(lease)))).toBe('RenewalsExhausted')
+    expect(refusal(() => world.renew(lease))).toBe('RenewalsExhausted')
     expect(lease).toMatchObject({ status: 'RENEWED', renewals: 1, tDeadline: 900_000 })
     expect(world.a.health).toBe(1_000)
     world.at(900_000)
@@ -124,11 +152,11 @@ describe('renewal', () => {
   it('LEASE-10: even over the cap a renewal is accepted while more than T is left', () => {
     const world = new World({ queue: { lease: { renewals_max: 1 } } })
     const lease = world.run()
-    renewLease(world.market, world.by(lease))
+    world.renew(lease)
     world.at(299_999)
-    expect(refusal(() => renewLease(world.market, world.by(lease)))).toBeNull()
+    expect(refusal(() => world.renew(lease))).toBeNull()
     world.at(300_000)
-    expect(refusal(() => renewLease(world.market, world.by(lease)))).toBe('RenewalsExhausted')
+    expect(refusal(() => world.renew(lease))).toBe('RenewalsExhausted')
   })
 
   it('HEALTH-2: the late renewal that takes the last health is taken, and then the lease is lost', () => {
@@ -136,7 +164,7 @@ describe('renewal', () => {
     const lease = world.run()
     world.a.health = 10
     world.at(360_001)
-    renewLease(world.market, world.by(lease))
+    world.renew(lease)
     expect(world.a).toMatchObject({ status: 'SUSPENDED', health: 0, liveLeases: 0 })
     expect(lease).toMatchObject({ status: 'CANCELLED', renewals: 1 })
     expect(lease.job).toMatchObject({ status: 'QUEUED', retries: 0, notBefore: null })
@@ -147,18 +175,18 @@ describe('decline', () => {
   test.each([false, true])('RETRY-5: nothing is charged, acked or not (%s)', (isAcked) => {
     const world = new World()
     const lease = isAcked ? world.run() : world.assign()
-    declineLease(world.market, world.by(lease))
+    world.decline(lease)
     expect(lease.status).toBe('CANCELLED')
     expect(lease.job).toMatchObject({ status: 'QUEUED', retries: 0, notBefore: null, declines: 1 })
     expect(world.a).toMatchObject({ health: 1_000, failures: 0, liveLeases: 0 })
-    expect(world.classCooldowns()).toEqual([{ kind: 'ai', model: 'm', until: 30_000 }])
+    expect(cooldownsOf(world)).toEqual([{ kind: 'ai', model: 'm', until: 30_000 }])
   })
 
   it('RETRY-8: a declined quantum job cools the whole kind down', () => {
     const world = new World()
-    const lease = world.assign(world.enqueue('quantum'))
-    declineLease(world.market, world.by(lease))
-    expect(world.classCooldowns()).toEqual([{ kind: 'quantum', model: null, until: 30_000 }])
+    const lease = world.assign({ job: world.enqueue({ kind: 'quantum' }) })
+    world.decline(lease)
+    expect(cooldownsOf(world)).toEqual([{ kind: 'quantum', model: null, until: 30_000 }])
   })
 
   it('RETRY-5: from the third decline on it is the job that is denied, for 600 s', () => {
@@ -166,20 +194,20 @@ describe('decline', () => {
     const job = world.enqueue()
     for (const now of [0, 1_000]) {
       world.at(now)
-      declineLease(world.market, world.by(world.assign(job)))
+      world.decline(world.assign({ job }))
     }
     expect(job.denials?.get(world.a.id) ?? null).toBeNull()
     world.at(2_000)
-    declineLease(world.market, world.by(world.assign(job)))
+    world.decline(world.assign({ job }))
     expect(job.denials?.get(world.a.id)).toBe(602_000)
-    expect(world.classCooldowns()).toEqual([{ kind: 'ai', model: 'm', until: 31_000 }])
+    expect(cooldownsOf(world)).toEqual([{ kind: 'ai', model: 'm', until: 31_000 }])
   })
 
   it('RETRY-5: declines of all providers count together', () => {
     const world = new World()
     const job = world.enqueue()
     for (const provider of [world.a, world.b, world.b])
-      declineLease(world.market, world.by(world.assign(job, provider)))
+      world.decline(world.assign({ job, provider }))
     expect(job.declines).toBe(3)
     expect(job.denials).toEqual(new Map([[world.b.id, 600_000]]))
   })
@@ -187,10 +215,10 @@ describe('decline', () => {
   it('RETRY-5: the fifteenth decline leaves the job waiting, the sixteenth ends it', () => {
     const world = new World()
     const job = world.enqueue()
-    for (let i = 1; i <= 15; i++) declineLease(world.market, world.by(world.assign(job)))
+    for (let i = 1; i <= 15; i++) world.decline(world.assign({ job }))
     expect(job).toMatchObject({ status: 'QUEUED', declines: 15, retries: 0, reason: null })
 
-    declineLease(world.market, world.by(world.assign(job)))
+    world.decline(world.assign({ job }))
     expect(job).toMatchObject({ status: 'FAILED', reason: 'declined', retries: 0, endedAt: 0 })
     expect(world.a).toMatchObject({ health: 1_000, failures: 0, liveLeases: 0 })
   })
@@ -198,10 +226,10 @@ describe('decline', () => {
   it('RETRY-4: a denial is never shortened', () => {
     const world = new World()
     const job = world.enqueue()
-    for (let i = 0; i < 3; i++) declineLease(world.market, world.by(world.assign(job)))
+    for (let i = 0; i < 3; i++) world.decline(world.assign({ job }))
     world.at(1_000)
-    const lease = world.assign(job)
-    ackLease(world.market, world.by(lease))
+    const lease = world.assign({ job })
+    world.ack(lease)
     world.at(601_000 - 1)
     expect(job.denials?.get(world.a.id)).toBe(600_000)
     world.at(601_000)
@@ -210,8 +238,8 @@ describe('decline', () => {
 
     const early = new World({ queue: { lease: { ai_secs: 10 } } })
     const other = early.enqueue()
-    for (let i = 0; i < 3; i++) declineLease(early.market, early.by(early.assign(other)))
-    ackLease(early.market, early.by(early.assign(other)))
+    for (let i = 0; i < 3; i++) early.decline(early.assign({ job: other }))
+    early.ack(early.assign({ job: other }))
     early.at(10_000)
     expect(other).toMatchObject({ status: 'QUEUED', retries: 1 })
     expect(other.denials?.get(early.a.id)).toBe(600_000)
@@ -224,7 +252,7 @@ describe('giving back', () => {
     (isAcked) => {
       const world = new World()
       const lease = isAcked ? world.run() : world.assign()
-      releaseLease(world.market, world.by(lease))
+      world.release(lease)
       expect(lease.status).toBe('CANCELLED')
       expect(lease.job).toMatchObject({
         status: 'QUEUED',
@@ -233,7 +261,7 @@ describe('giving back', () => {
         declines: 0,
       })
       expect(world.a).toMatchObject({ health: 1_000, failures: 0, liveLeases: 0 })
-      expect(world.classCooldowns()).toEqual([])
+      expect(cooldownsOf(world)).toEqual([])
       expect(world.units()).toBe(0)
     },
   )
@@ -244,7 +272,7 @@ describe('completion', () => {
     const world = new World()
     const lease = world.assign()
     world.at(4_999)
-    completeLease(world.market, { ...world.by(lease), digest: DIGEST, actualUnits: null })
+    world.complete(lease)
     expect(lease).toMatchObject({ status: 'COMPLETED', digest: DIGEST })
     expect(lease.job).toMatchObject({ status: 'COMPLETED', endedAt: 4_999, reason: null })
   })
@@ -256,20 +284,83 @@ describe('completion', () => {
     const world = new World()
     const lease = world.run()
     world.at(at)
-    const completion = { ...world.by(lease), digest: DIGEST, actualUnits: null }
-    expect(refusal(() => completeLease(world.market, completion))).toBe(error)
+    expect(refusal(() => world.complete(lease))).toBe(error)
     expect(lease.status).toBe(error === null ? 'COMPLETED' : 'EXPIRED')
+  })
+
+  test.each(['ai', 'quantum', 'task'] as const)(
+    'COMPLETE-4: unless a proof is asked for, a completion ends lease and job of kind %s at once',
+    (kind) => {
+      const others = ['ai', 'quantum', 'task'].filter((other) => other !== kind)
+      const proofs = others.map((other) => [`${other}_verification`, 'proof'])
+      const world = new World({ queue: { completion: Object.fromEntries(proofs) } })
+      const lease = world.run({ job: world.enqueue({ kind }) })
+      world.at(1_000)
+      world.complete(lease)
+      expect(lease.status).toBe('COMPLETED')
+      expect(lease.job).toMatchObject({
+        status: 'COMPLETED',
+        endedAt: 1_000,
+        reason: null,
+        proofAwaitedSince: null,
+      })
+      expect(refusal(() => settleProof(world.market, lease.job, true))).toBe('InvalidState')
+    },
+  )
+
+  const LATE: Readonly<Record<string, (world: World, lease: Lease) => unknown>> = {
+    expired: (world) => world.at(600_000),
+    'given back': (world, lease) => world.release(lease),
+    failed: (world, lease) => world.fail(lease),
+    'lost with its job': ({ market }, { job }) => cancelJob(market, job, OWNER),
+    'completed with another digest': (world, lease) =>
+      world.complete(lease, { digest: `0x${'0'.repeat(64)}` }),
+  }
+  test.each(Object.keys(LATE))(
+    'COMPLETE-5: the completion of a lease that was %s is LeaseNotLive and changes nothing',
+    (end) => {
+      const world = new World()
+      const lease = world.run()
+      LATE[end]?.(world, lease)
+      const before = viewOf(world, lease)
+      expect(refusal(() => world.complete(lease, { actualUnits: 9 }))).toBe('LeaseNotLive')
+      expect(viewOf(world, lease)).toEqual(before)
+    },
+  )
+
+  test.each(['live', ...Object.keys(LATE), 'completed'])(
+    'COMPLETE-5: that of another provider, of a lease that is %s, is Forbidden and changes nothing',
+    (end) => {
+      const world = new World()
+      const lease = world.run()
+      LATE[end]?.(world, lease)
+      if (end === 'completed') world.complete(lease)
+      const before = viewOf(world, lease)
+      const foreign = { by: world.b.id, actualUnits: 9 }
+      expect(refusal(() => world.complete(lease, foreign))).toBe('Forbidden')
+      expect(viewOf(world, lease)).toEqual(before)
+    },
+  )
+
+  it('COMPLETE-5: nor does the late one touch the attempt that came after it', () => {
+    const world = new World()
+    const late = world.run()
+    world.release(late)
+    const next = world.run({ job: late.job, provider: world.b })
+    expect(refusal(() => world.complete(late))).toBe('LeaseNotLive')
+    expect(next).toMatchObject({ status: 'ACTIVE', digest: null })
+    expect(late.job.status).toBe('RUNNING')
+    expect(world.complete(next).status).toBe('COMPLETED')
   })
 
   it('COMPLETE-1: the same digest again answers as the first time, another is refused', () => {
     const world = new World()
     const lease = world.run()
-    const completion = { ...world.by(lease), digest: DIGEST, actualUnits: 3 }
-    completeLease(world.market, completion)
-    expect(completeLease(world.market, { ...completion, actualUnits: 9 })).toBe(lease)
+    world.complete(lease, { actualUnits: 3 })
+    expect(world.complete(lease, { actualUnits: 9 })).toBe(lease)
     expect(world.units()).toBe(3)
-    const other = { ...completion, digest: `0x${'f'.repeat(64)}` }
-    expect(refusal(() => completeLease(world.market, other))).toBe('LeaseNotLive')
+    const other = { digest: `0x${'f'.repeat(64)}`, actualUnits: 3 }
+    expect(refusal(() => world.complete(lease, other))).toBe('LeaseNotLive')
     expect(world.a.health).toBe(1_000)
   })
 
@@ -279,13 +370,9 @@ describe('completion', () => {
     { actualUnits: 7, units: 7 },
   ])('QUOTA-2: after a completion with $actualUnits units of 2 estimated, $units count', (row) => {
     const world = new World()
-    const lease = world.assign(world.enqueue('ai', aiDemand('m', 101)))
+    const lease = world.assign({ job: world.enqueue({ demand: aiDemand('m', 101) }) })
     expect(world.units()).toBe(2)
-    completeLease(world.market, {
-      ...world.by(lease),
-      digest: DIGEST,
-      actualUnits: row.actualUnits,
-    })
+    world.complete(lease, { digest: DIGEST, actualUnits: row.actualUnits })
     expect(world.units()).toBe(row.units)
   })
 
@@ -294,8 +381,8 @@ describe('completion', () => {
     world.at(3_599_999)
     const [kept, returned] = [world.run(), world.run()]
     world.at(3_600_000)
-    completeLease(world.market, { ...world.by(kept), digest: DIGEST, actualUnits: 5 })
-    releaseLease(world.market, world.by(returned))
+    world.complete(kept, { actualUnits: 5 })
+    world.release(returned)
     expect(world.units(0)).toBe(5)
     expect(world.units(1)).toBe(0)
   })
@@ -313,8 +400,7 @@ describe('completion', () => {
   ])('COMPLETE-3: the digest %s with %s units is InvalidParams', (digest, actualUnits) => {
     const world = new World()
     const lease = world.run()
-    const completion = { ...world.by(lease), digest, actualUnits }
-    expect(refusal(() => completeLease(world.market, completion))).toBe('InvalidParams')
+    expect(refusal(() => world.complete(lease, { digest, actualUnits }))).toBe('InvalidParams')
     expect(lease.status).toBe('ACTIVE')
   })
 
@@ -323,7 +409,7 @@ describe('completion', () => {
     world.a.health = 900
     world.a.failures = 2
     const lease = world.run()
-    completeLease(world.market, { ...world.by(lease), digest: DIGEST, actualUnits: null })
+    world.complete(lease)
     expect(lease.status).toBe('COMPLETED')
     expect(lease.job.status).toBe('RUNNING')
     expect(world.a).toMatchObject({ health: 900, failures: 2, liveLeases: 0 })
@@ -340,7 +426,7 @@ describe('completion', () => {
   ])('COMPLETE-2: $at ms after the completion a job without proof is $status', (row) => {
     const world = new World(WITH_PROOF)
     const lease = world.run()
-    completeLease(world.market, { ...world.by(lease), digest: DIGEST, actualUnits: null })
+    world.complete(lease)
     world.at(row.at)
     expect(lease.job).toMatchObject({ status: row.status, retries: row.retries })
     expect(world.a.health).toBe(row.health)
@@ -355,7 +441,7 @@ describe('fail', () => {
     (isAcked) => {
       const world = new World()
       const lease = isAcked ? world.run() : world.assign()
-      failLease(world.market, { ...world.by(lease), code: 'oom', permanent: false })
+      world.fail(lease)
       expect(lease.status).toBe('CANCELLED')
       expect(lease.job).toMatchObject({ status: 'QUEUED', retries: 1 })
       expect([4_000, 5_000, 6_000]).toContain(lease.job.notBefore)
@@ -371,8 +457,8 @@ describe('fail', () => {
     for (let i = 1; i <= 6; i++) {
       expect(job).toMatchObject({ status: 'QUEUED', retries: i - 1 })
       world.at(job.notBefore ?? 0)
-      const lease = world.assign(job)
-      failLease(world.market, { ...world.by(lease), code: 'oom', permanent: false })
+      const lease = world.assign({ job })
+      world.fail(lease)
     }
     expect(job).toMatchObject({ status: 'FAILED', retries: 6, reason: 'retries_exhausted' })
     expect(job.attempt).toBe(5)
@@ -387,11 +473,9 @@ describe('fail', () => {
     const proof = charge === 'PROOF_INVALID' ? WITH_PROOF.queue : {}
     const world = new World({ queue: { ...proof, retries: { attempt_max: 1 } } })
     const lease = charge === 'ACK_TIMEOUT' ? world.assign() : world.run()
-    const by = world.by(lease)
-    if (charge === 'PROVIDER_FAIL')
-      failLease(world.market, { ...by, code: 'oom', permanent: false })
+    if (charge === 'PROVIDER_FAIL') world.fail(lease)
     if (charge === 'PROOF_INVALID') {
-      completeLease(world.market, { ...by, digest: DIGEST, actualUnits: null })
+      world.complete(lease)
       settleProof(world.market, lease.job, false)
     }
     world.at(600_000)
@@ -401,7 +485,7 @@ describe('fail', () => {
   it('RETRY-7: a permanent error ends the job at once, and still counts', () => {
     const world = new World()
     const lease = world.run()
-    failLease(world.market, { ...world.by(lease), code: 'unsupported', permanent: true })
+    world.fail(lease, { code: 'unsupported', permanent: true })
     expect(lease.job).toMatchObject({ status: 'FAILED', retries: 1, reason: 'permanent_error' })
     expect(world.a).toMatchObject({ health: 900, failures: 1 })
   })
@@ -417,15 +501,10 @@ describe('the order of checks', () => {
       completeLease(market, { ...call, digest: DIGEST, actualUnits: null }),
     fail: (market, call) => failLease(market, { ...call, code: 'oom', permanent: false }),
   }
-  const ends: Readonly<Record<string, (world: World, lease: Lease) => void>> = {
-    cancelled: (world, lease) => releaseLease(world.market, world.by(lease)),
+  const ends: Readonly<Record<string, (world: World, lease: Lease) => unknown>> = {
+    cancelled: (world, lease) => world.release(lease),
     expired: (world) => world.at(600_000),
-    completed: (world, lease) =>
-      completeLease(world.market, {
-        ...world.by(lease),
-        digest: `0x${'0'.repeat(64)}`,
-        actualUnits: null,
-      }),
+    completed: (world, lease) => world.complete(lease, { digest: `0x${'0'.repeat(64)}` }),
   }
 
   test.each(Object.keys(calls))('STATE-8: %s of an unknown lease is NotFound', (name) => {
@@ -454,7 +533,7 @@ describe('the order of checks', () => {
       expect(refusal(() => call?.(world.market, { leaseId: lease.id, by: world.b.id }))).toBe(
         'Forbidden',
       )
-      expect(refusal(() => call?.(world.market, world.by(lease)))).toBe('LeaseNotLive')
+      expect(refusal(() => call?.(world.market, callOf(lease)))).toBe('LeaseNotLive')
       expect({ status: lease.status, job: lease.job.status, events: world.events.length }).toEqual(
         before,
       )
@@ -488,83 +567,18 @@ describe('the order of checks', () => {
   })
 })
 
-const WITH_PROOF = { queue: { completion: { ai_verification: 'proof' } } }
-
-/** Two providers from time 0 on; their heartbeats play no part. */
-class World {
-  readonly events: MarketEvent[] = []
-  readonly market: Market
-  readonly a: Provider
-  readonly b: Provider
-  #named = 0
-
-  constructor(written: object = {}) {
-    const registry = { heartbeat_timeout_ms: 31_536_000_000 }
-    const policy = parsePolicy({ ...written, registry }, 'fund')
-    this.market = openMarket({ policy, nowMs: 0, emit: (event) => this.events.push(event) })
-    this.a = newProvider({ id: 'provider:a' as ProviderId, lastHeartbeat: 0 })
-    this.b = newProvider({ id: 'provider:b' as ProviderId, lastHeartbeat: 0 })
-    registerProvider(this.market, this.a)
-    registerProvider(this.market, this.b)
-  }
-
-  at(nowMs: number): void {
-    advanceMarket(this.market, nowMs)
-  }
-
-  enqueue(kind: KindName = 'ai', demand: Demand = demandOf(kind)): Job {
-    return enqueueJob(this.market, {
-      id: this.#name() as JobId,
-      kind,
-      caller: OWNER,
-      tier: 'FREE',
-      fee: 0n,
-      sizeBytes: 1_000,
-      demand,
-      regions: null,
-      ttlAbsSecs: null,
-      enqueueSeq: 0,
-    })
-  }
-
-  assign(job: Job = this.enqueue(), provider: Provider = this.a): Lease {
-    return issueLease(this.market, job, provider, this.#name() as Seed)
-  }
-
-  /** A new job, assigned and acked. */
-  run(): Lease {
-    const lease = this.assign()
-    return ackLease(this.market, this.by(lease))
-  }
-
-  by(lease: Lease): LeaseCall {
-    return { leaseId: lease.id, by: lease.provider.id }
-  }
-
-  /** Of kind ai, taken from provider a. */
-  units(epoch = 0): number {
-    return this.a.units.get('ai')?.get(epoch) ?? 0
-  }
-
-  classCooldowns(): object[] {
-    return [...this.a.classCooldowns.values()]
-  }
-
-  #name(): string {
-    return `0x${(++this.#named).toString(16).padStart(64, '0')}`
-  }
+function cooldownsOf({ a }: World): object[] {
+  return [...a.classCooldowns.values()]
 }
 
-function demandOf(kind: KindName): Demand {
-  return kind === 'quantum' ? quantumDemand(1_000, 0) : aiDemand('m', 100)
-}
-
-function refusal(call: () => unknown): string | null {
-  try {
-    call()
-    return null
-  } catch (error) {
-    if (error instanceof FairleadError) return error.code
-    throw error
-  }
+/** All that a completion can change. */
+function viewOf({ market, events, a, b }: World, { job, ...lease }: Lease): object {
+  const providers = [a, b].map(({ health, failures, cooldownUntil, liveLeases, units }) => {
+    return { health, failures, cooldownUntil, liveLeases, units: structuredClone(units) }
+  })
+  const { status, retries, endedAt, reason, notBefore, proofAwaitedSince } = job
+  const course = { status, retries, endedAt, reason, notBefore, proofAwaitedSince }
+  const { status: leaseStatus, digest, tDeadline } = lease
+  const waiting = [...market.waitingOf]
+  return { leaseStatus, digest, tDeadline, course, providers, waiting, told: events.length }
 }

@@ -1,4 +1,4 @@
-import { FairleadError } from '../errors.ts'
+import { FairleadError, invariant } from '../errors.ts'
 import type { LeaseId, ProviderId } from '../ids.ts'
 import type { Market } from '../market.ts'
 import { denyProvider } from '../outcome/charge.ts'
@@ -53,6 +53,7 @@ export function ackLease(market: Market, call: LeaseCall): Lease {
   if (lease.isAcked) return lease
   moveJob(market, lease.job, 'ack')
   lease.isAcked = true
+  market.touch.lease(lease)
   market.due.ack.leave(lease)
   const { id: jobId } = lease.job
   market.emit({ type: 'jobStarted', at: market.nowMs, jobId, leaseId: lease.id })
@@ -77,9 +78,12 @@ export function renewLease(market: Market, call: LeaseCall): Lease {
     )
   }
   const isLate = market.nowMs > renewBy(lease)
-  lease.status = nextLeaseStatus(lease.status, 'renew') ?? lease.status
+  const status = nextLeaseStatus(lease.status, 'renew')
+  invariant(status !== null, 'a live lease can be renewed')
+  lease.status = status
   lease.renewals++
   lease.tDeadline += renewalMs(terms)
+  market.touch.lease(lease)
   market.emit({
     type: 'leaseRenewed',
     at: market.nowMs,
@@ -110,6 +114,9 @@ export function declineLease(market: Market, call: LeaseCall): Lease {
     const key = classKey(kind, model)
     const until = market.nowMs + 1_000 * CLASS_COOLDOWN_SECS
     const old = provider.classCooldowns.get(key)?.until ?? 0
+    for (const [other, { until: end }] of provider.classCooldowns) {
+      if (end <= market.nowMs) provider.classCooldowns.delete(other)
+    }
     provider.classCooldowns.set(key, { kind, model, until: Math.max(until, old) })
   }
   requeueJob(market, job, { on: 'decline', reason: 'DECLINED', notBefore: null })

@@ -22,7 +22,7 @@ export interface Lease extends HeapItem {
   readonly job: Job
   readonly provider: Provider
   readonly attempt: number
-  readonly terms: LeaseTerms
+  terms: LeaseTerms
   readonly tStart: number
   /** The epoch whose quota the units came from. */
   readonly epoch: number

@@ -1,3 +1,4 @@
+import { advanceMarket } from '../advance-market.ts'
 import type { Seed } from '../ids.ts'
 import type { Job } from '../job.ts'
 import { issueLease } from '../lease/issue-lease.ts'
@@ -10,6 +11,8 @@ export function dispatchRound(
   market: Market,
   seed: Seed,
 ): { readonly rounds: readonly KindRound[]; readonly leases: readonly Lease[] } {
+  // A changed policy may have made something overdue since the time was last moved.
+  advanceMarket(market, market.nowMs)
   const { nowMs, policy, queues, pool, windows } = market
   const rounds = matchRound({ nowMs, seed, policy, queues, pool, windows })
   const leases = rounds.flatMap(({ assignments }) =>

@@ -110,8 +110,20 @@ export function loadOf(provider: Provider, kind: KindName, epoch: number): Load 
 /** May this caller get anything done at all, by the policy's lists? Deny wins (MATCH-4). */
 export function isCallerDenied(caller: Caller, policy: Policy): boolean {
   const { requestersAllow, requestersDeny } = policy.registry
-  if (requestersDeny.includes(caller)) return true
-  return requestersAllow !== null && !requestersAllow.includes(caller)
+  if (requestersDeny.length > 0 && setOf(requestersDeny).has(caller)) return true
+  return requestersAllow !== null && !setOf(requestersAllow).has(caller)
+}
+
+/** The lists of a policy may be long, and are looked into for every job. */
+const sets = new WeakMap<readonly string[], ReadonlySet<string>>()
+
+function setOf(list: readonly string[]): ReadonlySet<string> {
+  let set = sets.get(list)
+  if (set === undefined) {
+    set = new Set(list)
+    sets.set(list, set)
+  }
+  return set
 }
 
 function isRequesterDenied({ offer }: Provider, caller: Caller, policy: Policy): boolean {
@@ -130,5 +142,5 @@ function isRegionDenied(
   policy: Policy,
 ): boolean {
   if (wanted !== null && (region === null || !wanted.includes(region))) return true
-  return region !== null && policy.registry.deniedRegions.includes(region)
+  return region !== null && setOf(policy.registry.deniedRegions).has(region)
 }

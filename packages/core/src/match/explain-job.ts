@@ -1,4 +1,5 @@
 import { epochOf } from '../admit/quotas.ts'
+import { FairleadError } from '../errors.ts'
 import type { Caller, ProviderId } from '../ids.ts'
 import type { Job } from '../job.ts'
 import type { Market } from '../market.ts'
@@ -22,14 +23,20 @@ export interface WaitExplanation {
   readonly terms: ScoreTerms
   /** Every provider with the first check that fails, null where it would fit. */
   readonly providers: readonly { readonly id: ProviderId; readonly refusal: Refusal | null }[]
-  /** The earliest time that it can run, where that is known. */
+  /** When all gates that have a time are open; now, if it could go now; null where nobody knows. */
   readonly earliestAt: number | null
 }
 
 /** Explains a job that is QUEUED, as things stand at the market's time. */
 export function explainWaiting(market: Market, job: Job): WaitExplanation {
   const { nowMs, policy, pool } = market
-  const terms = marketTerms(market)
+  if (job.status !== 'QUEUED') {
+    throw new FairleadError('InvalidState', `job ${job.id} is ${job.status} and does not wait`, {
+      jobId: job.id,
+      status: job.status,
+    })
+  }
+  const terms = termsNow(market)
   const providers = pool.all().map((provider) => ({
     id: provider.id,
     refusal: refusalOf(provider, job, terms),
@@ -37,6 +44,7 @@ export function explainWaiting(market: Market, job: Job): WaitExplanation {
   const inBackoff = job.notBefore !== null && job.notBefore > nowMs
   const fits = providers.some(({ refusal }) => refusal === null)
   const freeAt = market.windows.freeAt(job.caller, nowMs, policy)
+  const gates = [inBackoff ? job.notBefore : null, freeAt].filter((at) => at !== null)
   return {
     job,
     at: nowMs,
@@ -46,12 +54,16 @@ export function explainWaiting(market: Market, job: Job): WaitExplanation {
     score: shownScore(scoreAt(job, nowMs, policy.priority), policy.priority),
     terms: scoreTerms(job, nowMs, policy.priority),
     providers,
-    earliestAt: inBackoff ? job.notBefore : freeAt,
+    earliestAt: gates.length > 0 ? Math.max(...gates) : fits ? nowMs : null,
   }
 }
 
 /** The terms of a check that is made now, outside of a round. */
-function marketTerms({ nowMs, policy, windows }: Market): Terms {
+export function termsNow({
+  nowMs,
+  policy,
+  windows,
+}: Pick<Market, 'nowMs' | 'policy' | 'windows'>): Terms {
   const window = policy.queue.quotas.requesterWindow
   return {
     nowMs,

@@ -24,18 +24,19 @@ import {
 } from '../../test/plain-round.ts'
 import { addUnits, epochOf } from '../admit/quotas.ts'
 import type { KindName } from '../enqueue/kinds.ts'
-import type { JobId, ProviderId, Seed } from '../ids.ts'
+import { type Caller, type JobId, type ProviderId, pairHash, type Seed } from '../ids.ts'
 import type { Job } from '../job.ts'
 import { parsePolicy } from '../policy.ts'
 import type { Provider } from '../registry/provider.ts'
 import { type KindRound, matchRound } from './match-round.ts'
 
+const ZERO_SEED = `0x${'0'.repeat(64)}` as Seed
+
 describe('against nested loops', () => {
   it('MATCH-1: a round is what the rules say, word for word', () => {
     fc.assert(
       fc.property(anyMarket(), (market) => {
-        const rounds = matchRound({ ...realMarket(market), ...terms(market) })
-        expect(rounds.map(shownRound)).toEqual(plainRound(market).map(shownPlain))
+        roundAsTheRulesSay(market)
       }),
       { numRuns: 3_000 },
     )
@@ -44,8 +45,7 @@ describe('against nested loops', () => {
   it('MATCH-8: contested ties end as the rules say, and so does what comes behind them', () => {
     fc.assert(
       fc.property(anyContest(), (market) => {
-        const rounds = matchRound({ ...realMarket(market), ...terms(market) })
-        expect(rounds.map(shownRound)).toEqual(plainRound(market).map(shownPlain))
+        roundAsTheRulesSay(market)
       }),
       { numRuns: 3_000 },
     )
@@ -118,6 +118,65 @@ describe('batches', () => {
 })
 
 describe('assignment', () => {
+  it('MATCH-7: each job in turn goes to the first provider in shuffled order that fits it', () => {
+    const [a, b, c, d] = [0, 1, 2, 3].map(providerNamed) as [ProviderId, ...ProviderId[]]
+    const market = marketWith({
+      seed: ZERO_SEED, // By the example of MATCH-5 the order is d, b, a, c.
+      jobs: inTurn(job(9), job(8, { model: 'm2' }), job(7), job(6), job(5, { model: 'm2' })),
+      providers: [
+        provider(0, { models: ['m1'], leasesMax: 1 }),
+        provider(1, { models: ['m1'], leasesMax: 1 }),
+        provider(2),
+        provider(3, { models: ['m2'], leasesMax: 1 }),
+      ],
+    })
+    const [round] = matchRound({ ...realMarket(market), ...terms(market) })
+    expect(round?.providerOrder(4).map(({ id }) => id)).toEqual([d, b, a, c])
+    expect(pairsOf(round)).toEqual([
+      [jobNamed(9), b], // d has not the model
+      [jobNamed(8), d],
+      [jobNamed(7), a], // b is full by now
+      [jobNamed(6), c],
+      [jobNamed(5), c], // d is full, and a and b have not the model
+    ])
+  })
+
+  it('MATCH-7: the units of a job count as taken for all that follows in the round', () => {
+    const [a, b] = [providerNamed(0), providerNamed(1)]
+    const market = marketWith({
+      policy: { queue: { quotas: { ai_units_per_epoch: 3 } } },
+      jobs: inTurn(
+        job(9, { maxTokens: 200 }),
+        job(8, { maxTokens: 200 }),
+        job(7),
+        job(6, { maxTokens: 200 }),
+        job(5),
+      ),
+      providers: [provider(0), provider(1)],
+    })
+    const [round] = matchRound({ ...realMarket(market), ...terms(market) })
+    const [first, second] = (round?.providerOrder(2) ?? []).map(({ id }) => id)
+    expect([first, second].sort()).toEqual([a, b])
+    expect(pairsOf(round)).toEqual([
+      [jobNamed(9), first], // 2 of its 3 units
+      [jobNamed(8), second], // the first has 1 left, and this one takes 2
+      [jobNamed(7), first], // exactly its last unit
+      [jobNamed(5), second], // for 6 nobody has 2 units left
+    ])
+  })
+
+  it('MATCH-7: an assignment counts in the window of its caller for all that follows', () => {
+    const [one, other] = CALLERS as [Caller, Caller]
+    const market = marketWith({
+      policy: { queue: { quotas: { requester_window: { jobs: 2, secs: 10 } } } },
+      jobs: inTurn(...[9, 8, 7].map((n) => job(n, { caller: one })), job(6, { caller: other })),
+      providers: [provider(0), provider(1)],
+    })
+    const [round] = matchRound({ ...realMarket(market), ...terms(market) })
+    expect(round?.batch.jobs).toHaveLength(4)
+    expect(pairsOf(round).map(([id]) => id)).toEqual([9, 8, 6].map(jobNamed))
+  })
+
   it('MATCH-21: a job that nobody fits any more stays queued, and nothing is charged', () => {
     const market = marketWith({
       jobs: [job(1, { enqueueTs: START - 2_000 }), job(2)],
@@ -164,9 +223,7 @@ describe('assignment', () => {
           provider(1, { models: ['m1'], leasesMax: 1 }),
         ],
       })
-      const rounds = matchRound({ ...realMarket(market), ...terms(market) })
-      expect(rounds.map(shownRound)).toEqual(plainRound(market).map(shownPlain))
-      if (pairsOf(rounds[0]).some(([id]) => id === jobNamed(5))) free++
+      if (pairsOf(roundAsTheRulesSay(market)[0]).some(([id]) => id === jobNamed(5))) free++
     }
     expect(free).toBeGreaterThan(0)
   })
@@ -226,6 +283,69 @@ describe('assignment', () => {
       })
       const [round] = matchRound({ ...realMarket(market), ...terms(market) })
       expect(pairsOf(round)).toEqual([[jobNamed(1), providerNamed(1)]])
+    }
+  })
+
+  it('MATCH-20: in a contested tie under score, equal providers act as one', () => {
+    // Four equal jobs, and one slot each at a and b, which are equal, and at c, which is lower.
+    const firstTakers = new Set<ProviderId>()
+    for (let n = 0; n < 40; n++) {
+      const seed = seedNamed(n)
+      const market = marketWith({
+        seed,
+        policy: { match: { order: 'score' } },
+        jobs: jobs(4, {}),
+        providers: [
+          provider(0, { stake: 1_000n, health: 800, leasesMax: 1 }),
+          provider(1, { stake: 800n, health: 1_000, leasesMax: 1 }),
+          provider(2, { stake: 799n, health: 1_000, leasesMax: 1 }),
+        ],
+      })
+      const all = pairsByHash(seed, 4, 3)
+      const [a, b, c] = [0, 1, 2].map(providerNamed)
+      const upper = all.filter(({ by }) => by === a || by === b)
+      const first = upper[0]
+      const second = upper.find(({ id, by }) => id !== first?.id && by !== first?.by)
+      const third = all.find(({ id, by }) => by === c && id !== first?.id && id !== second?.id)
+      const [round] = matchRound({ ...realMarket(market), ...terms(market) })
+      expect(pairsOf(round)).toEqual([first, second, third].map((pair) => [pair?.id, pair?.by]))
+      if (first !== undefined) firstTakers.add(first.by)
+    }
+    expect(firstTakers.size).toBe(2)
+  })
+
+  it('MATCH-20: a group goes on until no pair of it fits, before the next one is asked', () => {
+    const market = marketWith({
+      policy: { match: { order: 'score' } },
+      jobs: jobs(5, {}),
+      providers: [
+        provider(0, { stake: 900n, leasesMax: 3 }),
+        provider(1, { stake: 1_000n, leasesMax: 1 }),
+      ],
+    })
+    const [round] = matchRound({ ...realMarket(market), ...terms(market) })
+    expect(pairsOf(round).map(([, by]) => by)).toEqual([1, 0, 0, 0].map(providerNamed))
+    const hashes = pairsOf(round).map(([id, by]) => pairHash(id, by, market.seed))
+    expect(hashes.slice(1)).toEqual(hashes.slice(1).sort())
+  })
+
+  it('FAIR-6: under fair shares the total order decides within a caller: no picks, no ties', () => {
+    // By score with k = 1 every place would be a pick, and with a larger k the two would be a tie.
+    for (let n = 0; n < 20; n++) {
+      const market = marketWith({
+        seed: seedNamed(n),
+        policy: { match: { fairness: 'tenant' }, queue: { starvation_k: 1 + (n % 2) * 19 } },
+        jobs: [
+          job(1, { enqueueTs: START - 9_000 }),
+          job(2, { fee: 5_000_000n }),
+          job(3, { fee: 5_000_000n }),
+        ],
+        providers: [provider(0, { leasesMax: 1 })],
+      })
+      const [round] = matchRound({ ...realMarket(market), ...terms(market) })
+      expect(round?.batch.jobs.map(({ id }) => id)).toEqual([2, 3, 1].map(jobNamed))
+      expect(round?.batch.picks.size).toBe(0)
+      expect(pairsOf(round)).toEqual([[jobNamed(2), providerNamed(0)]])
     }
   })
 })
@@ -434,6 +554,13 @@ function anyScript() {
   )
 }
 
+/** A round, after it was compared with what the plain reading of the rules gives. */
+function roundAsTheRulesSay(market: PlainMarket): KindRound[] {
+  const rounds = matchRound({ ...realMarket(market), ...terms(market) })
+  expect(rounds.map(shownRound)).toEqual(plainRound(market).map(shownPlain))
+  return rounds
+}
+
 function terms({ now, seed, policy }: PlainMarket) {
   return { nowMs: now, seed, policy }
 }
@@ -482,6 +609,22 @@ function job(n: number, given: Partial<PlainJob> = {}): PlainJob {
 
 function jobs(count: number, given: Partial<PlainJob>): PlainJob[] {
   return Array.from({ length: count }, (_, n) => job(n, given))
+}
+
+/** The same jobs with falling fees, so that they are taken in the order in which they stand. */
+function inTurn(...some: readonly PlainJob[]): PlainJob[] {
+  return some.map((one, i) => ({ ...one, fee: BigInt(some.length - i) * 1_000_000n }))
+}
+
+/** All pairs of so many jobs and providers, the lowest pair hash first. */
+function pairsByHash(seed: Seed, jobCount: number, providerCount: number) {
+  const pairs = jobs(jobCount, {}).flatMap(({ id }) =>
+    Array.from({ length: providerCount }, (_, n) => {
+      const by = providerNamed(n)
+      return { id, by, hash: pairHash(id, by, seed) }
+    }),
+  )
+  return pairs.sort((x, y) => (x.hash < y.hash ? -1 : 1))
 }
 
 function provider(n: number, given: Partial<PlainProvider> = {}): PlainProvider {

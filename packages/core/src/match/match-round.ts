@@ -31,7 +31,8 @@ export interface KindRound {
 
 /**
  * One round (MATCH-1): of each kind in turn the first jobs that anybody can take, each to the first
- * provider that fits it. The result is a pure function of the input; leases are issued by the caller.
+ * provider that fits it. What it decides is a function of the input alone. What it assigns is out of the
+ * queues then; the caller issues the leases.
  */
 export function matchRound(input: RoundInput): KindRound[] {
   const { nowMs, seed, policy, queues, pool } = input
@@ -107,11 +108,10 @@ class BatchMatcher {
     const { order } = this.#terms.policy.match
     if (order === 'score') {
       for (const equals of this.#ranked()) {
-        const pair = this.#search.smallestPair([job], equals)
-        if (pair !== null) {
-          this.#make(pair)
-          return true
-        }
+        const [pair] = this.#search.pairsByHash([job], equals)
+        if (pair === undefined) continue
+        this.#make(pair)
+        return true
       }
       return false
     }
@@ -138,10 +138,10 @@ class BatchMatcher {
 
     const left = new Set(jobs)
     for (const { providers, place } of this.#tieOrder(behind)) {
-      for (;;) {
-        if (left.size === 0) return
-        const pair = this.#search.smallestPair([...left], providers)
-        if (pair === null) break
+      if (left.size === 0) return
+      // What does not fit by now will not fit later in the round: one pass over the pairs will do.
+      for (const pair of this.#search.pairsByHash(left, providers)) {
+        if (!left.has(pair.job) || !this.#search.fits(pair)) continue
         this.#make(pair)
         left.delete(pair.job)
         this.#behind = place + 1

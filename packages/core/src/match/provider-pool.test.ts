@@ -107,6 +107,7 @@ class World {
       this.#pool.setPolicy(act.policy)
     } else if (act.act === 'add') {
       const plain = { ...act.provider, id: providerNamed(act.nth) }
+      if (this.#plain.has(plain.id)) return
       this.#plain.set(plain.id, plain)
       this.#pool.add(realProvider(plain))
     } else this.#change(providerNamed(act.nth), act.change)

@@ -1,8 +1,9 @@
 import { compareAscii } from '../bytes.ts'
 import { KIND_NAMES, type KindName } from '../enqueue/kinds.ts'
+import { invariant } from '../errors.ts'
 import type { ProviderId } from '../ids.ts'
 import type { Policy } from '../policy.ts'
-import { classKey, type Provider } from '../registry/provider.ts'
+import { classKey, type Provider, type ProviderOffer } from '../registry/provider.ts'
 import { providerRefusal } from './eligibility.ts'
 
 interface Passing {
@@ -46,11 +47,18 @@ export class ProviderPool {
   }
 
   add(provider: Provider): void {
-    const known = this.#byId.get(provider.id)
-    if (known !== undefined) this.#countOffers(known, -1)
+    invariant(!this.#byId.has(provider.id), 'a provider is in the pool once')
     this.#byId.set(provider.id, provider)
     this.#countOffers(provider, 1)
     this.#sorted = null
+    this.#passing.clear()
+  }
+
+  /** What a provider offers from now on. */
+  setOffer(provider: Provider, offer: ProviderOffer): void {
+    this.#countOffers(provider, -1)
+    provider.offer = offer
+    this.#countOffers(provider, 1)
     this.#passing.clear()
   }
 

@@ -1,3 +1,4 @@
+import { compareAscii } from '../bytes.ts'
 import type { KindName } from '../enqueue/kinds.ts'
 import { pairHash, type Seed } from '../ids.ts'
 import type { QueuedJob } from '../order/queued-job.ts'
@@ -124,22 +125,22 @@ export class ProviderSearch {
     return classes
   }
 
-  /** Of all fitting pairs, the one with the smallest pair hash. */
-  smallestPair(jobs: readonly QueuedJob[], providers: readonly Provider[]): Assignment | null {
-    let best: Assignment | null = null
-    let bestHash = ''
+  /** All pairs that fit now, the smallest pair hash first (MATCH-8). */
+  pairsByHash(jobs: Iterable<QueuedJob>, providers: readonly Provider[]): readonly Assignment[] {
+    const pairs: { readonly pair: Assignment; readonly hash: string }[] = []
     for (const provider of providers) {
       // A full one refuses all alike, and in a contested tie most are full.
       if (this.#load(provider).leases >= leaseCap(provider, this.#terms.policy)) continue
       for (const job of jobs) {
         if (this.#refusal(provider, job) !== null) continue
-        const hash = pairHash(job.id, provider.id, this.#seed)
-        if (best !== null && hash >= bestHash) continue
-        best = { job, provider }
-        bestHash = hash
+        pairs.push({ pair: { job, provider }, hash: pairHash(job.id, provider.id, this.#seed) })
       }
     }
-    return best
+    return pairs.sort((a, b) => compareAscii(a.hash, b.hash)).map(({ pair }) => pair)
+  }
+
+  fits({ job, provider }: Assignment): boolean {
+    return this.#refusal(provider, job) === null
   }
 
   #refusal(provider: Provider, job: QueuedJob): Refusal | null {
@@ -153,14 +154,17 @@ export class ProviderSearch {
 
   #verdict(job: QueuedJob): Verdict {
     if (!this.#pool.isOffered(this.#kind, job.shape.model)) return 'pass-group'
-    let onlyThisJob = false
+    let isDenied = false
+    let isTooLarge = false
     for (let i = 0; ; i++) {
       const provider = this.#openAt(i)
-      if (provider === undefined) return onlyThisJob ? 'pass-job' : 'pass-group'
+      if (provider === undefined) break
       const refusal = this.#refusal(provider, job)
       if (refusal === null) return 'take'
-      onlyThisJob ||= refusal === 'epoch_units_exhausted' || refusal === 'denied_for_job'
+      isDenied ||= refusal === 'denied_for_job'
+      isTooLarge ||= refusal === 'epoch_units_exhausted'
     }
+    return isDenied ? 'pass-job' : isTooLarge ? 'pass-size' : 'pass-group'
   }
 
   /**

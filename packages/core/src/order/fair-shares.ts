@@ -37,11 +37,17 @@ export class FairShares {
   readonly #idle = new IndexedHeap<Tenant>(byFinish)
   /** While a draft is open: every tenant it moved, with the finish time to go back to. */
   #draft: { virtual: bigint; finish: Map<Tenant, bigint> } | null = null
+  /** Callers whose figure may differ from what was last taken by `takeChanged`. */
+  #changed = new Set<Caller>()
 
   constructor(state?: FairState) {
     if (state === undefined) return
     this.#virtual = state.virtual
     for (const [caller, finish] of state.finish) this.#place(this.#tenant(caller), finish)
+  }
+
+  get virtual(): bigint {
+    return this.#virtual
   }
 
   state(): FairState {
@@ -50,6 +56,17 @@ export class FairShares {
       if (at > this.#virtual) finish.set(caller, at)
     }
     return { virtual: this.#virtual, finish }
+  }
+
+  /** The finish times that changed since the last call; null is one at or below V, to be forgotten. */
+  takeChanged(): Map<Caller, bigint | null> {
+    const rows = new Map<Caller, bigint | null>()
+    for (const caller of this.#changed) {
+      const finish = this.#tenants.get(caller)?.finish
+      rows.set(caller, finish !== undefined && finish > this.#virtual ? finish : null)
+    }
+    this.#changed = new Set()
+    return rows
   }
 
   /** The caller whose turn it is, of those with work waiting. */
@@ -113,6 +130,7 @@ export class FairShares {
   }
 
   #place(tenant: Tenant, finish: bigint): void {
+    this.#changed.add(tenant.caller)
     this.#remember(tenant)
     for (const heap of [this.#level, this.#ahead, this.#idle]) if (heap.remove(tenant)) break
     tenant.finish = finish

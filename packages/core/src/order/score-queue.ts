@@ -59,6 +59,8 @@ export interface Group {
   agedHead: QueuedJob | undefined
   waitHead: QueuedJob | undefined
   blocked: boolean
+  /** No job of the group needs fewer units; it may be that none needs so few any more. */
+  leastUnits: number
 }
 
 /**
@@ -97,6 +99,7 @@ export class ScoreQueue {
   push(job: QueuedJob): void {
     const group = this.#groupFor(job)
     job.shape = group.shape
+    group.leastUnits = Math.min(group.leastUnits, job.units)
     ;(this.#clock.isAged(job) ? group.aged : group.young).enter(job)
     group.wait?.enter(job)
     this.#size++
@@ -179,6 +182,7 @@ export class ScoreQueue {
         agedHead: undefined,
         waitHead: undefined,
         blocked: false,
+        leastUnits: job.units,
       }
       groups.set(job.shape.key, group)
     }

@@ -7,8 +7,11 @@ import { idBefore, PLACE, type QueuedJob } from './queued-job.ts'
 import { staticScore } from './score.ts'
 import { type Group, ScoreClock, ScoreQueue } from './score-queue.ts'
 
-/** What a round says of a job that the queue offers for its batch. */
-export type Verdict = 'take' | 'pass-job' | 'pass-group'
+/**
+ * What a round says of a job that the queue offers for its batch: take it; pass over this one; pass
+ * over all of its group that need as many units or more; pass over the whole group.
+ */
+export type Verdict = 'take' | 'pass-job' | 'pass-size' | 'pass-group'
 
 /** The jobs a round looks at, in order. They are out of the queue until `settleBatch`. */
 export interface Batch {
@@ -61,6 +64,16 @@ export class WaitingQueue {
     return { grants: this.#grants, fair: this.#shares.state() }
   }
 
+  /** How many grants there were, and the virtual time of the shares. */
+  counters(): { readonly grants: number; readonly virtual: bigint } {
+    return { grants: this.#grants, virtual: this.#shares.virtual }
+  }
+
+  /** Finish times of callers that changed since the last call; null is one to be forgotten. */
+  takeShareChanges(): Map<Caller, bigint | null> {
+    return this.#shares.takeChanged()
+  }
+
   has(id: JobId): boolean {
     return this.#jobs.has(id)
   }
@@ -92,7 +105,7 @@ export class WaitingQueue {
     }
   }
 
-  /** The ready job with the best score of all, whatever the fairness. */
+  /** The ready job with the best score. Under fair shares there is no such order. */
   peekBest(nowMs: number): QueuedJob | undefined {
     invariant(this.#policy.match.fairness === 'score', 'under fair shares a caller comes first')
     this.advance(nowMs)
@@ -215,8 +228,8 @@ export class WaitingQueue {
       const job = isPick ? queue.longest() : queue.best()
       if (job === undefined) return undefined
       const says = verdict(job)
-      if (says === 'pass-group') {
-        const group = queue.groupOf(job) as Group
+      const group = queue.groupOf(job) as Group
+      if (says === 'pass-group' || (says === 'pass-size' && job.units <= group.leastUnits)) {
         queue.setBlocked(group, true)
         passed.groups.push([queue, group])
         continue
@@ -269,7 +282,8 @@ export class WaitingQueue {
   #cost(job: QueuedJob, units: number): bigint {
     const { tenantWeights, tierWeights } = this.#policy.match
     const own = Object.hasOwn(tenantWeights, job.caller) ? tenantWeights[job.caller] : undefined
-    return virtualCost(units, own ?? tierWeights[job.tier] ?? 1)
+    const byTier = Object.hasOwn(tierWeights, job.tier) ? tierWeights[job.tier] : undefined
+    return virtualCost(units, own ?? byTier ?? 1)
   }
 }
 

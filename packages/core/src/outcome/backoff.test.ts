@@ -1,5 +1,6 @@
 import { fc, test } from '@fast-check/vitest'
 import { describe, expect, it } from 'vitest'
+import { jobNamed } from '../../test/any-market.ts'
 import type { KindName } from '../enqueue/kinds.ts'
 import { type JobId, retryHash } from '../ids.ts'
 import { type Policy, parsePolicy } from '../policy.ts'
@@ -82,10 +83,6 @@ function jittered(delay: number, jobId: JobId, n: number): number {
 
 function withRetries(retries: object): Policy {
   return parsePolicy({ queue: { retries } }, 'fund')
-}
-
-function jobNamed(n: number): JobId {
-  return `0x${n.toString(16).padStart(64, '0')}` as JobId
 }
 
 function idOf(bytes: Uint8Array): JobId {

@@ -48,8 +48,8 @@ export function cancelJob(market: Market, job: Job, by: Caller | 'operator'): vo
   endJob(market, job, { on: 'cancel', reason: null })
 }
 
-/** An ended job has been kept long enough (TTL-3). */
-export function deleteJob(market: Market, job: Job): void {
+/** Takes an ended job out of memory: it was kept long enough (TTL-3), or is kept elsewhere. */
+export function forgetJob(market: Market, job: Job): void {
   market.due.deletion.leave(job)
   market.jobs.delete(job.id)
   for (const lease of job.leases ?? []) market.leases.delete(lease.id)

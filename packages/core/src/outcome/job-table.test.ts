@@ -1,10 +1,7 @@
 import { describe, expect, it, test } from 'vitest'
-import { enqueueJob } from '../enqueue/enqueue-job.ts'
-import { aiDemand } from '../enqueue/kinds.ts'
-import type { Caller, JobId } from '../ids.ts'
+import { World } from '../../test/world.ts'
 import type { Job } from '../job.ts'
-import { type Market, openMarket } from '../market.ts'
-import { parsePolicy } from '../policy.ts'
+import type { Market } from '../market.ts'
 import {
   hasEnded,
   JOB_EVENTS,
@@ -83,19 +80,8 @@ function expected(from: JobStatus, on: JobEvent): { to: string | null; last: str
 }
 
 function jobIn(status: JobStatus): { market: Market; job: Job } {
-  const market = openMarket({ policy: parsePolicy({}, 'fund'), nowMs: 0 })
-  const job = enqueueJob(market, {
-    id: `0x${'1'.repeat(64)}` as JobId,
-    kind: 'ai',
-    caller: `0x${'c'.repeat(64)}` as Caller,
-    tier: 'FREE',
-    fee: 0n,
-    sizeBytes: 1,
-    demand: aiDemand('m', 100),
-    regions: null,
-    ttlAbsSecs: null,
-    enqueueSeq: 0,
-  })
+  const { market, enqueue } = new World()
+  const job = enqueue()
   job.status = status
   if (status !== 'QUEUED') market.waitingOf.clear()
   return { market, job }

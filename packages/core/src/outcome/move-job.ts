@@ -9,6 +9,7 @@ export function moveJob(market: Market, job: Job, on: JobEvent, isLast = false):
   countWaiting(market, job, job.status, -1)
   countWaiting(market, job, to, 1)
   job.status = to
+  market.touch.job(job)
   return to
 }
 

@@ -1,23 +1,12 @@
 import { describe, expect, it, test } from 'vitest'
-import { advanceMarket, changePolicy, nextDueAt } from '../advance-market.ts'
-import { enqueueJob } from '../enqueue/enqueue-job.ts'
-import { aiDemand, type KindName, quantumDemand, taskDemand } from '../enqueue/kinds.ts'
-import type { Caller, JobId, ProviderId, Seed } from '../ids.ts'
-import type { Job } from '../job.ts'
-import { issueLease } from '../lease/issue-lease.ts'
-import type { Lease } from '../lease/lease.ts'
-import { ackLease, releaseLease, renewLease } from '../lease/lease-calls.ts'
-import { type Market, openMarket } from '../market.ts'
-import { type Policy, parsePolicy } from '../policy.ts'
-import { newProvider, type Provider } from '../registry/provider.ts'
-import { registerProvider } from '../registry/provider-status.ts'
-import { completeLease, settleProof } from './complete-lease.ts'
+import { WITH_PROOF, World } from '../../test/world.ts'
+import { nextDueAt } from '../advance-market.ts'
+import { settleProof } from './complete-lease.ts'
 import { cancelJob } from './end-job.ts'
 import { deletedAt, ttlAbsAt, ttlRelAt } from './ttl.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
-const DIGEST = `0x${'d'.repeat(64)}`
 
 describe('absolute life', () => {
   test.each([
@@ -28,7 +17,7 @@ describe('absolute life', () => {
     { kind: 'quantum', given: 86_400, at: DAY },
   ] as const)('TTL-1: a job of kind $kind that names $given ends at $at', (row) => {
     const world = new World()
-    const job = world.enqueue(row.kind, row.given)
+    const job = world.enqueue({ kind: row.kind, ttlAbsSecs: row.given })
     expect(ttlAbsAt(job, world.market.policy)).toBe(row.at)
     world.at(row.at - 1)
     expect(job).toMatchObject({ status: 'QUEUED', endedAt: null })
@@ -39,8 +28,8 @@ describe('absolute life', () => {
   it('TTL-1: it counts from enqueue_ts, and retries do not prolong it', () => {
     const world = new World()
     world.at(1_000)
-    const job = world.enqueue('ai', 20)
-    world.assign(job)
+    const job = world.enqueue({ ttlAbsSecs: 20 })
+    world.assign({ job })
     world.at(20_999)
     expect(job).toMatchObject({ status: 'QUEUED', retries: 1 })
     world.at(21_000)
@@ -49,12 +38,12 @@ describe('absolute life', () => {
 
   it('TTL-4: a live lease is cancelled first, nothing is charged, the units are given back', () => {
     const world = new World()
-    const lease = world.run(world.enqueue('ai', 60))
+    const lease = world.run({ job: world.enqueue({ ttlAbsSecs: 60 }) })
     world.at(60_000)
     expect(lease.status).toBe('CANCELLED')
     expect(lease.job).toMatchObject({ status: 'EXPIRED', reason: 'ttl_abs', retries: 0 })
-    expect(world.provider).toMatchObject({ liveLeases: 0, failures: 0, health: 1_000 })
-    expect(world.provider.units.get('ai')?.get(0) ?? 0).toBe(0)
+    expect(world.a).toMatchObject({ liveLeases: 0, failures: 0, health: 1_000 })
+    expect(world.units()).toBe(0)
   })
 
   test.each([
@@ -62,12 +51,12 @@ describe('absolute life', () => {
     { ttl: 5, what: 'ack timeout' },
   ])('STATE-6: at one time with the $what, ttl_abs comes first', ({ ttl, what }) => {
     const world = new World()
-    const job = world.enqueue('ai', ttl)
-    const lease = what === 'ack timeout' ? world.assign(job) : world.run(job)
+    const job = world.enqueue({ ttlAbsSecs: ttl })
+    const lease = what === 'ack timeout' ? world.assign({ job }) : world.run({ job })
     world.at(1_000 * ttl)
     expect(lease.status).toBe('CANCELLED')
     expect(job).toMatchObject({ status: 'EXPIRED', reason: 'ttl_abs', retries: 0 })
-    expect(world.provider.health).toBe(1_000)
+    expect(world.a.health).toBe(1_000)
   })
 })
 
@@ -77,9 +66,9 @@ describe('relative life', () => {
     const job = world.enqueue()
     expect(ttlRelAt(job, world.market.policy)).toBe(Number.POSITIVE_INFINITY)
     world.at(1_000)
-    world.release(world.assign(job))
+    world.release(world.assign({ job }))
     world.at(2_000)
-    world.release(world.assign(job))
+    world.release(world.assign({ job }))
     expect(ttlRelAt(job, world.market.policy)).toBe(1_000 + 6 * HOUR)
     world.at(6 * HOUR + 999)
     expect(job.status).toBe('QUEUED')
@@ -93,9 +82,9 @@ describe('relative life', () => {
     { assignedAt: 1_001, reason: 'ttl_abs', endedAt: 6 * HOUR + 1_000 },
   ])('TTL-1: assigned at $assignedAt, 6 h and 1 s to live: $reason', ({ assignedAt, ...end }) => {
     const world = new World()
-    const job = world.enqueue('ai', 21_601)
+    const job = world.enqueue({ ttlAbsSecs: 21_601 })
     world.at(assignedAt)
-    world.release(world.assign(job))
+    world.release(world.assign({ job }))
     world.at(DAY)
     expect(job).toMatchObject({ status: 'EXPIRED', ...end })
   })
@@ -103,7 +92,7 @@ describe('relative life', () => {
   it('TTL-1: it cuts off a lease that is renewed again and again', () => {
     const world = new World({ queue: { ttl: { rel_max_secs: 700 } } })
     const lease = world.run()
-    renewLease(world.market, world.by(lease))
+    world.renew(lease)
     world.at(699_999)
     expect(lease.status).toBe('RENEWED')
     world.at(700_000)
@@ -115,8 +104,8 @@ describe('relative life', () => {
 describe('a job that waits for its proof', () => {
   it('TTL-2: it is not ended by its TTL, and a valid proof completes it', () => {
     const world = new World(WITH_PROOF)
-    const job = world.enqueue('ai', 60)
-    world.complete(world.run(job))
+    const job = world.enqueue({ ttlAbsSecs: 60 })
+    world.complete(world.run({ job }))
     world.at(599_999)
     expect(job).toMatchObject({ status: 'RUNNING', reason: null })
     settleProof(world.market, job, true)
@@ -136,8 +125,8 @@ describe('a job that waits for its proof', () => {
 
   it('TTL-2: if the proof is invalid, a TTL that passed meanwhile ends it at that time', () => {
     const world = new World(WITH_PROOF)
-    const job = world.enqueue('ai', 60)
-    world.complete(world.run(job))
+    const job = world.enqueue({ ttlAbsSecs: 60 })
+    world.complete(world.run({ job }))
     world.at(100_000)
     settleProof(world.market, job, false)
     world.at(100_000)
@@ -151,8 +140,8 @@ describe('a job that waits for its proof', () => {
 
   it('TTL-2: the same when no proof came in time, even if it is noticed much later', () => {
     const world = new World(WITH_PROOF)
-    const job = world.enqueue('ai', 60)
-    world.complete(world.run(job))
+    const job = world.enqueue({ ttlAbsSecs: 60 })
+    world.complete(world.run({ job }))
     world.at(HOUR)
     expect(job).toMatchObject({
       status: 'EXPIRED',
@@ -164,8 +153,8 @@ describe('a job that waits for its proof', () => {
 
   it('TTL-2: a TTL that is still ahead counts again after an invalid proof', () => {
     const world = new World(WITH_PROOF)
-    const job = world.enqueue('ai', 60)
-    world.complete(world.run(job))
+    const job = world.enqueue({ ttlAbsSecs: 60 })
+    world.complete(world.run({ job }))
     settleProof(world.market, job, false)
     world.at(59_999)
     expect(job).toMatchObject({ status: 'QUEUED', retries: 1 })
@@ -190,7 +179,7 @@ describe('deletion', () => {
 
   it('TTL-3: it counts from the end of the job, however it ended and whenever that is noticed', () => {
     const world = new World()
-    const expired = world.enqueue('ai', 60)
+    const expired = world.enqueue({ ttlAbsSecs: 60 })
     const canceled = world.enqueue()
     world.at(30_000)
     cancelJob(world.market, canceled, 'operator')
@@ -204,9 +193,9 @@ describe('deletion', () => {
     const world = new World()
     const job = world.enqueue()
     cancelJob(world.market, job, 'operator')
-    expect(world.enqueue('ai', null, job.id)).toBe(job)
+    expect(world.enqueue({ id: job.id })).toBe(job)
     world.at(7 * DAY)
-    const again = world.enqueue('ai', null, job.id)
+    const again = world.enqueue({ id: job.id })
     expect(again).toMatchObject({ status: 'QUEUED', enqueueTs: 7 * DAY, attempt: null, retries: 0 })
   })
 })
@@ -216,10 +205,10 @@ describe('a change of policy', () => {
     const world = new World()
     const [byDefault, asGiven, assigned] = [
       world.enqueue(),
-      world.enqueue('ai', 7_200),
-      world.enqueue('ai', 7_200),
+      world.enqueue({ ttlAbsSecs: 7_200 }),
+      world.enqueue({ ttlAbsSecs: 7_200 }),
     ]
-    world.release(world.assign(assigned))
+    world.release(world.assign({ job: assigned }))
     world.at(1_000)
     world.policy({ queue: { ttl: { abs_default_ai_secs: 60, rel_max_secs: 120 } } })
     expect(nextDueAt(world.market)).toBe(60_000)
@@ -255,12 +244,12 @@ describe('a change of policy', () => {
     const world = new World(WITH_PROOF)
     world.complete(world.run()) // Another one that waits, so that ours is not the first due.
     const job = world.enqueue()
-    world.complete(world.run(job))
+    world.complete(world.run({ job }))
     settleProof(world.market, job, false)
     const completion = { ...WITH_PROOF.queue.completion, proof_timeout_secs: 10 }
     world.policy({ queue: { completion } })
     world.at(20_000)
-    world.complete(world.run(job))
+    world.complete(world.run({ job }))
     world.at(29_999)
     expect(job).toMatchObject({ status: 'RUNNING', retries: 1 })
     world.at(30_000)
@@ -279,74 +268,3 @@ describe('a change of policy', () => {
     expect(lease.job).toMatchObject({ status: 'QUEUED', retries: 1 })
   })
 })
-
-const WITH_PROOF = { queue: { completion: { ai_verification: 'proof' } } }
-
-/** One provider from time 0 on; its heartbeats play no part. */
-class World {
-  readonly market: Market
-  readonly provider: Provider
-  #named = 0
-
-  constructor(written: object = {}) {
-    this.market = openMarket({ policy: policyOf(written), nowMs: 0 })
-    this.provider = newProvider({ id: 'provider:a' as ProviderId, lastHeartbeat: 0 })
-    registerProvider(this.market, this.provider)
-  }
-
-  at(nowMs: number): void {
-    advanceMarket(this.market, nowMs)
-  }
-
-  policy(written: object): void {
-    changePolicy(this.market, policyOf(written))
-  }
-
-  enqueue(kind: KindName = 'ai', ttlAbsSecs: number | null = null, id = this.#name()): Job {
-    return enqueueJob(this.market, {
-      id: id as JobId,
-      kind,
-      caller: `0x${'c'.repeat(64)}` as Caller,
-      tier: 'FREE',
-      fee: 0n,
-      sizeBytes: 1_000,
-      demand:
-        kind === 'quantum'
-          ? quantumDemand(1_000, 0)
-          : kind === 'ai'
-            ? aiDemand('m', 100)
-            : taskDemand('t'),
-      regions: null,
-      ttlAbsSecs,
-      enqueueSeq: 0,
-    })
-  }
-
-  assign(job: Job = this.enqueue()): Lease {
-    return issueLease(this.market, job, this.provider, this.#name() as Seed)
-  }
-
-  run(job: Job = this.enqueue()): Lease {
-    return ackLease(this.market, this.by(this.assign(job)))
-  }
-
-  release(lease: Lease): void {
-    releaseLease(this.market, this.by(lease))
-  }
-
-  complete(lease: Lease): void {
-    completeLease(this.market, { ...this.by(lease), digest: DIGEST, actualUnits: null })
-  }
-
-  by({ id, provider }: Lease) {
-    return { leaseId: id, by: provider.id }
-  }
-
-  #name(): string {
-    return `0x${(++this.#named).toString(16).padStart(64, '0')}`
-  }
-}
-
-function policyOf(written: object): Policy {
-  return parsePolicy({ ...written, registry: { heartbeat_timeout_ms: 31_536_000_000 } }, 'fund')
-}

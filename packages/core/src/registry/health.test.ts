@@ -1,21 +1,11 @@
 import { describe, expect, it, test } from 'vitest'
-import { advanceMarket, changePolicy } from '../advance-market.ts'
-import { enqueueJob } from '../enqueue/enqueue-job.ts'
-import { aiDemand } from '../enqueue/kinds.ts'
-import type { Caller, JobId, ProviderId, Seed } from '../ids.ts'
-import { issueLease } from '../lease/issue-lease.ts'
+import { providerNamed } from '../../test/any-market.ts'
+import { WITH_HEARTBEATS, WITH_PROOF, World } from '../../test/world.ts'
 import type { Lease } from '../lease/lease.ts'
-import { ackLease, releaseLease } from '../lease/lease-calls.ts'
-import { type Market, type MarketEvent, openMarket } from '../market.ts'
-import { completeLease, settleProof } from '../outcome/complete-lease.ts'
-import { failLease } from '../outcome/fail-lease.ts'
-import { parsePolicy } from '../policy.ts'
+import { settleProof } from '../outcome/complete-lease.ts'
 import { recordHeartbeat } from './health.ts'
-import { newProvider, type Provider } from './provider.ts'
+import { newProvider } from './provider.ts'
 import { registerProvider, setProviderStatus } from './provider-status.ts'
-
-const QUIET = { registry: { heartbeat_timeout_ms: 31_536_000_000 } }
-const WITH_PROOF = { ...QUIET, queue: { completion: { ai_verification: 'proof' } } }
 
 describe('what health costs and earns', () => {
   test.each([
@@ -24,16 +14,16 @@ describe('what health costs and earns', () => {
     { charge: 'PROVIDER_FAIL', health: 900 },
     { charge: 'PROOF_INVALID', health: 700 },
   ])('HEALTH-1: $charge takes 1000 to $health and counts as a failure', ({ charge, health }) => {
-    const world = new World(charge === 'PROOF_INVALID' ? WITH_PROOF : QUIET)
+    const world = new World(charge === 'PROOF_INVALID' ? WITH_PROOF : {})
     const lease = world.assign()
-    if (charge !== 'ACK_TIMEOUT') ackLease(world.market, by(lease))
+    if (charge !== 'ACK_TIMEOUT') world.ack(lease)
     if (charge === 'PROVIDER_FAIL') world.fail(lease)
     if (charge === 'PROOF_INVALID') {
       world.complete(lease)
       settleProof(world.market, lease.job, false)
     }
     world.at(600_000)
-    expect(world.provider).toMatchObject({ health, failures: 1 })
+    expect(world.a).toMatchObject({ health, failures: 1 })
     expect(lease.job.retries).toBe(1)
   })
 
@@ -43,10 +33,10 @@ describe('what health costs and earns', () => {
     { before: 981, after: 1_000 },
     { before: 1_000, after: 1_000 },
   ])('HEALTH-2: a completion takes $before to $after', ({ before, after }) => {
-    const world = new World(QUIET)
-    world.provider.health = before
+    const world = new World()
+    world.a.health = before
     world.complete(world.assign())
-    expect(world.provider.health).toBe(after)
+    expect(world.a.health).toBe(after)
   })
 
   test.each([
@@ -54,113 +44,113 @@ describe('what health costs and earns', () => {
     { before: 100, health: 0, status: 'SUSPENDED' },
     { before: 99, health: 0, status: 'SUSPENDED' },
   ])('HEALTH-2: a failure takes $before to $health, $status', ({ before, health, status }) => {
-    const world = new World(QUIET)
+    const world = new World()
     const [failed, other] = [world.assign(), world.assign()]
-    world.provider.health = before
+    world.a.health = before
     world.fail(failed)
-    expect(world.provider).toMatchObject({ health, status })
+    expect(world.a).toMatchObject({ health, status })
     const isSuspended = status === 'SUSPENDED'
     expect(other.status).toBe(isSuspended ? 'CANCELLED' : 'ACTIVE')
     expect(other.job).toMatchObject({ status: isSuspended ? 'QUEUED' : 'ASSIGNED', retries: 0 })
-    expect(world.provider.liveLeases).toBe(isSuspended ? 0 : 1)
+    expect(world.a.liveLeases).toBe(isSuspended ? 0 : 1)
     const told = world.events.filter(({ type }) => type === 'providerStatus')
     expect(told).toHaveLength(isSuspended ? 1 : 0)
   })
 
   it('HEALTH-2: health earned afterwards does not end the suspension, an operator does', () => {
-    const world = new World()
-    world.provider.health = 100
+    const world = new World(WITH_HEARTBEATS)
+    world.a.health = 100
     world.fail(world.assign())
-    recordHeartbeat(world.market, world.provider)
-    expect(world.provider).toMatchObject({ health: 10, status: 'SUSPENDED' })
-    setProviderStatus(world.market, world.provider, 'ACTIVE')
-    expect(world.provider).toMatchObject({ health: 600, status: 'ACTIVE' })
+    recordHeartbeat(world.market, world.a)
+    expect(world.a).toMatchObject({ health: 10, status: 'SUSPENDED' })
+    setProviderStatus(world.market, world.a, 'ACTIVE')
+    expect(world.a).toMatchObject({ health: 600, status: 'ACTIVE' })
   })
 
   test.each(['invalid_input', 'validation_error', 'sold_out', 'not_found', 'auth_error'])(
     'HEALTH-5: %s as a permanent error is charged to the job alone',
     (code) => {
-      const world = new World(QUIET)
+      const world = new World()
       const lease = world.assign()
-      failLease(world.market, { ...by(lease), code, permanent: true })
+      world.fail(lease, { code, permanent: true })
       expect(lease.job).toMatchObject({ status: 'FAILED', retries: 1, reason: 'permanent_error' })
-      expect(world.provider).toMatchObject({ health: 1_000, failures: 0, cooldownUntil: null })
+      expect(world.a).toMatchObject({ health: 1_000, failures: 0, cooldownUntil: null })
 
-      failLease(world.market, { ...by(world.assign()), code, permanent: false })
-      expect(world.provider).toMatchObject({ health: 900, failures: 1 })
+      world.fail(world.assign(), { code, permanent: false })
+      expect(world.a).toMatchObject({ health: 900, failures: 1 })
     },
   )
 })
 
 describe('a run of failures', () => {
   it('HEALTH-3: from the third on it cools down for 30, 60, 120, 240, 480, 900, 900 s', () => {
-    const world = new World(QUIET)
+    const world = new World()
     const cooldowns: (number | null)[] = []
     for (let i = 1; i <= 9; i++) {
-      world.provider.health = 1_000
+      world.a.health = 1_000
       world.fail(world.assign())
-      cooldowns.push(world.provider.cooldownUntil)
+      cooldowns.push(world.a.cooldownUntil)
     }
     const secs = [null, null, 30, 60, 120, 240, 480, 900, 900]
     expect(cooldowns).toEqual(secs.map((s) => (s === null ? null : 1_000 * s)))
-    expect(world.provider.failures).toBe(9)
+    expect(world.a.failures).toBe(9)
   })
 
   it('HEALTH-3: a cooldown counts from the charge', () => {
-    const world = new World(QUIET)
+    const world = new World()
     for (const now of [1_000, 2_000, 3_000]) {
       world.at(now)
       world.fail(world.assign())
     }
-    expect(world.provider.cooldownUntil).toBe(33_000)
+    expect(world.a.cooldownUntil).toBe(33_000)
   })
 
   it('HEALTH-3: a completion ends the run, not the cooldown', () => {
-    const world = new World(QUIET)
+    const world = new World()
     const running = world.assign()
     for (let i = 0; i < 3; i++) world.fail(world.assign())
     world.complete(running)
-    expect(world.provider).toMatchObject({ failures: 0, cooldownUntil: 30_000 })
+    expect(world.a).toMatchObject({ failures: 0, cooldownUntil: 30_000 })
     for (let i = 0; i < 2; i++) world.fail(world.assign())
-    expect(world.provider).toMatchObject({ failures: 2, cooldownUntil: 30_000 })
+    expect(world.a).toMatchObject({ failures: 2, cooldownUntil: 30_000 })
   })
 
   it('HEALTH-3: a cooldown is never shortened', () => {
-    const world = new World(QUIET)
+    const world = new World()
     const leases = Array.from({ length: 6 }, () => world.assign())
     for (const lease of leases.slice(0, 5)) world.fail(lease)
-    expect(world.provider.cooldownUntil).toBe(120_000)
+    expect(world.a.cooldownUntil).toBe(120_000)
     world.complete(leases[5] as Lease)
     world.at(1_000)
     for (let i = 0; i < 3; i++) world.fail(world.assign())
-    expect(world.provider).toMatchObject({ failures: 3, cooldownUntil: 120_000 })
+    expect(world.a).toMatchObject({ failures: 3, cooldownUntil: 120_000 })
   })
 
   test.each([1, 2, 5])(
     'HEALTH-3: with cooldown_after %i the run begins to count there',
     (after) => {
-      const world = new World({ registry: { ...QUIET.registry, cooldown_after: after } })
+      const world = new World({ registry: { cooldown_after: after } })
       for (let i = 1; i < after; i++) world.fail(world.assign())
-      expect(world.provider.cooldownUntil).toBeNull()
+      expect(world.a.cooldownUntil).toBeNull()
       world.fail(world.assign())
-      expect(world.provider.cooldownUntil).toBe(30_000)
+      expect(world.a.cooldownUntil).toBe(30_000)
       world.fail(world.assign())
-      expect(world.provider.cooldownUntil).toBe(60_000)
+      expect(world.a.cooldownUntil).toBe(60_000)
     },
   )
 
   it('RETRY-5: a lease given back neither counts nor ends the run', () => {
-    const world = new World(QUIET)
+    const world = new World()
     world.fail(world.assign())
-    releaseLease(world.market, by(world.assign()))
-    expect(world.provider.failures).toBe(1)
+    world.release(world.assign())
+    expect(world.a.failures).toBe(1)
   })
 })
 
 describe('heartbeats', () => {
   it('HEALTH-4: the first earns at once, the next one after an interval', () => {
-    const world = new World()
-    world.provider.health = 900
+    const world = new World(WITH_HEARTBEATS)
+    world.a.health = 900
     expect(world.beat(1)).toBe(910)
     expect(world.beat(60_000)).toBe(910)
     expect(world.beat(60_001)).toBe(920)
@@ -177,89 +167,88 @@ describe('heartbeats', () => {
   ])(
     'HEALTH-4: the heartbeat after $gap ms of silence leaves 900 at $health',
     ({ gap, health }) => {
-      const world = new World()
-      world.provider.health = 900
+      const world = new World(WITH_HEARTBEATS)
+      world.a.health = 900
       expect(world.beat(gap)).toBe(health)
-      expect(world.provider.lastHeartbeat).toBe(gap)
+      expect(world.a.lastHeartbeat).toBe(gap)
     },
   )
 
   it('HEALTH-4: a late heartbeat earns nothing, but the next one in time does', () => {
-    const world = new World()
-    world.provider.health = 900
+    const world = new World(WITH_HEARTBEATS)
+    world.a.health = 900
     expect(world.beat(180_001)).toBe(900)
     expect(world.beat(180_002)).toBe(910)
   })
 
   it('HEALTH-4: silence costs 50 at 240 s, 300 s, 360 s …', () => {
-    const world = new World()
+    const world = new World(WITH_HEARTBEATS)
     const seen = [239_999, 240_000, 299_999, 300_000, 359_999, 360_000].map((now) => {
       world.at(now)
-      return world.provider.health
+      return world.a.health
     })
     expect(seen).toEqual([1_000, 950, 950, 900, 900, 850])
   })
 
   it('HEALTH-4: noticed late, each step still counts, and at 0 the provider is SUSPENDED then', () => {
-    const world = new World()
+    const world = new World(WITH_HEARTBEATS)
     world.at(86_400_000)
-    expect(world.provider).toMatchObject({ health: 0, status: 'SUSPENDED' })
-    expect(world.events.filter(({ type }) => type === 'providerStatus')).toEqual([
-      {
-        type: 'providerStatus',
-        at: 180_000 + 20 * 60_000,
-        providerId: 'provider:a',
-        status: 'SUSPENDED',
-      },
-    ])
+    expect(world.a).toMatchObject({ health: 0, status: 'SUSPENDED' })
+    const told = world.events.filter(({ type }) => type === 'providerStatus')
+    const at = 180_000 + 20 * 60_000
+    expect(told).toEqual(
+      [world.a, world.b, world.c].map(({ id: providerId }) => {
+        return { type: 'providerStatus', at, providerId, status: 'SUSPENDED' }
+      }),
+    )
   })
 
   it('HEALTH-4: a heartbeat begins the silence anew', () => {
-    const world = new World()
+    const world = new World(WITH_HEARTBEATS)
     world.at(300_000)
-    expect(world.provider.health).toBe(900)
+    expect(world.a.health).toBe(900)
     expect(world.beat(310_000)).toBe(900)
     world.at(549_999)
-    expect(world.provider.health).toBe(900)
+    expect(world.a.health).toBe(900)
     world.at(550_000)
-    expect(world.provider.health).toBe(850)
+    expect(world.a.health).toBe(850)
   })
 
   it('POLICY-8: timeout and interval are policy as it stands', () => {
-    const world = new World()
+    const world = new World(WITH_HEARTBEATS)
     world.at(5_000)
     const registry = { heartbeat_timeout_ms: 7_000, heartbeat_interval_ms: 2_000 }
-    changePolicy(world.market, parsePolicy({ registry }, 'fund'))
+    world.policy({ registry })
     world.at(8_999)
-    expect(world.provider.health).toBe(1_000)
+    expect(world.a.health).toBe(1_000)
     world.at(11_000)
-    expect(world.provider.health).toBe(900)
+    expect(world.a.health).toBe(900)
   })
 
   it('HEALTH-4: after a change to a longer interval a heartbeat still begins the silence anew', () => {
     const world = new World({
       registry: { heartbeat_timeout_ms: 3_000, heartbeat_interval_ms: 1_000 },
     })
-    const other = newProvider({ id: 'provider:b' as ProviderId, lastHeartbeat: 12_000 })
+    const other = newProvider({ id: providerNamed(3), lastHeartbeat: 12_000 })
     registerProvider(world.market, other)
     world.at(15_000)
     const registry = { heartbeat_timeout_ms: 3_000, heartbeat_interval_ms: 2_000 }
-    changePolicy(world.market, parsePolicy({ registry }, 'fund'))
+    world.policy({ registry })
     const health = world.beat(16_000)
     world.at(20_999)
-    expect(world.provider.health).toBe(health)
+    expect(world.a.health).toBe(health)
     world.at(21_000)
-    expect(world.provider.health).toBe(health - 50)
+    expect(world.a.health).toBe(health - 50)
   })
 
   it('HEALTH-6: SUSPENDED and JAILED providers earn and lose like others, RETIRED lose nothing', () => {
     const healthOf = (status: 'SUSPENDED' | 'JAILED' | 'RETIRED'): number[] => {
-      const world = new World()
-      world.provider.health = 900
-      setProviderStatus(world.market, world.provider, status)
+      const world = new World(WITH_HEARTBEATS)
+      world.a.health = 900
+      setProviderStatus(world.market, world.a, status)
       const afterBeat = world.beat(1_000)
       world.at(241_000)
-      return [afterBeat, world.provider.health]
+      return [afterBeat, world.a.health]
     }
     expect(healthOf('SUSPENDED')).toEqual([910, 860])
     expect(healthOf('JAILED')).toEqual([910, 860])
@@ -267,69 +256,10 @@ describe('heartbeats', () => {
   })
 
   it('STATE-6: a time that goes back is no shorter silence', () => {
-    const world = new World()
-    world.provider.health = 900
+    const world = new World(WITH_HEARTBEATS)
+    world.a.health = 900
     world.at(180_001)
     expect(world.beat(180_000)).toBe(900)
-    expect(world.provider.lastHeartbeat).toBe(180_001)
+    expect(world.a.lastHeartbeat).toBe(180_001)
   })
 })
-
-/** One provider, last heard of at 0. */
-class World {
-  readonly events: MarketEvent[] = []
-  readonly market: Market
-  readonly provider: Provider
-  #named = 0
-
-  constructor(written: object = {}) {
-    const policy = parsePolicy(written, 'fund')
-    this.market = openMarket({ policy, nowMs: 0, emit: (event) => this.events.push(event) })
-    this.provider = newProvider({ id: 'provider:a' as ProviderId, lastHeartbeat: 0 })
-    registerProvider(this.market, this.provider)
-  }
-
-  at(nowMs: number): void {
-    advanceMarket(this.market, nowMs)
-  }
-
-  /** A heartbeat at this time; the health after it. */
-  beat(nowMs: number): number {
-    this.at(nowMs)
-    recordHeartbeat(this.market, this.provider)
-    return this.provider.health
-  }
-
-  assign(): Lease {
-    const job = enqueueJob(this.market, {
-      id: this.#name() as JobId,
-      kind: 'ai',
-      caller: `0x${'c'.repeat(64)}` as Caller,
-      tier: 'FREE',
-      fee: 0n,
-      sizeBytes: 1_000,
-      demand: aiDemand('m', 100),
-      regions: null,
-      ttlAbsSecs: null,
-      enqueueSeq: 0,
-    })
-    return issueLease(this.market, job, this.provider, this.#name() as Seed)
-  }
-
-  fail(lease: Lease): void {
-    failLease(this.market, { ...by(lease), code: 'oom', permanent: false })
-  }
-
-  complete(lease: Lease): void {
-    const digest = `0x${'d'.repeat(64)}`
-    completeLease(this.market, { ...by(lease), digest, actualUnits: null })
-  }
-
-  #name(): string {
-    return `0x${(++this.#named).toString(16).padStart(64, '0')}`
-  }
-}
-
-function by({ id, provider }: Lease) {
-  return { leaseId: id, by: provider.id }
-}

@@ -25,6 +25,7 @@ export function changeHealth(market: Market, provider: Provider, by: number): vo
     moveProvider(market, provider, 'SUSPENDED')
   }
   market.pool.touch(provider, market.nowMs)
+  market.touch.provider(provider)
 }
 
 /** A charge: health, and from the third in a row on a cooldown for all work (HEALTH-3). */
@@ -56,16 +57,23 @@ export function recordHeartbeat(market: Market, provider: Provider): void {
     provider.lastHeartbeat = nowMs
     provider.silentSteps = 0
   })
+  market.touch.provider(provider)
   if (inTime && isDue) {
     provider.creditedAt = nowMs
     changeHealth(market, provider, HEALTH.heartbeat)
   } else market.pool.touch(provider, nowMs)
 }
 
-/** The provider has been silent for one more interval past the timeout (HEALTH-4). */
-export function chargeSilence(market: Market, provider: Provider): void {
+/**
+ * The provider has been silent for one more interval past the timeout (HEALTH-4). Once there is no
+ * health left to lose, all steps up to the time that is being moved to are taken as one.
+ */
+export function chargeSilence(market: Market, provider: Provider, untilMs: number): void {
+  const { heartbeatTimeoutMs, heartbeatIntervalMs } = market.policy.registry
+  const silentMs = untilMs - provider.lastHeartbeat - heartbeatTimeoutMs
+  const steps = provider.health > 0 ? 0 : Math.floor(silentMs / heartbeatIntervalMs)
   reschedule(market, provider, () => {
-    provider.silentSteps++
+    provider.silentSteps = Math.max(provider.silentSteps + 1, steps)
   })
   changeHealth(market, provider, HEALTH.silence)
 }

@@ -1,11 +1,22 @@
-import { FairleadError } from '../errors.ts'
+import { FairleadError, invalidParams } from '../errors.ts'
+import { isProviderName } from '../ids.ts'
 import { cancelLease } from '../lease/cancel-lease.ts'
 import type { Lease } from '../lease/lease.ts'
 import type { CancelReason, Market } from '../market.ts'
-import { leaseCap, PROVIDER_TABLE, type Provider, type ProviderStatus } from './provider.ts'
+import {
+  leaseCap,
+  PROVIDER_TABLE,
+  type Provider,
+  type ProviderOffer,
+  type ProviderStatus,
+} from './provider.ts'
 
 /** A new provider. What it offers is settled; a second one under its id is refused (REGISTRY-4). */
 export function registerProvider(market: Market, provider: Provider): void {
+  if (!isProviderName(provider.id)) {
+    const expected = 'provider: and 1 to 64 of a–z, 0–9, dot, dash and underscore'
+    throw invalidParams('provider_id', expected)
+  }
   if (market.pool.get(provider.id) !== undefined) {
     throw new FairleadError('InvalidState', `${provider.id} is registered already`, {
       providerId: provider.id,
@@ -13,7 +24,15 @@ export function registerProvider(market: Market, provider: Provider): void {
   }
   market.pool.add(provider)
   market.due.silence.add(provider)
+  market.touch.provider(provider)
   market.emit({ type: 'providerRegistered', at: market.nowMs, providerId: provider.id })
+}
+
+/** A provider changes what it offers; what it holds over a lower number of leases is taken back. */
+export function updateOffer(market: Market, provider: Provider, offer: ProviderOffer): void {
+  market.pool.setOffer(provider, offer)
+  market.touch.provider(provider)
+  enforceLeaseCap(market, provider)
 }
 
 /** An operator's word. ACTIVE brings a provider back with at least `min_health` (REGISTRY-1). */
@@ -34,6 +53,7 @@ export function setProviderStatus(
   if (status === 'ACTIVE') {
     provider.health = Math.max(provider.health, market.policy.registry.minHealth)
     market.pool.touch(provider, market.nowMs)
+    market.touch.provider(provider)
   }
 }
 
@@ -41,6 +61,7 @@ export function setProviderStatus(
 export function moveProvider(market: Market, provider: Provider, status: ProviderStatus): void {
   if (provider.status === status) return
   provider.status = status
+  market.touch.provider(provider)
   if (status === 'RETIRED') market.due.silence.remove(provider)
   market.pool.touch(provider, market.nowMs)
   market.emit({ type: 'providerStatus', at: market.nowMs, providerId: provider.id, status })

@@ -1,11 +1,12 @@
 import { describe, expect, it, test } from 'vitest'
-import { advanceMarket } from '../advance-market.ts'
-import { enqueueJob } from '../enqueue/enqueue-job.ts'
-import { aiDemand } from '../enqueue/kinds.ts'
-import type { Caller, JobId, ProviderId, Seed } from '../ids.ts'
-import { issueLease } from '../lease/issue-lease.ts'
+import { callerNamed, providerNamed } from '../../test/any-market.ts'
+import { refusal } from '../../test/refusal.ts'
+import { World } from '../../test/world.ts'
+import { type KindName, quantumDemand } from '../enqueue/kinds.ts'
+import type { Caller } from '../ids.ts'
 import type { Lease } from '../lease/lease.ts'
-import { type Market, type MarketEvent, openMarket } from '../market.ts'
+import type { Market, MarketEvent } from '../market.ts'
+import { refusalOf } from '../match/eligibility.ts'
 import { parsePolicy } from '../policy.ts'
 import {
   classKey,
@@ -17,7 +18,7 @@ import {
   type ProviderStatus,
   stakeNeeded,
 } from './provider.ts'
-import { registerProvider, setProviderStatus } from './provider-status.ts'
+import { setProviderStatus } from './provider-status.ts'
 
 /** Which word of an operator is taken in which status. REGISTERED is where a provider starts. */
 // biome-ignore format: a table
@@ -28,20 +29,19 @@ const TAKEN: Readonly<Record<ProviderStatus, Readonly<Record<ProviderStatus, boo
   SUSPENDED:  { REGISTERED: false, ACTIVE: true,  JAILED: true,  SUSPENDED: true,  RETIRED: true },
   RETIRED:    { REGISTERED: false, ACTIVE: false, JAILED: false, SUSPENDED: false, RETIRED: false },
 }
+const ALL_KINDS: ReadonlySet<KindName> = new Set(['ai', 'quantum', 'task'])
 const PAIRS = PROVIDER_STATUSES.flatMap((from) =>
   PROVIDER_STATUSES.map((to) => [from, to] as const),
 )
 
 describe('the word of an operator', () => {
   test.each(PAIRS)('REGISTRY-1: a provider that is %s, set to %s', (from, to) => {
-    const { market, provider, lease, events } = world(from, { health: 100 })
+    const { market, provider, lease, events } = leased({ status: from, health: 100 })
     expect(PROVIDER_TABLE[from].includes(to)).toBe(TAKEN[from][to])
     const before = structuredClone({ ...provider, lease: lease.status, job: lease.job.status })
 
     if (!TAKEN[from][to]) {
-      expect(() => setProviderStatus(market, provider, to)).toThrow(
-        expect.objectContaining({ code: 'InvalidState' }),
-      )
+      expect(refusal(() => setProviderStatus(market, provider, to))).toBe('InvalidState')
       expect({ ...provider, lease: lease.status, job: lease.job.status }).toEqual(before)
       expect(events).toEqual([])
       return
@@ -61,7 +61,7 @@ describe('the word of an operator', () => {
   test.each(['JAILED', 'SUSPENDED', 'RETIRED'] as const)(
     'LEASE-7: a provider that becomes %s loses its leases, and nobody is charged',
     (status) => {
-      const { market, provider, lease } = world('ACTIVE', {})
+      const { market, provider, lease } = leased({})
       setProviderStatus(market, provider, status)
       expect(lease.status).toBe('CANCELLED')
       expect(lease.job).toMatchObject({ status: 'QUEUED', retries: 0, notBefore: null })
@@ -71,7 +71,7 @@ describe('the word of an operator', () => {
   )
 
   it('REGISTRY-3: setting ACTIVE once more keeps the leases, and lifts the health to min_health', () => {
-    const { market, provider, lease, events } = world('ACTIVE', { health: 599 })
+    const { market, provider, lease, events } = leased({ health: 599 })
     setProviderStatus(market, provider, 'ACTIVE')
     expect({ health: provider.health, status: lease.status }).toEqual({
       health: 600,
@@ -81,14 +81,14 @@ describe('the word of an operator', () => {
   })
 
   it('REGISTRY-1: ACTIVE never lowers the health', () => {
-    const { market, provider } = world('SUSPENDED', { health: 601 })
+    const { market, provider } = leased({ status: 'SUSPENDED', health: 601 })
     setProviderStatus(market, provider, 'ACTIVE')
     expect(provider.health).toBe(601)
   })
 })
 
 it('REGISTRY-4: a new provider has full health, no run of failures, no cooldown and no leases', () => {
-  expect(newProvider({ id: 'provider:a' as ProviderId, lastHeartbeat: 7 })).toMatchObject({
+  expect(newProvider({ id: providerNamed(0), lastHeartbeat: 7 })).toMatchObject({
     status: 'ACTIVE',
     health: 1_000,
     failures: 0,
@@ -99,12 +99,62 @@ it('REGISTRY-4: a new provider has full health, no run of failures, no cooldown 
   })
 })
 
+describe('what an offer leaves out', () => {
+  const NOTHING = {
+    capabilities: new Set(),
+    models: new Set(),
+    maxDepth: null,
+    maxShots: null,
+    region: null,
+    allow: null,
+    deny: new Set(),
+    leasesMax: null,
+  }
+
+  it('REGISTRY-5: no kinds, no models, no region, nobody shut out, as many leases as policy gives', () => {
+    const bare = newProvider({ id: providerNamed(0), lastHeartbeat: 0 })
+    expect(bare.offer).toEqual(NOTHING)
+    expect(leaseCap(bare, parsePolicy({}, 'fund'))).toBe(16)
+  })
+
+  it.each([
+    { capabilities: new Set(['ai'] as const) },
+    { models: new Set(['m']) },
+    { maxDepth: 0 },
+    { maxShots: 0 },
+    { region: 'eu' },
+    { allow: new Set<Caller>() },
+    { deny: new Set([callerNamed(1)]) },
+    { leasesMax: 0 },
+  ])('REGISTRY-5: what it names counts as named, and the rest as left out: %o', (offer) => {
+    const provider = newProvider({ id: providerNamed(0), lastHeartbeat: 0, offer })
+    expect(provider.offer).toEqual({ ...NOTHING, ...offer })
+  })
+
+  it.each([
+    { offer: {}, kind: 'task', refusal: 'capability_missing' },
+    { offer: { capabilities: ALL_KINDS }, kind: 'task', refusal: 'model_unsupported' },
+    { offer: { capabilities: ALL_KINDS }, kind: 'ai', refusal: 'model_unsupported' },
+    { offer: { capabilities: ALL_KINDS }, kind: 'quantum', refusal: null },
+    { offer: { capabilities: ALL_KINDS, models: new Set(['m']) }, kind: 'ai', refusal: null },
+  ] as const)('REGISTRY-5: matching $kind with $offer gives $refusal', ({ offer, ...row }) => {
+    const { market, enqueue } = new World()
+    const demand = row.kind === 'quantum' ? quantumDemand(1_000_000, 2 ** 32 - 1) : undefined
+    const job = enqueue({ kind: row.kind, ...(demand && { demand }) })
+    const bare = newProvider({ id: providerNamed(0), lastHeartbeat: 0, offer, stake: 60_000n })
+    const unlimited = { ...market.policy.queue.quotas, quantumUnitsPerEpoch: null }
+    const policy = { ...market.policy, queue: { ...market.policy.queue, quotas: unlimited } }
+    const terms = { nowMs: 0, policy, epoch: 0, isWindowFull: () => false }
+    expect(refusalOf(bare, job, terms)).toBe(row.refusal)
+  })
+})
+
 it('REGISTRY-2: the minimum stake is added up over the kinds offered', () => {
   const policy = parsePolicy({}, 'fund')
   const needed = (...kinds: ('ai' | 'quantum' | 'task' | 'registration')[]): bigint =>
     stakeNeeded(
       newProvider({
-        id: 'provider:a' as ProviderId,
+        id: providerNamed(0),
         lastHeartbeat: 0,
         offer: { capabilities: new Set(kinds) },
       }),
@@ -126,7 +176,7 @@ test.each([
 ])('QUOTA-1: of $policy and $declared the lower counts, null is no limit', (row) => {
   const written = { queue: { quotas: { leases_max_per_provider: row.policy } } }
   const offer = { leasesMax: row.declared }
-  const provider = newProvider({ id: 'provider:a' as ProviderId, lastHeartbeat: 0, offer })
+  const provider = newProvider({ id: providerNamed(0), lastHeartbeat: 0, offer })
   expect(leaseCap(provider, parsePolicy(written, 'fund'))).toBe(row.cap)
 })
 
@@ -136,7 +186,7 @@ it('RETRY-8: a class is a kind and a model', () => {
   expect(classKey('ai', 'm')).toBe(classKey('ai', 'm'))
 })
 
-interface World {
+interface Leased {
   readonly market: Market
   readonly provider: Provider
   readonly lease: Lease
@@ -144,27 +194,9 @@ interface World {
 }
 
 /** A provider in that status, with one live lease. `events` are those from here on. */
-function world(status: ProviderStatus, { health = 1_000 }: { health?: number }): World {
-  const events: MarketEvent[] = []
-  const policy = parsePolicy({}, 'fund')
-  const market = openMarket({ policy, nowMs: 0, emit: (event) => events.push(event) })
-  const id = 'provider:a' as ProviderId
-  const provider = newProvider({ id, status, health, lastHeartbeat: 0 })
-  registerProvider(market, provider)
-  const job = enqueueJob(market, {
-    id: `0x${'1'.repeat(64)}` as JobId,
-    kind: 'ai',
-    caller: `0x${'c'.repeat(64)}` as Caller,
-    tier: 'FREE',
-    fee: 0n,
-    sizeBytes: 1,
-    demand: aiDemand('m', 100),
-    regions: null,
-    ttlAbsSecs: null,
-    enqueueSeq: 0,
-  })
-  advanceMarket(market, 0)
-  const lease = issueLease(market, job, provider, `0x${'5'.repeat(64)}` as Seed)
+function leased(given: { readonly status?: ProviderStatus; readonly health?: number }): Leased {
+  const { assign, a: provider, market, events } = new World()
+  const lease = assign()
   events.length = 0
-  return { market, provider, lease, events }
+  return { market, provider: Object.assign(provider, given), lease, events }
 }

@@ -47,7 +47,7 @@ export interface ClassCooldown {
 
 export interface Provider extends IndexedItem {
   readonly id: ProviderId
-  readonly offer: ProviderOffer
+  offer: ProviderOffer
   status: ProviderStatus
   stake: bigint
   attestation: Attestation | null

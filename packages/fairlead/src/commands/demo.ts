@@ -34,7 +34,7 @@ function readSeed(text: string): number {
   if (/^\d+$/.test(text) && Number.isSafeInteger(seed)) return seed
   throw new FairleadError(
     'InvalidParams',
-    `--seed: expected a whole number of at least 0, got ${text}`,
+    `--seed: expected a whole number from 0 to ${Number.MAX_SAFE_INTEGER}, got ${text}`,
   )
 }
 

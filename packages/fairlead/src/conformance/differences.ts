@@ -35,6 +35,6 @@ function own(value: Json, key: string): Json {
   return Object.hasOwn(value, key) ? value[key] : undefined
 }
 
-function isObject(value: Json): boolean {
+export function isObject(value: Json): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

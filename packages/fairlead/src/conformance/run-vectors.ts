@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { FairleadError } from '@fairlead/core'
-import { type Difference, differences } from './differences.ts'
+import { type Difference, differences, isObject } from './differences.ts'
 import type { Json } from './suite.ts'
 import { SUITES } from './suites/index.ts'
 
@@ -29,14 +29,18 @@ export async function runVectors(
   const reports: SuiteReport[] = []
   const seen: string[] = []
   for (const file of await vectorFiles(folder)) {
-    const vectors = parseVectors(await readFile(join(folder, file), 'utf8'), file)
+    const vectors = parseVectors(await readText(folder, file), file)
     seen.push(vectors.suite)
     if (only !== null && vectors.suite !== only) continue
     const report = runSuite(vectors, file)
     reports.push(report)
     onReport(report)
   }
-  if (reports.length > 0) return reports
+  const isAsked = only !== null && reports.every(({ known }) => !known)
+  if (reports.length > 0 && !isAsked) return reports
+  if (reports.length > 0) {
+    throw malformed('--suite', `expected one of ${[...SUITES.keys()].join(', ')}, got ${only}`)
+  }
   const wanted = only === null ? 'a vector file (*.json)' : `a vector file of suite ${only}`
   const found = seen.length === 0 ? 'none' : `suites ${seen.join(', ')}`
   throw malformed(folder, `expected ${wanted}, found ${found}`)
@@ -75,6 +79,14 @@ async function vectorFiles(folder: string): Promise<string[]> {
     return files.filter((file) => file.endsWith('.json')).sort()
   } catch (error) {
     throw malformed(folder, `expected a folder of vector files (${(error as Error).message})`)
+  }
+}
+
+async function readText(folder: string, file: string): Promise<string> {
+  try {
+    return await readFile(join(folder, file), 'utf8')
+  } catch (error) {
+    throw malformed(file, `expected a readable file (${(error as Error).message})`)
   }
 }
 
@@ -123,10 +135,6 @@ function stoppedAt(text: string, message: string): number {
   if (token === '') return text.length
   const start = text.indexOf(around)
   return dots === undefined ? start + around.indexOf(token) : start + 10
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function malformed(where: string, what: string): FairleadError {

@@ -79,7 +79,6 @@ export function runRulesMarket(
 
 interface Plan {
   readonly at: number
-  readonly order: number
   readonly act: () => void
 }
 
@@ -91,7 +90,6 @@ class Demo {
   readonly #waits = new Map<Job, number>()
   readonly #requeues = new Map<string, number>()
   readonly #plans: Plan[] = []
-  #planned = 0
   #rounds = 0
   #assigningRounds = 0
   #ended = 0
@@ -136,7 +134,7 @@ class Demo {
   }
 
   #nextPlan(now: number): Plan | undefined {
-    const [next] = this.#plans.sort((a, b) => a.at - b.at || a.order - b.order)
+    const [next] = this.#plans
     return next !== undefined && next.at <= now ? this.#plans.shift() : undefined
   }
 
@@ -200,7 +198,8 @@ class Demo {
     this.#plan(doneAt, () => {
       if (!isMine()) return
       if (fate < vanishes + fails) {
-        failLease(this.#market, { ...call, code: 'provider_error', permanent: false })
+        const permanent = this.#dice.draw(4) === 0
+        failLease(this.#market, { ...call, code: 'provider_error', permanent })
       } else {
         const digest = taggedHashHex('fairlead|demo output', lease.job.id)
         completeLease(this.#market, { ...call, digest, actualUnits: null })
@@ -225,7 +224,8 @@ class Demo {
         sizeBytes,
         demand,
         regions: null,
-        ttlAbsSecs: null,
+        // Every now and then somebody cannot wait.
+        ttlAbsSecs: i % 40 === 0 ? 60 : null,
         enqueueSeq: i,
       })
     })
@@ -274,15 +274,19 @@ class Demo {
     }
     if (event.type === 'jobRequeued') {
       this.#requeues.set(event.reason, (this.#requeues.get(event.reason) ?? 0) + 1)
-      const newest = job?.leases?.at(-1)
-      const member = newest && this.#cast.get(newest.provider.id)
-      if (member !== undefined && event.notBefore !== null) member.charged++
     }
+    const isCharge = event.type === 'jobRequeued' && event.notBefore !== null
+    const isLastCharge = event.type === 'jobFailed' && event.reason !== 'declined'
+    const newest = job?.leases?.at(-1)
+    const member = newest && this.#cast.get(newest.provider.id)
+    if (member !== undefined && (isCharge || isLastCharge)) member.charged++
     const hasEnded = ['jobCompleted', 'jobFailed', 'jobExpired', 'jobCanceled'].includes(event.type)
     if (hasEnded) this.#ended++
   }
 
   #plan(at: number, act: () => void): void {
-    this.#plans.push({ at, order: this.#planned++, act })
+    // In order of time; what was planned first for one time stays first.
+    const before = this.#plans.findLastIndex((plan) => plan.at <= at)
+    this.#plans.splice(before + 1, 0, { at, act })
   }
 }

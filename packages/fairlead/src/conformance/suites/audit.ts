@@ -4,6 +4,7 @@ import { type Json, suite } from '../suite.ts'
 /** §20: the hash chain of the audit log. */
 export const audit = suite(({ kind, entries }) => {
   if (kind === 'verify') return { broken_seq: brokenSeq(entries.map(readEntry)) }
+  if (kind !== 'chain') throw new TypeError(`kind: unknown kind ${kind}`)
   let head: typeof EMPTY_AUDIT = EMPTY_AUDIT
   const chain = entries.map((record: Json) => {
     const entry = appendAudit(head, record)

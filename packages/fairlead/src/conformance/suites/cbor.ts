@@ -10,9 +10,11 @@ export const cbor: Suite = (input, expect) => {
     })
     return { expected: expect, actual: refused ? { refused: true } : { cbor: toHex(bytes) } }
   }
+  const bytes = fromHex(input.decode)
+  if (bytes === null) throw new TypeError(`decode: ${input.decode} is not 0x hex`)
   let value: CborValue = null
   const refused = refusal(() => {
-    value = decodeCbor(fromHex(input.decode) ?? new Uint8Array())
+    value = decodeCbor(bytes)
   })
   // Floats are compared as numbers, so both sides are brought to one written form.
   const expected = 'value' in expect ? { value: fromValue(toValue(expect.value)) } : expect

@@ -28,7 +28,11 @@ export const fair = suite(({ policy: given = {}, steps }) => {
     },
   }
   return {
-    steps: steps.map((step: Json) => ({ ...ops[step.op]?.(step), state: shownState(queue) })),
+    steps: steps.map((step: Json, i: number) => {
+      const op = ops[step.op]
+      if (op === undefined) throw new TypeError(`steps[${i}].op: unknown op ${step.op}`)
+      return { ...op(step), state: shownState(queue) }
+    }),
   }
 })
 

@@ -3,6 +3,8 @@ import {
   advanceMarket,
   cancelJob,
   changePolicy,
+  compareAscii,
+  compareText,
   completeLease,
   declineLease,
   enqueueJob,
@@ -70,6 +72,9 @@ const OPS: Readonly<Record<string, (market: Market, step: Json) => void>> = {
 
 /** §4, §8–§12: the state machine of jobs, leases and providers. */
 export const lease: Suite = (input, expect) => {
+  if (expect.steps.length !== input.steps.length) {
+    throw new TypeError(`steps: ${input.steps.length} of them, but ${expect.steps.length} expected`)
+  }
   const market = marketOf(input)
   const due: View = { jobs: {}, leases: {}, providers: {} }
   merge(due, expect.initial)
@@ -159,8 +164,8 @@ function providerView(provider: Provider, { nowMs, jobs }: Market): Json {
     failures: provider.failures,
     cooldown_until: ahead(provider.cooldownUntil, nowMs),
     units: Object.fromEntries(units),
-    class_cooldowns: cooldowns.sort((a, b) => order(a.kind + a.model, b.kind + b.model)),
-    denied_jobs: denied.sort((a, b) => order(a.job_id, b.job_id)),
+    class_cooldowns: cooldowns.sort((a, b) => compareText(a.kind + a.model, b.kind + b.model)),
+    denied_jobs: denied.sort((a, b) => compareAscii(a.job_id, b.job_id)),
   }
 }
 
@@ -170,10 +175,6 @@ function byId<T extends { id: string }>(items: T[], view: (item: T) => Json): Re
 
 function ahead(at: number | null, now: number): number | null {
   return at !== null && at > now ? at : null
-}
-
-function order(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0
 }
 
 function jobOf(market: Market, id: string): Job {

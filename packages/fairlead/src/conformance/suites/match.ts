@@ -13,6 +13,7 @@ import {
   ProviderPool,
   RequesterWindows,
   refusalOf,
+  termsNow,
   WaitingQueue,
 } from '@fairlead/core'
 import { amount, type Json, type Suite } from '../suite.ts'
@@ -131,14 +132,7 @@ function explained(
   },
 ): Json {
   const { jobs, pool, policy, windows, now } = world
-  const { requesterWindow } = policy.queue.quotas
-  const terms = {
-    nowMs: now,
-    policy,
-    epoch: epochOf(now, policy),
-    isWindowFull: (caller: Job['caller']) =>
-      requesterWindow !== null && windows.count(caller, now, policy) >= requesterWindow.jobs,
-  }
+  const terms = termsNow({ nowMs: now, policy, windows })
   const rows = ids.map((id) => {
     const job = jobs.find((candidate) => candidate.id === id) as Job
     return [id, Object.fromEntries(pool.all().map((p) => [p.id, refusalOf(p, job, terms)]))]

@@ -12,6 +12,7 @@ export const sessionOrder = suite(({ providers, steps, until }) => {
       jobs.set(step.job.job_id, ranks.join(request(step.job)))
       continue
     }
+    if (step.op !== 'cancel') throw new TypeError(`unknown op ${step.op}`)
     const job = jobs.get(step.job_id)
     if (job === undefined) continue
     ranks.cancel(job)

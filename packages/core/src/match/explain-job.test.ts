@@ -1,0 +1,243 @@
+import { describe, expect, it } from 'vitest'
+import { callerNamed } from '../../test/any-market.ts'
+import { OWNER, STRANGER, World, type Written } from '../../test/world.ts'
+import { aiDemand } from '../enqueue/kinds.ts'
+import type { Job } from '../job.ts'
+import { PROVIDER_STATUSES } from '../registry/provider.ts'
+import { explainWaiting } from './explain-job.ts'
+
+const WINDOW = { queue: { quotas: { requester_window: { jobs: 1, secs: 10 } } } }
+const FAIR = { match: { fairness: 'tenant' } }
+
+describe('what holds a waiting job', () => {
+  it('EXPLAIN-1: it is ready as soon as one provider fits it', () => {
+    const world = new World()
+    const job = world.enqueue()
+    world.a.status = 'JAILED'
+    world.c.status = 'JAILED'
+    expect(explain(world, job)).toMatchObject({ waitReason: 'ready', notBefore: null })
+  })
+
+  it('EXPLAIN-1: it waits for a provider while every one refuses it', () => {
+    const world = new World()
+    const job = world.enqueue()
+    for (const provider of [world.a, world.b, world.c]) provider.status = 'JAILED'
+    expect(explain(world, job)).toMatchObject({ waitReason: 'no_provider', notBefore: null })
+    const { c } = world
+    c.status = 'ACTIVE'
+    expect(explain(world, job).waitReason).toBe('ready')
+    // It takes one lease at a time.
+    world.assign({ provider: c })
+    expect(explain(world, job).waitReason).toBe('no_provider')
+  })
+
+  it('EXPLAIN-1: it is in backoff until its not_before, and then no more', () => {
+    const world = new World()
+    const { job } = world.fail(world.run())
+    const notBefore = job.notBefore as number
+    expect(notBefore).toBeGreaterThan(1_000)
+    expect(explain(world, job)).toMatchObject({ waitReason: 'backoff', notBefore })
+    world.at(notBefore - 1)
+    expect(explain(world, job)).toMatchObject({ waitReason: 'backoff', notBefore })
+    world.at(notBefore)
+    expect(explain(world, job)).toMatchObject({ waitReason: 'ready', notBefore: null })
+  })
+
+  it('EXPLAIN-1: the backoff is told before the lack of a provider', () => {
+    const world = new World()
+    const { job } = world.fail(world.run())
+    for (const provider of [world.a, world.b, world.c]) provider.status = 'JAILED'
+    expect(explain(world, job).waitReason).toBe('backoff')
+    world.at(job.notBefore as number)
+    expect(explain(world, job).waitReason).toBe('no_provider')
+  })
+
+  it('EXPLAIN-1: a job that is ready is what the next round takes', () => {
+    const world = new World({ queue: { quotas: { leases_max_per_provider: 1 } } })
+    const jobs = Array.from({ length: 3 }, () => world.enqueue())
+    expect(jobs.map((job) => explain(world, job).waitReason)).toEqual(['ready', 'ready', 'ready'])
+    expect(world.round()).toHaveLength(3)
+    expect(explain(world, world.enqueue()).waitReason).toBe('no_provider')
+    expect(world.round()).toEqual([])
+  })
+})
+
+describe('its place', () => {
+  it('EXPLAIN-2: 1 is next, by score, enqueue_ts, enqueue_seq and id', () => {
+    const world = new World()
+    const [first, second] = [world.enqueue({ enqueueSeq: 1 }), world.enqueue({ enqueueSeq: 1 })]
+    const earlier = world.enqueue({ enqueueSeq: 0 })
+    world.at(1)
+    const later = world.enqueue()
+    const rich = world.enqueue({ fee: 9n })
+    const order = [rich, earlier, first, second, later]
+    expect(order.map((job) => placeOf(world, job))).toEqual([1, 2, 3, 4, 5].map((n) => [n, 5]))
+  })
+
+  it('EXPLAIN-2: age moves it up', () => {
+    const world = new World()
+    const old = world.enqueue()
+    world.at(600_000)
+    // 100,000 is worth 720 s, 10,000 only 78.
+    const rich = world.enqueue({ fee: 100_000n })
+    const poor = world.enqueue({ fee: 10_000n })
+    expect([rich, old, poor].map((job) => placeOf(world, job)[0])).toEqual([1, 2, 3])
+  })
+
+  it('EXPLAIN-2: only ready jobs of its kind count beside it', () => {
+    const world = new World()
+    const ahead = world.enqueue({ fee: 9n })
+    const job = world.enqueue()
+    world.enqueue({ kind: 'task', fee: 9n })
+    expect(placeOf(world, job)).toEqual([2, 2])
+
+    const failed = world.enqueue({ fee: 9n })
+    world.fail(world.run({ job: failed }))
+    expect(placeOf(world, job)).toEqual([2, 2])
+    // Of its own backoff nothing is seen: it stands where it will stand.
+    expect(placeOf(world, failed)).toEqual([2, 3])
+    world.at(failed.notBefore as number)
+    expect(placeOf(world, job)).toEqual([3, 3])
+
+    world.assign({ job: ahead })
+    expect(placeOf(world, job)).toEqual([2, 2])
+  })
+
+  it('EXPLAIN-2: by score all callers count, under fair shares its own alone', () => {
+    const placed = (written: Written) => {
+      const world = new World(written)
+      world.enqueue({ caller: STRANGER, fee: 9n })
+      world.enqueue({ fee: 8n })
+      return placeOf(world, world.enqueue())
+    }
+    expect(placed({})).toEqual([3, 3])
+    expect(placed(FAIR)).toEqual([2, 2])
+  })
+
+  it.each([
+    ['by score', {}],
+    ['under fair shares', FAIR],
+  ])('EXPLAIN-2: %s the places of a caller are the order in which its jobs go', (_, written) => {
+    const world = new World({ ...written, queue: { batch_size: 1 } })
+    const fees = [3n, 1n, 4n, 1n, 5n, 9n, 2n, 6n]
+    const jobs = fees.map((fee) => world.enqueue({ fee: fee * 1_000n }))
+    const byPlace = jobs.toSorted((x, y) => placeOf(world, x)[0] - placeOf(world, y)[0])
+    expect(jobs.map(() => world.round()[0])).toEqual(byPlace)
+  })
+})
+
+describe('its score', () => {
+  it('EXPLAIN-2: the score as shown, and its four terms at this time', () => {
+    // The example of ORDER-2.
+    const world = new World({}, { nowMs: 900 })
+    const job = world.enqueue({ fee: 1_000_000n, sizeBytes: 16_384, tier: 'PRO' })
+    const terms = { fee: 500_000, size: 500_000, tier: 300_000 }
+    expect(explain(world, job)).toMatchObject({ at: 900, terms: { ...terms, ageSecs: 0 } })
+    world.at(60_100)
+    expect(explain(world, job)).toMatchObject({ job, at: 60_100, terms: { ...terms, ageSecs: 60 } })
+    expect(explain(world, job).score).toBeCloseTo(0.359166, 5)
+  })
+})
+
+describe('the providers', () => {
+  it('EXPLAIN-2: each in order of id, with its first failing check or null', () => {
+    const world = new World()
+    const job = world.enqueue()
+    world.a.health = 599
+    world.a.cooldownUntil = 1_000
+    world.assign({ provider: world.c })
+    expect(explain(world, job).providers).toEqual([
+      { id: world.a.id, refusal: 'unhealthy' },
+      { id: world.b.id, refusal: null },
+      { id: world.c.id, refusal: 'lease_cap_reached' },
+    ])
+    world.at(1)
+    world.a.health = 600
+    expect(explain(world, job).providers[0]?.refusal).toBe('cooling_down')
+  })
+
+  it.each(PROVIDER_STATUSES)('EXPLAIN-2: one that is %s is listed too', (status) => {
+    const world = new World()
+    world.a.status = status
+    const refusal = status === 'ACTIVE' ? null : 'provider_not_active'
+    expect(explain(world, world.enqueue()).providers[0]).toEqual({ id: world.a.id, refusal })
+  })
+
+  it('EXPLAIN-2: what was charged to this job counts, and the units of this epoch', () => {
+    const world = new World({ queue: { quotas: { ai_units_per_epoch: 2 } } })
+    const lease = world.run()
+    world.at(600_000)
+    expect(lease.status).toBe('EXPIRED')
+    expect(refusals(world, lease.job)).toEqual(['denied_for_job', null, null])
+    const twoUnits = { demand: aiDemand('m', 200) }
+    world.assign({ provider: world.b })
+    const job = world.enqueue(twoUnits)
+    expect(refusals(world, job)).toEqual([null, 'epoch_units_exhausted', null])
+    world.at(3_600_000)
+    expect(refusals(world, job)[1]).toBeNull()
+  })
+
+  it('EXPLAIN-2: with its caller over the window every provider refuses', () => {
+    const world = new World(WINDOW)
+    world.assign()
+    const own = world.enqueue()
+    expect(refusals(world, own)).toEqual(Array(3).fill('requester_rate_limited'))
+    expect(refusals(world, world.enqueue({ caller: STRANGER }))).toEqual([null, null, null])
+  })
+})
+
+describe('its earliest time', () => {
+  it('EXPLAIN-2: it is now if it could go now, and null where only providers stand in the way', () => {
+    const world = new World(WINDOW)
+    world.at(500)
+    const job = world.enqueue()
+    expect(explain(world, job).earliestAt).toBe(500)
+    for (const provider of [world.a, world.b, world.c]) provider.status = 'JAILED'
+    expect(explain(world, job).earliestAt).toBeNull()
+  })
+
+  it('EXPLAIN-2: it is when the window of its caller frees up', () => {
+    const world = new World(WINDOW)
+    world.at(1_000)
+    world.run()
+    world.at(2_000)
+    const job = world.enqueue()
+    expect(explain(world, job)).toMatchObject({ waitReason: 'no_provider', earliestAt: 11_000 })
+    expect(explain(world, world.enqueue({ caller: callerNamed(3) })).earliestAt).toBe(2_000)
+    world.at(10_999)
+    expect(world.round().map(({ caller }) => caller)).not.toContain(OWNER)
+    world.at(11_000)
+    expect(explain(world, job)).toMatchObject({ waitReason: 'ready', earliestAt: 11_000 })
+    expect(world.round()).toEqual([job])
+  })
+
+  it('EXPLAIN-2: of a backoff and a full window the later end counts', () => {
+    const world = new World(WINDOW)
+    const { job } = world.fail(world.run())
+    const notBefore = job.notBefore as number
+    expect(notBefore).toBeLessThan(10_000)
+    expect(explain(world, job)).toMatchObject({ waitReason: 'backoff', earliestAt: 10_000 })
+    world.at(notBefore)
+    expect(explain(world, job)).toMatchObject({ waitReason: 'no_provider', earliestAt: 10_000 })
+  })
+
+  it('EXPLAIN-2: a window of 0 jobs never frees up', () => {
+    const requester_window = { jobs: 0, secs: 10 }
+    const world = new World({ queue: { quotas: { requester_window } } })
+    const explained = explain(world, world.enqueue())
+    expect(explained).toMatchObject({ waitReason: 'no_provider', earliestAt: null })
+  })
+})
+
+function explain({ market }: World, job: Job) {
+  return explainWaiting(market, job)
+}
+
+function placeOf(world: World, job: Job): [place: number, of: number] {
+  const { place, of } = explain(world, job)
+  return [place, of]
+}
+
+function refusals(world: World, job: Job): (string | null)[] {
+  return explain(world, job).providers.map(({ refusal }) => refusal)
+}

@@ -1,0 +1,199 @@
+import type { AuditEntry } from '../audit/chain.ts'
+import type { KindName } from '../enqueue/kinds.ts'
+import type { Caller, JobId, LeaseId, ProviderId } from '../ids.ts'
+import type { EndReason } from '../job.ts'
+import type { LeaseTerms } from '../lease/lease.ts'
+import type { LeaseStatus } from '../lease/lease-table.ts'
+import type { JobStatus } from '../outcome/job-table.ts'
+import type { Attestation, ClassCooldown, ProviderStatus } from '../registry/provider.ts'
+
+/** What never changes about a job. */
+export interface JobFacts {
+  readonly id: JobId
+  /** Number of acceptance. */
+  readonly seq: number
+  readonly kind: KindName
+  readonly caller: Caller
+  readonly tier: string
+  readonly fee: bigint
+  readonly sizeBytes: number
+  readonly model: string | null
+  readonly shots: number
+  readonly depthHint: number
+  readonly units: number
+  readonly regions: readonly string[] | null
+  readonly ttlAbsSecs: number | null
+  readonly enqueueTs: number
+  readonly chainId: bigint
+  readonly enqueueHeight: bigint
+  readonly txHash: string
+}
+
+/** What becomes of it. */
+export interface JobState {
+  readonly status: JobStatus
+  /** Of the newest lease; null before the first. */
+  readonly providerId: ProviderId | null
+  readonly attempt: number | null
+  readonly retries: number
+  readonly declines: number
+  readonly notBefore: number | null
+  readonly firstAssignedAt: number | null
+  readonly endedAt: number | null
+  readonly reason: EndReason | null
+  readonly proofAwaitedSince: number | null
+  readonly denials: readonly (readonly [ProviderId, number])[]
+}
+
+export type JobRow = JobFacts & JobState
+
+export interface LeaseRow extends LeaseTerms {
+  readonly id: LeaseId
+  readonly jobId: JobId
+  readonly providerId: ProviderId
+  readonly attempt: number
+  readonly status: LeaseStatus
+  readonly tStart: number
+  readonly tDeadline: number
+  readonly renewals: number
+  readonly isAcked: boolean
+  readonly epoch: number
+  /** Height of the round that issued it. */
+  readonly round: number
+  readonly digest: string | null
+}
+
+export interface ProviderRow {
+  readonly id: ProviderId
+  readonly status: ProviderStatus
+  readonly capabilities: readonly KindName[]
+  readonly models: readonly string[]
+  readonly maxDepth: number | null
+  readonly maxShots: number | null
+  readonly region: string | null
+  readonly allow: readonly Caller[] | null
+  readonly deny: readonly Caller[]
+  readonly leasesMax: number | null
+  readonly stake: bigint
+  readonly attestation: Attestation | null
+  readonly lastHeartbeat: number
+  readonly creditedAt: number | null
+  readonly silentSteps: number
+  readonly health: number
+  readonly failures: number
+  readonly cooldownUntil: number | null
+  readonly classCooldowns: readonly ClassCooldown[]
+  readonly units: readonly (readonly [KindName, number, number])[]
+}
+
+export interface ResultRow {
+  readonly jobId: JobId
+  readonly leaseId: LeaseId
+  readonly providerId: ProviderId
+  readonly digest: string
+  readonly units: number
+  readonly at: number
+  readonly output: Uint8Array | null
+  /** What the worker said about its result, as canonical CBOR. */
+  readonly meta: Uint8Array | null
+}
+
+/** What one round decided for one kind, so that it can be explained. */
+export interface RoundRow {
+  readonly height: number
+  readonly kind: KindName
+  readonly at: number
+  readonly seed: string
+  /** SHA3 over the ids of the batch in order. */
+  readonly batchDigest: string
+  readonly batchSize: number
+  /** The first providers in shuffled order, 20 at most. */
+  readonly providers: readonly ProviderId[]
+  readonly assignments: readonly (readonly [JobId, ProviderId])[]
+}
+
+/** Older rounds are forgotten. */
+export const ROUNDS_KEPT = 1_000
+
+/** One transition: audit entry, event and line of a timeline in one. */
+export interface JournalRow extends AuditEntry {
+  /** The job that it is about, if it is about one. */
+  readonly jobId: JobId | null
+}
+
+/** The finish time of a caller under fair shares; null forgets it. */
+export interface ShareRow {
+  readonly kind: KindName
+  readonly caller: Caller
+  readonly finish: bigint | null
+}
+
+/** Counters and settings by name: whatever else decides. */
+export type Meta = Readonly<Record<string, string>>
+
+/** All that one batch of commands changed; every row is there once. */
+export interface WriteBatch {
+  readonly newJobs: readonly { readonly row: JobRow; readonly payload: Uint8Array }[]
+  readonly jobs: readonly (JobState & { readonly id: JobId })[]
+  readonly leases: readonly LeaseRow[]
+  readonly providers: readonly ProviderRow[]
+  readonly results: readonly ResultRow[]
+  readonly shares: readonly ShareRow[]
+  readonly rounds: readonly RoundRow[]
+  readonly journal: readonly JournalRow[]
+  /** Only what changed. */
+  readonly meta: Meta
+  /** Ended jobs from before this time are deleted with their leases, results stay. */
+  readonly pruneEndedBefore: number | null
+}
+
+/** What an engine needs to go on exactly where the last commit left off. */
+export interface Snapshot {
+  /** Jobs that are alive. */
+  readonly jobs: readonly JobRow[]
+  /** All leases of these jobs, oldest first. */
+  readonly leases: readonly LeaseRow[]
+  readonly providers: readonly ProviderRow[]
+  readonly shares: readonly ShareRow[]
+  readonly meta: Meta
+  readonly journalHead: { readonly seq: number; readonly hash: string }
+}
+
+export interface JobFilter {
+  readonly status?: JobStatus
+  readonly providerId?: ProviderId
+  readonly caller?: Caller
+  readonly kind?: KindName
+  readonly afterHeight?: bigint
+  /** Jobs accepted after this number. */
+  readonly afterSeq: number
+  readonly limit: number
+}
+
+/** Committed state only. */
+export interface StoreReads {
+  job(id: JobId): JobRow | null
+  jobByTx(caller: Caller, txHash: string): JobRow | null
+  payload(id: JobId): Uint8Array | null
+  jobs(filter: JobFilter): JobRow[]
+  leases(jobId: JobId): LeaseRow[]
+  lease(id: LeaseId): LeaseRow | null
+  result(jobId: JobId): ResultRow | null
+  round(height: number, kind: KindName): RoundRow | null
+  /** Entries after a number, oldest first. */
+  journal(afterSeq: number, limit: number): JournalRow[]
+  timeline(jobId: JobId): JournalRow[]
+  /** Callers of assignments since a time, for their windows. */
+  assignmentsSince(atMs: number): { readonly caller: Caller; readonly at: number }[]
+  /** Every row of every table in order of its id, for comparing whole states. */
+  everything(): Iterable<readonly [table: string, row: Readonly<Record<string, unknown>>]>
+}
+
+/** Durable state of one partition. The engine is the only writer. */
+export interface Store {
+  load(): Promise<Snapshot>
+  /** One transaction. Once it resolves the batch survives a power cut; if it rejects, none of it happened. */
+  commit(batch: WriteBatch): Promise<void>
+  readonly read: StoreReads
+  close(): Promise<void>
+}
