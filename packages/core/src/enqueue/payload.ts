@@ -156,7 +156,7 @@ function isHexLike(text: string): boolean {
 }
 
 function copyOf(written: unknown): Uint8Array | null {
-  return written instanceof Uint8Array ? Buffer.from(written) : null
+  return written instanceof Uint8Array ? Uint8Array.prototype.slice.call(written) : null
 }
 
 function encodeNamed(value: CborValue, field: string): Uint8Array {
