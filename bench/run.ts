@@ -3,10 +3,11 @@ import { parseArgs } from 'node:util'
 import { type Bench, median, type Report } from './bench.ts'
 import * as match from './match.ts'
 import * as scoreQueue from './score-queue.ts'
+import * as storeCommit from './store-commit.ts'
 import * as taskId from './task-id.ts'
 
 /** `npm run bench -- NAME… [--json] [--check]`; without a name it lists what there is. */
-const BENCHES: readonly Bench[] = [scoreQueue, match, taskId]
+const BENCHES: readonly Bench[] = [scoreQueue, match, taskId, storeCommit]
 
 const { values: flags, positionals } = parseArgs({
   allowPositionals: true,

@@ -27,7 +27,15 @@ export {
 export { readU64, showU64 } from './u64.ts'
 
 // Errors and settings
-export { type ErrorCode, type ErrorDetails, ERRORS, FairleadError, invariant } from './errors.ts'
+export {
+  type ErrorCode,
+  type ErrorDetails,
+  ERRORS,
+  FairleadError,
+  invalidParams,
+  invariant,
+  limitExceeded,
+} from './errors.ts'
 export {
   parsePolicy,
   POLICY_FIELDS,

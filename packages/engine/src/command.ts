@@ -1,0 +1,89 @@
+import type {
+  Caller,
+  JobId,
+  LeaseId,
+  Preset,
+  ProviderId,
+  ProviderOffer,
+  ProviderStatus,
+} from '@fairlead/core'
+
+/** Who may act on a lease, and which. */
+interface OnLease {
+  readonly leaseId: LeaseId
+  readonly by: ProviderId
+}
+
+/**
+ * Everything that can be asked of the engine, as data: the same commands at the same times give the
+ * same state, bit for bit (ENGINE-1). What depends on the outside, such as a random key, is in here.
+ */
+export type Command =
+  | {
+      readonly type: 'enqueue'
+      /** In the form of the API, with a key; the chain's other fields may be left out. */
+      readonly request: Readonly<Record<string, unknown>>
+      readonly caller: Caller
+      readonly tier: string
+      /** The job that this caller enqueued under the same key before, with its payload. */
+      readonly before: { readonly jobId: JobId; readonly payload: Uint8Array } | null
+    }
+  | { readonly type: 'cancel'; readonly jobId: JobId; readonly by: Caller | 'operator' }
+  | ({ readonly type: 'ack' | 'renew' | 'decline' | 'release' } & OnLease)
+  | ({
+      readonly type: 'complete'
+      readonly digest: string
+      readonly output: Uint8Array | null
+      readonly meta: Uint8Array | null
+      readonly actualUnits: number | null
+    } & OnLease)
+  | ({ readonly type: 'fail'; readonly code: string; readonly permanent: boolean } & OnLease)
+  | {
+      readonly type: 'registerProvider'
+      readonly providerId: ProviderId
+      readonly offer: Partial<ProviderOffer>
+      readonly stake: bigint
+    }
+  | {
+      readonly type: 'updateProvider'
+      readonly providerId: ProviderId
+      readonly offer: Partial<ProviderOffer>
+    }
+  | { readonly type: 'heartbeat'; readonly providerId: ProviderId }
+  | {
+      readonly type: 'setProviderStatus'
+      readonly providerId: ProviderId
+      readonly status: ProviderStatus
+    }
+  | { readonly type: 'stake'; readonly providerId: ProviderId; readonly amount: bigint }
+  | { readonly type: 'setPolicy'; readonly written: unknown; readonly preset: Preset }
+  | { readonly type: 'round' }
+  /** Nothing but the time. */
+  | { readonly type: 'tick' }
+
+/** Who is written into the journal as the one who acted. */
+export function actorOf(command: Command): string {
+  switch (command.type) {
+    case 'enqueue':
+      return command.caller
+    case 'cancel':
+    case 'ack':
+    case 'renew':
+    case 'decline':
+    case 'release':
+    case 'complete':
+    case 'fail':
+      return command.by
+    case 'registerProvider':
+    case 'updateProvider':
+    case 'heartbeat':
+      return command.providerId
+    case 'setProviderStatus':
+    case 'stake':
+    case 'setPolicy':
+      return 'operator'
+    case 'round':
+    case 'tick':
+      return 'engine'
+  }
+}

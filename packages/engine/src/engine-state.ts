@@ -1,0 +1,380 @@
+import {
+  type AcceptedRequest,
+  acceptRequest,
+  ackLease,
+  advanceMarket,
+  cancelJob,
+  changePolicy,
+  completeLease,
+  declineLease,
+  dispatchRound,
+  enqueueJob,
+  epochOf,
+  FairleadError,
+  failLease,
+  forgetJob,
+  hasEnded,
+  invalidParams,
+  type Job,
+  type JobId,
+  KIND_NAMES,
+  type KindRound,
+  type Lease,
+  limitExceeded,
+  localBeacon,
+  type Market,
+  matchSeed,
+  newProvider,
+  type Policy,
+  type Provider,
+  type ProviderId,
+  parsePolicy,
+  type ResultRow,
+  type RoundRow,
+  recordHeartbeat,
+  registerProvider,
+  releaseLease,
+  renewLease,
+  type Seed,
+  type Snapshot,
+  setProviderStatus,
+  sha3,
+  taggedHashHex,
+  toHex,
+  updateOffer,
+  type WriteBatch,
+} from '@fairlead/core'
+import { actorOf, type Command } from './command.ts'
+import { type EngineEvent, Journal } from './journal.ts'
+import { grantsKey, META, virtualKey } from './meta.ts'
+import { restoreMarket } from './restore-market.ts'
+import { jobRow, jobState, leaseRow, providerRow } from './rows.ts'
+
+/** Providers of a round that are kept for explaining it. */
+const PROVIDERS_KEPT = 20
+
+/** What a batch of commands leads to: rows to write, then events and offers to hand out. */
+export interface Outcome {
+  readonly batch: WriteBatch
+  readonly events: readonly EngineEvent[]
+  readonly offers: readonly Lease[]
+}
+
+/**
+ * The state machine of the engine. `apply` is synchronous and does no I/O: it checks, changes the
+ * state in memory and returns the reply; `takeOutcome` gives what is to be written since the last
+ * time. Nothing of it may be seen by anyone before the write has been confirmed (ENGINE-2).
+ */
+export class EngineState {
+  readonly market: Market
+  readonly #journal: Journal
+  readonly #roundOf: WeakMap<Lease, number>
+  readonly #installationSeed: Uint8Array
+  #enqueueSeq: number
+  #roundHeight: number
+  #actor = 'engine'
+  /** Of the jobs that are new in this batch. */
+  readonly #requests = new Map<Job, AcceptedRequest>()
+  readonly #pending = new Map<string, { readonly jobId: JobId; readonly payload: Uint8Array }>()
+  readonly #jobs = new Set<Job>()
+  readonly #leases = new Set<Lease>()
+  readonly #providers = new Set<Provider>()
+  #results: ResultRow[] = []
+  #rounds: RoundRow[] = []
+  #offers: Lease[] = []
+  #meta = new Map<string, string>()
+  #pruneEndedBefore: number | null = null
+
+  constructor(options: {
+    readonly snapshot: Snapshot
+    readonly policy: Policy
+    readonly nowMs: number
+    readonly gapMs: number
+    readonly installationSeed: Uint8Array
+  }) {
+    const { snapshot, policy, nowMs, gapMs, installationSeed } = options
+    this.#journal = new Journal(snapshot.journalHead)
+    this.#installationSeed = installationSeed
+    this.#enqueueSeq = Number(snapshot.meta[META.enqueueSeq] ?? 0)
+    this.#roundHeight = Number(snapshot.meta[META.roundHeight] ?? 0)
+    const restored = restoreMarket({
+      snapshot,
+      policy,
+      nowMs,
+      gapMs,
+      emit: (event) => this.#journal.append(event, this.#actor, this.market),
+      touch: {
+        job: (job) => this.#jobs.add(job),
+        lease: (lease) => this.#leases.add(lease),
+        provider: (provider) => this.#providers.add(provider),
+      },
+    })
+    this.market = restored.market
+    this.#roundOf = restored.roundOf
+  }
+
+  /** Carries a command out at a time, after all that fell due before it (ENGINE-1). */
+  apply(command: Command, nowMs: number): unknown {
+    const { market } = this
+    this.#actor = 'engine'
+    advanceMarket(market, nowMs)
+    this.#actor = actorOf(command)
+    switch (command.type) {
+      case 'enqueue':
+        return this.#enqueue(command)
+      case 'cancel':
+        return cancelJob(market, this.#job(command.jobId), command.by)
+      case 'ack':
+        return ackLease(market, command)
+      case 'renew':
+        return renewLease(market, command)
+      case 'decline':
+        return declineLease(market, command)
+      case 'release':
+        return releaseLease(market, command)
+      case 'complete':
+        return this.#complete(command)
+      case 'fail':
+        return failLease(market, command)
+      case 'registerProvider':
+        return this.#register(command)
+      case 'updateProvider': {
+        const provider = this.#provider(command.providerId)
+        return updateOffer(market, provider, { ...provider.offer, ...command.offer })
+      }
+      case 'heartbeat':
+        return recordHeartbeat(market, this.#provider(command.providerId))
+      case 'setProviderStatus':
+        return setProviderStatus(market, this.#provider(command.providerId), command.status)
+      case 'stake': {
+        const provider = this.#provider(command.providerId)
+        provider.stake += command.amount
+        market.pool.touch(provider, market.nowMs)
+        market.touch.provider(provider)
+        return provider.stake
+      }
+      case 'setPolicy': {
+        const policy = parsePolicy(command.written, command.preset)
+        changePolicy(market, policy)
+        this.#meta.set(META.policy, JSON.stringify(command.written))
+        this.#meta.set(META.preset, command.preset)
+        return policy
+      }
+      case 'round':
+        return this.#round()
+      case 'tick':
+        return undefined
+    }
+  }
+
+  /** Ended jobs are deleted once they have been kept for the horizon (TTL-3). */
+  prune(): void {
+    const { nowMs, policy } = this.market
+    this.#pruneEndedBefore = nowMs - 1_000 * policy.queue.ttl.gcHorizonSecs
+  }
+
+  /** Everything that changed since the last call. */
+  takeOutcome(): Outcome {
+    const { rows, events } = this.#journal.take()
+    const newJobs = []
+    const jobs = []
+    for (const job of this.#jobs) {
+      const request = this.#requests.get(job)
+      if (request === undefined) jobs.push({ id: job.id, ...jobState(job) })
+      else newJobs.push({ row: jobRow(job, request), payload: request.payloadCbor })
+    }
+    const shares = []
+    for (const kind of KIND_NAMES) {
+      const queue = this.market.queues.get(kind)
+      if (queue === undefined) continue
+      for (const [caller, finish] of queue.takeShareChanges()) shares.push({ kind, caller, finish })
+    }
+    this.#noteCounters()
+    const outcome: Outcome = {
+      batch: {
+        newJobs,
+        jobs,
+        leases: [...this.#leases].map((lease) => leaseRow(lease, this.#roundOf.get(lease) ?? 0)),
+        providers: [...this.#providers].map(providerRow),
+        results: this.#results,
+        shares,
+        rounds: this.#rounds,
+        journal: rows,
+        meta: Object.fromEntries(this.#meta),
+        pruneEndedBefore: this.#pruneEndedBefore,
+      },
+      events,
+      offers: this.#offers,
+    }
+    this.#forgetEnded()
+    this.#reset()
+    return outcome
+  }
+
+  /** The same key again with the same payload is the first job, with another one a conflict. */
+  #enqueue(command: Extract<Command, { type: 'enqueue' }>): JobId {
+    const { market } = this
+    const { caller, tier, before } = command
+    const height = Math.floor(market.nowMs / 1_000)
+    const request = acceptRequest(
+      {
+        chain_id: market.policy.chain.id,
+        enqueue_block_height: height,
+        ...command.request,
+        caller,
+      },
+      market.policy,
+    )
+    const key = `${caller}${request.txHash}`
+    const known = before ?? this.#pending.get(key)
+    if (known !== undefined && known !== null) {
+      if (Buffer.compare(known.payload, request.payloadCbor) === 0) return known.jobId
+      throw new FairleadError(
+        'IdempotencyConflict',
+        'idempotency_key: it was used before for a request with another payload; use a key of its own',
+        { field: 'idempotency_key', jobId: known.jobId },
+      )
+    }
+    const { jobId: id, kind, maxFee: fee, sizeBytes, demand, regions, ttlAbsSecs } = request
+    const enqueueSeq = this.#enqueueSeq + 1
+    const facts = {
+      id,
+      kind,
+      caller,
+      tier,
+      fee,
+      sizeBytes,
+      demand,
+      regions,
+      ttlAbsSecs,
+      enqueueSeq,
+    }
+    const job = enqueueJob(market, facts)
+    this.#enqueueSeq = enqueueSeq
+    this.#requests.set(job, request)
+    this.#pending.set(key, { jobId: id, payload: request.payloadCbor })
+    return id
+  }
+
+  #complete(command: Extract<Command, { type: 'complete' }>): Lease {
+    const { output, meta, actualUnits } = command
+    const { outputMaxBytes, metaMaxBytes } = this.market.policy.queue.completion
+    if (output !== null && outputDigest(output) !== command.digest) {
+      throw invalidParams('output_digest', 'the SHA3-256 of the output, or none')
+    }
+    if ((output?.length ?? 0) > outputMaxBytes) {
+      throw limitExceeded('output', outputMaxBytes, output?.length ?? 0)
+    }
+    if ((meta?.length ?? 0) > metaMaxBytes)
+      throw limitExceeded('meta', metaMaxBytes, meta?.length ?? 0)
+    const lease = completeLease(this.market, command)
+    const isFirst = this.#leases.has(lease)
+    if (lease.job.status === 'COMPLETED' && isFirst) {
+      this.#results.push({
+        jobId: lease.job.id,
+        leaseId: lease.id,
+        providerId: lease.provider.id,
+        digest: command.digest,
+        units: actualUnits ?? lease.job.units,
+        at: this.market.nowMs,
+        output,
+        meta,
+      })
+    }
+    return lease
+  }
+
+  #register(command: Extract<Command, { type: 'registerProvider' }>): Provider {
+    const { providerId: id, offer, stake } = command
+    const provider = newProvider({ id, offer, stake, lastHeartbeat: this.market.nowMs })
+    registerProvider(this.market, provider)
+    return provider
+  }
+
+  /** One round; its seed comes from the number of rounds that assigned something before (ID-2). */
+  #round(): { readonly assigned: number; readonly isFull: boolean } {
+    const { market } = this
+    const height = this.#roundHeight
+    const seed = matchSeed({
+      chainId: market.policy.chain.id,
+      epochId: epochOf(market.nowMs, market.policy),
+      height,
+      beacon: localBeacon(this.#installationSeed, height),
+    })
+    const { rounds, leases } = dispatchRound(market, seed)
+    for (const lease of leases) this.#roundOf.set(lease, height)
+    this.#offers.push(...leases)
+    if (leases.length > 0) {
+      this.#roundHeight++
+      for (const round of rounds) {
+        if (round.assignments.length > 0)
+          this.#rounds.push(roundRow(round, height, seed, market.nowMs))
+      }
+    }
+    const { batchSize } = market.policy.queue
+    return {
+      assigned: leases.length,
+      isFull: rounds.some(({ batch }) => batch.jobs.length === batchSize),
+    }
+  }
+
+  #noteCounters(): void {
+    this.#meta.set(META.enqueueSeq, String(this.#enqueueSeq))
+    this.#meta.set(META.roundHeight, String(this.#roundHeight))
+    this.#meta.set(META.beat, String(this.market.nowMs))
+    for (const [kind, queue] of this.market.queues) {
+      const { grants, virtual } = queue.counters()
+      this.#meta.set(grantsKey(kind), String(grants))
+      this.#meta.set(virtualKey(kind), virtual.toString())
+    }
+  }
+
+  /** What has ended lives on in the store; memory is for what dispatch needs. */
+  #forgetEnded(): void {
+    for (const job of this.#jobs) if (hasEnded(job.status)) forgetJob(this.market, job)
+  }
+
+  #reset(): void {
+    this.#requests.clear()
+    this.#pending.clear()
+    this.#jobs.clear()
+    this.#leases.clear()
+    this.#providers.clear()
+    this.#results = []
+    this.#rounds = []
+    this.#offers = []
+    this.#meta = new Map()
+    this.#pruneEndedBefore = null
+  }
+
+  #job(id: JobId): Job {
+    const job = this.market.jobs.get(id)
+    if (job !== undefined) return job
+    throw new FairleadError('NotFound', `there is no job ${id}`, { jobId: id })
+  }
+
+  #provider(id: ProviderId): Provider {
+    const provider = this.market.pool.get(id)
+    if (provider !== undefined) return provider
+    throw new FairleadError('NotFound', `there is no provider ${id}`, { providerId: id })
+  }
+}
+
+function roundRow(round: KindRound, height: number, seed: Seed, at: number): RoundRow {
+  const ids = round.batch.jobs.map(({ id }) => id)
+  return {
+    height,
+    kind: round.kind,
+    at,
+    seed,
+    batchDigest: taggedHashHex('fairlead|batch', ids.join('')),
+    batchSize: ids.length,
+    providers: round.providerOrder(PROVIDERS_KEPT).map(({ id }) => id),
+    assignments: round.assignments.map(({ job, provider }) => [job.id, provider.id]),
+  }
+}
+
+/** The digest of an output, as a completion names it (ENGINE-8). */
+export function outputDigest(output: Uint8Array): string {
+  return toHex(sha3(output))
+}

@@ -1,0 +1,16 @@
+/** The single writer: durable, deterministic, usable in-process without a server. */
+
+export type { Command } from './command.ts'
+export {
+  type AssignedExplanation,
+  Engine,
+  type Holder,
+  prepareCommand,
+  type Requester,
+} from './engine.ts'
+export { EngineState, type Outcome } from './engine-state.ts'
+export type { EngineEvent } from './journal.ts'
+export type { LeaseOffer } from './lease-offer.ts'
+export { type EngineOptions, openEngine } from './open-engine.ts'
+export type { Unsubscribe } from './subscribers.ts'
+export { SystemClock } from './system-clock.ts'

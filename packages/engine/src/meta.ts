@@ -1,0 +1,24 @@
+import type { KindName } from '@fairlead/core'
+
+/** The names under which counters and settings are stored: all that decides beside the rows. */
+export const META = {
+  /** Number of the last job that was accepted. */
+  enqueueSeq: 'enqueue_seq',
+  /** Rounds that assigned something. */
+  roundHeight: 'round_height',
+  /** 32 bytes that every beacon comes from, drawn once. */
+  installationSeed: 'installation_seed',
+  /** The policy in force, as written. */
+  policy: 'policy',
+  preset: 'preset',
+  /** The last time that is known to have been seen. */
+  beat: 'beat',
+} as const
+
+export function grantsKey(kind: KindName): string {
+  return `grants.${kind}`
+}
+
+export function virtualKey(kind: KindName): string {
+  return `virtual.${kind}`
+}

@@ -1,0 +1,122 @@
+import { randomBytes } from 'node:crypto'
+import {
+  type Clock,
+  FairleadError,
+  isLive,
+  type Policy,
+  type Preset,
+  parsePolicy,
+  type Snapshot,
+  type Store,
+  toHex,
+} from '@fairlead/core'
+import { Engine, prepareCommand } from './engine.ts'
+import { EngineLoop } from './engine-loop.ts'
+import { EngineState } from './engine-state.ts'
+import { type LeaseOffer, leaseOffer } from './lease-offer.ts'
+import { META } from './meta.ts'
+import { Subscribers } from './subscribers.ts'
+import { SystemClock } from './system-clock.ts'
+
+/** A store further ahead of the clock than this was written under another clock. */
+const AHEAD_MAX_MS = 60_000
+
+export interface EngineOptions {
+  readonly store: Store
+  /** In written form; what the store has from an earlier run goes first. */
+  readonly policy?: unknown
+  readonly preset?: Preset
+  readonly clock?: Clock
+  /** 32 random bytes, once for a new store and for each request without a key. */
+  readonly random?: () => Uint8Array
+}
+
+/** Opens an engine on a store: loads what is alive and goes on where the last one stopped. */
+export async function openEngine(options: EngineOptions): Promise<Engine> {
+  const { store, clock = new SystemClock(), random = () => randomBytes(32) } = options
+  const first = await store.load()
+  if (first.meta[META.installationSeed] === undefined) await install(store, options, random, clock)
+
+  const load = async (): Promise<EngineState> => {
+    const snapshot = await store.load()
+    return stateOf(snapshot, store, clock.now())
+  }
+  const subscribers = new Subscribers<LeaseOffer>()
+  const loop: EngineLoop = new EngineLoop({
+    store,
+    clock,
+    state: await load(),
+    reload: load,
+    prepare: (command) => prepareCommand(command, store, loop.state.market.policy),
+    deliver: ({ events, offers }) => {
+      subscribers.tell(events)
+      for (const lease of offers) {
+        const { id } = lease.provider
+        if (isLive(lease.status) && subscribers.wantsOffers(id))
+          subscribers.offer(id, leaseOffer(lease, store))
+      }
+    },
+  })
+  return new Engine({ loop, store, random, subscribers })
+}
+
+/** What a new store needs before anything else. */
+async function install(
+  store: Store,
+  { policy = {}, preset = 'queue' }: EngineOptions,
+  random: () => Uint8Array,
+  clock: Clock,
+): Promise<void> {
+  parsePolicy(policy, preset)
+  await store.commit({
+    newJobs: [],
+    jobs: [],
+    leases: [],
+    providers: [],
+    results: [],
+    shares: [],
+    rounds: [],
+    journal: [],
+    meta: {
+      [META.installationSeed]: toHex(random()),
+      [META.policy]: JSON.stringify(policy),
+      [META.preset]: preset,
+      [META.beat]: String(clock.now()),
+    },
+    pruneEndedBefore: null,
+  })
+}
+
+function stateOf(snapshot: Snapshot, store: Store, wallMs: number): EngineState {
+  const { meta } = snapshot
+  const policy = storedPolicy(snapshot)
+  const beat = Number(meta[META.beat] ?? wallMs)
+  if (beat > wallMs + AHEAD_MAX_MS) {
+    throw new FairleadError(
+      'StoreUnavailable',
+      `the store was last written ${Math.round((beat - wallMs) / 1_000)} s in the future; set the clock right and start again`,
+      { beat, now: wallMs },
+    )
+  }
+  // Time never goes back: a clock that lags a little starts at what was seen last.
+  const nowMs = Math.max(wallMs, beat)
+  const seed = meta[META.installationSeed] as string
+  const state = new EngineState({
+    snapshot,
+    policy,
+    nowMs,
+    gapMs: nowMs - beat,
+    installationSeed: Buffer.from(seed.slice(2), 'hex'),
+  })
+  const window = policy.queue.quotas.requesterWindow
+  if (window !== null) {
+    for (const { caller, at } of store.read.assignmentsSince(nowMs - 1_000 * window.secs)) {
+      state.market.windows.record(caller, at, policy)
+    }
+  }
+  return state
+}
+
+function storedPolicy({ meta }: Snapshot): Policy {
+  return parsePolicy(JSON.parse(meta[META.policy] ?? '{}'), meta[META.preset] as Preset)
+}

@@ -1,0 +1,182 @@
+import {
+  type Caller,
+  classKey,
+  type EndReason,
+  type FairState,
+  isLive,
+  Job,
+  type JobRow,
+  KIND_NAMES,
+  type KindName,
+  type Lease,
+  type LeaseRow,
+  type Market,
+  type MarketEvent,
+  newProvider,
+  openMarket,
+  type Policy,
+  type Provider,
+  type ProviderRow,
+  type QueueState,
+  type Snapshot,
+  type Touch,
+} from '@fairlead/core'
+import { grantsKey, virtualKey } from './meta.ts'
+
+/** A market as the last commit left it. */
+export interface Restored {
+  readonly market: Market
+  /** The round that issued each lease. */
+  readonly roundOf: WeakMap<Lease, number>
+}
+
+/**
+ * Builds the market from its rows (ENGINE-4). The dispatcher's own downtime is charged to nobody: by
+ * `gapMs` move the deadlines of live leases, of proofs, and every provider's last heartbeat.
+ */
+export function restoreMarket(options: {
+  readonly snapshot: Snapshot
+  readonly policy: Policy
+  readonly nowMs: number
+  readonly gapMs: number
+  readonly emit: (event: MarketEvent) => void
+  readonly touch: Touch
+}): Restored {
+  const { snapshot, policy, nowMs, gapMs, emit, touch } = options
+  const market = openMarket({ policy, nowMs, emit, touch, queues: queueStates(snapshot) })
+  for (const row of snapshot.providers) {
+    const provider = restoreProvider(row, gapMs)
+    market.pool.add(provider)
+    if (provider.status !== 'RETIRED') market.due.silence.add(provider)
+    if (gapMs > 0) touch.provider(provider)
+  }
+  for (const row of snapshot.jobs) restoreJob(market, row, gapMs)
+  const roundOf = new WeakMap<Lease, number>()
+  for (const row of snapshot.leases) {
+    const lease = restoreLease(market, row, gapMs)
+    roundOf.set(lease, row.round)
+  }
+  for (const job of market.jobs.values()) place(market, job)
+  return { market, roundOf }
+}
+
+function restoreJob(market: Market, row: JobRow, gapMs: number): void {
+  const { id, kind, caller, tier, fee, sizeBytes, regions, ttlAbsSecs, seq } = row
+  const { model, shots, depthHint, units } = row
+  const demand = { model, shots, depthHint, units }
+  const request = { id, kind, caller, tier, fee, sizeBytes, demand, regions, ttlAbsSecs }
+  const job = new Job({ ...request, enqueueSeq: seq }, row.enqueueTs)
+  job.status = row.status
+  if (row.attempt !== null) job.attempt = row.attempt
+  if (row.retries > 0) job.retries = row.retries
+  if (row.declines > 0) job.declines = row.declines
+  job.notBefore = row.notBefore
+  job.firstAssignedAt = row.firstAssignedAt
+  job.endedAt = row.endedAt
+  job.reason = row.reason as EndReason | null
+  if (row.proofAwaitedSince !== null) {
+    job.proofAwaitedSince = row.proofAwaitedSince + gapMs
+    if (gapMs > 0) market.touch.job(job)
+  }
+  if (row.denials.length > 0) job.denials = new Map(row.denials)
+  market.jobs.set(id, job)
+}
+
+function restoreLease(market: Market, row: LeaseRow, gapMs: number): Lease {
+  const job = market.jobs.get(row.jobId) as Job
+  const provider = market.pool.get(row.providerId) as Provider
+  const live = isLive(row.status)
+  const shift = live ? gapMs : 0
+  const { lengthMs, ackTimeoutMs, renewAlpha, renewBeta, renewalsMax } = row
+  const lease: Lease = {
+    id: row.id,
+    job,
+    provider,
+    attempt: row.attempt,
+    // A time-out that is longer by the gap ends later by the gap; the start stays what it was.
+    terms: { lengthMs, ackTimeoutMs: ackTimeoutMs + shift, renewAlpha, renewBeta, renewalsMax },
+    tStart: row.tStart,
+    tDeadline: row.tDeadline + shift,
+    epoch: row.epoch,
+    renewals: row.renewals,
+    status: row.status,
+    isAcked: row.isAcked,
+    digest: row.digest,
+    places: 0,
+  }
+  job.leases ??= []
+  job.leases.push(lease)
+  market.leases.set(lease.id, lease)
+  if (!live) return lease
+  if (shift > 0) market.touch.lease(lease)
+  provider.liveLeases++
+  const held = market.leasesOf.get(provider.id)
+  if (held === undefined) market.leasesOf.set(provider.id, new Set([lease]))
+  else held.add(lease)
+  market.due.leaseDeadline.enter(lease)
+  if (!lease.isAcked) market.due.ack.enter(lease)
+  return lease
+}
+
+/** Puts a job into the queue and among the deadlines that it belongs to. */
+function place(market: Market, job: Job): void {
+  if (job.status === 'QUEUED') {
+    market.queues.get(job.shape.kind)?.push(job)
+    market.waitingOf.set(job.caller, (market.waitingOf.get(job.caller) ?? 0) + 1)
+  }
+  if (job.proofAwaitedSince !== null) {
+    market.due.proof.enter(job)
+    return
+  }
+  market.due.ttlAbs.enter(job)
+  if (job.firstAssignedAt !== null) market.due.ttlRel.enter(job)
+}
+
+function restoreProvider(row: ProviderRow, gapMs: number): Provider {
+  const { id, status, stake, attestation, health } = row
+  const { maxDepth, maxShots, region, leasesMax } = row
+  const provider = newProvider({
+    id,
+    status,
+    stake,
+    attestation,
+    health,
+    lastHeartbeat: row.lastHeartbeat + gapMs,
+    offer: {
+      capabilities: new Set(row.capabilities),
+      models: new Set(row.models),
+      maxDepth,
+      maxShots,
+      region,
+      allow: row.allow === null ? null : new Set(row.allow),
+      deny: new Set(row.deny),
+      leasesMax,
+    },
+  })
+  provider.creditedAt = row.creditedAt
+  provider.silentSteps = row.silentSteps
+  provider.failures = row.failures
+  provider.cooldownUntil = row.cooldownUntil
+  for (const cooldown of row.classCooldowns) {
+    provider.classCooldowns.set(classKey(cooldown.kind, cooldown.model), cooldown)
+  }
+  for (const [kind, epoch, units] of row.units) {
+    const epochs = provider.units.get(kind) ?? new Map<number, number>()
+    epochs.set(epoch, units)
+    provider.units.set(kind, epochs)
+  }
+  return provider
+}
+
+function queueStates({ meta, shares }: Snapshot): ReadonlyMap<KindName, QueueState> {
+  return new Map(
+    KIND_NAMES.map((kind) => {
+      const finish = new Map<Caller, bigint>()
+      for (const row of shares) {
+        if (row.kind === kind && row.finish !== null) finish.set(row.caller, row.finish)
+      }
+      const fair: FairState = { virtual: BigInt(meta[virtualKey(kind)] ?? 0), finish }
+      return [kind, { grants: Number(meta[grantsKey(kind)] ?? 0), fair }]
+    }),
+  )
+}

@@ -1,0 +1,107 @@
+import {
+  type AcceptedRequest,
+  compareAscii,
+  compareText,
+  type Job,
+  type JobFacts,
+  type JobRow,
+  type JobState,
+  type KindName,
+  type Lease,
+  type LeaseRow,
+  type Provider,
+  type ProviderRow,
+} from '@fairlead/core'
+
+/** The stored form of what is in memory. The other way is `restoreMarket`. */
+
+export function jobFacts(job: Job, request: AcceptedRequest): JobFacts {
+  const { caller, tier, kind, model, shots, depthHint, regions } = job.shape
+  return {
+    id: job.id,
+    seq: job.enqueueSeq,
+    kind,
+    caller,
+    tier,
+    fee: job.fee,
+    sizeBytes: job.sizeBytes,
+    model,
+    shots,
+    depthHint,
+    units: job.units,
+    regions,
+    ttlAbsSecs: job.ttlAbsSecs,
+    enqueueTs: job.enqueueTs,
+    chainId: request.chainId,
+    enqueueHeight: request.enqueueHeight,
+    txHash: request.txHash,
+  }
+}
+
+export function jobState(job: Job): JobState {
+  return {
+    status: job.status,
+    providerId: job.leases?.at(-1)?.provider.id ?? null,
+    attempt: job.attempt,
+    retries: job.retries,
+    declines: job.declines,
+    notBefore: job.notBefore,
+    firstAssignedAt: job.firstAssignedAt,
+    endedAt: job.endedAt,
+    reason: job.reason,
+    proofAwaitedSince: job.proofAwaitedSince,
+    denials: [...(job.denials ?? [])].sort(([a], [b]) => compareAscii(a, b)),
+  }
+}
+
+export function jobRow(job: Job, request: AcceptedRequest): JobRow {
+  return { ...jobFacts(job, request), ...jobState(job) }
+}
+
+export function leaseRow(lease: Lease, round: number): LeaseRow {
+  return {
+    ...lease.terms,
+    id: lease.id,
+    jobId: lease.job.id,
+    providerId: lease.provider.id,
+    attempt: lease.attempt,
+    status: lease.status,
+    tStart: lease.tStart,
+    tDeadline: lease.tDeadline,
+    renewals: lease.renewals,
+    isAcked: lease.isAcked,
+    epoch: lease.epoch,
+    round,
+    digest: lease.digest,
+  }
+}
+
+export function providerRow(provider: Provider): ProviderRow {
+  const { capabilities, models, allow, deny, ...offer } = provider.offer
+  // In an order of their own: a map that was loaded anew may have another one.
+  const units = [...provider.units]
+    .flatMap(([kind, epochs]) =>
+      [...epochs].map(([epoch, n]): [KindName, number, number] => [kind, epoch, n]),
+    )
+    .sort(([a, i], [b, j]) => compareAscii(a, b) || i - j)
+  const cooldowns = [...provider.classCooldowns].sort(([a], [b]) => compareText(a, b))
+  return {
+    ...offer,
+    id: provider.id,
+    status: provider.status,
+    capabilities: [...capabilities].sort(),
+    models: [...models].sort(),
+    allow: allow === null ? null : [...allow].sort(),
+    deny: [...deny].sort(),
+    stake: provider.stake,
+    attestation: provider.attestation,
+    lastHeartbeat: provider.lastHeartbeat,
+    creditedAt: provider.creditedAt,
+    silentSteps: provider.silentSteps,
+    health: provider.health,
+    failures: provider.failures,
+    cooldownUntil: provider.cooldownUntil,
+    classCooldowns: cooldowns.map(([, cooldown]) => cooldown),
+    units,
+  }
+}

@@ -1,0 +1,34 @@
+import type { Clock } from '@fairlead/core'
+
+/** Differences to the wall clock up to this are followed, larger ones only reported. */
+const FOLLOWED_MS = 1_000
+/** The longest time that a timer of Node can wait for. */
+const TIMER_MAX_MS = 2 ** 31 - 1
+
+/**
+ * Engine time: the wall clock at the start plus the monotonic clock, so that a clock which is set
+ * while the engine runs moves no deadline (ENGINE-6).
+ */
+export class SystemClock implements Clock {
+  readonly #startedAt = Date.now()
+  readonly #startedMono = performance.now()
+  #offset = 0
+
+  now(): number {
+    const steady = this.#startedAt + Math.floor(performance.now() - this.#startedMono)
+    const drift = Date.now() - steady
+    if (Math.abs(drift - this.#offset) <= FOLLOWED_MS) this.#offset = drift
+    return steady + this.#offset
+  }
+
+  /** How far the wall clock is from engine time, for metrics; 0 while it is followed. */
+  driftMs(): number {
+    return Date.now() - this.now()
+  }
+
+  wakeAt(atMs: number, wake: () => void): () => void {
+    const delay = Math.min(TIMER_MAX_MS, Math.max(0, atMs - this.now()))
+    const timer = setTimeout(wake, delay)
+    return () => clearTimeout(timer)
+  }
+}

@@ -1,0 +1,295 @@
+import {
+  brokenSeq,
+  type Caller,
+  callerOf,
+  type JobId,
+  type LeaseId,
+  type ProviderId,
+} from '@fairlead/core'
+import { type Engine, type EngineEvent, type LeaseOffer, openEngine } from '@fairlead/engine'
+import { type CommitFate, MemoryStore, TestClock } from '@fairlead/testkit'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+
+const START = 1_760_000_000_000
+const ATLAS = 'provider:atlas' as ProviderId
+const ACME: Caller = callerOf('acme')
+const DIGEST = `0x${'d'.repeat(64)}`
+const TASK = { kind: 'task', payload: { name: 'resize', args: { width: 640 } } }
+const OFFER = { capabilities: new Set(['task', 'ai'] as const), models: new Set(['*']) }
+
+let store: MemoryStore
+let clock: TestClock
+let engine: Engine
+let offers: LeaseOffer[]
+
+beforeEach(async () => {
+  store = new MemoryStore()
+  clock = new TestClock(START)
+  engine = await openEngine({ store, clock })
+  offers = []
+})
+afterEach(() => engine.close())
+
+async function withProvider(): Promise<void> {
+  await engine.registerProvider(ATLAS, OFFER)
+  engine.onLease(ATLAS, (offer) => offers.push(offer))
+}
+
+/** A task that was enqueued and offered. */
+async function offered(key: string): Promise<LeaseOffer> {
+  await engine.enqueue({ ...TASK, idempotency_key: key }, { caller: ACME })
+  await clock.settle()
+  return offers.at(-1) as LeaseOffer
+}
+
+function holder({ leaseId }: LeaseOffer): { leaseId: LeaseId; by: ProviderId } {
+  return { leaseId, by: ATLAS }
+}
+
+async function codeOf(call: Promise<unknown> | (() => unknown)): Promise<string> {
+  try {
+    await (typeof call === 'function' ? call() : call)
+    return 'ok'
+  } catch (error) {
+    return (error as { code: string }).code
+  }
+}
+
+describe('a job', () => {
+  it('ENGINE-2: goes through enqueue, offer, ack and completion to its result', async () => {
+    await withProvider()
+    const jobId = await engine.enqueue(TASK, { caller: ACME })
+    await clock.settle()
+    const [offer] = offers
+    expect(offer).toMatchObject({
+      jobId,
+      providerId: ATLAS,
+      attempt: 0,
+      kind: 'task',
+      model: 'resize',
+    })
+    expect(engine.getJob(jobId)).toMatchObject({ status: 'ASSIGNED', providerId: ATLAS })
+    expect(await codeOf(() => engine.getResult(jobId))).toBe('NoResultYet')
+
+    await engine.ack(holder(offer as LeaseOffer))
+    expect(engine.getJob(jobId).status).toBe('RUNNING')
+    const output = Buffer.from('done')
+    await engine.complete({ ...holder(offer as LeaseOffer), output })
+    expect(engine.getJob(jobId)).toMatchObject({ status: 'COMPLETED', endedAt: START })
+    expect(engine.getResult(jobId)).toMatchObject({ jobId, output, units: 1 })
+    const told = engine.timeline(jobId).map(({ action }) => action)
+    expect(told).toEqual(['jobEnqueued', 'jobAssigned', 'jobStarted', 'jobCompleted'])
+  })
+
+  it('LEASE-3: whose offer nobody acks comes back by itself, and is offered again', async () => {
+    await withProvider()
+    const { jobId } = await offered('a')
+    await clock.advance(4_999)
+    expect(engine.getJob(jobId).retries).toBe(0)
+    await clock.advance(1)
+    expect(engine.getJob(jobId)).toMatchObject({ status: 'QUEUED', retries: 1 })
+    await clock.advance(10_000)
+    expect(offers.map(({ attempt }) => attempt)).toEqual([0, 1])
+  })
+
+  it('ENQUEUE-6: the same key again is the same job, with another payload a conflict', async () => {
+    const request = { ...TASK, idempotency_key: 'once' }
+    const [first, second] = await engine.enqueueMany([request, request], { caller: ACME })
+    expect(second).toEqual(first)
+    await clock.advance(5_000)
+    expect(await engine.enqueue(request, { caller: ACME })).toBe((first as { value: JobId }).value)
+    const other = { ...request, payload: { name: 'resize', args: {} } }
+    expect(await codeOf(engine.enqueue(other, { caller: ACME }))).toBe('IdempotencyConflict')
+    // Another caller's key is another key.
+    const theirs = await engine.enqueue(request, { caller: callerOf('birch') })
+    expect(theirs).not.toBe((first as { value: JobId }).value)
+    expect(engine.stats().waiting['task']).toBe(2)
+  })
+
+  it('ENGINE-5: a refused command in a batch harms no other', async () => {
+    const bad = { kind: 'task', payload: { name: '' } }
+    const [refused, taken] = await engine.enqueueMany([bad, TASK], { caller: ACME })
+    expect(refused).toMatchObject({ status: 'rejected', reason: { code: 'InvalidParams' } })
+    expect(taken).toMatchObject({ status: 'fulfilled' })
+  })
+})
+
+describe('a completion', () => {
+  it('ENGINE-8: keeps an output and what is said about it, within bounds and with the right digest', async () => {
+    await withProvider()
+    await engine.setPolicy({ queue: { completion: { output_max_bytes: 4, meta_max_bytes: 2 } } })
+    const offer = await offered('a')
+    const output = Buffer.from('done')
+    const over = { ...holder(offer), output: Buffer.from('done!') }
+    expect(await codeOf(engine.complete(over))).toBe('LimitExceeded')
+    const large = { ...holder(offer), output, meta: Buffer.alloc(3) }
+    expect(await codeOf(engine.complete(large))).toBe('LimitExceeded')
+    expect(await codeOf(engine.complete({ ...holder(offer), output, digest: DIGEST }))).toBe(
+      'InvalidParams',
+    )
+    expect(await codeOf(engine.complete(holder(offer)))).toBe('InvalidParams')
+    expect(engine.getJob(offer.jobId).status).toBe('ASSIGNED')
+    await engine.complete({ ...holder(offer), output, meta: Buffer.alloc(2), actualUnits: 7 })
+    expect(engine.getResult(offer.jobId)).toMatchObject({ output, meta: Buffer.alloc(2), units: 7 })
+  })
+})
+
+describe('after the end', () => {
+  it('ENGINE-7: a completion again answers as the first time, though the job left memory', async () => {
+    await withProvider()
+    const offer = await offered('a')
+    await engine.complete({ ...holder(offer), digest: DIGEST })
+    const before = store.commits
+    expect(await codeOf(engine.complete({ ...holder(offer), digest: DIGEST }))).toBe('ok')
+    const other = `0x${'e'.repeat(64)}`
+    expect(await codeOf(engine.complete({ ...holder(offer), digest: other }))).toBe('LeaseNotLive')
+    expect(await codeOf(engine.ack(holder(offer)))).toBe('LeaseNotLive')
+    const stranger = { leaseId: offer.leaseId, by: 'provider:borealis' as ProviderId }
+    expect(await codeOf(engine.ack(stranger))).toBe('Forbidden')
+    const unknown = { leaseId: DIGEST as LeaseId, by: ATLAS }
+    expect(await codeOf(engine.ack(unknown))).toBe('NotFound')
+    expect(engine.timeline(offer.jobId)).toHaveLength(3)
+    expect(store.commits - before).toBeLessThanOrEqual(1)
+  })
+
+  it('STATE-5: an ended job cannot be cancelled, and not by a stranger anyway', async () => {
+    await withProvider()
+    const offer = await offered('a')
+    await engine.complete({ ...holder(offer), digest: DIGEST })
+    expect(await codeOf(engine.cancel(offer.jobId, ACME))).toBe('InvalidState')
+    expect(await codeOf(engine.cancel(offer.jobId, callerOf('birch')))).toBe('Forbidden')
+  })
+
+  it('ENGINE-7: it is deleted after the horizon, and its result stays', async () => {
+    await withProvider()
+    await engine.setPolicy({ queue: { ttl: { gc_horizon_secs: 90 } } })
+    const offer = await offered('a')
+    await engine.complete({ ...holder(offer), digest: DIGEST })
+    await clock.advance(60_000)
+    expect(engine.getJob(offer.jobId).status).toBe('COMPLETED')
+    await clock.advance(90_000)
+    expect(await codeOf(() => engine.getJob(offer.jobId))).toBe('NotFound')
+    expect(engine.getResult(offer.jobId).digest).toBe(DIGEST)
+  })
+})
+
+describe('a store that fails', () => {
+  const failing = (...fates: CommitFate[]): void => {
+    store.fate = () => fates.shift() ?? 'ok'
+  }
+
+  it('ENGINE-2: its callers hear StoreUnavailable, and nobody has seen anything', async () => {
+    await withProvider()
+    const events: EngineEvent[] = []
+    engine.onEvent((event) => events.push(event))
+    failing('fails')
+    const enqueued = engine.enqueue({ ...TASK, idempotency_key: 'a' }, { caller: ACME })
+    expect(await codeOf(enqueued)).toBe('StoreUnavailable')
+    await clock.settle()
+    expect(events).toEqual([])
+    expect(offers).toEqual([])
+    expect(engine.stats()).toMatchObject({ waiting: { task: 0 }, leases: 0 })
+
+    const { jobId } = await offered('a')
+    expect(events.map(({ type }) => type)).toEqual(['jobEnqueued', 'jobAssigned'])
+    expect(engine.listJobs().jobs.map(({ id }) => id)).toEqual([jobId])
+  })
+
+  it('ENGINE-2: if only the answer was lost, asking again under the same key finds the job', async () => {
+    await withProvider()
+    failing('answer lost')
+    const request = { ...TASK, idempotency_key: 'a' }
+    expect(await codeOf(engine.enqueue(request, { caller: ACME }))).toBe('StoreUnavailable')
+    const jobId = await engine.enqueue(request, { caller: ACME })
+    await clock.settle()
+    expect(engine.listJobs().jobs.map(({ id }) => id)).toEqual([jobId])
+    // The lease that was written before the answer got lost is still offered once somebody listens.
+    const again: LeaseOffer[] = []
+    engine.onLease(ATLAS, (offer) => again.push(offer))
+    expect(again.map((offer) => offer.jobId)).toEqual([jobId])
+  })
+
+  it('ENGINE-2: it goes on when the store is back', async () => {
+    await withProvider()
+    failing('fails', 'fails', 'fails')
+    for (let i = 0; i < 3; i++) {
+      expect(await codeOf(engine.enqueue(TASK, { caller: ACME }))).toBe('StoreUnavailable')
+    }
+    const offer = await offered('a')
+    await engine.complete({ ...holder(offer), digest: DIGEST })
+    expect(engine.getJob(offer.jobId).status).toBe('COMPLETED')
+    expect(brokenSeq(store.read.journal(0, 1_000))).toBeNull()
+  })
+})
+
+describe('events', () => {
+  it('ENGINE-2: a listener that throws harms neither the caller nor the others', async () => {
+    await withProvider()
+    const seen: EngineEvent[] = []
+    const warned = new Promise((done) => process.once('warning', done))
+    engine.onEvent(() => {
+      throw new Error('not my day')
+    })
+    engine.onEvent((event) => seen.push(event))
+    const jobId = await engine.enqueue(TASK, { caller: ACME })
+    expect(engine.getJob(jobId).status).toBe('ASSIGNED')
+    expect(seen.map(({ type }) => type)).toEqual(['jobEnqueued', 'jobAssigned'])
+    expect(await warned).toMatchObject({ message: 'not my day' })
+  })
+
+  it('EVENT-1: a subscriber gets all after a seq and then those to come, without a gap', async () => {
+    await withProvider()
+    const offer = await offered('a')
+    const seen: EngineEvent[] = []
+    engine.onEvent((event) => seen.push(event), 1)
+    await engine.complete({ ...holder(offer), digest: DIGEST })
+    expect(seen.map(({ seq, type }) => [seq, type])).toEqual([
+      [2, 'jobEnqueued'],
+      [3, 'jobAssigned'],
+      [4, 'jobCompleted'],
+    ])
+    expect(seen[2]).toMatchObject({ jobId: offer.jobId, leaseId: offer.leaseId, digest: DIGEST })
+  })
+
+  it('ENGINE-3: every transition is in the chain, and the chain holds', async () => {
+    await withProvider()
+    const offer = await offered('a')
+    await engine.fail({ ...holder(offer), code: 'oom', permanent: true })
+    const rows = store.read.journal(0, 100)
+    expect(rows.map(({ action }) => action)).toEqual([
+      'providerRegistered',
+      'jobEnqueued',
+      'jobAssigned',
+      'leaseCancelled',
+      'jobFailed',
+    ])
+    expect(rows[4]?.actor).toBe(ATLAS)
+    expect(brokenSeq(rows)).toBeNull()
+  })
+})
+
+describe('a restart', () => {
+  it('ENGINE-4: leases survive, and the downtime is charged to nobody', async () => {
+    await withProvider()
+    const offer = await offered('a')
+    await engine.ack(holder(offer))
+    await engine.close()
+    // An hour later: the lease of 600 s has lost nothing of its time.
+    clock = new TestClock(START + 3_600_000)
+    engine = await openEngine({ store, clock })
+    expect(engine.getJob(offer.jobId).status).toBe('RUNNING')
+    await clock.advance(599_999)
+    expect(engine.getJob(offer.jobId)).toMatchObject({ status: 'RUNNING', retries: 0 })
+    await engine.complete({ ...holder(offer), digest: DIGEST })
+    expect(engine.getJob(offer.jobId).status).toBe('COMPLETED')
+  })
+
+  it('ENGINE-6: a store from the future is refused, a little lag is not', async () => {
+    await engine.enqueue(TASK, { caller: ACME })
+    const early = openEngine({ store, clock: new TestClock(START - 60_001) })
+    expect(await codeOf(early)).toBe('StoreUnavailable')
+    const late = await openEngine({ store, clock: new TestClock(START - 60_000) })
+    expect(late.stats().waiting['task']).toBe(1)
+    await late.close()
+  })
+})

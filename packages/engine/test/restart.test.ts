@@ -1,0 +1,69 @@
+import { FairleadError, type Store } from '@fairlead/core'
+import { type EngineState, prepareCommand } from '@fairlead/engine'
+import { MemoryStore, stateHash } from '@fairlead/testkit'
+import { describe, expect, it } from 'vitest'
+import { START, stateFrom, TraceMaker } from './trace.ts'
+
+const STEPS = 600
+
+/** Runs a trace with one commit a step; with `restarts` the state is loaded anew after each. */
+async function run(seed: number, preset: 'queue' | 'fund', restarts: boolean): Promise<Run> {
+  const store: Store = new MemoryStore()
+  const maker = new TraceMaker(seed)
+  let state: EngineState = await stateFrom(store, START, preset)
+  const answers: string[] = []
+  const leases: string[] = []
+  for (let i = 0; i < STEPS; i++) {
+    const { at, command } = maker.next(state)
+    answers.push(answerOf(state, prepareCommand(command, store, state.market.policy), at))
+    const { batch, offers } = state.takeOutcome()
+    leases.push(...offers.map(({ id }) => id))
+    await store.commit(batch)
+    if (restarts) state = await stateFrom(store, state.market.nowMs, preset)
+  }
+  return { hash: stateHash(store), rows: [...store.read.everything()], answers, leases }
+}
+
+interface Run {
+  readonly hash: string
+  readonly rows: unknown[]
+  readonly answers: readonly string[]
+  readonly leases: readonly string[]
+}
+
+function answerOf(
+  state: EngineState,
+  command: Parameters<EngineState['apply']>[0],
+  at: number,
+): string {
+  try {
+    state.apply(command, at)
+    return 'ok'
+  } catch (error) {
+    if (error instanceof FairleadError && error.code !== 'Internal') return error.code
+    throw error
+  }
+}
+
+describe.each(['queue', 'fund'] as const)('preset %s', (preset) => {
+  it.each([7, 8])('ENGINE-1: the same commands give the same state (trace %i)', async (seed) => {
+    const [one, two] = [await run(seed, preset, false), await run(seed, preset, false)]
+    expect(two.hash).toBe(one.hash)
+    expect((await run(seed + 100, preset, false)).hash).not.toBe(one.hash)
+  })
+
+  it.each([1, 2, 3, 4, 5, 6])(
+    'ENGINE-4: a restart after every single commit changes nothing (trace %i)',
+    async (seed) => {
+      const steady = await run(seed, preset, false)
+      const restarted = await run(seed, preset, true)
+      expect(restarted.leases).toEqual(steady.leases)
+      expect(restarted.answers).toEqual(steady.answers)
+      expect(restarted.rows).toEqual(steady.rows)
+      expect(restarted.hash).toBe(steady.hash)
+      // A trace in which nothing happens would prove nothing.
+      expect(steady.leases.length).toBeGreaterThan(50)
+      expect(new Set(steady.answers).size).toBeGreaterThan(3)
+    },
+  )
+})

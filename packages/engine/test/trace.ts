@@ -1,0 +1,168 @@
+import {
+  type Caller,
+  callerOf,
+  isLive,
+  type JobId,
+  type LeaseId,
+  type Policy,
+  type ProviderId,
+  parsePolicy,
+  type Seed,
+  SeededDice,
+  type Store,
+  taggedHash,
+  taggedHashHex,
+} from '@fairlead/core'
+import { type Command, EngineState } from '@fairlead/engine'
+
+/** Short times, so that everything happens often. */
+export const SHORT = {
+  queue: {
+    ack_timeout_ms: 1_500,
+    lease: { ai_secs: 4, quantum_secs: 3, task_secs: 4 },
+    retries: { attempt_max: 3, base_backoff_ai_secs: 1, backoff_cap_secs: 2 },
+    ttl: { abs_default_ai_secs: 30, rel_max_secs: 20, gc_horizon_secs: 40 },
+    quotas: { leases_max_per_provider: 3, requester_window: { jobs: 12, secs: 5 }, epoch_secs: 10 },
+  },
+  registry: {
+    heartbeat_timeout_ms: 20_000,
+    heartbeat_interval_ms: 1_000,
+    min_health: 0,
+    cooldown_after: 9,
+  },
+} as const
+
+export const START = 1_760_000_000_000
+const CALLERS: readonly Caller[] = ['ann', 'bob', 'cyd'].map(callerOf)
+const PROVIDERS = ['a', 'b', 'c'].map((name) => `provider:${name}` as ProviderId)
+
+/** A command and its time. What it refers to may be gone by then, as in life. */
+export interface Step {
+  readonly at: number
+  readonly command: Command
+}
+
+/** Asks for the next step, given what is alive. */
+export class TraceMaker {
+  readonly #dice: SeededDice
+  #now = START
+  #made = 0
+
+  constructor(seed: number) {
+    this.#dice = new SeededDice(taggedHashHex('fairlead|trace', seed) as Seed)
+  }
+
+  next(state: EngineState): Step {
+    this.#now += this.#dice.draw(4) === 0 ? this.#dice.draw(1_500) : this.#dice.draw(100)
+    return { at: this.#now, command: this.#command(state) }
+  }
+
+  #command(state: EngineState): Command {
+    this.#made++
+    if (this.#made <= PROVIDERS.length) return register(PROVIDERS[this.#made - 1] as ProviderId)
+    const providerId = this.#pick(PROVIDERS) as ProviderId
+    // By id: a state that was loaded anew may list the same things in another order.
+    const isLate = this.#dice.draw(8) === 0
+    const leases = [...state.market.leases.values()].filter(
+      ({ status }) => isLate || isLive(status),
+    )
+    const lease = this.#pick(leases.sort(byId))
+    const job = this.#pick([...state.market.jobs.values()].sort(byId))
+    const leaseId = lease?.id ?? (`0x${'1'.repeat(64)}` as LeaseId)
+    // At times somebody who does not hold it.
+    const by = this.#dice.draw(12) === 0 ? providerId : (lease?.provider.id ?? providerId)
+    const holder = { leaseId, by }
+    switch (this.#dice.draw(16)) {
+      case 0:
+      case 1:
+      case 2:
+      case 3:
+        return this.#enqueue()
+      case 4:
+      case 5:
+        return { type: 'ack', ...holder }
+      case 6:
+        return { type: 'renew', ...holder }
+      case 7:
+        return { type: this.#dice.draw(2) === 0 ? 'decline' : 'release', ...holder }
+      case 8:
+      case 9: {
+        const digest = taggedHashHex('output', leaseId)
+        const actualUnits = this.#dice.draw(3) === 0 ? this.#dice.draw(9) : null
+        return { type: 'complete', ...holder, digest, output: null, meta: null, actualUnits }
+      }
+      case 10: {
+        const permanent = this.#dice.draw(4) === 0
+        return { type: 'fail', ...holder, code: 'oom', permanent }
+      }
+      case 11: {
+        const jobId = job?.id ?? (`0x${'2'.repeat(64)}` as JobId)
+        return { type: 'cancel', jobId, by: this.#dice.draw(2) === 0 ? 'operator' : this.#caller() }
+      }
+      case 12:
+        return { type: 'heartbeat', providerId }
+      case 13: {
+        const status = this.#dice.draw(8) === 0 ? 'SUSPENDED' : 'ACTIVE'
+        return { type: 'setProviderStatus', providerId, status }
+      }
+      default:
+        return { type: 'round' }
+    }
+  }
+
+  #enqueue(): Command {
+    const isAi = this.#dice.draw(3) > 0
+    const payload = isAi
+      ? { model: this.#pick(['m1', 'm2']), prompt: '0x00', max_tokens: 1 + this.#dice.draw(900) }
+      : { name: 'resize', args: { n: this.#dice.draw(5) } }
+    const request = {
+      kind: isAi ? 'ai' : 'task',
+      payload,
+      // A few keys are used again, with the same payload or another one.
+      idempotency_key: `key-${this.#dice.draw(120)}`,
+      max_fee_u64: this.#dice.draw(3_000_000),
+    }
+    return { type: 'enqueue', request, caller: this.#caller(), tier: 'FREE', before: null }
+  }
+
+  #caller(): Caller {
+    return this.#pick(CALLERS) as Caller
+  }
+
+  #pick<T>(list: readonly T[]): T | undefined {
+    return list.length === 0 ? undefined : list[this.#dice.draw(list.length)]
+  }
+}
+
+function byId(a: { readonly id: string }, b: { readonly id: string }): number {
+  return a.id < b.id ? -1 : 1
+}
+
+function register(providerId: ProviderId): Command {
+  const offer = { capabilities: new Set(['ai', 'task'] as const), models: new Set(['*']) }
+  return { type: 'registerProvider', providerId, offer, stake: 0n }
+}
+
+/** A state on a store, without the loop: for tests that decide themselves when to write. */
+export async function stateFrom(
+  store: Store,
+  nowMs: number,
+  preset: 'queue' | 'fund',
+): Promise<EngineState> {
+  const policy: Policy = parsePolicy({
+    ...SHORT,
+    match: { fairness: preset === 'queue' ? 'tenant' : 'score' },
+  })
+  const snapshot = await store.load()
+  const state = new EngineState({
+    snapshot,
+    policy,
+    nowMs,
+    gapMs: 0,
+    installationSeed: taggedHash('installation', 1),
+  })
+  for (const { caller, at } of store.read.assignmentsSince(nowMs - 5_000)) {
+    state.market.windows.record(caller, at, policy)
+  }
+  return state
+}

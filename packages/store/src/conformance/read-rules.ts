@@ -1,0 +1,186 @@
+import { EMPTY_AUDIT, type JobFilter, type JobRow } from '@fairlead/core'
+import { expect, it } from 'vitest'
+import {
+  batchOf,
+  callerOf,
+  hashOf,
+  jobIdOf,
+  leaseIdOf,
+  newJob,
+  providerOf,
+  START,
+  sampleEntry,
+  sampleJob,
+  sampleLease,
+  sampleProvider,
+  sampleResult,
+  sampleRound,
+} from './sample-rows.ts'
+import type { Subject } from './store-conformance.ts'
+
+/** Twelve jobs that differ in everything that a filter looks at. Heights go beyond 2^63. */
+const JOBS: readonly JobRow[] = Array.from({ length: 12 }, (_, i) => {
+  const status = (['QUEUED', 'RUNNING', 'COMPLETED', 'FAILED'] as const)[i % 4] ?? 'QUEUED'
+  return sampleJob(i + 1, {
+    status,
+    endedAt: i % 4 < 2 ? null : START + i,
+    providerId: i % 4 === 0 ? null : providerOf(i % 3),
+    caller: callerOf(i % 2),
+    kind: i % 3 === 0 ? 'task' : 'ai',
+    enqueueHeight: 10n ** BigInt(i + 8),
+  })
+})
+
+/** Each with what it has to find, told by the seq. */
+const FILTERS: readonly (readonly [filter: Partial<JobFilter>, seqs: number[]])[] = [
+  [{}, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]],
+  [{ afterSeq: 9 }, [10, 11, 12]],
+  [{ afterSeq: 12 }, []],
+  [{ limit: 2 }, [1, 2]],
+  [{ limit: 0 }, []],
+  [{ afterSeq: 5, limit: 3 }, [6, 7, 8]],
+  [{ status: 'QUEUED' }, [1, 5, 9]],
+  [{ status: 'QUEUED', afterSeq: 1, limit: 1 }, [5]],
+  [{ status: 'COMPLETED' }, [3, 7, 11]],
+  [{ status: 'CANCELED' }, []],
+  [{ providerId: providerOf(1) }, [2, 8, 11]],
+  [{ caller: callerOf(0) }, [1, 3, 5, 7, 9, 11]],
+  [{ caller: callerOf(0), afterSeq: 4, limit: 2 }, [5, 7]],
+  [{ caller: callerOf(0), status: 'QUEUED' }, [1, 5, 9]],
+  [{ caller: callerOf(1), status: 'QUEUED' }, []],
+  [{ caller: callerOf(7) }, []],
+  [{ kind: 'task' }, [1, 4, 7, 10]],
+  [{ kind: 'quantum' }, []],
+  [{ afterHeight: 10n ** 15n }, [9, 10, 11, 12]],
+  [{ afterHeight: 10n ** 15n - 1n }, [8, 9, 10, 11, 12]],
+  [{ afterHeight: 2n ** 64n - 1n }, []],
+  [{ afterHeight: 0n, kind: 'ai', caller: callerOf(1), status: 'FAILED' }, [8, 12]],
+  [{ kind: 'ai', status: 'RUNNING', providerId: providerOf(2) }, [6]],
+]
+
+export function readRules({ store, reopen }: Subject): void {
+  const commitJobs = () => store().commit(batchOf({ newJobs: JOBS.map((row) => newJob(row)) }))
+
+  it('STORE-4: a new store is empty', async () => {
+    expect(await store().load()).toEqual({
+      jobs: [],
+      leases: [],
+      providers: [],
+      shares: [],
+      meta: {},
+      journalHead: EMPTY_AUDIT,
+    })
+    expect([...store().read.everything()]).toEqual([])
+  })
+
+  it('STORE-4: load gives what is alive, in order, after a restart as before', async () => {
+    const alive = [2, 1].map((n) => sampleJob(n, { status: 'RUNNING' }))
+    const ended = sampleJob(3, { status: 'EXPIRED', endedAt: START })
+    const leases = [
+      sampleLease(2, { attempt: 1, tStart: START + 5 }),
+      sampleLease(1, { attempt: 0, tStart: START + 5 }),
+      sampleLease(2, { attempt: 0, tStart: START + 5, status: 'EXPIRED' }),
+      sampleLease(3, { tStart: START + 1, status: 'EXPIRED' }),
+    ]
+    const providers = [sampleProvider(2), sampleProvider(1)]
+    const shares = [1, 2].map((n) => ({ kind: 'ai' as const, caller: callerOf(n), finish: 1n }))
+    await store().commit(
+      batchOf({
+        newJobs: [...alive, ended].map((row) => newJob(row)),
+        leases,
+        providers,
+        shares,
+        journal: [sampleEntry(1), sampleEntry(2)],
+        meta: { enqueue_seq: '3' },
+      }),
+    )
+    const before = await store().load()
+    expect(before.jobs).toEqual(alive.toReversed())
+    // Oldest first, then by attempt, then in order of acceptance.
+    expect(before.leases).toEqual([leases[1], leases[2], leases[0]])
+    expect(before.providers).toEqual(providers.toReversed())
+    expect(before.shares).toEqual(shares.toSorted((a, b) => (a.caller < b.caller ? -1 : 1)))
+    expect(before.meta).toEqual({ enqueue_seq: '3' })
+    expect(before.journalHead).toEqual({ seq: 2, hash: hashOf(2) })
+    await reopen()
+    expect(await store().load()).toEqual(before)
+  })
+
+  for (const [filter, seqs] of FILTERS) {
+    const shown = Object.entries(filter).map(([field, value]) => `${field} ${String(value)}`)
+    it(`STORE-8: finds jobs by ${shown.join(', ') || 'nothing'}`, async () => {
+      await commitJobs()
+      const found = store().read.jobs({ afterSeq: 0, limit: 100, ...filter })
+      expect(found.map(({ seq }) => seq)).toEqual(seqs)
+      expect(found).toEqual(JOBS.filter(({ seq }) => seqs.includes(seq)))
+    })
+  }
+
+  it('STORE-8: pages put together are the whole list', async () => {
+    await commitJobs()
+    const seqs: number[] = []
+    for (;;) {
+      const page = store().read.jobs({ kind: 'ai', afterSeq: seqs.at(-1) ?? 0, limit: 3 })
+      if (page.length === 0) break
+      seqs.push(...page.map(({ seq }) => seq))
+    }
+    expect(seqs).toEqual([2, 3, 5, 6, 8, 9, 11, 12])
+  })
+
+  it('STORE-8: what is not there is null or an empty list', () => {
+    const { read } = store()
+    expect(read.job(jobIdOf(1))).toBeNull()
+    expect(read.jobByTx(callerOf(1), hashOf(1))).toBeNull()
+    expect(read.payload(jobIdOf(1))).toBeNull()
+    expect(read.lease(leaseIdOf(1))).toBeNull()
+    expect(read.result(jobIdOf(1))).toBeNull()
+    expect(read.round(1, 'ai')).toBeNull()
+    expect(read.leases(jobIdOf(1))).toEqual([])
+    expect(read.timeline(jobIdOf(1))).toEqual([])
+    expect(read.journal(0, 10)).toEqual([])
+    expect(read.assignmentsSince(0)).toEqual([])
+  })
+
+  it('STORE-8: leases of a job by attempt, entries by number, a timeline by job', async () => {
+    const leases = [2, 0, 1].map((attempt) => sampleLease(1, { attempt, status: 'EXPIRED' }))
+    const journal = [1, 2, 3, 4].map((seq) => sampleEntry(seq, { jobId: jobIdOf(seq % 2) }))
+    const newJobs = [newJob(sampleJob(1)), newJob(sampleJob(2))]
+    await store().commit(batchOf({ newJobs, leases: [...leases, sampleLease(2)], journal }))
+    const { read } = store()
+    expect(read.leases(jobIdOf(1))).toEqual([leases[1], leases[2], leases[0]])
+    expect(read.journal(1, 2).map(({ seq }) => seq)).toEqual([2, 3])
+    expect(read.journal(4, 2)).toEqual([])
+    expect(read.timeline(jobIdOf(1))).toEqual([journal[0], journal[2]])
+  })
+
+  it('STORE-8: assignments since a time, that time included, oldest first', async () => {
+    const newJobs = [1, 2, 3].map((n) => newJob(sampleJob(n, { caller: callerOf(n) })))
+    const leases = [1, 2, 3].map((n) => sampleLease(n, { tStart: START + 10 - n }))
+    await store().commit(batchOf({ newJobs, leases }))
+    expect(store().read.assignmentsSince(START + 8)).toEqual([
+      { caller: callerOf(2), at: START + 8 },
+      { caller: callerOf(1), at: START + 9 },
+    ])
+  })
+
+  it('STORE-9: everything is listed by table and id', async () => {
+    await commitJobs()
+    const rounds = [sampleRound(10), sampleRound(9, { kind: 'task' }), sampleRound(9)]
+    const meta = { b: '1', a: '2', '😀': '3', '\uffff': '4' }
+    const journal = [sampleEntry(1)]
+    await store().commit(
+      batchOf({ rounds, meta, journal, results: [sampleResult(2), sampleResult(1)] }),
+    )
+    const rows = [...store().read.everything()]
+    const of = (table: string) => rows.filter(([name]) => name === table).map(([, row]) => row)
+    const tables = ['jobs', 'payloads', 'results', 'rounds', 'journal', 'meta']
+    expect([...new Set(rows.map(([table]) => table))]).toEqual(tables)
+    expect(of('jobs')).toEqual(JOBS.toSorted((a, b) => (a.id < b.id ? -1 : 1)))
+    const ids = JOBS.map(({ id }) => id).toSorted()
+    expect(of('payloads').map((row) => row['jobId'])).toEqual(ids)
+    expect(of('results').map((row) => row['jobId'])).toEqual([jobIdOf(1), jobIdOf(2)].toSorted())
+    expect(of('rounds')).toEqual([rounds[2], rounds[1], rounds[0]])
+    // By UTF-8 bytes, so U+1F600 comes last.
+    expect(of('meta').map((row) => row['name'])).toEqual(['a', 'b', '\uffff', '😀'])
+  })
+}

@@ -1,0 +1,208 @@
+import {
+  type CborMap,
+  EMPTY_AUDIT,
+  JOB_STATUSES,
+  type JobRow,
+  LEASE_STATUSES,
+  PROVIDER_STATUSES,
+} from '@fairlead/core'
+import { expect, it } from 'vitest'
+import {
+  batchOf,
+  callerOf,
+  hashOf,
+  jobIdOf,
+  newJob,
+  providerOf,
+  START,
+  sampleEntry,
+  sampleJob,
+  sampleLease,
+  sampleProvider,
+  sampleResult,
+  sampleRound,
+  U64_MAX,
+} from './sample-rows.ts'
+import type { Subject } from './store-conformance.ts'
+
+const ODD_TEXTS = [
+  '',
+  ' ',
+  "'; DROP TABLE jobs; --",
+  '"\\',
+  'a\u0000b',
+  '\u0000',
+  'ü€😀',
+  '\r\n\t',
+  'null',
+]
+
+/** A job with a value in every field. */
+const FULL_JOB: JobRow = {
+  ...sampleJob(1),
+  kind: 'quantum',
+  tier: 'PREMIUM',
+  fee: U64_MAX,
+  sizeBytes: Number.MAX_SAFE_INTEGER,
+  model: 'm',
+  shots: 1_000_000,
+  depthHint: 2 ** 32 - 1,
+  units: 429_496_729_500,
+  regions: ['eu-west', ''],
+  ttlAbsSecs: 0,
+  chainId: U64_MAX,
+  enqueueHeight: 2n ** 63n,
+  status: 'FAILED',
+  providerId: providerOf(1),
+  attempt: 3,
+  retries: 6,
+  declines: 2,
+  notBefore: START,
+  firstAssignedAt: START + 1,
+  endedAt: START + 2,
+  reason: 'retries_exhausted',
+  proofAwaitedSince: START + 3,
+  denials: [
+    [providerOf(2), START + 4],
+    [providerOf(1), START + 5],
+  ],
+}
+
+export function roundTripRules({ store, reopen }: Subject): void {
+  it('STORE-1: a job comes back as it was written, with every field and with none', async () => {
+    const bare = sampleJob(2, { model: null, kind: 'registration' })
+    const payload = Uint8Array.from({ length: 70_000 }, (_, i) => i % 251)
+    await store().commit(
+      batchOf({ newJobs: [newJob(FULL_JOB, payload), newJob(bare, new Uint8Array())] }),
+    )
+    await reopen()
+    expect(store().read.job(FULL_JOB.id)).toEqual(FULL_JOB)
+    expect(store().read.job(bare.id)).toEqual(bare)
+    expect(store().read.payload(FULL_JOB.id)).toEqual(payload)
+    expect(store().read.payload(bare.id)).toEqual(new Uint8Array())
+  })
+
+  it('STORE-1: a change of a job comes back, its facts stay', async () => {
+    const first = sampleJob(1)
+    await store().commit(batchOf({ newJobs: [newJob(first)] }))
+    const { status, providerId, attempt, retries, declines, notBefore, firstAssignedAt } = FULL_JOB
+    const { endedAt, reason, proofAwaitedSince, denials } = FULL_JOB
+    const started = { status, providerId, attempt, retries, declines, notBefore, firstAssignedAt }
+    const state = { ...started, endedAt, reason, proofAwaitedSince, denials }
+    await store().commit(batchOf({ jobs: [{ id: first.id, ...state }] }))
+    expect(store().read.job(first.id)).toEqual({ ...first, ...state })
+  })
+
+  it('STORE-1: every status of jobs, leases and providers can be stored', async () => {
+    const jobs = JOB_STATUSES.map((status, i) =>
+      sampleJob(i + 1, { status, endedAt: i < 3 ? null : START }),
+    )
+    const leases = LEASE_STATUSES.map((status, i) => sampleLease(i + 1, { status }))
+    const providers = PROVIDER_STATUSES.map((status, i) => sampleProvider(i, { status }))
+    const newJobs = jobs.map((row) => newJob(row))
+    await store().commit(batchOf({ newJobs, leases, providers }))
+    expect(jobs.map(({ id }) => store().read.job(id)?.status)).toEqual(JOB_STATUSES)
+    expect(leases.map(({ id }) => store().read.lease(id))).toEqual(leases)
+    expect((await store().load()).providers).toEqual(providers)
+  })
+
+  it('STORE-1: leases, providers, results, rounds and shares come back with every field', async () => {
+    const lease = sampleLease(1, {
+      status: 'RENEWED',
+      renewals: 2,
+      isAcked: true,
+      digest: hashOf(1),
+      attempt: 7,
+    })
+    const provider = sampleProvider(1, {
+      status: 'SUSPENDED',
+      capabilities: ['quantum', 'ai'],
+      models: ODD_TEXTS,
+      maxDepth: 0,
+      maxShots: 5,
+      region: 'eu\u0000',
+      allow: [],
+      deny: [callerOf(1), callerOf(2)],
+      leasesMax: 0,
+      stake: U64_MAX,
+      attestation: { notBefore: START, notAfter: START + 1 },
+      creditedAt: START,
+      silentSteps: 2,
+      health: 0,
+      failures: 3,
+      cooldownUntil: START,
+      classCooldowns: [
+        { kind: 'ai', model: null, until: START },
+        { kind: 'task', model: 'a|b', until: START },
+      ],
+      units: [['ai', 5, Number.MAX_SAFE_INTEGER]],
+    })
+    const output = Uint8Array.of(0, 255)
+    const results = [
+      sampleResult(1, { output, meta: new Uint8Array() }),
+      sampleResult(2, { output: new Uint8Array(), meta: output }),
+    ]
+    const round = sampleRound(1, {
+      kind: 'quantum',
+      providers: [],
+      assignments: [
+        [jobIdOf(2), providerOf(1)],
+        [jobIdOf(1), providerOf(2)],
+      ],
+    })
+    const share = { kind: 'ai', caller: callerOf(1), finish: 2n ** 90n } as const
+    await store().commit(
+      batchOf({
+        newJobs: [newJob(sampleJob(1))],
+        leases: [lease],
+        providers: [provider],
+        results,
+        rounds: [round],
+        shares: [share],
+      }),
+    )
+    await reopen()
+    const { read } = store()
+    expect(read.lease(lease.id)).toEqual(lease)
+    expect(results.map(({ jobId }) => read.result(jobId))).toEqual(results)
+    expect(read.round(1, 'quantum')).toEqual(round)
+    const { providers, shares } = await store().load()
+    expect({ providers, shares }).toEqual({ providers: [provider], shares: [share] })
+  })
+
+  it('STORE-1: entries of the journal come back, whatever their details and links are', async () => {
+    const details: CborMap[] = [
+      {},
+      { n: -1, list: [1, [true, null]], deep: { a: { b: 'c' } } },
+      { fee: U64_MAX, bytes: Uint8Array.of(1, 2), nested: { least: -(2n ** 64n) } },
+      { ['__proto__']: 1, '': 'empty', 'a\u0000': 'b\u0000' },
+    ]
+    const entries = [
+      ...details.map((given, i) => sampleEntry(i + 1, { details: given })),
+      sampleEntry(5, { subject: 'provider:p1', jobId: null }),
+      sampleEntry(6, { subject: jobIdOf(1), jobId: null, prevHash: EMPTY_AUDIT.hash }),
+      sampleEntry(7, { subject: '', prevHash: hashOf(99) }),
+    ]
+    await store().commit(batchOf({ journal: entries.slice(0, 3) }))
+    await store().commit(batchOf({ journal: entries.slice(3) }))
+    await reopen()
+    expect(store().read.journal(0, 100)).toEqual(entries)
+  })
+
+  it('STORE-1: text comes back character by character', async () => {
+    const newJobs = ODD_TEXTS.map((text, i) =>
+      newJob(sampleJob(i + 1, { tier: text, model: text, regions: [text] })),
+    )
+    const journal = ODD_TEXTS.map((text, i) =>
+      sampleEntry(i + 1, { actor: text, action: text, subject: text, details: { [text]: text } }),
+    )
+    const meta = Object.fromEntries(ODD_TEXTS.map((text) => [text, text]))
+    await store().commit(batchOf({ newJobs, journal, meta }))
+    await reopen()
+    expect(newJobs.map(({ row }) => store().read.job(row.id))).toEqual(
+      newJobs.map(({ row }) => row),
+    )
+    expect(store().read.journal(0, 100)).toEqual(journal)
+    expect((await store().load()).meta).toEqual(meta)
+  })
+}

@@ -1,0 +1,181 @@
+import {
+  type Caller,
+  EMPTY_AUDIT,
+  type JobId,
+  type JobRow,
+  type JournalRow,
+  type LeaseId,
+  type LeaseRow,
+  type ProviderId,
+  type ProviderRow,
+  type ResultRow,
+  type RoundRow,
+  taggedHashHex,
+  type WriteBatch,
+} from '@fairlead/core'
+
+/** Rows with nothing special about them but what is given. */
+
+/** Where the time of all samples begins. */
+export const START = 1_760_000_000_000
+export const U64_MAX = 2n ** 64n - 1n
+
+export function named<Id extends string>(what: string, n: number): Id {
+  return taggedHashHex(what, n) as Id
+}
+
+export const jobIdOf = (n: number) => named<JobId>('job', n)
+export const leaseIdOf = (n: number) => named<LeaseId>('lease', n)
+export const callerOf = (n: number) => named<Caller>('caller', n)
+export const providerOf = (n: number) => `provider:p${n}` as ProviderId
+export const hashOf = (n: number) => taggedHashHex('hash', n)
+
+/** The n-th job accepted. */
+export function sampleJob(n: number, given: Partial<JobRow> = {}): JobRow {
+  return {
+    id: jobIdOf(n),
+    seq: n,
+    kind: 'ai',
+    caller: callerOf(1),
+    tier: 'FREE',
+    fee: 0n,
+    sizeBytes: 200,
+    model: 'llama3-8b',
+    shots: 0,
+    depthHint: 0,
+    units: 3,
+    regions: null,
+    ttlAbsSecs: null,
+    enqueueTs: START + n,
+    chainId: 1n,
+    enqueueHeight: 1_760_000_000n,
+    txHash: named('tx', n),
+    status: 'QUEUED',
+    providerId: null,
+    attempt: null,
+    retries: 0,
+    declines: 0,
+    notBefore: null,
+    firstAssignedAt: null,
+    endedAt: null,
+    reason: null,
+    proofAwaitedSince: null,
+    denials: [],
+    ...given,
+  }
+}
+
+/** A lease of the n-th job; its id follows from job and attempt. */
+export function sampleLease(n: number, given: Partial<LeaseRow> = {}): LeaseRow {
+  const attempt = given.attempt ?? 0
+  return {
+    id: leaseIdOf(1_000 * n + attempt),
+    jobId: jobIdOf(n),
+    providerId: providerOf(1),
+    attempt,
+    status: 'ACTIVE',
+    tStart: START + 1_000 * attempt + n,
+    tDeadline: START + 600_000 + n,
+    renewals: 0,
+    isAcked: false,
+    epoch: 2_933_333,
+    round: 1,
+    digest: null,
+    lengthMs: 600_000,
+    ackTimeoutMs: 5_000,
+    renewAlpha: 500,
+    renewBeta: 500,
+    renewalsMax: 10,
+    ...given,
+  }
+}
+
+export function sampleProvider(n: number, given: Partial<ProviderRow> = {}): ProviderRow {
+  return {
+    id: providerOf(n),
+    status: 'ACTIVE',
+    capabilities: ['ai'],
+    models: ['*'],
+    maxDepth: null,
+    maxShots: null,
+    region: null,
+    allow: null,
+    deny: [],
+    leasesMax: null,
+    stake: 0n,
+    attestation: null,
+    lastHeartbeat: START,
+    creditedAt: null,
+    silentSteps: 0,
+    health: 1_000,
+    failures: 0,
+    cooldownUntil: null,
+    classCooldowns: [],
+    units: [],
+    ...given,
+  }
+}
+
+export function sampleResult(n: number, given: Partial<ResultRow> = {}): ResultRow {
+  return {
+    jobId: jobIdOf(n),
+    leaseId: leaseIdOf(1_000 * n),
+    providerId: providerOf(1),
+    digest: hashOf(n),
+    units: 3,
+    at: START + n,
+    output: null,
+    meta: null,
+    ...given,
+  }
+}
+
+export function sampleRound(height: number, given: Partial<RoundRow> = {}): RoundRow {
+  return {
+    height,
+    kind: 'ai',
+    at: START + height,
+    seed: named('seed', height),
+    batchDigest: named('batch', height),
+    batchSize: 1,
+    providers: [providerOf(1)],
+    assignments: [[jobIdOf(height), providerOf(1)]],
+    ...given,
+  }
+}
+
+/** The entry with this number; entries with numbers in a row are a chain. */
+export function sampleEntry(seq: number, given: Partial<JournalRow> = {}): JournalRow {
+  return {
+    seq,
+    at: START + seq,
+    actor: 'engine',
+    action: 'jobEnqueued',
+    subject: jobIdOf(1),
+    details: { jobId: jobIdOf(1) },
+    prevHash: seq === 1 ? EMPTY_AUDIT.hash : hashOf(seq - 1),
+    hash: hashOf(seq),
+    jobId: jobIdOf(1),
+    ...given,
+  }
+}
+
+export function newJob(row: JobRow, payload: Uint8Array = Uint8Array.of(0xa0)) {
+  return { row, payload }
+}
+
+export function batchOf(given: Partial<WriteBatch>): WriteBatch {
+  return {
+    newJobs: [],
+    jobs: [],
+    leases: [],
+    providers: [],
+    results: [],
+    shares: [],
+    rounds: [],
+    journal: [],
+    meta: {},
+    pruneEndedBefore: null,
+    ...given,
+  }
+}

@@ -1,0 +1,25 @@
+-- insert-payloads-20: as insert-payload, for 20 payloads in one go.
+-- in: number of the job, payload, for 20 rows
+-- out: 20 changes
+INSERT OR ROLLBACK INTO payloads (job, payload)
+VALUES
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?)

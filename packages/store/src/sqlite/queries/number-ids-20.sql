@@ -1,0 +1,26 @@
+-- number-ids-20: as number-id, for 20 ids in one go.
+-- in: number, id, for 20 rows
+-- out: a change for each id that had no number
+INSERT INTO ids (no, id)
+VALUES
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?)
+ON CONFLICT (id) DO NOTHING

@@ -1,0 +1,26 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import type { Database, Statement } from './driver.ts'
+
+const FOLDER = new URL('../../src/sqlite/queries/', import.meta.url)
+
+/** The text of each query by its name, read once. */
+const QUERIES = new Map(
+  readdirSync(FOLDER)
+    .filter((name) => name.endsWith('.sql'))
+    .map((name) => [name.slice(0, -4), readFileSync(new URL(name, FOLDER), 'utf8')]),
+)
+
+/** Prepared statements by the names of their files, each prepared once. */
+export class Statements {
+  readonly #prepared: ReadonlyMap<string, Statement>
+
+  constructor(db: Database) {
+    this.#prepared = new Map([...QUERIES].map(([name, sql]) => [name, db.prepare(sql)]))
+  }
+
+  get(name: string): Statement {
+    const statement = this.#prepared.get(name)
+    if (statement === undefined) throw new Error(`there is no queries/${name}.sql`)
+    return statement
+  }
+}

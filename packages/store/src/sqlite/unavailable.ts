@@ -1,0 +1,67 @@
+import { FairleadError } from '@fairlead/core'
+import { sqliteCode } from './driver.ts'
+
+/** What SQLite's result codes, primary or extended, mean to whoever runs the store, and what to do (STORE-12). */
+const CAUSES: Readonly<Record<number, { readonly reason: string; readonly advice: string }>> = {
+  3: {
+    reason: 'permission',
+    advice: 'access is refused; let this user read and write the file and its folder',
+  },
+  8: {
+    reason: 'readonly',
+    advice: 'it cannot be written; let this user write the file and its folder',
+  },
+  10: {
+    reason: 'io',
+    advice: 'the disk reports an error; check the disk, and the system log for its cause',
+  },
+  11: {
+    reason: 'damaged',
+    advice: 'the file is damaged; keep a copy of it and go back to the last backup',
+  },
+  13: {
+    reason: 'full',
+    advice: 'the disk is full; free some space, then the store goes on by itself',
+  },
+  14: {
+    reason: 'cannot_open',
+    advice:
+      'it cannot be opened; check that its folder exists, that this user may write there, and that it is a file',
+  },
+  19: {
+    reason: 'constraint',
+    advice:
+      'the batch breaks an invariant of the store; nothing of it was written, please report it',
+  },
+  3850: {
+    reason: 'readonly',
+    advice:
+      'it cannot be locked; let this user write the file and its folder, on a disk that has file locks',
+  },
+  26: {
+    reason: 'not_a_database',
+    advice:
+      'the file is not a database; give the path of a store, or of a file that is not there yet',
+  },
+}
+
+/** `StoreUnavailable` with the path, the reason and what to do; the cause is kept. */
+export function unavailable(
+  path: string,
+  reason: string,
+  advice: string,
+  options?: ErrorOptions & { readonly details?: Readonly<Record<string, unknown>> },
+): FairleadError {
+  const details = { path, reason, ...options?.details }
+  return new FairleadError('StoreUnavailable', `store ${path}: ${advice}`, details, options)
+}
+
+/** Any error as `StoreUnavailable`; one that is so already stays as it is. */
+export function asUnavailable(path: string, error: unknown): FairleadError {
+  if (error instanceof FairleadError && error.code === 'StoreUnavailable') return error
+  const code = sqliteCode(error) ?? 0
+  const known = CAUSES[code] ?? CAUSES[code & 0xff]
+  if (known !== undefined) return unavailable(path, known.reason, known.advice, { cause: error })
+  const what = error instanceof Error ? error.message : 'unknown error'
+  return unavailable(path, 'failed', `it failed (${what}); nothing was written`, { cause: error })
+}
