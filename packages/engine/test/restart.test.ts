@@ -1,14 +1,22 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { FairleadError, type Store } from '@fairlead/core'
 import { type EngineState, prepareCommand } from '@fairlead/engine'
+import { openSqliteStore } from '@fairlead/store/sqlite'
 import { MemoryStore, stateHash } from '@fairlead/testkit'
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { START, stateFrom, TraceMaker } from './trace.ts'
 
 const STEPS = 600
 
 /** Runs a trace with one commit a step; with `restarts` the state is loaded anew after each. */
-async function run(seed: number, preset: 'queue' | 'fund', restarts: boolean): Promise<Run> {
-  const store: Store = new MemoryStore()
+async function run(
+  seed: number,
+  preset: 'queue' | 'fund',
+  restarts: boolean,
+  store: Store = new MemoryStore(),
+): Promise<Run> {
   const maker = new TraceMaker(seed)
   let state: EngineState = await stateFrom(store, START, preset)
   const answers: string[] = []
@@ -66,4 +74,28 @@ describe.each(['queue', 'fund'] as const)('preset %s', (preset) => {
       expect(new Set(steady.answers).size).toBeGreaterThan(3)
     },
   )
+})
+
+describe('on SQLite', () => {
+  const folders: string[] = []
+  afterEach(() => {
+    for (const folder of folders.splice(0)) rmSync(folder, { recursive: true })
+  })
+
+  it('ENGINE-4: a restart after every single commit changes nothing there either', async () => {
+    const onDisk = async (restarts: boolean): Promise<Run> => {
+      const folder = mkdtempSync(join(tmpdir(), 'fairlead-restart-'))
+      folders.push(folder)
+      const store = await openSqliteStore(join(folder, 'fairlead.db'))
+      const result = await run(1, 'queue', restarts, store)
+      await store.close()
+      return result
+    }
+    const steady = await onDisk(false)
+    const restarted = await onDisk(true)
+    expect(restarted.leases).toEqual(steady.leases)
+    expect(restarted.hash).toBe(steady.hash)
+    // What the store is made of has no say in what is decided.
+    expect(steady.leases).toEqual((await run(1, 'queue', false)).leases)
+  })
 })
