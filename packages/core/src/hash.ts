@@ -138,9 +138,11 @@ function tagged(tag: string, fields: readonly HashField[]): HashInput {
   return input
 }
 
+const SAFE_MAX = BigInt(Number.MAX_SAFE_INTEGER)
+
 function writeUvarint(out: Uint8Array, at: number, n: number | bigint): number {
   let end = at
-  if (typeof n === 'bigint' && n > BigInt(Number.MAX_SAFE_INTEGER)) {
+  if (typeof n === 'bigint' && n > SAFE_MAX) {
     invariant(n < 1n << 64n, 'a uvarint is at most 64 bits')
     let rest = n
     for (; rest > 0x7fn; rest >>= 7n) out[end++] = Number(rest & 0x7fn) | 0x80

@@ -42,9 +42,10 @@ export function acceptRequest(written: unknown, policy: Policy): AcceptedRequest
   if (!isKindName(kind)) throw invalidParams('kind', `one of ${KIND_NAMES.join(', ')}`)
   const row = KINDS[kind]
 
-  const { caller: given } = written
+  // Text that was read as an id is the text of that id.
+  const { caller: given, tx_hash: tx, idempotency_key: key } = written
   const caller = readId(given, 'caller')
-  const txHash = readTxHash(written, policy)
+  const txHash = readTxHash({ tx_hash: tx, idempotency_key: key }, policy)
   const chainId = readAmount(written['chain_id'], 'chain_id')
   const enqueueHeight = readAmount(written['enqueue_block_height'], 'enqueue_block_height')
   const maxFee = readAmount(fee === undefined ? 0 : fee, 'max_fee_u64')
@@ -57,7 +58,7 @@ export function acceptRequest(written: unknown, policy: Policy): AcceptedRequest
     kind,
     jobId: taskId({ chainId, enqueueHeight, txHash, caller, payloadCbor }),
     caller: (typeof given === 'string' ? given : toHex(caller)) as Caller,
-    txHash: toHex(txHash),
+    txHash: typeof tx === 'string' ? tx : toHex(txHash),
     chainId,
     enqueueHeight,
     payload,
