@@ -9,13 +9,7 @@ import * as taskId from './task-id.ts'
 /** `npm run bench -- NAME… [--json] [--check]`; without a name it lists what there is. */
 const BENCHES: readonly Bench[] = [scoreQueue, match, taskId, storeCommit]
 
-const { values: flags, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    json: { type: 'boolean', default: false },
-    check: { type: 'boolean', default: false },
-  },
-})
+const { flags, positionals } = readArgs()
 
 const wanted = positionals.map((name) => BENCHES.find((bench) => bench.name === name) ?? name)
 const unknown = wanted.filter((bench) => typeof bench === 'string')
@@ -35,6 +29,22 @@ for (const bench of wanted as Bench[]) {
 if (!flags.json)
   console.log(`Node ${process.versions.node}, ${cpus()[0]?.model ?? 'unknown processor'}`)
 if (flags.check && missed > 0) process.exitCode = 1
+
+function readArgs(): { flags: { json: boolean; check: boolean }; positionals: string[] } {
+  try {
+    const { values, positionals } = parseArgs({
+      allowPositionals: true,
+      options: {
+        json: { type: 'boolean', default: false },
+        check: { type: 'boolean', default: false },
+      },
+    })
+    return { flags: values, positionals }
+  } catch (error) {
+    console.error((error as Error).message)
+    process.exit(2)
+  }
+}
 
 function reportOf(bench: string): Report {
   return {

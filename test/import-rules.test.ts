@@ -52,6 +52,23 @@ describe.each(packages)('packages/%s', (name) => {
   })
 })
 
+it('every project refers to the packages that it imports, or a build may start before theirs', () => {
+  const projects = [...packages.map((name) => join('packages', name)), 'bench']
+  const missing = projects.flatMap((project) => {
+    const config = JSON.parse(readFileSync(join(root, project, 'tsconfig.json'), 'utf8'))
+    const references: string[] = (config.references ?? []).map((r: { path: string }) =>
+      join(project, r.path),
+    )
+    const texts = project === 'bench' ? benchTexts() : sourcesOf(project.split('/')[1] as string)
+    return texts
+      .flatMap(({ text }) => importsOf(text))
+      .flatMap((from) => /^@fairlead\/([a-z]+)/.exec(from)?.[1] ?? [])
+      .filter((name) => !references.includes(join('packages', name)))
+      .map((name) => `${project} imports ${name}`)
+  })
+  expect([...new Set(missing)]).toEqual([])
+})
+
 it('core reads no clock, draws no random number and knows no process', () => {
   const found = sourcesOf('core').flatMap(({ path, text }) => {
     const code = withoutCommentsAndStrings(text)
@@ -89,6 +106,12 @@ function sourcesOf(name: string): { path: string; text: string }[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))
     .map((path) => ({ path, text: readFileSync(join(folder, path), 'utf8') }))
+}
+
+function benchTexts(): { text: string }[] {
+  return readdirSync(join(root, 'bench'))
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => ({ text: readFileSync(join(root, 'bench', file), 'utf8') }))
 }
 
 function importsOf(text: string): string[] {
