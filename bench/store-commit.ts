@@ -143,5 +143,6 @@ function leaseNumber(n: number): LeaseRow {
     renewAlpha: 500,
     renewBeta: 500,
     renewalsMax: 10,
+    workerId: null,
   }
 }

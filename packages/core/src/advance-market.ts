@@ -1,5 +1,6 @@
 import type { DueHeaps } from './lease/due-heaps.ts'
 import { cancelLive, endLease } from './lease/end-lease.ts'
+import { giveBack } from './lease/give-back.ts'
 import type { Market } from './market.ts'
 import type { LazyHeap } from './order/lazy-heap.ts'
 import { chargeJob } from './outcome/charge.ts'
@@ -28,6 +29,7 @@ const DUE_TABLE: readonly DueRow[] = [
     cancelLive(market, lease, 'ack_timeout')
     chargeJob(market, lease.job, lease.provider, { charge: 'ACK_TIMEOUT' })
   }),
+  row('lost', (market, lease) => giveBack(market, lease, 'worker_lost')),
   row('proof', (market, job) => settleProof(market, job, false)),
   {
     nextAt: ({ due, policy }) => {

@@ -9,12 +9,19 @@ import {
 } from './cbor-value.ts'
 import { isPlainObject } from './plain-object.ts'
 
-/** The one canonical encoding of a value, or `InvalidParams` if it has none. */
-export function encodeCbor(value: CborValue): Uint8Array {
+/**
+ * The one canonical encoding of a value, or `InvalidParams` if it has none. The bytes of `front` come
+ * before it, for what is hashed together with it.
+ */
+export function encodeCbor(value: CborValue, front?: Uint8Array): Uint8Array {
   length = 0
   try {
+    if (front !== undefined) writeRaw(front)
     write(value, 0)
-    return Uint8Array.prototype.slice.call(out, 0, length)
+    // A piece of Node's pool, which takes a fifth of the time of memory of its own.
+    const encoded = Buffer.allocUnsafe(length)
+    out.copy(encoded, 0, 0, length)
+    return encoded
   } finally {
     // One huge value must not hold on to its memory for ever.
     if (out.length > BUFFER_KEPT) out = Buffer.allocUnsafe(BUFFER_START)
@@ -90,7 +97,8 @@ function writeHead(major: number, argument: number): void {
     length += 5
   } else {
     out[length] = type | 27
-    out.writeBigUInt64BE(BigInt(argument), length + 1)
+    out.writeUInt32BE(Math.floor(argument / 0x1_0000_0000), length + 1)
+    out.writeUInt32BE(argument % 0x1_0000_0000, length + 5)
     length += 9
   }
 }
@@ -119,6 +127,10 @@ function writeShortAscii(text: string): boolean {
 
 function writeBytes(bytes: Uint8Array): void {
   writeHead(2, bytes.length)
+  writeRaw(bytes)
+}
+
+function writeRaw(bytes: Uint8Array): void {
   reserve(bytes.length)
   out.set(bytes, length)
   length += bytes.length

@@ -10,6 +10,11 @@ export function sha3(data: Uint8Array): Uint8Array {
   return hash('sha3-256', data, 'buffer')
 }
 
+/** SHA3-256 as `0x` hex. */
+export function sha3Hex(data: Uint8Array): string {
+  return `0x${hash('sha3-256', data, 'hex')}`
+}
+
 /** `H(tag, f1, …, fn)`: SHA3-256 over the tag and the fields, each behind its length (HASH-2). */
 export function taggedHash(tag: string, ...fields: readonly HashField[]): Uint8Array {
   return tagged(tag, fields).digest()
@@ -110,7 +115,7 @@ export class HashInput {
   }
 
   hex(): string {
-    return `0x${hash('sha3-256', this.#buffer.subarray(0, this.#length), 'hex')}`
+    return sha3Hex(this.#buffer.subarray(0, this.#length))
   }
 
   #reserve(bytes: number): void {

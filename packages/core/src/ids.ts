@@ -11,6 +11,8 @@ export type JobId = Id<'job'>
 export type LeaseId = Id<'lease'>
 /** `provider:` and a name of ASCII letters, digits and `._-`. */
 export type ProviderId = Id<'provider'>
+/** 1 to 128 ASCII letters, digits and `._:-`: one process that serves a provider. */
+export type WorkerId = Id<'worker'>
 /** `0x` and 64 hex digits: who asked for the work. */
 export type Caller = Id<'caller'>
 /** 32 bytes as `0x` hex: the source of all that a round decides by chance. */
@@ -87,6 +89,11 @@ export function providerIdOf(publicKey: Uint8Array): ProviderId {
 /** May an operator register a provider under this name (ID-6)? */
 export function isProviderName(name: string): name is ProviderId {
   return /^provider:[a-z0-9._-]{1,64}$/.test(name)
+}
+
+/** Can a worker be called this (WORKER-1)? */
+export function isWorkerName(name: unknown): name is WorkerId {
+  return typeof name === 'string' && /^[A-Za-z0-9._:-]{1,128}$/.test(name)
 }
 
 /** Marks a proof as used for one task in one block (ID-7). */

@@ -12,6 +12,7 @@ export {
   callerOf,
   claimKey,
   isProviderName,
+  isWorkerName,
   type JobId,
   type LeaseId,
   leaseId,
@@ -23,6 +24,7 @@ export {
   retryHash,
   type Seed,
   taskId,
+  type WorkerId,
 } from './ids.ts'
 export { readU64, showU64 } from './u64.ts'
 
@@ -123,11 +125,13 @@ export type { Assignment } from './match/provider-search.ts'
 export { SeededDice, SeededShuffle } from './match/seeded-shuffle.ts'
 
 // Lease
+export { holdLease } from './lease/hold-lease.ts'
 export { issueLease } from './lease/issue-lease.ts'
-export { type Lease, type LeaseTerms, renewBy } from './lease/lease.ts'
+export { ackDueAt, type Lease, type LeaseTerms, renewBy } from './lease/lease.ts'
 export {
   ackLease,
   declineLease,
+  heldByOther,
   type LeaseCall,
   releaseLease,
   renewLease,
@@ -174,6 +178,14 @@ export {
   stakeNeeded,
 } from './registry/provider.ts'
 export { registerProvider, setProviderStatus, updateOffer } from './registry/provider-status.ts'
+export {
+  connectWorker,
+  disconnectWorker,
+  leasesOfWorker,
+  setWorkerSlots,
+  type WorkerConnect,
+} from './registry/worker-calls.ts'
+export { newWorkers, type Worker, type Workers } from './registry/workers.ts'
 
 // Audit
 export {
@@ -188,6 +200,16 @@ export { type Loggable, pseudonym, REDACTED, redactor, redactText } from './audi
 
 // Ports: what the engine needs of the outside world
 export type { Clock } from './ports/clock.ts'
+export type {
+  LeaseListener,
+  LeaseOffer,
+  LeaseResult,
+  LeaseSession,
+  LeaseSource,
+  LeaseTimes,
+  LostReason,
+  WorkerHello,
+} from './ports/lease-source.ts'
 export {
   type JobFacts,
   type JobFilter,
@@ -204,5 +226,6 @@ export {
   type Snapshot,
   type Store,
   type StoreReads,
+  type WorkerRow,
   type WriteBatch,
 } from './ports/store.ts'

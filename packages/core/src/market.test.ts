@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { refusal } from '../test/refusal.ts'
 import { DIGEST, OWNER, STRANGER, WITH_PROOF, World, type Written } from '../test/world.ts'
 import { nextDueAt } from './advance-market.ts'
-import type { LeaseId } from './ids.ts'
+import type { LeaseId, WorkerId } from './ids.ts'
 import type { Job } from './job.ts'
 import type { Lease } from './lease/lease.ts'
 import type { MarketEvent } from './market.ts'
@@ -11,10 +11,12 @@ import { settleProof } from './outcome/complete-lease.ts'
 import { cancelJob } from './outcome/end-job.ts'
 import { newProvider } from './registry/provider.ts'
 import { registerProvider, setProviderStatus } from './registry/provider-status.ts'
+import { connectWorker, disconnectWorker } from './registry/worker-calls.ts'
 
 /** Something that happens in a new world, from time 0 on, and all that is told of it. */
 interface Story {
   readonly policy?: Written
+  readonly byWorkers?: boolean
   readonly tell: (world: World) => readonly MarketEvent[]
 }
 
@@ -185,6 +187,34 @@ const STORIES: Readonly<Record<string, Story>> = {
       ]
     },
   },
+  'workers that come and go': {
+    byWorkers: true,
+    tell: (world) => {
+      const { market, a } = world
+      const { id: providerId } = a
+      const [first, second] = ['w-1', 'w-2'] as [WorkerId, WorkerId]
+      connectWorker(market, a, { workerId: first, slots: 2, holds: [] })
+      const [moved, lost] = [world.assign(), world.run()]
+      world.at(10)
+      disconnectWorker(market, a, first)
+      connectWorker(market, a, { workerId: second, slots: 1, holds: [] })
+      world.round()
+      connectWorker(market, a, { workerId: second, slots: 0, holds: [] })
+      world.at(20_000)
+      return [
+        { type: 'workerConnected', at: 0, providerId, workerId: first, slots: 2 },
+        ...offered(moved),
+        ...started(lost),
+        { type: 'workerLeft', at: 10, providerId, workerId: first },
+        { type: 'workerConnected', at: 10, providerId, workerId: second, slots: 1 },
+        { type: 'leaseMoved', at: 10, leaseId: moved.id, workerId: second },
+        cancelled(moved, 10, 'disowned'),
+        requeued(moved, 10, 'RELEASED', null),
+        cancelled(lost, 15_010, 'worker_lost'),
+        requeued(lost, 15_010, 'RELEASED', null),
+      ]
+    },
+  },
   'a provider that loses its leases with its status': {
     tell: (world) => {
       const lease = world.run()
@@ -302,8 +332,11 @@ const FIELDS: Readonly<Record<MarketEvent['type'], readonly string[]>> = {
   jobRequeued: ['jobId', 'reason', 'notBefore'],
   leaseRenewed: ['leaseId', 'deadline'],
   leaseCancelled: ['leaseId', 'reason'],
+  leaseMoved: ['leaseId', 'workerId'],
   providerRegistered: ['providerId'],
   providerStatus: ['providerId', 'status'],
+  workerConnected: ['providerId', 'workerId', 'slots'],
+  workerLeft: ['providerId', 'workerId'],
 }
 
 /** The table of EVENT-3. */
@@ -314,7 +347,8 @@ const REASONS: Readonly<Record<string, readonly string[]>> = {
     'ACK_TIMEOUT', 'LEASE_EXPIRED', 'PROVIDER_FAIL', 'PROOF_INVALID', 'DECLINED', 'RELEASED', 'LEASE_CANCELLED',
   ],
   leaseCancelled: [
-    'ack_timeout', 'declined', 'released', 'provider_fail', 'provider_status', 'over_cap', 'job_ended',
+    'ack_timeout', 'declined', 'released', 'disowned', 'worker_lost', 'provider_fail', 'provider_status', 'over_cap',
+    'job_ended',
   ],
 }
 
@@ -473,6 +507,11 @@ describe('times', () => {
       start: (world) => world.assign(),
       due: 137,
     },
+    'queue.worker_lost_ms': {
+      policy: { queue: { worker_lost_ms: 130 } },
+      start: loseWorker,
+      due: 137,
+    },
     'queue.ttl.abs_default_ai_secs': {
       policy: { queue: { ttl: { abs_default_ai_secs: 30 } } },
       start: (world) => world.enqueue(),
@@ -506,7 +545,7 @@ describe('times', () => {
 
   it.each(Object.keys(LENGTHS))('VALUE-1: the length %s ends by its unit', (name) => {
     const row = LENGTHS[name]
-    const world = new World(row?.policy, { nowMs: 7 })
+    const world = new World(row?.policy, { nowMs: 7, byWorkers: name.includes('worker') })
     row?.start(world)
     expect(nextDueAt(world.market)).toBe(row?.due)
   })
@@ -618,14 +657,23 @@ describe('times', () => {
 })
 
 /** What is told of a story, without the providers of its world. */
-function played({ policy, tell }: Story): {
+function played({ policy, byWorkers = false, tell }: Story): {
   events: readonly MarketEvent[]
   expected: readonly MarketEvent[]
 } {
-  const world = new World(policy)
+  const world = new World(policy, { byWorkers })
   const before = world.events.length
   const expected = tell(world)
   return { events: world.events.slice(before), expected }
+}
+
+/** A worker of a that leaves with an acked lease. */
+function loseWorker(world: World): void {
+  const { market, a } = world
+  const workerId = 'w-1' as WorkerId
+  connectWorker(market, a, { workerId, slots: 1, holds: [] })
+  world.run()
+  disconnectWorker(market, a, workerId)
 }
 
 /** The events of a new world and of all stories. */

@@ -1,7 +1,7 @@
 import { RequesterWindows } from './admit/quotas.ts'
 import { KIND_NAMES, type KindName } from './enqueue/kinds.ts'
 import { invariant } from './errors.ts'
-import type { Caller, JobId, LeaseId, ProviderId } from './ids.ts'
+import type { Caller, JobId, LeaseId, ProviderId, WorkerId } from './ids.ts'
 import type { EndReason, Job } from './job.ts'
 import { DueHeaps } from './lease/due-heaps.ts'
 import type { Lease } from './lease/lease.ts'
@@ -38,11 +38,23 @@ export type MarketEvent = { readonly at: number } & (
     }
   | { readonly type: 'leaseRenewed'; readonly leaseId: LeaseId; readonly deadline: number }
   | { readonly type: 'leaseCancelled'; readonly leaseId: LeaseId; readonly reason: CancelReason }
+  | { readonly type: 'leaseMoved'; readonly leaseId: LeaseId; readonly workerId: WorkerId }
   | { readonly type: 'providerRegistered'; readonly providerId: ProviderId }
   | {
       readonly type: 'providerStatus'
       readonly providerId: ProviderId
       readonly status: ProviderStatus
+    }
+  | {
+      readonly type: 'workerConnected'
+      readonly providerId: ProviderId
+      readonly workerId: WorkerId
+      readonly slots: number
+    }
+  | {
+      readonly type: 'workerLeft'
+      readonly providerId: ProviderId
+      readonly workerId: WorkerId
     }
 )
 
@@ -53,6 +65,8 @@ export type CancelReason =
   | 'ack_timeout'
   | 'declined'
   | 'released'
+  | 'disowned'
+  | 'worker_lost'
   | 'provider_fail'
   | 'provider_status'
   | 'over_cap'
@@ -81,6 +95,8 @@ export interface Market {
   readonly pool: ProviderPool
   /** The live leases of each provider that has any. */
   readonly leasesOf: Map<ProviderId, Set<Lease>>
+  /** Live leases that were not acked when their worker left, and have not found another yet. */
+  readonly stranded: Set<Lease>
   readonly queues: ReadonlyMap<KindName, WaitingQueue>
   /** Jobs that are QUEUED, by caller. */
   readonly waitingOf: Map<Caller, number>
@@ -109,6 +125,7 @@ export function openMarket(options: {
     leases: new Map(),
     pool: new ProviderPool(policy),
     leasesOf: new Map(),
+    stranded: new Set(),
     queues: new Map(
       byScore.map((kind) => [kind, new WaitingQueue(policy, nowMs, options.queues?.get(kind))]),
     ),

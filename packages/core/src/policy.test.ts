@@ -18,6 +18,8 @@ const INTEGERS: readonly [string, number, readonly [number, number]][] = [
   ['queue.batch_size', 256, [1, 100_000]],
   ['queue.dispatch_interval_ms', 250, [1, 60_000]],
   ['queue.ack_timeout_ms', 5_000, [100, 600_000]],
+  ['queue.worker_lost_ms', 15_000, [100, 3_600_000]],
+  ['queue.worker_lost_registration_ms', 2_000, [100, 3_600_000]],
   ['queue.starvation_k', 20, [1, 1_000_000]],
   ['queue.lease.ai_secs', 600, SECS],
   ['queue.lease.quantum_secs', 180, SECS],

@@ -38,6 +38,8 @@ export const POLICY_FIELDS = {
     batchSize: int(256, { min: 1, max: 100_000 }, 'jobs that one round looks at, per kind'),
     dispatchIntervalMs: int(250, { min: 1, max: 60_000 }, 'longest time between two rounds while work waits'),
     ackTimeoutMs: int(5_000, { min: 100, max: 600_000 }, 'how long an offer waits for its provider'),
+    workerLostMs: int(15_000, { min: 100, max: 3_600_000 }, 'how long a worker may be gone before its leases are given back'),
+    workerLostRegistrationMs: int(2_000, { min: 100, max: 3_600_000 }, 'the same for leases on registrations'),
     starvationK: int(20, { min: 1, max: 1_000_000 }, 'every k-th grant goes to the job that waited longest'),
     lease: {
       aiSecs: int(600, secs, 'length of a lease on an ai job'),

@@ -25,6 +25,7 @@ import { type Policy, parsePolicy } from '../src/policy.ts'
 import { recordHeartbeat } from '../src/registry/health.ts'
 import { newProvider, type Provider, type ProviderOffer } from '../src/registry/provider.ts'
 import { registerProvider } from '../src/registry/provider-status.ts'
+import { newWorkers } from '../src/registry/workers.ts'
 import { callerNamed, jobNamed, providerNamed, seedNamed } from './any-market.ts'
 
 export const OWNER = callerNamed(1)
@@ -55,12 +56,16 @@ export class World {
   #jobs = 0
   #seeds = 0
 
-  constructor(written: Written = {}, { nowMs = 0 }: { readonly nowMs?: number } = {}) {
+  /** Served by workers, the providers get nothing until one of theirs is connected. */
+  constructor(
+    written: Written = {},
+    { nowMs = 0, byWorkers = false }: { nowMs?: number; byWorkers?: boolean } = {},
+  ) {
     const policy = policyOf(written)
     this.market = openMarket({ policy, nowMs, emit: (event) => this.events.push(event) })
-    this.a = this.#register(0, {})
-    this.b = this.#register(1, {})
-    this.c = this.#register(2, { leasesMax: 1 })
+    this.a = this.#register(0, {}, byWorkers)
+    this.b = this.#register(1, {}, byWorkers)
+    this.c = this.#register(2, { leasesMax: 1 }, byWorkers)
   }
 
   at = (nowMs: number): void => advanceMarket(this.market, nowMs)
@@ -128,7 +133,7 @@ export class World {
     return this.a.units.get('ai')?.get(epoch) ?? 0
   }
 
-  #register(n: number, offer: Partial<ProviderOffer>): Provider {
+  #register(n: number, offer: Partial<ProviderOffer>, byWorkers: boolean): Provider {
     const lastHeartbeat = this.market.nowMs
     const id = providerNamed(n)
     const provider = newProvider({
@@ -136,6 +141,7 @@ export class World {
       offer: { ...OFFER, ...offer },
       stake: 60_000n,
       lastHeartbeat,
+      workers: byWorkers ? newWorkers() : null,
     })
     registerProvider(this.market, provider)
     return provider

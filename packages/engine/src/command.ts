@@ -6,12 +6,21 @@ import type {
   ProviderId,
   ProviderOffer,
   ProviderStatus,
+  WorkerId,
 } from '@fairlead/core'
 
 /** Who may act on a lease, and which. */
 interface OnLease {
   readonly leaseId: LeaseId
   readonly by: ProviderId
+  /** The worker that acts; where it is left out, any of the provider's may. */
+  readonly workerId?: WorkerId
+}
+
+/** Which worker of which provider. */
+interface OfWorker {
+  readonly providerId: ProviderId
+  readonly workerId: WorkerId
 }
 
 /**
@@ -50,6 +59,14 @@ export type Command =
       readonly offer: Partial<ProviderOffer>
     }
   | { readonly type: 'heartbeat'; readonly providerId: ProviderId }
+  | ({
+      readonly type: 'connectWorker'
+      readonly slots: number
+      /** The leases that it still has; null: it does not say. */
+      readonly holds: readonly LeaseId[] | null
+    } & OfWorker)
+  | ({ readonly type: 'setWorkerSlots'; readonly slots: number } & OfWorker)
+  | ({ readonly type: 'disconnectWorker' } & OfWorker)
   | {
       readonly type: 'setProviderStatus'
       readonly providerId: ProviderId
@@ -77,6 +94,9 @@ export function actorOf(command: Command): string {
     case 'registerProvider':
     case 'updateProvider':
     case 'heartbeat':
+    case 'connectWorker':
+    case 'setWorkerSlots':
+    case 'disconnectWorker':
       return command.providerId
     case 'setProviderStatus':
     case 'stake':

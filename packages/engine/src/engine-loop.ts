@@ -144,6 +144,10 @@ export class EngineLoop {
     const state = this.#state
     const due = nextDueAt(state.market)
     if (due !== null && due <= now) this.#wantsRound = true
+    // A job whose backoff is over is new demand; without a round it would stay due, and we awake.
+    for (const queue of state.market.queues.values()) {
+      if ((queue.nextReadyAt() ?? Number.POSITIVE_INFINITY) <= now) this.#wantsRound = true
+    }
     state.apply({ type: 'tick' }, now)
     const interval = state.market.policy.queue.dispatchIntervalMs
     if (this.#wantsRound || now - this.#lastRound >= interval) {

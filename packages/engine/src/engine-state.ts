@@ -6,7 +6,9 @@ import {
   cancelJob,
   changePolicy,
   completeLease,
+  connectWorker,
   declineLease,
+  disconnectWorker,
   dispatchRound,
   enqueueJob,
   epochOf,
@@ -14,17 +16,16 @@ import {
   failLease,
   forgetJob,
   hasEnded,
-  invalidParams,
   type Job,
   type JobId,
   KIND_NAMES,
-  type KindRound,
   type Lease,
-  limitExceeded,
+  leasesOfWorker,
   localBeacon,
   type Market,
   matchSeed,
   newProvider,
+  newWorkers,
   type Policy,
   type Provider,
   type ProviderId,
@@ -35,29 +36,26 @@ import {
   registerProvider,
   releaseLease,
   renewLease,
-  type Seed,
   type Snapshot,
   setProviderStatus,
-  sha3,
-  taggedHashHex,
-  toHex,
+  setWorkerSlots,
   updateOffer,
+  type WorkerId,
   type WriteBatch,
 } from '@fairlead/core'
 import { actorOf, type Command } from './command.ts'
-import { type EngineEvent, Journal } from './journal.ts'
+import { checkCompletion, resultRow } from './completion.ts'
+import { Journal } from './journal.ts'
+import { leaseTimes } from './lease-offer.ts'
 import { grantsKey, META, virtualKey } from './meta.ts'
+import { type Deliveries, Outbox } from './outbox.ts'
 import { restoreMarket } from './restore-market.ts'
+import { roundRow } from './round-row.ts'
 import { jobRow, jobState, leaseRow, providerRow } from './rows.ts'
 
-/** Providers of a round that are kept for explaining it. */
-const PROVIDERS_KEPT = 20
-
-/** What a batch of commands leads to: rows to write, then events and offers to hand out. */
-export interface Outcome {
+/** What a batch of commands leads to: rows to write, and then what workers are to be told. */
+export interface Outcome extends Deliveries {
   readonly batch: WriteBatch
-  readonly events: readonly EngineEvent[]
-  readonly offers: readonly Lease[]
 }
 
 /**
@@ -81,7 +79,7 @@ export class EngineState {
   readonly #providers = new Set<Provider>()
   #results: ResultRow[] = []
   #rounds: RoundRow[] = []
-  #offers: Lease[] = []
+  readonly #outbox = new Outbox()
   #meta = new Map<string, string>()
   #pruneEndedBefore: number | null = null
 
@@ -102,10 +100,18 @@ export class EngineState {
       policy,
       nowMs,
       gapMs,
-      emit: (event) => this.#journal.append(event, this.#actor, this.market),
+      emit: (event) => {
+        this.#journal.append(event, this.#actor, this.market)
+        if (event.type !== 'leaseCancelled') return
+        const lease = this.market.leases.get(event.leaseId)
+        if (lease !== undefined) this.#outbox.lost(lease, event.reason)
+      },
       touch: {
         job: (job) => this.#jobs.add(job),
-        lease: (lease) => this.#leases.add(lease),
+        lease: (lease) => {
+          this.#leases.add(lease)
+          if (lease.status === 'EXPIRED') this.#outbox.lost(lease, 'deadline')
+        },
         provider: (provider) => this.#providers.add(provider),
       },
     })
@@ -144,6 +150,14 @@ export class EngineState {
       }
       case 'heartbeat':
         return recordHeartbeat(market, this.#provider(command.providerId))
+      case 'connectWorker':
+        return this.#connect(command)
+      case 'setWorkerSlots':
+        return setWorkerSlots(market, this.#provider(command.providerId), command)
+      case 'disconnectWorker': {
+        const provider = this.#provider(command.providerId)
+        return disconnectWorker(market, provider, command.workerId)
+      }
       case 'setProviderStatus':
         return setProviderStatus(market, this.#provider(command.providerId), command.status)
       case 'stake': {
@@ -167,6 +181,24 @@ export class EngineState {
     }
   }
 
+  /**
+   * After loading: workers that the state has as connected and that are not have left by now
+   * (WORKER-7). The others hear again what they hold, in case they missed what was stored last.
+   */
+  rejoin(isConnected: (providerId: ProviderId, workerId: WorkerId) => boolean): void {
+    const { market } = this
+    for (const provider of market.pool.all()) {
+      for (const { id: workerId, goneSince } of [...(provider.workers?.byId.values() ?? [])]) {
+        if (goneSince !== null) continue
+        if (isConnected(provider.id, workerId)) {
+          this.#welcome(provider, workerId, leasesOfWorker(market, provider, workerId))
+        } else {
+          this.apply({ type: 'disconnectWorker', providerId: provider.id, workerId }, market.nowMs)
+        }
+      }
+    }
+  }
+
   /** Ended jobs are deleted once they have been kept for the horizon (TTL-3). */
   prune(): void {
     const { nowMs, policy } = this.market
@@ -175,12 +207,12 @@ export class EngineState {
 
   /** Everything that changed since the last call. */
   takeOutcome(): Outcome {
-    const { rows, events } = this.#journal.take()
+    const journal = this.#journal.take()
     const newJobs = []
     const jobs = []
     for (const job of this.#jobs) {
       const request = this.#requests.get(job)
-      if (request === undefined) jobs.push({ id: job.id, ...jobState(job) })
+      if (request === undefined) jobs.push(jobState(job))
       else newJobs.push({ row: jobRow(job, request), payload: request.payloadCbor })
     }
     const shares = []
@@ -199,12 +231,11 @@ export class EngineState {
         results: this.#results,
         shares,
         rounds: this.#rounds,
-        journal: rows,
+        journal,
         meta: Object.fromEntries(this.#meta),
         pruneEndedBefore: this.#pruneEndedBefore,
       },
-      events,
-      offers: this.#offers,
+      ...this.#outbox.take(),
     }
     this.#forgetEnded()
     this.#reset()
@@ -257,38 +288,35 @@ export class EngineState {
   }
 
   #complete(command: Extract<Command, { type: 'complete' }>): Lease {
-    const { output, meta, actualUnits } = command
-    const { outputMaxBytes, metaMaxBytes } = this.market.policy.queue.completion
-    if (output !== null && outputDigest(output) !== command.digest) {
-      throw invalidParams('output_digest', 'the SHA3-256 of the output, or none')
-    }
-    if ((output?.length ?? 0) > outputMaxBytes) {
-      throw limitExceeded('output', outputMaxBytes, output?.length ?? 0)
-    }
-    if ((meta?.length ?? 0) > metaMaxBytes)
-      throw limitExceeded('meta', metaMaxBytes, meta?.length ?? 0)
-    const lease = completeLease(this.market, command)
-    const isFirst = this.#leases.has(lease)
+    const { market } = this
+    checkCompletion(command, market.policy)
+    const isFirst = market.leases.get(command.leaseId)?.status !== 'COMPLETED'
+    const lease = completeLease(market, command)
     if (lease.job.status === 'COMPLETED' && isFirst) {
-      this.#results.push({
-        jobId: lease.job.id,
-        leaseId: lease.id,
-        providerId: lease.provider.id,
-        digest: command.digest,
-        units: actualUnits ?? lease.job.units,
-        at: this.market.nowMs,
-        output,
-        meta,
-      })
+      this.#results.push(resultRow(lease, command, market.nowMs))
     }
     return lease
   }
 
   #register(command: Extract<Command, { type: 'registerProvider' }>): Provider {
     const { providerId: id, offer, stake } = command
-    const provider = newProvider({ id, offer, stake, lastHeartbeat: this.market.nowMs })
+    const lastHeartbeat = this.market.nowMs
+    const provider = newProvider({ id, offer, stake, lastHeartbeat, workers: newWorkers() })
     registerProvider(this.market, provider)
     return provider
+  }
+
+  #connect(command: Extract<Command, { type: 'connectWorker' }>): void {
+    const provider = this.#provider(command.providerId)
+    this.#welcome(provider, command.workerId, connectWorker(this.market, provider, command))
+  }
+
+  /** A worker is told what it goes on with; what it has not acked is pushed again. */
+  #welcome(provider: Provider, workerId: WorkerId, leases: readonly Lease[]): void {
+    const { nowMs } = this.market
+    const times = leases.map((lease) => leaseTimes(lease, nowMs))
+    this.#outbox.held({ providerId: provider.id, workerId, leases: times })
+    this.#outbox.offer(leases.filter(({ isAcked }) => !isAcked))
   }
 
   /** One round; its seed comes from the number of rounds that assigned something before (ID-2). */
@@ -301,9 +329,10 @@ export class EngineState {
       height,
       beacon: localBeacon(this.#installationSeed, height),
     })
-    const { rounds, leases } = dispatchRound(market, seed)
+    const { rounds, leases, moved } = dispatchRound(market, seed)
     for (const lease of leases) this.#roundOf.set(lease, height)
-    this.#offers.push(...leases)
+    this.#outbox.offer(moved)
+    this.#outbox.offer(leases)
     if (leases.length > 0) {
       this.#roundHeight++
       for (const round of rounds) {
@@ -342,7 +371,6 @@ export class EngineState {
     this.#providers.clear()
     this.#results = []
     this.#rounds = []
-    this.#offers = []
     this.#meta = new Map()
     this.#pruneEndedBefore = null
   }
@@ -358,23 +386,4 @@ export class EngineState {
     if (provider !== undefined) return provider
     throw new FairleadError('NotFound', `there is no provider ${id}`, { providerId: id })
   }
-}
-
-function roundRow(round: KindRound, height: number, seed: Seed, at: number): RoundRow {
-  const ids = round.batch.jobs.map(({ id }) => id)
-  return {
-    height,
-    kind: round.kind,
-    at,
-    seed,
-    batchDigest: taggedHashHex('fairlead|batch', ids.join('')),
-    batchSize: ids.length,
-    providers: round.providerOrder(PROVIDERS_KEPT).map(({ id }) => id),
-    assignments: round.assignments.map(({ job, provider }) => [job.id, provider.id]),
-  }
-}
-
-/** The digest of an output, as a completion names it (ENGINE-8). */
-export function outputDigest(output: Uint8Array): string {
-  return toHex(sha3(output))
 }

@@ -3,6 +3,7 @@ import {
   explainWaiting,
   FairleadError,
   hasEnded,
+  heldByOther,
   type JobFilter,
   type JobId,
   type JobRow,
@@ -10,6 +11,8 @@ import {
   type Lease,
   type LeaseId,
   type LeaseRow,
+  type LeaseSource,
+  type LeaseTimes,
   type Policy,
   type Preset,
   type Provider,
@@ -22,12 +25,15 @@ import {
   type Store,
   toHex,
   type WaitExplanation,
+  type WorkerId,
 } from '@fairlead/core'
 import type { Command } from './command.ts'
+import { outputDigest } from './completion.ts'
+import type { Connections } from './connections.ts'
 import type { EngineLoop } from './engine-loop.ts'
-import { outputDigest } from './engine-state.ts'
 import { type EngineEvent, eventOf } from './journal.ts'
-import { type LeaseOffer, leaseOffer } from './lease-offer.ts'
+import { leaseTimes } from './lease-offer.ts'
+import { EngineLeaseSource } from './lease-source.ts'
 import type { Subscribers, Unsubscribe } from './subscribers.ts'
 
 /** Who enqueues: given by whoever authenticated the request, never by the request itself. */
@@ -40,6 +46,8 @@ export interface Requester {
 export interface Holder {
   readonly leaseId: LeaseId
   readonly by: ProviderId
+  /** The worker that acts; where it is left out, any of the provider's may. */
+  readonly workerId?: WorkerId
 }
 
 /** What was done for a job that is assigned or over. */
@@ -61,18 +69,21 @@ export class Engine {
   readonly #loop: EngineLoop
   readonly #store: Store
   readonly #random: () => Uint8Array
-  readonly #subscribers: Subscribers<LeaseOffer>
+  readonly #subscribers: Subscribers
+  readonly #connections: Connections
 
   constructor(parts: {
     readonly loop: EngineLoop
     readonly store: Store
     readonly random: () => Uint8Array
-    readonly subscribers: Subscribers<LeaseOffer>
+    readonly subscribers: Subscribers
+    readonly connections: Connections
   }) {
     this.#loop = parts.loop
     this.#store = parts.store
     this.#random = parts.random
     this.#subscribers = parts.subscribers
+    this.#connections = parts.connections
   }
 
   /** Takes a job in, in the form of the API; without a key it gets one of its own. */
@@ -179,10 +190,10 @@ export class Engine {
     await this.#onLease({ type: 'ack', ...holder })
   }
 
-  /** Gives the new deadline. */
-  async renew(holder: Holder): Promise<number> {
+  /** Gives the times of the lease as they are then. */
+  async renew(holder: Holder): Promise<LeaseTimes> {
     const lease = await this.#onLease({ type: 'renew', ...holder })
-    return lease.tDeadline
+    return leaseTimes(lease, this.#loop.state.market.nowMs)
   }
 
   async decline(holder: Holder): Promise<void> {
@@ -202,9 +213,9 @@ export class Engine {
       readonly actualUnits?: number
     },
   ): Promise<void> {
-    const { leaseId, by, output = null, meta = null, actualUnits = null } = completion
+    const { output = null, meta = null, actualUnits = null, ...holder } = completion
     const digest = completion.digest ?? (output === null ? '' : outputDigest(output))
-    await this.#onLease({ type: 'complete', leaseId, by, digest, output, meta, actualUnits })
+    await this.#onLease({ type: 'complete', ...holder, digest, output, meta, actualUnits })
   }
 
   async fail(
@@ -213,13 +224,13 @@ export class Engine {
     await this.#onLease({ type: 'fail', ...failure })
   }
 
-  /** Tells of each lease that the provider gets, and at once of those that it holds unacked. */
-  onLease(providerId: ProviderId, listener: (offer: LeaseOffer) => void): Unsubscribe {
-    const stop = this.#subscribers.onOffer(providerId, listener)
-    for (const lease of this.#loop.state.market.leasesOf.get(providerId) ?? []) {
-      if (!lease.isAcked) listener(leaseOffer(lease, this.#store))
-    }
-    return stop
+  /** Leases for workers in this process. */
+  leaseSource(): LeaseSource {
+    return new EngineLeaseSource({
+      engine: this,
+      loop: this.#loop,
+      connections: this.#connections,
+    })
   }
 
   /** All events after a number, then those to come. */
@@ -246,6 +257,7 @@ export class Engine {
   /** Answers what was asked, writes it, and closes the store. */
   async close(): Promise<void> {
     await this.#loop.close()
+    this.#connections.closeAll()
     await this.#store.close()
   }
 
@@ -267,6 +279,10 @@ export class Engine {
       throw new FairleadError('Forbidden', `lease ${row.id} is held by another provider`, {
         leaseId: row.id,
       })
+    }
+    const { workerId } = command
+    if (workerId !== undefined && row.workerId !== null && row.workerId !== workerId) {
+      throw heldByOther(row.id, row.workerId)
     }
     const isRepeat = command.type === 'complete' && row.digest === command.digest
     if (isRepeat && row.status === 'COMPLETED') return row as unknown as Lease

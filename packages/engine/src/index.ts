@@ -10,7 +10,7 @@ export {
 } from './engine.ts'
 export { EngineState, type Outcome } from './engine-state.ts'
 export type { EngineEvent } from './journal.ts'
-export type { LeaseOffer } from './lease-offer.ts'
 export { type EngineOptions, openEngine } from './open-engine.ts'
+export type { Deliveries } from './outbox.ts'
 export type { Unsubscribe } from './subscribers.ts'
 export { SystemClock } from './system-clock.ts'

@@ -15,36 +15,43 @@ export type EngineEvent = MarketEvent & { readonly seq: number }
 export class Journal {
   #head: AuditHead
   #rows: JournalRow[] = []
-  #events: EngineEvent[] = []
 
   constructor(head: AuditHead) {
     this.#head = head
   }
 
   append(event: MarketEvent, actor: string, market: Market): void {
-    const { type, at, ...fields } = event
-    const jobId = jobOf(event, market)
     const subject =
       'jobId' in event ? event.jobId : 'leaseId' in event ? event.leaseId : event.providerId
-    const details = fields as unknown as CborMap
-    const entry = appendAudit(this.#head, { at, actor, action: type, subject, details })
-    this.#head = entry
-    this.#rows.push({ ...entry, jobId })
-    this.#events.push({ ...event, seq: entry.seq })
+    const { type: action, at } = event
+    const details = detailsOf(event)
+    const { seq, prevHash, hash } = appendAudit(this.#head, { at, actor, action, subject, details })
+    const jobId = jobOf(event, market)
+    const row = { seq, at, actor, action, subject, details, prevHash, hash, jobId }
+    this.#head = row
+    this.#rows.push(row)
   }
 
   /** What came in since the last call. */
-  take(): { readonly rows: readonly JournalRow[]; readonly events: readonly EngineEvent[] } {
-    const taken = { rows: this.#rows, events: this.#events }
+  take(): readonly JournalRow[] {
+    const rows = this.#rows
     this.#rows = []
-    this.#events = []
-    return taken
+    return rows
   }
 }
 
 /** A stored row as the event that it was. */
 export function eventOf(row: JournalRow): EngineEvent {
   return { type: row.action, at: row.at, ...row.details, seq: row.seq } as unknown as EngineEvent
+}
+
+/** All of an event but what an entry has fields for. */
+function detailsOf(event: MarketEvent): CborMap {
+  const details: Record<string, CborMap[string]> = {}
+  for (const [key, value] of Object.entries(event)) {
+    if (key !== 'type' && key !== 'at') details[key] = value
+  }
+  return details
 }
 
 function jobOf(event: MarketEvent, market: Market): JobId | null {

@@ -1,30 +1,13 @@
-import {
-  type JobId,
-  type KindName,
-  type Lease,
-  type LeaseId,
-  type ProviderId,
-  renewBy,
-  type Store,
-} from '@fairlead/core'
+import { ackDueAt, type Lease, type LeaseOffer, type LeaseTimes, renewBy } from '@fairlead/core'
 
-/** A lease as its holder gets it, with the work. */
-export interface LeaseOffer {
-  readonly leaseId: LeaseId
-  readonly jobId: JobId
-  readonly providerId: ProviderId
-  readonly attempt: number
-  readonly kind: KindName
-  readonly model: string | null
-  /** Canonical CBOR. */
-  readonly payload: Uint8Array
-  readonly ackBy: number
-  readonly renewBy: number
-  readonly deadline: number
+/** The times of a lease, as they are at `at`. */
+export function leaseTimes(lease: Lease, at: number): LeaseTimes {
+  return { leaseId: lease.id, at, renewBy: renewBy(lease), deadline: lease.tDeadline }
 }
 
-export function leaseOffer(lease: Lease, store: Store): LeaseOffer {
-  const { id: leaseId, job, provider, attempt, terms, tStart, tDeadline } = lease
+/** A lease with its work, as it is pushed to its worker. */
+export function leaseOffer(lease: Lease, payload: Uint8Array, at: number): LeaseOffer {
+  const { id: leaseId, job, provider, attempt } = lease
   return {
     leaseId,
     jobId: job.id,
@@ -32,9 +15,10 @@ export function leaseOffer(lease: Lease, store: Store): LeaseOffer {
     attempt,
     kind: job.shape.kind,
     model: job.shape.model,
-    payload: store.read.payload(job.id) ?? new Uint8Array(),
-    ackBy: tStart + terms.ackTimeoutMs,
+    payload,
+    at,
+    ackBy: ackDueAt(lease),
     renewBy: renewBy(lease),
-    deadline: tDeadline,
+    deadline: lease.tDeadline,
   }
 }

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 import {
   type Clock,
   FairleadError,
-  isLive,
   type Policy,
   type Preset,
   parsePolicy,
@@ -10,11 +9,13 @@ import {
   type Store,
   toHex,
 } from '@fairlead/core'
+import { Connections } from './connections.ts'
 import { Engine, prepareCommand } from './engine.ts'
 import { EngineLoop } from './engine-loop.ts'
 import { EngineState } from './engine-state.ts'
-import { type LeaseOffer, leaseOffer } from './lease-offer.ts'
+import { eventOf } from './journal.ts'
 import { META } from './meta.ts'
+import { PayloadCache } from './payload-cache.ts'
 import { Subscribers } from './subscribers.ts'
 import { SystemClock } from './system-clock.ts'
 
@@ -37,27 +38,28 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   const first = await store.load()
   if (first.meta[META.installationSeed] === undefined) await install(store, options, random, clock)
 
+  const connections = new Connections()
+  const payloads = new PayloadCache(store)
   const load = async (): Promise<EngineState> => {
     const snapshot = await store.load()
-    return stateOf(snapshot, store, clock.now())
+    const state = stateOf(snapshot, store, clock.now())
+    state.rejoin((providerId, workerId) => connections.has(providerId, workerId))
+    return state
   }
-  const subscribers = new Subscribers<LeaseOffer>()
+  const subscribers = new Subscribers()
   const loop: EngineLoop = new EngineLoop({
     store,
     clock,
     state: await load(),
     reload: load,
     prepare: (command) => prepareCommand(command, store, loop.state.market.policy),
-    deliver: ({ events, offers }) => {
-      subscribers.tell(events)
-      for (const lease of offers) {
-        const { id } = lease.provider
-        if (isLive(lease.status) && subscribers.wantsOffers(id))
-          subscribers.offer(id, leaseOffer(lease, store))
-      }
+    deliver: (outcome) => {
+      if (subscribers.wantEvents) subscribers.tell(outcome.batch.journal.map(eventOf))
+      payloads.add(outcome.batch.newJobs)
+      connections.deliver(outcome, { at: loop.state.market.nowMs, payloads })
     },
   })
-  return new Engine({ loop, store, random, subscribers })
+  return new Engine({ loop, store, random, subscribers, connections })
 }
 
 /** What a new store needs before anything else. */

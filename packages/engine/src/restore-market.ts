@@ -3,6 +3,7 @@ import {
   classKey,
   type EndReason,
   type FairState,
+  holdLease,
   isLive,
   Job,
   type JobRow,
@@ -13,6 +14,7 @@ import {
   type Market,
   type MarketEvent,
   newProvider,
+  newWorkers,
   openMarket,
   type Policy,
   type Provider,
@@ -20,6 +22,7 @@ import {
   type QueueState,
   type Snapshot,
   type Touch,
+  type WorkerRow,
 } from '@fairlead/core'
 import { grantsKey, virtualKey } from './meta.ts'
 
@@ -92,6 +95,7 @@ function restoreLease(market: Market, row: LeaseRow, gapMs: number): Lease {
     id: row.id,
     job,
     provider,
+    workerId: row.workerId,
     attempt: row.attempt,
     // A time-out that is longer by the gap ends later by the gap; the start stays what it was.
     terms: { lengthMs, ackTimeoutMs: ackTimeoutMs + shift, renewAlpha, renewBeta, renewalsMax },
@@ -109,12 +113,7 @@ function restoreLease(market: Market, row: LeaseRow, gapMs: number): Lease {
   market.leases.set(lease.id, lease)
   if (!live) return lease
   if (shift > 0) market.touch.lease(lease)
-  provider.liveLeases++
-  const held = market.leasesOf.get(provider.id)
-  if (held === undefined) market.leasesOf.set(provider.id, new Set([lease]))
-  else held.add(lease)
-  market.due.leaseDeadline.enter(lease)
-  if (!lease.isAcked) market.due.ack.enter(lease)
+  holdLease(market, lease)
   return lease
 }
 
@@ -142,6 +141,7 @@ function restoreProvider(row: ProviderRow, gapMs: number): Provider {
     attestation,
     health,
     lastHeartbeat: row.lastHeartbeat + gapMs,
+    workers: row.workers === null ? null : newWorkers(row.workers.map((w) => moved(w, gapMs))),
     offer: {
       capabilities: new Set(row.capabilities),
       models: new Set(row.models),
@@ -166,6 +166,11 @@ function restoreProvider(row: ProviderRow, gapMs: number): Provider {
     provider.units.set(kind, epochs)
   }
   return provider
+}
+
+/** Its absence is not counted while nobody could notice that it is back. */
+function moved({ id, slots, goneSince }: WorkerRow, gapMs: number): WorkerRow {
+  return { id, slots, goneSince: goneSince === null ? null : goneSince + gapMs }
 }
 
 function queueStates({ meta, shares }: Snapshot): ReadonlyMap<KindName, QueueState> {

@@ -1,38 +1,70 @@
-// A process with an engine and a worker under load, made to be killed. It says on standard output what
-// it has had answered, line by line: `E key job` for an enqueue, `C job` for a completion.
+// A process with an engine and two workers under load, made to be killed. It says on standard output what
+// it has had answered, line by line: `E key job` for an enqueue, `C job` for a completion. As `drain` it
+// takes nothing new in, and ends when all that is left has been done.
+import { setTimeout as delay } from 'node:timers/promises'
+import { worker } from '@fairlead/client'
 import { callerOf } from '@fairlead/core'
 import { openEngine } from '@fairlead/engine'
 import { openSqliteStore } from '@fairlead/store/sqlite'
 
-const [file, from] = process.argv.slice(2)
-const PROVIDER = 'provider:worker'
+const [file, from, mode] = process.argv.slice(2)
+const CALLERS = 16
+const WAITING_MAX = 200
 const by = { caller: callerOf('crash') }
+let next = Number(from)
 const say = (line) => process.stdout.write(`${line}\n`)
 
-const engine = await openEngine({ store: await openSqliteStore(file) })
-await engine
-  .registerProvider(PROVIDER, { capabilities: new Set(['task']), models: new Set(['*']) })
-  .catch((error) => {
-    if (error.code !== 'InvalidState') throw error
-  })
-engine.onLease(PROVIDER, (offer) => void serve(offer))
+const engine = await openEngine({
+  store: await openSqliteStore(file),
+  // A dead worker's leases come back soon: each process is another worker.
+  policy: { queue: { worker_lost_ms: 300 } },
+})
 
-async function serve({ leaseId, jobId }) {
-  const holder = { leaseId, by: PROVIDER }
-  await engine.ack(holder)
-  await engine.complete({ ...holder, output: Buffer.from(jobId) })
-  say(`C ${jobId}`)
+/** Leases of the engine; a completion is told once it was answered. */
+const source = {
+  async open(hello, listener) {
+    const session = await engine.leaseSource().open(hello, listener)
+    const complete = session.complete.bind(session)
+    session.complete = async (leaseId, result) => {
+      await complete(leaseId, result)
+      say(`C ${Buffer.from(result.output).toString()}`)
+    }
+    return session
+  },
 }
 
-// Sixteen callers at once, each waiting for its answer before it asks again.
-let next = Number(from)
-await Promise.all(
-  Array.from({ length: 16 }, async () => {
-    for (;;) {
-      const key = `k-${next++}`
-      const payload = { name: 'echo', args: { key } }
-      const jobId = await engine.enqueue({ kind: 'task', payload, idempotency_key: key }, by)
-      say(`E ${key} ${jobId}`)
-    }
+const workers = Array.from({ length: 2 }, () =>
+  worker({
+    source,
+    providerId: 'provider:crash',
+    kinds: ['task'],
+    concurrency: 8,
+    handler: async ({ jobId }) => {
+      await delay(Math.random() * 20)
+      return Buffer.from(jobId)
+    },
   }),
 )
+
+if (mode === 'drain') await drain()
+else await Promise.all(Array.from({ length: CALLERS }, enqueueForever))
+
+/** Each caller waits for its answer before it asks again. */
+async function enqueueForever() {
+  for (;;) {
+    while (engine.stats().waiting.task > WAITING_MAX) await delay(5)
+    const key = `k-${next++}`
+    const payload = { name: 'echo', args: { key } }
+    const jobId = await engine.enqueue({ kind: 'task', payload, idempotency_key: key }, by)
+    say(`E ${key} ${jobId}`)
+  }
+}
+
+async function drain() {
+  const isDone = () => engine.stats().waiting.task === 0 && engine.stats().leases === 0
+  if (!isDone()) {
+    await new Promise((resolve) => engine.onEvent(() => isDone() && resolve()))
+  }
+  await Promise.all(workers.map((running) => running.stop()))
+  await engine.close()
+}

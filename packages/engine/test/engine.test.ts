@@ -4,11 +4,13 @@ import {
   callerOf,
   type JobId,
   type LeaseId,
+  type LeaseOffer,
   type ProviderId,
 } from '@fairlead/core'
-import { type Engine, type EngineEvent, type LeaseOffer, openEngine } from '@fairlead/engine'
+import { type Engine, type EngineEvent, openEngine } from '@fairlead/engine'
 import { type CommitFate, MemoryStore, TestClock } from '@fairlead/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ManualWorker } from './manual-worker.ts'
 
 const START = 1_760_000_000_000
 const ATLAS = 'provider:atlas' as ProviderId
@@ -20,26 +22,25 @@ const OFFER = { capabilities: new Set(['task', 'ai'] as const), models: new Set(
 let store: MemoryStore
 let clock: TestClock
 let engine: Engine
-let offers: LeaseOffer[]
+let worker: ManualWorker
 
 beforeEach(async () => {
   store = new MemoryStore()
   clock = new TestClock(START)
   engine = await openEngine({ store, clock })
-  offers = []
 })
 afterEach(() => engine.close())
 
 async function withProvider(): Promise<void> {
   await engine.registerProvider(ATLAS, OFFER)
-  engine.onLease(ATLAS, (offer) => offers.push(offer))
+  worker = await ManualWorker.connect(engine, ATLAS)
 }
 
 /** A task that was enqueued and offered. */
 async function offered(key: string): Promise<LeaseOffer> {
   await engine.enqueue({ ...TASK, idempotency_key: key }, { caller: ACME })
   await clock.settle()
-  return offers.at(-1) as LeaseOffer
+  return worker.offered
 }
 
 function holder({ leaseId }: LeaseOffer): { leaseId: LeaseId; by: ProviderId } {
@@ -60,7 +61,7 @@ describe('a job', () => {
     await withProvider()
     const jobId = await engine.enqueue(TASK, { caller: ACME })
     await clock.settle()
-    const [offer] = offers
+    const offer = worker.offered
     expect(offer).toMatchObject({
       jobId,
       providerId: ATLAS,
@@ -71,10 +72,10 @@ describe('a job', () => {
     expect(engine.getJob(jobId)).toMatchObject({ status: 'ASSIGNED', providerId: ATLAS })
     expect(await codeOf(() => engine.getResult(jobId))).toBe('NoResultYet')
 
-    await engine.ack(holder(offer as LeaseOffer))
+    await engine.ack(holder(offer))
     expect(engine.getJob(jobId).status).toBe('RUNNING')
     const output = Buffer.from('done')
-    await engine.complete({ ...holder(offer as LeaseOffer), output })
+    await engine.complete({ ...holder(offer), output })
     expect(engine.getJob(jobId)).toMatchObject({ status: 'COMPLETED', endedAt: START })
     expect(engine.getResult(jobId)).toMatchObject({ jobId, output, units: 1 })
     const told = engine.timeline(jobId).map(({ action }) => action)
@@ -89,7 +90,20 @@ describe('a job', () => {
     await clock.advance(1)
     expect(engine.getJob(jobId)).toMatchObject({ status: 'QUEUED', retries: 1 })
     await clock.advance(10_000)
-    expect(offers.map(({ attempt }) => attempt)).toEqual([0, 1])
+    expect(worker.offers.map(({ attempt }) => attempt)).toEqual([0, 1])
+  })
+
+  it('ORDER-8: whose backoff ends shortly after a round is offered at its own time', async () => {
+    await withProvider()
+    const offer = await offered('a')
+    await engine.fail({ ...holder(offer), code: 'oom', permanent: false })
+    const { notBefore } = engine.getJob(offer.jobId)
+    await clock.advance((notBefore ?? 0) - START - 100)
+    await offered('b')
+    await clock.advance(99)
+    expect(engine.getJob(offer.jobId).status).toBe('QUEUED')
+    await clock.advance(1)
+    expect(worker.offered).toMatchObject({ jobId: offer.jobId, attempt: 1 })
   })
 
   it('ENQUEUE-6: the same key again is the same job, with another payload a conflict', async () => {
@@ -187,7 +201,7 @@ describe('a store that fails', () => {
     expect(await codeOf(enqueued)).toBe('StoreUnavailable')
     await clock.settle()
     expect(events).toEqual([])
-    expect(offers).toEqual([])
+    expect(worker.offers).toEqual([])
     expect(engine.stats()).toMatchObject({ waiting: { task: 0 }, leases: 0 })
 
     const { jobId } = await offered('a')
@@ -203,10 +217,8 @@ describe('a store that fails', () => {
     const jobId = await engine.enqueue(request, { caller: ACME })
     await clock.settle()
     expect(engine.listJobs().jobs.map(({ id }) => id)).toEqual([jobId])
-    // The lease that was written before the answer got lost is still offered once somebody listens.
-    const again: LeaseOffer[] = []
-    engine.onLease(ATLAS, (offer) => again.push(offer))
-    expect(again.map((offer) => offer.jobId)).toEqual([jobId])
+    // The lease that was written before the answer got lost is pushed when the state is loaded anew.
+    expect(worker.offers.map((offer) => offer.jobId)).toEqual([jobId])
   })
 
   it('ENGINE-2: it goes on when the store is back', async () => {
@@ -241,12 +253,12 @@ describe('events', () => {
     await withProvider()
     const offer = await offered('a')
     const seen: EngineEvent[] = []
-    engine.onEvent((event) => seen.push(event), 1)
+    engine.onEvent((event) => seen.push(event), 2)
     await engine.complete({ ...holder(offer), digest: DIGEST })
     expect(seen.map(({ seq, type }) => [seq, type])).toEqual([
-      [2, 'jobEnqueued'],
-      [3, 'jobAssigned'],
-      [4, 'jobCompleted'],
+      [3, 'jobEnqueued'],
+      [4, 'jobAssigned'],
+      [5, 'jobCompleted'],
     ])
     expect(seen[2]).toMatchObject({ jobId: offer.jobId, leaseId: offer.leaseId, digest: DIGEST })
   })
@@ -258,12 +270,13 @@ describe('events', () => {
     const rows = store.read.journal(0, 100)
     expect(rows.map(({ action }) => action)).toEqual([
       'providerRegistered',
+      'workerConnected',
       'jobEnqueued',
       'jobAssigned',
       'leaseCancelled',
       'jobFailed',
     ])
-    expect(rows[4]?.actor).toBe(ATLAS)
+    expect(rows[5]?.actor).toBe(ATLAS)
     expect(brokenSeq(rows)).toBeNull()
   })
 })
@@ -278,6 +291,7 @@ describe('a restart', () => {
     clock = new TestClock(START + 3_600_000)
     engine = await openEngine({ store, clock })
     expect(engine.getJob(offer.jobId).status).toBe('RUNNING')
+    await ManualWorker.connect(engine, ATLAS, { holds: [offer.leaseId] })
     await clock.advance(599_999)
     expect(engine.getJob(offer.jobId)).toMatchObject({ status: 'RUNNING', retries: 0 })
     await engine.complete({ ...holder(offer), digest: DIGEST })

@@ -8,7 +8,7 @@ import { MemoryStore, stateHash } from '@fairlead/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
 import { START, stateFrom, TraceMaker } from './trace.ts'
 
-const STEPS = 600
+const STEPS = 800
 
 /** Runs a trace with one commit a step; with `restarts` the state is loaded anew after each. */
 async function run(
@@ -29,7 +29,9 @@ async function run(
     await store.commit(batch)
     if (restarts) state = await stateFrom(store, state.market.nowMs, preset)
   }
-  return { hash: stateHash(store), rows: [...store.read.everything()], answers, leases }
+  const journal = store.read.journal(0, 100_000)
+  const happened = new Set(journal.map(({ action, details }) => details['reason'] ?? action))
+  return { hash: stateHash(store), rows: [...store.read.everything()], answers, leases, happened }
 }
 
 interface Run {
@@ -37,6 +39,8 @@ interface Run {
   readonly rows: unknown[]
   readonly answers: readonly string[]
   readonly leases: readonly string[]
+  /** Reasons, and actions without one. */
+  readonly happened: ReadonlySet<unknown>
 }
 
 function answerOf(
@@ -54,6 +58,14 @@ function answerOf(
 }
 
 describe.each(['queue', 'fund'] as const)('preset %s', (preset) => {
+  it('ENGINE-4: the traces have workers that leave, come back and are lost', async () => {
+    const happened = new Set<unknown>()
+    for (const seed of [1, 2, 3, 4]) {
+      for (const what of (await run(seed, preset, false)).happened) happened.add(what)
+    }
+    for (const what of ['leaseMoved', 'worker_lost', 'disowned']) expect(happened).toContain(what)
+  })
+
   it.each([7, 8])('ENGINE-1: the same commands give the same state (trace %i)', async (seed) => {
     const [one, two] = [await run(seed, preset, false), await run(seed, preset, false)]
     expect(two.hash).toBe(one.hash)

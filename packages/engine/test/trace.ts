@@ -3,6 +3,7 @@ import {
   callerOf,
   isLive,
   type JobId,
+  type Lease,
   type LeaseId,
   type Policy,
   type ProviderId,
@@ -12,6 +13,7 @@ import {
   type Store,
   taggedHash,
   taggedHashHex,
+  type WorkerId,
 } from '@fairlead/core'
 import { type Command, EngineState } from '@fairlead/engine'
 
@@ -19,6 +21,7 @@ import { type Command, EngineState } from '@fairlead/engine'
 export const SHORT = {
   queue: {
     ack_timeout_ms: 1_500,
+    worker_lost_ms: 500,
     lease: { ai_secs: 4, quantum_secs: 3, task_secs: 4 },
     retries: { attempt_max: 3, base_backoff_ai_secs: 1, backoff_cap_secs: 2 },
     ttl: { abs_default_ai_secs: 30, rel_max_secs: 20, gc_horizon_secs: 40 },
@@ -35,6 +38,7 @@ export const SHORT = {
 export const START = 1_760_000_000_000
 const CALLERS: readonly Caller[] = ['ann', 'bob', 'cyd'].map(callerOf)
 const PROVIDERS = ['a', 'b', 'c'].map((name) => `provider:${name}` as ProviderId)
+const WORKERS = ['w-1', 'w-2', 'w-3'] as WorkerId[]
 
 /** A command and its time. What it refers to may be gone by then, as in life. */
 export interface Step {
@@ -59,7 +63,12 @@ export class TraceMaker {
 
   #command(state: EngineState): Command {
     this.#made++
-    if (this.#made <= PROVIDERS.length) return register(PROVIDERS[this.#made - 1] as ProviderId)
+    const { length } = PROVIDERS
+    const first = PROVIDERS[(this.#made - 1) % length] as ProviderId
+    if (this.#made <= length) return register(first)
+    if (this.#made <= 3 * length) {
+      return connect(first, WORKERS[this.#made <= 2 * length ? 0 : 1] as WorkerId, 2)
+    }
     const providerId = this.#pick(PROVIDERS) as ProviderId
     // By id: a state that was loaded anew may list the same things in another order.
     const isLate = this.#dice.draw(8) === 0
@@ -71,8 +80,9 @@ export class TraceMaker {
     const leaseId = lease?.id ?? (`0x${'1'.repeat(64)}` as LeaseId)
     // At times somebody who does not hold it.
     const by = this.#dice.draw(12) === 0 ? providerId : (lease?.provider.id ?? providerId)
-    const holder = { leaseId, by }
-    switch (this.#dice.draw(16)) {
+    const workerId = this.#worker(lease)
+    const holder = { leaseId, by, ...(workerId === undefined ? {} : { workerId }) }
+    switch (this.#dice.draw(20)) {
       case 0:
       case 1:
       case 2:
@@ -105,8 +115,35 @@ export class TraceMaker {
         const status = this.#dice.draw(8) === 0 ? 'SUSPENDED' : 'ACTIVE'
         return { type: 'setProviderStatus', providerId, status }
       }
+      case 14:
+      case 15:
+        return this.#onWorker(providerId, leases)
       default:
         return { type: 'round' }
+    }
+  }
+
+  /** Whom a call on a lease comes from: its worker, nobody in particular, at times another one. */
+  #worker(lease: Lease | undefined): WorkerId | undefined {
+    if (this.#dice.draw(12) === 0) return this.#pick(WORKERS)
+    return this.#dice.draw(2) === 0 ? undefined : (lease?.workerId ?? undefined)
+  }
+
+  #onWorker(providerId: ProviderId, leases: readonly Lease[]): Command {
+    const workerId = this.#pick(WORKERS) as WorkerId
+    const slots = this.#dice.draw(4)
+    switch (this.#dice.draw(6)) {
+      case 0:
+      case 1:
+        return { type: 'disconnectWorker', providerId, workerId }
+      case 2:
+        return { type: 'setWorkerSlots', providerId, workerId, slots }
+      case 3: {
+        const holds = leases.filter(() => this.#dice.draw(2) === 0).map(({ id }) => id)
+        return { ...connect(providerId, workerId, slots), holds }
+      }
+      default:
+        return connect(providerId, workerId, slots)
     }
   }
 
@@ -141,6 +178,14 @@ function byId(a: { readonly id: string }, b: { readonly id: string }): number {
 function register(providerId: ProviderId): Command {
   const offer = { capabilities: new Set(['ai', 'task'] as const), models: new Set(['*']) }
   return { type: 'registerProvider', providerId, offer, stake: 0n }
+}
+
+function connect(
+  providerId: ProviderId,
+  workerId: WorkerId,
+  slots: number,
+): Extract<Command, { type: 'connectWorker' }> {
+  return { type: 'connectWorker', providerId, workerId, slots, holds: null }
 }
 
 /** A state on a store, without the loop: for tests that decide themselves when to write. */

@@ -1,7 +1,7 @@
-import { fromHex, toHex } from '../bytes.ts'
+import { writeHex } from '../bytes.ts'
 import { CBOR_DEPTH_MAX, CborFloat, type CborMap, type CborValue, encodeCbor } from '../cbor.ts'
 import { FairleadError, invalidParams } from '../errors.ts'
-import { sha3 } from '../hash.ts'
+import { sha3Hex } from '../hash.ts'
 import { isPlainObject } from '../plain-object.ts'
 
 /** What happened, before it is in the log. */
@@ -34,8 +34,8 @@ export function appendAudit(head: AuditHead, record: AuditRecord): AuditEntry {
   refuseOdd(record)
   const seq = head.seq + 1
   const prevHash = head.hash
-  const entry = { seq, at, actor, action, subject, details }
-  return { ...entry, prevHash, hash: entryHash(prevHash, entry) }
+  const hash = entryHash(prevHash, seq, record)
+  return { seq, at, actor, action, subject, details, prevHash, hash }
 }
 
 /**
@@ -58,19 +58,23 @@ export function brokenSeq(
 }
 
 /** `SHA3(prev_hash || cbor({seq, at, actor, action, subject, details}))`. */
-function entryHash(prevHash: string, entry: Omit<AuditEntry, 'prevHash' | 'hash'>): string {
-  const { seq, at, actor, action, subject, details } = entry
-  const previous = fromHex(prevHash)
-  if (previous?.length !== 32) throw invalidParams('prev_hash', '32 bytes as 0x hex')
-  const record = encodeCbor({ seq, at, actor, action, subject, details })
-  return toHex(sha3(Buffer.concat([previous, record])))
+function entryHash(prevHash: string, seq: number, record: AuditRecord): string {
+  const { at, actor, action, subject, details } = record
+  if (prevHash.length !== 66 || !writeHex(prevHash, previous, 0)) {
+    throw invalidParams('prev_hash', '32 bytes as 0x hex')
+  }
+  // In canonical order, so that nothing has to be sorted: this is done for every transition.
+  const bytes = encodeCbor({ at, seq, actor, action, details, subject }, previous)
+  return sha3Hex(bytes)
 }
+
+const previous = new Uint8Array(32)
 
 /** An entry that has no encoding at all is as broken as one with a wrong hash. */
 function hashOrNull(entry: AuditEntry): string | null {
   try {
     refuseOdd(entry)
-    return entryHash(entry.prevHash, entry)
+    return entryHash(entry.prevHash, entry.seq, entry)
   } catch (error) {
     if (error instanceof FairleadError && error.code === 'InvalidParams') return null
     throw error
@@ -91,5 +95,6 @@ function refuseFloats(value: CborValue, depth: number): void {
   if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return
   if (depth >= CBOR_DEPTH_MAX)
     throw invalidParams('details', `nesting of at most ${CBOR_DEPTH_MAX}`)
-  for (const item of Object.values(value)) refuseFloats(item as CborValue, depth + 1)
+  if (Array.isArray(value)) for (const item of value) refuseFloats(item as CborValue, depth + 1)
+  else for (const key in value) refuseFloats((value as CborMap)[key] as CborValue, depth + 1)
 }

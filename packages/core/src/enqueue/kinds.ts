@@ -20,6 +20,8 @@ export interface Kind {
   /** What matching looks at: the demands of one payload. */
   readonly demand: (payload: CborMap) => Demand
   readonly leaseSecs: (policy: Policy) => number
+  /** How long a worker of such a job may be gone before the job is given back. */
+  readonly workerLostMs: (policy: Policy) => number
   /** First backoff delay; registrations retry by their session's own schedule. */
   readonly backoffBaseSecs: (policy: Policy) => number
   readonly ttlAbsSecs: (policy: Policy) => number
@@ -58,6 +60,7 @@ export const KINDS: Readonly<Record<KindName, Kind>> = {
     }),
     demand: (payload) => aiDemand(payload['model'] as string, payload['max_tokens'] as number),
     leaseSecs: ({ queue }) => queue.lease.aiSecs,
+    workerLostMs: ({ queue }) => queue.workerLostMs,
     backoffBaseSecs: ({ queue }) => queue.retries.baseBackoffAiSecs,
     ttlAbsSecs: ({ queue }) => queue.ttl.absDefaultAiSecs,
     unitsPerEpoch: ({ queue }) => queue.quotas.aiUnitsPerEpoch,
@@ -68,6 +71,7 @@ export const KINDS: Readonly<Record<KindName, Kind>> = {
     caps: ({ caps }) => ({ circuit: caps.quantum.circuit, shots: caps.quantum.shots }),
     demand: (payload) => quantumDemand(payload['shots'] as number, payload['depth_hint'] as number),
     leaseSecs: ({ queue }) => queue.lease.quantumSecs,
+    workerLostMs: ({ queue }) => queue.workerLostMs,
     backoffBaseSecs: ({ queue }) => queue.retries.baseBackoffQuantumSecs,
     ttlAbsSecs: ({ queue }) => queue.ttl.absDefaultQuantumSecs,
     unitsPerEpoch: ({ queue }) => queue.quotas.quantumUnitsPerEpoch,
@@ -78,6 +82,7 @@ export const KINDS: Readonly<Record<KindName, Kind>> = {
     caps: ({ caps }) => ({ name: caps.task.name, args: caps.task.args }),
     demand: (payload) => taskDemand(payload['name'] as string),
     leaseSecs: ({ queue }) => queue.lease.taskSecs,
+    workerLostMs: ({ queue }) => queue.workerLostMs,
     backoffBaseSecs: ({ queue }) => queue.retries.baseBackoffTaskSecs,
     ttlAbsSecs: ({ queue }) => queue.ttl.absDefaultTaskSecs,
     unitsPerEpoch: ({ queue }) => queue.quotas.taskUnitsPerEpoch,
@@ -101,6 +106,7 @@ export const KINDS: Readonly<Record<KindName, Kind>> = {
     }),
     demand: () => ({ model: null, shots: 0, depthHint: 0, units: 1 }),
     leaseSecs: ({ queue }) => queue.lease.registrationSecs,
+    workerLostMs: ({ queue }) => queue.workerLostRegistrationMs,
     backoffBaseSecs: () => 0,
     ttlAbsSecs: ({ queue }) => queue.ttl.absDefaultRegistrationSecs,
     unitsPerEpoch: ({ queue }) => queue.quotas.registrationUnitsPerEpoch,

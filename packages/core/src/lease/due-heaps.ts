@@ -5,6 +5,7 @@ import { idBefore, PLACE } from '../order/queued-job.ts'
 import { deletedAt, proofDueAt, ttlAbsAt, ttlRelAt } from '../outcome/ttl.ts'
 import type { Policy } from '../policy.ts'
 import { type Provider, silenceDueAt } from '../registry/provider.ts'
+import { lostDueAt } from './hold-lease.ts'
 import { ackDueAt, type Lease } from './lease.ts'
 
 /**
@@ -17,6 +18,8 @@ export class DueHeaps {
   readonly ttlRel: LazyHeap<Job>
   readonly leaseDeadline: LazyHeap<Lease>
   readonly ack: LazyHeap<Lease>
+  /** Leases whose worker has left. */
+  readonly lost: LazyHeap<Lease>
   readonly proof: LazyHeap<Job>
   /** A heartbeat may bring a provider's next step of silence nearer, so it must be movable. */
   readonly silence: IndexedHeap<Provider>
@@ -33,6 +36,11 @@ export class DueHeaps {
       before: idBefore,
     })
     this.ack = new LazyHeap<Lease>({ place: 1, keyOf: ackDueAt, before: idBefore })
+    this.lost = new LazyHeap<Lease>({
+      place: 2,
+      keyOf: (lease) => lostDueAt(lease, policy()),
+      before: idBefore,
+    })
     this.proof = jobs(PLACE.proof, (job) => proofDueAt(job, policy()))
     this.silence = new IndexedHeap<Provider>((a, b) => {
       const due = silenceDueAt(a, policy()) - silenceDueAt(b, policy())
@@ -45,6 +53,7 @@ export class DueHeaps {
   rebuild(): void {
     this.ttlAbs.rebuild()
     this.ttlRel.rebuild()
+    this.lost.rebuild()
     this.proof.rebuild()
     this.silence.rebuild()
     this.deletion.rebuild()

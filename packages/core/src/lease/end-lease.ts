@@ -1,6 +1,8 @@
 import { addUnits } from '../admit/quotas.ts'
 import { invariant } from '../errors.ts'
 import { type CancelReason, type Market, queueFor } from '../market.ts'
+import { dropWorkerLease } from '../registry/workers.ts'
+import { unstrandLease, workerOf } from './hold-lease.ts'
 import type { Lease } from './lease.ts'
 import { type LeaseEvent, nextLeaseStatus } from './lease-table.ts'
 
@@ -21,10 +23,13 @@ export function endLease(
   lease.status = status
   market.due.leaseDeadline.leave(lease)
   market.due.ack.leave(lease)
+  unstrandLease(market, lease)
   provider.liveLeases--
   const leases = market.leasesOf.get(provider.id)
   leases?.delete(lease)
   if (leases?.size === 0) market.leasesOf.delete(provider.id)
+  const worker = workerOf(lease)
+  if (worker !== null && provider.workers !== null) dropWorkerLease(provider.workers, worker)
   addUnits(provider, kind, lease.epoch, actualUnits - job.units)
   queueFor(market, kind).settleUnits(job, actualUnits)
   market.touch.lease(lease)

@@ -1,9 +1,12 @@
 import { addUnits, epochOf } from '../admit/quotas.ts'
-import { leaseId, type Seed } from '../ids.ts'
+import { invariant } from '../errors.ts'
+import { leaseId, type Seed, type WorkerId } from '../ids.ts'
 import type { Job } from '../job.ts'
 import { type Market, queueFor } from '../market.ts'
 import { moveJob } from '../outcome/move-job.ts'
 import type { Provider } from '../registry/provider.ts'
+import { freestWorker } from '../registry/workers.ts'
+import { holdLease } from './hold-lease.ts'
 import { type Lease, leaseTerms } from './lease.ts'
 
 /** A round gave the job to the provider: one lease more, and the estimated units less (LEASE-1). */
@@ -18,6 +21,7 @@ export function issueLease(market: Market, job: Job, provider: Provider, seed: S
     id: leaseId({ jobId: job.id, providerId: provider.id, attempt, seed }),
     job,
     provider,
+    workerId: nextWorker(provider),
     attempt,
     terms,
     tStart: nowMs,
@@ -38,8 +42,6 @@ export function issueLease(market: Market, job: Job, provider: Provider, seed: S
     market.due.ttlRel.enter(job)
   }
   market.leases.set(lease.id, lease)
-  market.due.leaseDeadline.enter(lease)
-  market.due.ack.enter(lease)
   holdLease(market, lease)
   addUnits(provider, kind, lease.epoch, job.units)
   market.touch.lease(lease)
@@ -56,10 +58,10 @@ export function issueLease(market: Market, job: Job, provider: Provider, seed: S
   return lease
 }
 
-function holdLease(market: Market, lease: Lease): void {
-  const { provider } = lease
-  provider.liveLeases++
-  const leases = market.leasesOf.get(provider.id)
-  if (leases === undefined) market.leasesOf.set(provider.id, new Set([lease]))
-  else leases.add(lease)
+/** The cap counts all leases against the slots of those that are there, so one has room. */
+function nextWorker({ workers }: Provider): WorkerId | null {
+  if (workers === null) return null
+  const worker = freestWorker(workers)
+  invariant(worker !== null, 'a provider below its cap has a worker with a free slot')
+  return worker.id
 }

@@ -1,5 +1,5 @@
 import { FairleadError, invariant } from '../errors.ts'
-import type { LeaseId, ProviderId } from '../ids.ts'
+import type { LeaseId, ProviderId, WorkerId } from '../ids.ts'
 import type { Market } from '../market.ts'
 import { denyProvider } from '../outcome/charge.ts'
 import { endJob } from '../outcome/end-job.ts'
@@ -8,6 +8,7 @@ import { requeueJob } from '../outcome/requeue.ts'
 import { changeHealth, HEALTH } from '../registry/health.ts'
 import { classKey } from '../registry/provider.ts'
 import { cancelLive } from './end-lease.ts'
+import { giveBack } from './give-back.ts'
 import { type Lease, renewalMs, renewBy } from './lease.ts'
 import { isLive, nextLeaseStatus } from './lease-table.ts'
 
@@ -15,6 +16,8 @@ import { isLive, nextLeaseStatus } from './lease-table.ts'
 export interface LeaseCall {
   readonly leaseId: LeaseId
   readonly by: ProviderId
+  /** The worker that calls; where it is left out, any of the provider's may. */
+  readonly workerId?: WorkerId
 }
 
 const CLASS_COOLDOWN_SECS = 30
@@ -22,8 +25,8 @@ const DECLINES_BEFORE_DENIAL = 2
 const DENIAL_SECS = 600
 const DECLINES_MAX = 16
 
-/** The lease, if it exists and the caller is its holder (LEASE-8). */
-export function heldLease(market: Market, { leaseId, by }: LeaseCall): Lease {
+/** The lease, if it exists and the caller is its holder (LEASE-8, WORKER-6). */
+export function heldLease(market: Market, { leaseId, by, workerId }: LeaseCall): Lease {
   const lease = market.leases.get(leaseId)
   if (lease === undefined) {
     throw new FairleadError('NotFound', `there is no lease ${leaseId}`, { leaseId })
@@ -33,7 +36,16 @@ export function heldLease(market: Market, { leaseId, by }: LeaseCall): Lease {
       leaseId,
     })
   }
+  if (workerId !== undefined && lease.workerId !== null && lease.workerId !== workerId) {
+    throw heldByOther(leaseId, lease.workerId)
+  }
   return lease
+}
+
+/** The answer to a worker that acts on a lease of another one of the same provider (WORKER-6). */
+export function heldByOther(leaseId: LeaseId, workerId: WorkerId): FairleadError {
+  const message = `lease ${leaseId} is held by the worker ${workerId}; stop this attempt`
+  return new FairleadError('Forbidden', message, { leaseId, workerId })
 }
 
 /** The caller's lease, if it is still live (LEASE-6). */
@@ -55,6 +67,7 @@ export function ackLease(market: Market, call: LeaseCall): Lease {
   lease.isAcked = true
   market.touch.lease(lease)
   market.due.ack.leave(lease)
+  market.stranded.delete(lease)
   const { id: jobId } = lease.job
   market.emit({ type: 'jobStarted', at: market.nowMs, jobId, leaseId: lease.id })
   return lease
@@ -126,7 +139,6 @@ export function declineLease(market: Market, call: LeaseCall): Lease {
 /** A worker that stops gives its lease back: queued at once, nothing charged (LEASE-9). */
 export function releaseLease(market: Market, call: LeaseCall): Lease {
   const lease = liveHeldLease(market, call)
-  cancelLive(market, lease, 'released')
-  requeueJob(market, lease.job, { on: 'giveBack', reason: 'RELEASED', notBefore: null })
+  giveBack(market, lease, 'released')
   return lease
 }

@@ -4,8 +4,9 @@ import { jobNamed, seedNamed } from '../../test/any-market.ts'
 import { refusal } from '../../test/refusal.ts'
 import { World, type Written } from '../../test/world.ts'
 import { changePolicy } from '../advance-market.ts'
-import { leaseId } from '../ids.ts'
+import { leaseId, type WorkerId } from '../ids.ts'
 import { parsePolicy } from '../policy.ts'
+import { connectWorker, disconnectWorker } from '../registry/worker-calls.ts'
 import { ackDueAt, leaseTerms, renewalMs, renewBy } from './lease.ts'
 
 const FUND = parsePolicy({}, 'fund')
@@ -203,6 +204,29 @@ describe('what falls due at one time', () => {
       { type: 'jobRequeued', jobId: proven.id, reason: 'PROOF_INVALID' },
       { type: 'providerStatus', providerId: b.id, status: 'SUSPENDED' },
     ])
+  })
+
+  it('STATE-6: a lost worker comes behind the ack timeout and before the proof timeout', () => {
+    const world = new World(
+      {
+        queue: {
+          worker_lost_ms: 5_000,
+          completion: { task_verification: 'proof', proof_timeout_secs: 5 },
+        },
+      },
+      { byWorkers: true },
+    )
+    const { market, a, events } = world
+    const workerId = 'w' as WorkerId
+    connectWorker(market, a, { workerId, slots: 3, holds: [] })
+    world.complete(world.assign({ job: world.enqueue({ kind: 'task' }) }))
+    const lost = world.run()
+    world.assign()
+    disconnectWorker(market, a, workerId)
+    world.at(5_000)
+    const reasons = events.flatMap((event) => (event.type === 'jobRequeued' ? [event.reason] : []))
+    expect(reasons).toEqual(['ACK_TIMEOUT', 'RELEASED', 'PROOF_INVALID'])
+    expect(lost.job.retries).toBe(0)
   })
 
   it('STATE-6: within one sort by id, whatever came first', () => {

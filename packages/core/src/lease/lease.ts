@@ -1,5 +1,5 @@
 import { KINDS, type KindName } from '../enqueue/kinds.ts'
-import type { LeaseId } from '../ids.ts'
+import type { LeaseId, WorkerId } from '../ids.ts'
 import type { Job } from '../job.ts'
 import type { HeapItem } from '../order/lazy-heap.ts'
 import type { Policy } from '../policy.ts'
@@ -21,6 +21,8 @@ export interface Lease extends HeapItem {
   readonly id: LeaseId
   readonly job: Job
   readonly provider: Provider
+  /** Whom it was pushed to; null where the provider is not served by workers. */
+  workerId: WorkerId | null
   readonly attempt: number
   terms: LeaseTerms
   readonly tStart: number

@@ -3,20 +3,29 @@ import type { Seed } from '../ids.ts'
 import type { Job } from '../job.ts'
 import { issueLease } from '../lease/issue-lease.ts'
 import type { Lease } from '../lease/lease.ts'
+import { moveStranded } from '../lease/move-leases.ts'
 import type { Market } from '../market.ts'
 import { type KindRound, matchRound } from './match-round.ts'
 
-/** Runs one round on a market and issues the leases that it decided on. */
+/**
+ * Runs one round on a market and issues the leases that it decided on. Leases that lost their worker
+ * before the ack get a free slot first; where they went is in `moved` (WORKER-3).
+ */
 export function dispatchRound(
   market: Market,
   seed: Seed,
-): { readonly rounds: readonly KindRound[]; readonly leases: readonly Lease[] } {
+): {
+  readonly rounds: readonly KindRound[]
+  readonly leases: readonly Lease[]
+  readonly moved: readonly Lease[]
+} {
   // A changed policy may have made something overdue since the time was last moved.
   advanceMarket(market, market.nowMs)
+  const moved = moveStranded(market)
   const { nowMs, policy, queues, pool, windows } = market
   const rounds = matchRound({ nowMs, seed, policy, queues, pool, windows })
   const leases = rounds.flatMap(({ assignments }) =>
     assignments.map(({ job, provider }) => issueLease(market, job as Job, provider, seed)),
   )
-  return { rounds, leases }
+  return { rounds, leases, moved }
 }

@@ -1,6 +1,6 @@
 import type { AuditEntry } from '../audit/chain.ts'
 import type { KindName } from '../enqueue/kinds.ts'
-import type { Caller, JobId, LeaseId, ProviderId } from '../ids.ts'
+import type { Caller, JobId, LeaseId, ProviderId, WorkerId } from '../ids.ts'
 import type { EndReason } from '../job.ts'
 import type { LeaseTerms } from '../lease/lease.ts'
 import type { LeaseStatus } from '../lease/lease-table.ts'
@@ -61,6 +61,8 @@ export interface LeaseRow extends LeaseTerms {
   /** Height of the round that issued it. */
   readonly round: number
   readonly digest: string | null
+  /** The worker that it was pushed to; null where none serves it. */
+  readonly workerId: WorkerId | null
 }
 
 export interface ProviderRow {
@@ -84,6 +86,15 @@ export interface ProviderRow {
   readonly cooldownUntil: number | null
   readonly classCooldowns: readonly ClassCooldown[]
   readonly units: readonly (readonly [KindName, number, number])[]
+  /** In order of id; null is a provider without workers of its own. */
+  readonly workers: readonly WorkerRow[] | null
+}
+
+export interface WorkerRow {
+  readonly id: WorkerId
+  readonly slots: number
+  /** Null while it is connected. */
+  readonly goneSince: number | null
 }
 
 export interface ResultRow {

@@ -4,7 +4,7 @@ import { cancelLease } from '../lease/cancel-lease.ts'
 import type { Lease } from '../lease/lease.ts'
 import type { CancelReason, Market } from '../market.ts'
 import {
-  leaseCap,
+  allowedLeases,
   PROVIDER_TABLE,
   type Provider,
   type ProviderOffer,
@@ -69,9 +69,9 @@ export function moveProvider(market: Market, provider: Provider, status: Provide
   if (losesLeases) cancelDownTo(market, provider, 0, 'provider_status')
 }
 
-/** Holds the provider to its cap after the cap was lowered (LEASE-7). */
+/** Holds the provider to what it may hold, after that was lowered (LEASE-7). Slots cancel nothing. */
 export function enforceLeaseCap(market: Market, provider: Provider): void {
-  cancelDownTo(market, provider, leaseCap(provider, market.policy), 'over_cap')
+  cancelDownTo(market, provider, allowedLeases(provider, market.policy), 'over_cap')
 }
 
 /** Cancels live leases, the newest first, until `keep` are left. */

@@ -2,6 +2,7 @@ import type { KindName } from '../enqueue/kinds.ts'
 import type { Caller, ProviderId } from '../ids.ts'
 import type { IndexedItem } from '../order/indexed-heap.ts'
 import type { Policy } from '../policy.ts'
+import type { Workers } from './workers.ts'
 
 export const PROVIDER_STATUSES = ['REGISTERED', 'ACTIVE', 'JAILED', 'SUSPENDED', 'RETIRED'] as const
 export type ProviderStatus = (typeof PROVIDER_STATUSES)[number]
@@ -65,6 +66,8 @@ export interface Provider extends IndexedItem {
   liveLeases: number
   /** Units taken, by kind and epoch. */
   readonly units: Map<KindName, Map<number, number>>
+  /** Null: it is not served by workers, and they are no limit to it. */
+  readonly workers: Workers | null
 }
 
 export interface NewProvider {
@@ -75,6 +78,7 @@ export interface NewProvider {
   readonly attestation?: Attestation | null
   readonly lastHeartbeat: number
   readonly health?: number
+  readonly workers?: Workers | null
 }
 
 export function newProvider(from: NewProvider): Provider {
@@ -94,6 +98,7 @@ export function newProvider(from: NewProvider): Provider {
     classCooldowns: new Map(),
     liveLeases: 0,
     units: new Map(),
+    workers: from.workers ?? null,
     heapIndex: -1,
   }
 }
@@ -116,8 +121,15 @@ export function stakeNeeded(provider: Provider, policy: Policy): bigint {
   return needed
 }
 
-/** How many leases it may hold at once: the lower of the policy's cap and its own (QUOTA-1). */
+/** How many leases it may hold at once: the lowest of what it may and what its workers take (WORKER-1). */
 export function leaseCap(provider: Provider, policy: Policy): number {
+  const cap = allowedLeases(provider, policy)
+  const { workers } = provider
+  return workers === null || workers.slots > cap ? cap : workers.slots
+}
+
+/** How many it may hold, whoever serves it: the lower of the policy's cap and its own (QUOTA-1). */
+export function allowedLeases(provider: Provider, policy: Policy): number {
   const cap = policy.queue.quotas.leasesMaxPerProvider
   const { leasesMax } = provider.offer
   return leasesMax === null || leasesMax > cap ? cap : leasesMax

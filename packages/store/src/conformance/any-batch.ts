@@ -10,6 +10,7 @@ import {
   type LeaseRow,
   PROVIDER_STATUSES,
   type ProviderRow,
+  type WorkerId,
   type WriteBatch,
 } from '@fairlead/core'
 import fc from 'fast-check'
@@ -43,6 +44,7 @@ const count = () => fc.oneof(fc.nat({ max: 9 }), fc.maxSafeNat())
 const time = () => fc.nat({ max: 20 }).map((n) => START + n)
 const maybe = <Value>(any: fc.Arbitrary<Value>) => fc.option(any, { nil: null })
 const provider = () => fc.nat({ max: 3 }).map(providerOf)
+const worker = () => text().map((id) => id as WorkerId)
 const caller = () => fc.nat({ max: 3 }).map(callerOf)
 const kind = () => fc.constantFrom(...KIND_NAMES)
 const bytes = () => fc.uint8Array({ maxLength: 40 })
@@ -139,6 +141,7 @@ function anyLease(draw: Draw, plain: PlainStore, n: number): LeaseRow[] {
         isAcked: fc.boolean(),
         digest: maybe(fc.nat({ max: 9 }).map(hashOf)),
         ackTimeoutMs: count(),
+        workerId: maybe(worker()),
       }),
     )
   const old = newest === undefined || !isLive(newest.status) ? [] : [{ ...newest, ...change() }]
@@ -165,6 +168,7 @@ function anyProvider(draw: Draw, n: number): ProviderRow {
       cooldownUntil: maybe(time()),
       classCooldowns: few(fc.record({ kind: kind(), model: maybe(text()), until: time() })),
       units: few(fc.tuple(kind(), count(), count())),
+      workers: maybe(few(fc.record({ id: worker(), slots: count(), goneSince: maybe(time()) }))),
     }),
   )
   return sampleProvider(n, given)

@@ -5,6 +5,7 @@ import {
   type JobRow,
   LEASE_STATUSES,
   PROVIDER_STATUSES,
+  type WorkerId,
 } from '@fairlead/core'
 import { expect, it } from 'vitest'
 import {
@@ -113,6 +114,7 @@ export function roundTripRules({ store, reopen }: Subject): void {
       isAcked: true,
       digest: hashOf(1),
       attempt: 7,
+      workerId: 'w\u0000-1' as WorkerId,
     })
     const provider = sampleProvider(1, {
       status: 'SUSPENDED',
@@ -136,6 +138,10 @@ export function roundTripRules({ store, reopen }: Subject): void {
         { kind: 'task', model: 'a|b', until: START },
       ],
       units: [['ai', 5, Number.MAX_SAFE_INTEGER]],
+      workers: [
+        { id: 'w-1' as WorkerId, slots: 4, goneSince: null },
+        { id: 'w\u0000' as WorkerId, slots: 0, goneSince: START },
+      ],
     })
     const output = Uint8Array.of(0, 255)
     const results = [

@@ -86,6 +86,7 @@ export function sampleLease(n: number, given: Partial<LeaseRow> = {}): LeaseRow 
     renewAlpha: 500,
     renewBeta: 500,
     renewalsMax: 10,
+    workerId: null,
     ...given,
   }
 }
@@ -112,6 +113,7 @@ export function sampleProvider(n: number, given: Partial<ProviderRow> = {}): Pro
     cooldownUntil: null,
     classCooldowns: [],
     units: [],
+    workers: null,
     ...given,
   }
 }

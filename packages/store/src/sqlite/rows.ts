@@ -13,6 +13,7 @@ import {
   type ResultRow,
   type RoundRow,
   type ShareRow,
+  type WorkerId,
 } from '@fairlead/core'
 import {
   bytesOf,
@@ -125,6 +126,7 @@ export function leaseRow(c: Columns): LeaseRow {
     renewAlpha: c['renew_alpha'] as number,
     renewBeta: c['renew_beta'] as number,
     renewalsMax: c['renewals_max'] as number,
+    workerId: c['worker_id'] === null ? null : (textOf(c['worker_id']) as WorkerId),
   }
 }
 
@@ -147,6 +149,7 @@ export function leaseParams(row: LeaseRow, jobNo: number): SqlValue[] {
     row.renewAlpha,
     row.renewBeta,
     row.renewalsMax,
+    row.workerId === null ? null : textCell(row.workerId),
   ]
 }
 
@@ -172,6 +175,7 @@ export function providerRow(c: Columns): ProviderRow {
     cooldownUntil: c['cooldown_until'] as number | null,
     classCooldowns: jsonOf(c['class_cooldowns']),
     units: jsonOf(c['units']),
+    workers: c['workers'] === null ? null : jsonOf(c['workers']),
   }
 }
 
@@ -197,6 +201,7 @@ export function providerParams(row: ProviderRow): SqlValue[] {
     row.cooldownUntil,
     jsonCell(row.classCooldowns),
     jsonCell(row.units),
+    row.workers === null ? null : jsonCell(row.workers),
   ]
 }
 

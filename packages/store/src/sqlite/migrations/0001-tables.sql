@@ -78,6 +78,7 @@ CREATE TABLE leases (
   renew_alpha    INTEGER NOT NULL,
   renew_beta     INTEGER NOT NULL,
   renewals_max   INTEGER NOT NULL,
+  worker_id      ANY,
   PRIMARY KEY (job, attempt)
 ) STRICT, WITHOUT ROWID;
 
@@ -106,7 +107,8 @@ CREATE TABLE providers (
   failures        INTEGER NOT NULL,
   cooldown_until  INTEGER,
   class_cooldowns TEXT NOT NULL,
-  units           TEXT NOT NULL
+  units           TEXT NOT NULL,
+  workers         TEXT
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE results (
@@ -183,6 +185,7 @@ SELECT
   leases.job, leases.attempt, leases.status, leases.provider_id, leases.t_start, leases.t_deadline,
   leases.renewals, leases.is_acked, leases.epoch, leases.round, leases.length_ms,
   leases.ack_timeout_ms, leases.renew_alpha, leases.renew_beta, leases.renewals_max,
+  leases.worker_id,
   '0x' || lower(hex(leases.id)) AS id,
   CASE WHEN leases.digest IS NOT NULL THEN '0x' || lower(hex(leases.digest)) END AS digest,
   '0x' || lower(hex(ids.id)) AS job_id

@@ -4,9 +4,9 @@
 -- out: one change, or none if the attempt is another lease or has ended otherwise
 INSERT OR ROLLBACK INTO leases (
   job, attempt, id, status, provider_id, t_start, t_deadline, renewals, is_acked, epoch, round,
-  digest, length_ms, ack_timeout_ms, renew_alpha, renew_beta, renewals_max
+  digest, length_ms, ack_timeout_ms, renew_alpha, renew_beta, renewals_max, worker_id
 )
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (job, attempt) DO UPDATE SET
   status = excluded.status,
   provider_id = excluded.provider_id,
@@ -21,5 +21,6 @@ ON CONFLICT (job, attempt) DO UPDATE SET
   ack_timeout_ms = excluded.ack_timeout_ms,
   renew_alpha = excluded.renew_alpha,
   renew_beta = excluded.renew_beta,
-  renewals_max = excluded.renewals_max
+  renewals_max = excluded.renewals_max,
+  worker_id = excluded.worker_id
 WHERE id = excluded.id AND (status IN ('ACTIVE', 'RENEWED') OR status = excluded.status)

@@ -3,6 +3,6 @@
 INSERT OR REPLACE INTO providers (
   id, status, capabilities, models, max_depth, max_shots, region, allow, deny, leases_max, stake,
   attestation, last_heartbeat, credited_at, silent_steps, health, failures, cooldown_until,
-  class_cooldowns, units
+  class_cooldowns, units, workers
 )
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)

@@ -1,0 +1,139 @@
+import {
+  type CborMap,
+  decodeCbor,
+  FairleadError,
+  type JobId,
+  type KindName,
+  type LeaseId,
+  type LeaseOffer,
+  type LeaseTimes,
+} from '@fairlead/core'
+
+/** A job as its handler gets it. */
+export interface Job {
+  readonly jobId: JobId
+  readonly leaseId: LeaseId
+  /** 0 is the first. */
+  readonly attempt: number
+  readonly kind: KindName
+  /** ai: the model; task: its name; else null. */
+  readonly model: string | null
+  readonly payload: CborMap
+  /** Fires when the work is wanted no more; its reason is a `FairleadError`. */
+  readonly signal: AbortSignal
+  /** When the lease ends unless it is renewed, on the worker's own clock. It moves on by renewals. */
+  readonly deadline: number
+}
+
+/**
+ * Where an attempt stands. `queued`: offered, no handler is free. `acking`: the ack is on its way.
+ * `running`: the handler has it. `reporting`: its outcome is on its way.
+ */
+export type Stage = 'queued' | 'acking' | 'running' | 'reporting'
+
+/** The share of the time until `renew_by` that a renewal comes early. */
+const EARLY = 0.1
+
+/** One lease in the hands of a worker, from the offer to the report. */
+export class Attempt implements Job {
+  readonly leaseId: LeaseId
+  readonly jobId: JobId
+  readonly attempt: number
+  readonly kind: KindName
+  readonly model: string | null
+  stage: Stage = 'queued'
+  deadline = 0
+  /** When to renew; infinity once that is of no use any more. */
+  renewAt = 0
+  isRenewing = false
+  /** Whether it counts as one of the handlers that may run at once. */
+  hasPlace = false
+  readonly #payload: Uint8Array
+  #decoded: CborMap | null = null
+  #abort: AbortController | null = null
+  #endedBy: FairleadError | null = null
+  /** On the clock of the source. */
+  #givenDeadline = 0
+  #waiting: (() => void)[] = []
+
+  constructor(offer: LeaseOffer, nowMs: number) {
+    this.leaseId = offer.leaseId
+    this.jobId = offer.jobId
+    this.attempt = offer.attempt
+    this.kind = offer.kind
+    this.model = offer.model
+    this.#payload = offer.payload
+    this.retime(offer, nowMs)
+  }
+
+  /** Decoded when it is looked at: many a handler needs no more than the name of its task. */
+  get payload(): CborMap {
+    this.#decoded ??= decodeCbor(this.#payload) as CborMap
+    return this.#decoded
+  }
+
+  get signal(): AbortSignal {
+    if (this.#abort === null) {
+      this.#abort = new AbortController()
+      if (this.#endedBy !== null) this.#abort.abort(this.#endedBy)
+    }
+    return this.#abort.signal
+  }
+
+  /** Why it is over before its time; null while it is not. */
+  get endedBy(): FairleadError | null {
+    return this.#endedBy
+  }
+
+  /** When there is next something to do about it. */
+  get dueAt(): number {
+    const mayRenew = this.stage === 'running' && !this.isRenewing
+    return mayRenew ? Math.min(this.renewAt, this.deadline) : this.deadline
+  }
+
+  /**
+   * Takes over the times that the source gave, counted from when it gave them: the clocks of the two
+   * need not agree.
+   */
+  retime({ at, renewBy, deadline }: Omit<LeaseTimes, 'leaseId'>, nowMs: number): void {
+    const left = renewBy - at
+    this.deadline = nowMs + (deadline - at)
+    this.renewAt = nowMs + Math.floor(left > 0 ? left * (1 - EARLY) : 0)
+    this.#givenDeadline = deadline
+  }
+
+  /** The same after a renewal. One that changed nothing came too early, or is of no use at all. */
+  renewed(times: LeaseTimes, nowMs: number): void {
+    const isMoved = times.deadline !== this.#givenDeadline
+    this.retime(times, nowMs)
+    if (isMoved) return
+    const left = times.renewBy - times.at
+    this.renewAt = left > 0 ? nowMs + left : Number.POSITIVE_INFINITY
+  }
+
+  /** The work is wanted no more. */
+  end(reason: FairleadError): void {
+    if (this.#endedBy !== null) return
+    this.#endedBy = reason
+    this.#abort?.abort(reason)
+    this.wake()
+  }
+
+  /** Calls once at the next `wake`. */
+  onWake(listener: () => void): void {
+    this.#waiting.push(listener)
+  }
+
+  /** Something that it may have waited for has happened. */
+  wake(): void {
+    for (const listener of this.#waiting.splice(0)) listener()
+  }
+}
+
+/** The reason that a handler's signal gives. */
+export function lostLease(leaseId: LeaseId, why: string): FairleadError {
+  return new FairleadError('LeaseNotLive', `lease ${leaseId} was lost: ${why}; stop this attempt`, {
+    leaseId,
+    reason: why,
+  })
+}

@@ -1,0 +1,382 @@
+import { randomBytes } from 'node:crypto'
+import {
+  type Clock,
+  FairleadError,
+  type LeaseId,
+  type LeaseOffer,
+  type LeaseSession,
+  type LeaseTimes,
+  type ProviderId,
+  type WorkerHello,
+  type WorkerId,
+} from '@fairlead/core'
+import { Attempt, type Job, lostLease } from './attempt.ts'
+import { failureOf } from './failure.ts'
+import { isRetryable, Link } from './link.ts'
+import { leaseResult } from './result.ts'
+import { retryDelayMs } from './retry-delay.ts'
+import { steadyClock } from './steady-clock.ts'
+import type { Worker, WorkerOptions } from './worker.ts'
+
+/** How often a worker says that its provider is alive. */
+const HEARTBEAT_MS = 60_000
+
+/** How an attempt ends: a call that tells the source. */
+type Report = (session: LeaseSession) => Promise<void>
+
+/**
+ * The worker loop. Each lease goes through one run of `#serve`: ack, handler, report. All that has a
+ * time (renewals, deadlines, heartbeats) shares one timer. While the session is lost the handlers go
+ * on, and calls wait for the next session.
+ */
+export class WorkerLoop implements Worker {
+  readonly workerId: WorkerId
+  readonly closed: Promise<void>
+  readonly #options: WorkerOptions
+  readonly #clock: Clock
+  readonly #random: () => number
+  readonly #link: Link
+  /** What the source counts as ours, as far as we know. */
+  readonly #attempts = new Map<LeaseId, Attempt>()
+  /** Offered while as many handlers ran as may. */
+  readonly #queue: Attempt[] = []
+  #places = 0
+  #timer = { at: Number.POSITIVE_INFINITY, cancel: ignore }
+  #beatAt = Number.POSITIVE_INFINITY
+  /** Set by `stop`: resolves when the source gives us nothing any more. */
+  #drained: Promise<void> | null = null
+  #hasNoSlots = false
+  #isOver = false
+  #tellIdle: () => void = ignore
+  #settle: { readonly resolve: () => void; readonly reject: (error: unknown) => void }
+
+  constructor(options: WorkerOptions) {
+    this.#options = options
+    this.#clock = options.clock ?? steadyClock
+    this.#random = options.random ?? Math.random
+    this.workerId = (options.workerId ?? `w-${randomBytes(8).toString('hex')}`) as WorkerId
+    this.#settle = { resolve: ignore, reject: ignore }
+    this.closed = new Promise((resolve, reject) => {
+      this.#settle = { resolve, reject }
+    })
+    this.#link = new Link({
+      source: options.source,
+      clock: this.#clock,
+      random: this.#random,
+      hello: () => this.#hello(),
+      listener: {
+        offer: (offer) => this.#take(offer),
+        held: (leases) => this.#compare(leases),
+        lost: (leaseId, reason) => this.#lose(this.#attempts.get(leaseId), reason),
+      },
+      opened: () => this.#opened(),
+      dropped: (error) => this.#note(error, null),
+      failed: (error) => void this.#finish(error),
+    })
+    this.#link.start()
+  }
+
+  stop({ graceMs }: { readonly graceMs?: number } = {}): Promise<void> {
+    if (this.#drained === null && !this.#isOver) void this.#stop(graceMs)
+    return this.closed
+  }
+
+  #hello(): WorkerHello {
+    const { providerId, kinds, models = ['*'], concurrency } = this.#options
+    return {
+      providerId: providerId as ProviderId,
+      workerId: this.workerId,
+      slots: this.#drained === null ? concurrency : 0,
+      holds: [...this.#attempts.keys()],
+      offer: { kinds, models },
+    }
+  }
+
+  #opened(): void {
+    if (this.#drained !== null) this.#hasNoSlots = true
+    for (const attempt of this.#attempts.values()) attempt.wake()
+    this.#beat(this.#clock.now())
+  }
+
+  #take(offer: LeaseOffer): void {
+    // One that comes again is being acked already.
+    if (this.#attempts.has(offer.leaseId) || this.#isOver) return
+    const attempt = new Attempt(offer, this.#clock.now())
+    this.#attempts.set(attempt.leaseId, attempt)
+    this.#arm(attempt.dueAt)
+    // A handler that does not heed its signal keeps its place, and the next job waits for it.
+    if (this.#places < this.#options.concurrency) void this.#serve(attempt)
+    else this.#queue.push(attempt)
+  }
+
+  /** What we have and the source has not is lost; of the rest the times may have moved. */
+  #compare(leases: readonly LeaseTimes[]): void {
+    const now = this.#clock.now()
+    const held = new Map(leases.map((times) => [times.leaseId, times]))
+    for (const attempt of [...this.#attempts.values()]) {
+      const times = held.get(attempt.leaseId)
+      if (times === undefined) this.#lose(attempt, 'the source has it no more')
+      else {
+        attempt.retime(times, now)
+        this.#arm(attempt.dueAt)
+      }
+    }
+  }
+
+  /** The work is wanted no more. If it is done, the answer to its report says what became of it. */
+  #lose(attempt: Attempt | undefined, why: string): void {
+    if (attempt === undefined || attempt.stage === 'reporting') return
+    attempt.end(lostLease(attempt.leaseId, why))
+    this.#forget(attempt)
+  }
+
+  async #serve(attempt: Attempt): Promise<void> {
+    const { leaseId } = attempt
+    attempt.hasPlace = true
+    this.#places++
+    try {
+      attempt.stage = 'acking'
+      if (this.#drained === null) await this.#persist(attempt, (session) => session.ack(leaseId))
+      // Unless somebody lost it or stopped us meanwhile.
+      if (attempt.endedBy === null) await this.#report(attempt, await this.#reportOf(attempt))
+    } catch (error) {
+      if (attempt.endedBy === null && !isLost(error)) this.#note(error, attempt)
+    } finally {
+      this.#vacate(attempt)
+      this.#forget(attempt)
+    }
+  }
+
+  /** Runs the handler, unless there is no time for it any more. */
+  async #reportOf(attempt: Attempt): Promise<Report> {
+    const { leaseId } = attempt
+    if (this.#drained !== null) {
+      await this.#drained
+      return (session) => session.release(leaseId)
+    }
+    attempt.stage = 'running'
+    this.#arm(attempt.dueAt)
+    try {
+      const result = leaseResult(await this.#options.handler(attempt))
+      return (session) => session.complete(leaseId, result)
+    } catch (error) {
+      if (attempt.endedBy === null) this.#note(error, attempt)
+      const failure = failureOf(error)
+      return (session) => session.fail(leaseId, failure)
+    }
+  }
+
+  async #report(attempt: Attempt, report: Report): Promise<void> {
+    this.#vacate(attempt)
+    if (attempt.endedBy !== null) return
+    attempt.stage = 'reporting'
+    try {
+      await this.#persist(attempt, report)
+    } catch (error) {
+      if (!isBadResult(error)) throw error
+      // A result that is refused would hold its lease to the end: another attempt may do better.
+      this.#note(error, attempt)
+      const failure = { code: 'invalid_result', permanent: false }
+      await this.#persist(attempt, (session) => session.fail(attempt.leaseId, failure))
+    }
+  }
+
+  /** Calls again until there is an answer for good, or the attempt is over. */
+  async #persist<T>(attempt: Attempt, call: (session: LeaseSession) => Promise<T>): Promise<T> {
+    for (let tries = 0; attempt.endedBy === null; tries++) {
+      const { session } = this.#link
+      if (session === null) {
+        await new Promise<void>((resolve) => attempt.onWake(resolve))
+        continue
+      }
+      try {
+        return await call(session)
+      } catch (error) {
+        if (!isRetryable(error)) throw error
+        if (this.#link.session === session) await this.#pause(attempt, tries)
+      }
+    }
+    throw attempt.endedBy
+  }
+
+  /** Until the next try, a new session, or the end of the attempt. */
+  #pause(attempt: Attempt, tries: number): Promise<void> {
+    return new Promise((resolve) => {
+      const at = this.#clock.now() + retryDelayMs(tries, this.#random)
+      const cancel = this.#clock.wakeAt(at, resolve)
+      attempt.onWake(() => {
+        cancel()
+        resolve()
+      })
+    })
+  }
+
+  async #renew(attempt: Attempt): Promise<void> {
+    attempt.isRenewing = true
+    try {
+      const times = await this.#persist(attempt, (session) => session.renew(attempt.leaseId))
+      attempt.renewed(times, this.#clock.now())
+    } catch (error) {
+      // Without a renewal the lease runs on to its deadline.
+      attempt.renewAt = Number.POSITIVE_INFINITY
+      if (isLost(error)) this.#lose(attempt, error.message)
+      else if (!isExhausted(error)) this.#note(error, attempt)
+    }
+    attempt.isRenewing = false
+    this.#arm(attempt.dueAt)
+  }
+
+  /** One timer for whatever comes next. It may go off for nothing; that is cheaper than moving it. */
+  #arm(atMs: number): void {
+    if (atMs >= this.#timer.at || this.#isOver) return
+    this.#timer.cancel()
+    this.#timer = { at: atMs, cancel: this.#clock.wakeAt(atMs, () => this.#tick()) }
+  }
+
+  #tick(): void {
+    const now = this.#clock.now()
+    this.#timer = { at: Number.POSITIVE_INFINITY, cancel: ignore }
+    if (now >= this.#beatAt) this.#beat(now)
+    let next = this.#beatAt
+    for (const attempt of [...this.#attempts.values()]) {
+      if (now >= attempt.deadline) this.#expire(attempt)
+      else {
+        if (now >= attempt.dueAt) void this.#renew(attempt)
+        next = Math.min(next, attempt.dueAt)
+      }
+    }
+    this.#arm(next)
+  }
+
+  /** Its time is over here, and so it is at the source, whether we have heard of it or not. */
+  #expire(attempt: Attempt): void {
+    attempt.end(lostLease(attempt.leaseId, 'deadline'))
+    this.#forget(attempt)
+  }
+
+  #beat(now: number): void {
+    this.#beatAt = now + HEARTBEAT_MS
+    this.#arm(this.#beatAt)
+    this.#link.session?.heartbeat().catch((error: unknown) => {
+      if (!isRetryable(error)) this.#note(error, null)
+    })
+  }
+
+  /** A place for the next one that waits. */
+  #vacate(attempt: Attempt): void {
+    if (!attempt.hasPlace) return
+    attempt.hasPlace = false
+    this.#places--
+    for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
+      if (next.endedBy !== null) continue
+      void this.#serve(next)
+      return
+    }
+  }
+
+  #forget(attempt: Attempt): void {
+    if (this.#attempts.get(attempt.leaseId) !== attempt) return
+    this.#attempts.delete(attempt.leaseId)
+    if (this.#attempts.size === 0) this.#tellIdle()
+  }
+
+  async #stop(graceMs: number | undefined): Promise<void> {
+    let cancel = ignore
+    const graceOver = new Promise<void>((resolve) => {
+      if (graceMs !== undefined) cancel = this.#clock.wakeAt(this.#clock.now() + graceMs, resolve)
+    })
+    this.#drained = this.#refuseWork()
+    for (const attempt of this.#queue.splice(0)) void this.#serve(attempt)
+    await Promise.race([this.#drained.then(() => this.#idle()), graceOver])
+    cancel()
+    await this.#giveUp()
+    await this.#finish(null)
+  }
+
+  /** Says that we take nothing any more: before work is given back, or it would come again. */
+  async #refuseWork(): Promise<void> {
+    for (let tries = 0; !this.#hasNoSlots && !this.#isOver; tries++) {
+      const { session } = this.#link
+      // With nothing in hand there is nothing to give back, and leaving says it all.
+      if (session === null && this.#attempts.size === 0) return
+      try {
+        await session?.setSlots(0)
+        if (session !== null) this.#hasNoSlots = true
+      } catch (error) {
+        if (!isRetryable(error)) return this.#note(error, null)
+      }
+      if (!this.#hasNoSlots) await this.#sleep(retryDelayMs(tries, this.#random))
+    }
+  }
+
+  #sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => this.#clock.wakeAt(this.#clock.now() + ms, resolve))
+  }
+
+  #idle(): Promise<void> {
+    if (this.#attempts.size === 0) return Promise.resolve()
+    return new Promise((resolve) => {
+      this.#tellIdle = resolve
+    })
+  }
+
+  /** The grace is over: handlers are told, and what can still be given back is. */
+  async #giveUp(): Promise<void> {
+    const { session } = this.#link
+    const stopping = new FairleadError('SchedulerClosed', 'the worker stops; its job is given back')
+    const calls = [...this.#attempts.values()].map(async (attempt) => {
+      const isDone = attempt.stage === 'reporting'
+      attempt.end(stopping)
+      this.#forget(attempt)
+      if (!isDone && this.#hasNoSlots) await session?.release(attempt.leaseId)
+    })
+    for (const call of await Promise.allSettled(calls)) {
+      if (call.status === 'rejected' && !isLost(call.reason)) this.#note(call.reason, null)
+    }
+  }
+
+  /** The end, in order or by an error that leaves nothing to try. */
+  async #finish(error: unknown): Promise<void> {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#timer.cancel()
+    for (const attempt of [...this.#attempts.values()]) this.#lose(attempt, 'the worker has ended')
+    await this.#link.close().catch((reason: unknown) => this.#note(reason, null))
+    if (error === null) this.#settle.resolve()
+    else this.#settle.reject(error)
+  }
+
+  #note(error: unknown, job: Job | null): void {
+    const { onError = warn } = this.#options
+    try {
+      onError(error, job)
+    } catch (own) {
+      warn(own)
+    }
+  }
+}
+
+/** The lease is not ours any more: nothing is wrong, and nothing is left to say. */
+function isLost(error: unknown): error is FairleadError {
+  return error instanceof FairleadError && LOST.has(error.code)
+}
+
+const LOST: ReadonlySet<string> = new Set(['LeaseNotLive', 'Forbidden', 'NotFound'])
+
+function isExhausted(error: unknown): boolean {
+  return error instanceof FairleadError && error.code === 'RenewalsExhausted'
+}
+
+/** What was returned cannot be taken as a result, now or later. */
+function isBadResult(error: unknown): boolean {
+  return (
+    error instanceof FairleadError &&
+    (error.code === 'InvalidParams' || error.code === 'LimitExceeded')
+  )
+}
+
+function warn(error: unknown): void {
+  process.emitWarning(error instanceof Error ? error : String(error))
+}
+
+function ignore(): void {}

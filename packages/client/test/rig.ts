@@ -1,0 +1,165 @@
+import {
+  callerOf,
+  FairleadError,
+  type JobId,
+  type LeaseListener,
+  type LeaseSession,
+  type LeaseSource,
+  type ProviderId,
+  type Store,
+  taggedHash,
+  type WorkerHello,
+} from '@fairlead/core'
+import { type Engine, type EngineEvent, openEngine } from '@fairlead/engine'
+import { MemoryStore, TestClock } from '@fairlead/testkit'
+import { type Handler, type Job, type Worker, type WorkerOptions, worker } from '../src/index.ts'
+
+export const START = 1_760_000_000_000
+export const ATLAS = 'provider:atlas' as ProviderId
+const ACME = { caller: callerOf('acme') }
+
+/** An engine on a clock that is moved by hand, with workers in the same process. */
+export class Rig {
+  readonly clock = new TestClock(START)
+  readonly store: MemoryStore
+  readonly engine: Engine
+  readonly source: CuttableSource
+  readonly errors: unknown[] = []
+  readonly events: EngineEvent[] = []
+  #jobs = 0
+
+  private constructor(store: MemoryStore, engine: Engine, clock: TestClock) {
+    this.store = store
+    this.clock = clock
+    this.engine = engine
+    this.source = new CuttableSource(engine.leaseSource())
+    engine.onEvent((event) => this.events.push(event))
+  }
+
+  static async open(policy: object = {}): Promise<Rig> {
+    const store = new MemoryStore()
+    const clock = new TestClock(START)
+    let drawn = 0
+    // Not random at all, so that a seed that fails fails again.
+    const random = () => taggedHash('rig', ++drawn)
+    return new Rig(store, await openEngine({ store, clock, policy, random }), clock)
+  }
+
+  /** A worker of the provider atlas for tasks, four at once unless it is said otherwise. */
+  async worker(handler: Handler, given: Partial<WorkerOptions> = {}): Promise<Worker> {
+    const started = worker({
+      source: this.source,
+      providerId: ATLAS,
+      kinds: ['task'],
+      concurrency: 4,
+      handler,
+      onError: (error) => this.errors.push(error),
+      clock: this.clock,
+      random: () => 0,
+      ...given,
+    })
+    started.closed.catch(() => undefined)
+    await this.clock.settle()
+    await this.clock.settle()
+    return started
+  }
+
+  async enqueue(): Promise<JobId> {
+    const payload = { name: 'resize', args: { n: ++this.#jobs } }
+    const jobId = await this.engine.enqueue({ kind: 'task', payload }, ACME)
+    await this.settle()
+    return jobId
+  }
+
+  enqueueMany(count: number): Promise<JobId[]> {
+    return Promise.all(Array.from({ length: count }, () => this.enqueue()))
+  }
+
+  /** Lets a job go through all of its steps, as far as it gets by itself. */
+  async settle(): Promise<void> {
+    for (let i = 0; i < 8; i++) await this.clock.settle()
+  }
+
+  /** So long on the clock of the test; it ends early with the signal. */
+  sleep(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = this.clock.wakeAt(this.clock.now() + ms, resolve)
+      signal.addEventListener('abort', () => {
+        cancel()
+        resolve()
+      })
+    })
+  }
+
+  status(jobId: JobId): string {
+    return this.engine.getJob(jobId).status
+  }
+
+  /** What happened to the leases of a job, in the words of the journal. */
+  story(jobId: JobId): string[] {
+    return this.engine
+      .timeline(jobId)
+      .map(({ action, details }) => [action, details['reason']].filter(Boolean).join(' '))
+  }
+}
+
+/** A handler that waits for the test, one gate for each job in the order of their starts. */
+export class Gates {
+  readonly jobs: Job[] = []
+  readonly #open: ((result: Uint8Array | Error) => void)[] = []
+
+  readonly handler: Handler = (job) => {
+    this.jobs.push(job)
+    return new Promise((resolve, reject) => {
+      this.#open.push((result) => (result instanceof Error ? reject(result) : resolve(result)))
+    })
+  }
+
+  finish(n: number, result: Uint8Array | Error = new Uint8Array()): void {
+    this.#open[n]?.(result)
+  }
+}
+
+/** A source whose sessions can be cut, as a network does it. */
+export class CuttableSource implements LeaseSource {
+  readonly hellos: WorkerHello[] = []
+  readonly #source: LeaseSource
+  #open: { readonly session: LeaseSession; readonly listener: LeaseListener } | null = null
+  /** Refuses to open while it is set. */
+  down = false
+
+  constructor(source: LeaseSource) {
+    this.#source = source
+  }
+
+  async open(hello: WorkerHello, listener: LeaseListener): Promise<LeaseSession> {
+    if (this.down) throw cut()
+    this.hellos.push(hello)
+    const session = await this.#source.open(hello, listener)
+    this.#open = { session, listener }
+    return session
+  }
+
+  async cut(): Promise<void> {
+    const open = this.#open
+    // Both ends notice, whatever the store says to it.
+    await open?.session.close().catch(() => undefined)
+    open?.listener.closed(cut())
+  }
+}
+
+function cut(): FairleadError {
+  return new FairleadError('StoreUnavailable', 'the line is cut')
+}
+
+/** Runs until all jobs have ended; for engines on a real clock. */
+export async function allEnded(engine: Engine, store: Store, count: number): Promise<void> {
+  const ended = () => store.read.jobs({ status: 'COMPLETED', afterSeq: 0, limit: count }).length
+  await new Promise<void>((resolve) => {
+    const stop = engine.onEvent((event) => {
+      if (event.type !== 'jobCompleted' || ended() < count) return
+      stop()
+      resolve()
+    })
+  })
+}

@@ -1,0 +1,98 @@
+import type { KindName } from '../enqueue/kinds.ts'
+import type { FairleadError } from '../errors.ts'
+import type { JobId, LeaseId, ProviderId, WorkerId } from '../ids.ts'
+import type { CancelReason } from '../market.ts'
+
+/**
+ * Where a worker gets its leases from: the engine in this process, or one behind a wire. A worker opens
+ * a session and is told of its leases by way of a listener; what it does with them are calls on the
+ * session. Each call is answered once what it did is durable, and is refused with a `FairleadError`.
+ */
+export interface LeaseSource {
+  /**
+   * Connects a worker. The listener may be called before this resolves. A second session of the same
+   * worker takes the place of the first.
+   */
+  open(hello: WorkerHello, listener: LeaseListener): Promise<LeaseSession>
+}
+
+/** What a worker says when it connects. */
+export interface WorkerHello {
+  readonly providerId: ProviderId
+  readonly workerId: WorkerId
+  /** Leases that it takes at once. */
+  readonly slots: number
+  /** The leases that it still has; others of its own it gives back. Null: it does not say. */
+  readonly holds: readonly LeaseId[] | null
+  /** What its provider takes from now on; a provider that is not there yet is registered. */
+  readonly offer?: {
+    readonly kinds: readonly KindName[]
+    /** Models and task names; `*` is any. */
+    readonly models: readonly string[]
+  }
+}
+
+/** What a worker is told. Nothing of it is told before it is durable. */
+export interface LeaseListener {
+  /** A lease to ack. The same one may come again, until it is acked. */
+  offer(offer: LeaseOffer): void
+  /** All that the worker holds: once it is connected, and after trouble. What else it has is lost. */
+  held(leases: readonly LeaseTimes[]): void
+  /** A lease has ended, and not by the worker's own word: its work is wanted no more. */
+  lost(leaseId: LeaseId, reason: LostReason): void
+  /** The session is over, and not by `close`. Retryable: open another. Else another took its place. */
+  closed(reason: FairleadError): void
+}
+
+/** Why a lease was lost: it was cancelled, or reached its deadline. */
+export type LostReason = CancelReason | 'deadline'
+
+/** The times of a lease on the clock of its source. */
+export interface LeaseTimes {
+  readonly leaseId: LeaseId
+  /** When this was said: a worker counts from here, whatever its own clock shows. */
+  readonly at: number
+  readonly renewBy: number
+  readonly deadline: number
+}
+
+/** A lease as its worker gets it, with the work. */
+export interface LeaseOffer extends LeaseTimes {
+  readonly jobId: JobId
+  readonly providerId: ProviderId
+  readonly attempt: number
+  readonly kind: KindName
+  readonly model: string | null
+  /** Canonical CBOR. */
+  readonly payload: Uint8Array
+  readonly ackBy: number
+}
+
+/** What a worker says of a job that it has done. */
+export interface LeaseResult {
+  readonly output?: Uint8Array
+  /** 32 bytes as `0x` hex; may be left out with an output. */
+  readonly digest?: string
+  /** Canonical CBOR. */
+  readonly meta?: Uint8Array
+  readonly actualUnits?: number
+}
+
+export interface LeaseSession {
+  ack(leaseId: LeaseId): Promise<void>
+  /** Gives the times as they are then. */
+  renew(leaseId: LeaseId): Promise<LeaseTimes>
+  decline(leaseId: LeaseId): Promise<void>
+  /** Gives a lease back; nobody is charged. */
+  release(leaseId: LeaseId): Promise<void>
+  complete(leaseId: LeaseId, result: LeaseResult): Promise<void>
+  fail(
+    leaseId: LeaseId,
+    failure: { readonly code: string; readonly permanent: boolean },
+  ): Promise<void>
+  setSlots(slots: number): Promise<void>
+  /** The provider is alive. */
+  heartbeat(): Promise<void>
+  /** The worker leaves; what it still holds waits for it to come back. */
+  close(): Promise<void>
+}

@@ -1,0 +1,108 @@
+import { FairleadError, invalidParams, limitExceeded } from '../errors.ts'
+import { isWorkerName, type LeaseId, type WorkerId } from '../ids.ts'
+import { giveBack } from '../lease/give-back.ts'
+import { olderFirst, strandLease, unstrandLease } from '../lease/hold-lease.ts'
+import type { Lease } from '../lease/lease.ts'
+import type { Market } from '../market.ts'
+import type { Provider } from './provider.ts'
+import { forgetIdle, SLOTS_MAX, WORKERS_MAX, type Worker, type Workers } from './workers.ts'
+
+/** What a worker says when it connects. */
+export interface WorkerConnect {
+  readonly workerId: WorkerId
+  readonly slots: number
+  /** The leases that it still has; others of its own it disowns. Null: it does not say. */
+  readonly holds: readonly LeaseId[] | null
+}
+
+/**
+ * A worker is there, for the first time or again. It goes on with its leases, which are returned, the
+ * oldest first; those that it disowns are given back (WORKER-4, WORKER-5).
+ */
+export function connectWorker(
+  market: Market,
+  provider: Provider,
+  { workerId, slots, holds }: WorkerConnect,
+): readonly Lease[] {
+  if (!isWorkerName(workerId)) {
+    throw invalidParams('worker_id', '1 to 128 of A–Z, a–z, 0–9, dot, colon, dash and underscore')
+  }
+  checkSlots(slots)
+  const workers = workersOf(provider)
+  const known = workers.byId.get(workerId)
+  if (known === undefined && workers.byId.size >= WORKERS_MAX) {
+    throw limitExceeded('workers', WORKERS_MAX, workers.byId.size + 1)
+  }
+  const worker = known ?? { id: workerId, slots: 0, goneSince: market.nowMs, leases: 0 }
+  workers.byId.set(workerId, worker)
+  if (worker.goneSince !== null) {
+    const { nowMs: at } = market
+    market.emit({ type: 'workerConnected', at, providerId: provider.id, workerId, slots })
+    worker.goneSince = null
+    worker.slots = 0
+  }
+  resize(workers, worker, slots)
+  market.touch.provider(provider)
+  const held = holds === null ? null : new Set(holds)
+  return leasesOfWorker(market, provider, workerId).filter((lease) => {
+    unstrandLease(market, lease)
+    if (held === null || held.has(lease.id)) return true
+    giveBack(market, lease, 'disowned')
+    return false
+  })
+}
+
+/** A connected worker takes more or fewer leases from now on; what it holds over that stays its own. */
+export function setWorkerSlots(
+  market: Market,
+  provider: Provider,
+  { workerId, slots }: { readonly workerId: WorkerId; readonly slots: number },
+): void {
+  checkSlots(slots)
+  const workers = workersOf(provider)
+  const worker = workers.byId.get(workerId)
+  if (worker === undefined || worker.goneSince !== null) {
+    throw new FairleadError('NotFound', `${provider.id} has no connected worker ${workerId}`, {
+      providerId: provider.id,
+      workerId,
+    })
+  }
+  resize(workers, worker, slots)
+  market.touch.provider(provider)
+}
+
+/** A worker has left. Its leases wait for it, or for another if they were not acked (WORKER-3). */
+export function disconnectWorker(market: Market, provider: Provider, workerId: WorkerId): void {
+  const { nowMs: at } = market
+  const workers = workersOf(provider)
+  const worker = workers.byId.get(workerId)
+  if (worker === undefined || worker.goneSince !== null) return
+  worker.goneSince = at
+  workers.slots -= worker.slots
+  for (const lease of leasesOfWorker(market, provider, workerId)) strandLease(market, lease)
+  forgetIdle(workers, worker)
+  market.touch.provider(provider)
+  market.emit({ type: 'workerLeft', at, providerId: provider.id, workerId })
+}
+
+/** Of those that are connected, the sum is kept at hand: every check of a job asks for it. */
+function resize(workers: Workers, worker: Worker, slots: number): void {
+  workers.slots += slots - worker.slots
+  worker.slots = slots
+}
+
+/** The live leases of one worker, the oldest first. */
+export function leasesOfWorker(market: Market, { id }: Provider, workerId: WorkerId): Lease[] {
+  const leases = [...(market.leasesOf.get(id) ?? [])]
+  return leases.filter((lease) => lease.workerId === workerId).sort(olderFirst)
+}
+
+function checkSlots(slots: number): void {
+  if (!Number.isSafeInteger(slots) || slots < 0) throw invalidParams('slots', 'a count of leases')
+  if (slots > SLOTS_MAX) throw limitExceeded('slots', SLOTS_MAX, slots)
+}
+
+function workersOf({ id, workers }: Provider): Workers {
+  if (workers !== null) return workers
+  throw new FairleadError('InvalidState', `${id} is not served by workers`, { providerId: id })
+}

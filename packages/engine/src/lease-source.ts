@@ -1,0 +1,156 @@
+import {
+  FairleadError,
+  type LeaseId,
+  type LeaseListener,
+  type LeaseResult,
+  type LeaseSession,
+  type LeaseSource,
+  type LeaseTimes,
+  type ProviderId,
+  type ProviderOffer,
+  type WorkerHello,
+  type WorkerId,
+} from '@fairlead/core'
+import type { Connections } from './connections.ts'
+import type { Engine } from './engine.ts'
+import type { EngineLoop } from './engine-loop.ts'
+
+interface Parts {
+  readonly engine: Engine
+  readonly loop: EngineLoop
+  readonly connections: Connections
+}
+
+/** Leases of the engine for workers in its own process. */
+export class EngineLeaseSource implements LeaseSource {
+  readonly #parts: Parts
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  async open(hello: WorkerHello, listener: LeaseListener): Promise<LeaseSession> {
+    const { loop, connections } = this.#parts
+    const { providerId, workerId, slots, holds, offer } = hello
+    if (offer !== undefined) {
+      await this.#introduce(providerId, {
+        capabilities: new Set(offer.kinds),
+        models: new Set(offer.models),
+      })
+    }
+    // Before the command: the batch that connects the worker may already have leases for it.
+    connections.put(providerId, workerId, listener)
+    const session = new EngineSession(this.#parts, { providerId, workerId, listener })
+    try {
+      await loop.submit({ type: 'connectWorker', providerId, workerId, slots, holds })
+    } catch (error) {
+      // Its answer may be all that was lost: then the store has it as connected.
+      await session.close().catch(() => undefined)
+      throw error
+    }
+    return session
+  }
+
+  /** Registers the provider, or says what it takes from now on. */
+  async #introduce(
+    providerId: ProviderId,
+    offer: Pick<ProviderOffer, 'capabilities' | 'models'>,
+  ): Promise<void> {
+    const { engine } = this.#parts
+    try {
+      await engine.registerProvider(providerId, offer)
+    } catch (error) {
+      const isKnown = error instanceof FairleadError && error.code === 'InvalidState'
+      if (!isKnown) throw error
+      await engine.updateProvider(providerId, offer)
+    }
+  }
+}
+
+/** One connection of one worker. Once it is over, each of its calls says so. */
+class EngineSession implements LeaseSession {
+  readonly #parts: Parts
+  readonly #providerId: ProviderId
+  readonly #workerId: WorkerId
+  readonly #listener: LeaseListener
+
+  constructor(
+    parts: Parts,
+    own: {
+      readonly providerId: ProviderId
+      readonly workerId: WorkerId
+      readonly listener: LeaseListener
+    },
+  ) {
+    this.#parts = parts
+    this.#providerId = own.providerId
+    this.#workerId = own.workerId
+    this.#listener = own.listener
+  }
+
+  ack(leaseId: LeaseId): Promise<void> {
+    return this.#isOpen() ? this.#engine.ack(this.#holder(leaseId)) : over()
+  }
+
+  renew(leaseId: LeaseId): Promise<LeaseTimes> {
+    return this.#isOpen() ? this.#engine.renew(this.#holder(leaseId)) : over()
+  }
+
+  decline(leaseId: LeaseId): Promise<void> {
+    return this.#isOpen() ? this.#engine.decline(this.#holder(leaseId)) : over()
+  }
+
+  release(leaseId: LeaseId): Promise<void> {
+    return this.#isOpen() ? this.#engine.release(this.#holder(leaseId)) : over()
+  }
+
+  complete(leaseId: LeaseId, result: LeaseResult): Promise<void> {
+    if (!this.#isOpen()) return over()
+    return this.#engine.complete({ ...result, ...this.#holder(leaseId) })
+  }
+
+  fail(
+    leaseId: LeaseId,
+    { code, permanent }: { readonly code: string; readonly permanent: boolean },
+  ): Promise<void> {
+    if (!this.#isOpen()) return over()
+    return this.#engine.fail({ ...this.#holder(leaseId), code, permanent })
+  }
+
+  async setSlots(slots: number): Promise<void> {
+    if (!this.#isOpen()) return over()
+    const worker = { providerId: this.#providerId, workerId: this.#workerId }
+    await this.#parts.loop.submit({ type: 'setWorkerSlots', ...worker, slots })
+  }
+
+  heartbeat(): Promise<void> {
+    return this.#isOpen() ? this.#engine.heartbeat(this.#providerId) : over()
+  }
+
+  async close(): Promise<void> {
+    if (!this.#isOpen()) return
+    const { loop, connections } = this.#parts
+    const worker = { providerId: this.#providerId, workerId: this.#workerId }
+    connections.remove(worker.providerId, worker.workerId)
+    await loop.submit({ type: 'disconnectWorker', ...worker })
+  }
+
+  get #engine(): Engine {
+    return this.#parts.engine
+  }
+
+  #isOpen(): boolean {
+    return this.#parts.connections.isCurrent(this.#providerId, this.#workerId, this.#listener)
+  }
+
+  #holder(leaseId: LeaseId): { leaseId: LeaseId; by: ProviderId; workerId: WorkerId } {
+    return { leaseId, by: this.#providerId, workerId: this.#workerId }
+  }
+}
+
+/** Retryable: the same call on the worker's next session may succeed. */
+function over(): Promise<never> {
+  return Promise.reject(
+    new FairleadError('StoreUnavailable', 'this session is over; call on the next one'),
+  )
+}

@@ -1,0 +1,43 @@
+import type { Lease, LeaseTimes, LostReason, ProviderId, WorkerId } from '@fairlead/core'
+
+/** What workers are to be told of a batch once it is written, in this order. */
+export interface Deliveries {
+  /** Workers that connected, each with all that it goes on with. */
+  readonly held: readonly {
+    readonly providerId: ProviderId
+    readonly workerId: WorkerId
+    readonly leases: readonly LeaseTimes[]
+  }[]
+  /** Leases to be pushed to their workers. */
+  readonly offers: readonly Lease[]
+  /** Leases that ended otherwise than by completion. */
+  readonly lost: readonly { readonly lease: Lease; readonly reason: LostReason }[]
+}
+
+/** Gathers what workers are to be told; nothing leaves it before the write was confirmed. */
+export class Outbox {
+  #held: Deliveries['held'][number][] = []
+  #offers: Lease[] = []
+  #lost: Deliveries['lost'][number][] = []
+
+  held(entry: Deliveries['held'][number]): void {
+    this.#held.push(entry)
+  }
+
+  offer(leases: readonly Lease[]): void {
+    for (const lease of leases) this.#offers.push(lease)
+  }
+
+  lost(lease: Lease, reason: LostReason): void {
+    if (lease.workerId !== null) this.#lost.push({ lease, reason })
+  }
+
+  /** What came in since the last call. */
+  take(): Deliveries {
+    const taken = { held: this.#held, offers: this.#offers, lost: this.#lost }
+    this.#held = []
+    this.#offers = []
+    this.#lost = []
+    return taken
+  }
+}
