@@ -190,6 +190,8 @@ export { newWorkers, type Worker, type Workers } from './registry/workers.ts'
 // Audit
 export {
   appendAudit,
+  auditBytes,
+  auditHash,
   type AuditEntry,
   type AuditHead,
   type AuditRecord,
@@ -211,17 +213,20 @@ export type {
   WorkerHello,
 } from './ports/lease-source.ts'
 export {
+  type AnyRow,
   type JobFacts,
   type JobFilter,
   type JobRow,
   type JobState,
-  type JournalRow,
+  type JournalRecord,
+  type LeaseFacts,
   type LeaseRow,
+  type LeaseState,
   type Meta,
   type ProviderRow,
   type ResultRow,
-  type RoundRow,
   ROUNDS_KEPT,
+  type RoundRow,
   type ShareRow,
   type Snapshot,
   type Store,

@@ -10,11 +10,17 @@ import type {
 } from '@fairlead/core'
 
 /** Who may act on a lease, and which. */
-interface OnLease {
+export interface OnLease {
   readonly leaseId: LeaseId
   readonly by: ProviderId
   /** The worker that acts; where it is left out, any of the provider's may. */
-  readonly workerId?: WorkerId
+  readonly workerId?: WorkerId | undefined
+}
+
+/** A job with the payload that a request under the same key is compared with. */
+export interface KnownJob {
+  readonly id: JobId
+  readonly payload: Uint8Array
 }
 
 /** Which worker of which provider. */
@@ -34,8 +40,8 @@ export type Command =
       readonly request: Readonly<Record<string, unknown>>
       readonly caller: Caller
       readonly tier: string
-      /** The job that this caller enqueued under the same key before, with its payload. */
-      readonly before: { readonly jobId: JobId; readonly payload: Uint8Array } | null
+      /** The job that this caller enqueued under the same key before; see `prepareCommands`. */
+      readonly before: KnownJob | 'unknown' | null
     }
   | { readonly type: 'cancel'; readonly jobId: JobId; readonly by: Caller | 'operator' }
   | ({ readonly type: 'ack' | 'renew' | 'decline' | 'release' } & OnLease)

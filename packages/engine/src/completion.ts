@@ -34,6 +34,7 @@ export function resultRow(lease: Lease, command: Complete, at: number): ResultRo
   const { digest, output, meta, actualUnits } = command
   return {
     jobId: lease.job.id,
+    jobSeq: lease.job.enqueueSeq,
     leaseId: lease.id,
     providerId: lease.provider.id,
     digest,

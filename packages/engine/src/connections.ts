@@ -1,6 +1,7 @@
 import {
   FairleadError,
   isLive,
+  type Lease,
   type LeaseListener,
   type ProviderId,
   type WorkerId,
@@ -9,6 +10,12 @@ import { leaseOffer } from './lease-offer.ts'
 import type { Deliveries } from './outbox.ts'
 import type { PayloadCache } from './payload-cache.ts'
 import { guarded } from './subscribers.ts'
+
+/** Where the rest of an offer comes from. */
+interface Delivery {
+  readonly nowMs: () => number
+  readonly payloads: PayloadCache
+}
 
 /**
  * The workers that are connected to this process, each with its listener. It is not part of the state:
@@ -43,24 +50,39 @@ export class Connections {
   }
 
   /** Tells the workers what a batch means to them. Who is not connected hears of it when it is. */
-  deliver(
-    { held, offers, lost }: Deliveries,
-    options: { readonly at: number; readonly payloads: PayloadCache },
-  ): void {
+  deliver({ held, offers, lost }: Deliveries, { nowMs, payloads }: Delivery): void {
     for (const { providerId, workerId, leases } of held) {
       const listener = this.#get(providerId, workerId)
       if (listener !== undefined) guarded(() => listener.held(leases))
     }
+    const unread: Lease[] = []
     for (const lease of offers) {
-      const listener = this.#get(lease.provider.id, lease.workerId)
-      if (listener === undefined || !isLive(lease.status)) continue
-      const offer = leaseOffer(lease, options.payloads.take(lease.job.id), options.at)
-      guarded(() => listener.offer(offer))
+      const payload = payloads.take(lease.job.enqueueSeq)
+      if (payload === undefined) unread.push(lease)
+      else this.#push(lease, payload, nowMs())
     }
+    if (unread.length > 0) void this.#pushRead(unread, { nowMs, payloads })
     for (const { lease, reason } of lost) {
       const listener = this.#get(lease.provider.id, lease.workerId)
       if (listener !== undefined) guarded(() => listener.lost(lease.id, reason))
     }
+  }
+
+  /** Pushes leases whose work has to be read first. */
+  async #pushRead(leases: readonly Lease[], { nowMs, payloads }: Delivery): Promise<void> {
+    try {
+      const read = await payloads.read(leases)
+      for (const [i, lease] of leases.entries()) this.#push(lease, read[i] as Uint8Array, nowMs())
+    } catch {
+      // Without its work a lease is not acked in time; that the store cannot be read is told elsewhere.
+    }
+  }
+
+  /** By now the lease may have ended, or its worker be gone; then whoever comes next hears of it. */
+  #push(lease: Lease, payload: Uint8Array, at: number): void {
+    const listener = this.#get(lease.provider.id, lease.workerId)
+    if (listener === undefined || !isLive(lease.status)) return
+    guarded(() => listener.offer(leaseOffer(lease, payload, at)))
   }
 
   /** The engine closes, and with it every session. */

@@ -6,6 +6,13 @@ import type { EngineState, Outcome } from './engine-state.ts'
 const BEAT_MS = 1_000
 /** How often ended jobs are looked through for ones to delete. */
 const PRUNE_MS = 60_000
+/** How long to wait before the state is loaded again after that failed. */
+const RELOAD_MS = 250
+/**
+ * Commands in one turn. While the first ones of many are being written the next are applied; all in one
+ * batch, the engine and its store would take turns in waiting for each other.
+ */
+const COMMANDS_PER_TURN = 128
 /** Rounds in one turn, so that replies are not held up by a long queue. */
 const ROUNDS_PER_TURN = 16
 
@@ -22,20 +29,25 @@ interface Answer {
 }
 
 /**
- * The single writer (ENGINE-2). Commands that arrive while a batch is written wait; then all of them
- * are applied one after the other, a round follows, and one transaction writes what they changed. Only
- * then do their callers hear of it. If the write fails nobody has seen anything: every caller of the
- * batch gets `StoreUnavailable`, and the state is loaded anew from what is really in the store.
+ * The single writer (ENGINE-2). Commands are applied in the order of their arrival to a batch that is
+ * open for as long as the one before it is being written; then a round follows, and one transaction
+ * writes what they changed. Only then do their callers hear of it. If the write fails nobody has seen
+ * anything: every caller of the batch, and of the one that was built on it, gets `StoreUnavailable`,
+ * and the state is loaded anew from what is really in the store.
  */
 export class EngineLoop {
   readonly #store: Store
   readonly #clock: Clock
   readonly #reload: () => Promise<EngineState>
   readonly #deliver: (outcome: Outcome) => void
-  readonly #prepare: (command: Command) => Command
+  readonly #prepare: (commands: readonly Command[]) => Promise<readonly Command[]> | null
   #state: EngineState
   #waiting: Waiting[] = []
+  /** To the commands of the open batch. */
+  #answers: Answer[] = []
   #turn: Promise<void> | null = null
+  /** The write that is under way. */
+  #write: Promise<void> | null = null
   #cancelWake: () => void = () => {}
   #wantsRound = true
   #lastBeat: number
@@ -44,6 +56,7 @@ export class EngineLoop {
   #isClosed = false
   /** False after a failed write, until the state was loaded anew. */
   #isSound = true
+  #reloadAt = 0
 
   constructor(options: {
     readonly store: Store
@@ -51,8 +64,8 @@ export class EngineLoop {
     readonly state: EngineState
     readonly reload: () => Promise<EngineState>
     readonly deliver: (outcome: Outcome) => void
-    /** Looks up what a command depends on, right before it is applied. */
-    readonly prepare: (command: Command) => Command
+    /** Looks up what commands depend on, right before they are applied; null where there is nothing. */
+    readonly prepare: (commands: readonly Command[]) => Promise<readonly Command[]> | null
   }) {
     this.#store = options.store
     this.#clock = options.clock
@@ -82,8 +95,9 @@ export class EngineLoop {
   async close(): Promise<void> {
     this.#isClosed = true
     this.#cancelWake()
-    while (this.#turn !== null) await this.#turn
+    while (this.#turn !== null || this.#write !== null) await (this.#turn ?? this.#write)
     await this.#run()
+    await this.#write
   }
 
   #start(): void {
@@ -93,36 +107,43 @@ export class EngineLoop {
         void this.#run().finally(() => {
           this.#turn = null
           done()
-          if (this.#waiting.length > 0) this.#start()
-          else if (!this.#isClosed) this.#schedule()
+          this.#goOn()
         })
       })
     })
   }
 
+  #goOn(): void {
+    if (this.#waiting.length > 0) this.#start()
+    // What is being written goes on by itself.
+    else if (this.#write !== null) return
+    else if (this.#answers.length > 0) this.#start()
+    else if (!this.#isClosed) this.#schedule()
+  }
+
+  /** Applies what waits; and if nothing is being written, writes what has been applied. */
   async #run(): Promise<void> {
-    const batch = this.#waiting
-    this.#waiting = []
-    let answers: Answer[] = []
+    const batch = this.#waiting.slice(0, COMMANDS_PER_TURN)
+    this.#waiting = this.#waiting.slice(COMMANDS_PER_TURN)
     try {
-      await this.#restoreState()
-      const commands = batch.map(({ command }) => this.#prepare(command))
+      const given = batch.map(({ command }) => command)
+      let commands: readonly Command[] = given
+      do {
+        await this.#restoreState()
+        this.#state.forgetStoredKeys()
+        const prepared = this.#prepare(given)
+        if (prepared !== null) commands = await prepared
+        // A write may have failed meanwhile, and what was looked up be out of date.
+      } while (!this.#isSound)
       const now = this.#clock.now()
-      answers = batch.map((waiting, i) => this.#answer(waiting, commands[i] as Command, now))
-      this.#dispatch(now)
-      const outcome = this.#state.takeOutcome()
-      if (isWorthWriting(outcome, answers) || now - this.#lastBeat >= BEAT_MS) {
-        await this.#store.commit(outcome.batch)
-        this.#lastBeat = now
+      for (const [i, waiting] of batch.entries()) {
+        this.#answers.push(this.#answer(waiting, commands[i] as Command, now))
       }
-      this.#deliver(outcome)
+      if (this.#write === null) this.#finishBatch(now)
     } catch (cause) {
-      await this.#recover(batch, cause)
-      return
-    }
-    for (const { waiting, reply, refusal } of answers) {
-      if (refusal === undefined) waiting.resolve(reply)
-      else waiting.reject(refusal)
+      // What could not be applied as a whole is thrown away with all that was open.
+      const open = this.#answers.map(({ waiting }) => waiting)
+      this.#fail(new Set([...open, ...batch]), cause)
     }
   }
 
@@ -139,7 +160,40 @@ export class EngineLoop {
     }
   }
 
-  /** After all the commands of a turn: what fell due, rounds as long as they find work, pruning. */
+  #finishBatch(now: number): void {
+    this.#dispatch(now)
+    const answers = this.#answers
+    this.#answers = []
+    const outcome = this.#state.takeOutcome()
+    const isWritten = isWorthWriting(outcome, answers) || now - this.#lastBeat >= BEAT_MS
+    if (!isWritten) return this.#settle(outcome, answers)
+    this.#lastBeat = now
+    this.#write = this.#store.commit(outcome.batch).then(
+      () => {
+        this.#write = null
+        this.#settle(outcome, answers)
+        if (this.#turn === null) this.#goOn()
+      },
+      (cause: unknown) => {
+        this.#write = null
+        const built = [...answers, ...this.#answers].map(({ waiting }) => waiting)
+        this.#fail(built, cause)
+        if (this.#turn === null) this.#goOn()
+      },
+    )
+  }
+
+  /** What was written is told. */
+  #settle(outcome: Outcome, answers: readonly Answer[]): void {
+    this.#state.settle(outcome)
+    this.#deliver(outcome)
+    for (const { waiting, reply, refusal } of answers) {
+      if (refusal === undefined) waiting.resolve(reply)
+      else waiting.reject(refusal)
+    }
+  }
+
+  /** After all the commands of a batch: what fell due, rounds as long as they find work, pruning. */
   #dispatch(now: number): void {
     const state = this.#state
     const due = nextDueAt(state.market)
@@ -165,23 +219,27 @@ export class EngineLoop {
     }
   }
 
-  async #recover(batch: readonly Waiting[], cause: unknown): Promise<void> {
+  #fail(failed: Iterable<Waiting>, cause: unknown): void {
+    this.#answers = []
+    this.#wantsRound = true
+    this.#isSound = false
     const error = new FairleadError(
       'StoreUnavailable',
       `the change was not stored and has not happened; try again (${messageOf(cause)})`,
       {},
       { cause },
     )
-    for (const { reject } of batch) reject(error)
-    this.#wantsRound = true
-    this.#isSound = false
-    await this.#restoreState().catch(() => undefined)
+    for (const { reject } of failed) reject(error)
   }
 
   /** What failed to be written must not be built on: the state comes from the store again. */
   async #restoreState(): Promise<void> {
     if (this.#isSound) return
+    // A write that is still under way belongs to a batch before, and is part of what is loaded.
+    await this.#write
+    this.#reloadAt = this.#clock.now() + RELOAD_MS
     this.#state = await this.#reload()
+    this.#reloadAt = 0
     this.#isSound = true
   }
 
@@ -196,14 +254,16 @@ export class EngineLoop {
       if (queue.readySize > 0) times.push(this.#lastRound + market.policy.queue.dispatchIntervalMs)
     }
     if (this.#wantsRound) times.push(now)
-    this.#cancelWake = this.#clock.wakeAt(Math.min(...times), () => this.#start())
+    const at = Math.max(Math.min(...times), this.#reloadAt)
+    this.#cancelWake = this.#clock.wakeAt(at, () => this.#start())
   }
 }
 
 function isWorthWriting({ batch }: Outcome, answers: readonly Answer[]): boolean {
-  const rows = [batch.newJobs, batch.jobs, batch.leases, batch.providers, batch.results]
+  const rows = [batch.newJobs, batch.jobs, batch.newLeases, batch.leases, batch.providers]
   return (
     rows.some((list) => list.length > 0) ||
+    batch.results.length > 0 ||
     batch.journal.length > 0 ||
     batch.shares.length > 0 ||
     batch.pruneEndedBefore !== null ||

@@ -16,6 +16,7 @@ import {
   failLease,
   forgetJob,
   hasEnded,
+  invariant,
   type Job,
   type JobId,
   KIND_NAMES,
@@ -43,7 +44,7 @@ import {
   type WorkerId,
   type WriteBatch,
 } from '@fairlead/core'
-import { actorOf, type Command } from './command.ts'
+import { actorOf, type Command, type KnownJob } from './command.ts'
 import { checkCompletion, resultRow } from './completion.ts'
 import { Journal } from './journal.ts'
 import { leaseTimes } from './lease-offer.ts'
@@ -51,11 +52,14 @@ import { grantsKey, META, virtualKey } from './meta.ts'
 import { type Deliveries, Outbox } from './outbox.ts'
 import { restoreMarket } from './restore-market.ts'
 import { roundRow } from './round-row.ts'
-import { jobRow, jobState, leaseRow, providerRow } from './rows.ts'
+import { jobRow, jobState, leaseRow, leaseState, providerRow } from './rows.ts'
 
 /** What a batch of commands leads to: rows to write, and then what workers are to be told. */
 export interface Outcome extends Deliveries {
   readonly batch: WriteBatch
+  /** Jobs that are to be forgotten then, and keys that the store knows then. */
+  readonly ended: readonly Job[]
+  readonly keys: readonly string[]
 }
 
 /**
@@ -66,16 +70,20 @@ export interface Outcome extends Deliveries {
 export class EngineState {
   readonly market: Market
   readonly #journal: Journal
-  readonly #roundOf: WeakMap<Lease, number>
   readonly #installationSeed: Uint8Array
   #enqueueSeq: number
   #roundHeight: number
   #actor = 'engine'
   /** Of the jobs that are new in this batch. */
   readonly #requests = new Map<Job, AcceptedRequest>()
-  readonly #pending = new Map<string, { readonly jobId: JobId; readonly payload: Uint8Array }>()
+  /** Jobs by the keys of their callers, until the store is sure to know them. */
+  readonly #byKey = new Map<string, KnownJob>()
+  #keys: string[] = []
+  #storedKeys: string[] = []
   readonly #jobs = new Set<Job>()
   readonly #leases = new Set<Lease>()
+  /** Those that were issued in this batch, with the height of their round. */
+  readonly #newLeases = new Map<Lease, number>()
   readonly #providers = new Set<Provider>()
   #results: ResultRow[] = []
   #rounds: RoundRow[] = []
@@ -91,11 +99,11 @@ export class EngineState {
     readonly installationSeed: Uint8Array
   }) {
     const { snapshot, policy, nowMs, gapMs, installationSeed } = options
-    this.#journal = new Journal(snapshot.journalHead)
+    this.#journal = new Journal(snapshot.journalHead.seq)
     this.#installationSeed = installationSeed
     this.#enqueueSeq = Number(snapshot.meta[META.enqueueSeq] ?? 0)
     this.#roundHeight = Number(snapshot.meta[META.roundHeight] ?? 0)
-    const restored = restoreMarket({
+    this.market = restoreMarket({
       snapshot,
       policy,
       nowMs,
@@ -115,8 +123,6 @@ export class EngineState {
         provider: (provider) => this.#providers.add(provider),
       },
     })
-    this.market = restored.market
-    this.#roundOf = restored.roundOf
   }
 
   /** Carries a command out at a time, after all that fell due before it (ENGINE-1). */
@@ -226,7 +232,8 @@ export class EngineState {
       batch: {
         newJobs,
         jobs,
-        leases: [...this.#leases].map((lease) => leaseRow(lease, this.#roundOf.get(lease) ?? 0)),
+        newLeases: [...this.#newLeases].map(([lease, height]) => leaseRow(lease, height)),
+        leases: [...this.#leases].filter((lease) => !this.#newLeases.has(lease)).map(leaseState),
         providers: [...this.#providers].map(providerRow),
         results: this.#results,
         shares,
@@ -235,17 +242,31 @@ export class EngineState {
         meta: Object.fromEntries(this.#meta),
         pruneEndedBefore: this.#pruneEndedBefore,
       },
+      ended: [...this.#jobs].filter(({ status }) => hasEnded(status)),
+      keys: this.#keys,
       ...this.#outbox.take(),
     }
-    this.#forgetEnded()
     this.#reset()
     return outcome
+  }
+
+  /** To be called when an outcome is stored: what has ended lives on in the store. */
+  settle({ ended, keys }: Outcome): void {
+    for (const job of ended) forgetJob(this.market, job)
+    this.#storedKeys.push(...keys)
+  }
+
+  /** To be called before the store is asked for keys: it knows all that were stored by then. */
+  forgetStoredKeys(): void {
+    for (const key of this.#storedKeys) this.#byKey.delete(key)
+    this.#storedKeys = []
   }
 
   /** The same key again with the same payload is the first job, with another one a conflict. */
   #enqueue(command: Extract<Command, { type: 'enqueue' }>): JobId {
     const { market } = this
     const { caller, tier, before } = command
+    invariant(before !== 'unknown', 'what was enqueued before has been looked up')
     const height = Math.floor(market.nowMs / 1_000)
     const request = acceptRequest(
       {
@@ -257,13 +278,13 @@ export class EngineState {
       market.policy,
     )
     const key = `${caller}${request.txHash}`
-    const known = before ?? this.#pending.get(key)
-    if (known !== undefined && known !== null) {
-      if (Buffer.compare(known.payload, request.payloadCbor) === 0) return known.jobId
+    const known = before ?? this.#byKey.get(key)
+    if (known !== undefined) {
+      if (Buffer.compare(known.payload, request.payloadCbor) === 0) return known.id
       throw new FairleadError(
         'IdempotencyConflict',
         'idempotency_key: it was used before for a request with another payload; use a key of its own',
-        { field: 'idempotency_key', jobId: known.jobId },
+        { field: 'idempotency_key', jobId: known.id },
       )
     }
     const { jobId: id, kind, maxFee: fee, sizeBytes, demand, regions, ttlAbsSecs } = request
@@ -283,7 +304,8 @@ export class EngineState {
     const job = enqueueJob(market, facts)
     this.#enqueueSeq = enqueueSeq
     this.#requests.set(job, request)
-    this.#pending.set(key, { jobId: id, payload: request.payloadCbor })
+    this.#byKey.set(key, { id, payload: request.payloadCbor })
+    this.#keys.push(key)
     return id
   }
 
@@ -330,7 +352,7 @@ export class EngineState {
       beacon: localBeacon(this.#installationSeed, height),
     })
     const { rounds, leases, moved } = dispatchRound(market, seed)
-    for (const lease of leases) this.#roundOf.set(lease, height)
+    for (const lease of leases) this.#newLeases.set(lease, height)
     this.#outbox.offer(moved)
     this.#outbox.offer(leases)
     if (leases.length > 0) {
@@ -358,16 +380,12 @@ export class EngineState {
     }
   }
 
-  /** What has ended lives on in the store; memory is for what dispatch needs. */
-  #forgetEnded(): void {
-    for (const job of this.#jobs) if (hasEnded(job.status)) forgetJob(this.market, job)
-  }
-
   #reset(): void {
     this.#requests.clear()
-    this.#pending.clear()
     this.#jobs.clear()
     this.#leases.clear()
+    this.#newLeases.clear()
+    this.#keys = []
     this.#providers.clear()
     this.#results = []
     this.#rounds = []

@@ -1,4 +1,5 @@
 import {
+  type AuditEntry,
   type Caller,
   explainWaiting,
   FairleadError,
@@ -7,7 +8,6 @@ import {
   type JobFilter,
   type JobId,
   type JobRow,
-  type JournalRow,
   type Lease,
   type LeaseId,
   type LeaseRow,
@@ -21,20 +21,19 @@ import {
   type ProviderStatus,
   type ResultRow,
   type RoundRow,
-  readTxHash,
   type Store,
   toHex,
   type WaitExplanation,
   type WorkerId,
 } from '@fairlead/core'
-import type { Command } from './command.ts'
+import type { Command, OnLease } from './command.ts'
 import { outputDigest } from './completion.ts'
 import type { Connections } from './connections.ts'
 import type { EngineLoop } from './engine-loop.ts'
 import { type EngineEvent, eventOf } from './journal.ts'
 import { leaseTimes } from './lease-offer.ts'
 import { EngineLeaseSource } from './lease-source.ts'
-import type { Subscribers, Unsubscribe } from './subscribers.ts'
+import { guarded, type Subscribers, type Unsubscribe } from './subscribers.ts'
 
 /** Who enqueues: given by whoever authenticated the request, never by the request itself. */
 export interface Requester {
@@ -47,7 +46,7 @@ export interface Holder {
   readonly leaseId: LeaseId
   readonly by: ProviderId
   /** The worker that acts; where it is left out, any of the provider's may. */
-  readonly workerId?: WorkerId
+  readonly workerId?: WorkerId | undefined
 }
 
 /** What was done for a job that is assigned or over. */
@@ -87,11 +86,13 @@ export class Engine {
   }
 
   /** Takes a job in, in the form of the API; without a key it gets one of its own. */
-  async enqueue(request: Readonly<Record<string, unknown>>, by: Requester): Promise<JobId> {
+  enqueue(request: Readonly<Record<string, unknown>>, by: Requester): Promise<JobId> {
     const isNamed = request['tx_hash'] !== undefined || request['idempotency_key'] !== undefined
     const named = isNamed ? request : { ...request, tx_hash: toHex(this.#random()) }
     const { caller, tier = 'FREE' } = by
-    return this.#submit<JobId>({ type: 'enqueue', request: named, caller, tier, before: null })
+    // A key that was made here was never used before.
+    const before = isNamed ? 'unknown' : null
+    return this.#submit<JobId>({ type: 'enqueue', request: named, caller, tier, before })
   }
 
   /** Many at once, each with its own answer, in the order of the requests. */
@@ -103,31 +104,35 @@ export class Engine {
   }
 
   async cancel(jobId: JobId, by: Caller | 'operator'): Promise<void> {
-    if (!this.#loop.state.market.jobs.has(jobId)) this.#refuseEnded(jobId, by)
-    await this.#submit({ type: 'cancel', jobId, by })
+    try {
+      await this.#submit({ type: 'cancel', jobId, by })
+    } catch (error) {
+      if (isNotFound(error)) await this.#refuseEnded(jobId, by)
+      throw error
+    }
   }
 
-  getJob(jobId: JobId): JobRow {
-    const row = this.#store.read.job(jobId)
+  async getJob(jobId: JobId): Promise<JobRow> {
+    const row = await this.#store.read.job(jobId)
     if (row === null) throw notFound('job', jobId)
     return row
   }
 
   /** A page of jobs in the order of their acceptance; `cursor` is for the next one, null at the end. */
-  listJobs(
+  async listJobs(
     filter: Omit<JobFilter, 'afterSeq' | 'limit'> & { cursor?: number; limit?: number } = {},
-  ): { readonly jobs: readonly JobRow[]; readonly cursor: number | null } {
+  ): Promise<{ readonly jobs: readonly JobRow[]; readonly cursor: number | null }> {
     const { cursor = 0, limit = 100, ...rest } = filter
     const size = Math.min(Math.max(1, limit), PAGE_MAX)
-    const jobs = this.#store.read.jobs({ ...rest, afterSeq: cursor, limit: size })
+    const jobs = await this.#store.read.jobs({ ...rest, afterSeq: cursor, limit: size })
     return { jobs, cursor: jobs.length < size ? null : (jobs.at(-1)?.seq ?? null) }
   }
 
   /** The result of a COMPLETED job; each other state has an error of its own. */
-  getResult(jobId: JobId): ResultRow {
-    const result = this.#store.read.result(jobId)
+  async getResult(jobId: JobId): Promise<ResultRow> {
+    const result = await this.#store.read.result(jobId)
     if (result !== null) return result
-    const { status, reason } = this.getJob(jobId)
+    const { status, reason } = await this.getJob(jobId)
     if (status === 'EXPIRED')
       throw new FairleadError('JobExpired', `job ${jobId} expired`, { reason })
     if (!hasEnded(status)) {
@@ -140,20 +145,20 @@ export class Engine {
     })
   }
 
-  timeline(jobId: JobId): readonly JournalRow[] {
-    this.getJob(jobId)
+  async timeline(jobId: JobId): Promise<readonly AuditEntry[]> {
+    await this.getJob(jobId)
     return this.#store.read.timeline(jobId)
   }
 
   /** Why the job waits; or, once assigned, the round that decided where it went. */
-  explain(jobId: JobId): WaitExplanation | AssignedExplanation {
+  async explain(jobId: JobId): Promise<WaitExplanation | AssignedExplanation> {
     const { market } = this.#loop.state
     const waiting = market.jobs.get(jobId)
     if (waiting?.status === 'QUEUED') return explainWaiting(market, waiting)
-    const job = this.getJob(jobId)
-    const leases = this.#store.read.leases(jobId)
+    const job = await this.getJob(jobId)
+    const leases = await this.#store.read.leases(jobId)
     const newest = leases.at(-1)
-    const round = newest === undefined ? null : this.#store.read.round(newest.round, job.kind)
+    const round = newest === undefined ? null : await this.#store.read.round(newest.round, job.kind)
     return { job, leases, round }
   }
 
@@ -186,22 +191,22 @@ export class Engine {
     return this.#submit({ type: 'setPolicy', written, preset })
   }
 
-  async ack(holder: Holder): Promise<void> {
-    await this.#onLease({ type: 'ack', ...holder })
+  async ack({ leaseId, by, workerId }: Holder): Promise<void> {
+    await this.#onLease({ type: 'ack', leaseId, by, workerId })
   }
 
   /** Gives the times of the lease as they are then. */
-  async renew(holder: Holder): Promise<LeaseTimes> {
-    const lease = await this.#onLease({ type: 'renew', ...holder })
+  async renew({ leaseId, by, workerId }: Holder): Promise<LeaseTimes> {
+    const lease = await this.#onLease({ type: 'renew', leaseId, by, workerId })
     return leaseTimes(lease, this.#loop.state.market.nowMs)
   }
 
-  async decline(holder: Holder): Promise<void> {
-    await this.#onLease({ type: 'decline', ...holder })
+  async decline({ leaseId, by, workerId }: Holder): Promise<void> {
+    await this.#onLease({ type: 'decline', leaseId, by, workerId })
   }
 
-  async release(holder: Holder): Promise<void> {
-    await this.#onLease({ type: 'release', ...holder })
+  async release({ leaseId, by, workerId }: Holder): Promise<void> {
+    await this.#onLease({ type: 'release', leaseId, by, workerId })
   }
 
   /** With an output its digest may be left out; both must agree (ENGINE-8). */
@@ -213,15 +218,17 @@ export class Engine {
       readonly actualUnits?: number
     },
   ): Promise<void> {
-    const { output = null, meta = null, actualUnits = null, ...holder } = completion
+    const { leaseId, by, workerId, output = null, meta = null, actualUnits = null } = completion
     const digest = completion.digest ?? (output === null ? '' : outputDigest(output))
-    await this.#onLease({ type: 'complete', ...holder, digest, output, meta, actualUnits })
+    const result = { digest, output, meta, actualUnits }
+    await this.#onLease({ type: 'complete', leaseId, by, workerId, ...result })
   }
 
   async fail(
     failure: Holder & { readonly code: string; readonly permanent: boolean },
   ): Promise<void> {
-    await this.#onLease({ type: 'fail', ...failure })
+    const { leaseId, by, workerId, code, permanent } = failure
+    await this.#onLease({ type: 'fail', leaseId, by, workerId, code, permanent })
   }
 
   /** Leases for workers in this process. */
@@ -233,17 +240,30 @@ export class Engine {
     })
   }
 
-  /** All events after a number, then those to come. */
-  onEvent(listener: (event: EngineEvent) => void, afterSeq?: number): Unsubscribe {
-    if (afterSeq !== undefined) {
-      for (let seq = afterSeq; ; ) {
-        const rows = this.#store.read.journal(seq, PAGE_MAX)
-        for (const row of rows) listener(eventOf(row))
-        if (rows.length < PAGE_MAX) break
-        seq = rows.at(-1)?.seq ?? seq
+  /** Tells of all events to come; or of all after a number, without a gap or a repeat. */
+  async onEvent(listener: (event: EngineEvent) => void, afterSeq?: number): Promise<Unsubscribe> {
+    if (afterSeq === undefined) return this.#subscribers.onEvent(listener)
+    let last = afterSeq
+    // What happens while old ones are read waits until they are told.
+    let waiting: EngineEvent[] | null = []
+    const stop = this.#subscribers.onEvent((event) => {
+      if (waiting === null) listener(event)
+      else waiting.push(event)
+    })
+    try {
+      for (let isMore = true; isMore; ) {
+        const entries = await this.#store.read.journal(last, PAGE_MAX)
+        for (const entry of entries) guarded(() => listener(eventOf(entry)))
+        last = entries.at(-1)?.seq ?? last
+        isMore = entries.length === PAGE_MAX
       }
+    } catch (error) {
+      stop()
+      throw error
     }
-    return this.#subscribers.onEvent(listener)
+    for (const event of waiting) if (event.seq > last) guarded(() => listener(event))
+    waiting = null
+    return stop
   }
 
   stats(): { readonly waiting: Readonly<Record<string, number>>; readonly leases: number } {
@@ -265,16 +285,18 @@ export class Engine {
     return this.#loop.submit(command) as Promise<Reply>
   }
 
-  async #onLease(command: Command & Holder): Promise<Lease> {
-    if (!this.#loop.state.market.leases.has(command.leaseId)) {
-      const row = this.#store.read.lease(command.leaseId)
-      if (row !== null) return this.#onEndedLease(command, row)
+  async #onLease(command: Command & OnLease): Promise<Lease> {
+    try {
+      return await this.#submit<Lease>(command)
+    } catch (error) {
+      const row = isNotFound(error) ? await this.#store.read.lease(command.leaseId) : null
+      if (row === null) throw error
+      return this.#onEndedLease(command, row)
     }
-    return this.#submit(command)
   }
 
   /** A lease that only the store still knows: nothing can change, but the answer must be right. */
-  #onEndedLease(command: Command & Holder, row: LeaseRow): Lease {
+  #onEndedLease(command: Command & OnLease, row: LeaseRow): Lease {
     if (row.providerId !== command.by) {
       throw new FairleadError('Forbidden', `lease ${row.id} is held by another provider`, {
         leaseId: row.id,
@@ -292,8 +314,8 @@ export class Engine {
     })
   }
 
-  #refuseEnded(jobId: JobId, by: Caller | 'operator'): void {
-    const row = this.#store.read.job(jobId)
+  async #refuseEnded(jobId: JobId, by: Caller | 'operator'): Promise<void> {
+    const row = await this.#store.read.job(jobId)
     if (row === null) return
     if (by !== 'operator' && by !== row.caller) {
       throw new FairleadError('Forbidden', `job ${jobId} belongs to another requester`, { jobId })
@@ -309,19 +331,8 @@ export class Engine {
   }
 }
 
-/** Fills in what an enqueue under a known key must be compared with. */
-export function prepareCommand(command: Command, store: Store, policy: Policy): Command {
-  if (command.type !== 'enqueue') return command
-  let txHash: string
-  try {
-    txHash = toHex(readTxHash({ ...command.request }, policy))
-  } catch {
-    return command // It will be refused when it is applied, with the same words.
-  }
-  const row = store.read.jobByTx(command.caller, txHash)
-  if (row === null) return command
-  const payload = store.read.payload(row.id) ?? new Uint8Array()
-  return { ...command, before: { jobId: row.id, payload } }
+function isNotFound(error: unknown): boolean {
+  return error instanceof FairleadError && error.code === 'NotFound'
 }
 
 function notFound(what: 'job', id: string): FairleadError {

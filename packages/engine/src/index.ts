@@ -5,12 +5,12 @@ export {
   type AssignedExplanation,
   Engine,
   type Holder,
-  prepareCommand,
   type Requester,
 } from './engine.ts'
 export { EngineState, type Outcome } from './engine-state.ts'
 export type { EngineEvent } from './journal.ts'
 export { type EngineOptions, openEngine } from './open-engine.ts'
 export type { Deliveries } from './outbox.ts'
+export { prepareCommands } from './prepare-commands.ts'
 export type { Unsubscribe } from './subscribers.ts'
 export { SystemClock } from './system-clock.ts'

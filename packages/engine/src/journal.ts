@@ -1,48 +1,39 @@
-import {
-  type AuditHead,
-  appendAudit,
-  type CborMap,
-  type JobId,
-  type JournalRow,
-  type Market,
-  type MarketEvent,
-} from '@fairlead/core'
+import type { AuditRecord, CborMap, Job, JournalRecord, Market, MarketEvent } from '@fairlead/core'
 
 /** An event as subscribers get it. */
 export type EngineEvent = MarketEvent & { readonly seq: number }
 
-/** One row a transition: audit entry, event and line of a timeline in one (ENGINE-3). */
+/** One record a transition: audit entry, event and line of a timeline in one (ENGINE-3). */
 export class Journal {
-  #head: AuditHead
-  #rows: JournalRow[] = []
+  #seq: number
+  #records: JournalRecord[] = []
 
-  constructor(head: AuditHead) {
-    this.#head = head
+  /** `seq` is that of the last entry. */
+  constructor(seq: number) {
+    this.#seq = seq
   }
 
   append(event: MarketEvent, actor: string, market: Market): void {
     const subject =
       'jobId' in event ? event.jobId : 'leaseId' in event ? event.leaseId : event.providerId
     const { type: action, at } = event
-    const details = detailsOf(event)
-    const { seq, prevHash, hash } = appendAudit(this.#head, { at, actor, action, subject, details })
-    const jobId = jobOf(event, market)
-    const row = { seq, at, actor, action, subject, details, prevHash, hash, jobId }
-    this.#head = row
-    this.#rows.push(row)
+    const jobSeq = jobOf(event, market)?.enqueueSeq ?? null
+    const seq = ++this.#seq
+    this.#records.push({ seq, at, actor, action, subject, details: detailsOf(event), jobSeq })
   }
 
   /** What came in since the last call. */
-  take(): readonly JournalRow[] {
-    const rows = this.#rows
-    this.#rows = []
-    return rows
+  take(): readonly JournalRecord[] {
+    const records = this.#records
+    this.#records = []
+    return records
   }
 }
 
-/** A stored row as the event that it was. */
-export function eventOf(row: JournalRow): EngineEvent {
-  return { type: row.action, at: row.at, ...row.details, seq: row.seq } as unknown as EngineEvent
+/** An entry as the event that it was. */
+export function eventOf(entry: AuditRecord & { readonly seq: number }): EngineEvent {
+  const { action: type, at, details, seq } = entry
+  return { type, at, ...details, seq } as unknown as EngineEvent
 }
 
 /** All of an event but what an entry has fields for. */
@@ -54,7 +45,7 @@ function detailsOf(event: MarketEvent): CborMap {
   return details
 }
 
-function jobOf(event: MarketEvent, market: Market): JobId | null {
-  if ('jobId' in event) return event.jobId
-  return 'leaseId' in event ? (market.leases.get(event.leaseId)?.job.id ?? null) : null
+function jobOf(event: MarketEvent, market: Market): Job | undefined {
+  if ('jobId' in event) return market.jobs.get(event.jobId)
+  return 'leaseId' in event ? market.leases.get(event.leaseId)?.job : undefined
 }

@@ -10,12 +10,13 @@ import {
   toHex,
 } from '@fairlead/core'
 import { Connections } from './connections.ts'
-import { Engine, prepareCommand } from './engine.ts'
+import { Engine } from './engine.ts'
 import { EngineLoop } from './engine-loop.ts'
 import { EngineState } from './engine-state.ts'
 import { eventOf } from './journal.ts'
 import { META } from './meta.ts'
 import { PayloadCache } from './payload-cache.ts'
+import { prepareCommands } from './prepare-commands.ts'
 import { Subscribers } from './subscribers.ts'
 import { SystemClock } from './system-clock.ts'
 
@@ -34,7 +35,7 @@ export interface EngineOptions {
 
 /** Opens an engine on a store: loads what is alive and goes on where the last one stopped. */
 export async function openEngine(options: EngineOptions): Promise<Engine> {
-  const { store, clock = new SystemClock(), random = () => randomBytes(32) } = options
+  const { store, clock = new SystemClock(), random = randomIds() } = options
   const first = await store.load()
   if (first.meta[META.installationSeed] === undefined) await install(store, options, random, clock)
 
@@ -42,7 +43,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   const payloads = new PayloadCache(store)
   const load = async (): Promise<EngineState> => {
     const snapshot = await store.load()
-    const state = stateOf(snapshot, store, clock.now())
+    const state = await stateOf(snapshot, store, clock.now())
     state.rejoin((providerId, workerId) => connections.has(providerId, workerId))
     return state
   }
@@ -52,14 +53,28 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     clock,
     state: await load(),
     reload: load,
-    prepare: (command) => prepareCommand(command, store, loop.state.market.policy),
+    prepare: (commands) => prepareCommands(commands, store, loop.state.market.policy),
     deliver: (outcome) => {
       if (subscribers.wantEvents) subscribers.tell(outcome.batch.journal.map(eventOf))
       payloads.add(outcome.batch.newJobs)
-      connections.deliver(outcome, { at: loop.state.market.nowMs, payloads })
+      connections.deliver(outcome, { nowMs: () => loop.state.market.nowMs, payloads })
     },
   })
   return new Engine({ loop, store, random, subscribers, connections })
+}
+
+/** 32 random bytes at a time, of which a hundred are drawn at once: a draw costs more than its bytes. */
+function randomIds(): () => Uint8Array {
+  let drawn = Buffer.alloc(0)
+  let at = 0
+  return () => {
+    if (at === drawn.length) {
+      drawn = randomBytes(100 * 32)
+      at = 0
+    }
+    at += 32
+    return drawn.subarray(at - 32, at)
+  }
 }
 
 /** What a new store needs before anything else. */
@@ -73,6 +88,7 @@ async function install(
   await store.commit({
     newJobs: [],
     jobs: [],
+    newLeases: [],
     leases: [],
     providers: [],
     results: [],
@@ -89,7 +105,7 @@ async function install(
   })
 }
 
-function stateOf(snapshot: Snapshot, store: Store, wallMs: number): EngineState {
+async function stateOf(snapshot: Snapshot, store: Store, wallMs: number): Promise<EngineState> {
   const { meta } = snapshot
   const policy = storedPolicy(snapshot)
   const beat = Number(meta[META.beat] ?? wallMs)
@@ -112,7 +128,8 @@ function stateOf(snapshot: Snapshot, store: Store, wallMs: number): EngineState 
   })
   const window = policy.queue.quotas.requesterWindow
   if (window !== null) {
-    for (const { caller, at } of store.read.assignmentsSince(nowMs - 1_000 * window.secs)) {
+    const recent = await store.read.assignmentsSince(nowMs - 1_000 * window.secs)
+    for (const { caller, at } of recent) {
       state.market.windows.record(caller, at, policy)
     }
   }

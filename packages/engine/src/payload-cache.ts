@@ -1,4 +1,4 @@
-import type { JobId, Store, WriteBatch } from '@fairlead/core'
+import type { Lease, Store, WriteBatch } from '@fairlead/core'
 
 /** Beyond this the cache is emptied: a job that waits that long can be read from the store. */
 const BYTES_MAX = 8 * 1024 * 1024
@@ -9,7 +9,8 @@ const BYTES_MAX = 8 * 1024 * 1024
  */
 export class PayloadCache {
   readonly #store: Store
-  readonly #payloads = new Map<JobId, Uint8Array>()
+  /** By number of acceptance. */
+  readonly #payloads = new Map<number, Uint8Array>()
   #bytes = 0
 
   constructor(store: Store) {
@@ -19,18 +20,24 @@ export class PayloadCache {
   add(newJobs: WriteBatch['newJobs']): void {
     for (const { row, payload } of newJobs) {
       if (this.#bytes + payload.length > BYTES_MAX) this.#clear()
-      this.#payloads.set(row.id, payload)
+      this.#payloads.set(row.seq, payload)
       this.#bytes += payload.length
     }
   }
 
-  /** The payload, for the one who does the work. */
-  take(id: JobId): Uint8Array {
-    const payload = this.#payloads.get(id)
-    if (payload === undefined) return this.#store.read.payload(id) ?? new Uint8Array()
-    this.#payloads.delete(id)
+  /** The payload of a job for the one who does the work, if it is here. */
+  take(seq: number): Uint8Array | undefined {
+    const payload = this.#payloads.get(seq)
+    if (payload === undefined) return undefined
+    this.#payloads.delete(seq)
     this.#bytes -= payload.length
     return payload
+  }
+
+  /** The payloads of leases whose jobs are not here. */
+  async read(leases: readonly Lease[]): Promise<Uint8Array[]> {
+    const payloads = await this.#store.read.payloads(leases.map(({ job }) => job.enqueueSeq))
+    return payloads.map((payload) => payload ?? new Uint8Array())
   }
 
   #clear(): void {

@@ -26,13 +26,6 @@ import {
 } from '@fairlead/core'
 import { grantsKey, virtualKey } from './meta.ts'
 
-/** A market as the last commit left it. */
-export interface Restored {
-  readonly market: Market
-  /** The round that issued each lease. */
-  readonly roundOf: WeakMap<Lease, number>
-}
-
 /**
  * Builds the market from its rows (ENGINE-4). The dispatcher's own downtime is charged to nobody: by
  * `gapMs` move the deadlines of live leases, of proofs, and every provider's last heartbeat.
@@ -44,7 +37,7 @@ export function restoreMarket(options: {
   readonly gapMs: number
   readonly emit: (event: MarketEvent) => void
   readonly touch: Touch
-}): Restored {
+}): Market {
   const { snapshot, policy, nowMs, gapMs, emit, touch } = options
   const market = openMarket({ policy, nowMs, emit, touch, queues: queueStates(snapshot) })
   for (const row of snapshot.providers) {
@@ -54,13 +47,9 @@ export function restoreMarket(options: {
     if (gapMs > 0) touch.provider(provider)
   }
   for (const row of snapshot.jobs) restoreJob(market, row, gapMs)
-  const roundOf = new WeakMap<Lease, number>()
-  for (const row of snapshot.leases) {
-    const lease = restoreLease(market, row, gapMs)
-    roundOf.set(lease, row.round)
-  }
+  for (const row of snapshot.leases) restoreLease(market, row, gapMs)
   for (const job of market.jobs.values()) place(market, job)
-  return { market, roundOf }
+  return market
 }
 
 function restoreJob(market: Market, row: JobRow, gapMs: number): void {
@@ -85,7 +74,7 @@ function restoreJob(market: Market, row: JobRow, gapMs: number): void {
   market.jobs.set(id, job)
 }
 
-function restoreLease(market: Market, row: LeaseRow, gapMs: number): Lease {
+function restoreLease(market: Market, row: LeaseRow, gapMs: number): void {
   const job = market.jobs.get(row.jobId) as Job
   const provider = market.pool.get(row.providerId) as Provider
   const live = isLive(row.status)
@@ -111,10 +100,9 @@ function restoreLease(market: Market, row: LeaseRow, gapMs: number): Lease {
   job.leases ??= []
   job.leases.push(lease)
   market.leases.set(lease.id, lease)
-  if (!live) return lease
+  if (!live) return
   if (shift > 0) market.touch.lease(lease)
   holdLease(market, lease)
-  return lease
 }
 
 /** Puts a job into the queue and among the deadlines that it belongs to. */

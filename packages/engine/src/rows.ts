@@ -3,7 +3,6 @@ import {
   compareAscii,
   compareText,
   type Job,
-  type JobId,
   type JobRow,
   type JobState,
   type KindName,
@@ -12,6 +11,7 @@ import {
   type Provider,
   type ProviderRow,
   type WorkerRow,
+  type WriteBatch,
 } from '@fairlead/core'
 
 /** The stored form of what is in memory. The other way is `restoreMarket`. */
@@ -52,9 +52,10 @@ export function jobRow(job: Job, request: AcceptedRequest): JobRow {
   }
 }
 
-export function jobState(job: Job): JobState & { readonly id: JobId } {
+export function jobState(job: Job): WriteBatch['jobs'][number] {
   return {
     id: job.id,
+    seq: job.enqueueSeq,
     status: job.status,
     providerId: job.leases?.at(-1)?.provider.id ?? null,
     attempt: job.attempt,
@@ -86,6 +87,7 @@ export function leaseRow(lease: Lease, round: number): LeaseRow {
     renewalsMax,
     id: lease.id,
     jobId: lease.job.id,
+    jobSeq: lease.job.enqueueSeq,
     providerId: lease.provider.id,
     attempt: lease.attempt,
     status: lease.status,
@@ -96,6 +98,21 @@ export function leaseRow(lease: Lease, round: number): LeaseRow {
     epoch: lease.epoch,
     round,
     digest: lease.digest,
+    workerId: lease.workerId,
+  }
+}
+
+export function leaseState(lease: Lease): WriteBatch['leases'][number] {
+  return {
+    id: lease.id,
+    jobSeq: lease.job.enqueueSeq,
+    attempt: lease.attempt,
+    status: lease.status,
+    tDeadline: lease.tDeadline,
+    renewals: lease.renewals,
+    isAcked: lease.isAcked,
+    digest: lease.digest,
+    ackTimeoutMs: lease.terms.ackTimeoutMs,
     workerId: lease.workerId,
   }
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import type { Store } from '@fairlead/core'
+import { brokenSeq, type JobId, type Store } from '@fairlead/core'
 import { expect, it, onTestFinished } from 'vitest'
 import { openSqliteStore } from '../src/sqlite/sqlite-store.ts'
 import { tempPath } from './temp-store.ts'
@@ -107,8 +107,12 @@ it('STORE-13: after a kill every answered commit is there, and no half of anothe
     expect(jobs).toHaveLength(batches * ROWS)
     expect(leases).toHaveLength(batches * ROWS)
     expect(journalHead.seq).toBe(batches * ROWS)
-    const payload = store.read.payload(jobs.at(-1)?.id as never)
+    const [payload] = await store.read.payloads([batches * ROWS])
     expect(payload).toEqual(new Uint8Array(2_000).fill(batches))
+    expect(brokenSeq(await store.read.journal(0, batches * ROWS))).toBeNull()
+    const last = jobs.at(-1)
+    expect(last?.seq).toBe(batches * ROWS)
+    expect(await store.read.timeline(last?.id as JobId)).toHaveLength(1)
     await store.close()
   }
 })

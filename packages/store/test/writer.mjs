@@ -20,8 +20,8 @@ for (let k = Number(meta['batch'] ?? 0) + 1; ; k++) {
   await store.commit(
     batchOf({
       newJobs: numbers.map((n) => newJob(sampleJob(n), Buffer.alloc(2_000, k))),
-      leases: numbers.map((n) => sampleLease(n)),
-      journal: numbers.map((n) => sampleEntry(n)),
+      newLeases: numbers.map((n) => sampleLease(n)),
+      journal: numbers.map((n) => sampleEntry(n, { jobSeq: n })),
       meta: { batch: String(k) },
     }),
   )

@@ -1,8 +1,8 @@
 import { CborFloat, type CborValue, encodeCbor, type Store, sha3, toHex } from '@fairlead/core'
 
 /** SHA3 over the canonical CBOR of all rows, by table and id: two stores with one hash are alike. */
-export function stateHash(store: Store): string {
-  const rows = [...store.read.everything()].map(([table, row]) => [table, plain(row)])
+export async function stateHash(store: Store): Promise<string> {
+  const rows = (await store.read.everything()).map(([table, row]) => [table, plain(row)])
   return toHex(sha3(encodeCbor(rows as CborValue)))
 }
 

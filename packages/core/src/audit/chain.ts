@@ -1,7 +1,7 @@
-import { writeHex } from '../bytes.ts'
+import { fromHex, toHex } from '../bytes.ts'
 import { CBOR_DEPTH_MAX, CborFloat, type CborMap, type CborValue, encodeCbor } from '../cbor.ts'
 import { FairleadError, invalidParams } from '../errors.ts'
-import { sha3Hex } from '../hash.ts'
+import { hashInput } from '../hash.ts'
 import { isPlainObject } from '../plain-object.ts'
 
 /** What happened, before it is in the log. */
@@ -31,11 +31,23 @@ export const EMPTY_AUDIT: AuditHead = { seq: 0, hash: `0x${'00'.repeat(32)}` }
 /** The next entry of a log (AUDIT-1). */
 export function appendAudit(head: AuditHead, record: AuditRecord): AuditEntry {
   const { at, actor, action, subject, details } = record
-  refuseOdd(record)
   const seq = head.seq + 1
   const prevHash = head.hash
-  const hash = entryHash(prevHash, seq, record)
+  const hash = toHex(auditHash(hashBytes(prevHash), auditBytes(seq, record)))
   return { seq, at, actor, action, subject, details, prevHash, hash }
+}
+
+/** What the hash of an entry covers beside the hash before: `cbor({seq, at, actor, …})`. */
+export function auditBytes(seq: number, record: AuditRecord): Uint8Array {
+  const { at, actor, action, subject, details } = record
+  refuseOdd(record)
+  // In canonical order, so that nothing has to be sorted: this is done for every transition.
+  return encodeCbor({ at, seq, actor, action, details, subject })
+}
+
+/** `SHA3(prev_hash || bytes)`. */
+export function auditHash(prevHash: Uint8Array, bytes: Uint8Array): Uint8Array {
+  return hashInput().raw(prevHash).raw(bytes).digest()
 }
 
 /**
@@ -57,24 +69,16 @@ export function brokenSeq(
   return null
 }
 
-/** `SHA3(prev_hash || cbor({seq, at, actor, action, subject, details}))`. */
-function entryHash(prevHash: string, seq: number, record: AuditRecord): string {
-  const { at, actor, action, subject, details } = record
-  if (prevHash.length !== 66 || !writeHex(prevHash, previous, 0)) {
-    throw invalidParams('prev_hash', '32 bytes as 0x hex')
-  }
-  // In canonical order, so that nothing has to be sorted: this is done for every transition.
-  const bytes = encodeCbor({ at, seq, actor, action, details, subject }, previous)
-  return sha3Hex(bytes)
+function hashBytes(hash: string): Uint8Array {
+  const bytes = fromHex(hash)
+  if (bytes?.length !== 32) throw invalidParams('prev_hash', '32 bytes as 0x hex')
+  return bytes
 }
-
-const previous = new Uint8Array(32)
 
 /** An entry that has no encoding at all is as broken as one with a wrong hash. */
 function hashOrNull(entry: AuditEntry): string | null {
   try {
-    refuseOdd(entry)
-    return entryHash(entry.prevHash, entry.seq, entry)
+    return toHex(auditHash(hashBytes(entry.prevHash), auditBytes(entry.seq, entry)))
   } catch (error) {
     if (error instanceof FairleadError && error.code === 'InvalidParams') return null
     throw error

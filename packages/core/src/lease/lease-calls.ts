@@ -17,7 +17,7 @@ export interface LeaseCall {
   readonly leaseId: LeaseId
   readonly by: ProviderId
   /** The worker that calls; where it is left out, any of the provider's may. */
-  readonly workerId?: WorkerId
+  readonly workerId?: WorkerId | undefined
 }
 
 const CLASS_COOLDOWN_SECS = 30

@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../audit/chain.ts'
+import type { AuditEntry, AuditHead, AuditRecord } from '../audit/chain.ts'
 import type { KindName } from '../enqueue/kinds.ts'
 import type { Caller, JobId, LeaseId, ProviderId, WorkerId } from '../ids.ts'
 import type { EndReason } from '../job.ts'
@@ -47,23 +47,32 @@ export interface JobState {
 
 export type JobRow = JobFacts & JobState
 
-export interface LeaseRow extends LeaseTerms {
+/** What never changes about a lease. */
+export interface LeaseFacts extends Omit<LeaseTerms, 'ackTimeoutMs'> {
   readonly id: LeaseId
   readonly jobId: JobId
+  /** Number of acceptance of the job. */
+  readonly jobSeq: number
   readonly providerId: ProviderId
   readonly attempt: number
-  readonly status: LeaseStatus
   readonly tStart: number
-  readonly tDeadline: number
-  readonly renewals: number
-  readonly isAcked: boolean
   readonly epoch: number
   /** Height of the round that issued it. */
   readonly round: number
+}
+
+/** What becomes of it. */
+export interface LeaseState extends Pick<LeaseTerms, 'ackTimeoutMs'> {
+  readonly status: LeaseStatus
+  readonly tDeadline: number
+  readonly renewals: number
+  readonly isAcked: boolean
   readonly digest: string | null
   /** The worker that it was pushed to; null where none serves it. */
   readonly workerId: WorkerId | null
 }
+
+export type LeaseRow = LeaseFacts & LeaseState
 
 export interface ProviderRow {
   readonly id: ProviderId
@@ -99,6 +108,7 @@ export interface WorkerRow {
 
 export interface ResultRow {
   readonly jobId: JobId
+  readonly jobSeq: number
   readonly leaseId: LeaseId
   readonly providerId: ProviderId
   readonly digest: string
@@ -126,10 +136,15 @@ export interface RoundRow {
 /** Older rounds are forgotten. */
 export const ROUNDS_KEPT = 1_000
 
-/** One transition: audit entry, event and line of a timeline in one. */
-export interface JournalRow extends AuditEntry {
-  /** The job that it is about, if it is about one. */
-  readonly jobId: JobId | null
+/**
+ * One transition: audit entry, event and line of a timeline in one. The store links it to the entry
+ * before (AUDIT-1), so that what is chained is what is stored.
+ */
+export interface JournalRecord extends AuditRecord {
+  /** One more than that of the entry before. */
+  readonly seq: number
+  /** The job that it is about, by its number of acceptance, if it is about one. */
+  readonly jobSeq: number | null
 }
 
 /** The finish time of a caller under fair shares; null forgets it. */
@@ -142,16 +157,20 @@ export interface ShareRow {
 /** Counters and settings by name: whatever else decides. */
 export type Meta = Readonly<Record<string, string>>
 
-/** All that one batch of commands changed; every row is there once. */
+/**
+ * All that one batch of commands changed; every row is there once. Rows are named by what a store can
+ * find without a search: a job by its number of acceptance, a lease by that and its attempt.
+ */
 export interface WriteBatch {
   readonly newJobs: readonly { readonly row: JobRow; readonly payload: Uint8Array }[]
-  readonly jobs: readonly (JobState & { readonly id: JobId })[]
-  readonly leases: readonly LeaseRow[]
+  readonly jobs: readonly (JobState & Pick<JobFacts, 'id' | 'seq'>)[]
+  readonly newLeases: readonly LeaseRow[]
+  readonly leases: readonly (LeaseState & Pick<LeaseFacts, 'id' | 'jobSeq' | 'attempt'>)[]
   readonly providers: readonly ProviderRow[]
   readonly results: readonly ResultRow[]
   readonly shares: readonly ShareRow[]
   readonly rounds: readonly RoundRow[]
-  readonly journal: readonly JournalRow[]
+  readonly journal: readonly JournalRecord[]
   /** Only what changed. */
   readonly meta: Meta
   /** Ended jobs from before this time are deleted with their leases, results stay. */
@@ -167,7 +186,7 @@ export interface Snapshot {
   readonly providers: readonly ProviderRow[]
   readonly shares: readonly ShareRow[]
   readonly meta: Meta
-  readonly journalHead: { readonly seq: number; readonly hash: string }
+  readonly journalHead: AuditHead
 }
 
 export interface JobFilter {
@@ -181,29 +200,41 @@ export interface JobFilter {
   readonly limit: number
 }
 
+/** A row of any table, for comparing whole states. */
+export type AnyRow = readonly [table: string, row: Readonly<Record<string, unknown>>]
+
 /** Committed state only. */
 export interface StoreReads {
-  job(id: JobId): JobRow | null
-  jobByTx(caller: Caller, txHash: string): JobRow | null
-  payload(id: JobId): Uint8Array | null
-  jobs(filter: JobFilter): JobRow[]
-  leases(jobId: JobId): LeaseRow[]
-  lease(id: LeaseId): LeaseRow | null
-  result(jobId: JobId): ResultRow | null
-  round(height: number, kind: KindName): RoundRow | null
+  job(id: JobId): Promise<JobRow | null>
+  /** The jobs that callers enqueued under these keys before, each with its payload, or null. */
+  jobsByTx(
+    keys: readonly { readonly caller: Caller; readonly txHash: string }[],
+  ): Promise<({ readonly id: JobId; readonly payload: Uint8Array } | null)[]>
+  /** The payloads of jobs, by their numbers of acceptance; null for one that is not there. */
+  payloads(seqs: readonly number[]): Promise<(Uint8Array | null)[]>
+  jobs(filter: JobFilter): Promise<JobRow[]>
+  leases(jobId: JobId): Promise<LeaseRow[]>
+  lease(id: LeaseId): Promise<LeaseRow | null>
+  /** It outlives its job; of several jobs of one id, that of the newest. */
+  result(jobId: JobId): Promise<ResultRow | null>
+  round(height: number, kind: KindName): Promise<RoundRow | null>
   /** Entries after a number, oldest first. */
-  journal(afterSeq: number, limit: number): JournalRow[]
-  timeline(jobId: JobId): JournalRow[]
+  journal(afterSeq: number, limit: number): Promise<AuditEntry[]>
+  /** The entries about a job, oldest first. */
+  timeline(jobId: JobId): Promise<AuditEntry[]>
   /** Callers of assignments since a time, for their windows. */
-  assignmentsSince(atMs: number): { readonly caller: Caller; readonly at: number }[]
-  /** Every row of every table in order of its id, for comparing whole states. */
-  everything(): Iterable<readonly [table: string, row: Readonly<Record<string, unknown>>]>
+  assignmentsSince(atMs: number): Promise<{ readonly caller: Caller; readonly at: number }[]>
+  /** Every row of every table in order of its id. */
+  everything(): Promise<AnyRow[]>
 }
 
 /** Durable state of one partition. The engine is the only writer. */
 export interface Store {
   load(): Promise<Snapshot>
-  /** One transaction. Once it resolves the batch survives a power cut; if it rejects, none of it happened. */
+  /**
+   * One transaction. Once it resolves the batch survives a power cut; if it rejects, none of it
+   * happened. Commits are carried out in the order of the calls.
+   */
   commit(batch: WriteBatch): Promise<void>
   readonly read: StoreReads
   close(): Promise<void>

@@ -4,17 +4,18 @@ import {
   JOB_STATUSES,
   type JobRow,
   type JobState,
-  type JournalRow,
+  type JournalRecord,
   KIND_NAMES,
   LEASE_STATUSES,
   type LeaseRow,
   PROVIDER_STATUSES,
   type ProviderRow,
+  type ResultRow,
   type WorkerId,
   type WriteBatch,
 } from '@fairlead/core'
 import fc from 'fast-check'
-import type { PlainStore } from './plain-store.ts'
+import type { MemoryStore } from '../memory/memory-store.ts'
 import {
   batchOf,
   callerOf,
@@ -45,29 +46,59 @@ const time = () => fc.nat({ max: 20 }).map((n) => START + n)
 const maybe = <Value>(any: fc.Arbitrary<Value>) => fc.option(any, { nil: null })
 const provider = () => fc.nat({ max: 3 }).map(providerOf)
 const worker = () => text().map((id) => id as WorkerId)
-const caller = () => fc.nat({ max: 3 }).map(callerOf)
+const caller = () => fc.nat({ max: CALLERS - 1 }).map(callerOf)
 const kind = () => fc.constantFrom(...KIND_NAMES)
 const bytes = () => fc.uint8Array({ maxLength: 40 })
 const few = <Value>(any: fc.Arbitrary<Value>) => fc.array(any, { maxLength: 3 })
 
+/** Jobs have one of so many ids, which come back once a job was deleted. */
+const IDS = 31
+/** Far more than there are ids: a number of acceptance tells its batch, and never comes back. */
+const NUMBERS = 100
+const CALLERS = 4
+const TXS = 61
+
+/** What jobs of any batch can be called. */
+export const ANY_IDS = range(IDS).map(jobIdOf)
+export const ANY_TX = range(CALLERS).flatMap((n) =>
+  range(TXS).map((tx) => ({ caller: callerOf(n), txHash: txOf(tx) })),
+)
+
 /**
- * A batch for a store in the state of `plain`. Most are such as an engine writes; some break a rule,
- * and have to be refused as a whole.
+ * The k-th batch for a store in the state of `model`. Most are such as an engine writes; some break a
+ * rule, and have to be refused as a whole.
  */
-export function anyBatch(draw: Draw, plain: PlainStore): WriteBatch {
-  const known = plain.read.jobs({ afterSeq: 0, limit: 1_000 })
-  const numbers = [...new Set(draw(few, fc.nat({ max: 30 })))]
-  const isFresh = (n: number) => known.every((job) => job.seq !== n + 1)
-  const wanted = draw(fc.boolean) ? numbers.filter(isFresh) : numbers
-  const newJobs = wanted.map((n) => newJob(anyJob(draw, n + 1), draw(bytes)))
+export async function anyBatch(draw: Draw, model: MemoryStore, k: number): Promise<WriteBatch> {
+  const known = await model.read.jobs({ afterSeq: 0, limit: 1_000 })
   const alive = known.filter((job) => !hasEnded(job.status))
-  const changed = alive.filter(() => draw(fc.boolean))
-  const jobs = changed.map((job) => ({ id: job.id, ...anyState(draw) }))
+  const numbers = [...new Set(draw(few, fc.nat({ max: IDS - 1 })))]
+  const isFresh = (n: number) => known.every((job) => job.id !== jobIdOf(n))
+  const wanted = draw(fc.boolean) ? numbers.filter(isFresh) : numbers
+  const newJobs = wanted.map((n) => {
+    const seq = isSeldom(draw) ? alive[0]?.seq : undefined
+    return newJob(anyJob(draw, n, seq ?? NUMBERS * k + n + 1), draw(bytes))
+  })
+  const jobs = alive
+    .filter(() => draw(fc.boolean))
+    .map(({ id, seq }) => ({ id: isSeldom(draw) ? jobIdOf(IDS) : id, seq, ...anyState(draw) }))
   const rows = [...alive, ...newJobs.map(({ row }) => row)]
+  const leases: WriteBatch['leases'][number][] = []
+  const newLeases: LeaseRow[] = []
+  for (const job of rows.filter(() => draw(fc.boolean))) {
+    // A new job may have the id of one that is deleted in this batch, but none of its leases.
+    const old = alive.includes(job) ? await model.read.leases(job.id) : []
+    const any = anyLeases(draw, job, old.at(-1))
+    leases.push(...any.changed)
+    newLeases.push(...any.made)
+  }
+  // The last number of the batch is that of no job.
+  const seqs = [...known, ...rows].map(({ seq }) => seq).concat(NUMBERS * (k + 1))
+  const { journalHead } = await model.load()
   return batchOf({
     newJobs,
     jobs,
-    leases: rows.filter(() => draw(fc.boolean)).flatMap((job) => anyLease(draw, plain, job.seq)),
+    newLeases,
+    leases,
     providers: [...new Set(draw(few, fc.nat({ max: 3 })))].map((n) => anyProvider(draw, n)),
     results: rows.filter(() => draw(fc.nat, { max: 5 }) === 0).map((job) => anyResult(draw, job)),
     shares: draw(() =>
@@ -77,13 +108,25 @@ export function anyBatch(draw: Draw, plain: PlainStore): WriteBatch {
       }),
     ),
     rounds: draw(fc.boolean) ? [anyRound(draw)] : [],
-    journal: anyEntries(draw, plain),
+    journal: anyEntries(draw, journalHead.seq, seqs),
     meta: draw(() => fc.dictionary(text(), text(), { maxKeys: 3 })),
-    pruneEndedBefore: draw(() => maybe(time())),
+    pruneEndedBefore: draw(fc.boolean) ? draw(time) : null,
   })
 }
 
-function anyJob(draw: Draw, n: number): JobRow {
+function isSeldom(draw: Draw): boolean {
+  return draw(fc.nat, { max: 40 }) === 0
+}
+
+function range(length: number): number[] {
+  return Array.from({ length }, (_, n) => n)
+}
+
+function txOf(n: number): string {
+  return named('tx', n)
+}
+
+function anyJob(draw: Draw, n: number, seq: number): JobRow {
   const facts = draw(() =>
     fc.record({
       kind: kind(),
@@ -100,14 +143,15 @@ function anyJob(draw: Draw, n: number): JobRow {
       enqueueTs: time(),
       chainId: u64(),
       enqueueHeight: u64(),
-      txHash: fc.nat({ max: 60 }).map((tx) => named('tx', tx)),
+      txHash: fc.nat({ max: TXS - 1 }).map(txOf),
     }),
   )
-  return sampleJob(n, { ...facts, ...anyState(draw) })
+  return sampleJob(n, { seq, ...facts, ...anyState(draw) })
 }
 
 function anyState(draw: Draw): JobState {
-  const status = draw(fc.constantFrom, ...JOB_STATUSES)
+  const statuses = draw(fc.boolean) ? JOB_STATUSES : JOB_STATUSES.filter((s) => !hasEnded(s))
+  const status = draw(fc.constantFrom, ...statuses)
   const endedAt = hasEnded(status) ? draw(time) : null
   return draw(() =>
     fc.record({
@@ -127,15 +171,12 @@ function anyState(draw: Draw): JobState {
 }
 
 /** What became of the newest lease of a job, or the next one, or both. */
-function anyLease(draw: Draw, plain: PlainStore, n: number): LeaseRow[] {
-  const newest = plain.read.leases(jobIdOf(n)).at(-1)
+function anyLeases(draw: Draw, { id, seq }: JobRow, newest: LeaseRow | undefined) {
   const statuses = draw(fc.boolean) ? LEASE_STATUSES : LEASE_STATUSES.filter((s) => !isLive(s))
-  const change = () =>
+  const state = () =>
     draw(() =>
       fc.record({
         status: fc.constantFrom(...statuses),
-        providerId: provider(),
-        tStart: time(),
         tDeadline: time(),
         renewals: count(),
         isAcked: fc.boolean(),
@@ -144,10 +185,19 @@ function anyLease(draw: Draw, plain: PlainStore, n: number): LeaseRow[] {
         workerId: maybe(worker()),
       }),
     )
-  const old = newest === undefined || !isLive(newest.status) ? [] : [{ ...newest, ...change() }]
-  const attempt = newest === undefined ? 0 : newest.attempt + 1
-  const next = draw(fc.boolean) ? [sampleLease(n, { ...change(), attempt })] : []
-  return [...next, ...old]
+  const changed: WriteBatch['leases'][number][] = []
+  if (newest !== undefined && (isLive(newest.status) || isSeldom(draw))) {
+    const { jobSeq, attempt } = newest
+    changed.push({ id: isSeldom(draw) ? leaseIdOf(999) : newest.id, jobSeq, attempt, ...state() })
+  }
+  const made: LeaseRow[] = []
+  if (draw(fc.boolean)) {
+    const facts = draw(() => fc.record({ providerId: provider(), tStart: time() }))
+    const attempt = newest === undefined || isSeldom(draw) ? 0 : newest.attempt + 1
+    const names = { jobId: id, jobSeq: seq, attempt }
+    made.push(sampleLease(ANY_IDS.indexOf(id), { ...facts, ...state(), ...names }))
+  }
+  return { changed, made }
 }
 
 function anyProvider(draw: Draw, n: number): ProviderRow {
@@ -174,11 +224,16 @@ function anyProvider(draw: Draw, n: number): ProviderRow {
   return sampleProvider(n, given)
 }
 
-function anyResult(draw: Draw, job: JobRow) {
+function anyResult(draw: Draw, { id, seq }: JobRow): ResultRow {
   const given = draw(() =>
-    fc.record({ units: count(), output: maybe(bytes()), meta: maybe(bytes()) }),
+    fc.record({
+      leaseId: fc.nat().map(leaseIdOf),
+      units: count(),
+      output: maybe(bytes()),
+      meta: maybe(bytes()),
+    }),
   )
-  return { ...sampleResult(job.seq, given), leaseId: leaseIdOf(draw(fc.nat)) }
+  return sampleResult(seq, { jobId: id, ...given })
 }
 
 function anyRound(draw: Draw) {
@@ -188,28 +243,29 @@ function anyRound(draw: Draw) {
   return sampleRound(draw(fc.nat, { max: 40 }), given)
 }
 
-/** The next entries; now and then one whose number is taken, or whose chain is broken. */
-function anyEntries(draw: Draw, plain: PlainStore): JournalRow[] {
-  const last = plain.read.journal(0, 10_000).at(-1)?.seq ?? 0
-  const first = draw(fc.nat, { max: 20 }) === 0 ? Math.max(1, last) : last + 1
-  return draw(few, fc.nat({ max: 30 })).map((n, i) =>
-    sampleEntry(first + i, {
-      ...draw(() =>
+/** The next entries, about any of these jobs; now and then the first is taken, or not due yet. */
+function anyEntries(draw: Draw, last: number, seqs: readonly number[]): JournalRecord[] {
+  const mistake = isSeldom(draw) ? draw(fc.constantFrom, -1, 1) : 0
+  return draw(few, fc.nat({ max: IDS - 1 })).map((n, i) =>
+    sampleEntry(
+      last + 1 + mistake + i,
+      draw(() =>
         fc.record({
+          at: time(),
           actor: text(),
           action: text(),
           subject: fc.oneof(text(), fc.constant(jobIdOf(n))),
-          jobId: maybe(fc.constant(jobIdOf(n))),
+          jobSeq: maybe(fc.constantFrom(...seqs)),
           details: fc.dictionary(text(), details(), { maxKeys: 3 }),
         }),
       ),
-      ...(draw(fc.nat, { max: 5 }) === 0 ? { prevHash: hashOf(draw(fc.nat)) } : {}),
-    }),
+    ),
   )
 }
 
-/** Values that canonical CBOR gives back as they were. */
+/** A bigint comes back as a number where it is one. */
 function details() {
-  const large = fc.bigInt({ min: 2n ** 53n, max: 2n ** 64n - 1n })
-  return fc.oneof(text(), fc.maxSafeInteger(), fc.boolean(), fc.constant(null), large, bytes())
+  const integer = fc.bigInt({ min: -(2n ** 64n), max: 2n ** 64n - 1n })
+  const simple = fc.oneof(text(), fc.maxSafeInteger(), fc.boolean(), fc.constant(null))
+  return fc.oneof(simple, integer, fc.bigInt({ min: -9n, max: 9n }), bytes(), few(simple))
 }

@@ -1,11 +1,20 @@
-import { FairleadError, type JobRow, type WriteBatch } from '@fairlead/core'
+import {
+  brokenSeq,
+  FairleadError,
+  type JobRow,
+  type LeaseRow,
+  type ProviderRow,
+  type WriteBatch,
+} from '@fairlead/core'
 import { expect, it } from 'vitest'
 import {
   batchOf,
   callerOf,
+  chained,
   jobIdOf,
   leaseIdOf,
   newJob,
+  providerOf,
   START,
   sampleEntry,
   sampleJob,
@@ -24,7 +33,7 @@ const ENDED_LEASE = sampleLease(2, { status: 'COMPLETED' })
 /** What every test of a refusal begins with. */
 const BEFORE = batchOf({
   newJobs: [newJob(JOB), newJob(ENDED)],
-  leases: [LEASE, ENDED_LEASE],
+  newLeases: [LEASE, ENDED_LEASE],
   rounds: [sampleRound(1)],
   journal: [sampleEntry(1)],
 })
@@ -46,24 +55,43 @@ const REFUSED: readonly (readonly [rule: string, what: string, given: Partial<Wr
     'two new jobs with one tx_hash',
     { newJobs: [newJob(NEW), newJob(sampleJob(4, { txHash: NEW.txHash }))] },
   ],
+  ['STORE-5', 'two new jobs with one id', twoNew({ id: NEW.id })],
+  ['STORE-5', 'two new jobs with one number', twoNew({ seq: NEW.seq })],
   [
     'STORE-5',
     'a second live lease of a job',
-    { leases: [sampleLease(1, { attempt: 1, status: 'RENEWED' })] },
+    { newLeases: [sampleLease(1, { attempt: 1, status: 'RENEWED' })] },
+  ],
+  [
+    'STORE-5',
+    'a second live lease of a job whose first goes on',
+    { newLeases: [sampleLease(1, { attempt: 1 })], leases: [{ ...LEASE, status: 'RENEWED' }] },
+  ],
+  [
+    'STORE-5',
+    'two live leases of a new job',
+    { newJobs: [newJob(NEW)], newLeases: [sampleLease(3), sampleLease(3, { attempt: 1 })] },
   ],
   [
     'STORE-5',
     'a lease with the id of another',
-    { newJobs: [newJob(NEW)], leases: [sampleLease(3, { id: LEASE.id })] },
+    { newJobs: [newJob(NEW)], newLeases: [sampleLease(3, { id: LEASE.id })] },
   ],
   [
     'STORE-5',
     'another lease for the same attempt',
-    { leases: [sampleLease(2, { id: leaseIdOf(77), status: 'EXPIRED' })] },
+    { newLeases: [sampleLease(2, { id: leaseIdOf(77), status: 'EXPIRED' })] },
   ],
+  ['STORE-5', 'a new lease that is there already', { newLeases: [ENDED_LEASE] }],
   ['STORE-5', 'an entry whose number is taken', { journal: [sampleEntry(1)] }],
+  ['STORE-5', 'an entry after a gap', { journal: [sampleEntry(3)] }],
+  ['STORE-5', 'a gap between entries', { journal: [sampleEntry(2), sampleEntry(4)] }],
+  ['STORE-5', 'two entries with one number', { journal: [sampleEntry(2), sampleEntry(2)] }],
+  ['STORE-5', 'entries that go back', { journal: [sampleEntry(3), sampleEntry(2)] }],
   ['STORE-5', 'a round that is there already', { rounds: [sampleRound(1)] }],
+  ['STORE-5', 'a round twice', { rounds: [sampleRound(2), sampleRound(2)] }],
   ['STORE-6', 'a change of a job that is not there', { jobs: [{ ...NEW, id: jobIdOf(9) }] }],
+  ['STORE-6', 'a change of a job under another id', { jobs: [{ ...JOB, id: ENDED.id }] }],
   ['STORE-6', 'a change of status of an ended job', { jobs: [{ ...ENDED, status: 'FAILED' }] }],
   [
     'STORE-6',
@@ -72,6 +100,22 @@ const REFUSED: readonly (readonly [rule: string, what: string, given: Partial<Wr
   ],
   ['STORE-6', 'a live job with an end', { jobs: [{ ...JOB, endedAt: START }] }],
   ['STORE-6', 'an ended job without one', { jobs: [{ ...JOB, status: 'EXPIRED' }] }],
+  ['STORE-6', 'a new job that is alive and has an end', twoNew({ endedAt: START })],
+  [
+    'STORE-6',
+    'a change of a lease that is not there',
+    { leases: [sampleLease(1, { attempt: 1, status: 'EXPIRED' })] },
+  ],
+  [
+    'STORE-6',
+    'a change of a lease of a job that is not there',
+    { leases: [sampleLease(9, { status: 'EXPIRED' })] },
+  ],
+  [
+    'STORE-6',
+    'a change of a lease under another id',
+    { leases: [{ ...LEASE, id: ENDED_LEASE.id, status: 'EXPIRED' }] },
+  ],
   [
     'STORE-6',
     'an ended lease that is live again',
@@ -82,19 +126,48 @@ const REFUSED: readonly (readonly [rule: string, what: string, given: Partial<Wr
     'a change of status of an ended lease',
     { leases: [{ ...ENDED_LEASE, status: 'EXPIRED' }] },
   ],
+  [
+    'STORE-6',
+    'a job with a status of its own',
+    { jobs: [{ ...JOB, status: 'LOST' as JobRow['status'] }] },
+  ],
+  [
+    'STORE-6',
+    'a lease with a status of its own',
+    { leases: [{ ...LEASE, status: 'LOST' as LeaseRow['status'] }] },
+  ],
+  [
+    'STORE-6',
+    'a new lease with a status of its own',
+    { newLeases: [sampleLease(2, { attempt: 1, status: 'LOST' as LeaseRow['status'] })] },
+  ],
+  [
+    'STORE-6',
+    'a provider with a status of its own',
+    { providers: [sampleProvider(6, { status: 'LOST' as ProviderRow['status'] })] },
+  ],
+  [
+    'STORE-6',
+    'an entry that cannot be in the log (AUDIT-5)',
+    { journal: [sampleEntry(2), sampleEntry(3, { details: { share: 0.5 } })] },
+  ],
 ]
 
+function twoNew(given: Partial<JobRow>): Partial<WriteBatch> {
+  return { newJobs: [newJob(NEW), newJob(sampleJob(4, given))] }
+}
+
 export function batchRules({ store, reopen }: Subject): void {
-  const everything = () => [...store().read.everything()]
+  const everything = () => store().read.everything()
 
   it.each(REFUSED)('%s: refuses %s, and all that came with it', async (_rule, _what, given) => {
     await store().commit(BEFORE)
-    const before = everything()
+    const before = await everything()
     const rest = {
       newJobs: [newJob(sampleJob(20))],
       jobs: [{ ...JOB, status: 'RUNNING' as const }],
       providers: [sampleProvider(5)],
-      results: [sampleResult(5)],
+      results: [sampleResult(1)],
       shares: [{ kind: 'ai' as const, caller: callerOf(9), finish: 1n }],
       journal: [sampleEntry(2)],
       meta: { beat: '1' },
@@ -109,12 +182,15 @@ export function batchRules({ store, reopen }: Subject): void {
       .catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(FairleadError)
     expect(error).toMatchObject({ code: 'StoreUnavailable', cause: expect.any(Error) })
-    expect(everything()).toEqual(before)
+    expect(await everything()).toEqual(before)
+    const chain = chained([sampleEntry(1), sampleEntry(2)])
+    expect(await store().read.timeline(JOB.id)).toEqual(chain.slice(0, 1))
     // And it goes on, with numbers that the refused batch had taken.
     await store().commit(batchOf(rest))
-    expect(store().read.job(jobIdOf(20))).toEqual(sampleJob(20))
+    expect(await store().read.job(jobIdOf(20))).toEqual(sampleJob(20))
     await reopen()
-    expect(everything()).toHaveLength(before.length + 7)
+    expect(await everything()).toHaveLength(before.length + 7)
+    expect(await store().read.timeline(JOB.id)).toEqual(chain)
   })
 
   it('STORE-2: a bad value in the last row of a large batch leaves nothing behind', async () => {
@@ -122,38 +198,88 @@ export function batchRules({ store, reopen }: Subject): void {
     const broken = { ...sampleJob(501), status: 'LOST' } as unknown as JobRow
     const batch = batchOf({ newJobs: [...newJobs, newJob(broken)], meta: { beat: '1' } })
     await expect(store().commit(batch)).rejects.toMatchObject({ code: 'StoreUnavailable' })
-    expect(everything()).toEqual([])
+    expect(await everything()).toEqual([])
     await store().commit(batchOf({ newJobs, meta: { beat: '1' } }))
-    expect(everything()).toHaveLength(1_001)
+    expect(await everything()).toHaveLength(1_001)
   })
 
   it('STORE-2: an empty batch changes nothing', async () => {
     await store().commit(BEFORE)
-    const before = everything()
+    const before = await everything()
     await store().commit(batchOf({}))
-    expect(everything()).toEqual(before)
+    expect(await everything()).toEqual(before)
+  })
+
+  it('STORE-2: commits are carried out in the order of the calls, awaited or not', async () => {
+    const numbers = Array.from({ length: 30 }, (_, i) => i + 1)
+    const commits = numbers.map((n) => {
+      const jobs = n === 1 ? [] : [sampleJob(n - 1, { status: 'RUNNING' })]
+      const journal = [sampleEntry(n, { jobSeq: n })]
+      return store().commit(
+        batchOf({ newJobs: [newJob(sampleJob(n))], jobs, journal, meta: { last: String(n) } }),
+      )
+    })
+    await Promise.all(commits)
+    await reopen()
+    const { jobs, meta } = await store().load()
+    expect(jobs.map(({ status }) => status)).toEqual(
+      numbers.map((n) => (n === 30 ? 'QUEUED' : 'RUNNING')),
+    )
+    expect(meta).toEqual({ last: '30' })
+    const entries = await store().read.journal(0, 100)
+    expect(entries.map(({ seq }) => seq)).toEqual(numbers)
+    expect(brokenSeq(entries)).toBeNull()
+  })
+
+  it('STORE-2: a refused commit takes nothing from those that were called before and after', async () => {
+    const first = batchOf({ newJobs: [newJob(JOB)], journal: [sampleEntry(1)] })
+    const bad = batchOf({ newJobs: [newJob(NEW)], journal: [sampleEntry(2), sampleEntry(1)] })
+    const last = batchOf({ newJobs: [newJob(NEW)], journal: [sampleEntry(2)] })
+    const outcomes = await Promise.allSettled([first, bad, last].map((b) => store().commit(b)))
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    expect((await store().load()).jobs).toEqual([JOB, NEW])
+    expect(await store().read.journal(0, 9)).toEqual(chained([sampleEntry(1), sampleEntry(2)]))
   })
 
   it('STORE-5: in one batch the old lease of a job ends and the next begins, in any order', async () => {
     await store().commit(BEFORE)
     const next = sampleLease(1, { attempt: 1 })
     const ended = { ...LEASE, status: 'EXPIRED' } as const
-    await store().commit(batchOf({ leases: [next, ended] }))
-    expect(store().read.leases(JOB.id)).toEqual([ended, next])
+    await store().commit(batchOf({ newLeases: [next], leases: [ended] }))
+    expect(await store().read.leases(JOB.id)).toEqual([ended, next])
+  })
+
+  it('STORE-5: in one batch an attempt that is over and the next one can both be new', async () => {
+    const over = sampleLease(1, { status: 'CANCELLED' })
+    const next = sampleLease(1, { attempt: 1 })
+    await store().commit(batchOf({ newJobs: [newJob(JOB)], newLeases: [next, over] }))
+    expect(await store().read.leases(JOB.id)).toEqual([over, next])
   })
 
   it('STORE-5: one tx_hash of two callers is two jobs', async () => {
     const other = { ...NEW, caller: callerOf(2), txHash: JOB.txHash }
     await store().commit(batchOf({ newJobs: [newJob(JOB), newJob(other)] }))
-    expect(store().read.jobByTx(callerOf(2), JOB.txHash)).toEqual(other)
-    expect(store().read.jobByTx(callerOf(1), JOB.txHash)).toEqual(JOB)
+    const keys = [2, 1].map((n) => ({ caller: callerOf(n), txHash: JOB.txHash }))
+    const found = await store().read.jobsByTx(keys)
+    expect(found.map((job) => job?.id)).toEqual([other.id, JOB.id])
   })
 
   it('STORE-6: an ended job or lease may be written again with the status that it has', async () => {
     await store().commit(BEFORE)
     await store().commit(batchOf({ jobs: [ENDED], leases: [ENDED_LEASE] }))
-    expect(store().read.job(ENDED.id)).toEqual(ENDED)
-    expect(store().read.lease(ENDED_LEASE.id)).toEqual(ENDED_LEASE)
+    expect(await store().read.job(ENDED.id)).toEqual(ENDED)
+    expect(await store().read.lease(ENDED_LEASE.id)).toEqual(ENDED_LEASE)
+  })
+
+  it('STORE-7: a change says what became of a job or lease, never what it is', async () => {
+    await store().commit(BEFORE)
+    const job = { ...JOB, status: 'RUNNING' } as const
+    const lease = { ...LEASE, status: 'RENEWED' } as const
+    const otherJob = { ...job, kind: 'task', tier: 'X', txHash: NEW.txHash, fee: 9n } as const
+    const otherLease = { ...lease, tStart: 1, epoch: 2, round: 3, providerId: providerOf(9) }
+    await store().commit(batchOf({ jobs: [otherJob], leases: [otherLease] }))
+    expect(await store().read.job(JOB.id)).toEqual(job)
+    expect(await store().read.lease(LEASE.id)).toEqual(lease)
   })
 
   it('STORE-7: a later row takes the place of the first', async () => {
@@ -174,8 +300,8 @@ export function batchRules({ store, reopen }: Subject): void {
     expect(snapshot.providers).toEqual([provider])
     expect(snapshot.shares).toEqual([share])
     expect(snapshot.meta).toEqual({ a: '1', b: '2', c: '3' })
-    expect(store().read.result(JOB.id)).toEqual(result)
-    expect(store().read.lease(LEASE.id)).toEqual(lease)
+    expect(await store().read.result(JOB.id)).toEqual(result)
+    expect(await store().read.lease(LEASE.id)).toEqual(lease)
   })
 
   it('STORE-7: a share without a finish time is forgotten, a known one or not', async () => {

@@ -1,7 +1,8 @@
-import { ROUNDS_KEPT, type RoundRow } from '@fairlead/core'
+import { ROUNDS_KEPT, type RoundRow, type WriteBatch } from '@fairlead/core'
 import { expect, it } from 'vitest'
 import {
   batchOf,
+  chained,
   jobIdOf,
   newJob,
   START,
@@ -16,26 +17,29 @@ import type { Subject } from './store-conformance.ts'
 export function pruneRules({ store, reopen }: Subject): void {
   const ended = (n: number, endedAt: number) => sampleJob(n, { status: 'COMPLETED', endedAt })
 
-  it('STORE-10: a job that ended before the time goes with payload and leases, the rest stays', async () => {
+  it('STORE-10: a job that ended before the time goes with all that is its own, the rest stays', async () => {
     const jobs = [ended(1, START - 1), ended(2, START), sampleJob(3)]
-    const leases = [1, 2, 3].map((n) => sampleLease(n, { status: 'COMPLETED' }))
+    const newLeases = [1, 2, 3].map((n) => sampleLease(n, { status: 'COMPLETED' }))
     const results = [1, 2].map((n) => sampleResult(n))
-    const journal = [1, 2, 3].map((n) => sampleEntry(n, { jobId: jobIdOf(n) }))
+    const journal = [1, 2, 3].map((n) => sampleEntry(n, { jobSeq: n }))
     const newJobs = jobs.map((row) => newJob(row))
-    await store().commit(batchOf({ newJobs, leases, results, journal }))
+    await store().commit(batchOf({ newJobs, newLeases, results, journal }))
     await store().commit(batchOf({ pruneEndedBefore: START }))
     await reopen()
     const { read } = store()
-    expect(read.jobs({ afterSeq: 0, limit: 10 })).toEqual(jobs.slice(1))
-    expect(read.job(jobIdOf(1))).toBeNull()
-    expect(read.payload(jobIdOf(1))).toBeNull()
-    expect(read.leases(jobIdOf(1))).toEqual([])
-    expect(read.lease(sampleLease(1).id)).toBeNull()
-    expect(read.payload(jobIdOf(2))).not.toBeNull()
-    expect(read.leases(jobIdOf(2))).toEqual([leases[1]])
-    expect(read.result(jobIdOf(1))).toEqual(results[0])
-    expect(read.timeline(jobIdOf(1))).toEqual([journal[0]])
-    expect(read.journal(0, 10)).toEqual(journal)
+    expect(await read.jobs({ afterSeq: 0, limit: 10 })).toEqual(jobs.slice(1))
+    expect(await read.job(jobIdOf(1))).toBeNull()
+    const keys = jobs.slice(0, 2)
+    expect((await read.jobsByTx(keys)).map((job) => job?.id)).toEqual([undefined, jobIdOf(2)])
+    expect(await read.payloads([1, 2])).toEqual([null, newJobs[1]?.payload])
+    expect(await read.leases(jobIdOf(1))).toEqual([])
+    expect(await read.lease(sampleLease(1).id)).toBeNull()
+    expect(await read.leases(jobIdOf(2))).toEqual([newLeases[1]])
+    expect(await read.result(jobIdOf(1))).toEqual(results[0])
+    const entries = chained(journal)
+    expect(await read.timeline(jobIdOf(1))).toEqual([])
+    expect(await read.timeline(jobIdOf(2))).toEqual([entries[1]])
+    expect(await read.journal(0, 10)).toEqual(entries)
   })
 
   it('STORE-10: the names of a deleted job are free again, even in the same batch', async () => {
@@ -43,28 +47,91 @@ export function pruneRules({ store, reopen }: Subject): void {
     await store().commit(
       batchOf({
         newJobs: [newJob(first)],
-        leases: [sampleLease(1, { status: 'COMPLETED' })],
+        newLeases: [sampleLease(1, { status: 'COMPLETED' })],
         results: [sampleResult(1)],
         journal: [sampleEntry(1)],
       }),
     )
     const again = sampleJob(1, { seq: 2 })
-    const leases = [sampleLease(1)]
-    const journal = [sampleEntry(2)]
+    const newLeases = [sampleLease(1, { jobSeq: 2 })]
+    const newJobs = [newJob(again, Uint8Array.of(2))]
+    const journal = [sampleEntry(2, { jobSeq: 2 })]
+    await store().commit(batchOf({ newJobs, newLeases, journal, pruneEndedBefore: START + 1 }))
+    await reopen()
+    const { read } = store()
+    expect(await read.job(first.id)).toEqual(again)
+    expect(await read.jobsByTx([first])).toEqual([{ id: first.id, payload: Uint8Array.of(2) }])
+    expect(await read.payloads([1, 2])).toEqual([null, Uint8Array.of(2)])
+    expect(await read.leases(first.id)).toEqual(newLeases)
+    expect(await read.lease(sampleLease(1).id)).toEqual(newLeases[0])
+    expect(await read.timeline(first.id)).toEqual(chained([sampleEntry(1), ...journal]).slice(1))
+  })
+
+  it('STORE-8: of several jobs of one id the one that is there has the result, then the newest', async () => {
+    const resultOf = (seq: number) => sampleResult(1, { jobSeq: seq, units: seq })
+    const end = (seq: number) => ({ ...ended(1, START), seq })
+    const begin = (seq: number) => [newJob(sampleJob(1, { seq }))]
+    const commit = (given: Partial<WriteBatch>) => store().commit(batchOf(given))
+    const result = () => store().read.result(jobIdOf(1))
+    const prune = { pruneEndedBefore: START + 1 }
+
+    await commit({ newJobs: begin(1) })
+    expect(await result()).toBeNull()
+    await commit({ jobs: [end(1)], results: [resultOf(1)] })
+    expect(await result()).toEqual(resultOf(1))
+    await commit(prune)
+    expect(await result()).toEqual(resultOf(1))
+    await commit({ newJobs: begin(2) })
+    expect(await result()).toBeNull()
+    await commit({ jobs: [end(2)], results: [resultOf(2)] })
+    expect(await result()).toEqual(resultOf(2))
+    await commit(prune)
+    await reopen()
+    expect(await result()).toEqual(resultOf(2))
+    // One that ends without a result hides the older ones only while it is there.
+    await commit({ newJobs: begin(3) })
+    expect(await result()).toBeNull()
+    await commit({ jobs: [end(3)], ...prune })
+    expect(await result()).toEqual(resultOf(2))
+    const rows = (await store().read.everything()).filter(([table]) => table === 'results')
+    expect(rows.map(([, row]) => row)).toEqual([resultOf(1), resultOf(2)])
+  })
+
+  it('STORE-10: a result stays when its job is deleted in the batch that brings both', async () => {
+    const newJobs = [newJob(ended(1, START))]
+    const results = [sampleResult(1)]
+    await store().commit(batchOf({ newJobs, results, pruneEndedBefore: START + 1 }))
+    await reopen()
+    expect(await store().read.job(jobIdOf(1))).toBeNull()
+    expect(await store().read.result(jobIdOf(1))).toEqual(results[0])
+  })
+
+  it('STORE-2: a refused batch deletes nothing, and gives no name away', async () => {
+    const first = ended(1, START)
+    const newLeases = [sampleLease(1, { status: 'COMPLETED' })]
     await store().commit(
-      batchOf({ newJobs: [newJob(again)], leases, journal, pruneEndedBefore: START + 1 }),
+      batchOf({ newJobs: [newJob(first)], newLeases, journal: [sampleEntry(1)] }),
     )
-    expect(store().read.job(first.id)).toEqual(again)
-    expect(store().read.jobByTx(first.caller, first.txHash)).toEqual(again)
-    expect(store().read.leases(first.id)).toEqual(leases)
-    expect(store().read.result(first.id)).toEqual(sampleResult(1))
-    expect(store().read.timeline(first.id)).toHaveLength(2)
+    const before = await store().read.everything()
+    const again = batchOf({
+      newJobs: [newJob(sampleJob(1, { seq: 2 }), Uint8Array.of(2))],
+      newLeases: [sampleLease(1, { jobSeq: 2 })],
+      journal: [sampleEntry(2, { jobSeq: 2 }), sampleEntry(2)],
+      pruneEndedBefore: START + 1,
+    })
+    await expect(store().commit(again)).rejects.toMatchObject({ code: 'StoreUnavailable' })
+    const { read } = store()
+    expect(await read.everything()).toEqual(before)
+    expect(await read.job(first.id)).toEqual(first)
+    expect((await read.jobsByTx([first])).map((job) => job?.id)).toEqual([first.id])
+    expect(await read.lease(sampleLease(1).id)).toEqual(newLeases[0])
+    expect(await read.timeline(first.id)).toEqual(chained([sampleEntry(1)]))
   })
 
   it('STORE-10: a job whose end in this very batch is long ago goes at once', async () => {
     await store().commit(batchOf({ newJobs: [newJob(sampleJob(1))] }))
     await store().commit(batchOf({ jobs: [ended(1, START)], pruneEndedBefore: START + 1 }))
-    expect([...store().read.everything()]).toEqual([])
+    expect(await store().read.everything()).toEqual([])
   })
 
   it('STORE-10: the newest rounds are kept, each with all of its kinds', async () => {
@@ -74,12 +141,12 @@ export function pruneRules({ store, reopen }: Subject): void {
         kinds.map((kind) => sampleRound(height, { kind, assignments: [] })),
       )
     await store().commit(batchOf({ rounds: of(1, ROUNDS_KEPT) }))
-    expect(store().read.round(1, 'ai')).not.toBeNull()
+    expect(await store().read.round(1, 'ai')).not.toBeNull()
     await store().commit(batchOf({ rounds: of(ROUNDS_KEPT + 1, ROUNDS_KEPT + 2) }))
     for (const kind of kinds) {
-      expect(store().read.round(2, kind)).toBeNull()
-      expect(store().read.round(3, kind)).not.toBeNull()
-      expect(store().read.round(ROUNDS_KEPT + 2, kind)).not.toBeNull()
+      expect(await store().read.round(2, kind)).toBeNull()
+      expect(await store().read.round(3, kind)).not.toBeNull()
+      expect(await store().read.round(ROUNDS_KEPT + 2, kind)).not.toBeNull()
     }
   })
 }

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import {
   batchOf,
   callerOf,
+  chained,
   hashOf,
   jobIdOf,
   leaseIdOf,
@@ -70,7 +71,7 @@ export function readRules({ store, reopen }: Subject): void {
       meta: {},
       journalHead: EMPTY_AUDIT,
     })
-    expect([...store().read.everything()]).toEqual([])
+    expect(await store().read.everything()).toEqual([])
   })
 
   it('STORE-4: load gives what is alive, in order, after a restart as before', async () => {
@@ -84,13 +85,14 @@ export function readRules({ store, reopen }: Subject): void {
     ]
     const providers = [sampleProvider(2), sampleProvider(1)]
     const shares = [1, 2].map((n) => ({ kind: 'ai' as const, caller: callerOf(n), finish: 1n }))
+    const journal = [sampleEntry(1), sampleEntry(2)]
     await store().commit(
       batchOf({
         newJobs: [...alive, ended].map((row) => newJob(row)),
-        leases,
+        newLeases: leases,
         providers,
         shares,
-        journal: [sampleEntry(1), sampleEntry(2)],
+        journal,
         meta: { enqueue_seq: '3' },
       }),
     )
@@ -101,7 +103,7 @@ export function readRules({ store, reopen }: Subject): void {
     expect(before.providers).toEqual(providers.toReversed())
     expect(before.shares).toEqual(shares.toSorted((a, b) => (a.caller < b.caller ? -1 : 1)))
     expect(before.meta).toEqual({ enqueue_seq: '3' })
-    expect(before.journalHead).toEqual({ seq: 2, hash: hashOf(2) })
+    expect(before.journalHead).toEqual({ seq: 2, hash: chained(journal)[1]?.hash })
     await reopen()
     expect(await store().load()).toEqual(before)
   })
@@ -110,7 +112,7 @@ export function readRules({ store, reopen }: Subject): void {
     const shown = Object.entries(filter).map(([field, value]) => `${field} ${String(value)}`)
     it(`STORE-8: finds jobs by ${shown.join(', ') || 'nothing'}`, async () => {
       await commitJobs()
-      const found = store().read.jobs({ afterSeq: 0, limit: 100, ...filter })
+      const found = await store().read.jobs({ afterSeq: 0, limit: 100, ...filter })
       expect(found.map(({ seq }) => seq)).toEqual(seqs)
       expect(found).toEqual(JOBS.filter(({ seq }) => seqs.includes(seq)))
     })
@@ -120,44 +122,117 @@ export function readRules({ store, reopen }: Subject): void {
     await commitJobs()
     const seqs: number[] = []
     for (;;) {
-      const page = store().read.jobs({ kind: 'ai', afterSeq: seqs.at(-1) ?? 0, limit: 3 })
+      const page = await store().read.jobs({ kind: 'ai', afterSeq: seqs.at(-1) ?? 0, limit: 3 })
       if (page.length === 0) break
       seqs.push(...page.map(({ seq }) => seq))
     }
     expect(seqs).toEqual([2, 3, 5, 6, 8, 9, 11, 12])
   })
 
-  it('STORE-8: what is not there is null or an empty list', () => {
+  it('STORE-8: what is not there is null or an empty list', async () => {
     const { read } = store()
-    expect(read.job(jobIdOf(1))).toBeNull()
-    expect(read.jobByTx(callerOf(1), hashOf(1))).toBeNull()
-    expect(read.payload(jobIdOf(1))).toBeNull()
-    expect(read.lease(leaseIdOf(1))).toBeNull()
-    expect(read.result(jobIdOf(1))).toBeNull()
-    expect(read.round(1, 'ai')).toBeNull()
-    expect(read.leases(jobIdOf(1))).toEqual([])
-    expect(read.timeline(jobIdOf(1))).toEqual([])
-    expect(read.journal(0, 10)).toEqual([])
-    expect(read.assignmentsSince(0)).toEqual([])
+    expect(await read.job(jobIdOf(1))).toBeNull()
+    expect(await read.jobsByTx([{ caller: callerOf(1), txHash: hashOf(1) }])).toEqual([null])
+    expect(await read.jobsByTx([])).toEqual([])
+    expect(await read.payloads([1, 2])).toEqual([null, null])
+    expect(await read.payloads([])).toEqual([])
+    expect(await read.lease(leaseIdOf(1))).toBeNull()
+    expect(await read.result(jobIdOf(1))).toBeNull()
+    expect(await read.round(1, 'ai')).toBeNull()
+    expect(await read.leases(jobIdOf(1))).toEqual([])
+    expect(await read.timeline(jobIdOf(1))).toEqual([])
+    expect(await read.journal(0, 10)).toEqual([])
+    expect(await read.assignmentsSince(0)).toEqual([])
   })
 
-  it('STORE-8: leases of a job by attempt, entries by number, a timeline by job', async () => {
-    const leases = [2, 0, 1].map((attempt) => sampleLease(1, { attempt, status: 'EXPIRED' }))
-    const journal = [1, 2, 3, 4].map((seq) => sampleEntry(seq, { jobId: jobIdOf(seq % 2) }))
-    const newJobs = [newJob(sampleJob(1)), newJob(sampleJob(2))]
-    await store().commit(batchOf({ newJobs, leases: [...leases, sampleLease(2)], journal }))
+  it('STORE-8: payloads are in the order that was asked for, null where there is none', async () => {
+    const newJobs = [1, 2, 3].map((n) => newJob(sampleJob(n), Uint8Array.of(n)))
+    await store().commit(batchOf({ newJobs }))
     const { read } = store()
-    expect(read.leases(jobIdOf(1))).toEqual([leases[1], leases[2], leases[0]])
-    expect(read.journal(1, 2).map(({ seq }) => seq)).toEqual([2, 3])
-    expect(read.journal(4, 2)).toEqual([])
-    expect(read.timeline(jobIdOf(1))).toEqual([journal[0], journal[2]])
+    const found = await read.payloads([3, 9, 1, 3, 2])
+    expect(found).toEqual([[3], null, [1], [3], [2]].map((b) => b && Uint8Array.from(b)))
+    const many = await read.payloads(Array.from({ length: 1_500 }, (_, i) => 1_500 - i))
+    expect(many).toHaveLength(1_500)
+    expect(many.slice(-4)).toEqual([null, ...[3, 2, 1].map((n) => Uint8Array.of(n))])
+  })
+
+  it('STORE-8: jobs by key are in the order that was asked for, null where there is none', async () => {
+    const jobs = [1, 2, 3].map((n) => sampleJob(n, { caller: callerOf(n) }))
+    await store().commit(
+      batchOf({ newJobs: jobs.map((row) => newJob(row, Uint8Array.of(row.seq))) }),
+    )
+    const [first, second, third] = jobs as [JobRow, JobRow, JobRow]
+    // The key of one under the name of another is nobody's.
+    const strange = { caller: first.caller, txHash: second.txHash }
+    const of = ({ id, seq }: JobRow) => ({ id, payload: Uint8Array.of(seq) })
+    expect(await store().read.jobsByTx([third, strange, first, third, second])).toEqual([
+      of(third),
+      null,
+      of(first),
+      of(third),
+      of(second),
+    ])
+    const absent = Array.from({ length: 1_500 }, (_, i) => ({ ...first, txHash: hashOf(i) }))
+    const found = await store().read.jobsByTx([...absent, first])
+    expect(found.filter((job) => job !== null)).toEqual([of(first)])
+    expect(found).toHaveLength(1_501)
+  })
+
+  it('STORE-8: leases of a job by attempt, entries by number', async () => {
+    const leases = [2, 0, 1].map((attempt) => sampleLease(1, { attempt, status: 'EXPIRED' }))
+    const journal = [1, 2, 3, 4].map((seq) => sampleEntry(seq))
+    const newJobs = [newJob(sampleJob(1)), newJob(sampleJob(2))]
+    const newLeases = [...leases, sampleLease(2)]
+    await store().commit(batchOf({ newJobs, newLeases, journal }))
+    const { read } = store()
+    expect(await read.leases(jobIdOf(1))).toEqual([leases[1], leases[2], leases[0]])
+    expect(await read.journal(0, 2)).toEqual(chained(journal).slice(0, 2))
+    expect((await read.journal(1, 2)).map(({ seq }) => seq)).toEqual([2, 3])
+    expect((await read.journal(3, 2)).map(({ seq }) => seq)).toEqual([4])
+    expect(await read.journal(4, 2)).toEqual([])
+    expect(await read.journal(9, 2)).toEqual([])
+    expect(await read.journal(0, 0)).toEqual([])
+  })
+
+  it('STORE-8: pages of the journal put together are the whole of it, however it was written', async () => {
+    let last = 0
+    for (const length of [1, 7, 0, 30, 2, 1]) {
+      const journal = Array.from({ length }, (_, i) => sampleEntry(last + i + 1))
+      await store().commit(batchOf({ journal }))
+      last += length
+    }
+    const seqs: number[] = []
+    for (;;) {
+      const page = await store().read.journal(seqs.length, 4)
+      if (page.length === 0) break
+      seqs.push(...page.map(({ seq }) => seq))
+    }
+    expect(seqs).toEqual(Array.from({ length: 41 }, (_, i) => i + 1))
+  })
+
+  it('STORE-8: a timeline has the entries about a job that is new, changed, or neither', async () => {
+    // Of the jobs 1 and 2 by turns, with entries about nobody and about a job that is not there.
+    const about = [1, 2, null, 1, 99, 1, 2, 1]
+    const journal = about.map((jobSeq, i) => sampleEntry(i + 1, { jobSeq, subject: '' }))
+    const newJobs = [newJob(sampleJob(1)), newJob(sampleJob(2))]
+    await store().commit(batchOf({ newJobs, journal: journal.slice(0, 5) }))
+    const jobs = [sampleJob(1, { status: 'ASSIGNED' })]
+    await store().commit(batchOf({ jobs, journal: journal.slice(5, 7) }))
+    await store().commit(batchOf({ journal: journal.slice(7) }))
+    await reopen()
+    const { read } = store()
+    const entries = chained(journal)
+    const of = (jobSeq: number) => entries.filter((_, i) => about[i] === jobSeq)
+    expect(await read.timeline(jobIdOf(1))).toEqual(of(1))
+    expect(await read.timeline(jobIdOf(2))).toEqual(of(2))
+    expect(await read.journal(0, 10)).toEqual(entries)
   })
 
   it('STORE-8: assignments since a time, that time included, oldest first', async () => {
     const newJobs = [1, 2, 3].map((n) => newJob(sampleJob(n, { caller: callerOf(n) })))
     const leases = [1, 2, 3].map((n) => sampleLease(n, { tStart: START + 10 - n }))
-    await store().commit(batchOf({ newJobs, leases }))
-    expect(store().read.assignmentsSince(START + 8)).toEqual([
+    await store().commit(batchOf({ newJobs, newLeases: leases }))
+    expect(await store().read.assignmentsSince(START + 8)).toEqual([
       { caller: callerOf(2), at: START + 8 },
       { caller: callerOf(1), at: START + 9 },
     ])
@@ -167,18 +242,22 @@ export function readRules({ store, reopen }: Subject): void {
     await commitJobs()
     const rounds = [sampleRound(10), sampleRound(9, { kind: 'task' }), sampleRound(9)]
     const meta = { b: '1', a: '2', '😀': '3', '\uffff': '4' }
-    const journal = [sampleEntry(1)]
+    const journal = [sampleEntry(1), sampleEntry(2, { jobSeq: null })]
+    const newLeases = [2, 5, 1].map((n) => sampleLease(n))
     await store().commit(
-      batchOf({ rounds, meta, journal, results: [sampleResult(2), sampleResult(1)] }),
+      batchOf({ newLeases, rounds, meta, journal, results: [sampleResult(2), sampleResult(1)] }),
     )
-    const rows = [...store().read.everything()]
+    const rows = await store().read.everything()
     const of = (table: string) => rows.filter(([name]) => name === table).map(([, row]) => row)
-    const tables = ['jobs', 'payloads', 'results', 'rounds', 'journal', 'meta']
+    const tables = ['jobs', 'payloads', 'leases', 'results', 'rounds', 'journal', 'meta']
     expect([...new Set(rows.map(([table]) => table))]).toEqual(tables)
     expect(of('jobs')).toEqual(JOBS.toSorted((a, b) => (a.id < b.id ? -1 : 1)))
     const ids = JOBS.map(({ id }) => id).toSorted()
     expect(of('payloads').map((row) => row['jobId'])).toEqual(ids)
-    expect(of('results').map((row) => row['jobId'])).toEqual([jobIdOf(1), jobIdOf(2)].toSorted())
+    expect(of('leases')).toEqual(newLeases.toSorted((a, b) => (a.id < b.id ? -1 : 1)))
+    const results = [sampleResult(1), sampleResult(2)]
+    expect(of('results')).toEqual(results.toSorted((a, b) => (a.jobId < b.jobId ? -1 : 1)))
+    expect(of('journal')).toEqual(chained(journal))
     expect(of('rounds')).toEqual([rounds[2], rounds[1], rounds[0]])
     // By UTF-8 bytes, so U+1F600 comes last.
     expect(of('meta').map((row) => row['name'])).toEqual(['a', 'b', '\uffff', '😀'])

@@ -1,6 +1,6 @@
 import {
+  brokenSeq,
   type CborMap,
-  EMPTY_AUDIT,
   JOB_STATUSES,
   type JobRow,
   LEASE_STATUSES,
@@ -11,6 +11,7 @@ import { expect, it } from 'vitest'
 import {
   batchOf,
   callerOf,
+  chained,
   hashOf,
   jobIdOf,
   newJob,
@@ -77,10 +78,21 @@ export function roundTripRules({ store, reopen }: Subject): void {
       batchOf({ newJobs: [newJob(FULL_JOB, payload), newJob(bare, new Uint8Array())] }),
     )
     await reopen()
-    expect(store().read.job(FULL_JOB.id)).toEqual(FULL_JOB)
-    expect(store().read.job(bare.id)).toEqual(bare)
-    expect(store().read.payload(FULL_JOB.id)).toEqual(payload)
-    expect(store().read.payload(bare.id)).toEqual(new Uint8Array())
+    const { read } = store()
+    expect(await read.job(FULL_JOB.id)).toEqual(FULL_JOB)
+    expect(await read.job(bare.id)).toEqual(bare)
+    expect(await read.payloads([FULL_JOB.seq, bare.seq])).toEqual([payload, new Uint8Array()])
+  })
+
+  it('STORE-1: what was written stays, whatever becomes of the bytes that it came in', async () => {
+    const payload = Uint8Array.of(1, 2, 3)
+    const output = Buffer.of(4, 5, 6)
+    const newJobs = [newJob(sampleJob(1), payload)]
+    await store().commit(batchOf({ newJobs, results: [sampleResult(1, { output })] }))
+    payload.fill(0)
+    output.fill(0)
+    expect(await store().read.payloads([1])).toEqual([Uint8Array.of(1, 2, 3)])
+    expect((await store().read.result(jobIdOf(1)))?.output).toEqual(Uint8Array.of(4, 5, 6))
   })
 
   it('STORE-1: a change of a job comes back, its facts stay', async () => {
@@ -90,20 +102,21 @@ export function roundTripRules({ store, reopen }: Subject): void {
     const { endedAt, reason, proofAwaitedSince, denials } = FULL_JOB
     const started = { status, providerId, attempt, retries, declines, notBefore, firstAssignedAt }
     const state = { ...started, endedAt, reason, proofAwaitedSince, denials }
-    await store().commit(batchOf({ jobs: [{ id: first.id, ...state }] }))
-    expect(store().read.job(first.id)).toEqual({ ...first, ...state })
+    await store().commit(batchOf({ jobs: [{ id: first.id, seq: first.seq, ...state }] }))
+    expect(await store().read.job(first.id)).toEqual({ ...first, ...state })
   })
 
   it('STORE-1: every status of jobs, leases and providers can be stored', async () => {
     const jobs = JOB_STATUSES.map((status, i) =>
       sampleJob(i + 1, { status, endedAt: i < 3 ? null : START }),
     )
-    const leases = LEASE_STATUSES.map((status, i) => sampleLease(i + 1, { status }))
+    const newLeases = LEASE_STATUSES.map((status, i) => sampleLease(i + 1, { status }))
     const providers = PROVIDER_STATUSES.map((status, i) => sampleProvider(i, { status }))
     const newJobs = jobs.map((row) => newJob(row))
-    await store().commit(batchOf({ newJobs, leases, providers }))
-    expect(jobs.map(({ id }) => store().read.job(id)?.status)).toEqual(JOB_STATUSES)
-    expect(leases.map(({ id }) => store().read.lease(id))).toEqual(leases)
+    await store().commit(batchOf({ newJobs, newLeases, providers }))
+    const { read } = store()
+    expect(await Promise.all(jobs.map(({ id }) => read.job(id)))).toEqual(jobs)
+    expect(await Promise.all(newLeases.map(({ id }) => read.lease(id)))).toEqual(newLeases)
     expect((await store().load()).providers).toEqual(providers)
   })
 
@@ -159,8 +172,8 @@ export function roundTripRules({ store, reopen }: Subject): void {
     const share = { kind: 'ai', caller: callerOf(1), finish: 2n ** 90n } as const
     await store().commit(
       batchOf({
-        newJobs: [newJob(sampleJob(1))],
-        leases: [lease],
+        newJobs: [newJob(sampleJob(1)), newJob(sampleJob(2))],
+        newLeases: [lease],
         providers: [provider],
         results,
         rounds: [round],
@@ -169,30 +182,62 @@ export function roundTripRules({ store, reopen }: Subject): void {
     )
     await reopen()
     const { read } = store()
-    expect(read.lease(lease.id)).toEqual(lease)
-    expect(results.map(({ jobId }) => read.result(jobId))).toEqual(results)
-    expect(read.round(1, 'quantum')).toEqual(round)
+    expect(await read.lease(lease.id)).toEqual(lease)
+    expect(await Promise.all(results.map(({ jobId }) => read.result(jobId)))).toEqual(results)
+    expect(await read.round(1, 'quantum')).toEqual(round)
     const { providers, shares } = await store().load()
     expect({ providers, shares }).toEqual({ providers: [provider], shares: [share] })
   })
 
-  it('STORE-1: entries of the journal come back, whatever their details and links are', async () => {
+  it('STORE-1: a change of a lease comes back, its facts stay', async () => {
+    const first = sampleLease(1)
+    const newJobs = [newJob(sampleJob(1))]
+    await store().commit(batchOf({ newJobs, newLeases: [first] }))
+    const state = {
+      status: 'COMPLETED',
+      tDeadline: START + 7,
+      renewals: 3,
+      isAcked: true,
+      digest: hashOf(2),
+      ackTimeoutMs: 1,
+      workerId: 'w-2' as WorkerId,
+    } as const
+    await store().commit(batchOf({ leases: [{ id: first.id, jobSeq: 1, attempt: 0, ...state }] }))
+    await reopen()
+    expect(await store().read.lease(first.id)).toEqual({ ...first, ...state })
+  })
+
+  it('STORE-1: entries come back in one chain over batches and restarts, whatever they tell', async () => {
     const details: CborMap[] = [
       {},
       { n: -1, list: [1, [true, null]], deep: { a: { b: 'c' } } },
       { fee: U64_MAX, bytes: Uint8Array.of(1, 2), nested: { least: -(2n ** 64n) } },
       { ['__proto__']: 1, '': 'empty', 'a\u0000': 'b\u0000' },
+      // Canonical CBOR has one integer for each of these.
+      { one: 1n, zero: -0, edge: 2n ** 53n - 1n, under: [-(2n ** 53n - 1n)] },
+      { beyond: 2n ** 53n, below: -(2n ** 53n), empty: new Uint8Array() },
+      { long: 'x'.repeat(70_000), [`${'k'.repeat(300)}`]: [[], {}] },
     ]
-    const entries = [
+    const records = [
       ...details.map((given, i) => sampleEntry(i + 1, { details: given })),
-      sampleEntry(5, { subject: 'provider:p1', jobId: null }),
-      sampleEntry(6, { subject: jobIdOf(1), jobId: null, prevHash: EMPTY_AUDIT.hash }),
-      sampleEntry(7, { subject: '', prevHash: hashOf(99) }),
+      sampleEntry(8, { subject: 'provider:p1', jobSeq: null }),
+      sampleEntry(9, { subject: jobIdOf(1), jobSeq: null, at: 0 }),
+      sampleEntry(10, { subject: '', jobSeq: 77 }),
     ]
-    await store().commit(batchOf({ journal: entries.slice(0, 3) }))
-    await store().commit(batchOf({ journal: entries.slice(3) }))
-    await reopen()
-    expect(store().read.journal(0, 100)).toEqual(entries)
+    const expected = chained(records)
+    for (const [from, to] of [
+      [0, 3],
+      [3, 4],
+      [4, 10],
+    ] as const) {
+      await store().commit(batchOf({ journal: records.slice(from, to) }))
+      const last = expected[to - 1]
+      expect((await store().load()).journalHead).toEqual({ seq: to, hash: last?.hash })
+      await reopen()
+    }
+    const entries = await store().read.journal(0, 100)
+    expect(entries).toEqual(expected)
+    expect(brokenSeq(entries)).toBeNull()
   })
 
   it('STORE-1: text comes back character by character', async () => {
@@ -205,10 +250,9 @@ export function roundTripRules({ store, reopen }: Subject): void {
     const meta = Object.fromEntries(ODD_TEXTS.map((text) => [text, text]))
     await store().commit(batchOf({ newJobs, journal, meta }))
     await reopen()
-    expect(newJobs.map(({ row }) => store().read.job(row.id))).toEqual(
-      newJobs.map(({ row }) => row),
-    )
-    expect(store().read.journal(0, 100)).toEqual(journal)
+    const rows = newJobs.map(({ row }) => row)
+    expect(await Promise.all(rows.map(({ id }) => store().read.job(id)))).toEqual(rows)
+    expect(await store().read.journal(0, 100)).toEqual(chained(journal))
     expect((await store().load()).meta).toEqual(meta)
   })
 }

@@ -1,9 +1,14 @@
 import {
+  type AuditEntry,
+  appendAudit,
   type Caller,
+  type CborMap,
+  decodeCbor,
   EMPTY_AUDIT,
+  encodeCbor,
   type JobId,
   type JobRow,
-  type JournalRow,
+  type JournalRecord,
   type LeaseId,
   type LeaseRow,
   type ProviderId,
@@ -13,6 +18,7 @@ import {
   taggedHashHex,
   type WriteBatch,
 } from '@fairlead/core'
+import { copyOf } from '../memory/copy-of.ts'
 
 /** Rows with nothing special about them but what is given. */
 
@@ -71,6 +77,7 @@ export function sampleLease(n: number, given: Partial<LeaseRow> = {}): LeaseRow 
   return {
     id: leaseIdOf(1_000 * n + attempt),
     jobId: jobIdOf(n),
+    jobSeq: n,
     providerId: providerOf(1),
     attempt,
     status: 'ACTIVE',
@@ -121,6 +128,7 @@ export function sampleProvider(n: number, given: Partial<ProviderRow> = {}): Pro
 export function sampleResult(n: number, given: Partial<ResultRow> = {}): ResultRow {
   return {
     jobId: jobIdOf(n),
+    jobSeq: n,
     leaseId: leaseIdOf(1_000 * n),
     providerId: providerOf(1),
     digest: hashOf(n),
@@ -146,8 +154,8 @@ export function sampleRound(height: number, given: Partial<RoundRow> = {}): Roun
   }
 }
 
-/** The entry with this number; entries with numbers in a row are a chain. */
-export function sampleEntry(seq: number, given: Partial<JournalRow> = {}): JournalRow {
+/** The entry with this number, about the first job. */
+export function sampleEntry(seq: number, given: Partial<JournalRecord> = {}): JournalRecord {
   return {
     seq,
     at: START + seq,
@@ -155,11 +163,19 @@ export function sampleEntry(seq: number, given: Partial<JournalRow> = {}): Journ
     action: 'jobEnqueued',
     subject: jobIdOf(1),
     details: { jobId: jobIdOf(1) },
-    prevHash: seq === 1 ? EMPTY_AUDIT.hash : hashOf(seq - 1),
-    hash: hashOf(seq),
-    jobId: jobIdOf(1),
+    jobSeq: 1,
     ...given,
   }
+}
+
+/** What a store has to make of a journal that was empty before these. */
+export function chained(records: readonly JournalRecord[]): AuditEntry[] {
+  const entries: AuditEntry[] = []
+  for (const record of records) {
+    const details = copyOf(decodeCbor(encodeCbor(record.details)) as CborMap)
+    entries.push(appendAudit(entries.at(-1) ?? EMPTY_AUDIT, { ...record, details }))
+  }
+  return entries
 }
 
 export function newJob(row: JobRow, payload: Uint8Array = Uint8Array.of(0xa0)) {
@@ -170,6 +186,7 @@ export function batchOf(given: Partial<WriteBatch>): WriteBatch {
   return {
     newJobs: [],
     jobs: [],
+    newLeases: [],
     leases: [],
     providers: [],
     results: [],

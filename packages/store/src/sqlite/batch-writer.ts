@@ -1,132 +1,128 @@
-import {
-  FairleadError,
-  isLive,
-  type JobState,
-  type JournalRow,
-  type LeaseRow,
-  ROUNDS_KEPT,
-  type RoundRow,
-  type ShareRow,
-  type WriteBatch,
-} from '@fairlead/core'
+import { FairleadError, invariant, ROUNDS_KEPT } from '@fairlead/core'
+import type { Cells } from './batch-codec.ts'
 import { Bulk } from './bulk.ts'
-import { textCell } from './cells.ts'
+import { Callers } from './callers.ts'
 import type { SqlValue } from './driver.ts'
-import { IdNumbers } from './id-numbers.ts'
-import {
-  headRow,
-  jobParams,
-  journalParams,
-  leaseParams,
-  providerParams,
-  resultParams,
-  roundParams,
-  stateParams,
-} from './rows.ts'
+import { chainBlocks, endOf, type JournalEnd } from './journal-blocks.ts'
+import type { TableRows } from './pending-rows.ts'
+import { blockRow, CELL, WIDTH } from './rows.ts'
 import type { Statements } from './statements.ts'
 
-/** Writes the rows of a batch; the transaction around it is the caller's. */
+/** Writes into the tables; the transaction around it is the caller's. */
 export class BatchWriter {
   readonly #statements: Statements
-  readonly #ids: IdNumbers
+  readonly #callers: Callers
   readonly #jobs: Bulk
   readonly #payloads: Bulk
   readonly #leases: Bulk
   readonly #results: Bulk
-  readonly #journal: Bulk
+  /** Where the journal stands; null when that has to be looked up. */
+  #end: JournalEnd | null = null
 
   constructor(statements: Statements) {
     this.#statements = statements
-    this.#ids = new IdNumbers(statements)
+    this.#callers = new Callers(statements)
     this.#jobs = new Bulk(statements, { one: 'insert-job', many: 'insert-jobs-20' })
     this.#payloads = new Bulk(statements, { one: 'insert-payload', many: 'insert-payloads-20' })
-    this.#leases = new Bulk(statements, { one: 'write-lease', many: 'write-leases-20' })
+    this.#leases = new Bulk(statements, { one: 'insert-lease', many: 'insert-leases-20' })
     this.#results = new Bulk(statements, { one: 'write-result', many: 'write-results-20' })
-    this.#journal = new Bulk(statements, { one: 'append-journal', many: 'append-journal-20' })
   }
 
-  write(batch: WriteBatch): void {
-    // Before the new jobs, which may use the name of a deleted one again; and once more at the end,
-    // for jobs whose own end in this batch lies before the time (STORE-10).
-    this.#prune(batch.pruneEndedBefore)
-    this.#insertJobs(batch.newJobs)
-    for (const job of batch.jobs) this.#updateJob(job)
-    // Ended ones first: the next lease of a job may be in the same batch, and only one is live.
-    this.#writeLeases(batch.leases.filter(({ status }) => !isLive(status)))
-    this.#writeLeases(batch.leases.filter(({ status }) => isLive(status)))
-    for (const row of batch.providers) this.#run('write-provider', providerParams(row))
-    this.#results.write(batch.results.map((row) => resultParams(row, this.#ids.of(row.jobId))))
-    for (const row of batch.shares) this.#writeShare(row)
-    this.#insertRounds(batch.rounds)
-    this.#append(batch.journal)
-    for (const [name, value] of Object.entries(batch.meta)) {
-      this.#run('write-meta', [textCell(name), textCell(value)])
+  write(rows: TableRows): void {
+    this.#insertJobs(rows.newJobs, rows.entries)
+    this.#payloads.write(rows.payloads, WIDTH.payload)
+    this.#updateJobs(rows.jobs, rows.entries)
+    this.#updateLeases(rows.leases)
+    this.#leases.write(rows.newLeases, WIDTH.lease)
+    for (const row of each(rows.providers, WIDTH.provider)) this.#run('write-provider', row)
+    this.#results.write(rows.results, WIDTH.result)
+    for (const row of each(rows.shares, WIDTH.share)) this.#writeShare(row)
+    for (const row of each(rows.rounds, WIDTH.round)) this.#run('insert-round', row)
+    if (rows.rounds.length > 0) this.#run('drop-old-rounds', [ROUNDS_KEPT])
+    for (const [job, seqs] of rows.entries) this.#run('note-entries', [job, seqs])
+    for (const row of each(rows.meta, WIDTH.meta)) this.#run('write-meta', row)
+  }
+
+  /** Chains records to the journal, beginning with the number that the first one has. */
+  append(first: number, records: readonly Uint8Array[]): void {
+    const due = this.journalEnd.seq + 1
+    if (first !== due) {
+      throw new FairleadError('InvalidState', `entry ${first} is not the next one, ${due}`)
     }
-    this.#prune(batch.pruneEndedBefore)
+    const { blocks, end } = chainBlocks(this.journalEnd, records)
+    for (const block of blocks) {
+      this.#run('append-journal', [block.first, block.last, block.entries])
+    }
+    this.#end = end
   }
 
-  /** To be called after each batch. */
-  settle(outcome: { readonly didFail: boolean }): void {
-    this.#ids.forget(outcome)
-  }
-
-  #insertJobs(jobs: WriteBatch['newJobs']): void {
-    this.#ids.giveTo(jobs.map(({ row }) => row.id))
-    this.#jobs.write(
-      jobs.map(({ row }) => jobParams(row, this.#ids.of(row.id), this.#ids.of(row.caller))),
-    )
-    this.#payloads.write(jobs.map(({ row, payload }) => [this.#ids.of(row.id), payload]))
-  }
-
-  #updateJob(job: JobState & { readonly id: string }): void {
-    const no = this.#ids.find(job.id)
-    const changes = no === null ? 0 : this.#run('update-job', [...stateParams(job), no])
-    if (changes === 1) return
-    throw new FairleadError(
-      'InvalidState',
-      `job ${job.id} cannot become ${job.status}: it is not in the store, or it has ended`,
-      { jobId: job.id, status: job.status },
-    )
-  }
-
-  #writeLeases(leases: readonly LeaseRow[]): void {
-    const rows = leases.map((row) => leaseParams(row, this.#ids.of(row.jobId)))
-    if (this.#leases.write(rows) === leases.length) return
-    throw new FairleadError(
-      'InvalidState',
-      'a lease cannot become what the batch says: it has ended, or its attempt is another lease',
-    )
-  }
-
-  #writeShare({ kind, caller, finish }: ShareRow): void {
-    if (finish === null) this.#run('forget-share', [kind, this.#ids.find(caller)])
-    else this.#run('write-share', [kind, this.#ids.of(caller), finish.toString()])
-  }
-
-  #insertRounds(rounds: readonly RoundRow[]): void {
-    for (const row of rounds) this.#run('insert-round', roundParams(row))
-    if (rounds.length > 0) this.#run('drop-old-rounds', [ROUNDS_KEPT])
-  }
-
-  #append(journal: readonly JournalRow[]): void {
-    let before = headRow(this.#statements.get('find-journal-head').get())
-    const rows = journal.map((row) => {
-      const jobNo = row.jobId === null ? null : this.#ids.of(row.jobId)
-      const hash = before.seq === row.seq - 1 ? before.hash : null
-      before = row
-      return journalParams(row, jobNo, hash)
-    })
-    this.#journal.write(rows)
-  }
-
-  #prune(endedBefore: number | null): void {
-    if (endedBefore === null) return
-    for (const name of ['prune-payloads', 'prune-leases', 'prune-jobs']) {
+  /** Deletes jobs that ended before a time, with all that goes with them (STORE-10). */
+  prune(endedBefore: number): void {
+    for (const name of ['keep-results', 'prune-payloads', 'prune-leases', 'prune-jobs']) {
       this.#run(name, [endedBefore])
     }
   }
 
-  #run(name: string, params: readonly SqlValue[]): number {
-    return Number(this.#statements.get(name).run(...params).changes)
+  /** To be called after each transaction. */
+  settle(outcome: { readonly didFail: boolean }): void {
+    this.#callers.forget(outcome)
+    if (outcome.didFail) this.#end = null
   }
+
+  get journalEnd(): JournalEnd {
+    if (this.#end === null) {
+      const columns = this.#statements.get('find-journal-end').get()
+      this.#end = endOf(columns === undefined ? null : blockRow(columns))
+    }
+    return this.#end
+  }
+
+  #insertJobs(jobs: Cells, entries: Map<number, string>): void {
+    const cells: SqlValue[] = []
+    for (let at = 0; at < jobs.length; at += WIDTH.job) {
+      for (let i = 0; i < WIDTH.job; i++) {
+        const cell = jobs[at + i] as SqlValue
+        cells.push(i === CELL.caller ? this.#callers.numberOf(cell) : cell)
+      }
+      cells.push(takeEntries(entries, jobs[at] as number))
+    }
+    this.#jobs.write(cells, WIDTH.job + 1)
+  }
+
+  #updateJobs(jobs: Cells, entries: Map<number, string>): void {
+    const update = this.#statements.get('update-job')
+    for (const row of each(jobs, WIDTH.jobState)) {
+      const { changes } = update.run(...row, takeEntries(entries, row[0] as number))
+      invariant(Number(changes) === 1, 'a change of a job was checked before it was logged')
+    }
+  }
+
+  /** Before new ones are inserted: an old lease of the same job may have to end first. */
+  #updateLeases(leases: Cells): void {
+    const update = this.#statements.get('update-lease')
+    for (const row of each(leases, WIDTH.leaseState)) {
+      const { changes } = update.run(...row)
+      invariant(Number(changes) === 1, 'a change of a lease was checked before it was logged')
+    }
+  }
+
+  #writeShare([kind, caller, finish]: Cells): void {
+    const no = this.#callers.numberOf(caller as SqlValue)
+    if (finish === null) this.#run('forget-share', [kind as SqlValue, no])
+    else this.#run('write-share', [kind as SqlValue, no, finish as SqlValue])
+  }
+
+  #run(name: string, params: Cells): void {
+    this.#statements.get(name).run(...params)
+  }
+}
+
+function takeEntries(entries: Map<number, string>, job: number): string {
+  const seqs = entries.get(job) ?? ''
+  entries.delete(job)
+  return seqs
+}
+
+function* each(cells: Cells, width: number): Iterable<Cells> {
+  for (let at = 0; at < cells.length; at += width) yield cells.slice(at, at + width)
 }

@@ -21,17 +21,11 @@ export class Bulk {
     this.#many = statements.get(many)
   }
 
-  /** Writes all rows in their order and returns how many it changed. */
-  write(rows: readonly (readonly SqlValue[])[]): number {
-    const rest = rows.length % MANY
-    let changes = 0
-    for (let at = 0; at < rows.length - rest; at += MANY) {
-      const params: SqlValue[] = []
-      for (const row of rows.slice(at, at + MANY)) for (const value of row) params.push(value)
-      changes += Number(this.#many.run(...params).changes)
-    }
-    for (const row of rows.slice(rows.length - rest))
-      changes += Number(this.#one.run(...row).changes)
-    return changes
+  /** Writes all rows in their order; `cells` has those of all of them, `width` to a row. */
+  write(cells: readonly SqlValue[], width: number): void {
+    const most = MANY * width
+    let at = 0
+    for (; at + most <= cells.length; at += most) this.#many.run(...cells.slice(at, at + most))
+    for (; at < cells.length; at += width) this.#one.run(...cells.slice(at, at + width))
   }
 }

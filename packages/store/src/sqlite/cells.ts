@@ -1,4 +1,4 @@
-import { type CborMap, decodeCbor, encodeCbor, fromHex, invariant } from '@fairlead/core'
+import { fromHex, invariant } from '@fairlead/core'
 import type { SqlValue } from './driver.ts'
 
 /** How values of each kind lie in a cell, and how they come out again. */
@@ -41,32 +41,4 @@ export function listCell(list: readonly unknown[]): string | null {
 
 export function listOf<Item>(cell: SqlValue | undefined): readonly Item[] {
   return cell === null ? [] : jsonOf(cell)
-}
-
-/**
- * The details of a journal entry: JSON, which is three times as fast as CBOR and can be read by eye, or
- * canonical CBOR where JSON would lose something (big integers, bytes).
- */
-export function detailsCell(details: CborMap): SqlValue {
-  return isPlainJson(details) ? JSON.stringify(details) : encodeCbor(details)
-}
-
-export function detailsOf(cell: SqlValue | undefined): CborMap {
-  if (typeof cell === 'string') return JSON.parse(cell) as CborMap
-  // The decoder gives views of the cell, as Buffers; a copy has bytes of its own.
-  return structuredClone(decodeCbor(cell as Uint8Array)) as CborMap
-}
-
-function isPlainJson(value: unknown): boolean {
-  if (typeof value === 'number') return Number.isSafeInteger(value) && !Object.is(value, -0)
-  if (typeof value === 'object') return value === null || isPlainTree(value)
-  return typeof value === 'string' || typeof value === 'boolean'
-}
-
-function isPlainTree(value: object): boolean {
-  if (Array.isArray(value)) return value.every(isPlainJson)
-  const prototype = Object.getPrototypeOf(value)
-  if (prototype !== Object.prototype && prototype !== null) return false
-  for (const key in value) if (!isPlainJson(value[key as never])) return false
-  return true
 }

@@ -1,38 +1,60 @@
-import {
-  type AuditHead,
-  type Caller,
-  EMPTY_AUDIT,
-  type JobId,
-  type JobRow,
-  type JobState,
-  type JournalRow,
-  type LeaseId,
-  type LeaseRow,
-  type ProviderId,
-  type ProviderRow,
-  type ResultRow,
-  type RoundRow,
-  type ShareRow,
-  type WorkerId,
+import type {
+  Caller,
+  JobId,
+  JobRow,
+  JobState,
+  LeaseFacts,
+  LeaseId,
+  LeaseRow,
+  LeaseState,
+  ProviderId,
+  ProviderRow,
+  ResultRow,
+  RoundRow,
+  ShareRow,
+  WorkerId,
 } from '@fairlead/core'
-import {
-  bytesOf,
-  detailsCell,
-  detailsOf,
-  jsonCell,
-  jsonOf,
-  listCell,
-  listOf,
-  rawOf,
-  textCell,
-  textOf,
-} from './cells.ts'
-import type { Columns, SqlValue } from './driver.ts'
+import type { CellWriter } from './cell-codec.ts'
+import { jsonCell, jsonOf, listCell, listOf, rawOf, textCell, textOf } from './cells.ts'
+import type { Columns } from './driver.ts'
+import type { Block } from './journal-blocks.ts'
 
 /**
- * The one place where a column becomes a field and a field a column. For each table: its row out of
- * the columns, and the parameters of the statement that writes it, in the order of that statement.
+ * The one place where a column becomes a field and a field a cell. For each table: its row out of the
+ * columns, and the cells of the statement that writes it, in the order of that statement.
  */
+
+/** Cells of a row in a batch. */
+export const WIDTH = {
+  job: 28,
+  payload: 2,
+  jobState: 13,
+  lease: 18,
+  leaseState: 10,
+  provider: 21,
+  result: 9,
+  share: 3,
+  round: 8,
+  meta: 2,
+  entryJob: 1,
+} as const
+
+/** Where what is looked at lies among the cells of a row. */
+export const CELL = {
+  jobId: 1,
+  /** In place of its id the number of the caller is stored. */
+  caller: 2,
+  /** Status and what follows it: of a new job, of a changed one, and of one as it is looked up. */
+  jobState: 17,
+  changedJobState: 2,
+  jobStub: 2,
+  /** Behind the status. */
+  endedAt: 7,
+  leaseId: 2,
+  leaseState: 11,
+  changedLeaseState: 3,
+  leaseStub: 3,
+} as const
 
 export function jobRow(c: Columns): JobRow {
   return {
@@ -67,50 +89,46 @@ export function jobRow(c: Columns): JobRow {
   }
 }
 
-/** Numbers stand in for the ids of the job and its caller. */
-export function jobParams(row: JobRow, no: number, callerNo: number): SqlValue[] {
-  return [
-    no,
-    row.seq,
-    callerNo,
-    bytesOf(row.txHash),
-    row.kind,
-    row.enqueueHeight.toString(),
-    textCell(row.tier),
-    row.fee.toString(),
-    row.sizeBytes,
-    row.model === null ? null : textCell(row.model),
-    row.shots,
-    row.depthHint,
-    row.units,
-    row.regions === null ? null : jsonCell(row.regions),
-    row.ttlAbsSecs,
-    row.enqueueTs,
-    row.chainId.toString(),
-    ...stateParams(row),
-  ]
+export function putJob(to: CellWriter, row: JobRow): void {
+  to.number(row.seq)
+  to.id(row.id)
+  to.id(row.caller)
+  to.id(row.txHash)
+  to.text(row.kind)
+  to.text(row.enqueueHeight.toString())
+  to.cell(textCell(row.tier))
+  to.text(row.fee.toString())
+  to.number(row.sizeBytes)
+  to.cell(row.model === null ? null : textCell(row.model))
+  to.number(row.shots)
+  to.number(row.depthHint)
+  to.number(row.units)
+  to.cell(row.regions === null ? null : jsonCell(row.regions))
+  to.cell(row.ttlAbsSecs)
+  to.number(row.enqueueTs)
+  to.text(row.chainId.toString())
+  putJobState(to, row)
 }
 
-export function stateParams(state: JobState): SqlValue[] {
-  return [
-    state.status,
-    state.providerId,
-    state.attempt,
-    state.retries,
-    state.declines,
-    state.notBefore,
-    state.firstAssignedAt,
-    state.endedAt,
-    state.reason,
-    state.proofAwaitedSince,
-    listCell(state.denials),
-  ]
+export function putJobState(to: CellWriter, state: JobState): void {
+  to.text(state.status)
+  to.cell(state.providerId)
+  to.cell(state.attempt)
+  to.number(state.retries)
+  to.number(state.declines)
+  to.cell(state.notBefore)
+  to.cell(state.firstAssignedAt)
+  to.cell(state.endedAt)
+  to.cell(state.reason)
+  to.cell(state.proofAwaitedSince)
+  to.cell(listCell(state.denials))
 }
 
 export function leaseRow(c: Columns): LeaseRow {
   return {
     id: c['id'] as LeaseId,
     jobId: c['job_id'] as JobId,
+    jobSeq: c['job'] as number,
     providerId: c['provider_id'] as ProviderId,
     attempt: c['attempt'] as number,
     status: c['status'] as LeaseRow['status'],
@@ -130,27 +148,40 @@ export function leaseRow(c: Columns): LeaseRow {
   }
 }
 
-export function leaseParams(row: LeaseRow, jobNo: number): SqlValue[] {
-  return [
-    jobNo,
-    row.attempt,
-    bytesOf(row.id),
-    row.status,
-    row.providerId,
-    row.tStart,
-    row.tDeadline,
-    row.renewals,
-    row.isAcked ? 1 : 0,
-    row.epoch,
-    row.round,
-    row.digest === null ? null : bytesOf(row.digest),
-    row.lengthMs,
-    row.ackTimeoutMs,
-    row.renewAlpha,
-    row.renewBeta,
-    row.renewalsMax,
-    row.workerId === null ? null : textCell(row.workerId),
-  ]
+export function putLease(to: CellWriter, row: LeaseRow): void {
+  to.number(row.jobSeq)
+  to.number(row.attempt)
+  to.id(row.id)
+  to.text(row.providerId)
+  to.number(row.tStart)
+  to.number(row.epoch)
+  to.number(row.round)
+  to.number(row.lengthMs)
+  to.number(row.renewAlpha)
+  to.number(row.renewBeta)
+  to.number(row.renewalsMax)
+  putState(to, row)
+}
+
+export function putLeaseState(
+  to: CellWriter,
+  row: LeaseState & Pick<LeaseFacts, 'id' | 'jobSeq' | 'attempt'>,
+): void {
+  to.number(row.jobSeq)
+  to.number(row.attempt)
+  to.id(row.id)
+  putState(to, row)
+}
+
+function putState(to: CellWriter, state: LeaseState): void {
+  to.text(state.status)
+  to.number(state.tDeadline)
+  to.number(state.renewals)
+  to.number(state.isAcked ? 1 : 0)
+  if (state.digest === null) to.null()
+  else to.id(state.digest)
+  to.number(state.ackTimeoutMs)
+  to.cell(state.workerId === null ? null : textCell(state.workerId))
 }
 
 export function providerRow(c: Columns): ProviderRow {
@@ -179,35 +210,34 @@ export function providerRow(c: Columns): ProviderRow {
   }
 }
 
-export function providerParams(row: ProviderRow): SqlValue[] {
-  return [
-    row.id,
-    row.status,
-    jsonCell(row.capabilities),
-    jsonCell(row.models),
-    row.maxDepth,
-    row.maxShots,
-    row.region === null ? null : textCell(row.region),
-    row.allow === null ? null : jsonCell(row.allow),
-    jsonCell(row.deny),
-    row.leasesMax,
-    row.stake.toString(),
-    row.attestation === null ? null : jsonCell(row.attestation),
-    row.lastHeartbeat,
-    row.creditedAt,
-    row.silentSteps,
-    row.health,
-    row.failures,
-    row.cooldownUntil,
-    jsonCell(row.classCooldowns),
-    jsonCell(row.units),
-    row.workers === null ? null : jsonCell(row.workers),
-  ]
+export function putProvider(to: CellWriter, row: ProviderRow): void {
+  to.text(row.id)
+  to.text(row.status)
+  to.text(jsonCell(row.capabilities))
+  to.text(jsonCell(row.models))
+  to.cell(row.maxDepth)
+  to.cell(row.maxShots)
+  to.cell(row.region === null ? null : textCell(row.region))
+  to.cell(row.allow === null ? null : jsonCell(row.allow))
+  to.text(jsonCell(row.deny))
+  to.cell(row.leasesMax)
+  to.text(row.stake.toString())
+  to.cell(row.attestation === null ? null : jsonCell(row.attestation))
+  to.number(row.lastHeartbeat)
+  to.cell(row.creditedAt)
+  to.number(row.silentSteps)
+  to.number(row.health)
+  to.number(row.failures)
+  to.cell(row.cooldownUntil)
+  to.text(jsonCell(row.classCooldowns))
+  to.text(jsonCell(row.units))
+  to.cell(row.workers === null ? null : jsonCell(row.workers))
 }
 
 export function resultRow(c: Columns): ResultRow {
   return {
     jobId: c['job_id'] as JobId,
+    jobSeq: c['job'] as number,
     leaseId: c['lease_id'] as LeaseId,
     providerId: c['provider_id'] as ProviderId,
     digest: c['digest'] as string,
@@ -218,9 +248,16 @@ export function resultRow(c: Columns): ResultRow {
   }
 }
 
-export function resultParams(row: ResultRow, jobNo: number): SqlValue[] {
-  const { providerId, units, at, output, meta } = row
-  return [jobNo, bytesOf(row.leaseId), providerId, bytesOf(row.digest), units, at, output, meta]
+export function putResult(to: CellWriter, row: ResultRow): void {
+  to.number(row.jobSeq)
+  to.id(row.jobId)
+  to.id(row.leaseId)
+  to.text(row.providerId)
+  to.id(row.digest)
+  to.number(row.units)
+  to.number(row.at)
+  to.cell(row.output)
+  to.cell(row.meta)
 }
 
 export function roundRow(c: Columns): RoundRow {
@@ -236,44 +273,27 @@ export function roundRow(c: Columns): RoundRow {
   }
 }
 
-export function roundParams(row: RoundRow): SqlValue[] {
-  const { height, kind, at, seed, batchDigest, batchSize, providers, assignments } = row
-  const hashes = [bytesOf(seed), bytesOf(batchDigest)] as const
-  return [height, kind, at, ...hashes, batchSize, jsonCell(providers), jsonCell(assignments)]
+export function putRound(to: CellWriter, row: RoundRow): void {
+  to.number(row.height)
+  to.text(row.kind)
+  to.number(row.at)
+  to.id(row.seed)
+  to.id(row.batchDigest)
+  to.number(row.batchSize)
+  to.text(jsonCell(row.providers))
+  to.text(jsonCell(row.assignments))
 }
 
-export function journalRow(c: Columns): JournalRow {
-  const jobId = c['job_id'] as JobId | null
-  return {
-    seq: c['seq'] as number,
-    at: c['at'] as number,
-    actor: textOf(c['actor']),
-    action: textOf(c['action']),
-    subject: c['subject'] === null ? (jobId as string) : textOf(c['subject']),
-    details: detailsOf(c['details']),
-    prevHash: c['prev_hash'] as string,
-    hash: c['hash'] as string,
-    jobId,
-  }
+/** A share that is to be forgotten has no finish time. */
+export function putShare(to: CellWriter, { kind, caller, finish }: ShareRow): void {
+  to.text(kind)
+  to.id(caller)
+  to.cell(finish === null ? null : finish.toString())
 }
 
-/** `before` is the hash of the entry with the number before this one, where that is known. */
-export function journalParams(
-  row: JournalRow,
-  jobNo: number | null,
-  before: string | null,
-): SqlValue[] {
-  return [
-    row.seq,
-    row.at,
-    textCell(row.actor),
-    textCell(row.action),
-    row.subject === row.jobId ? null : textCell(row.subject),
-    detailsCell(row.details),
-    bytesOf(row.hash),
-    row.prevHash === before ? null : bytesOf(row.prevHash),
-    jobNo,
-  ]
+export function putMeta(to: CellWriter, [name, value]: readonly [string, string]): void {
+  to.cell(textCell(name))
+  to.cell(textCell(value))
 }
 
 export function shareRow(c: Columns): ShareRow & { readonly finish: bigint } {
@@ -284,15 +304,15 @@ export function shareRow(c: Columns): ShareRow & { readonly finish: bigint } {
   }
 }
 
-/** Where the journal stands; without an entry, at the start. */
-export function headRow(c: Columns | undefined): AuditHead {
-  return c === undefined ? EMPTY_AUDIT : { seq: c['seq'] as number, hash: c['hash'] as string }
+export function blockRow(c: Columns): Block {
+  return { first: c['first'] as number, last: c['last'] as number, entries: rawOf(c['entries']) }
 }
 
 export function assignmentRow(c: Columns): { readonly caller: Caller; readonly at: number } {
   return { caller: c['caller_id'] as Caller, at: c['t_start'] as number }
 }
 
+/** The payload of a job, with the id of it. */
 export function payloadRow(c: Columns): { readonly jobId: JobId; readonly payload: Uint8Array } {
   return { jobId: c['job_id'] as JobId, payload: payloadOf(c) }
 }
@@ -303,9 +323,4 @@ export function payloadOf(c: Columns): Uint8Array {
 
 export function metaRow(c: Columns): { readonly name: string; readonly value: string } {
   return { name: textOf(c['name']), value: textOf(c['value']) }
-}
-
-/** The number of an id, if there is a row. */
-export function numberOf(c: Columns | undefined): number | null {
-  return c === undefined ? null : (c['no'] as number)
 }

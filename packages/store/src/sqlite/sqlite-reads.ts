@@ -1,52 +1,86 @@
 import {
+  type AnyRow,
+  type AuditEntry,
   type Caller,
   hasEnded,
   type JobFilter,
   type JobId,
   type JobRow,
-  type JournalRow,
   type KindName,
   type LeaseId,
   type LeaseRow,
   type ResultRow,
   type RoundRow,
   type StoreReads,
+  toHex,
 } from '@fairlead/core'
 import { bytesOf } from './cells.ts'
 import type { Columns, SqlValue } from './driver.ts'
-import { everyRow } from './every-row.ts'
+import { entriesOf } from './journal-blocks.ts'
+import type { PendingRows } from './pending-rows.ts'
 import {
   assignmentRow,
+  blockRow,
   jobRow,
-  journalRow,
   leaseRow,
+  metaRow,
   payloadOf,
+  payloadRow,
+  providerRow,
   resultRow,
   roundRow,
+  shareRow,
 } from './rows.ts'
 import type { Statements } from './statements.ts'
 
-/** Runs a read while the store is open, and turns the driver's errors into ours. */
-export type Ask = <Answer>(read: (statements: Statements) => Answer) => Answer
+/** What the port promises, as it is on the thread that has the connection. */
+export type DirectReads = {
+  readonly [Name in keyof StoreReads]: (
+    ...args: Parameters<StoreReads[Name]>
+  ) => Awaited<ReturnType<StoreReads[Name]>>
+}
 
-/** The read side. Commits are synchronous on the same connection, so all it sees is committed. */
-export class SqliteReads implements StoreReads {
-  readonly #ask: Ask
+/** The tables in the order in which they are listed (STORE-9). The journal comes before the last. */
+const TABLES: readonly (readonly [table: string, row: (columns: Columns) => object])[] = [
+  ['jobs', jobRow],
+  ['payloads', payloadRow],
+  ['leases', leaseRow],
+  ['providers', providerRow],
+  ['results', resultRow],
+  ['shares', shareRow],
+  ['rounds', roundRow],
+]
 
-  constructor(ask: Ask) {
-    this.#ask = ask
+/** The read side. Commits are made on the same connection, so all it sees is committed. */
+export class SqliteReads implements DirectReads {
+  /** Those that find what they look for among the rows that are not in their tables yet, too. */
+  readonly lookAtPending: ReadonlySet<keyof DirectReads> = new Set(['payloads', 'jobsByTx'])
+  readonly #statements: Statements
+  readonly #pending: PendingRows
+
+  constructor(statements: Statements, pending: PendingRows) {
+    this.#statements = statements
+    this.#pending = pending
   }
 
   job(id: JobId): JobRow | null {
     return this.#one('find-job', jobRow, bytesOf(id))
   }
 
-  jobByTx(caller: Caller, txHash: string): JobRow | null {
-    return this.#one('find-job-by-tx', jobRow, bytesOf(caller), bytesOf(txHash))
+  jobsByTx(keys: readonly { readonly caller: Caller; readonly txHash: string }[]) {
+    return keys.map((given) => {
+      const key = [bytesOf(given.caller), bytesOf(given.txHash)] as const
+      const pending = this.#pending.jobByKey(...key)
+      if (pending !== null) return { id: toHex(pending.id) as JobId, payload: pending.payload }
+      const found = this.#one('find-job-by-tx', payloadRow, ...key)
+      return found === null ? null : { id: found.jobId, payload: found.payload }
+    })
   }
 
-  payload(id: JobId): Uint8Array | null {
-    return this.#one('find-payload', payloadOf, bytesOf(id))
+  payloads(seqs: readonly number[]): (Uint8Array | null)[] {
+    return seqs.map(
+      (seq) => this.#pending.payload(seq) ?? this.#one('find-payload', payloadOf, seq),
+    )
   }
 
   jobs(filter: JobFilter): JobRow[] {
@@ -75,27 +109,52 @@ export class SqliteReads implements StoreReads {
     return this.#one('find-round', roundRow, height, kind)
   }
 
-  journal(afterSeq: number, limit: number): JournalRow[] {
-    return this.#all('list-journal', journalRow, afterSeq, limit)
+  journal(afterSeq: number, limit: number): AuditEntry[] {
+    const entries: AuditEntry[] = []
+    if (limit <= 0) return entries
+    for (const entry of this.#entriesFrom(afterSeq + 1)) {
+      if (entries.push(entry) === limit) break
+    }
+    return entries
   }
 
-  timeline(jobId: JobId): JournalRow[] {
-    return this.#all('list-timeline', journalRow, bytesOf(jobId))
+  timeline(jobId: JobId): AuditEntry[] {
+    const seqs = this.#one('find-entries', ({ entries }) => entries as string, bytesOf(jobId)) ?? ''
+    const entries: AuditEntry[] = []
+    for (const seq of seqs.split(' ').filter(Boolean).map(Number)) {
+      for (const entry of this.#entriesFrom(seq)) {
+        entries.push(entry)
+        break
+      }
+    }
+    return entries
   }
 
   assignmentsSince(atMs: number): { readonly caller: Caller; readonly at: number }[] {
     return this.#all('list-assignments', assignmentRow, atMs)
   }
 
-  everything(): ReturnType<StoreReads['everything']> {
-    return everyRow(this.#ask)
+  everything(): AnyRow[] {
+    const rows: AnyRow[] = []
+    const list = (table: string, row: object) => rows.push([table, row as AnyRow[1]])
+    for (const [table, row] of TABLES) {
+      for (const each of this.#all(`all-${table}`, row)) list(table, each)
+    }
+    for (const entry of this.#entriesFrom(1)) list('journal', entry)
+    for (const row of this.#all('all-meta', metaRow)) list('meta', row)
+    return rows
+  }
+
+  /** Entries from a number on, block by block. */
+  *#entriesFrom(seq: number): Iterable<AuditEntry> {
+    for (const columns of this.#statements.get('list-journal').iterate(seq)) {
+      for (const entry of entriesOf(blockRow(columns))) if (entry.seq >= seq) yield entry
+    }
   }
 
   #one<Row>(name: string, row: (columns: Columns) => Row, ...params: SqlValue[]): Row | null {
-    return this.#ask((statements) => {
-      const columns = statements.get(name).get(...params)
-      return columns === undefined ? null : row(columns)
-    })
+    const columns = this.#statements.get(name).get(...params)
+    return columns === undefined ? null : row(columns)
   }
 
   #all<Row>(
@@ -103,12 +162,10 @@ export class SqliteReads implements StoreReads {
     row: (columns: Columns) => Row,
     ...params: readonly (SqlValue | Columns)[]
   ): Row[] {
-    return this.#ask((statements) =>
-      statements
-        .get(name)
-        .all(...params)
-        .map(row),
-    )
+    return this.#statements
+      .get(name)
+      .all(...params)
+      .map(row)
   }
 }
 

@@ -1,146 +1,140 @@
 import { resolve } from 'node:path'
-import type { Snapshot, Store, StoreReads, WriteBatch } from '@fairlead/core'
-import { BatchWriter } from './batch-writer.ts'
-import { type Columns, closeDatabase, type Database, openDatabase, sqliteCode } from './driver.ts'
-import { readHolder, removeHolder, writeHolder } from './holder.ts'
-import { migrate, refuseForeign } from './migrate.ts'
-import { headRow, jobRow, leaseRow, metaRow, providerRow, shareRow } from './rows.ts'
-import { SqliteReads } from './sqlite-reads.ts'
-import { Statements } from './statements.ts'
+import { Worker } from 'node:worker_threads'
+import type { JobRow, Snapshot, Store, StoreReads, WriteBatch } from '@fairlead/core'
+import { encodeBatch } from './batch-codec.ts'
+import type { SqliteFile, SqliteOptions } from './sqlite-file.ts'
+import { type Answer, type Call, errorOf, type FileCall, OPENED } from './thread-calls.ts'
 import { asUnavailable, unavailable } from './unavailable.ts'
 
-export interface SqliteOptions {
-  /**
-   * `full` (default): what was committed survives a power cut. `relaxed`: it survives the end of the
-   * process, but the last commits may be lost when the machine stops; the file stays whole.
-   */
-  readonly durability?: 'full' | 'relaxed'
-}
+export type { SqliteOptions } from './sqlite-file.ts'
 
-const BUSY = 5
+/** The built file, also where the tests run the sources. */
+const THREAD = new URL('../../dist/sqlite/store-thread.js', import.meta.url)
 
-/** Holds the pages of the three random indexes for a few million jobs. */
-const CACHE_KIB = 65_536
-/**
- * The log is carried over into the file when it has this many pages (64 MiB). The longer it may grow,
- * the more often a page has been written again by then, and is carried over once.
- */
-const LOG_PAGES = 16_384
+/** Jobs in one answer while loading. */
+const LOAD_PAGE = 5_000
 
 /** Opens a store, and makes one where no file is. Only one process at a time can (STORE-3). */
 export async function openSqliteStore(path: string, options: SqliteOptions = {}): Promise<Store> {
   // An absolute path is never taken for a URI.
-  const file = resolve(path)
-  let db: Database | null = null
+  const store = new SqliteStore(resolve(path), options)
   try {
-    db = openDatabase(file)
-    // First of all: the lock is taken with the first access and held until the end. With it the index
-    // of the log is in our own memory, and no other process can so much as read the file.
-    db.exec('PRAGMA locking_mode = EXCLUSIVE')
-    refuseForeign(db, file)
-    configure(db, options)
-    migrate(db)
-    writeHolder(file)
-    return new SqliteStore(file, db)
+    await store.opened
+    return store
   } catch (error) {
-    db?.close()
-    const isBusy = ((sqliteCode(error) ?? 0) & 0xff) === BUSY
-    throw isBusy ? heldByAnother(file, error) : asUnavailable(file, error)
+    await store.end()
+    throw error
   }
 }
 
-function configure(db: Database, { durability = 'full' }: SqliteOptions): void {
-  db.exec('PRAGMA journal_mode = WAL')
-  // Of the connection, not of the file: without this line it is what the driver was built with.
-  db.exec(`PRAGMA synchronous = ${durability === 'full' ? 'FULL' : 'NORMAL'}`)
-  db.exec('PRAGMA temp_store = MEMORY')
-  db.exec(`PRAGMA cache_size = -${CACHE_KIB}`)
-  db.exec(`PRAGMA wal_autocheckpoint = ${LOG_PAGES}`)
-  // An empty file has not been written yet, and so not been locked.
-  db.exec('BEGIN IMMEDIATE')
-  db.exec('ROLLBACK')
+interface Waiting {
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: Error) => void
 }
 
+/**
+ * The store as its user has it. The connection is on a thread of its own: there is more to a commit
+ * than waiting for the disk, and while one is written the engine prepares the next.
+ */
 class SqliteStore implements Store {
+  readonly opened: Promise<void>
   readonly read: StoreReads
   readonly #path: string
-  readonly #db: Database
-  readonly #statements: Statements
-  readonly #writer: BatchWriter
-  #isOpen = true
+  readonly #thread: Worker
+  readonly #waiting = new Map<number, Waiting>()
+  #lastId = OPENED
+  #closed: Promise<void> | null = null
 
-  constructor(path: string, db: Database) {
+  constructor(path: string, options: SqliteOptions) {
     this.#path = path
-    this.#db = db
-    this.#statements = new Statements(db)
-    this.#writer = new BatchWriter(this.#statements)
-    this.read = new SqliteReads((read) => this.#guard(() => read(this.#statements)))
+    this.#thread = new Worker(THREAD, { workerData: { path, options }, execArgv: [] })
+    this.#thread.on('message', (answer: Answer) => this.#hear(answer))
+    this.#thread.on('error', (error) => this.#lose(error))
+    this.#thread.on('exit', () => this.#lose(new Error('its thread has ended')))
+    this.opened = new Promise((resolve, reject) => {
+      this.#waiting.set(OPENED, { resolve: () => resolve(), reject })
+    })
+    const read = <Name extends keyof StoreReads>(name: Name): StoreReads[Name] =>
+      ((...args: unknown[]) => this.#call('read', name, args)) as StoreReads[Name]
+    this.read = {
+      job: read('job'),
+      jobsByTx: read('jobsByTx'),
+      payloads: read('payloads'),
+      jobs: read('jobs'),
+      leases: read('leases'),
+      lease: read('lease'),
+      result: read('result'),
+      round: read('round'),
+      journal: read('journal'),
+      timeline: read('timeline'),
+      assignmentsSince: read('assignmentsSince'),
+      everything: read('everything'),
+    }
   }
 
   async load(): Promise<Snapshot> {
-    return this.#guard(() => {
-      const meta = this.#all('all-meta', metaRow)
-      return {
-        jobs: this.#all('load-jobs', jobRow),
-        leases: this.#all('load-leases', leaseRow),
-        providers: this.#all('all-providers', providerRow),
-        shares: this.#all('all-shares', shareRow),
-        meta: Object.fromEntries(meta.map(({ name, value }) => [name, value])),
-        journalHead: headRow(this.#statements.get('find-journal-head').get()),
-      }
-    })
-  }
-
-  /** Synchronous inside: group commit is what makes it fast, not another thread. */
-  async commit(batch: WriteBatch): Promise<void> {
-    let didFail = true
-    try {
-      this.#guard(() => {
-        this.#db.exec('BEGIN IMMEDIATE')
-        this.#writer.write(batch)
-        this.#db.exec('COMMIT')
-      })
-      didFail = false
-    } finally {
-      // Some errors have ended the transaction already.
-      if (didFail && this.#isOpen && this.#db.isTransaction) this.#db.exec('ROLLBACK')
-      this.#writer.settle({ didFail })
+    const rest = await this.#call('loadAllButJobs')
+    const jobs: JobRow[] = []
+    for (let page: JobRow[] | null = null; page === null || page.length === LOAD_PAGE; ) {
+      page = await this.#call('loadJobs', jobs.at(-1)?.seq ?? 0, LOAD_PAGE)
+      for (const row of page) jobs.push(row)
     }
+    return { ...rest, jobs }
   }
 
-  async close(): Promise<void> {
-    if (!this.#isOpen) return
-    this.#isOpen = false
-    // While the lock is still held: afterwards the name could be that of the next holder.
-    removeHolder(this.#path)
-    closeDatabase(this.#db)
-  }
-
-  /** Row by row: a million jobs are in memory once, not twice. */
-  #all<Row>(name: string, row: (columns: Columns) => Row): Row[] {
-    const rows: Row[] = []
-    for (const columns of this.#statements.get(name).iterate()) rows.push(row(columns))
-    return rows
-  }
-
-  #guard<Answer>(act: () => Answer): Answer {
-    if (!this.#isOpen) throw unavailable(this.#path, 'closed', 'it is closed; open it again')
+  async commit(batch: WriteBatch): Promise<void> {
+    let encoded: ReturnType<typeof encodeBatch>
     try {
-      return act()
+      encoded = encodeBatch(batch)
     } catch (error) {
       throw asUnavailable(this.#path, error)
     }
+    await this.#call('commit', encoded.bytes, encoded.recordsAt)
   }
-}
 
-function heldByAnother(path: string, cause: unknown): Error {
-  const holder = readHolder(path)
-  const who =
-    holder === null
-      ? 'another process'
-      : `process ${holder.pid} on ${holder.host} since ${holder.since}`
-  return unavailable(path, 'held', `${who} has it open; stop that one or use another file`, {
-    cause,
-    details: holder === null ? {} : { holder },
-  })
+  close(): Promise<void> {
+    this.#closed ??= this.#call('close').finally(() => this.end())
+    return this.#closed
+  }
+
+  async end(): Promise<void> {
+    await this.#thread.terminate()
+  }
+
+  #call<Name extends FileCall>(
+    name: Name,
+    ...args: Parameters<SqliteFile[Name]>
+  ): Promise<ReturnType<SqliteFile[Name]>> {
+    if (this.#closed !== null) {
+      const refusal = unavailable(this.#path, 'closed', 'it is closed; open it again')
+      return Promise.reject(refusal)
+    }
+    const call: Call = { id: ++this.#lastId, name, args }
+    // The bytes of a batch change hands; they are not copied.
+    const moved = name === 'commit' ? [(args[0] as Uint8Array).buffer as ArrayBuffer] : []
+    if (this.#waiting.size === 0) this.#thread.ref()
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(call.id, { resolve: resolve as Waiting['resolve'], reject })
+      this.#thread.postMessage(call, moved)
+    })
+  }
+
+  #hear({ id, value, refusal }: Answer): void {
+    const waiting = this.#waiting.get(id)
+    this.#waiting.delete(id)
+    this.#rest()
+    if (refusal === undefined) waiting?.resolve(value)
+    else waiting?.reject(errorOf(refusal))
+  }
+
+  /** An open store alone keeps no process alive; a call that is under way does. */
+  #rest(): void {
+    if (this.#waiting.size === 0) this.#thread.unref()
+  }
+
+  #lose(cause: Error): void {
+    for (const { reject } of this.#waiting.values()) reject(asUnavailable(this.#path, cause))
+    this.#waiting.clear()
+    this.#closed ??= Promise.resolve()
+  }
 }

@@ -1,6 +1,8 @@
 import { FairleadError } from '@fairlead/core'
 import { sqliteCode } from './driver.ts'
 
+const CONSTRAINT = 19
+
 /** What SQLite's result codes, primary or extended, mean to whoever runs the store, and what to do (STORE-12). */
 const CAUSES: Readonly<Record<number, { readonly reason: string; readonly advice: string }>> = {
   3: {
@@ -28,7 +30,7 @@ const CAUSES: Readonly<Record<number, { readonly reason: string; readonly advice
     advice:
       'it cannot be opened; check that its folder exists, that this user may write there, and that it is a file',
   },
-  19: {
+  [CONSTRAINT]: {
     reason: 'constraint',
     advice:
       'the batch breaks an invariant of the store; nothing of it was written, please report it',
@@ -59,7 +61,8 @@ export function unavailable(
 /** Any error as `StoreUnavailable`; one that is so already stays as it is. */
 export function asUnavailable(path: string, error: unknown): FairleadError {
   if (error instanceof FairleadError && error.code === 'StoreUnavailable') return error
-  const code = sqliteCode(error) ?? 0
+  const isRefused = error instanceof FairleadError && error.code !== 'Internal'
+  const code = isRefused ? CONSTRAINT : (sqliteCode(error) ?? 0)
   const known = CAUSES[code] ?? CAUSES[code & 0xff]
   if (known !== undefined) return unavailable(path, known.reason, known.advice, { cause: error })
   const what = error instanceof Error ? error.message : 'unknown error'

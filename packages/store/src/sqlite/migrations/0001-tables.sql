@@ -1,22 +1,21 @@
 -- The first schema. What it is laid out for: a commit of thousands of rows that touches few pages.
 --
 -- Ids of 32 bytes are as good as random, so an index on one takes a page of its own for nearly every
--- row of a commit. There are three such indexes and no more: ids, jobs (caller, tx_hash), leases (id).
--- All other tables name a job or caller by its number in ids; numbers ascend, so what is new lies
--- together. Numbers are the file's own business: nothing outside ever sees one.
+-- row of a commit. There are three such indexes and no more: jobs (id), jobs (caller, tx_hash), leases
+-- (id). All other tables name a job by its number of acceptance; numbers ascend, so what is new lies
+-- together. A caller has a number that is the file's own business: nothing outside ever sees it.
 --
 -- u64 values are decimal text, because SQLite's integers end at 2^63. Columns of type ANY hold text
 -- that people chose; where it contains U+0000 it is stored as bytes, because a driver may cut text there.
 
--- Kept when a job is deleted: the journal and the results go on naming it.
-CREATE TABLE ids (
+CREATE TABLE callers (
   no INTEGER PRIMARY KEY,
   id BLOB NOT NULL UNIQUE CHECK (length(id) = 32)
 ) STRICT;
 
 CREATE TABLE jobs (
-  no                  INTEGER PRIMARY KEY,
-  seq                 INTEGER NOT NULL UNIQUE,
+  seq                 INTEGER PRIMARY KEY,
+  id                  BLOB NOT NULL UNIQUE CHECK (length(id) = 32),
   status              TEXT NOT NULL CHECK (status IN
     ('QUEUED', 'ASSIGNED', 'RUNNING', 'COMPLETED', 'FAILED', 'EXPIRED', 'CANCELED')),
   ended_at            INTEGER,
@@ -44,6 +43,8 @@ CREATE TABLE jobs (
   reason              TEXT,
   proof_awaited_since INTEGER,
   denials             TEXT,
+  -- The numbers of the entries about it, each behind a blank: its timeline without an index.
+  entries             TEXT NOT NULL,
   UNIQUE (caller, tx_hash),
   -- A job that is alive has no end, one that has ended has one (TTL-3).
   CHECK ((status IN ('QUEUED', 'ASSIGNED', 'RUNNING')) = (ended_at IS NULL))
@@ -113,6 +114,7 @@ CREATE TABLE providers (
 
 CREATE TABLE results (
   job         INTEGER PRIMARY KEY,
+  job_id      BLOB NOT NULL CHECK (length(job_id) = 32),
   lease_id    BLOB NOT NULL CHECK (length(lease_id) = 32),
   provider_id TEXT NOT NULL,
   digest      BLOB NOT NULL CHECK (length(digest) = 32),
@@ -121,6 +123,13 @@ CREATE TABLE results (
   output      BLOB,
   meta        BLOB
 ) STRICT;
+
+-- Written when a job is deleted and its result stays: until then the job leads to it.
+CREATE TABLE kept_results (
+  job_id BLOB NOT NULL,
+  job    INTEGER NOT NULL,
+  PRIMARY KEY (job_id, job)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE shares (
   kind   TEXT NOT NULL,
@@ -142,21 +151,19 @@ CREATE TABLE rounds (
   PRIMARY KEY (height, kind)
 ) STRICT;
 
--- What most rows have in common is left out: a subject that is null is the job, a prev_hash that is
--- null is the hash of the entry before. details is JSON, or canonical CBOR where JSON would lose a value.
+-- Blocks of entries that were written together; see journal-blocks.ts. A row for each entry would be
+-- most of what a commit writes, and nobody looks for one but by its number.
 CREATE TABLE journal (
-  seq       INTEGER PRIMARY KEY,
-  at        INTEGER NOT NULL,
-  actor     ANY NOT NULL,
-  action    ANY NOT NULL,
-  subject   ANY,
-  details   ANY NOT NULL,
-  hash      BLOB NOT NULL CHECK (length(hash) = 32),
-  prev_hash BLOB CHECK (length(prev_hash) = 32),
-  job       INTEGER
+  first   INTEGER PRIMARY KEY,
+  last    INTEGER NOT NULL,
+  entries BLOB NOT NULL
 ) STRICT;
 
-CREATE INDEX journal_by_job ON journal (job) WHERE job IS NOT NULL;
+-- Batches whose rows are not in their tables yet; see pending-rows.ts. Empty after a clean stop.
+CREATE TABLE log (
+  no    INTEGER PRIMARY KEY,
+  batch BLOB NOT NULL
+) STRICT;
 
 CREATE TABLE meta (
   name  ANY PRIMARY KEY NOT NULL,
@@ -168,17 +175,16 @@ CREATE TABLE meta (
 
 CREATE VIEW job_rows AS
 SELECT
-  jobs.no, jobs.seq, jobs.status, jobs.ended_at, jobs.caller, jobs.kind, jobs.provider_id,
+  jobs.seq, jobs.status, jobs.ended_at, jobs.caller, jobs.kind, jobs.provider_id,
   jobs.enqueue_height, jobs.tier, jobs.fee, jobs.size_bytes, jobs.model, jobs.shots, jobs.depth_hint,
   jobs.units, jobs.regions, jobs.ttl_abs_secs, jobs.enqueue_ts, jobs.chain_id, jobs.attempt,
   jobs.retries, jobs.declines, jobs.not_before, jobs.first_assigned_at, jobs.reason,
   jobs.proof_awaited_since, jobs.denials,
   '0x' || lower(hex(jobs.tx_hash)) AS tx_hash,
-  '0x' || lower(hex(job_ids.id)) AS id,
-  '0x' || lower(hex(caller_ids.id)) AS caller_id
+  '0x' || lower(hex(jobs.id)) AS id,
+  '0x' || lower(hex(callers.id)) AS caller_id
 FROM jobs
-JOIN ids AS job_ids ON job_ids.no = jobs.no
-JOIN ids AS caller_ids ON caller_ids.no = jobs.caller;
+JOIN callers ON callers.no = jobs.caller;
 
 CREATE VIEW lease_rows AS
 SELECT
@@ -188,23 +194,22 @@ SELECT
   leases.worker_id,
   '0x' || lower(hex(leases.id)) AS id,
   CASE WHEN leases.digest IS NOT NULL THEN '0x' || lower(hex(leases.digest)) END AS digest,
-  '0x' || lower(hex(ids.id)) AS job_id
+  '0x' || lower(hex(jobs.id)) AS job_id
 FROM leases
-JOIN ids ON ids.no = leases.job;
+JOIN jobs ON jobs.seq = leases.job;
 
 CREATE VIEW result_rows AS
 SELECT
-  results.job, results.provider_id, results.units, results.at, results.output, results.meta,
-  '0x' || lower(hex(results.lease_id)) AS lease_id,
-  '0x' || lower(hex(results.digest)) AS digest,
-  '0x' || lower(hex(ids.id)) AS job_id
-FROM results
-JOIN ids ON ids.no = results.job;
+  job, provider_id, units, at, output, meta,
+  '0x' || lower(hex(lease_id)) AS lease_id,
+  '0x' || lower(hex(digest)) AS digest,
+  '0x' || lower(hex(job_id)) AS job_id
+FROM results;
 
 CREATE VIEW share_rows AS
-SELECT shares.kind, shares.caller, shares.finish, '0x' || lower(hex(ids.id)) AS caller_id
+SELECT shares.kind, shares.caller, shares.finish, '0x' || lower(hex(callers.id)) AS caller_id
 FROM shares
-JOIN ids ON ids.no = shares.caller;
+JOIN callers ON callers.no = shares.caller;
 
 CREATE VIEW round_rows AS
 SELECT
@@ -212,13 +217,3 @@ SELECT
   '0x' || lower(hex(seed)) AS seed,
   '0x' || lower(hex(batch_digest)) AS batch_digest
 FROM rounds;
-
-CREATE VIEW journal_rows AS
-SELECT
-  journal.seq, journal.at, journal.actor, journal.action, journal.subject, journal.details, journal.job,
-  '0x' || lower(hex(journal.hash)) AS hash,
-  '0x' || lower(hex(coalesce(journal.prev_hash, before.hash, zeroblob(32)))) AS prev_hash,
-  CASE WHEN journal.job IS NOT NULL THEN '0x' || lower(hex(ids.id)) END AS job_id
-FROM journal
-LEFT JOIN ids ON ids.no = journal.job
-LEFT JOIN journal AS before ON before.seq = journal.seq - 1;

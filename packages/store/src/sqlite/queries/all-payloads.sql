@@ -1,6 +1,6 @@
 -- all-payloads: STORE-9, every payload in order of its job's id.
 -- in: nothing      out: a row each
-SELECT '0x' || lower(hex(ids.id)) AS job_id, payloads.payload
+SELECT '0x' || lower(hex(jobs.id)) AS job_id, payloads.payload
 FROM payloads
-JOIN ids ON ids.no = payloads.job
-ORDER BY ids.id
+JOIN jobs ON jobs.seq = payloads.job
+ORDER BY jobs.id

@@ -1,5 +1,3 @@
--- append-journal: STORE-5, one entry; its seq is unique, and no entry is ever changed (AUDIT-1).
--- in: the columns, in the order of journalParams
--- out: one change
-INSERT OR ROLLBACK INTO journal (seq, at, actor, action, subject, details, hash, prev_hash, job)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+-- append-journal: STORE-5, entries that were written together.
+-- in: numbers of the first and the last, the block      out: one change
+INSERT OR ROLLBACK INTO journal (first, last, entries) VALUES (?, ?, ?)

@@ -1,4 +1,4 @@
 -- find-job: one job.
 -- in: id      out: one row, or none
 SELECT * FROM job_rows
-WHERE no = (SELECT no FROM ids WHERE id = ?)
+WHERE seq = (SELECT seq FROM jobs WHERE id = ?)

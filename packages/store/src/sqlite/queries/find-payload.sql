@@ -1,4 +1,4 @@
 -- find-payload: the canonical payload of a job.
--- in: id      out: one row, or none
+-- in: number of the job      out: one row, or none
 SELECT payload FROM payloads
-WHERE job = (SELECT no FROM ids WHERE id = ?)
+WHERE job = ?

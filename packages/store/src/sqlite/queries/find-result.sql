@@ -1,4 +1,7 @@
 -- find-result: the result of a job; it outlives the job (TTL-3).
 -- in: id of the job      out: one row, or none
 SELECT * FROM result_rows
-WHERE job = (SELECT no FROM ids WHERE id = ?)
+WHERE job = coalesce(
+  (SELECT seq FROM jobs WHERE id = ?1),
+  (SELECT max(job) FROM kept_results WHERE job_id = ?1)
+)

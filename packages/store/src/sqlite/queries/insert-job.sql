@@ -1,10 +1,10 @@
--- insert-job: STORE-5, a new job; its number, seq and (caller, tx_hash) are unique.
--- in: the columns, in the order of jobParams
+-- insert-job: STORE-5, a new job; its number, id and (caller, tx_hash) are unique.
+-- in: the columns, in the order of putJob
 -- out: one change
 INSERT OR ROLLBACK INTO jobs (
-  no, seq, caller, tx_hash, kind, enqueue_height, tier, fee, size_bytes, model, shots, depth_hint,
+  seq, id, caller, tx_hash, kind, enqueue_height, tier, fee, size_bytes, model, shots, depth_hint,
   units, regions, ttl_abs_secs, enqueue_ts, chain_id,
   status, provider_id, attempt, retries, declines, not_before, first_assigned_at, ended_at, reason,
-  proof_awaited_since, denials
+  proof_awaited_since, denials, entries
 )
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)

@@ -1,5 +1,4 @@
--- insert-payload: the canonical payload of a new job.
--- in: number of the job, payload
--- out: one change
+-- insert-payload: the payload of a new job.
+-- in: number of the job, payload      out: one change
 INSERT OR ROLLBACK INTO payloads (job, payload)
 VALUES (?, ?)

@@ -1,6 +1,5 @@
--- insert-payloads-20: as insert-payload, for 20 payloads in one go.
--- in: number of the job, payload, for 20 rows
--- out: 20 changes
+-- insert-payloads-20: twenty payloads, as insert-payload writes one.
+-- in: number of the job and payload of each      out: twenty changes
 INSERT OR ROLLBACK INTO payloads (job, payload)
 VALUES
   (?, ?),

@@ -2,7 +2,7 @@
 -- in: after_seq, limit, caller; status, provider_id, kind, after_height, each null for any
 -- out: at most `limit` rows
 SELECT * FROM job_rows
-WHERE caller = (SELECT no FROM ids WHERE id = @caller) AND seq > @after_seq
+WHERE caller = (SELECT no FROM callers WHERE id = @caller) AND seq > @after_seq
   AND (@status IS NULL OR status = @status)
   AND (@provider_id IS NULL OR provider_id = @provider_id)
   AND (@kind IS NULL OR kind = @kind)

@@ -1,6 +1,5 @@
--- list-journal: STORE-8, a page of the journal, oldest first.
--- in: seq after which it begins, limit      out: at most `limit` rows
-SELECT * FROM journal_rows
-WHERE seq > ?
-ORDER BY seq
-LIMIT ?
+-- list-journal: STORE-8, the blocks from the one that has an entry on.
+-- in: number of the entry      out: a row each, oldest first
+SELECT first, last, entries FROM journal
+WHERE first >= coalesce((SELECT max(first) FROM journal WHERE first <= ?1), 0)
+ORDER BY first

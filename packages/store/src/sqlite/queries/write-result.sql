@@ -1,5 +1,4 @@
--- write-result: STORE-7, the result of a job; a later one takes its place.
--- in: the columns, in the order of resultParams
--- out: one change
-INSERT OR REPLACE INTO results (job, lease_id, provider_id, digest, units, at, output, meta)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+-- write-result: STORE-7, the result of a job.
+-- in: the columns, in the order of putResult      out: one change
+INSERT OR REPLACE INTO results (job, job_id, lease_id, provider_id, digest, units, at, output, meta)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)

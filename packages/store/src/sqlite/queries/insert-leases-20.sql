@@ -1,9 +1,9 @@
--- write-leases-20: as write-lease, for 20 leases in one go.
--- in: the columns, in the order of leaseParams, for 20 rows
--- out: 20 changes, or less if one attempt is another lease or has ended otherwise
+-- insert-leases-20: STORE-5, twenty new leases, as insert-lease writes one.
+-- in: the columns of each, in the order of putLease
+-- out: twenty changes
 INSERT OR ROLLBACK INTO leases (
-  job, attempt, id, status, provider_id, t_start, t_deadline, renewals, is_acked, epoch, round,
-  digest, length_ms, ack_timeout_ms, renew_alpha, renew_beta, renewals_max, worker_id
+  job, attempt, id, provider_id, t_start, epoch, round, length_ms, renew_alpha, renew_beta,
+  renewals_max, status, t_deadline, renewals, is_acked, digest, ack_timeout_ms, worker_id
 )
 VALUES
   (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?),
@@ -26,20 +26,3 @@ VALUES
   (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?),
   (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?),
   (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (job, attempt) DO UPDATE SET
-  status = excluded.status,
-  provider_id = excluded.provider_id,
-  t_start = excluded.t_start,
-  t_deadline = excluded.t_deadline,
-  renewals = excluded.renewals,
-  is_acked = excluded.is_acked,
-  epoch = excluded.epoch,
-  round = excluded.round,
-  digest = excluded.digest,
-  length_ms = excluded.length_ms,
-  ack_timeout_ms = excluded.ack_timeout_ms,
-  renew_alpha = excluded.renew_alpha,
-  renew_beta = excluded.renew_beta,
-  renewals_max = excluded.renewals_max,
-  worker_id = excluded.worker_id
-WHERE id = excluded.id AND (status IN ('ACTIVE', 'RENEWED') OR status = excluded.status)

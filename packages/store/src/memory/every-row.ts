@@ -1,0 +1,25 @@
+import { type AnyRow, compareAscii } from '@fairlead/core'
+import { metaByName, providersById, sharesInOrder, type Tables } from './tables.ts'
+
+/** Every row of every table, in the order of STORE-9. */
+export function everyRow(tables: Tables): AnyRow[] {
+  const jobs = [...tables.jobs.values()].sort((a, b) => compareAscii(a.row.id, b.row.id))
+  const leases = jobs.flatMap((job) => [...job.leases.values()])
+  const rounds = [...tables.rounds.values()].flatMap((kinds) => [...kinds.values()])
+  const lists: Readonly<Record<string, readonly object[]>> = {
+    jobs: jobs.map(({ row }) => row),
+    payloads: jobs.map(({ row, payload }) => ({ jobId: row.id, payload })),
+    leases: leases.sort((a, b) => compareAscii(a.id, b.id)),
+    providers: providersById(tables),
+    results: [...tables.results.values()].sort(
+      (a, b) => compareAscii(a.jobId, b.jobId) || a.jobSeq - b.jobSeq,
+    ),
+    shares: sharesInOrder(tables),
+    rounds: rounds.sort((a, b) => a.height - b.height || compareAscii(a.kind, b.kind)),
+    journal: tables.journal,
+    meta: metaByName(tables).map(([name, value]) => ({ name, value })),
+  }
+  return Object.entries(lists).flatMap(([table, rows]) =>
+    rows.map((row): AnyRow => [table, { ...row }]),
+  )
+}

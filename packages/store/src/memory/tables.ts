@@ -1,0 +1,108 @@
+import {
+  type AuditEntry,
+  type Caller,
+  compareAscii,
+  compareText,
+  type JobId,
+  type JobRow,
+  type KindName,
+  type LeaseId,
+  type LeaseRow,
+  type ProviderId,
+  type ProviderRow,
+  type ResultRow,
+  type RoundRow,
+  type ShareRow,
+} from '@fairlead/core'
+
+/** A job with all that goes when it goes. */
+export interface StoredJob {
+  readonly row: JobRow
+  readonly payload: Uint8Array
+  /** By attempt. */
+  readonly leases: Map<number, LeaseRow>
+  /** The entries about it, oldest first. */
+  readonly timeline: AuditEntry[]
+}
+
+/** All rows, and the ways to them that batches and reads take. Rows are replaced, never changed. */
+export interface Tables {
+  /** By number of acceptance. */
+  readonly jobs: Map<number, StoredJob>
+  readonly seqById: Map<JobId, number>
+  readonly seqByTx: Map<string, number>
+  readonly leasePlaces: Map<LeaseId, LeasePlace>
+  readonly providers: Map<ProviderId, ProviderRow>
+  /** By number of acceptance of the job. */
+  readonly results: Map<number, ResultRow>
+  /** Of the jobs of one id that had a result, the newest. */
+  readonly newestWithResult: Map<JobId, number>
+  /** By kind and caller. */
+  readonly shares: Map<string, ShareRow>
+  /** By height, then by kind. */
+  readonly rounds: Map<number, Map<KindName, RoundRow>>
+  /** Entry n is at n − 1: there are no gaps. */
+  readonly journal: AuditEntry[]
+  readonly meta: Map<string, string>
+}
+
+export type LeasePlace = Pick<LeaseRow, 'jobSeq' | 'attempt'>
+
+export function emptyTables(): Tables {
+  return {
+    jobs: new Map(),
+    seqById: new Map(),
+    seqByTx: new Map(),
+    leasePlaces: new Map(),
+    providers: new Map(),
+    results: new Map(),
+    newestWithResult: new Map(),
+    shares: new Map(),
+    rounds: new Map(),
+    journal: [],
+    meta: new Map(),
+  }
+}
+
+/** Both are hex of one length, so no two pairs make one text. */
+export function txKey({ caller, txHash }: { readonly caller: Caller; readonly txHash: string }) {
+  return `${caller} ${txHash}`
+}
+
+export function findJob(tables: Tables, id: JobId): StoredJob | null {
+  const seq = tables.seqById.get(id)
+  return seq === undefined ? null : (tables.jobs.get(seq) ?? null)
+}
+
+export function findLease(tables: Tables, id: LeaseId): LeaseRow | null {
+  const place = tables.leasePlaces.get(id)
+  if (place === undefined) return null
+  return tables.jobs.get(place.jobSeq)?.leases.get(place.attempt) ?? null
+}
+
+/** While a job of this id is there, what it has counts; then the newest that had a result. */
+export function findResult(tables: Tables, jobId: JobId): ResultRow | null {
+  const seq = tables.seqById.get(jobId) ?? tables.newestWithResult.get(jobId)
+  return seq === undefined ? null : (tables.results.get(seq) ?? null)
+}
+
+/** In the order of STORE-4. */
+export function leasesByStart(jobs: Iterable<StoredJob>): LeaseRow[] {
+  return [...jobs]
+    .flatMap(({ leases }) => [...leases.values()])
+    .sort((a, b) => a.tStart - b.tStart || a.attempt - b.attempt || a.jobSeq - b.jobSeq)
+}
+
+export function providersById({ providers }: Tables): ProviderRow[] {
+  return [...providers.values()].sort((a, b) => compareAscii(a.id, b.id))
+}
+
+export function sharesInOrder({ shares }: Tables): ShareRow[] {
+  return [...shares.values()].sort(
+    (a, b) => compareAscii(a.kind, b.kind) || compareAscii(a.caller, b.caller),
+  )
+}
+
+export function metaByName({ meta }: Tables): [name: string, value: string][] {
+  return [...meta].sort(([a], [b]) => compareText(a, b))
+}

@@ -1,0 +1,185 @@
+import {
+  appendAudit,
+  type CborMap,
+  decodeCbor,
+  EMPTY_AUDIT,
+  encodeCbor,
+  FairleadError,
+  hasEnded,
+  isLive,
+  JOB_STATUSES,
+  type JobRow,
+  type JobState,
+  type JournalRecord,
+  LEASE_STATUSES,
+  type LeaseRow,
+  type LeaseState,
+  PROVIDER_STATUSES,
+  type ProviderRow,
+  type ResultRow,
+  ROUNDS_KEPT,
+  type RoundRow,
+  type ShareRow,
+  type WriteBatch,
+} from '@fairlead/core'
+import { copyOf } from './copy-of.ts'
+import { type StoredJob, type Tables, txKey } from './tables.ts'
+import type { Transaction } from './transaction.ts'
+
+/** Writes a batch, or throws at its first row that breaks a rule; what it wrote is in the transaction. */
+export function writeBatch(tables: Tables, batch: WriteBatch, tx: Transaction): void {
+  // First, for new jobs that use the names of deleted ones; and last, for jobs that end in this batch
+  // with an end before the time (STORE-10).
+  prune(tables, batch.pruneEndedBefore, tx)
+  for (const { row, payload } of batch.newJobs) insertJob(tables, row, payload, tx)
+  for (const change of batch.jobs) changeJob(tables, change, tx)
+  for (const change of batch.leases) changeLease(tables, change, tx)
+  for (const row of batch.newLeases) insertLease(tables, row, tx)
+  refuseTwoLive(tables, batch)
+  for (const row of batch.providers) writeProvider(tables, row, tx)
+  for (const row of batch.results) writeResult(tables, row, tx)
+  for (const row of batch.shares) writeShare(tables, row, tx)
+  for (const row of batch.rounds) insertRound(tables, row, tx)
+  dropOldRounds(tables, tx)
+  for (const record of batch.journal) append(tables, record, tx)
+  for (const [name, value] of Object.entries(batch.meta)) tx.set(tables.meta, name, value)
+  prune(tables, batch.pruneEndedBefore, tx)
+}
+
+function insertJob(tables: Tables, row: JobRow, payload: Uint8Array, tx: Transaction): void {
+  refuseIf(tables.jobs.has(row.seq), `there is a job ${row.seq} already`)
+  refuseIf(tables.seqById.has(row.id), `there is a job ${row.id} already`)
+  refuseIf(tables.seqByTx.has(txKey(row)), `its caller has used ${row.txHash} before`)
+  refuseOddState(row)
+  const job = { row: copyOf(row), payload: copyOf(payload), leases: new Map(), timeline: [] }
+  tx.set(tables.jobs, row.seq, job)
+  tx.set(tables.seqById, row.id, row.seq)
+  tx.set(tables.seqByTx, txKey(row), row.seq)
+}
+
+function changeJob(tables: Tables, change: WriteBatch['jobs'][number], tx: Transaction): void {
+  const job = jobOf(tables, change.seq, change.id)
+  const isOver = hasEnded(job.row.status)
+  refuseIf(isOver && job.row.status !== change.status, `job ${change.id} has ended`)
+  refuseOddState(change)
+  tx.set(tables.jobs, change.seq, { ...job, row: { ...job.row, ...jobState(change) } })
+}
+
+function refuseOddState({ status, endedAt }: JobState): void {
+  refuseIf(!JOB_STATUSES.includes(status), `${status} is no status of a job`)
+  refuseIf(hasEnded(status) !== (endedAt !== null), 'an end is what an ended job has, and no other')
+}
+
+/** Nothing else of a change counts: facts stay (STORE-7). */
+function jobState(change: JobState): JobState {
+  const { status, providerId, attempt, retries, declines, notBefore, firstAssignedAt } = change
+  const { endedAt, reason, proofAwaitedSince, denials } = change
+  const run = { status, providerId, attempt, retries, declines, notBefore, firstAssignedAt }
+  return { ...run, endedAt, reason, proofAwaitedSince, denials: copyOf(denials) }
+}
+
+function insertLease(tables: Tables, row: LeaseRow, tx: Transaction): void {
+  const { leases } = jobOf(tables, row.jobSeq, row.jobId)
+  refuseIf(tables.leasePlaces.has(row.id), `there is a lease ${row.id} already`)
+  refuseIf(leases.has(row.attempt), `attempt ${row.attempt} of ${row.jobId} is another lease`)
+  refuseIf(!LEASE_STATUSES.includes(row.status), `${row.status} is no status of a lease`)
+  tx.set(leases, row.attempt, copyOf(row))
+  tx.set(tables.leasePlaces, row.id, { jobSeq: row.jobSeq, attempt: row.attempt })
+}
+
+function changeLease(tables: Tables, change: WriteBatch['leases'][number], tx: Transaction): void {
+  const { id, jobSeq, attempt, status } = change
+  const leases = tables.jobs.get(jobSeq)?.leases
+  const row = leases?.get(attempt)
+  if (leases === undefined || row?.id !== id) throw refused(`there is no lease ${id}`)
+  refuseIf(!LEASE_STATUSES.includes(status), `${status} is no status of a lease`)
+  refuseIf(!isLive(row.status) && row.status !== status, `lease ${id} has ended`)
+  tx.set(leases, attempt, { ...row, ...leaseState(change) })
+}
+
+function leaseState(change: LeaseState): LeaseState {
+  const { status, tDeadline, renewals, isAcked, digest, ackTimeoutMs, workerId } = change
+  return { status, tDeadline, renewals, isAcked, digest, ackTimeoutMs, workerId }
+}
+
+/** After all leases are written: in one batch a lease may end and the next begin, in any order. */
+function refuseTwoLive(tables: Tables, batch: WriteBatch): void {
+  for (const lease of [...batch.leases, ...batch.newLeases]) {
+    if (!isLive(lease.status)) continue
+    const leases = tables.jobs.get(lease.jobSeq)?.leases.values() ?? []
+    const live = [...leases].filter(({ status }) => isLive(status))
+    refuseIf(live.length > 1, `job ${lease.jobSeq} would have two live leases`)
+  }
+}
+
+function writeProvider(tables: Tables, row: ProviderRow, tx: Transaction): void {
+  refuseIf(!PROVIDER_STATUSES.includes(row.status), `${row.status} is no status of a provider`)
+  tx.set(tables.providers, row.id, copyOf(row))
+}
+
+function writeResult(tables: Tables, row: ResultRow, tx: Transaction): void {
+  jobOf(tables, row.jobSeq, row.jobId)
+  tx.set(tables.results, row.jobSeq, copyOf(row))
+  const newest = Math.max(row.jobSeq, tables.newestWithResult.get(row.jobId) ?? row.jobSeq)
+  tx.set(tables.newestWithResult, row.jobId, newest)
+}
+
+function writeShare(tables: Tables, row: ShareRow, tx: Transaction): void {
+  const key = `${row.kind} ${row.caller}`
+  if (row.finish === null) tx.delete(tables.shares, key)
+  else tx.set(tables.shares, key, copyOf(row))
+}
+
+function insertRound({ rounds }: Tables, row: RoundRow, tx: Transaction): void {
+  const kinds = rounds.get(row.height) ?? new Map()
+  refuseIf(kinds.has(row.kind), `there is a round ${row.height} of ${row.kind} already`)
+  tx.set(kinds, row.kind, copyOf(row))
+  tx.set(rounds, row.height, kinds)
+}
+
+function dropOldRounds({ rounds }: Tables, tx: Transaction): void {
+  while (rounds.size > ROUNDS_KEPT) {
+    let oldest = Number.POSITIVE_INFINITY
+    for (const height of rounds.keys()) if (height < oldest) oldest = height
+    tx.delete(rounds, oldest)
+  }
+}
+
+function append(tables: Tables, record: JournalRecord, tx: Transaction): void {
+  const { journal } = tables
+  const head = journal.at(-1) ?? EMPTY_AUDIT
+  refuseIf(record.seq !== head.seq + 1, `entry ${head.seq + 1} is due, not ${record.seq}`)
+  const entry = appendAudit(head, record)
+  // What was hashed is what is kept: canonical CBOR knows 1n and 1 as one value (STORE-1).
+  const details = copyOf(decodeCbor(encodeCbor(entry.details)) as CborMap)
+  const kept = { ...entry, details }
+  tx.append(journal, kept)
+  const job = record.jobSeq === null ? undefined : tables.jobs.get(record.jobSeq)
+  if (job !== undefined) tx.append(job.timeline, kept)
+}
+
+function prune(tables: Tables, before: number | null, tx: Transaction): void {
+  if (before === null) return
+  for (const { row, leases } of tables.jobs.values()) {
+    if (row.endedAt === null || row.endedAt >= before) continue
+    tx.delete(tables.jobs, row.seq)
+    tx.delete(tables.seqById, row.id)
+    tx.delete(tables.seqByTx, txKey(row))
+    for (const { id } of leases.values()) tx.delete(tables.leasePlaces, id)
+  }
+}
+
+/** Leases and results are written of jobs that are there; anything else is a mistake of the engine. */
+function jobOf(tables: Tables, seq: number, id: string): StoredJob {
+  const job = tables.jobs.get(seq)
+  if (job?.row.id !== id) throw refused(`there is no job ${seq} with the id ${id}`)
+  return job
+}
+
+function refuseIf(condition: boolean, why: string): void {
+  if (condition) throw refused(why)
+}
+
+function refused(why: string): FairleadError {
+  return new FairleadError('InvalidState', why)
+}

@@ -1,0 +1,156 @@
+import { invariant } from '@fairlead/core'
+import type { SqlValue } from './driver.ts'
+
+/**
+ * How cells travel to the thread of the store: one after the other in one buffer, each behind a byte
+ * that tells its type. A structured clone of the same rows takes ten times as long.
+ */
+const TAG = { null: 0, byte: 1, u32: 2, double: 3, shortText: 4, text: 5, bytes: 6, id: 7 } as const
+
+const START_BYTES = 65_536
+const ID_BYTES = 32
+
+export class CellWriter {
+  #buffer = Buffer.allocUnsafeSlow(START_BYTES)
+  #at = 0
+
+  /** Bytes so far. */
+  get length(): number {
+    return this.#at
+  }
+
+  /** Forgets what another one began and did not finish. */
+  start(): void {
+    this.#at = 0
+  }
+
+  null(): void {
+    this.#tag(TAG.null, 0)
+  }
+
+  number(n: number): void {
+    const at = this.#tag(TAG.double, 8)
+    if (n >= 0 && n <= 0xff && !Object.is(n, -0) && Number.isInteger(n)) {
+      this.#buffer[at - 1] = TAG.byte
+      this.#buffer[at] = n
+      this.#at = at + 1
+    } else if (n >= 0 && n <= 0xffff_ffff && !Object.is(n, -0) && Number.isInteger(n)) {
+      this.#buffer[at - 1] = TAG.u32
+      this.#buffer.writeUInt32LE(n, at)
+      this.#at = at + 4
+    } else {
+      this.#buffer.writeDoubleLE(n, at)
+      this.#at = at + 8
+    }
+  }
+
+  text(text: string): void {
+    const at = this.#tag(TAG.text, 4 + 3 * text.length)
+    if (text.length < 0x40) {
+      const bytes = this.#buffer.write(text, at + 1, 'utf8')
+      this.#buffer[at - 1] = TAG.shortText
+      this.#buffer[at] = bytes
+      this.#at = at + 1 + bytes
+    } else {
+      const bytes = this.#buffer.write(text, at + 4, 'utf8')
+      this.#buffer.writeUInt32LE(bytes, at)
+      this.#at = at + 4 + bytes
+    }
+  }
+
+  bytes(bytes: Uint8Array): void {
+    const at = this.#tag(TAG.bytes, 4 + bytes.length)
+    this.#buffer.writeUInt32LE(bytes.length, at)
+    this.#buffer.set(bytes, at + 4)
+    this.#at = at + 4 + bytes.length
+  }
+
+  /** An id or hash: 0x and 64 hex digits, as its 32 bytes. */
+  id(hex: string): void {
+    const at = this.#tag(TAG.id, ID_BYTES)
+    const written =
+      hex.length === 2 + 2 * ID_BYTES ? this.#buffer.write(hex.slice(2), at, 'hex') : 0
+    invariant(written === ID_BYTES, 'an id or hash is 0x and 64 hex digits')
+    this.#at = at + ID_BYTES
+  }
+
+  cell(value: SqlValue): void {
+    if (value === null) this.null()
+    else if (typeof value === 'number') this.number(value)
+    else if (typeof value === 'string') this.text(value)
+    else this.bytes(value)
+  }
+
+  /** All cells so far, in memory of their own that can be handed to another thread. */
+  finish(): Uint8Array {
+    const bytes = new Uint8Array(this.#at)
+    this.#buffer.copy(bytes, 0, 0, this.#at)
+    this.#at = 0
+    if (this.#buffer.length > 64 * START_BYTES) this.#buffer = Buffer.allocUnsafeSlow(START_BYTES)
+    return bytes
+  }
+
+  /** Writes a tag and makes room behind it; returns where its value begins. */
+  #tag(tag: number, room: number): number {
+    if (this.#at + 1 + room > this.#buffer.length) {
+      const larger = Buffer.allocUnsafeSlow(2 * (this.#at + 1 + room))
+      this.#buffer.copy(larger, 0, 0, this.#at)
+      this.#buffer = larger
+    }
+    this.#buffer[this.#at++] = tag
+    return this.#at
+  }
+}
+
+export class CellReader {
+  readonly #buffer: Buffer
+  #at = 0
+
+  constructor(bytes: Uint8Array) {
+    this.#buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  }
+
+  /** The next cell; bytes are views of the buffer. */
+  cell(): SqlValue {
+    const buffer = this.#buffer
+    const tag = buffer[this.#at++]
+    const at = this.#at
+    switch (tag) {
+      case TAG.null:
+        return null
+      case TAG.byte:
+        this.#at = at + 1
+        return buffer[at] as number
+      case TAG.u32:
+        this.#at = at + 4
+        return buffer.readUInt32LE(at)
+      case TAG.double:
+        this.#at = at + 8
+        return buffer.readDoubleLE(at)
+      case TAG.shortText:
+        this.#at = at + 1 + (buffer[at] as number)
+        return buffer.toString('utf8', at + 1, this.#at)
+      case TAG.text:
+        this.#at = at + 4 + buffer.readUInt32LE(at)
+        return buffer.toString('utf8', at + 4, this.#at)
+      case TAG.bytes:
+        this.#at = at + 4 + buffer.readUInt32LE(at)
+        return buffer.subarray(at + 4, this.#at)
+      default:
+        invariant(tag === TAG.id, 'cells are read as they were written')
+        this.#at = at + ID_BYTES
+        return buffer.subarray(at, this.#at)
+    }
+  }
+
+  number(): number {
+    return this.cell() as number
+  }
+
+  /** The next cells. */
+  cells(count: number): SqlValue[] {
+    const cells: SqlValue[] = []
+    for (let i = 0; i < count; i++) cells.push(this.cell())
+    return cells
+  }
+}

@@ -1,0 +1,8 @@
+-- update-lease: STORE-6, what became of a lease. One that has ended keeps its status for good (STATE-3).
+-- in: number of the job, attempt, id, the columns in the order of putLeaseState
+-- out: one change, or none if there is no such lease or it has ended otherwise
+UPDATE OR ROLLBACK leases SET
+  status = ?4, t_deadline = ?5, renewals = ?6, is_acked = ?7, digest = ?8, ack_timeout_ms = ?9,
+  worker_id = ?10
+WHERE job = ?1 AND attempt = ?2 AND id = ?3
+  AND (status IN ('ACTIVE', 'RENEWED') OR status = ?4)

@@ -1,0 +1,35 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { invariant } from '@fairlead/core'
+import { openSqliteFile, type SqliteFile } from './sqlite-file.ts'
+import { type Answer, type Call, OPENED, refusalOf, type ThreadData } from './thread-calls.ts'
+import { asUnavailable } from './unavailable.ts'
+
+/**
+ * The thread that has the connection. It carries out one call after the other, in the order in which
+ * they were made, so that a read sees every commit that was asked for before it.
+ */
+const port = parentPort
+invariant(port !== null, 'this file is started as a thread')
+const { path, options } = workerData as ThreadData
+let file: SqliteFile | null = null
+
+answer(OPENED, () => {
+  file = openSqliteFile(path, options)
+})
+
+port.on('message', ({ id, name, args }: Call) => {
+  answer(id, () => {
+    invariant(file !== null, 'calls are made on an open file')
+    return (file[name] as (...given: readonly unknown[]) => unknown).apply(file, [...args])
+  })
+})
+
+function answer(id: number, act: () => unknown): void {
+  let said: Answer
+  try {
+    said = { id, value: act() }
+  } catch (error) {
+    said = { id, refusal: refusalOf(asUnavailable(path, error)) }
+  }
+  port?.postMessage(said)
+}

@@ -1,0 +1,43 @@
+import { FairleadError } from '@fairlead/core'
+import type { SqliteFile, SqliteOptions } from './sqlite-file.ts'
+
+/** What the two sides of a store say to each other: its user's thread and the one with the file. */
+
+export interface ThreadData {
+  readonly path: string
+  readonly options: SqliteOptions
+}
+
+/** The calls of an open file by their names. */
+export type FileCall = Exclude<keyof SqliteFile, symbol>
+
+export interface Call {
+  readonly id: number
+  readonly name: FileCall
+  readonly args: readonly unknown[]
+}
+
+export interface Answer {
+  readonly id: number
+  readonly value?: unknown
+  readonly refusal?: Refusal
+}
+
+/** An error that is sent as such would lose its class and its fields on the way. */
+export interface Refusal {
+  readonly code: FairleadError['code']
+  readonly message: string
+  readonly details: FairleadError['details']
+  readonly cause: unknown
+}
+
+/** The first answer, to no call, says whether the file is open. */
+export const OPENED = 0
+
+export function refusalOf({ code, message, details, cause }: FairleadError): Refusal {
+  return { code, message, details, cause }
+}
+
+export function errorOf({ code, message, details, cause }: Refusal): FairleadError {
+  return new FairleadError(code, message, details, { cause })
+}
