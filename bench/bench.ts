@@ -10,6 +10,8 @@ export interface Report {
     readonly unit: string
     readonly values: readonly number[]
   }) => number
+  /** The figures of several subjects in one case. Gives the median of each, by its name. */
+  readonly table: (table: Table) => ReadonlyMap<string, number>
   /** A figure that must be reached: at least, or at most. */
   readonly bar: (row: {
     readonly bar: string
@@ -18,12 +20,40 @@ export interface Report {
     readonly atMost?: number
   }) => void
   readonly progress: (text: string) => void
+  /** Something that a reader of the figures must know, such as a subject that is missing. */
+  readonly note: (text: string) => void
+}
+
+/** One case, measured for several subjects; the first is what the others are compared with. */
+export interface Table {
+  readonly case: string
+  readonly unit: string
+  readonly rows: readonly {
+    readonly subject: string
+    readonly durability: string
+    readonly values: readonly number[]
+  }[]
+}
+
+/** What may be asked for on the command line, for the benches that take long. */
+export interface Options {
+  /** Names of cases; all where it is empty. */
+  readonly only: readonly string[]
+  /** Names of subjects; all where it is empty. */
+  readonly subjects: readonly string[]
+  readonly repeats?: number
+  readonly jobs?: number
+  readonly seconds?: number
+  /** Waiting jobs of the backlog, in growing order. */
+  readonly sizes?: readonly number[]
+  /** Whether peers are measured with the largest backlog too. */
+  readonly peersBacklog: boolean
 }
 
 export interface Bench {
   readonly name: string
   readonly question: string
-  readonly run: (report: Report) => void | Promise<void>
+  readonly run: (report: Report, options: Options) => void | Promise<void>
 }
 
 /** Runs of each case. */

@@ -1,21 +1,38 @@
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
-import { type Bench, median, type Report } from './bench.ts'
+import { type Bench, median, type Options, type Report, type Table } from './bench.ts'
+import * as fair from './fair.ts'
 import * as match from './match.ts'
+import { UnknownName } from './queue/chosen.ts'
+import * as queue from './queue.ts'
 import * as scoreQueue from './score-queue.ts'
 import * as storeCommit from './store-commit.ts'
 import * as taskId from './task-id.ts'
 
 /** `npm run bench -- NAME… [--json] [--check]`; without a name it lists what there is. */
-const BENCHES: readonly Bench[] = [scoreQueue, match, taskId, storeCommit]
+const BENCHES: readonly Bench[] = [scoreQueue, match, taskId, storeCommit, queue, fair]
 
-const { flags, positionals } = readArgs()
+const USAGE = `usage: npm run bench -- NAME… [--json] [--check]
+
+  --json           one object a line
+  --check          fails when a bar is missed
+  queue and fair also take
+  --only A,B       some of their cases
+  --subjects A,B   some of what they compare
+  --repeats N      runs of each case
+  --jobs N         jobs of a drain
+  --seconds N      length of what is measured by time
+  --sizes N,M      waiting jobs of the backlogs
+  --peers-backlog  the largest backlog for peers too
+`
+
+const { flags, options, positionals } = readArgs()
 
 const wanted = positionals.map((name) => BENCHES.find((bench) => bench.name === name) ?? name)
 const unknown = wanted.filter((bench) => typeof bench === 'string')
 if (wanted.length === 0 || unknown.length > 0) {
   if (unknown.length > 0) console.error(`there is no bench ${unknown.join(', ')}`)
-  console.error('usage: npm run bench -- NAME… [--json] [--check]\n')
+  console.error(USAGE)
   for (const { name, question } of BENCHES) console.error(`  ${name.padEnd(14)}${question}`)
   process.exit(2)
 }
@@ -23,27 +40,64 @@ if (wanted.length === 0 || unknown.length > 0) {
 let missed = 0
 for (const bench of wanted as Bench[]) {
   if (!flags.json) console.log(`${bench.name}: ${bench.question}`)
-  await bench.run(reportOf(bench.name))
+  try {
+    await bench.run(reportOf(bench.name), options)
+  } catch (error) {
+    if (!(error instanceof UnknownName)) throw error
+    console.error(error.message)
+    process.exit(2)
+  }
   if (!flags.json) console.log('')
 }
 if (!flags.json)
   console.log(`Node ${process.versions.node}, ${cpus()[0]?.model ?? 'unknown processor'}`)
 if (flags.check && missed > 0) process.exitCode = 1
 
-function readArgs(): { flags: { json: boolean; check: boolean }; positionals: string[] } {
+function readArgs(): {
+  flags: { json: boolean; check: boolean }
+  options: Options
+  positionals: string[]
+} {
   try {
     const { values, positionals } = parseArgs({
       allowPositionals: true,
       options: {
         json: { type: 'boolean', default: false },
         check: { type: 'boolean', default: false },
+        only: { type: 'string', default: '' },
+        subjects: { type: 'string', default: '' },
+        repeats: { type: 'string' },
+        jobs: { type: 'string' },
+        seconds: { type: 'string' },
+        sizes: { type: 'string' },
+        'peers-backlog': { type: 'boolean', default: false },
       },
     })
-    return { flags: values, positionals }
+    const { repeats, jobs, seconds, sizes } = values
+    const options: Options = {
+      only: listOf(values.only),
+      subjects: listOf(values.subjects),
+      peersBacklog: values['peers-backlog'],
+      ...(repeats === undefined ? {} : { repeats: count('repeats', repeats) }),
+      ...(jobs === undefined ? {} : { jobs: count('jobs', jobs) }),
+      ...(seconds === undefined ? {} : { seconds: count('seconds', seconds) }),
+      ...(sizes === undefined ? {} : { sizes: listOf(sizes).map((one) => count('sizes', one)) }),
+    }
+    return { flags: values, options, positionals }
   } catch (error) {
     console.error((error as Error).message)
     process.exit(2)
   }
+}
+
+function listOf(text: string): string[] {
+  return text.split(',').filter((name) => name !== '')
+}
+
+function count(flag: string, text: string): number {
+  const value = Number(text.replaceAll('_', ''))
+  if (Number.isSafeInteger(value) && value >= 1) return value
+  throw new Error(`--${flag}: expected a whole number of at least 1, got ${text}`)
 }
 
 function reportOf(bench: string): Report {
@@ -62,6 +116,13 @@ function reportOf(bench: string): Report {
       }
       return value
     },
+    table(table) {
+      clearProgress()
+      const rows = rowsOf(table)
+      if (flags.json) for (const row of rows) console.log(JSON.stringify({ bench, ...row }))
+      else console.log(textOf(table, rows))
+      return new Map(rows.map(({ subject, value }) => [subject, value]))
+    },
     bar({ bar, reached, atLeast, atMost }) {
       const needed = atLeast ?? atMost ?? Number.NaN
       const ok = atLeast === undefined ? reached <= needed : reached >= needed
@@ -79,7 +140,44 @@ function reportOf(bench: string): Report {
       if (process.stderr.isTTY) process.stderr.write(`\r\u001b[2K  ${text}`)
       else process.stderr.write(`${bench}: ${text}\n`)
     },
+    note: (text) => {
+      clearProgress()
+      console.log(flags.json ? JSON.stringify({ bench, note: text }) : `  note   ${text}`)
+    },
   }
+}
+
+interface Row {
+  readonly case: string
+  readonly subject: string
+  readonly durability: string
+  readonly value: number
+  readonly unit: string
+  readonly spread: number
+  readonly min: number
+  readonly max: number
+  /** To the first subject of the table. */
+  readonly ratio: number
+}
+
+function rowsOf({ case: name, unit, rows }: Table): Row[] {
+  const base = median(rows[0]?.values ?? [])
+  return rows.map(({ subject, durability, values }) => {
+    const value = median(values)
+    const min = Math.min(...values)
+    const max = Math.max(...values)
+    const spread = (max - min) / value
+    return { case: name, subject, durability, value, unit, spread, min, max, ratio: value / base }
+  })
+}
+
+/** A line a subject: the median, the lowest and the highest run, and the ratio to the first subject. */
+function textOf({ case: name, unit }: Table, rows: readonly Row[]): string {
+  const lines = rows.map(({ subject, durability, value, min, max, ratio }) => {
+    const range = `${shown(min)} – ${shown(max)}`
+    return `    ${subject.padEnd(24)}${durability.padEnd(20)}${shown(value).padStart(10)} ${range.padStart(21)} ${`× ${ratio.toFixed(2)}`.padStart(9)}`
+  })
+  return [`  ${name}, ${unit}`, ...lines].join('\n')
 }
 
 function clearProgress(): void {

@@ -6,7 +6,6 @@ import {
   type LeaseSession,
   type LeaseSource,
   type ProviderId,
-  type Store,
   taggedHash,
   type WorkerHello,
 } from '@fairlead/core'
@@ -33,7 +32,6 @@ export class Rig {
     this.clock = clock
     this.engine = engine
     this.source = new CuttableSource(engine.leaseSource())
-    engine.onEvent((event) => this.events.push(event))
   }
 
   static async open(policy: object = {}): Promise<Rig> {
@@ -42,7 +40,9 @@ export class Rig {
     let drawn = 0
     // Not random at all, so that a seed that fails fails again.
     const random = () => taggedHash('rig', ++drawn)
-    return new Rig(store, await openEngine({ store, clock, policy, random }), clock)
+    const rig = new Rig(store, await openEngine({ store, clock, policy, random }), clock)
+    await rig.engine.onEvent((event) => rig.events.push(event))
+    return rig
   }
 
   /** A worker of the provider atlas for tasks, four at once unless it is said otherwise. */
@@ -91,15 +91,14 @@ export class Rig {
     })
   }
 
-  status(jobId: JobId): string {
-    return this.engine.getJob(jobId).status
+  async status(jobId: JobId): Promise<string> {
+    return (await this.engine.getJob(jobId)).status
   }
 
   /** What happened to the leases of a job, in the words of the journal. */
-  story(jobId: JobId): string[] {
-    return this.engine
-      .timeline(jobId)
-      .map(({ action, details }) => [action, details['reason']].filter(Boolean).join(' '))
+  async story(jobId: JobId): Promise<string[]> {
+    const rows = await this.engine.timeline(jobId)
+    return rows.map(({ action, details }) => [action, details['reason']].filter(Boolean).join(' '))
   }
 }
 
@@ -152,14 +151,14 @@ function cut(): FairleadError {
   return new FairleadError('StoreUnavailable', 'the line is cut')
 }
 
-/** Runs until all jobs have ended; for engines on a real clock. */
-export async function allEnded(engine: Engine, store: Store, count: number): Promise<void> {
-  const ended = () => store.read.jobs({ status: 'COMPLETED', afterSeq: 0, limit: count }).length
-  await new Promise<void>((resolve) => {
-    const stop = engine.onEvent((event) => {
-      if (event.type !== 'jobCompleted' || ended() < count) return
-      stop()
-      resolve()
-    })
+/** Resolves when so many jobs have been completed; for engines on a real clock. */
+export function allEnded(engine: Engine, count: number): Promise<void> {
+  const ended = new Set<JobId>()
+  return new Promise((resolve, reject) => {
+    const note = (event: EngineEvent) => {
+      if (event.type === 'jobCompleted') ended.add(event.jobId)
+      if (ended.size === count) resolve()
+    }
+    engine.onEvent(note).catch(reject)
   })
 }

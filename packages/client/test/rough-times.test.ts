@@ -52,12 +52,12 @@ it.each(Array.from({ length: 12 }, (_, n) => n))(
   'WORKER-8: in rough times every job is done once, and never more at once than there is room for (seed %i)',
   async (seed) => {
     const { rig, jobs, atOnce } = await play(seed)
-    const done = rig.engine.listJobs({ limit: 1_000 }).jobs
+    const done = (await rig.engine.listJobs({ limit: 1_000 })).jobs
     expect(new Set(done.map(({ status }) => status))).toEqual(new Set(['COMPLETED']))
     // An enqueue whose answer was lost left a job too.
     expect(done.length).toBeGreaterThanOrEqual(jobs.length)
     for (const { id } of done) {
-      const ends = rig.story(id).filter((line) => line === 'jobCompleted')
+      const ends = (await rig.story(id)).filter((line) => line === 'jobCompleted')
       expect(ends, id).toHaveLength(1)
     }
     expect(atOnce).toBeLessThanOrEqual(2 * CONCURRENCY)

@@ -26,6 +26,7 @@ export {
   taskId,
   type WorkerId,
 } from './ids.ts'
+export { isoUtc } from './iso-utc.ts'
 export { readU64, showU64 } from './u64.ts'
 
 // Errors and settings
@@ -115,6 +116,7 @@ export {
 } from './match/eligibility.ts'
 export {
   explainWaiting,
+  type ProviderCheck,
   termsNow,
   type WaitExplanation,
   type WaitReason,
@@ -122,6 +124,7 @@ export {
 export { type KindRound, matchRound, type RoundInput } from './match/match-round.ts'
 export { ProviderPool } from './match/provider-pool.ts'
 export type { Assignment } from './match/provider-search.ts'
+export { type RoundRefusals, roundRefusals } from './match/round-refusals.ts'
 export { SeededDice, SeededShuffle } from './match/seeded-shuffle.ts'
 
 // Lease
@@ -224,6 +227,7 @@ export {
   type LeaseState,
   type Meta,
   type ProviderRow,
+  PROVIDERS_KEPT,
   type ResultRow,
   ROUNDS_KEPT,
   type RoundRow,

@@ -1,7 +1,6 @@
 import {
   FairleadError,
   isLive,
-  type Lease,
   type LeaseListener,
   type ProviderId,
   type WorkerId,
@@ -10,6 +9,8 @@ import { leaseOffer } from './lease-offer.ts'
 import type { Deliveries } from './outbox.ts'
 import type { PayloadCache } from './payload-cache.ts'
 import { guarded } from './subscribers.ts'
+
+type Offered = Deliveries['offers'][number]
 
 /** Where the rest of an offer comes from. */
 interface Delivery {
@@ -55,11 +56,11 @@ export class Connections {
       const listener = this.#get(providerId, workerId)
       if (listener !== undefined) guarded(() => listener.held(leases))
     }
-    const unread: Lease[] = []
-    for (const lease of offers) {
-      const payload = payloads.take(lease.job.enqueueSeq)
-      if (payload === undefined) unread.push(lease)
-      else this.#push(lease, payload, nowMs())
+    const unread: Offered[] = []
+    for (const offered of offers) {
+      const payload = payloads.take(offered.lease.job.enqueueSeq)
+      if (payload === undefined) unread.push(offered)
+      else this.#push(offered, payload, nowMs())
     }
     if (unread.length > 0) void this.#pushRead(unread, { nowMs, payloads })
     for (const { lease, reason } of lost) {
@@ -69,19 +70,22 @@ export class Connections {
   }
 
   /** Pushes leases whose work has to be read first. */
-  async #pushRead(leases: readonly Lease[], { nowMs, payloads }: Delivery): Promise<void> {
+  async #pushRead(unread: readonly Offered[], { nowMs, payloads }: Delivery): Promise<void> {
     try {
-      const read = await payloads.read(leases)
-      for (const [i, lease] of leases.entries()) this.#push(lease, read[i] as Uint8Array, nowMs())
+      const read = await payloads.read(unread.map(({ lease }) => lease))
+      for (const [i, one] of unread.entries()) this.#push(one, read[i] as Uint8Array, nowMs())
     } catch {
       // Without its work a lease is not acked in time; that the store cannot be read is told elsewhere.
     }
   }
 
-  /** By now the lease may have ended, or its worker be gone; then whoever comes next hears of it. */
-  #push(lease: Lease, payload: Uint8Array, at: number): void {
-    const listener = this.#get(lease.provider.id, lease.workerId)
-    if (listener === undefined || !isLive(lease.status)) return
+  /**
+   * By now the lease may have ended, or its worker be gone; then whoever comes next hears of it. To
+   * another worker it goes with the batch that moved it, which may not be stored yet.
+   */
+  #push({ lease, workerId }: Offered, payload: Uint8Array, at: number): void {
+    const listener = this.#get(lease.provider.id, workerId)
+    if (listener === undefined || !isLive(lease.status) || lease.workerId !== workerId) return
     guarded(() => listener.offer(leaseOffer(lease, payload, at)))
   }
 

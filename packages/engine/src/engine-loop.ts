@@ -6,13 +6,17 @@ import type { EngineState, Outcome } from './engine-state.ts'
 const BEAT_MS = 1_000
 /** How often ended jobs are looked through for ones to delete. */
 const PRUNE_MS = 60_000
-/** How long to wait before the state is loaded again after that failed. */
+/** How long to wait before the state is loaded by itself again, if that or the next write failed. */
 const RELOAD_MS = 250
 /**
  * Commands in one turn. While the first ones of many are being written the next are applied; all in one
  * batch, the engine and its store would take turns in waiting for each other.
  */
 const COMMANDS_PER_TURN = 128
+/** With so many commands a batch is handed over while the one before it is still being written. */
+const BATCH_WORTH_HANDING_OVER = 64
+/** Batches with the store: one that it writes, and one that it goes on with at once. */
+const WRITES_MAX = 2
 /** Rounds in one turn, so that replies are not held up by a long queue. */
 const ROUNDS_PER_TURN = 16
 
@@ -30,10 +34,10 @@ interface Answer {
 
 /**
  * The single writer (ENGINE-2). Commands are applied in the order of their arrival to a batch that is
- * open for as long as the one before it is being written; then a round follows, and one transaction
- * writes what they changed. Only then do their callers hear of it. If the write fails nobody has seen
- * anything: every caller of the batch, and of the one that was built on it, gets `StoreUnavailable`,
- * and the state is loaded anew from what is really in the store.
+ * open for as long as others are being written; then a round follows, and one transaction writes what
+ * they changed. Only then do their callers hear of it. If the write fails nobody has seen anything:
+ * every caller of the batch, and of those that were built on it, gets `StoreUnavailable`, and the state
+ * is loaded anew from what is really in the store.
  */
 export class EngineLoop {
   readonly #store: Store
@@ -46,8 +50,9 @@ export class EngineLoop {
   /** To the commands of the open batch. */
   #answers: Answer[] = []
   #turn: Promise<void> | null = null
-  /** The write that is under way. */
-  #write: Promise<void> | null = null
+  /** Batches with the store, and when the newest of them is written. */
+  #writing = 0
+  #lastWrite: Promise<void> = Promise.resolve()
   #cancelWake: () => void = () => {}
   #wantsRound = true
   #lastBeat: number
@@ -56,6 +61,7 @@ export class EngineLoop {
   #isClosed = false
   /** False after a failed write, until the state was loaded anew. */
   #isSound = true
+  /** The state is not loaded by itself before this; 0 once something was written. */
   #reloadAt = 0
 
   constructor(options: {
@@ -95,9 +101,9 @@ export class EngineLoop {
   async close(): Promise<void> {
     this.#isClosed = true
     this.#cancelWake()
-    while (this.#turn !== null || this.#write !== null) await (this.#turn ?? this.#write)
+    while (this.#turn !== null || this.#writing > 0) await (this.#turn ?? this.#lastWrite)
     await this.#run()
-    await this.#write
+    await this.#lastWrite
   }
 
   #start(): void {
@@ -114,14 +120,21 @@ export class EngineLoop {
   }
 
   #goOn(): void {
-    if (this.#waiting.length > 0) this.#start()
+    if (this.#waiting.length > 0 || (this.#answers.length > 0 && this.#mayWrite())) this.#start()
     // What is being written goes on by itself.
-    else if (this.#write !== null) return
-    else if (this.#answers.length > 0) this.#start()
-    else if (!this.#isClosed) this.#schedule()
+    else if (this.#writing > 0 || this.#isClosed) return
+    // What has not happened is forgotten at once. If that is not possible, or the next write fails as
+    // well, nothing is tried by itself before its time.
+    else if (!this.#isSound && this.#reloadAt <= this.#clock.now()) this.#start()
+    else this.#schedule()
   }
 
-  /** Applies what waits; and if nothing is being written, writes what has been applied. */
+  #mayWrite(): boolean {
+    if (this.#writing === 0) return true
+    return this.#writing < WRITES_MAX && this.#answers.length >= BATCH_WORTH_HANDING_OVER
+  }
+
+  /** Applies what waits; and if the store is not busy enough, hands over what has been applied. */
   async #run(): Promise<void> {
     const batch = this.#waiting.slice(0, COMMANDS_PER_TURN)
     this.#waiting = this.#waiting.slice(COMMANDS_PER_TURN)
@@ -139,7 +152,7 @@ export class EngineLoop {
       for (const [i, waiting] of batch.entries()) {
         this.#answers.push(this.#answer(waiting, commands[i] as Command, now))
       }
-      if (this.#write === null) this.#finishBatch(now)
+      if (this.#mayWrite()) this.#finishBatch(now)
     } catch (cause) {
       // What could not be applied as a whole is thrown away with all that was open.
       const open = this.#answers.map(({ waiting }) => waiting)
@@ -163,28 +176,33 @@ export class EngineLoop {
   #finishBatch(now: number): void {
     this.#dispatch(now)
     const answers = this.#answers
-    this.#answers = []
     const outcome = this.#state.takeOutcome()
-    const isWritten = isWorthWriting(outcome, answers) || now - this.#lastBeat >= BEAT_MS
-    if (!isWritten) return this.#settle(outcome, answers)
+    // A refusal may rest on what is being written: then it goes the same way.
+    const isWritten =
+      this.#writing > 0 || isWorthWriting(outcome, answers) || now - this.#lastBeat >= BEAT_MS
+    const write = isWritten ? this.#store.commit(outcome.batch) : null
+    // Only now: if anything of this throws, those who wait for an answer get one.
+    this.#answers = []
+    if (write === null) return this.#settle(outcome, answers)
     this.#lastBeat = now
-    this.#write = this.#store.commit(outcome.batch).then(
-      () => {
-        this.#write = null
-        this.#settle(outcome, answers)
+    this.#writing++
+    this.#lastWrite = write
+      .then(
+        () => this.#settle(outcome, answers),
+        (cause: unknown) => {
+          const built = [...answers, ...this.#answers].map(({ waiting }) => waiting)
+          this.#fail(built, cause)
+        },
+      )
+      .finally(() => {
+        this.#writing--
         if (this.#turn === null) this.#goOn()
-      },
-      (cause: unknown) => {
-        this.#write = null
-        const built = [...answers, ...this.#answers].map(({ waiting }) => waiting)
-        this.#fail(built, cause)
-        if (this.#turn === null) this.#goOn()
-      },
-    )
+      })
   }
 
   /** What was written is told. */
   #settle(outcome: Outcome, answers: readonly Answer[]): void {
+    this.#reloadAt = 0
     this.#state.settle(outcome)
     this.#deliver(outcome)
     for (const { waiting, reply, refusal } of answers) {
@@ -235,11 +253,10 @@ export class EngineLoop {
   /** What failed to be written must not be built on: the state comes from the store again. */
   async #restoreState(): Promise<void> {
     if (this.#isSound) return
-    // A write that is still under way belongs to a batch before, and is part of what is loaded.
-    await this.#write
+    // Writes that are still under way may be part of what is loaded.
+    while (this.#writing > 0) await this.#lastWrite
     this.#reloadAt = this.#clock.now() + RELOAD_MS
     this.#state = await this.#reload()
-    this.#reloadAt = 0
     this.#isSound = true
   }
 

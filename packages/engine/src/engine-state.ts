@@ -139,7 +139,8 @@ export class EngineState {
       case 'ack':
         return ackLease(market, command)
       case 'renew':
-        return renewLease(market, command)
+        // As they are now: by the time that this is told, the next renewal may have been applied.
+        return leaseTimes(renewLease(market, command), market.nowMs)
       case 'decline':
         return declineLease(market, command)
       case 'release':
@@ -359,7 +360,7 @@ export class EngineState {
       this.#roundHeight++
       for (const round of rounds) {
         if (round.assignments.length > 0)
-          this.#rounds.push(roundRow(round, height, seed, market.nowMs))
+          this.#rounds.push(roundRow(round, { market, rounds, height, seed }))
       }
     }
     const { batchSize } = market.policy.queue

@@ -8,7 +8,6 @@ import {
   type JobFilter,
   type JobId,
   type JobRow,
-  type Lease,
   type LeaseId,
   type LeaseRow,
   type LeaseSource,
@@ -20,18 +19,16 @@ import {
   type ProviderOffer,
   type ProviderStatus,
   type ResultRow,
-  type RoundRow,
   type Store,
   toHex,
-  type WaitExplanation,
   type WorkerId,
 } from '@fairlead/core'
 import type { Command, OnLease } from './command.ts'
 import { outputDigest } from './completion.ts'
 import type { Connections } from './connections.ts'
 import type { EngineLoop } from './engine-loop.ts'
+import { ATTEMPTS_EXPLAINED, type Explanation, explainAssigned } from './explain.ts'
 import { type EngineEvent, eventOf } from './journal.ts'
-import { leaseTimes } from './lease-offer.ts'
 import { EngineLeaseSource } from './lease-source.ts'
 import { guarded, type Subscribers, type Unsubscribe } from './subscribers.ts'
 
@@ -49,16 +46,10 @@ export interface Holder {
   readonly workerId?: WorkerId | undefined
 }
 
-/** What was done for a job that is assigned or over. */
-export interface AssignedExplanation {
-  readonly job: JobRow
-  readonly leases: readonly LeaseRow[]
-  /** The round of its newest lease, while it is kept. */
-  readonly round: RoundRow | null
-}
-
 /** The longest page of a list or of a replay. */
 const PAGE_MAX = 1_000
+/** How many writes an explanation waits for. */
+const WRITES_AWAITED = 3
 
 /**
  * The dispatcher, in this process. A call resolves when what it did is durable, and is rejected with
@@ -150,16 +141,26 @@ export class Engine {
     return this.#store.read.timeline(jobId)
   }
 
-  /** Why the job waits; or, once assigned, the round that decided where it went. */
-  async explain(jobId: JobId): Promise<WaitExplanation | AssignedExplanation> {
-    const { market } = this.#loop.state
-    const waiting = market.jobs.get(jobId)
-    if (waiting?.status === 'QUEUED') return explainWaiting(market, waiting)
-    const job = await this.getJob(jobId)
-    const leases = await this.#store.read.leases(jobId)
-    const newest = leases.at(-1)
-    const round = newest === undefined ? null : await this.#store.read.round(newest.round, job.kind)
-    return { job, leases, round }
+  /**
+   * Why the job waits; or, once assigned, the rounds that decided where it went, and its end. In words:
+   * `explanationText`.
+   */
+  async explain(jobId: JobId): Promise<Explanation> {
+    for (let awaited = 0; ; awaited++) {
+      // Asked for together, so that no write comes in between.
+      const [job, leases] = await Promise.all([this.getJob(jobId), this.#store.read.leases(jobId)])
+      const { market } = this.#loop.state
+      if (job.status === 'QUEUED' && awaited < WRITES_AWAITED) {
+        const waiting = market.jobs.get(jobId)
+        if (waiting?.status === 'QUEUED') return { ...explainWaiting(market, waiting), job }
+        // A round has taken it, and that is being written.
+        await this.#submit({ type: 'tick' })
+        continue
+      }
+      const heights = leases.slice(-ATTEMPTS_EXPLAINED).map(({ round }) => round)
+      const rounds = heights.map((height) => this.#store.read.round(height, job.kind))
+      return explainAssigned({ job, leases, rounds: await Promise.all(rounds), at: market.nowMs })
+    }
   }
 
   registerProvider(
@@ -197,8 +198,8 @@ export class Engine {
 
   /** Gives the times of the lease as they are then. */
   async renew({ leaseId, by, workerId }: Holder): Promise<LeaseTimes> {
-    const lease = await this.#onLease({ type: 'renew', leaseId, by, workerId })
-    return leaseTimes(lease, this.#loop.state.market.nowMs)
+    const times = await this.#onLease<LeaseTimes>({ type: 'renew', leaseId, by, workerId })
+    return { ...times, at: this.#loop.state.market.nowMs }
   }
 
   async decline({ leaseId, by, workerId }: Holder): Promise<void> {
@@ -247,8 +248,9 @@ export class Engine {
     // What happens while old ones are read waits until they are told.
     let waiting: EngineEvent[] | null = []
     const stop = this.#subscribers.onEvent((event) => {
-      if (waiting === null) listener(event)
-      else waiting.push(event)
+      if (waiting !== null) waiting.push(event)
+      // What was read may have been stored and not told yet.
+      else if (event.seq > last) listener(event)
     })
     try {
       for (let isMore = true; isMore; ) {
@@ -266,6 +268,7 @@ export class Engine {
     return stop
   }
 
+  /** Counts of what is in memory, which is ahead of the store by what is being written. */
   stats(): { readonly waiting: Readonly<Record<string, number>>; readonly leases: number } {
     const { queues, leasesOf } = this.#loop.state.market
     const waiting = Object.fromEntries([...queues].map(([kind, queue]) => [kind, queue.size]))
@@ -285,18 +288,18 @@ export class Engine {
     return this.#loop.submit(command) as Promise<Reply>
   }
 
-  async #onLease(command: Command & OnLease): Promise<Lease> {
+  async #onLease<Reply = unknown>(command: Command & OnLease): Promise<Reply> {
     try {
-      return await this.#submit<Lease>(command)
+      return await this.#submit<Reply>(command)
     } catch (error) {
       const row = isNotFound(error) ? await this.#store.read.lease(command.leaseId) : null
       if (row === null) throw error
-      return this.#onEndedLease(command, row)
+      return this.#onEndedLease(command, row) as Reply
     }
   }
 
   /** A lease that only the store still knows: nothing can change, but the answer must be right. */
-  #onEndedLease(command: Command & OnLease, row: LeaseRow): Lease {
+  #onEndedLease(command: Command & OnLease, row: LeaseRow): unknown {
     if (row.providerId !== command.by) {
       throw new FairleadError('Forbidden', `lease ${row.id} is held by another provider`, {
         leaseId: row.id,
@@ -307,7 +310,7 @@ export class Engine {
       throw heldByOther(row.id, row.workerId)
     }
     const isRepeat = command.type === 'complete' && row.digest === command.digest
-    if (isRepeat && row.status === 'COMPLETED') return row as unknown as Lease
+    if (isRepeat && row.status === 'COMPLETED') return row
     throw new FairleadError('LeaseNotLive', `lease ${row.id} is ${row.status}; stop this attempt`, {
       leaseId: row.id,
       status: row.status,

@@ -1,13 +1,18 @@
 /** The single writer: durable, deterministic, usable in-process without a server. */
 
 export type { Command } from './command.ts'
-export {
-  type AssignedExplanation,
-  Engine,
-  type Holder,
-  type Requester,
-} from './engine.ts'
+export { Engine, type Holder, type Requester } from './engine.ts'
 export { EngineState, type Outcome } from './engine-state.ts'
+export type {
+  AssignedExplanation,
+  AttemptExplanation,
+  Explanation,
+  JobEnd,
+  PassedOver,
+  RoundExplanation,
+  WaitingExplanation,
+} from './explain.ts'
+export { explanationText } from './explanation-text.ts'
 export type { EngineEvent } from './journal.ts'
 export { type EngineOptions, openEngine } from './open-engine.ts'
 export type { Deliveries } from './outbox.ts'

@@ -13,7 +13,6 @@ import { Connections } from './connections.ts'
 import { Engine } from './engine.ts'
 import { EngineLoop } from './engine-loop.ts'
 import { EngineState } from './engine-state.ts'
-import { eventOf } from './journal.ts'
 import { META } from './meta.ts'
 import { PayloadCache } from './payload-cache.ts'
 import { prepareCommands } from './prepare-commands.ts'
@@ -22,6 +21,8 @@ import { SystemClock } from './system-clock.ts'
 
 /** A store further ahead of the clock than this was written under another clock. */
 const AHEAD_MAX_MS = 60_000
+/** Events that are read at once when some were missed. */
+const CATCH_UP_PAGE = 1_000
 
 export interface EngineOptions {
   readonly store: Store
@@ -41,13 +42,16 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
 
   const connections = new Connections()
   const payloads = new PayloadCache(store)
+  const subscribers = new Subscribers(first.journalHead.seq)
   const load = async (): Promise<EngineState> => {
     const snapshot = await store.load()
+    await subscribers.catchUp(snapshot.journalHead.seq, (after) =>
+      store.read.journal(after, CATCH_UP_PAGE),
+    )
     const state = await stateOf(snapshot, store, clock.now())
     state.rejoin((providerId, workerId) => connections.has(providerId, workerId))
     return state
   }
-  const subscribers = new Subscribers()
   const loop: EngineLoop = new EngineLoop({
     store,
     clock,
@@ -55,7 +59,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     reload: load,
     prepare: (commands) => prepareCommands(commands, store, loop.state.market.policy),
     deliver: (outcome) => {
-      if (subscribers.wantEvents) subscribers.tell(outcome.batch.journal.map(eventOf))
+      subscribers.tell(outcome.batch.journal)
       payloads.add(outcome.batch.newJobs)
       connections.deliver(outcome, { nowMs: () => loop.state.market.nowMs, payloads })
     },

@@ -8,8 +8,8 @@ export interface Deliveries {
     readonly workerId: WorkerId
     readonly leases: readonly LeaseTimes[]
   }[]
-  /** Leases to be pushed to their workers. */
-  readonly offers: readonly Lease[]
+  /** Leases to be pushed, each to the worker that it has in this batch. */
+  readonly offers: readonly { readonly lease: Lease; readonly workerId: WorkerId | null }[]
   /** Leases that ended otherwise than by completion. */
   readonly lost: readonly { readonly lease: Lease; readonly reason: LostReason }[]
 }
@@ -34,7 +34,8 @@ export class Outbox {
 
   /** What came in since the last call. */
   take(): Deliveries {
-    const taken = { held: this.#held, offers: this.#offers, lost: this.#lost }
+    const offers = this.#offers.map((lease) => ({ lease, workerId: lease.workerId }))
+    const taken = { held: this.#held, offers, lost: this.#lost }
     this.#held = []
     this.#offers = []
     this.#lost = []

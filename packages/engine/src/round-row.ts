@@ -1,19 +1,67 @@
-import { type KindRound, type RoundRow, type Seed, taggedHashHex } from '@fairlead/core'
+import {
+  type KindRound,
+  type Market,
+  PROVIDERS_KEPT,
+  type Provider,
+  type RoundRow,
+  roundRefusals,
+  type Seed,
+  taggedHashHex,
+} from '@fairlead/core'
 
-/** Providers of a round that are kept for explaining it. */
-const PROVIDERS_KEPT = 20
-
-/** What a round decided for one kind, as it is kept. */
-export function roundRow(round: KindRound, height: number, seed: Seed, at: number): RoundRow {
+/** What a round decided for one kind, as it is kept; to be called once its leases are issued. */
+export function roundRow(
+  round: KindRound,
+  given: {
+    readonly market: Market
+    /** Of all kinds. */
+    readonly rounds: readonly KindRound[]
+    readonly height: number
+    readonly seed: Seed
+  },
+): RoundRow {
+  const { market, rounds, height, seed } = given
   const ids = round.batch.jobs.map(({ id }) => id)
+  const { order } = market.policy.match
+  const { providers, ranks } = order === 'score' ? ranked(round) : shuffled(round)
+  const { lists, listOf } = roundRefusals(market, round, rounds, providers)
   return {
     height,
     kind: round.kind,
-    at,
+    at: market.nowMs,
     seed,
     batchDigest: taggedHashHex('fairlead|batch', ids.join('')),
     batchSize: ids.length,
-    providers: round.providerOrder(PROVIDERS_KEPT).map(({ id }) => id),
-    assignments: round.assignments.map(({ job, provider }) => [job.id, provider.id]),
+    order,
+    providers: providers.map(({ id }) => id),
+    ranks,
+    assignments: round.assignments.map(({ job, provider }, i) => [
+      job.id,
+      provider.id,
+      listOf[i] ?? null,
+    ]),
+    refusals: lists,
   }
+}
+
+interface Asked {
+  readonly providers: readonly Provider[]
+  readonly ranks: readonly number[] | null
+}
+
+function shuffled({ providerOrder }: KindRound): Asked {
+  return { providers: providerOrder(PROVIDERS_KEPT), ranks: null }
+}
+
+function ranked({ ranking }: KindRound): Asked {
+  const providers: Provider[] = []
+  const ranks: number[] = []
+  for (const [rank, equals] of ranking().entries()) {
+    for (const provider of equals) {
+      if (providers.length === PROVIDERS_KEPT) return { providers, ranks }
+      providers.push(provider)
+      ranks.push(rank)
+    }
+  }
+  return { providers, ranks }
 }

@@ -1,23 +1,48 @@
-import type { EngineEvent } from './journal.ts'
+import type { AuditRecord } from '@fairlead/core'
+import { type EngineEvent, eventOf } from './journal.ts'
 
 /** Takes a listener back. */
 export type Unsubscribe = () => void
 
-/** Who wants to hear of what; told only after the write has been confirmed. */
+type Entry = AuditRecord & { readonly seq: number }
+
+/** Who wants to hear of what; told only after the write has been confirmed, in order and once. */
 export class Subscribers {
   readonly #events = new Set<(event: EngineEvent) => void>()
+  #lastSeq: number
+
+  /** `lastSeq` is the number of the last entry that is not to be told. */
+  constructor(lastSeq: number) {
+    this.#lastSeq = lastSeq
+  }
 
   onEvent(listener: (event: EngineEvent) => void): Unsubscribe {
     this.#events.add(listener)
     return () => this.#events.delete(listener)
   }
 
-  get wantEvents(): boolean {
-    return this.#events.size > 0
+  /** What was stored. Behind a batch whose answer was lost it waits for `catchUp`. */
+  tell(entries: readonly Entry[]): void {
+    const [first] = entries
+    if (first?.seq === this.#lastSeq + 1) this.#tell(entries)
   }
 
-  tell(events: readonly EngineEvent[]): void {
-    for (const event of events) for (const listener of this.#events) guarded(() => listener(event))
+  /** To be called after loading, with the number of the last entry: a lost answer told of nothing. */
+  async catchUp(seq: number, read: (afterSeq: number) => Promise<readonly Entry[]>): Promise<void> {
+    while (this.#lastSeq < seq && this.#events.size > 0) {
+      const entries = await read(this.#lastSeq)
+      if (entries.length === 0) break
+      this.#tell(entries)
+    }
+    this.#lastSeq = Math.max(this.#lastSeq, seq)
+  }
+
+  #tell(entries: readonly Entry[]): void {
+    this.#lastSeq = entries.at(-1)?.seq ?? this.#lastSeq
+    if (this.#events.size === 0) return
+    for (const event of entries.map(eventOf)) {
+      for (const listener of this.#events) guarded(() => listener(event))
+    }
   }
 }
 

@@ -68,23 +68,24 @@ async function inspect(file, { enqueued, completed, recoveryMs }) {
   const caller = callerOf('crash')
   let lost = 0
   for (const jobId of enqueued.values()) {
-    const row = read.job(jobId)
+    const row = await read.job(jobId)
     // A key that was answered finds its job again.
-    if (row === null || read.jobByTx(caller, row.txHash)?.id !== jobId) lost++
+    const [found] = row === null ? [null] : await read.jobsByTx([{ caller, txHash: row.txHash }])
+    if (found?.id !== jobId) lost++
   }
   let undone = 0
   for (const jobId of completed.keys()) {
-    const { output } = read.result(jobId) ?? { output: null }
+    const { output } = (await read.result(jobId)) ?? { output: null }
     const isRight = output !== null && String(Buffer.from(output)) === jobId
-    if (read.job(jobId)?.status !== 'COMPLETED' || !isRight) undone++
+    if ((await read.job(jobId))?.status !== 'COMPLETED' || !isRight) undone++
   }
-  const journal = all((after) => read.journal(after, PAGE))
+  const journal = await all((after) => read.journal(after, PAGE))
   const ends = new Map()
-  for (const { action, jobId } of journal) {
-    if (action === 'jobCompleted') ends.set(jobId, (ends.get(jobId) ?? 0) + 1)
+  for (const { action, subject } of journal) {
+    if (action === 'jobCompleted') ends.set(subject, (ends.get(subject) ?? 0) + 1)
   }
   const twice = [...ends, ...completed].filter(([, times]) => times > 1)
-  const jobs = all((afterSeq) => read.jobs({ afterSeq, limit: PAGE }))
+  const jobs = await all((afterSeq) => read.jobs({ afterSeq, limit: PAGE }))
   await store.close()
   const sorted = recoveryMs.toSorted((a, b) => a - b).map(Math.round)
   return {
@@ -103,9 +104,9 @@ async function inspect(file, { enqueued, completed, recoveryMs }) {
 }
 
 /** All rows of a list that comes in pages, by their numbers. */
-function all(pageAfter) {
+async function all(pageAfter) {
   const rows = []
-  for (let page = pageAfter(0); page.length > 0; page = pageAfter(rows.at(-1).seq)) {
+  for (let page = await pageAfter(0); page.length > 0; page = await pageAfter(rows.at(-1).seq)) {
     rows.push(...page)
   }
   return rows

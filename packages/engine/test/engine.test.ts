@@ -47,9 +47,9 @@ function holder({ leaseId }: LeaseOffer): { leaseId: LeaseId; by: ProviderId } {
   return { leaseId, by: ATLAS }
 }
 
-async function codeOf(call: Promise<unknown> | (() => unknown)): Promise<string> {
+async function codeOf(call: Promise<unknown>): Promise<string> {
   try {
-    await (typeof call === 'function' ? call() : call)
+    await call
     return 'ok'
   } catch (error) {
     return (error as { code: string }).code
@@ -69,16 +69,16 @@ describe('a job', () => {
       kind: 'task',
       model: 'resize',
     })
-    expect(engine.getJob(jobId)).toMatchObject({ status: 'ASSIGNED', providerId: ATLAS })
-    expect(await codeOf(() => engine.getResult(jobId))).toBe('NoResultYet')
+    expect(await engine.getJob(jobId)).toMatchObject({ status: 'ASSIGNED', providerId: ATLAS })
+    expect(await codeOf(engine.getResult(jobId))).toBe('NoResultYet')
 
     await engine.ack(holder(offer))
-    expect(engine.getJob(jobId).status).toBe('RUNNING')
-    const output = Buffer.from('done')
+    expect((await engine.getJob(jobId)).status).toBe('RUNNING')
+    const output = new TextEncoder().encode('done')
     await engine.complete({ ...holder(offer), output })
-    expect(engine.getJob(jobId)).toMatchObject({ status: 'COMPLETED', endedAt: START })
-    expect(engine.getResult(jobId)).toMatchObject({ jobId, output, units: 1 })
-    const told = engine.timeline(jobId).map(({ action }) => action)
+    expect(await engine.getJob(jobId)).toMatchObject({ status: 'COMPLETED', endedAt: START })
+    expect(await engine.getResult(jobId)).toMatchObject({ jobId, output, units: 1 })
+    const told = (await engine.timeline(jobId)).map(({ action }) => action)
     expect(told).toEqual(['jobEnqueued', 'jobAssigned', 'jobStarted', 'jobCompleted'])
   })
 
@@ -86,9 +86,9 @@ describe('a job', () => {
     await withProvider()
     const { jobId } = await offered('a')
     await clock.advance(4_999)
-    expect(engine.getJob(jobId).retries).toBe(0)
+    expect((await engine.getJob(jobId)).retries).toBe(0)
     await clock.advance(1)
-    expect(engine.getJob(jobId)).toMatchObject({ status: 'QUEUED', retries: 1 })
+    expect(await engine.getJob(jobId)).toMatchObject({ status: 'QUEUED', retries: 1 })
     await clock.advance(10_000)
     expect(worker.offers.map(({ attempt }) => attempt)).toEqual([0, 1])
   })
@@ -97,11 +97,11 @@ describe('a job', () => {
     await withProvider()
     const offer = await offered('a')
     await engine.fail({ ...holder(offer), code: 'oom', permanent: false })
-    const { notBefore } = engine.getJob(offer.jobId)
+    const { notBefore } = await engine.getJob(offer.jobId)
     await clock.advance((notBefore ?? 0) - START - 100)
     await offered('b')
     await clock.advance(99)
-    expect(engine.getJob(offer.jobId).status).toBe('QUEUED')
+    expect((await engine.getJob(offer.jobId)).status).toBe('QUEUED')
     await clock.advance(1)
     expect(worker.offered).toMatchObject({ jobId: offer.jobId, attempt: 1 })
   })
@@ -133,7 +133,7 @@ describe('a completion', () => {
     await withProvider()
     await engine.setPolicy({ queue: { completion: { output_max_bytes: 4, meta_max_bytes: 2 } } })
     const offer = await offered('a')
-    const output = Buffer.from('done')
+    const output = new TextEncoder().encode('done')
     const over = { ...holder(offer), output: Buffer.from('done!') }
     expect(await codeOf(engine.complete(over))).toBe('LimitExceeded')
     const large = { ...holder(offer), output, meta: Buffer.alloc(3) }
@@ -142,9 +142,10 @@ describe('a completion', () => {
       'InvalidParams',
     )
     expect(await codeOf(engine.complete(holder(offer)))).toBe('InvalidParams')
-    expect(engine.getJob(offer.jobId).status).toBe('ASSIGNED')
-    await engine.complete({ ...holder(offer), output, meta: Buffer.alloc(2), actualUnits: 7 })
-    expect(engine.getResult(offer.jobId)).toMatchObject({ output, meta: Buffer.alloc(2), units: 7 })
+    expect((await engine.getJob(offer.jobId)).status).toBe('ASSIGNED')
+    const meta = new Uint8Array(2)
+    await engine.complete({ ...holder(offer), output, meta, actualUnits: 7 })
+    expect(await engine.getResult(offer.jobId)).toMatchObject({ output, meta, units: 7 })
   })
 })
 
@@ -162,7 +163,7 @@ describe('after the end', () => {
     expect(await codeOf(engine.ack(stranger))).toBe('Forbidden')
     const unknown = { leaseId: DIGEST as LeaseId, by: ATLAS }
     expect(await codeOf(engine.ack(unknown))).toBe('NotFound')
-    expect(engine.timeline(offer.jobId)).toHaveLength(3)
+    expect(await engine.timeline(offer.jobId)).toHaveLength(3)
     expect(store.commits - before).toBeLessThanOrEqual(1)
   })
 
@@ -180,10 +181,10 @@ describe('after the end', () => {
     const offer = await offered('a')
     await engine.complete({ ...holder(offer), digest: DIGEST })
     await clock.advance(60_000)
-    expect(engine.getJob(offer.jobId).status).toBe('COMPLETED')
+    expect((await engine.getJob(offer.jobId)).status).toBe('COMPLETED')
     await clock.advance(90_000)
-    expect(await codeOf(() => engine.getJob(offer.jobId))).toBe('NotFound')
-    expect(engine.getResult(offer.jobId).digest).toBe(DIGEST)
+    expect(await codeOf(engine.getJob(offer.jobId))).toBe('NotFound')
+    expect((await engine.getResult(offer.jobId)).digest).toBe(DIGEST)
   })
 })
 
@@ -195,7 +196,7 @@ describe('a store that fails', () => {
   it('ENGINE-2: its callers hear StoreUnavailable, and nobody has seen anything', async () => {
     await withProvider()
     const events: EngineEvent[] = []
-    engine.onEvent((event) => events.push(event))
+    await engine.onEvent((event) => events.push(event))
     failing('fails')
     const enqueued = engine.enqueue({ ...TASK, idempotency_key: 'a' }, { caller: ACME })
     expect(await codeOf(enqueued)).toBe('StoreUnavailable')
@@ -206,7 +207,7 @@ describe('a store that fails', () => {
 
     const { jobId } = await offered('a')
     expect(events.map(({ type }) => type)).toEqual(['jobEnqueued', 'jobAssigned'])
-    expect(engine.listJobs().jobs.map(({ id }) => id)).toEqual([jobId])
+    expect((await engine.listJobs()).jobs.map(({ id }) => id)).toEqual([jobId])
   })
 
   it('ENGINE-2: if only the answer was lost, asking again under the same key finds the job', async () => {
@@ -216,7 +217,7 @@ describe('a store that fails', () => {
     expect(await codeOf(engine.enqueue(request, { caller: ACME }))).toBe('StoreUnavailable')
     const jobId = await engine.enqueue(request, { caller: ACME })
     await clock.settle()
-    expect(engine.listJobs().jobs.map(({ id }) => id)).toEqual([jobId])
+    expect((await engine.listJobs()).jobs.map(({ id }) => id)).toEqual([jobId])
     // The lease that was written before the answer got lost is pushed when the state is loaded anew.
     expect(worker.offers.map((offer) => offer.jobId)).toEqual([jobId])
   })
@@ -229,8 +230,8 @@ describe('a store that fails', () => {
     }
     const offer = await offered('a')
     await engine.complete({ ...holder(offer), digest: DIGEST })
-    expect(engine.getJob(offer.jobId).status).toBe('COMPLETED')
-    expect(brokenSeq(store.read.journal(0, 1_000))).toBeNull()
+    expect((await engine.getJob(offer.jobId)).status).toBe('COMPLETED')
+    expect(brokenSeq(await store.read.journal(0, 1_000))).toBeNull()
   })
 })
 
@@ -239,12 +240,12 @@ describe('events', () => {
     await withProvider()
     const seen: EngineEvent[] = []
     const warned = new Promise((done) => process.once('warning', done))
-    engine.onEvent(() => {
+    await engine.onEvent(() => {
       throw new Error('not my day')
     })
-    engine.onEvent((event) => seen.push(event))
+    await engine.onEvent((event) => seen.push(event))
     const jobId = await engine.enqueue(TASK, { caller: ACME })
-    expect(engine.getJob(jobId).status).toBe('ASSIGNED')
+    expect((await engine.getJob(jobId)).status).toBe('ASSIGNED')
     expect(seen.map(({ type }) => type)).toEqual(['jobEnqueued', 'jobAssigned'])
     expect(await warned).toMatchObject({ message: 'not my day' })
   })
@@ -253,7 +254,7 @@ describe('events', () => {
     await withProvider()
     const offer = await offered('a')
     const seen: EngineEvent[] = []
-    engine.onEvent((event) => seen.push(event), 2)
+    await engine.onEvent((event) => seen.push(event), 2)
     await engine.complete({ ...holder(offer), digest: DIGEST })
     expect(seen.map(({ seq, type }) => [seq, type])).toEqual([
       [3, 'jobEnqueued'],
@@ -267,7 +268,7 @@ describe('events', () => {
     await withProvider()
     const offer = await offered('a')
     await engine.fail({ ...holder(offer), code: 'oom', permanent: true })
-    const rows = store.read.journal(0, 100)
+    const rows = await store.read.journal(0, 100)
     expect(rows.map(({ action }) => action)).toEqual([
       'providerRegistered',
       'workerConnected',
@@ -290,12 +291,12 @@ describe('a restart', () => {
     // An hour later: the lease of 600 s has lost nothing of its time.
     clock = new TestClock(START + 3_600_000)
     engine = await openEngine({ store, clock })
-    expect(engine.getJob(offer.jobId).status).toBe('RUNNING')
+    expect((await engine.getJob(offer.jobId)).status).toBe('RUNNING')
     await ManualWorker.connect(engine, ATLAS, { holds: [offer.leaseId] })
     await clock.advance(599_999)
-    expect(engine.getJob(offer.jobId)).toMatchObject({ status: 'RUNNING', retries: 0 })
+    expect(await engine.getJob(offer.jobId)).toMatchObject({ status: 'RUNNING', retries: 0 })
     await engine.complete({ ...holder(offer), digest: DIGEST })
-    expect(engine.getJob(offer.jobId).status).toBe('COMPLETED')
+    expect((await engine.getJob(offer.jobId)).status).toBe('COMPLETED')
   })
 
   it('ENGINE-6: a store from the future is refused, a little lag is not', async () => {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { FairleadError, type Store } from '@fairlead/core'
-import { type EngineState, prepareCommand } from '@fairlead/engine'
+import { type EngineState, prepareCommands } from '@fairlead/engine'
 import { openSqliteStore } from '@fairlead/store/sqlite'
 import { MemoryStore, stateHash } from '@fairlead/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -23,15 +23,20 @@ async function run(
   const leases: string[] = []
   for (let i = 0; i < STEPS; i++) {
     const { at, command } = maker.next(state)
-    answers.push(answerOf(state, prepareCommand(command, store, state.market.policy), at))
-    const { batch, offers } = state.takeOutcome()
-    leases.push(...offers.map(({ id }) => id))
-    await store.commit(batch)
+    state.forgetStoredKeys()
+    const [prepared = command] =
+      (await prepareCommands([command], store, state.market.policy)) ?? []
+    answers.push(answerOf(state, prepared, at))
+    const outcome = state.takeOutcome()
+    leases.push(...outcome.offers.map(({ lease }) => lease.id))
+    await store.commit(outcome.batch)
+    state.settle(outcome)
     if (restarts) state = await stateFrom(store, state.market.nowMs, preset)
   }
-  const journal = store.read.journal(0, 100_000)
+  const journal = await store.read.journal(0, 100_000)
   const happened = new Set(journal.map(({ action, details }) => details['reason'] ?? action))
-  return { hash: stateHash(store), rows: [...store.read.everything()], answers, leases, happened }
+  const rows = await store.read.everything()
+  return { hash: await stateHash(store), rows, answers, leases, happened }
 }
 
 interface Run {

@@ -159,7 +159,7 @@ export class TraceMaker {
       idempotency_key: `key-${this.#dice.draw(120)}`,
       max_fee_u64: this.#dice.draw(3_000_000),
     }
-    return { type: 'enqueue', request, caller: this.#caller(), tier: 'FREE', before: null }
+    return { type: 'enqueue', request, caller: this.#caller(), tier: 'FREE', before: 'unknown' }
   }
 
   #caller(): Caller {
@@ -206,7 +206,7 @@ export async function stateFrom(
     gapMs: 0,
     installationSeed: taggedHash('installation', 1),
   })
-  for (const { caller, at } of store.read.assignmentsSince(nowMs - 5_000)) {
+  for (const { caller, at } of await store.read.assignmentsSince(nowMs - 5_000)) {
     state.market.windows.record(caller, at, policy)
   }
   return state

@@ -55,8 +55,8 @@ async function codeOf(call: Promise<unknown>): Promise<string> {
   )
 }
 
-function story(jobId: JobId): string[] {
-  const rows = engine.timeline(jobId)
+async function story(jobId: JobId): Promise<string[]> {
+  const rows = await engine.timeline(jobId)
   return rows.map(({ action, details }) => [action, details['reason']].filter(Boolean).join(' '))
 }
 
@@ -80,11 +80,12 @@ describe('a lease', () => {
     await clock.advance(3_000)
     await first.session.close()
     await clock.settle()
-    expect(second.offers).toEqual([{ ...first.offered, at: START + 3_000 }])
+    const payload = Uint8Array.from(first.offered.payload)
+    expect(second.offers).toEqual([{ ...first.offered, payload, at: START + 3_000 }])
     // Its time for the ack is what it was.
     expect(second.offered.ackBy).toBe(START + 5_000)
     await second.session.ack(second.offered.leaseId)
-    expect(story(jobId)).toEqual(['jobEnqueued', 'jobAssigned', 'leaseMoved', 'jobStarted'])
+    expect(await story(jobId)).toEqual(['jobEnqueued', 'jobAssigned', 'leaseMoved', 'jobStarted'])
   })
 
   it('WORKER-3: waits for a worker if there is no other, and goes to the next that connects', async () => {
@@ -127,8 +128,8 @@ describe('the cap', () => {
     const worker = await connect('w-1', { slots: 3 })
     for (let i = 0; i < 9; i++) await enqueue()
     expect(worker.offers).toHaveLength(3)
-    const [waiting] = engine.listJobs({ status: 'QUEUED' }).jobs
-    expect(engine.explain(waiting?.id as JobId)).toMatchObject({
+    const [waiting] = (await engine.listJobs({ status: 'QUEUED' })).jobs
+    expect(await engine.explain(waiting?.id as JobId)).toMatchObject({
       providers: [{ id: ATLAS, refusal: 'lease_cap_reached' }],
     })
     await engine.updateProvider(ATLAS, { leasesMax: 5 })
@@ -166,10 +167,17 @@ describe('a worker', () => {
     const jobId = await running(worker)
     await worker.session.close()
     await clock.advance(14_999)
-    expect(engine.getJob(jobId).status).toBe('RUNNING')
+    expect((await engine.getJob(jobId)).status).toBe('RUNNING')
     await clock.advance(1)
-    expect(engine.getJob(jobId)).toMatchObject({ status: 'QUEUED', retries: 0, notBefore: null })
-    expect(story(jobId).slice(-2)).toEqual(['leaseCancelled worker_lost', 'jobRequeued RELEASED'])
+    expect(await engine.getJob(jobId)).toMatchObject({
+      status: 'QUEUED',
+      retries: 0,
+      notBefore: null,
+    })
+    expect((await story(jobId)).slice(-2)).toEqual([
+      'leaseCancelled worker_lost',
+      'jobRequeued RELEASED',
+    ])
     expect((await store.load()).providers).toMatchObject([{ health: 1_000, workers: [] }])
     const next = await connect('w-2')
     await clock.settle()
@@ -181,9 +189,9 @@ describe('a worker', () => {
     const jobId = await running(before)
     const after = await connect('w-1', { holds: [] })
     await clock.settle()
-    expect(story(jobId)).toContain('leaseCancelled disowned')
+    expect(await story(jobId)).toContain('leaseCancelled disowned')
     expect(after.offered).toMatchObject({ jobId, attempt: 1 })
-    expect(engine.getJob(jobId).retries).toBe(0)
+    expect((await engine.getJob(jobId)).retries).toBe(0)
   })
 
   it('WORKER-11: that drains takes nothing back that it has given', async () => {
@@ -192,11 +200,11 @@ describe('a worker', () => {
     await draining.session.setSlots(0)
     await draining.session.release(draining.offered.leaseId)
     await clock.settle()
-    expect([draining.offers.length, engine.getJob(jobId).status]).toEqual([1, 'QUEUED'])
+    expect([draining.offers.length, (await engine.getJob(jobId)).status]).toEqual([1, 'QUEUED'])
     const other = await connect('w-2')
     await clock.settle()
     expect(other.offered).toMatchObject({ jobId, attempt: 1 })
-    expect(engine.getJob(jobId).retries).toBe(0)
+    expect((await engine.getJob(jobId)).retries).toBe(0)
   })
 
   it('WORKER-10: has one session; another under its id takes its place', async () => {
@@ -218,10 +226,10 @@ describe('a restart', () => {
     const jobId = await running(before)
     await restart(3_600_000)
     await clock.advance(14_999)
-    expect(engine.getJob(jobId).status).toBe('RUNNING')
+    expect((await engine.getJob(jobId)).status).toBe('RUNNING')
     const after = await connect('w-1', { holds: [before.offered.leaseId] })
     await after.session.complete(before.offered.leaseId, { digest: DIGEST })
-    expect(story(jobId).at(-1)).toBe('jobCompleted')
+    expect((await story(jobId)).at(-1)).toBe('jobCompleted')
   })
 
   it('WORKER-7: what nobody comes back for is given back, and the engine goes on by itself', async () => {
@@ -232,8 +240,8 @@ describe('a restart', () => {
     expect(other.offers).toEqual([])
     await clock.advance(1)
     expect(other.offered).toMatchObject({ jobId, attempt: 1 })
-    expect(story(jobId)).toContain('leaseCancelled worker_lost')
-    expect(engine.getJob(jobId).retries).toBe(0)
+    expect(await story(jobId)).toContain('leaseCancelled worker_lost')
+    expect((await engine.getJob(jobId)).retries).toBe(0)
   })
 
   it('WORKER-7: the time that a worker was gone before it does not run while the engine is down', async () => {
@@ -243,9 +251,9 @@ describe('a restart', () => {
     await clock.advance(10_000)
     await restart(60_000)
     await clock.advance(4_999)
-    expect(engine.getJob(jobId).status).toBe('RUNNING')
+    expect((await engine.getJob(jobId)).status).toBe('RUNNING')
     await clock.advance(1)
-    expect(engine.getJob(jobId).status).toBe('QUEUED')
+    expect((await engine.getJob(jobId)).status).toBe('QUEUED')
   })
 
   it('WORKER-7: an unacked lease goes to the first worker that connects', async () => {
@@ -255,7 +263,7 @@ describe('a restart', () => {
     const other = await connect('w-2')
     await clock.settle()
     expect(other.offered).toMatchObject({ jobId, attempt: 0 })
-    expect(story(jobId)).toContain('leaseMoved')
+    expect(await story(jobId)).toContain('leaseMoved')
   })
 })
 
@@ -277,14 +285,14 @@ describe('a failed write', () => {
     failing('fails')
     expect(await codeOf(worker.session.close())).toBe('StoreUnavailable')
     await clock.advance(15_001)
-    expect(engine.getJob(jobId).status).toBe('QUEUED')
+    expect((await engine.getJob(jobId)).status).toBe('QUEUED')
   })
 
   it('WORKER-7: in which a worker connected does not make it one that is there', async () => {
     failing('answer lost')
     expect(await codeOf(connect('w-1'))).toBe('StoreUnavailable')
     const jobId = await enqueue()
-    expect(engine.getJob(jobId).status).toBe('QUEUED')
+    expect((await engine.getJob(jobId)).status).toBe('QUEUED')
     expect((await store.load()).providers).toMatchObject([{ workers: [] }])
   })
 })

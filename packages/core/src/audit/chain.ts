@@ -100,5 +100,8 @@ function refuseFloats(value: CborValue, depth: number): void {
   if (depth >= CBOR_DEPTH_MAX)
     throw invalidParams('details', `nesting of at most ${CBOR_DEPTH_MAX}`)
   if (Array.isArray(value)) for (const item of value) refuseFloats(item as CborValue, depth + 1)
-  else for (const key in value) refuseFloats((value as CborMap)[key] as CborValue, depth + 1)
+  else {
+    const map = value as CborMap
+    for (const key in map) refuseFloats(map[key] as CborValue, depth + 1)
+  }
 }

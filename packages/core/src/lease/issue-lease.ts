@@ -50,10 +50,11 @@ export function issueLease(market: Market, job: Job, provider: Provider, seed: S
   market.emit({
     type: 'jobAssigned',
     at: nowMs,
+    // In the order in which it is encoded, which saves sorting it: this is done for every lease.
     jobId: job.id,
-    providerId: provider.id,
     leaseId: lease.id,
     deadline: lease.tDeadline,
+    providerId: provider.id,
   })
   return lease
 }

@@ -147,9 +147,9 @@ describe('the providers', () => {
     world.a.cooldownUntil = 1_000
     world.assign({ provider: world.c })
     expect(explain(world, job).providers).toEqual([
-      { id: world.a.id, refusal: 'unhealthy' },
-      { id: world.b.id, refusal: null },
-      { id: world.c.id, refusal: 'lease_cap_reached' },
+      { id: world.a.id, refusal: 'unhealthy', until: null, slots: 16 },
+      { id: world.b.id, refusal: null, until: null, slots: 16 },
+      { id: world.c.id, refusal: 'lease_cap_reached', until: null, slots: 1 },
     ])
     world.at(1)
     world.a.health = 600
@@ -160,7 +160,7 @@ describe('the providers', () => {
     const world = new World()
     world.a.status = status
     const refusal = status === 'ACTIVE' ? null : 'provider_not_active'
-    expect(explain(world, world.enqueue()).providers[0]).toEqual({ id: world.a.id, refusal })
+    expect(explain(world, world.enqueue()).providers[0]).toMatchObject({ id: world.a.id, refusal })
   })
 
   it('EXPLAIN-2: what was charged to this job counts, and the units of this epoch', () => {
@@ -175,6 +175,32 @@ describe('the providers', () => {
     expect(refusals(world, job)).toEqual([null, 'epoch_units_exhausted', null])
     world.at(3_600_000)
     expect(refusals(world, job)[1]).toBeNull()
+  })
+
+  it('EXPLAIN-2: a check that time alone opens has its time', () => {
+    const world = new World({
+      queue: { quotas: { ai_units_per_epoch: 2, requester_window: { jobs: 3, secs: 10 } } },
+      registry: { attestation_required: { quantum: true } },
+    })
+    const untils = (job: Job) => explain(world, job).providers.map(({ until }) => until)
+    const { a, b, c } = world
+    const declined = world.run()
+    world.decline(declined)
+    a.attestation = { notBefore: 5, notAfter: 9 }
+    b.attestation = { notBefore: -9, notAfter: 0 }
+    expect(untils(world.enqueue({ kind: 'quantum' }))).toEqual([5, null, null])
+    c.cooldownUntil = 7
+    world.run({ provider: b })
+    expect(untils(world.enqueue({ demand: aiDemand('m', 200) }))).toEqual([30_000, 3_600_000, 7])
+    // It never fits.
+    expect(untils(world.enqueue({ demand: aiDemand('n', 300) }))).toEqual([null, null, 7])
+    world.at(10)
+    declined.job.denials = new Map([[b.id, 60_000]])
+    expect(untils(declined.job)).toEqual([30_000, 60_000, null])
+    world.run({ provider: c })
+    const job = world.enqueue({ demand: aiDemand('n', 100) })
+    expect(refusals(world, job)[0]).toBe('requester_rate_limited')
+    expect(untils(job)).toEqual([10_000, 10_000, null])
   })
 
   it('EXPLAIN-2: with its caller over the window every provider refuses', () => {

@@ -1,14 +1,28 @@
 import { epochOf } from '../admit/quotas.ts'
+import { KINDS } from '../enqueue/kinds.ts'
 import { FairleadError } from '../errors.ts'
 import type { Caller, ProviderId } from '../ids.ts'
 import type { Job } from '../job.ts'
 import type { Market } from '../market.ts'
 import { enqueuedBefore } from '../order/queued-job.ts'
 import { type ScoreTerms, scoreAt, scoreTerms, shownScore } from '../order/score.ts'
+import type { Policy } from '../policy.ts'
+import { classKey, leaseCap, type Provider } from '../registry/provider.ts'
 import { type Refusal, refusalOf, type Terms } from './eligibility.ts'
 
 /** What holds a waiting job (EXPLAIN-1). */
 export type WaitReason = 'ready' | 'backoff' | 'no_provider'
+
+/** What one provider says to a waiting job. */
+export interface ProviderCheck {
+  readonly id: ProviderId
+  /** The first check that fails; null where it would fit. */
+  readonly refusal: Refusal | null
+  /** When that check passes by the mere passing of time; null where that is not known. */
+  readonly until: number | null
+  /** How many leases it may hold at once. */
+  readonly slots: number
+}
 
 /** Why a job waits, as data; a person's version is made of it (EXPLAIN-2). */
 export interface WaitExplanation {
@@ -19,10 +33,12 @@ export interface WaitExplanation {
   /** 1 is next; among the ready jobs of its kind, and under fair shares of its caller. */
   readonly place: number
   readonly of: number
+  /** Whether that is among all callers (`score`) or among the jobs of its own (`tenant`). */
+  readonly fairness: Policy['match']['fairness']
   readonly score: number
   readonly terms: ScoreTerms
-  /** Every provider with the first check that fails, null where it would fit. */
-  readonly providers: readonly { readonly id: ProviderId; readonly refusal: Refusal | null }[]
+  /** Every one, in order of id. */
+  readonly providers: readonly ProviderCheck[]
   /** When all gates that have a time are open; now, if it could go now; null where nobody knows. */
   readonly earliestAt: number | null
 }
@@ -37,10 +53,11 @@ export function explainWaiting(market: Market, job: Job): WaitExplanation {
     })
   }
   const terms = termsNow(market)
-  const providers = pool.all().map((provider) => ({
-    id: provider.id,
-    refusal: refusalOf(provider, job, terms),
-  }))
+  const providers = pool.all().map((provider) => {
+    const refusal = refusalOf(provider, job, terms)
+    const until = refusal === null ? null : (OPENS_AT[refusal]?.(provider, job, market) ?? null)
+    return { id: provider.id, refusal, until, slots: leaseCap(provider, policy) }
+  })
   const inBackoff = job.notBefore !== null && job.notBefore > nowMs
   const fits = providers.some(({ refusal }) => refusal === null)
   const freeAt = market.windows.freeAt(job.caller, nowMs, policy)
@@ -51,11 +68,35 @@ export function explainWaiting(market: Market, job: Job): WaitExplanation {
     waitReason: inBackoff ? 'backoff' : fits ? 'ready' : 'no_provider',
     notBefore: inBackoff ? job.notBefore : null,
     ...placeOf(market, job),
+    fairness: policy.match.fairness,
     score: shownScore(scoreAt(job, nowMs, policy.priority), policy.priority),
     terms: scoreTerms(job, nowMs, policy.priority),
     providers,
     earliestAt: gates.length > 0 ? Math.max(...gates) : fits ? nowMs : null,
   }
+}
+
+/** Until when a check fails, for those that time alone can open. */
+const OPENS_AT: {
+  readonly [R in Refusal]?: (
+    provider: Provider,
+    job: Job,
+    market: Market,
+  ) => number | null | undefined
+} = {
+  attestation_invalid: ({ attestation }, _, { nowMs }) =>
+    attestation !== null && nowMs < attestation.notBefore ? attestation.notBefore : null,
+  cooling_down: ({ cooldownUntil }) => cooldownUntil,
+  epoch_units_exhausted: (_, { units, shape }, { nowMs, policy }) => {
+    // More than an epoch has room for never fits.
+    if (units > (KINDS[shape.kind].unitsPerEpoch(policy) ?? 0)) return null
+    return (epochOf(nowMs, policy) + 1) * 1_000 * policy.queue.quotas.epochSecs
+  },
+  class_cooling_down: ({ classCooldowns }, { shape }) =>
+    classCooldowns.get(classKey(shape.kind, shape.model))?.until,
+  denied_for_job: ({ id }, { denials }) => denials?.get(id),
+  requester_rate_limited: (_, { caller }, { windows, nowMs, policy }) =>
+    windows.freeAt(caller, nowMs, policy),
 }
 
 /** The terms of a check that is made now, outside of a round. */

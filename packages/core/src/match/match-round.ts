@@ -27,6 +27,8 @@ export interface KindRound {
   readonly assignments: readonly Assignment[]
   /** The first `count` providers in shuffled order. */
   readonly providerOrder: (count: number) => readonly Provider[]
+  /** All of them by `stake·health`, equal ones together: the order that counts under `score`. */
+  readonly ranking: () => readonly (readonly Provider[])[]
 }
 
 /**
@@ -44,13 +46,15 @@ export function matchRound(input: RoundInput): KindRound[] {
     if (queue === undefined || queue.size === 0) continue
     const search = new ProviderSearch({ kind, terms, pool, seed, given })
     const batch = queue.takeBatch(nowMs, policy.queue.batchSize, search.verdicts())
-    const assignments = new BatchMatcher(search, terms).run(batch)
+    const matcher = new BatchMatcher(search, terms)
+    const assignments = matcher.run(batch)
     queue.settleBatch(
       batch,
       assignments.map(({ job }) => job),
     )
     const providerOrder = (count: number) => firstOf(search, count)
-    rounds.push({ kind, batch, assignments, providerOrder })
+    const ranking = () => matcher.ranked()
+    rounds.push({ kind, batch, assignments, providerOrder, ranking })
   }
   return rounds
 }
@@ -107,7 +111,7 @@ class BatchMatcher {
   #assign(job: QueuedJob): boolean {
     const { order } = this.#terms.policy.match
     if (order === 'score') {
-      for (const equals of this.#ranked()) {
+      for (const equals of this.ranked()) {
         const [pair] = this.#search.pairsByHash([job], equals)
         if (pair === undefined) continue
         this.#make(pair)
@@ -153,7 +157,7 @@ class BatchMatcher {
   *#tieOrder(behind: number): IterableIterator<{ providers: readonly Provider[]; place: number }> {
     const { order } = this.#terms.policy.match
     if (order === 'score') {
-      for (const providers of this.#ranked()) yield { providers, place: 0 }
+      for (const providers of this.ranked()) yield { providers, place: 0 }
       return
     }
     const { shuffle } = this.#search
@@ -165,7 +169,7 @@ class BatchMatcher {
   }
 
   #ranking: readonly (readonly Provider[])[] | null = null
-  #ranked(): readonly (readonly Provider[])[] {
+  ranked(): readonly (readonly Provider[])[] {
     this.#ranking ??= this.#search.ranked()
     return this.#ranking
   }

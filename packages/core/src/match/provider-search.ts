@@ -192,7 +192,7 @@ export class ProviderSearch {
 }
 
 /** Something for all jobs that the same providers refuse, denials apart: of one demand and size. */
-class Alike<T> {
+export class Alike<T> {
   readonly #make: () => T
   readonly #byDemand = new Map<string, Map<number, T>>()
 

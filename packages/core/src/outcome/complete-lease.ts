@@ -74,8 +74,8 @@ function completeJob(market: Market, job: Job, lease: Lease, on: 'complete' | 'p
     type: 'jobCompleted',
     at: market.nowMs,
     jobId: job.id,
-    providerId: lease.provider.id,
-    leaseId: lease.id,
     digest,
+    leaseId: lease.id,
+    providerId: lease.provider.id,
   })
 }

@@ -4,7 +4,9 @@ import type { Caller, JobId, LeaseId, ProviderId, WorkerId } from '../ids.ts'
 import type { EndReason } from '../job.ts'
 import type { LeaseTerms } from '../lease/lease.ts'
 import type { LeaseStatus } from '../lease/lease-table.ts'
+import type { Refusal } from '../match/eligibility.ts'
 import type { JobStatus } from '../outcome/job-table.ts'
+import type { Policy } from '../policy.ts'
 import type { Attestation, ClassCooldown, ProviderStatus } from '../registry/provider.ts'
 
 /** What never changes about a job. */
@@ -119,7 +121,7 @@ export interface ResultRow {
   readonly meta: Uint8Array | null
 }
 
-/** What one round decided for one kind, so that it can be explained. */
+/** What one round decided for one kind, so that it can be explained (EXPLAIN-3). */
 export interface RoundRow {
   readonly height: number
   readonly kind: KindName
@@ -128,13 +130,23 @@ export interface RoundRow {
   /** SHA3 over the ids of the batch in order. */
   readonly batchDigest: string
   readonly batchSize: number
-  /** The first providers in shuffled order, 20 at most. */
+  /** The policy's `match.order` at the time. */
+  readonly order: Policy['match']['order']
+  /** Those that are asked first, `PROVIDERS_KEPT` at most: as shuffled, under `score` by rank. */
   readonly providers: readonly ProviderId[]
-  readonly assignments: readonly (readonly [JobId, ProviderId])[]
+  /** Under `score` the rank of each of them, from 0; equal ones share one. Else null. */
+  readonly ranks: readonly number[] | null
+  /** In the order in which they were made, each with the number of its list of refusals. */
+  readonly assignments: readonly (readonly [JobId, ProviderId, number | null])[]
+  /** For each demand among the assigned jobs: who of the providers refused it by the end, and why. */
+  readonly refusals: readonly (readonly (readonly [ProviderId, Refusal])[])[]
 }
 
 /** Older rounds are forgotten. */
 export const ROUNDS_KEPT = 1_000
+
+/** Providers of a round that are kept for explaining it. */
+export const PROVIDERS_KEPT = 20
 
 /**
  * One transition: audit entry, event and line of a timeline in one. The store links it to the entry
@@ -233,7 +245,8 @@ export interface Store {
   load(): Promise<Snapshot>
   /**
    * One transaction. Once it resolves the batch survives a power cut; if it rejects, none of it
-   * happened. Commits are carried out in the order of the calls.
+   * happened. Commits are carried out in the order of the calls. One that was given before the refusal
+   * of an earlier one was heard is refused with it: it was built on what did not happen (STORE-2).
    */
   commit(batch: WriteBatch): Promise<void>
   readonly read: StoreReads

@@ -10,6 +10,7 @@ import {
   type LeaseRow,
   PROVIDER_STATUSES,
   type ProviderRow,
+  REFUSALS,
   type ResultRow,
   type WorkerId,
   type WriteBatch,
@@ -238,7 +239,15 @@ function anyResult(draw: Draw, { id, seq }: JobRow): ResultRow {
 
 function anyRound(draw: Draw) {
   const given = draw(() =>
-    fc.record({ kind: kind(), batchSize: count(), providers: few(provider()) }),
+    fc.record({
+      kind: kind(),
+      batchSize: count(),
+      order: fc.constantFrom('first-fit', 'rotate', 'score'),
+      providers: few(provider()),
+      ranks: maybe(few(count())),
+      assignments: few(fc.tuple(fc.nat().map(jobIdOf), provider(), maybe(count()))),
+      refusals: few(few(fc.tuple(provider(), fc.constantFrom(...REFUSALS)))),
+    }),
   )
   return sampleRound(draw(fc.nat, { max: 40 }), given)
 }

@@ -138,7 +138,7 @@ export function pruneRules({ store, reopen }: Subject): void {
     const kinds = ['ai', 'quantum'] as const
     const of = (from: number, to: number): RoundRow[] =>
       Array.from({ length: to - from + 1 }, (_, i) => from + i).flatMap((height) =>
-        kinds.map((kind) => sampleRound(height, { kind, assignments: [] })),
+        kinds.map((kind) => sampleRound(height, { kind, assignments: [], refusals: [] })),
       )
     await store().commit(batchOf({ rounds: of(1, ROUNDS_KEPT) }))
     expect(await store().read.round(1, 'ai')).not.toBeNull()

@@ -163,11 +163,26 @@ export function roundTripRules({ store, reopen }: Subject): void {
     ]
     const round = sampleRound(1, {
       kind: 'quantum',
-      providers: [],
+      order: 'score',
+      providers: [providerOf(3), providerOf(1), providerOf(2)],
+      ranks: [0, 0, 1],
       assignments: [
-        [jobIdOf(2), providerOf(1)],
-        [jobIdOf(1), providerOf(2)],
+        [jobIdOf(2), providerOf(1), 1],
+        [jobIdOf(1), providerOf(2), null],
       ],
+      refusals: [
+        [],
+        [
+          [providerOf(3), 'lease_cap_reached'],
+          [providerOf(2), 'denied_for_job'],
+        ],
+      ],
+    })
+    const empty = sampleRound(2, {
+      order: 'rotate',
+      providers: [],
+      assignments: [],
+      refusals: [],
     })
     const share = { kind: 'ai', caller: callerOf(1), finish: 2n ** 90n } as const
     await store().commit(
@@ -176,7 +191,7 @@ export function roundTripRules({ store, reopen }: Subject): void {
         newLeases: [lease],
         providers: [provider],
         results,
-        rounds: [round],
+        rounds: [round, empty],
         shares: [share],
       }),
     )
@@ -185,6 +200,7 @@ export function roundTripRules({ store, reopen }: Subject): void {
     expect(await read.lease(lease.id)).toEqual(lease)
     expect(await Promise.all(results.map(({ jobId }) => read.result(jobId)))).toEqual(results)
     expect(await read.round(1, 'quantum')).toEqual(round)
+    expect(await read.round(2, 'ai')).toEqual(empty)
     const { providers, shares } = await store().load()
     expect({ providers, shares }).toEqual({ providers: [provider], shares: [share] })
   })

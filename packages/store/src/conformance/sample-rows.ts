@@ -148,8 +148,11 @@ export function sampleRound(height: number, given: Partial<RoundRow> = {}): Roun
     seed: named('seed', height),
     batchDigest: named('batch', height),
     batchSize: 1,
+    order: 'first-fit',
     providers: [providerOf(1)],
-    assignments: [[jobIdOf(height), providerOf(1)]],
+    ranks: null,
+    assignments: [[jobIdOf(height), providerOf(1), 0]],
+    refusals: [[]],
     ...given,
   }
 }

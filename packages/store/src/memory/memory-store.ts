@@ -33,6 +33,7 @@ import { writeBatch } from './write-batch.ts'
  */
 export class MemoryStore implements Store {
   readonly #tables: Tables = emptyTables()
+  #isRefusing = false
 
   readonly read: StoreReads = {
     job: async (id) => findJob(this.#tables, id)?.row ?? null,
@@ -75,11 +76,17 @@ export class MemoryStore implements Store {
 
   /** Done before it returns, so commits are carried out in the order of the calls. */
   async commit(batch: WriteBatch): Promise<void> {
+    if (this.#isRefusing) throw unavailable(new Error('the batch before it was refused'))
     const tx = new Transaction()
     try {
       writeBatch(this.#tables, batch, tx)
     } catch (cause) {
       tx.rollBack()
+      // Until whoever gave the batch has heard of it.
+      this.#isRefusing = true
+      queueMicrotask(() => {
+        this.#isRefusing = false
+      })
       throw unavailable(cause)
     }
   }

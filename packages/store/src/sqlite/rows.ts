@@ -34,7 +34,7 @@ export const WIDTH = {
   provider: 21,
   result: 9,
   share: 3,
-  round: 8,
+  round: 11,
   meta: 2,
   entryJob: 1,
 } as const
@@ -268,8 +268,11 @@ export function roundRow(c: Columns): RoundRow {
     seed: c['seed'] as string,
     batchDigest: c['batch_digest'] as string,
     batchSize: c['batch_size'] as number,
+    order: c['match_order'] as RoundRow['order'],
     providers: jsonOf(c['providers']),
+    ranks: c['ranks'] === null ? null : jsonOf(c['ranks']),
     assignments: jsonOf(c['assignments']),
+    refusals: jsonOf(c['refusals']),
   }
 }
 
@@ -280,8 +283,11 @@ export function putRound(to: CellWriter, row: RoundRow): void {
   to.id(row.seed)
   to.id(row.batchDigest)
   to.number(row.batchSize)
+  to.text(row.order)
   to.text(jsonCell(row.providers))
+  to.cell(row.ranks === null ? null : jsonCell(row.ranks))
   to.text(jsonCell(row.assignments))
+  to.text(jsonCell(row.refusals))
 }
 
 /** A share that is to be forgotten has no finish time. */

@@ -84,6 +84,8 @@ export class SqliteFile {
   readonly #pending: PendingRows
   readonly #reads: SqliteReads
   #timer: NodeJS.Timeout | null = null
+  /** Batches that were refused. Who has not heard of all of them has built on one (STORE-2). */
+  #refusals = 0
   /** False while what is pending has to be read from the log again. */
   #isWhole = false
 
@@ -125,7 +127,19 @@ export class SqliteFile {
    * One transaction with all of the batch, or none of it (STORE-14): the entries of the journal and,
    * in the log, the rows; or the rows of all batches since the last time that they were written.
    */
-  commit(bytes: Uint8Array, recordsAt: number): void {
+  commit(bytes: Uint8Array, recordsAt: number, refusalsHeard: number): void {
+    if (refusalsHeard < this.#refusals) {
+      throw unavailable(this.#path, 'built_on_refused', 'the batch before it was refused')
+    }
+    try {
+      this.#commit(bytes, recordsAt)
+    } catch (error) {
+      this.#refusals++
+      throw error
+    }
+  }
+
+  #commit(bytes: Uint8Array, recordsAt: number): void {
     const rows = bytes.subarray(0, recordsAt)
     const batch = decodeBatch(rows)
     const { firstEntry, pruneEndedBefore: before } = batch

@@ -1,6 +1,13 @@
 import { resolve } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import type { JobRow, Snapshot, Store, StoreReads, WriteBatch } from '@fairlead/core'
+import {
+  FairleadError,
+  type JobRow,
+  type Snapshot,
+  type Store,
+  type StoreReads,
+  type WriteBatch,
+} from '@fairlead/core'
 import { encodeBatch } from './batch-codec.ts'
 import type { SqliteFile, SqliteOptions } from './sqlite-file.ts'
 import { type Answer, type Call, errorOf, type FileCall, OPENED } from './thread-calls.ts'
@@ -43,6 +50,7 @@ class SqliteStore implements Store {
   readonly #thread: Worker
   readonly #waiting = new Map<number, Waiting>()
   #lastId = OPENED
+  #refusalsHeard = 0
   #closed: Promise<void> | null = null
 
   constructor(path: string, options: SqliteOptions) {
@@ -89,7 +97,12 @@ class SqliteStore implements Store {
     } catch (error) {
       throw asUnavailable(this.#path, error)
     }
-    await this.#call('commit', encoded.bytes, encoded.recordsAt)
+    try {
+      await this.#call('commit', encoded.bytes, encoded.recordsAt, this.#refusalsHeard)
+    } catch (error) {
+      if (!isBuiltOnRefused(error)) this.#refusalsHeard++
+      throw error
+    }
   }
 
   close(): Promise<void> {
@@ -137,4 +150,8 @@ class SqliteStore implements Store {
     this.#waiting.clear()
     this.#closed ??= Promise.resolve()
   }
+}
+
+function isBuiltOnRefused(error: unknown): boolean {
+  return error instanceof FairleadError && error.details['reason'] === 'built_on_refused'
 }

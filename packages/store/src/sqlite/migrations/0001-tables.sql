@@ -146,8 +146,11 @@ CREATE TABLE rounds (
   seed         BLOB NOT NULL CHECK (length(seed) = 32),
   batch_digest BLOB NOT NULL CHECK (length(batch_digest) = 32),
   batch_size   INTEGER NOT NULL,
+  match_order  TEXT NOT NULL,
   providers    TEXT NOT NULL,
+  ranks        TEXT,
   assignments  TEXT NOT NULL,
+  refusals     TEXT NOT NULL,
   PRIMARY KEY (height, kind)
 ) STRICT;
 
@@ -213,7 +216,7 @@ JOIN callers ON callers.no = shares.caller;
 
 CREATE VIEW round_rows AS
 SELECT
-  height, kind, at, batch_size, providers, assignments,
+  height, kind, at, batch_size, match_order, providers, ranks, assignments, refusals,
   '0x' || lower(hex(seed)) AS seed,
   '0x' || lower(hex(batch_digest)) AS batch_digest
 FROM rounds;

@@ -1,0 +1,87 @@
+import { join } from 'node:path'
+import { type Job, worker } from '@fairlead/client'
+import { callerOf, type LeaseSource } from '@fairlead/core'
+import { type Engine, openEngine } from '@fairlead/engine'
+import { openSqliteStore } from '@fairlead/store/sqlite'
+import { numberOf, payloadNumber } from '../payload.ts'
+import type { Place, Subject, Work, WrittenPolicy } from '../subject.ts'
+
+/** Workers with a provider each, as a small fleet has them. */
+const PROVIDERS = 4
+/** Leases of one worker at once. Together they hold about as many jobs as four fetches of pg-boss. */
+const SLOTS = 1_000
+
+/** Fairlead in this process, on SQLite: the engine, and workers over its lease source. */
+export async function openFairlead(
+  place: Place,
+  { durability, policy }: { durability: 'full' | 'relaxed'; policy: WrittenPolicy },
+): Promise<Subject> {
+  const engine = await openEngine({
+    store: await openSqliteStore(join(place.folder, 'fairlead.db'), { durability }),
+    policy: {
+      ...policy,
+      queue: {
+        // A million wait in one scenario, beside those of its warm-up.
+        max_depth: 2_000_000,
+        ...policy.queue,
+        // Otherwise the policy, and not the engine, would be measured.
+        quotas: { leases_max_per_provider: 100_000, ...policy.queue?.quotas },
+      },
+    },
+  })
+  return {
+    enqueue: (n, tenant = 'bench') =>
+      engine.enqueue(requestNumber(n), { caller: callerOf(tenant) }),
+    async enqueueBatch(first, count, tenant = 'bench') {
+      const requests = Array.from({ length: count }, (_, i) => requestNumber(first + i))
+      const answers = await engine.enqueueMany(requests, { caller: callerOf(tenant) })
+      for (const answer of answers) if (answer.status === 'rejected') throw answer.reason
+    },
+    work: (work) => startWorkers(engine, work),
+    close: () => engine.close(),
+  }
+}
+
+function requestNumber(n: number): Readonly<Record<string, unknown>> {
+  const { prompt, ...rest } = payloadNumber(n)
+  return { kind: 'ai', payload: { ...rest, prompt: Buffer.from(prompt) } }
+}
+
+async function startWorkers(engine: Engine, work: Work): Promise<() => Promise<unknown>> {
+  const { started } = work
+  const source = counted(engine.leaseSource(), work.completed)
+  const providers = work.slots === undefined ? PROVIDERS : 1
+  work.asking()
+  const workers = Array.from({ length: providers }, (_, i) =>
+    worker({
+      source,
+      providerId: `provider:bench-${i}`,
+      kinds: ['ai'],
+      concurrency: work.slots ?? SLOTS,
+      handler: started === undefined ? () => {} : (job) => started(jobNumber(job)),
+      onError: (error) => {
+        throw error
+      },
+    }),
+  )
+  return () => Promise.all(workers.map((one) => one.stop()))
+}
+
+function jobNumber(job: Job): number {
+  return numberOf(Buffer.from(job.payload['prompt'] as Uint8Array).toString())
+}
+
+/** Tells of each completion when its answer is there, and so when it is durable. */
+function counted(source: LeaseSource, completed: (count: number) => void): LeaseSource {
+  return {
+    async open(hello, listener) {
+      const session = await source.open(hello, listener)
+      const complete = session.complete.bind(session)
+      session.complete = async (leaseId, result) => {
+        await complete(leaseId, result)
+        completed(1)
+      }
+      return session
+    },
+  }
+}

@@ -1,0 +1,161 @@
+import {
+  hasEnded,
+  invariant,
+  type JobRow,
+  type LeaseRow,
+  PROVIDERS_KEPT,
+  type ProviderId,
+  pairHash,
+  type Refusal,
+  type RoundRow,
+  type Seed,
+  type WaitExplanation,
+} from '@fairlead/core'
+
+/** Why a job waits, with the job as it is stored (EXPLAIN-2). */
+export interface WaitingExplanation extends Omit<WaitExplanation, 'job'> {
+  readonly job: JobRow
+}
+
+/** What was done for a job that is assigned or over (EXPLAIN-4). */
+export interface AssignedExplanation {
+  readonly job: JobRow
+  readonly at: number
+  /** Whether all that is missing is the proof of a completed attempt. */
+  readonly waitReason: 'proof' | null
+  /** The newest ones, oldest first. */
+  readonly attempts: readonly AttemptExplanation[]
+  /** How many there were before these. */
+  readonly attemptsBefore: number
+  /** Null while the job is alive. */
+  readonly end: JobEnd | null
+}
+
+export type Explanation = WaitingExplanation | AssignedExplanation
+
+export interface AttemptExplanation {
+  readonly lease: LeaseRow
+  /** The round that issued it, while it is kept. */
+  readonly round: RoundExplanation | null
+}
+
+/** How a round chose the provider of one job (EXPLAIN-5). */
+export interface RoundExplanation
+  extends Pick<RoundRow, 'height' | 'at' | 'seed' | 'batchDigest' | 'batchSize' | 'order'> {
+  /** The first ones in the order of the round, `PROVIDERS_KEPT` at most. */
+  readonly providers: readonly ProviderId[]
+  /** As which one its provider was asked for this job, 1 is the first; null where that is not kept. */
+  readonly place: number | null
+  /** Who of them was asked before, in that order; the reason is null where it is not kept. */
+  readonly passedOver: readonly PassedOver[]
+}
+
+export interface PassedOver {
+  readonly providerId: ProviderId
+  readonly refusal: Refusal | null
+}
+
+export interface JobEnd extends Pick<JobRow, 'status' | 'reason'> {
+  readonly endedAt: number | null
+  /** Of its result, if it has one. */
+  readonly digest: string | null
+}
+
+/** A job may be given back any number of times; so many of its attempts are explained. */
+export const ATTEMPTS_EXPLAINED = 20
+
+/** Explains a job by its rows; of the rounds, those that issued the newest attempts and are kept. */
+export function explainAssigned(given: {
+  readonly job: JobRow
+  /** Oldest first. */
+  readonly leases: readonly LeaseRow[]
+  readonly rounds: readonly (RoundRow | null)[]
+  readonly at: number
+}): AssignedExplanation {
+  const { job, leases, rounds, at } = given
+  const explained = leases.slice(-ATTEMPTS_EXPLAINED)
+  const byHeight = new Map(rounds.map((round) => [round?.height, round]))
+  return {
+    job,
+    at,
+    waitReason: job.proofAwaitedSince === null ? null : 'proof',
+    attempts: explained.map((lease) => {
+      const round = byHeight.get(lease.round) ?? null
+      return { lease, round: round === null ? null : explainRound(round, lease) }
+    }),
+    attemptsBefore: leases.length - explained.length,
+    end: hasEnded(job.status) ? endOf(job, leases.at(-1)) : null,
+  }
+}
+
+function endOf({ status, reason, endedAt }: JobRow, newest: LeaseRow | undefined): JobEnd {
+  const digest = status === 'COMPLETED' ? (newest?.digest ?? null) : null
+  return { status, reason, endedAt, digest }
+}
+
+function explainRound(round: RoundRow, { jobId, providerId }: LeaseRow): RoundExplanation {
+  const { height, at, seed, batchDigest, batchSize, order, providers } = round
+  const index = round.assignments.findIndex(([id]) => id === jobId)
+  invariant(index >= 0, 'a round has the jobs whose leases it issued')
+  const { before, isExact } = ORDERS[order](round, index, providerId)
+  const refusals = new Map(round.refusals[round.assignments[index]?.[2] ?? -1])
+  return {
+    height,
+    at,
+    seed,
+    batchDigest,
+    batchSize,
+    order,
+    providers,
+    place: isExact ? before.length + 1 : null,
+    passedOver: before.map((id) => ({ providerId: id, refusal: refusals.get(id) ?? null })),
+  }
+}
+
+/** Who was asked for a job before the one that took it; exact if nobody else was. */
+interface Asked {
+  readonly before: readonly ProviderId[]
+  readonly isExact: boolean
+}
+
+/** How each `match.order` asks; jobs of an engine have numbers of their own, so there are no ties. */
+const ORDERS: {
+  readonly [O in RoundRow['order']]: (round: RoundRow, index: number, chosen: ProviderId) => Asked
+} = {
+  'first-fit': ({ providers }, _, chosen) => {
+    const place = providers.indexOf(chosen)
+    if (place < 0) return { before: providers, isExact: false }
+    return { before: providers.slice(0, place), isExact: true }
+  },
+
+  rotate: ({ providers, assignments }, index, chosen) => {
+    const place = providers.indexOf(chosen)
+    const last = assignments[index - 1]?.[1]
+    const lastPlace = last === undefined ? -1 : providers.indexOf(last)
+    // It began behind those that are kept: whether it came round to them only its end can tell.
+    if (last !== undefined && lastPlace < 0) {
+      return { before: place < 0 ? [] : providers.slice(0, place), isExact: false }
+    }
+    const behind = providers.slice(lastPlace + 1)
+    if (place < 0) return { before: behind, isExact: false }
+    if (place > lastPlace) return { before: behind.slice(0, place - lastPlace - 1), isExact: true }
+    const before = [...behind, ...providers.slice(0, place)]
+    return { before, isExact: providers.length < PROVIDERS_KEPT }
+  },
+
+  score: ({ providers, ranks, assignments, seed }, index, chosen) => {
+    const jobId = assignments[index]?.[0]
+    if (ranks === null || jobId === undefined) return { before: [], isExact: false }
+    const hash = (id: ProviderId) => pairHash(jobId, id, seed as Seed)
+    const place = providers.indexOf(chosen)
+    const last = ranks.at(-1) ?? 0
+    // One that is not kept stands no higher than the last that is.
+    const rank = ranks[place] ?? last
+    const before = providers
+      .map((id, i) => ({ id, rank: ranks[i] ?? last, hash: hash(id) }))
+      .filter((one) => one.rank < rank || (one.rank === rank && one.hash < hash(chosen)))
+      .sort((a, b) => a.rank - b.rank || (a.hash < b.hash ? -1 : 1))
+    const isExact = place >= 0 && (rank < last || providers.length < PROVIDERS_KEPT)
+    return { before: before.map(({ id }) => id), isExact }
+  },
+}

@@ -1,0 +1,200 @@
+import {
+  ackDueAt,
+  type EndReason,
+  isoUtc,
+  type JobRow,
+  type LeaseRow,
+  type LeaseStatus,
+  PROVIDERS_KEPT,
+  type ProviderCheck,
+  type Refusal,
+  type RoundRow,
+  type WaitReason,
+} from '@fairlead/core'
+import { durationText } from './duration-text.ts'
+import type {
+  AssignedExplanation,
+  AttemptExplanation,
+  Explanation,
+  JobEnd,
+  PassedOver,
+  WaitingExplanation,
+} from './explain.ts'
+
+/** An explanation for people: sentences, one line a fact (EXPLAIN-6). */
+export function explanationText(explanation: Explanation): string {
+  const lines = 'attempts' in explanation ? assigned(explanation) : waiting(explanation)
+  return lines.join('\n')
+}
+
+/** Providers that a text lists one by one; the rest is counted. */
+const PROVIDERS_LISTED = 20
+
+/** What each refusal means. How many slots a provider has is not known of the past. */
+const REFUSAL_MEANS: { readonly [R in Refusal]: string | ((slots: number | null) => string) } = {
+  provider_not_active: 'it is not active',
+  attestation_invalid: 'its attestation is missing or not valid at this time',
+  stake_below_minimum: 'its stake is below the minimum for what it offers',
+  heartbeat_stale: 'it has not been heard of for too long',
+  unhealthy: 'its health is below the minimum after failures',
+  cooling_down: 'it gets no work for a while after failures in a row',
+  capability_missing: 'it does not take jobs of this kind',
+  model_unsupported: 'it does not offer what the job asks for by name',
+  circuit_unsupported: 'the circuit is deeper or has more shots than it takes',
+  region_denied: 'it is in no region that the job and the policy allow',
+  requester_denied: 'it or the policy does not admit the requester',
+  lease_cap_reached: (slots) => {
+    if (slots === 0) return 'it has no slots, because no worker of it is connected or it takes none'
+    if (slots === 1) return 'its only slot is taken'
+    return slots === null ? 'all its slots are taken' : `all its ${slots} slots are taken`
+  },
+  epoch_units_exhausted: 'the job needs more units than it has left in this epoch',
+  class_cooling_down: 'it declined a job like this one a short time ago',
+  denied_for_job: 'it had this job before and may not have it again so soon',
+  requester_rate_limited: 'the requester has got all the jobs that its window admits',
+}
+
+const WAIT_MEANS: {
+  readonly [R in WaitReason]: (explanation: WaitingExplanation) => string
+} = {
+  ready: () => 'Nothing holds it: the next round can give it to a provider.',
+  backoff: ({ job, notBefore, at }) =>
+    `It is in backoff after ${times(job.retries, 'failed attempt')}: not before ${ahead(notBefore ?? at, at)}.`,
+  no_provider: ({ providers }) =>
+    providers.length === 0 ? 'There is no provider at all.' : 'No provider fits it now.',
+}
+
+const ORDER_MEANS: { readonly [O in RoundRow['order']]: string } = {
+  'first-fit': 'shuffled by the seed, and the first that fits takes the job',
+  rotate:
+    'shuffled by the seed, and each search goes on behind the provider that was assigned last',
+  score: 'by stake times health, equal ones for each job as the seed has it',
+}
+
+const LEASE_MEANS: { readonly [S in LeaseStatus]: (lease: LeaseRow) => string } = {
+  ACTIVE: (lease) =>
+    lease.isAcked
+      ? `runs until ${isoUtc(lease.tDeadline)} at most`
+      : `to be acknowledged by ${isoUtc(ackDueAt({ tStart: lease.tStart, terms: lease }))}`,
+  RENEWED: ({ renewals, tDeadline }) =>
+    `renewed ${times(renewals, 'time')}, runs until ${isoUtc(tDeadline)} at most`,
+  COMPLETED: () => 'completed',
+  CANCELLED: ({ isAcked }) => (isAcked ? 'ended early' : 'ended before it was acknowledged'),
+  EXPIRED: ({ tDeadline }) => `ran out at ${isoUtc(tDeadline)}`,
+}
+
+const END_MEANS: { readonly [R in EndReason]: string } = {
+  ttl_abs: 'it was not done within the time that it had from its acceptance',
+  ttl_rel: 'it was not done within the time that it had from its first assignment',
+  declined: 'it was declined too often',
+  permanent_error: 'its provider reported an error that no retry can mend',
+  retries_exhausted: 'its last retry failed',
+}
+
+function waiting(explanation: WaitingExplanation): string[] {
+  const { job, at, waitReason, place, of, fairness, score, terms, earliestAt } = explanation
+  const queue =
+    fairness === 'score'
+      ? `in the queue of kind ${job.kind}`
+      : `among the jobs of its requester in the queue of kind ${job.kind}; between requesters fair shares decide`
+  const [fee, size, tier] = [terms.fee, terms.size, terms.tier].map((n) => n.toLocaleString('en'))
+  return [
+    `${named(job)} waits for ${durationText(at - job.enqueueTs)}, since ${isoUtc(job.enqueueTs)}.`,
+    WAIT_MEANS[waitReason](explanation),
+    `It has place ${place} of ${of} ${queue}.`,
+    `Its score is ${score.toFixed(4)}: fee ${fee}, size ${size}, tier ${tier} of 1,000,000 each, age ${durationText(1_000 * terms.ageSecs)}.`,
+    ...providerLines(explanation.providers, at),
+    `The earliest time it can run: ${earliestAt === null ? 'not known' : ahead(earliestAt, at)}.`,
+  ]
+}
+
+/** Those that fit come first, because a text does not list all of many. */
+function providerLines(providers: readonly ProviderCheck[], at: number): string[] {
+  const fitting = providers.filter(({ refusal }) => refusal === null)
+  const refusing = providers.filter(({ refusal }) => refusal !== null)
+  const sorted = [...fitting, ...refusing]
+  const lines = sorted.slice(0, PROVIDERS_LISTED).map(({ id, refusal, slots, until }) => {
+    if (refusal === null) return `${id}: would fit.`
+    const end = until === null ? '' : `, until ${isoUtc(until)} (for ${durationText(until - at)})`
+    return `${id}: ${refusalText(refusal, slots)}${end}.`
+  })
+  const counts = new Map<string, number>()
+  for (const { refusal } of sorted.slice(PROVIDERS_LISTED)) {
+    const verdict = refusal ?? 'would fit'
+    counts.set(verdict, (counts.get(verdict) ?? 0) + 1)
+  }
+  if (counts.size === 0) return lines
+  const rest = [...counts].map(([verdict, count]) => `${count} ${verdict}`)
+  return [...lines, `And ${sorted.length - PROVIDERS_LISTED} more: ${rest.join(', ')}.`]
+}
+
+function assigned({ job, at, attempts, attemptsBefore, end }: AssignedExplanation): string[] {
+  const lines = [`${named(job)} is ${job.status}; it was enqueued at ${isoUtc(job.enqueueTs)}.`]
+  if (attempts.length === 0) lines.push('It was never assigned.')
+  if (attemptsBefore > 0) lines.push(`Earlier attempts, left out here: ${attemptsBefore}.`)
+  for (const attempt of attempts) lines.push(...attemptLines(attempt))
+  const { proofAwaitedSince: since } = job
+  if (since !== null) {
+    lines.push(`Its proof is awaited for ${durationText(at - since)}, since ${isoUtc(since)}.`)
+  }
+  return end === null ? lines : [...lines, ...endLines(end, job)]
+}
+
+function attemptLines({ lease, round }: AttemptExplanation): string[] {
+  const { providerId, attempt, status, tStart } = lease
+  const lines = [
+    `given to ${providerId} at ${isoUtc(tStart)}, ${LEASE_MEANS[status](lease)} (${status}).`,
+  ]
+  if (round === null) {
+    lines.push('its round is no longer kept.')
+  } else {
+    const { height, seed, batchSize, order, providers, place, passedOver } = round
+    const first = providers.length < PROVIDERS_KEPT ? '' : `, the first ${PROVIDERS_KEPT}`
+    lines.push(
+      `round ${height} with ${times(batchSize, 'job')} in its batch, seed ${seed}.`,
+      `order of the providers (${ORDER_MEANS[order]})${first}: ${providers.join(', ')}.`,
+    )
+    if (place !== null) lines.push(`${providerId} was asked as number ${place}.`)
+    lines.push(...passedOver.map(passedOverLine))
+    if (passedOver.length === 0 && place === 1) lines.push('nobody was passed over.')
+  }
+  return lines.map((line) => `Attempt ${attempt}: ${line}`)
+}
+
+function passedOverLine({ providerId, refusal }: PassedOver): string {
+  const why = refusal === null ? 'the reason is not kept' : refusalText(refusal, null)
+  return `${providerId} was passed over: ${why}.`
+}
+
+function endLines({ status, reason, endedAt, digest }: JobEnd, { enqueueTs }: JobRow): string[] {
+  const when =
+    endedAt === null
+      ? ''
+      : ` at ${isoUtc(endedAt)}, ${durationText(endedAt - enqueueTs)} after it was enqueued`
+  const why = reason === null ? '' : `: ${reason} – ${END_MEANS[reason]}`
+  const lines = [`It ended ${status}${when}${why}.`]
+  return digest === null ? lines : [...lines, `The digest of its result is ${digest}.`]
+}
+
+function refusalText(refusal: Refusal, slots: number | null): string {
+  const means = REFUSAL_MEANS[refusal]
+  return `${refusal} – ${typeof means === 'string' ? means : means(slots)}`
+}
+
+function named({ id, kind, model }: JobRow): string {
+  return `Job ${id} (${model === null ? kind : `${kind} ${oneLine(model)}`})`
+}
+
+/** A name that its requester chose must not look like a line of ours, nor move a cursor. */
+function oneLine(text: string): string {
+  const escaped = (char: string) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`
+  return `"${text.replace(/[\p{C}\p{Zl}\p{Zp}"\\]/gu, escaped)}"`
+}
+
+function ahead(time: number, at: number): string {
+  return time <= at ? 'now' : `${isoUtc(time)}, in ${durationText(time - at)}`
+}
+
+function times(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`
+}

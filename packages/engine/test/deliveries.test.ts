@@ -1,0 +1,199 @@
+import type { JobId, LeaseId } from '@fairlead/core'
+import type { EngineEvent } from '@fairlead/engine'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { Call, outcomesOf, Rig } from './rig.ts'
+
+let rig: Rig
+
+beforeEach(async () => {
+  rig = await Rig.open()
+})
+afterEach(() => rig.close())
+
+/** The numbers of events, as a subscriber hears them. */
+async function subscribe(afterSeq?: number): Promise<number[]> {
+  const heard: number[] = []
+  await rig.engine.onEvent(({ seq }) => heard.push(seq), afterSeq)
+  return heard
+}
+
+/** The numbers of all entries after one. */
+async function stored(afterSeq: number): Promise<number[]> {
+  return (await rig.store.read.journal(afterSeq, 10_000)).map(({ seq }) => seq)
+}
+
+describe('workers', () => {
+  it('ENGINE-2: are offered nothing, and told of no loss, before it is stored', async () => {
+    const worker = await rig.connect()
+    rig.store.isHolding = true
+    const enqueued = rig.enqueue('a')
+    const write = await rig.store.underWay()
+    await rig.clock.settle()
+    expect(write.batch.newLeases).toHaveLength(1)
+    expect(worker.offers).toEqual([])
+    await write.confirm()
+    expect(await enqueued.done).toBe('ok')
+    await rig.clock.settle()
+    expect(worker.offers.map(({ jobId }) => jobId)).toEqual([enqueued.value])
+
+    const cancelled = rig.cancel(enqueued.value as JobId)
+    const end = await rig.store.underWay()
+    await rig.clock.settle()
+    expect(worker.lostLeases).toEqual([])
+    await end.confirm()
+    expect(await cancelled.done).toBe('ok')
+    expect(worker.lostLeases).toEqual([[worker.offered.leaseId, 'job_ended']])
+  })
+
+  it('ENGINE-2: hear nothing of what failed, and the same work again with the next write', async () => {
+    const worker = await rig.connect()
+    rig.store.isHolding = true
+    const enqueued = rig.enqueue('a')
+    const write = await rig.store.underWay()
+    await write.store()
+    write.fail()
+    expect(await enqueued.done).toBe('StoreUnavailable')
+    await rig.store.letGo()
+    await rig.clock.settle()
+    // It was stored: whoever is connected is told what it holds.
+    expect(worker.offers.map(({ jobId }) => jobId)).toEqual(await rig.jobs())
+    expect(worker.heldLeases.map(({ leaseId }) => leaseId)).toEqual([worker.offered.leaseId])
+  })
+
+  it('WORKER-3: are offered the lease of another when its move is stored, not before', async () => {
+    const first = await rig.connect('w-1', { slots: 1 })
+    const { leaseId, jobId } = await rig.offered('a', first)
+    const second = await rig.connect('w-2', { slots: 1 })
+    // Its work has to be read for the one that comes back.
+    const payload = rig.store.holdAnswer('payloads')
+    const back = await rig.connect('w-1', { slots: 1, holds: [leaseId as LeaseId] })
+    await payload.asked
+    rig.store.isHolding = true
+    const left = new Call(back.session.close())
+    const move = await rig.store.underWay()
+    payload.release()
+    await rig.clock.settle()
+    expect(second.offers).toEqual([])
+    await move.confirm()
+    expect(await left.done).toBe('ok')
+    await rig.clock.settle()
+    expect(second.offers.map((offer) => offer.jobId)).toEqual([jobId])
+    expect(back.offers).toEqual([])
+  })
+
+  it('WORKER-3: and not with the batch that gave it to the other', async () => {
+    const first = await rig.connect('w-1', { slots: 9 })
+    const second = await rig.connect('w-2', { slots: 1 })
+    rig.store.isHolding = true
+    const enqueued = rig.enqueue('a')
+    const one = await rig.store.underWay()
+    const left = new Call(first.session.close())
+    // Enough for a batch of their own, which is handed over at once.
+    const more = Array.from({ length: 64 }, (_, n) => rig.enqueue(`b-${n}`))
+    const two = await rig.store.underWay()
+    expect(two.batch.journal.map(({ action }) => action)).toContain('leaseMoved')
+    await one.confirm()
+    expect(await enqueued.done).toBe('ok')
+    await rig.clock.settle()
+    expect([first.offers, second.offers]).toEqual([[], []])
+    await two.confirm()
+    expect(await outcomesOf([left, ...more])).toEqual(Array(65).fill('ok'))
+    await rig.clock.settle()
+    expect(second.offers.map((offer) => offer.jobId)).toEqual([enqueued.value])
+  })
+})
+
+describe('events', () => {
+  it('ENGINE-2: are told when they are stored, in order, and those of a failed write never', async () => {
+    const events: EngineEvent[] = []
+    await rig.engine.onEvent((event) => events.push(event))
+    rig.store.isHolding = true
+    const calls = [rig.enqueue('a')]
+    const one = await rig.store.underWay()
+    calls.push(rig.enqueue('b'))
+    await rig.clock.settle()
+    expect(events).toEqual([])
+    await one.confirm()
+    expect(await calls[0]?.done).toBe('ok')
+    expect(events).toMatchObject([{ type: 'jobEnqueued', jobId: calls[0]?.value }])
+    const two = await rig.store.underWay()
+    two.fail()
+    expect(await calls[1]?.done).toBe('StoreUnavailable')
+    rig.store.isHolding = false
+    expect(await rig.enqueue('c').done).toBe('ok')
+    expect(events.map(({ type }) => type)).toEqual(['jobEnqueued', 'jobEnqueued'])
+    expect(events.map(({ seq }) => seq)).toEqual(await stored(1))
+  })
+
+  it('EVENT-1: that are stored while old ones are read come behind them, once', async () => {
+    await outcomesOf([rig.enqueue('a'), rig.enqueue('b')])
+    const page = rig.store.holdAnswer('journal')
+    const subscribed = subscribe(1)
+    await page.asked
+    await outcomesOf([rig.enqueue('c'), rig.enqueue('d')])
+    page.release()
+    const heard = await subscribed
+    expect(await rig.enqueue('e').done).toBe('ok')
+    expect(heard).toEqual(await stored(1))
+  })
+
+  it('EVENT-1: that were read before the engine heard of them are not told again', async () => {
+    rig.store.isHolding = true
+    const enqueued = rig.enqueue('a')
+    const write = await rig.store.underWay()
+    await write.store()
+    const heard = await subscribe(0)
+    expect(heard).toEqual(await stored(0))
+    await write.confirm()
+    expect(await enqueued.done).toBe('ok')
+    await rig.store.letGo()
+    expect(await rig.enqueue('b').done).toBe('ok')
+    expect(heard).toEqual(await stored(0))
+  })
+
+  it('EVENT-1: of a write whose answer was lost are told when the state is loaded', async () => {
+    const [live, replayed] = [await subscribe(), await subscribe(0)]
+    rig.store.isHolding = true
+    const enqueued = rig.enqueue('a')
+    const write = await rig.store.underWay()
+    await write.store()
+    write.fail()
+    expect(await enqueued.done).toBe('StoreUnavailable')
+    await rig.store.letGo()
+    expect(await rig.enqueue('b').done).toBe('ok')
+    expect(live).toEqual(await stored(1))
+    expect(live).toHaveLength(2)
+    expect(replayed).toEqual(await stored(0))
+  })
+
+  it('EVENT-1: have no gap and no repeat for whoever joins while writes go on', async () => {
+    const subscribers: { readonly after: number; readonly heard: number[] }[] = []
+    const joining: Promise<void>[] = []
+    rig.store.isHolding = true
+    for (let i = 0; i < 40; i++) {
+      const calls = [rig.enqueue(`a-${i}`)]
+      const write = await rig.store.underWay()
+      calls.push(rig.enqueue(`b-${i}`))
+      const after = i % 7
+      const join = async () => {
+        subscribers.push({ after, heard: await subscribe(after) })
+      }
+      // Before the write, between it and its answer, or with the answer; every fifth answer is lost.
+      if (i % 3 === 0) joining.push(join())
+      await write.store()
+      if (i % 3 === 1) joining.push(join())
+      if (i % 5 === 4) write.fail()
+      else await write.confirm()
+      if (i % 3 === 2) joining.push(join())
+      await calls[0]?.done
+      await rig.store.letGo()
+      await calls[1]?.done
+      rig.store.isHolding = true
+    }
+    await rig.store.letGo()
+    expect(await rig.enqueue('last').done).toBe('ok')
+    await Promise.all(joining)
+    expect(subscribers).toHaveLength(40)
+    for (const { after, heard } of subscribers) expect(heard).toEqual(await stored(after))
+  })
+})

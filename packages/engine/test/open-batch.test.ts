@@ -1,0 +1,352 @@
+import { brokenSeq, callerOf, type ProviderId } from '@fairlead/core'
+import type { EngineEvent } from '@fairlead/engine'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ATLAS, Call, DIGEST, OFFER, outcomesOf, Rig, START } from './rig.ts'
+
+const OTHER_DIGEST = `0x${'e'.repeat(64)}`
+
+let rig: Rig
+
+beforeEach(async () => {
+  rig = await Rig.open()
+})
+afterEach(() => rig.close())
+
+describe('what is asked while a batch is written', () => {
+  it('ENGINE-2: is answered with the next batch, all of it in one', async () => {
+    rig.store.isHolding = true
+    const first = rig.enqueue('a')
+    const one = await rig.store.underWay()
+    const later: Call<unknown>[] = []
+    for (const key of ['b', 'c', 'd']) {
+      later.push(rig.enqueue(key))
+      await rig.clock.settle()
+    }
+    later.push(new Call(rig.engine.heartbeat(ATLAS)))
+    await rig.clock.settle()
+    // One write at a time, and until it is confirmed nobody hears anything.
+    expect(rig.store.held).toBe(0)
+    expect([first, ...later].map(({ outcome }) => outcome)).toEqual(Array(5).fill('pending'))
+    expect(await rig.jobs()).toEqual([])
+
+    await one.confirm()
+    const two = await rig.store.underWay()
+    expect(await first.done).toBe('ok')
+    expect(await rig.jobs()).toEqual([first.value])
+    expect(two.batch.newJobs).toHaveLength(3)
+    await rig.clock.settle()
+    expect(later.map(({ outcome }) => outcome)).toEqual(Array(4).fill('pending'))
+
+    await two.confirm()
+    expect(await outcomesOf(later)).toEqual(Array(4).fill('ok'))
+    expect(await rig.jobs()).toHaveLength(4)
+    expect(rig.store.held).toBe(0)
+  })
+
+  it.each([
+    ['confirmed', ['ok', 'InvalidState']],
+    ['lost', ['StoreUnavailable', 'StoreUnavailable']],
+  ] as const)(
+    'ENGINE-2: a refusal that rests on what is being written waits for it; that is %s: %j',
+    async (fate, outcomes) => {
+      rig.store.isHolding = true
+      const borealis = 'provider:borealis' as ProviderId
+      const calls = [new Call(rig.engine.registerProvider(borealis, OFFER))]
+      const write = await rig.store.underWay()
+      calls.push(new Call(rig.engine.registerProvider(borealis, OFFER)))
+      await rig.clock.settle()
+      expect(calls.map(({ outcome }) => outcome)).toEqual(['pending', 'pending'])
+      if (fate === 'confirmed') await write.confirm()
+      else write.fail()
+      expect(await outcomesOf(calls)).toEqual(outcomes)
+    },
+  )
+
+  it('LEASE-4: a renewal tells the times that are stored, not those of the next one', async () => {
+    const worker = await rig.connect()
+    const offer = await rig.offered('a', worker)
+    await rig.ack(offer).done
+    await rig.clock.advance(100_000)
+    const renew = () => new Call(worker.session.renew(offer.leaseId))
+    rig.store.isHolding = true
+    const first = renew()
+    const one = await rig.store.underWay()
+    await rig.clock.advance(200_000)
+    const second = renew()
+    await rig.clock.settle()
+    await one.confirm()
+    expect(await first.done).toBe('ok')
+    expect(first.value?.deadline).toBe(START + 900_000)
+    await (await rig.store.underWay()).confirm()
+    expect(await second.done).toBe('ok')
+    expect(second.value?.deadline).toBe(START + 1_200_000)
+  })
+})
+
+describe('many commands', () => {
+  const many = (name: string) => Array.from({ length: 64 }, (_, n) => rig.enqueue(`${name}-${n}`))
+
+  it('ENGINE-2: are handed over while one batch is written, no third one, and answered in order', async () => {
+    rig.store.isHolding = true
+    const first = rig.enqueue('a')
+    const one = await rig.store.underWay()
+    const second = many('b')
+    const two = await rig.store.underWay()
+    const third = many('c')
+    await rig.clock.settle()
+    expect(two.batch.newJobs).toHaveLength(64)
+    expect(rig.store.held).toBe(0)
+    expect(pending([first, ...second, ...third])).toBe(129)
+    await one.confirm()
+    const three = await rig.store.underWay()
+    expect(await first.done).toBe('ok')
+    expect(pending([...second, ...third])).toBe(128)
+    await two.confirm()
+    expect(await outcomesOf(second)).toEqual(Array(64).fill('ok'))
+    expect(pending(third)).toBe(64)
+    await three.confirm()
+    expect(await outcomesOf(third)).toEqual(Array(64).fill('ok'))
+    expect(await rig.jobs()).toHaveLength(129)
+  })
+
+  it('ENGINE-2: fail with the batch that they were built on, though it is not the last', async () => {
+    const loads = rig.store.loads
+    rig.store.isHolding = true
+    const calls = [rig.enqueue('a')]
+    const one = await rig.store.underWay()
+    calls.push(...many('b'))
+    const two = await rig.store.underWay()
+    calls.push(...many('c'))
+    await rig.clock.settle()
+    one.fail()
+    // What is still with the store may be in it or not: nothing is loaded before that is known.
+    await rig.clock.settle()
+    expect(rig.store.loads).toBe(loads)
+    await two.confirm()
+    expect(await outcomesOf(calls)).toEqual(Array(129).fill('StoreUnavailable'))
+    await rig.clock.settle()
+    expect(rig.store.loads).toBe(loads + 1)
+    expect(await rig.jobs()).toEqual([])
+    rig.store.isHolding = false
+    expect(await outcomesOf(many('b'))).toEqual(Array(64).fill('ok'))
+    expect(await rig.jobs()).toHaveLength(64)
+  })
+
+  it('ENGINE-2: that are all refused wait for what is being written too', async () => {
+    rig.store.isHolding = true
+    const borealis = 'provider:borealis' as ProviderId
+    const register = () => new Call(rig.engine.registerProvider(borealis, OFFER))
+    const first = register()
+    const write = await rig.store.underWay()
+    const refused = Array.from({ length: 64 }, register)
+    await rig.clock.settle()
+    expect(pending([first, ...refused])).toBe(65)
+    write.fail()
+    await rig.store.letGo()
+    expect(await outcomesOf([first, ...refused])).toEqual(Array(65).fill('StoreUnavailable'))
+  })
+
+  const pending = (calls: readonly Call<unknown>[]) =>
+    calls.filter(({ outcome }) => outcome === 'pending').length
+})
+
+describe('a write that fails', () => {
+  it('ENGINE-2: fails the batch that was built on it too, and nothing of either has happened', async () => {
+    const worker = await rig.connect()
+    const events: EngineEvent[] = []
+    await rig.engine.onEvent((event) => events.push(event))
+    const loads = rig.store.loads
+    rig.store.isHolding = true
+    const first = rig.enqueue('a')
+    const one = await rig.store.underWay()
+    const second = rig.enqueue('b')
+    await rig.clock.settle()
+    one.fail()
+    expect(await outcomesOf([first, second])).toEqual(['StoreUnavailable', 'StoreUnavailable'])
+    await rig.clock.settle()
+    expect(rig.store.loads).toBe(loads + 1)
+    expect(await rig.jobs()).toEqual([])
+    expect([events, worker.offers]).toEqual([[], []])
+    expect(rig.engine.stats()).toMatchObject({ waiting: { task: 0 }, leases: 0 })
+
+    rig.store.isHolding = false
+    const next = rig.enqueue('a')
+    expect(await next.done).toBe('ok')
+    await rig.clock.settle()
+    expect(await rig.jobs()).toEqual([next.value])
+    expect(worker.offers.map(({ jobId }) => jobId)).toEqual([next.value])
+    expect(events.map(({ type }) => type)).toEqual(['jobEnqueued', 'jobAssigned'])
+    expect(brokenSeq(await rig.store.read.journal(0, 100))).toBeNull()
+  })
+
+  it('ENGINE-2: if only its answer was lost it counts, and what was built on it does not', async () => {
+    rig.store.isHolding = true
+    const first = rig.enqueue('a')
+    const one = await rig.store.underWay()
+    const second = rig.enqueue('b')
+    await rig.clock.settle()
+    await one.store()
+    one.fail()
+    expect(await outcomesOf([first, second])).toEqual(['StoreUnavailable', 'StoreUnavailable'])
+    await rig.store.letGo()
+    expect(await rig.jobs()).toHaveLength(1)
+    const again = [rig.enqueue('a'), rig.enqueue('b')]
+    expect(await outcomesOf(again)).toEqual(['ok', 'ok'])
+    expect(await rig.jobs()).toEqual(again.map(({ value }) => value))
+    expect(brokenSeq(await rig.store.read.journal(0, 100))).toBeNull()
+  })
+
+  it('ENGINE-2: does not fail what had not been applied yet', async () => {
+    rig.store.isHolding = true
+    const first = rig.enqueue('a')
+    const one = await rig.store.underWay()
+    const lookUp = rig.store.holdAnswer('jobsByTx')
+    const second = rig.enqueue('b')
+    await lookUp.asked
+    one.fail()
+    expect(await first.done).toBe('StoreUnavailable')
+    rig.store.isHolding = false
+    lookUp.release()
+    expect(await second.done).toBe('ok')
+    expect(await rig.jobs()).toEqual([second.value])
+  })
+
+  it('ENGINE-2: nothing is explained that was never stored', async () => {
+    rig.store.isHolding = true
+    const asked = rig.enqueue('a')
+    const write = await rig.store.underWay()
+    const jobId = write.batch.newJobs[0]?.row.id
+    if (jobId === undefined) throw new Error('no job is being written')
+    const early = new Call(rig.engine.explain(jobId))
+    expect(await early.done).toBe('NotFound')
+    await write.confirm()
+    expect(await asked.done).toBe('ok')
+    const late = new Call(rig.engine.explain(jobId))
+    expect(await late.done).toBe('ok')
+    expect(late.value).toMatchObject({ providers: [{ id: ATLAS }] })
+  })
+})
+
+describe('what ended in the batch that is being written', () => {
+  it('ENGINE-7: answers the same before and after that is confirmed', async () => {
+    const offer = await rig.offered('a', await rig.connect())
+    const ask = () => [
+      rig.complete(offer),
+      rig.complete(offer, OTHER_DIGEST),
+      rig.ack(offer),
+      rig.ack(offer, 'provider:borealis' as ProviderId),
+      rig.cancel(offer.jobId),
+      rig.cancel(offer.jobId, callerOf('birch')),
+    ]
+    const answers = ['ok', 'LeaseNotLive', 'LeaseNotLive', 'Forbidden', 'InvalidState', 'Forbidden']
+    rig.store.isHolding = true
+    const first = rig.complete(offer)
+    const write = await rig.store.underWay()
+    const before = ask()
+    await rig.clock.settle()
+    expect(before.map(({ outcome }) => outcome)).toEqual(Array(6).fill('pending'))
+    await write.confirm()
+    expect(await first.done).toBe('ok')
+    await rig.store.letGo()
+    expect(await outcomesOf(before)).toEqual(answers)
+    expect(await outcomesOf(ask())).toEqual(answers)
+    expect((await rig.engine.getResult(offer.jobId)).digest).toBe(DIGEST)
+    const ends = (await rig.engine.timeline(offer.jobId)).slice(-1)
+    expect(ends.map(({ action }) => action)).toEqual(['jobCompleted'])
+  })
+
+  it('ENGINE-7: is refused to a worker whose job was cancelled, before and after', async () => {
+    const offer = await rig.offered('a', await rig.connect())
+    rig.store.isHolding = true
+    const cancelled = rig.cancel(offer.jobId)
+    const write = await rig.store.underWay()
+    const before = [rig.ack(offer), rig.complete(offer), rig.cancel(offer.jobId)]
+    await rig.clock.settle()
+    await write.confirm()
+    expect(await cancelled.done).toBe('ok')
+    await rig.store.letGo()
+    const answers = ['LeaseNotLive', 'LeaseNotLive', 'InvalidState']
+    expect(await outcomesOf(before)).toEqual(answers)
+    const after = [rig.ack(offer), rig.complete(offer), rig.cancel(offer.jobId)]
+    expect(await outcomesOf(after)).toEqual(answers)
+  })
+
+  it('ENGINE-2: has not ended if that fails', async () => {
+    const offer = await rig.offered('a', await rig.connect())
+    rig.store.isHolding = true
+    const calls: Call<unknown>[] = [rig.complete(offer)]
+    const write = await rig.store.underWay()
+    calls.push(rig.complete(offer, OTHER_DIGEST), rig.cancel(offer.jobId))
+    await rig.clock.settle()
+    write.fail()
+    expect(await outcomesOf(calls)).toEqual(Array(3).fill('StoreUnavailable'))
+    rig.store.isHolding = false
+    expect((await rig.engine.getJob(offer.jobId)).status).toBe('ASSIGNED')
+    expect(await rig.complete(offer, OTHER_DIGEST).done).toBe('ok')
+    expect((await rig.engine.getResult(offer.jobId)).digest).toBe(OTHER_DIGEST)
+  })
+})
+
+describe('an engine that closes while a batch is written', () => {
+  it('ENGINE-2: answers all that was asked, after writing it', async () => {
+    rig.store.isHolding = true
+    const first = rig.enqueue('a')
+    const write = await rig.store.underWay()
+    const applied = rig.enqueue('b')
+    await rig.clock.settle()
+    // More than one turn takes in.
+    const waiting = Array.from({ length: 300 }, (_, n) => rig.enqueue(`c-${n}`))
+    const closed = new Call(rig.engine.close())
+    const late = rig.enqueue('d')
+    await rig.clock.settle()
+    expect([first, applied, closed].map(({ outcome }) => outcome)).toEqual(Array(3).fill('pending'))
+    await write.confirm()
+    await rig.store.letGo()
+    expect(await outcomesOf([first, applied, ...waiting])).toEqual(Array(302).fill('ok'))
+    expect(await outcomesOf([late, closed])).toEqual(['StoreUnavailable', 'ok'])
+    expect(await rig.store.read.jobs({ afterSeq: 0, limit: 1_000 })).toHaveLength(302)
+  })
+
+  it('ENGINE-2: answers all that was asked, though the write fails', async () => {
+    rig.store.isHolding = true
+    const first = rig.enqueue('a')
+    const write = await rig.store.underWay()
+    const built = rig.enqueue('b')
+    await rig.clock.settle()
+    const closed = new Call(rig.engine.close())
+    rig.store.isHolding = false
+    write.fail()
+    const outcomes = await outcomesOf([first, built, closed])
+    expect(outcomes).toEqual(['StoreUnavailable', 'StoreUnavailable', 'ok'])
+  })
+
+  it('ENGINE-2: and though the store does not come back', async () => {
+    rig.store.isHolding = true
+    const calls: Call<unknown>[] = [rig.enqueue('a')]
+    const write = await rig.store.underWay()
+    calls.push(rig.enqueue('b'))
+    await rig.clock.settle()
+    calls.push(rig.enqueue('c'))
+    const closed = new Call(rig.engine.close())
+    rig.store.isDown = true
+    write.fail()
+    expect(await outcomesOf(calls)).toEqual(Array(3).fill('StoreUnavailable'))
+    expect(await closed.done).toBe('ok')
+  })
+})
+
+it('ENGINE-2: a store that throws instead of answering leaves nobody waiting', async () => {
+  rig.store.isHolding = true
+  const first = rig.enqueue('a')
+  const write = await rig.store.underWay()
+  const applied = rig.enqueue('b')
+  await rig.clock.settle()
+  rig.store.commit = () => {
+    throw new Error('no such store')
+  }
+  await write.confirm()
+  expect(await outcomesOf([first, applied])).toEqual(['ok', 'StoreUnavailable'])
+  Reflect.deleteProperty(rig.store, 'commit')
+  rig.store.isHolding = false
+  expect(await rig.enqueue('b').done).toBe('ok')
+})

@@ -1,0 +1,111 @@
+import {
+  type Caller,
+  callerOf,
+  type JobId,
+  type LeaseId,
+  type LeaseOffer,
+  type ProviderId,
+  type Store,
+} from '@fairlead/core'
+import { type Engine, openEngine } from '@fairlead/engine'
+import { TestClock } from '@fairlead/testkit'
+import { HeldStore } from './held-store.ts'
+import { ManualWorker } from './manual-worker.ts'
+
+export const START = 1_760_000_000_000
+export const ATLAS = 'provider:atlas' as ProviderId
+export const ACME: Caller = callerOf('acme')
+export const DIGEST = `0x${'d'.repeat(64)}`
+export const OFFER = { capabilities: new Set(['task'] as const), models: new Set(['*']) }
+
+/** How a call ends: `pending` until then, `ok`, or the code of its error. */
+export class Call<Value> {
+  outcome = 'pending'
+  value: Value | undefined
+  readonly done: Promise<string>
+
+  constructor(promise: Promise<Value>) {
+    this.done = promise.then(
+      (value) => {
+        this.value = value
+        return this.#end('ok')
+      },
+      (error: { readonly code?: string }) => this.#end(error.code ?? String(error)),
+    )
+  }
+
+  #end(outcome: string): string {
+    this.outcome = outcome
+    return outcome
+  }
+}
+
+export function outcomesOf(calls: readonly Call<unknown>[]): Promise<string[]> {
+  return Promise.all(calls.map(({ done }) => done))
+}
+
+/** An engine on a store and a clock that both wait for the test. */
+export class Rig {
+  readonly store: HeldStore
+  readonly clock: TestClock
+  readonly engine: Engine
+
+  private constructor(store: HeldStore, clock: TestClock, engine: Engine) {
+    this.store = store
+    this.clock = clock
+    this.engine = engine
+  }
+
+  /** With a provider, whose workers the test connects. */
+  static async open(inner?: Store): Promise<Rig> {
+    const store = new HeldStore(inner)
+    const clock = new TestClock(START)
+    const rig = new Rig(store, clock, await openEngine({ store, clock }))
+    await rig.engine.registerProvider(ATLAS, OFFER)
+    return rig
+  }
+
+  async close(): Promise<void> {
+    this.store.isDown = false
+    this.store.isFull = false
+    await this.store.letGo()
+    await this.engine.close()
+  }
+
+  connect(
+    id = 'w-1',
+    given: { readonly slots?: number; readonly holds?: readonly LeaseId[] | null } = {},
+  ): Promise<ManualWorker> {
+    return ManualWorker.connect(this.engine, ATLAS, { id, ...given })
+  }
+
+  /** A task under a key. */
+  enqueue(key: string, args: object = {}): Call<JobId> {
+    const request = { kind: 'task', payload: { name: 'resize', args }, idempotency_key: key }
+    return new Call(this.engine.enqueue(request, { caller: ACME }))
+  }
+
+  /** One that was offered to this worker. */
+  async offered(key: string, worker: ManualWorker): Promise<LeaseOffer> {
+    await this.enqueue(key).done
+    await this.clock.settle()
+    return worker.offered
+  }
+
+  ack({ leaseId }: LeaseOffer, by = ATLAS): Call<void> {
+    return new Call(this.engine.ack({ leaseId, by }))
+  }
+
+  complete({ leaseId }: LeaseOffer, digest = DIGEST): Call<void> {
+    return new Call(this.engine.complete({ leaseId, by: ATLAS, digest }))
+  }
+
+  cancel(jobId: JobId, by: Caller | 'operator' = ACME): Call<void> {
+    return new Call(this.engine.cancel(jobId, by))
+  }
+
+  async jobs(): Promise<JobId[]> {
+    const { jobs } = await this.engine.listJobs({ limit: 1_000 })
+    return jobs.map(({ id }) => id)
+  }
+}

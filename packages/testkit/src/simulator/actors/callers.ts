@@ -1,0 +1,134 @@
+import { type Caller, callerOf, type JobId } from '@fairlead/core'
+import type { Desk, Order } from '../desk.ts'
+import type { Dice } from '../dice.ts'
+import type { CallerPlan, Scenario } from '../scenario.ts'
+
+/** How many orders are remembered, to be placed again. */
+const ORDERS_KEPT = 200
+const STORM = 70
+
+/** Places orders: new ones, known ones again, the same key with another payload, and nonsense. */
+export class Callers {
+  readonly #dice: Dice
+  readonly #desk: Desk
+  readonly #scenario: Scenario
+  readonly #plans: readonly (CallerPlan & { readonly caller: Caller })[]
+  #orders: Order[] = []
+  #jobs: { readonly jobId: JobId; readonly caller: Caller }[] = []
+  #keys = 0
+
+  constructor(dice: Dice, desk: Desk, scenario: Scenario) {
+    this.#dice = dice
+    this.#desk = desk
+    this.#scenario = scenario
+    this.#plans = scenario.callers.map((plan) => ({ ...plan, caller: callerOf(plan.name) }))
+  }
+
+  /** One call; what it was, for the report. */
+  act(liveJobs: number): string {
+    if (this.#dice.oneIn(14) && this.#jobs.length > 0 && !this.#scenario.withBound)
+      return this.#cancel()
+    if (this.#dice.oneIn(80)) return this.#storm()
+    if (liveJobs >= this.#scenario.liveMax) return this.#again('holds back, asks again')
+    return this.#place(this.#order())
+  }
+
+  #order(): Order {
+    const { repeatOneIn, oddOneIn } = this.#scenario
+    const old = this.#orders.length > 0 ? this.#dice.pick(this.#orders) : null
+    if (old !== null && repeatOneIn > 0 && this.#dice.oneIn(repeatOneIn)) {
+      return this.#dice.oneIn(3) ? { ...old, request: this.#request() } : old
+    }
+    const { caller, tier } = this.#dice.pick(this.#plans)
+    const key = this.#dice.oneIn(4) ? null : `key-${this.#keys++}`
+    const isOdd = oddOneIn > 0 && this.#dice.oneIn(oddOneIn)
+    const request = isOdd ? this.#oddRequest() : this.#request()
+    return { caller, tier, key, request, isOdd }
+  }
+
+  /** So many at once that they do not wait for the batch before them. */
+  #storm(): string {
+    const keyed = this.#orders.filter(({ key }) => key !== null)
+    if (keyed.length === 0) return 'has nothing to ask'
+    for (let i = 0; i < STORM; i++) this.#place(this.#dice.pick(keyed))
+    return `asks for ${STORM} known jobs at once`
+  }
+
+  #again(what: string): string {
+    const keyed = this.#orders.filter(({ key }) => key !== null)
+    return keyed.length === 0 ? what : `${what}: ${this.#place(this.#dice.pick(keyed))}`
+  }
+
+  #place(order: Order): string {
+    if (order.key !== null && !order.isOdd) {
+      this.#orders.push(order)
+      if (this.#orders.length > ORDERS_KEPT) this.#orders = this.#orders.slice(ORDERS_KEPT / 2)
+    }
+    this.#desk.enqueue(order, (answer, jobId) => {
+      if (answer === 'ok' && jobId !== null) this.#jobs.push({ jobId, caller: order.caller })
+      if (this.#jobs.length > ORDERS_KEPT) this.#jobs = this.#jobs.slice(ORDERS_KEPT / 2)
+    })
+    return `enqueue ${String(order.request['kind'])} ${order.key ?? 'without a key'}`
+  }
+
+  #cancel(): string {
+    const { jobId: known, caller } = this.#dice.pick(this.#jobs)
+    const jobId = this.#dice.oneIn(10) ? madeUpId<JobId>(this.#dice) : known
+    const by = this.#dice.oneIn(4) ? this.#dice.pick(this.#plans).caller : caller
+    this.#desk.cancel(jobId, by, () => {})
+    return `cancel ${jobId} by ${by.slice(0, 8)}`
+  }
+
+  #request(): Readonly<Record<string, unknown>> {
+    const dice = this.#dice
+    const { kinds, isUniform } = this.#scenario
+    const kind = dice.weighted(kinds)
+    const fee = dice.oneIn(3) ? 0 : dice.below(4) * 500_000 + (isUniform ? dice.below(1_000) : 0)
+    if (isUniform) return { kind, payload: this.#payload(kind), max_fee_u64: fee }
+    return {
+      kind,
+      payload: this.#payload(kind),
+      max_fee_u64: fee,
+      ...(dice.oneIn(6) ? { regions: dice.pick([['eu'], ['us'], ['eu', 'us']]) } : {}),
+      ...(dice.oneIn(8) ? { ttl_abs_secs: dice.between(1, 20) } : {}),
+    }
+  }
+
+  #payload(kind: 'ai' | 'quantum' | 'task'): Readonly<Record<string, unknown>> {
+    const dice = this.#dice
+    const { isUniform, withBound } = this.#scenario
+    if (kind === 'ai') {
+      const tokens = isUniform && !withBound ? 500 : dice.between(1, 2_000)
+      const model = isUniform ? 'm1' : dice.pick(['m1', 'm1', 'm2', 'm3'])
+      return { model, prompt: `0x${'ab'.repeat(dice.below(4))}`, max_tokens: tokens }
+    }
+    if (kind === 'quantum') {
+      return {
+        circuit: '0x0102',
+        shots: dice.pick([100, 1_000, 20_000]),
+        depth_hint: dice.pick([0, 1, 8, 40]),
+      }
+    }
+    return { name: dice.pick(['resize', 'render']), args: { n: dice.below(9) } }
+  }
+
+  #oddRequest(): Readonly<Record<string, unknown>> {
+    const sound = this.#request()
+    return this.#dice.pick<Readonly<Record<string, unknown>>>([
+      { ...sound, kind: 'mining' },
+      { ...sound, kind: 'registration' },
+      { ...sound, tier: 'PREMIUM' },
+      { ...sound, payload: {} },
+      { ...sound, payload: { model: 'm1', prompt: '0x', max_tokens: 0 }, kind: 'ai' },
+      { ...sound, payload: { model: 'm1', prompt: '0x', max_tokens: 2_000_000 }, kind: 'ai' },
+      { ...sound, max_fee_u64: -1 },
+      { ...sound, regions: [] },
+      { ...sound, ttl_abs_secs: 0 },
+      { kind: 'task', payload: { name: '', args: {} } },
+    ])
+  }
+}
+
+export function madeUpId<Id extends string>(dice: Dice): Id {
+  return `0x${Buffer.from(dice.bytes(32)).toString('hex')}` as Id
+}

@@ -1,0 +1,110 @@
+import type { ProviderId, ProviderOffer } from '@fairlead/core'
+import type { Desk } from '../desk.ts'
+import type { Dice } from '../dice.ts'
+import type { Tolerates } from '../known-defects.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { OperatorAct, Scenario } from '../scenario.ts'
+
+/** Changes the terms under everybody's feet. */
+export class Operator {
+  readonly #dice: Dice
+  readonly #desk: Desk
+  readonly #ledger: Ledger
+  readonly #scenario: Scenario
+  readonly #tolerates: Tolerates
+
+  constructor(options: {
+    readonly dice: Dice
+    readonly desk: Desk
+    readonly ledger: Ledger
+    readonly scenario: Scenario
+    readonly tolerates: Tolerates
+  }) {
+    this.#tolerates = options.tolerates
+    this.#dice = options.dice
+    this.#desk = options.desk
+    this.#ledger = options.ledger
+    this.#scenario = options.scenario
+  }
+
+  choose(): OperatorAct {
+    return this.#dice.weighted(this.#scenario.operator)
+  }
+
+  /** One act; what it was, for the report. */
+  act(act: OperatorAct): string {
+    const dice = this.#dice
+    const id = this.#someProvider()
+    switch (act) {
+      case 'policy':
+        return this.setPolicy(this.#scenario.policy(dice, this.#tolerates))
+      case 'status': {
+        const status = dice.oneIn(40)
+          ? 'RETIRED'
+          : dice.pick(['JAILED', 'SUSPENDED', 'ACTIVE'] as const)
+        this.#desk.send(
+          (engine) => engine.setProviderStatus(id, status),
+          () => {},
+        )
+        return `sets ${id} ${status}`
+      }
+      case 'revive':
+        return this.revive()
+      case 'stake':
+        this.#desk.send(
+          (engine) => engine.stake(id, BigInt(dice.below(20_000))),
+          () => {},
+        )
+        return `adds to the stake of ${id}`
+      case 'offer': {
+        const offer = this.#newTerms()
+        this.#desk.send(
+          (engine) => engine.updateProvider(id, offer),
+          () => {},
+        )
+        return `changes the offer of ${id}: ${Object.keys(offer).join()}`
+      }
+      case 'cancel': {
+        const job = [...this.#ledger.book.alive]
+        if (job.length === 0) return this.revive()
+        const { facts } = dice.pick(job)
+        this.#desk.cancel(facts.id, 'operator', () => {})
+        return `cancels ${facts.id}`
+      }
+    }
+  }
+
+  setPolicy(written: Readonly<Record<string, unknown>>): string {
+    this.#desk.send(
+      (engine) => engine.setPolicy(written, this.#scenario.preset),
+      () => {},
+    )
+    return `sets the policy ${JSON.stringify(written)}`
+  }
+
+  /** Everybody who lost the trust gets it back; RETIRED ones stay so. */
+  revive(): string {
+    for (const { id, status } of this.#ledger.book.providers.values()) {
+      if (status === 'ACTIVE' || status === 'RETIRED') continue
+      this.#desk.send(
+        (engine) => engine.setProviderStatus(id, 'ACTIVE'),
+        () => {},
+      )
+    }
+    return 'brings everybody back'
+  }
+
+  #newTerms(): Partial<ProviderOffer> {
+    const dice = this.#dice
+    return dice.pick<Partial<ProviderOffer>>([
+      { leasesMax: dice.pick([null, 0, 1, 2, 3]) },
+      { models: new Set(dice.pick([['*'], ['m1', 'resize'], ['m2']])) },
+      { region: dice.pick(['eu', 'us', null]) },
+      { maxDepth: dice.pick([null, 8]), maxShots: dice.pick([null, 5_000]) },
+    ])
+  }
+
+  #someProvider(): ProviderId {
+    return this.#dice.pick([...this.#ledger.book.providers.keys()])
+  }
+}

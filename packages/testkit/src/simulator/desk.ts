@@ -1,0 +1,324 @@
+import {
+  type Caller,
+  type ErrorCode,
+  FairleadError,
+  type JobId,
+  type JobRow,
+  type LeaseId,
+  type LeaseSession,
+  type LeaseTimes,
+  type ProviderId,
+  type WorkerId,
+} from '@fairlead/core'
+import type { Tolerates } from './known-defects.ts'
+import { hasEndedStatus, isLiveStatus, unitsOf } from './ledger/own-rules.ts'
+import type { Session } from './session.ts'
+import type { SimDisk } from './sim-disk.ts'
+import { broken } from './violation.ts'
+
+/** An order as a caller places it. */
+export interface Order {
+  readonly caller: Caller
+  readonly tier: string
+  readonly key: string | null
+  readonly request: Readonly<Record<string, unknown>>
+  /** Not acceptable: it must be refused. */
+  readonly isOdd: boolean
+}
+
+export type LeaseVerb = 'ack' | 'renew' | 'decline' | 'release' | 'complete' | 'fail'
+
+/** A call about a lease as a worker makes it. */
+export interface LeaseCall {
+  readonly verb: LeaseVerb
+  readonly leaseId: LeaseId
+  readonly by: ProviderId
+  /** The process that calls; null does not say. */
+  readonly workerId: WorkerId | null
+  readonly digest: string
+  readonly actualUnits: number | null
+  readonly code: string
+  readonly permanent: boolean
+  /** Its parameters are wrong: it must be refused. */
+  readonly isOdd: boolean
+}
+
+export type Answer = 'ok' | ErrorCode
+
+const JOBS_FAULTS = new Set([
+  'invalid_input',
+  'validation_error',
+  'sold_out',
+  'not_found',
+  'auth_error',
+])
+
+/**
+ * Hands the calls of the actors to the engine and looks at every answer when it comes: what it says must
+ * be durable at that very moment, and right.
+ */
+export class Desk {
+  readonly #disk: SimDisk
+  readonly #caught: (error: unknown) => void
+  readonly #mayRenewAhead: boolean
+  #session: Session | null = null
+  /** Jobs that their callers know to be accepted. */
+  readonly #receipts = new Map<JobId, Order>()
+  readonly #jobOfKey = new Map<string, JobId>()
+  /** What was asked for under a key: payloads, and requests with all around them. */
+  readonly #payloadsOfKey = new Map<string, Set<string>>()
+  readonly #requestsOfKey = new Map<string, Set<string>>()
+  readonly #jobsFault = new Set<LeaseId>()
+  /** Calls without an answer yet, and answers so far. */
+  open = 0
+  activity = 0
+
+  constructor(disk: SimDisk, tolerates: Tolerates, caught: (error: unknown) => void) {
+    this.#disk = disk
+    this.#mayRenewAhead = tolerates('renew-ahead')
+    this.#caught = caught
+  }
+
+  #wasMoved(leaseId: LeaseId): boolean {
+    return this.#disk.journal.some(
+      ({ action, subject }) => action === 'leaseMoved' && subject === leaseId,
+    )
+  }
+
+  /** From now on calls go to this engine; what the one before has not answered stays unanswered. */
+  connect(session: Session): void {
+    this.#session = session
+    this.open = 0
+  }
+
+  isJobsFault(leaseId: LeaseId): boolean {
+    return this.#jobsFault.has(leaseId)
+  }
+
+  receipts(): readonly JobId[] {
+    return [...this.#receipts.keys()]
+  }
+
+  enqueue(order: Order, then: (answer: Answer, jobId: JobId | null) => void): void {
+    const { caller, tier, key, request } = order
+    const name = `${caller}|${key}`
+    if (key !== null) {
+      addTo(this.#payloadsOfKey, name, JSON.stringify([request['kind'], request['payload']]))
+      addTo(this.#requestsOfKey, name, JSON.stringify(request))
+    }
+    const sent = key === null ? request : { ...request, idempotency_key: key }
+    this.#send(
+      (engine) => engine.enqueue(sent, { caller, tier }),
+      (answer, jobId) => {
+        if (order.isOdd && answer === 'ok')
+          broken('answer', `an odd request was accepted as ${jobId}`)
+        if (answer === 'InvalidParams' || answer === 'LimitExceeded') {
+          if (!order.isOdd) broken('answer', `a sound request was refused with ${answer}`)
+        }
+        if (answer === 'IdempotencyConflict' && this.#payloadsOfKey.get(name)?.size === 1) {
+          broken('idempotency', `key ${key} was refused, and it never had another payload`)
+        }
+        if (answer === 'ok' && jobId !== null) this.#checkReceipt(order, jobId)
+        then(answer, jobId)
+      },
+    )
+  }
+
+  cancel(jobId: JobId, by: Caller | 'operator', then: (answer: Answer) => void): void {
+    this.#send(
+      (engine) => engine.cancel(jobId, by),
+      (answer) => {
+        const row = this.#disk.jobs.get(jobId)
+        const isOwn = by === 'operator' || row?.caller === by
+        // What hung long enough may be deleted by the batch that brings it.
+        const isStored =
+          row === undefined ? this.#disk.everStored.has(jobId) : row.status === 'CANCELED'
+        if (answer === 'ok' && !isStored) broken('durable', `job ${jobId} is not CANCELED yet`)
+        if (answer === 'InvalidState' && row !== undefined && !hasEndedStatus(row.status)) {
+          broken('answer', `job ${jobId} is ${row.status}, and could not be cancelled`)
+        }
+        if (answer === 'Forbidden' && isOwn)
+          broken('answer', `${by} may not cancel its own job ${jobId}`)
+        if (answer === 'ok' && row !== undefined && !isOwn)
+          broken('answer', `${by} has cancelled another's job ${jobId}`)
+        if (answer === 'NotFound' && row !== undefined)
+          broken('job-lost', `job ${jobId} is stored and not found`)
+        then(answer)
+      },
+    )
+  }
+
+  /** Through the worker's own connection, or beside it. */
+  onLease(call: LeaseCall, session: LeaseSession | null, then: (answer: Answer) => void): void {
+    const { verb, leaseId, code, permanent } = call
+    if (verb === 'fail' && permanent && JOBS_FAULTS.has(code)) this.#jobsFault.add(leaseId)
+    this.#send<unknown>(
+      (engine) => (session === null ? callBeside(engine, call) : callThrough(session, call)),
+      (answer, reply) => {
+        if (answer === 'ok') this.#checkDone(call, reply)
+        else this.#checkRefusal(call, answer)
+        then(answer)
+      },
+    )
+  }
+
+  /** Any other call, of which no more than the answer is of interest. */
+  send(
+    make: (engine: Session['engine']) => Promise<unknown>,
+    then: (answer: Answer) => void,
+  ): void {
+    this.#send(make, then)
+  }
+
+  #send<Reply>(
+    make: (engine: Session['engine']) => Promise<Reply>,
+    answered: (answer: Answer, reply: Reply | null) => void,
+  ): void {
+    const session = this.#session
+    if (session === null) return
+    const faultsBefore = session.store.faults
+    const hear = (answer: Answer, reply: Reply | null): void => {
+      // Of an engine that is gone nobody hears anything.
+      if (session !== this.#session) return
+      this.open--
+      this.activity++
+      try {
+        answered(answer, reply)
+      } catch (error) {
+        this.#caught(error)
+      }
+    }
+    this.open++
+    make(session.engine).then(
+      (reply) => hear('ok', reply),
+      (error: unknown) => {
+        if (!(error instanceof FairleadError) || error.code === 'Internal')
+          return this.#caught(error)
+        const isFault = error.code === 'StoreUnavailable'
+        if (isFault && session.store.faults === faultsBefore && !session.isOver) {
+          this.#caught(new Error(`${error.message}, and the store had no fault`))
+        }
+        hear(error.code, null)
+      },
+    )
+  }
+
+  #checkReceipt(order: Order, jobId: JobId): void {
+    const row = this.#disk.jobs.get(jobId)
+    if (row === undefined) {
+      // The same key again may be answered for the last time before its job is deleted.
+      if (!this.#disk.everStored.has(jobId))
+        broken('durable', `job ${jobId} was accepted and is not stored`)
+      return
+    }
+    const isKnown = this.#receipts.has(jobId)
+    const name = `${order.caller}|${order.key}`
+    // Where there were several, the first counts, and its answer may have been lost.
+    const isOnly = order.key === null || this.#requestsOfKey.get(name)?.size === 1
+    if (!isKnown && isOnly) this.#checkFacts(order, row)
+    this.#receipts.set(jobId, order)
+    if (order.key === null) return
+    const before = this.#jobOfKey.get(name)
+    if (before !== undefined && before !== jobId && this.#disk.jobs.has(before)) {
+      broken('idempotency', `key ${order.key} gave job ${before} and then ${jobId}`)
+    }
+    this.#jobOfKey.set(name, jobId)
+  }
+
+  /** A job is what was asked for. */
+  #checkFacts({ caller, tier, request }: Order, row: JobRow): void {
+    const payload = request['payload'] as Readonly<Record<string, unknown>>
+    const number = (name: string): number => Number(payload[name] ?? 0)
+    const kind = request['kind'] as JobRow['kind']
+    const wanted = {
+      kind,
+      maxTokens: number('max_tokens'),
+      shots: number('shots'),
+      depthHint: number('depth_hint'),
+    }
+    const isRight =
+      row.caller === caller &&
+      row.tier === tier &&
+      row.kind === kind &&
+      row.model === (payload['model'] ?? payload['name'] ?? null) &&
+      row.fee === BigInt(Number(request['max_fee_u64'] ?? 0)) &&
+      row.units === unitsOf(wanted) &&
+      row.ttlAbsSecs === (request['ttl_abs_secs'] ?? null) &&
+      row.sizeBytes === this.#disk.payloads.get(row.id)?.length
+    if (!isRight) broken('rows', `job ${row.id} is stored as something else than was asked for`)
+  }
+
+  #checkDone({ verb, leaseId, by, workerId, digest, isOdd }: LeaseCall, reply: unknown): void {
+    if (isOdd) broken('answer', `an odd ${verb} was taken`)
+    const row = this.#disk.leases.get(leaseId)
+    if (row === undefined) {
+      // What hung long enough may be deleted by the batch that brings it.
+      if (this.#disk.everIssued.has(leaseId)) return
+      broken('durable', `${verb} was answered, and lease ${leaseId} is not stored`)
+    }
+    if (row.providerId !== by) broken('answer', `${verb} by ${by} on a lease of ${row.providerId}`)
+    if (workerId !== null && row.workerId !== workerId) {
+      broken('answer', `${verb} by ${workerId} on a lease of ${row.workerId}`)
+    }
+    const { status, isAcked } = row
+    if (verb === 'complete' && status === 'COMPLETED' && row.digest !== digest) {
+      broken('answer', `lease ${leaseId} is completed, and another digest was taken all the same`)
+    }
+    const isDone =
+      verb === 'ack'
+        ? isAcked
+        : verb === 'renew'
+          ? isAcked && (this.#mayRenewAhead || row.tDeadline >= (reply as LeaseTimes).deadline)
+          : verb === 'complete'
+            ? status === 'COMPLETED'
+            : status === 'CANCELLED'
+    if (!isDone)
+      broken('durable', `${verb} was answered, and lease ${leaseId} is stored as ${status}`)
+  }
+
+  #checkRefusal(call: LeaseCall, answer: Answer): void {
+    const { verb, leaseId, by, workerId, digest } = call
+    const row = this.#disk.leases.get(leaseId)
+    const isOwn = row?.providerId === by && (workerId === null || row.workerId === workerId)
+    const isOver = row === undefined || (isOwn && !isLiveStatus(row.status))
+    const isRepeat = verb === 'complete' && row?.status === 'COMPLETED' && row.digest === digest
+    const isRight: Partial<Record<Answer, boolean>> = {
+      StoreUnavailable: true,
+      NotFound: row === undefined,
+      // It may have been moved to the caller since.
+      Forbidden: !isOwn || this.#wasMoved(leaseId),
+      LeaseNotLive: isOver && !isRepeat,
+      RenewalsExhausted: verb === 'renew' && (row?.renewals ?? 0) >= (row?.renewalsMax ?? 0),
+      InvalidState: verb === 'renew',
+      InvalidParams: call.isOdd,
+    }
+    if (isRight[answer] === true) return
+    broken('answer', `${verb} was refused with ${answer}, lease ${leaseId} is ${row?.status}`)
+  }
+}
+
+function callThrough(session: LeaseSession, call: LeaseCall): Promise<unknown> {
+  const { verb, leaseId } = call
+  if (verb === 'complete') return session.complete(leaseId, resultOf(call))
+  if (verb === 'fail') return session.fail(leaseId, call)
+  return session[verb](leaseId)
+}
+
+function callBeside(engine: Session['engine'], call: LeaseCall): Promise<unknown> {
+  const { verb, leaseId, by, workerId, code, permanent } = call
+  const holder = { leaseId, by, ...(workerId === null ? {} : { workerId }) }
+  if (verb === 'complete') return engine.complete({ ...holder, ...resultOf(call) })
+  if (verb === 'fail') return engine.fail({ ...holder, code, permanent })
+  return engine[verb](holder)
+}
+
+/** What is not said must be left out. */
+function resultOf({ digest, actualUnits }: LeaseCall): { digest: string; actualUnits?: number } {
+  return { digest, ...(actualUnits === null ? {} : { actualUnits }) }
+}
+
+function addTo(map: Map<string, Set<string>>, key: string, value: string): void {
+  const known = map.get(key)
+  if (known === undefined) map.set(key, new Set([value]))
+  else known.add(value)
+}

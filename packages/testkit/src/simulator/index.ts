@@ -1,0 +1,9 @@
+/** The simulator: the real engine among simulated stores, clocks, workers and callers that fail. */
+export { runSimulateCommand } from './cli.ts'
+export { KNOWN_DEFECTS, type KnownDefect } from './known-defects.ts'
+export { reportOf } from './report.ts'
+export { type Failure, RUN_STEPS, type Run, runSeed, scenarioOf } from './run.ts'
+export type { Scenario } from './scenario.ts'
+export { SCENARIOS } from './scenarios.ts'
+export { type Progress, type Simulation, simulate } from './simulate.ts'
+export { INVARIANTS, type InvariantName, Violation } from './violation.ts'

@@ -1,0 +1,166 @@
+import type {
+  Caller,
+  JobId,
+  JobRow,
+  JobStatus,
+  KindName,
+  LeaseId,
+  LeaseStatus,
+  Policy,
+  ProviderId,
+  ProviderRow,
+  ProviderStatus,
+  WorkerId,
+} from '@fairlead/core'
+
+/** A job as the journal tells it. */
+export interface JobEntry {
+  /** As it was accepted; of its state only the facts count. */
+  readonly facts: JobRow
+  /** Equal for jobs that nothing but their place in the order tells apart, denials excepted. */
+  readonly classKey: string
+  status: JobStatus
+  attempt: number | null
+  retries: number
+  declines: number
+  notBefore: number | null
+  firstAssignedAt: number | null
+  endedAt: number | null
+  reason: string | null
+  readonly denials: Map<ProviderId, number>
+  /** The live lease. */
+  lease: LeaseEntry | null
+  lastProvider: ProviderId | null
+}
+
+export interface LeaseEntry {
+  readonly id: LeaseId
+  readonly job: JobEntry
+  readonly provider: ProviderEntry
+  readonly attempt: number
+  readonly tStart: number
+  readonly epoch: number
+  readonly round: number
+  readonly lengthMs: number
+  readonly beta: number
+  /** The worker that it was pushed to. */
+  workerId: WorkerId | null
+  readonly renewalsMax: number
+  /** When it is cancelled without an ack, and when it expires: both move by the engine's downtime. */
+  ackBy: number
+  deadline: number
+  renewals: number
+  acked: boolean
+  status: LeaseStatus
+  digest: string | null
+}
+
+export interface ProviderEntry {
+  readonly id: ProviderId
+  /** As stored last: its offer, stake, health and last heartbeat are taken from there. */
+  row: ProviderRow
+  status: ProviderStatus
+  readonly live: Set<LeaseEntry>
+  readonly units: Map<string, number>
+  failures: number
+  cooldownUntil: number | null
+  readonly classCooldowns: Map<string, number>
+  /** Those that are connected, and those that left and may come back for a lease. */
+  readonly workers: Map<WorkerId, WorkerEntry>
+}
+
+export interface WorkerEntry {
+  readonly id: WorkerId
+  /** Null while it is connected. */
+  goneSince: number | null
+}
+
+/** All that has happened, kept apart from the engine: what callers and workers can rely on. */
+export class Book {
+  policy: Policy
+  readonly jobs = new Map<JobId, JobEntry>()
+  readonly alive = new Set<JobEntry>()
+  readonly leases = new Map<LeaseId, LeaseEntry>()
+  readonly live = new Set<LeaseEntry>()
+  readonly providers = new Map<ProviderId, ProviderEntry>()
+  readonly assignedAt = new Map<Caller, number[]>()
+  /** Assignments of each kind so far. */
+  readonly grants = new Map<KindName, number>()
+  rounds = 0
+  accepted = 0
+
+  constructor(policy: Policy) {
+    this.policy = policy
+  }
+
+  /** Ready jobs of a kind at a time. */
+  ready(kind: KindName, atMs: number): JobEntry[] {
+    const found: JobEntry[] = []
+    for (const job of this.alive) {
+      if (job.facts.kind === kind && isReady(job, atMs)) found.push(job)
+    }
+    return found
+  }
+
+  endLease(
+    lease: LeaseEntry,
+    status: Exclude<LeaseStatus, 'ACTIVE' | 'RENEWED'>,
+    units: number,
+  ): void {
+    const { job, provider } = lease
+    lease.status = status
+    job.lease = null
+    this.live.delete(lease)
+    provider.live.delete(lease)
+    addUnits(provider, job.facts.kind, lease.epoch, units - job.facts.units)
+  }
+
+  endJob(job: JobEntry, status: JobStatus, reason: string | null, atMs: number): void {
+    job.status = status
+    job.reason = reason
+    job.endedAt = atMs
+    job.notBefore = null
+    job.denials.clear()
+    this.alive.delete(job)
+  }
+}
+
+/** Its worker has left. */
+export function isGone({ provider, workerId }: LeaseEntry): boolean {
+  return workerId !== null && (provider.workers.get(workerId)?.goneSince ?? null) !== null
+}
+
+/** When a lease whose worker has left is given back (WORKER-4); never while that is there. */
+export function lostAt({ provider, workerId }: LeaseEntry, { queue }: Policy): number {
+  const goneSince = workerId === null ? null : (provider.workers.get(workerId)?.goneSince ?? null)
+  return goneSince === null ? Number.POSITIVE_INFINITY : goneSince + queue.workerLostMs
+}
+
+/** Live leases of one worker. */
+export function leasesOf({ live }: ProviderEntry, workerId: WorkerId): LeaseEntry[] {
+  return [...live].filter((lease) => lease.workerId === workerId)
+}
+
+/** Leases that a connected worker takes at once, as stored last. */
+export function slotsOf({ row }: ProviderEntry, workerId: WorkerId): number {
+  return row.workers?.find(({ id }) => id === workerId)?.slots ?? 0
+}
+
+export function isReady({ status, notBefore }: JobEntry, atMs: number): boolean {
+  return status === 'QUEUED' && (notBefore === null || notBefore <= atMs)
+}
+
+export function classOf({ kind, model }: JobRow): string {
+  return `${kind}|${model ?? ''}`
+}
+
+export function unitsKey(kind: KindName, epoch: number): string {
+  return `${kind}@${epoch}`
+}
+
+export function addUnits(provider: ProviderEntry, kind: KindName, epoch: number, by: number): void {
+  const key = unitsKey(kind, epoch)
+  const total = (provider.units.get(key) ?? 0) + by
+  if (total === 0) provider.units.delete(key)
+  else provider.units.set(key, total)
+}

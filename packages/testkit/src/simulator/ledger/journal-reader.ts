@@ -1,0 +1,117 @@
+import type {
+  JobId,
+  JobRow,
+  JournalRecord,
+  LeaseId,
+  LeaseRow,
+  ResultRow,
+  RoundRow,
+} from '@fairlead/core'
+import { broken } from '../violation.ts'
+import { Assignments } from './assignments.ts'
+import { JobEntries } from './job-entries.ts'
+import { jobStarted, leaseCancelled, leaseRenewed } from './lease-entries.ts'
+import type { Moment } from './moment.ts'
+import type { FairBound } from './shares.ts'
+import { leaseMoved, workerConnected, workerLeft } from './worker-entries.ts'
+
+/** What comes with the journal of one batch. */
+export interface BatchFacts {
+  readonly newJobs: ReadonlyMap<JobId, JobRow>
+  readonly results: ReadonlyMap<JobId, ResultRow>
+  readonly rounds: readonly RoundRow[]
+  readonly leases: ReadonlyMap<LeaseId, LeaseRow>
+}
+
+/** What the journal does not tell. */
+export interface Hearsay {
+  /** The holder failed the lease for good, and it was the job's own fault (HEALTH-5). */
+  isJobsFault(leaseId: LeaseId): boolean
+}
+
+/** The fields of an entry. */
+export type Details = Readonly<Record<string, unknown>>
+
+/**
+ * Reads the journal entry by entry into the book, and stops at the first that should not have
+ * happened: too late, by the wrong party, out of the tables, over a limit.
+ */
+export class JournalReader {
+  readonly #moment: Moment
+  readonly #assignments: Assignments
+  readonly #jobs: JobEntries
+
+  constructor(moment: Moment, hearsay: Hearsay, bound: FairBound | null) {
+    this.#moment = moment
+    this.#jobs = new JobEntries(moment, hearsay)
+    this.#assignments = new Assignments(moment, bound)
+  }
+
+  read(rows: readonly JournalRecord[], facts: BatchFacts): void {
+    const moment = this.#moment
+    moment.forgetTouched()
+    this.#assignments.begin(facts)
+    for (const row of rows) {
+      if (row.at < moment.at)
+        broken('transition', `entry ${row.seq} is older than the one before it`)
+      moment.at = row.at
+      moment.actor = row.actor
+      this.#read(row, facts)
+    }
+    this.#assignments.end()
+    const { ended } = moment
+    if (ended !== null)
+      broken('transition', `lease ${ended.lease.id} ended, and its job was not moved`)
+  }
+
+  #read({ action, seq, details }: JournalRecord, facts: BatchFacts): void {
+    const moment = this.#moment
+    switch (action) {
+      case 'jobEnqueued':
+        return this.#jobs.enqueued(details, facts)
+      case 'jobAssigned':
+        return this.#assignments.assign(details)
+      case 'jobStarted':
+        return jobStarted(moment, details)
+      case 'jobCompleted':
+        return this.#jobs.completed(details, facts)
+      case 'jobRequeued':
+        return this.#jobs.requeued(details)
+      case 'jobExpired':
+        return this.#jobs.expired(details)
+      case 'jobFailed':
+        return this.#jobs.failed(details)
+      case 'jobCanceled':
+        return this.#jobs.canceled(details)
+      case 'leaseRenewed':
+        return leaseRenewed(moment, details)
+      case 'leaseCancelled':
+        return leaseCancelled(moment, details)
+      case 'leaseMoved':
+        return leaseMoved(moment, details)
+      case 'workerConnected':
+        return workerConnected(moment, details)
+      case 'workerLeft':
+        return workerLeft(moment, details)
+      case 'providerRegistered':
+        moment.provider(details['providerId'])
+        return
+      case 'providerStatus':
+        return providerStatus(moment, details)
+      default:
+        broken('journal', `entry ${seq} has the unknown action ${action}`)
+    }
+  }
+}
+
+/** An operator's word; by itself a provider only ever becomes SUSPENDED (HEALTH-2). */
+function providerStatus(moment: Moment, details: Details): void {
+  const provider = moment.provider(details['providerId'])
+  const status = details['status'] as typeof provider.status
+  if (provider.status === 'RETIRED') broken('final-state', `${provider.id} is RETIRED for good`)
+  const isFall = provider.status === 'ACTIVE' && status === 'SUSPENDED'
+  if (moment.actor !== 'operator' && !isFall) {
+    broken('transition', `${moment.actor} made ${provider.id} ${status}`)
+  }
+  provider.status = status
+}

@@ -1,0 +1,77 @@
+import { broken } from '../violation.ts'
+import { isGone, type LeaseEntry, lostAt } from './book.ts'
+import type { Details } from './journal-reader.ts'
+import type { Moment } from './moment.ts'
+
+/** Leases that the holder itself ends, as the journal calls it. */
+const BY_HOLDER = new Set(['declined', 'released', 'provider_fail'])
+
+/** The ack, in time and once. */
+export function jobStarted(moment: Moment, details: Details): void {
+  const lease = moment.liveLease(details['leaseId'])
+  moment.refuseLate(lease)
+  if (moment.actor !== lease.provider.id)
+    broken('answer', `${moment.actor} acked lease ${lease.id}`)
+  if (lease.acked) broken('transition', `lease ${lease.id} was acked twice`)
+  lease.acked = true
+  lease.job.status = 'RUNNING'
+  moment.jobs.add(lease.job)
+}
+
+/** LEASE-4, LEASE-5, LEASE-10. */
+export function leaseRenewed(moment: Moment, details: Details): void {
+  const lease = moment.liveLease(details['leaseId'])
+  moment.refuseLate(lease)
+  if (!lease.acked) broken('transition', `lease ${lease.id} was renewed without an ack`)
+  if (lease.deadline - moment.at > lease.lengthMs)
+    broken('deadline', `lease ${lease.id} was renewed early`)
+  lease.renewals++
+  if (lease.renewals > lease.renewalsMax)
+    broken('deadline', `lease ${lease.id} was renewed too often`)
+  lease.deadline += (lease.lengthMs / 1_000) * lease.beta
+  lease.status = 'RENEWED'
+  if (details['deadline'] === lease.deadline) return
+  broken(
+    'deadline',
+    `lease ${lease.id} ends at ${String(details['deadline'])}, not ${lease.deadline}`,
+  )
+}
+
+/** Ended otherwise than by its deadline or a completion; what its job does comes next. */
+export function leaseCancelled(moment: Moment, details: Details): void {
+  const lease = moment.liveLease(details['leaseId'])
+  const reason = details['reason'] as string
+  checkReason(moment, lease, reason)
+  moment.endLease(lease, 'CANCELLED', 0)
+  moment.ended = { lease, reason }
+}
+
+function checkReason(moment: Moment, lease: LeaseEntry, reason: string): void {
+  const { id, provider } = lease
+  if (BY_HOLDER.has(reason)) {
+    if (moment.actor !== provider.id) broken('answer', `${moment.actor} ended lease ${id}`)
+    moment.refuseLate(lease)
+  }
+  if (reason === 'ack_timeout') {
+    if (lease.acked) broken('deadline', `lease ${id} was acked and is cancelled for no ack`)
+    moment.refuseOffTime(lease.ackBy, `the ack timeout of ${id}`)
+  }
+  if (reason === 'worker_lost') {
+    moment.refuseOffTime(lostAt(lease, moment.book.policy), `the loss of the worker of ${id}`)
+  }
+  if (reason === 'disowned' && isGone(lease)) {
+    broken('transition', `lease ${id} was disowned by a worker that is not there`)
+  }
+  if (reason === 'provider_status' && provider.status === 'ACTIVE') {
+    broken('transition', `lease ${id} of an ACTIVE provider was taken back`)
+  }
+  if (reason !== 'over_cap') return
+  for (const other of provider.live) {
+    if (isNewer(other, lease)) broken('lease-cap', `lease ${id} went before the newer ${other.id}`)
+  }
+}
+
+/** LEASE-13: `t_start DESC, lease_id DESC`. */
+function isNewer(a: LeaseEntry, b: LeaseEntry): boolean {
+  return a.tStart !== b.tStart ? a.tStart > b.tStart : a.id > b.id
+}

@@ -1,0 +1,283 @@
+import { brokenSeq, type Policy, type ProviderRow, type WriteBatch } from '@fairlead/core'
+import type { Tolerates } from '../known-defects.ts'
+import { readPolicy } from '../read-policy.ts'
+import type { SimDisk } from '../sim-disk.ts'
+import { broken } from '../violation.ts'
+import { Book, type JobEntry, lostAt, type ProviderEntry } from './book.ts'
+import { allowedOf, capOf, misfit } from './fits.ts'
+import { type Hearsay, JournalReader } from './journal-reader.ts'
+import { Moment } from './moment.ts'
+import { hasEndedStatus, ttlAbsAt } from './own-rules.ts'
+import { FairBound, ShareBook } from './shares.ts'
+import { StoredRows } from './stored-rows.ts'
+
+/** Everything is compared once in so many batches, what a batch touched after each. */
+const FULL_EVERY = 32
+
+/**
+ * An account of its own of all that is durable, built from the journal and checked against the rows,
+ * batch by batch as they reach the disk. It knows the rules and nothing of the engine.
+ */
+export class Ledger {
+  readonly book: Book
+  readonly #disk: SimDisk
+  readonly #shares = new ShareBook()
+  readonly #moment: Moment
+  readonly #reader: JournalReader
+  readonly #rows: StoredRows
+  readonly #lifeMayEndLate: boolean
+  #batches = 0
+  /** The time of the last batch, as it says itself. */
+  beat: number
+  /** How long the engine was away before it loaded; counts from its first batch on. */
+  #gapMs = 0
+  #seq = 0
+
+  constructor(options: {
+    readonly disk: SimDisk
+    readonly policy: Policy
+    readonly nowMs: number
+    readonly hearsay: Hearsay
+    readonly tolerates: Tolerates
+    /** Only where the bound of FAIR-7 holds. */
+    readonly withBound: boolean
+  }) {
+    this.#disk = options.disk
+    this.book = new Book(options.policy)
+    this.beat = options.nowMs
+    this.#lifeMayEndLate = options.tolerates('life-at-load')
+    this.#rows = new StoredRows(options.disk)
+    this.#moment = new Moment(this.book, this.#shares)
+    const bound = options.withBound ? new FairBound() : null
+    this.#reader = new JournalReader(this.#moment, options.hearsay, bound)
+  }
+
+  /** An engine has loaded what is stored; its downtime is charged to nobody (ENGINE-4). */
+  loaded(nowMs: number): void {
+    const now = Math.max(nowMs, this.beat)
+    this.#gapMs = now - this.beat
+    if (this.#lifeMayEndLate) this.#moment.floors.add(now)
+  }
+
+  /** A batch has reached the disk. */
+  written(batch: WriteBatch): void {
+    this.#shift()
+    const beat = Number(batch.meta['beat'] ?? this.beat)
+    if (beat < this.beat) broken('transition', `time went back from ${this.beat} to ${beat}`)
+    this.#takePolicy(batch, beat)
+    for (const row of batch.providers) this.#takeProvider(row)
+    this.#readJournal(batch)
+    this.beat = beat
+    this.#checkPrune(batch)
+    this.#compare(batch)
+    this.#checkLimits()
+    this.#checkDue()
+    if (this.#batches++ % FULL_EVERY === 0) this.compareAll()
+  }
+
+  compareAll(): void {
+    const { jobs, leases, providers, alive } = this.book
+    for (const job of jobs.values()) this.#rows.compareJob(job, this.beat)
+    for (const lease of leases.values()) this.#rows.compareLease(lease)
+    for (const provider of providers.values()) this.#rows.compareProvider(provider, this.beat)
+    this.#shares.compareAll(this.#disk.shares)
+    let stored = 0
+    for (const { status } of this.#disk.jobs.values()) if (!hasEndedStatus(status)) stored++
+    if (stored !== alive.size)
+      broken('job-lost', `${stored} jobs are alive in the store, not ${alive.size}`)
+    this.#forgetDeleted()
+  }
+
+  /** The log holds from its first entry to its last. */
+  checkChain(): void {
+    const brokenAt = brokenSeq(this.#disk.chain())
+    if (brokenAt !== null) broken('journal', `the chain is broken at entry ${brokenAt}`)
+  }
+
+  /** A ready job and a provider that fits it now; null if every ready job has to wait. */
+  stranded(nowMs: number): { readonly job: JobEntry; readonly provider: ProviderEntry } | null {
+    const open = [...this.book.providers.values()].filter(
+      (provider) =>
+        provider.status === 'ACTIVE' && provider.live.size < capOf(provider, this.book.policy),
+    )
+    if (open.length === 0) return null
+    for (const job of this.book.alive) {
+      if (job.status !== 'QUEUED' || (job.notBefore ?? 0) > nowMs) continue
+      const provider = open.find((candidate) => misfit(this.book, candidate, job, nowMs) === null)
+      if (provider !== undefined) return { job, provider }
+    }
+    return null
+  }
+
+  /** A lease or job whose time is over at this time; null if there is none. */
+  overdue(nowMs: number): string | null {
+    for (const lease of this.book.live) {
+      const { acked, ackBy, deadline } = lease
+      const due = Math.min(deadline, acked ? deadline : ackBy, lostAt(lease, this.book.policy))
+      if (due <= nowMs) return `lease ${lease.id}`
+    }
+    for (const job of this.book.alive) {
+      if (this.#lifeEnd(job) <= nowMs) return `job ${job.facts.id}`
+    }
+    return null
+  }
+
+  /** Times at which something falls due, for a clock that likes boundaries. */
+  *dueTimes(of: 'leases' | 'jobs' | 'windows'): Iterable<number> {
+    if (of === 'leases') {
+      for (const lease of this.book.live) {
+        if (!lease.acked) yield lease.ackBy
+        yield lease.deadline
+        yield lostAt(lease, this.book.policy)
+      }
+    }
+    if (of === 'jobs') {
+      for (const job of this.book.alive) yield job.notBefore ?? this.#lifeEnd(job)
+    }
+    if (of !== 'windows') return
+    const window = this.book.policy.queue.quotas.requesterWindow
+    if (window === null) return
+    for (const times of this.book.assignedAt.values()) {
+      for (const at of times.slice(-window.jobs)) yield at + 1_000 * window.secs
+    }
+  }
+
+  #shift(): void {
+    const gap = this.#gapMs
+    if (gap === 0) return
+    this.#gapMs = 0
+    for (const lease of this.book.live) {
+      lease.ackBy += gap
+      lease.deadline += gap
+    }
+    for (const { workers } of this.book.providers.values()) {
+      for (const worker of workers.values()) if (worker.goneSince !== null) worker.goneSince += gap
+    }
+  }
+
+  #takePolicy({ meta }: WriteBatch, beat: number): void {
+    if (meta['policy'] === undefined) return
+    this.book.policy = readPolicy(this.#disk.meta)
+    this.#moment.floors.add(beat)
+  }
+
+  /** What a provider offers and how it fares is its own word; the rest must follow from the journal. */
+  #takeProvider(row: ProviderRow): void {
+    const known = this.book.providers.get(row.id)
+    if (known !== undefined) {
+      known.row = row
+      return
+    }
+    this.book.providers.set(row.id, {
+      id: row.id,
+      row,
+      status: 'ACTIVE',
+      live: new Set(),
+      units: new Map(),
+      failures: 0,
+      cooldownUntil: null,
+      classCooldowns: new Map(),
+      workers: new Map(),
+    })
+  }
+
+  #readJournal({ journal, newJobs, results, rounds, newLeases }: WriteBatch): void {
+    this.#checkNumbers(journal)
+    this.#reader.read(journal, {
+      newJobs: new Map(newJobs.map(({ row }) => [row.id, row])),
+      results: new Map(results.map((row) => [row.jobId, row])),
+      rounds,
+      leases: new Map(newLeases.map((row) => [row.id, row])),
+    })
+    for (const { row } of newJobs) {
+      if (!this.book.jobs.has(row.id)) broken('journal', `job ${row.id} is stored and not told of`)
+    }
+    for (const { jobId } of results) {
+      if (this.book.jobs.get(jobId)?.status !== 'COMPLETED') {
+        broken('completed-once', `job ${jobId} has a result and is not COMPLETED`)
+      }
+    }
+  }
+
+  /** No number is left out or used twice. */
+  #checkNumbers(journal: WriteBatch['journal']): void {
+    for (const { seq } of journal) {
+      if (seq !== this.#seq + 1) broken('journal', `entry ${seq} comes after ${this.#seq}`)
+      this.#seq = seq
+    }
+  }
+
+  /** Whatever the batch wrote or the journal moved. */
+  #compare(batch: WriteBatch): void {
+    const { jobs, leases, providers } = this.#moment
+    const { book } = this
+    for (const { id } of batch.jobs) jobs.add(book.jobs.get(id) ?? this.#unknown(id))
+    for (const { id } of [...batch.newLeases, ...batch.leases]) {
+      leases.add(book.leases.get(id) ?? this.#unknown(id))
+    }
+    for (const { id } of batch.providers) providers.add(book.providers.get(id) ?? this.#unknown(id))
+    for (const job of jobs) this.#rows.compareJob(job, this.beat)
+    for (const lease of leases) this.#rows.compareLease(lease)
+    for (const provider of providers) this.#rows.compareProvider(provider, this.beat)
+    this.#shares.compare(batch)
+    const counters: [string, number][] = [
+      ['enqueue_seq', book.accepted],
+      ['round_height', book.rounds],
+      ...[...book.grants].map(([kind, n]): [string, number] => [`grants.${kind}`, n]),
+    ]
+    for (const [name, due] of counters) {
+      const stored = this.#disk.meta.get(name) ?? '0'
+      if (stored !== String(due)) broken('rows', `${name} is stored as ${stored}, not ${due}`)
+    }
+  }
+
+  #unknown(id: string): never {
+    broken('rows', `${id} is stored, and the journal never told of it`)
+  }
+
+  /** At all times, not only when something is assigned. */
+  #checkLimits(): void {
+    for (const provider of this.book.providers.values()) {
+      const { id, live, status } = provider
+      const cap = status === 'ACTIVE' ? allowedOf(provider, this.book.policy) : 0
+      if (live.size > cap)
+        broken('lease-cap', `${id} is ${status} and holds ${live.size} leases of ${cap}`)
+    }
+  }
+
+  /** Nothing that fell due up to the time of the batch may be left. */
+  #checkDue(): void {
+    const overdue = this.overdue(this.beat)
+    if (overdue !== null) broken('deadline', `${overdue} outlived its time`)
+  }
+
+  #lifeEnd({ facts, firstAssignedAt }: JobEntry): number {
+    const { relMaxSecs } = this.book.policy.queue.ttl
+    const relative =
+      firstAssignedAt === null ? Number.POSITIVE_INFINITY : firstAssignedAt + 1_000 * relMaxSecs
+    return Math.min(relative, ttlAbsAt(facts, this.book.policy))
+  }
+
+  /** TTL-3: an ended job is kept for the horizon. */
+  #checkPrune({ pruneEndedBefore }: WriteBatch): void {
+    if (pruneEndedBefore === null) return
+    const horizon = 1_000 * this.book.policy.queue.ttl.gcHorizonSecs
+    if (pruneEndedBefore > this.beat - horizon) {
+      broken(
+        'job-lost',
+        `ended jobs were deleted ${pruneEndedBefore - this.beat + horizon} ms early`,
+      )
+    }
+    this.#rows.prunedBefore = Math.max(this.#rows.prunedBefore, pruneEndedBefore)
+  }
+
+  /** What is deleted needs no account any more. */
+  #forgetDeleted(): void {
+    for (const [id, job] of this.book.jobs) {
+      if (job.endedAt !== null && !this.#disk.jobs.has(id)) this.book.jobs.delete(id)
+    }
+    for (const [id, { job }] of this.book.leases) {
+      if (!this.book.jobs.has(job.facts.id)) this.book.leases.delete(id)
+    }
+  }
+}

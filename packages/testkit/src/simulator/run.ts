@@ -1,0 +1,143 @@
+import { stateHash } from '../state-hash.ts'
+import { KNOWN_DEFECTS } from './known-defects.ts'
+import type { Scenario } from './scenario.ts'
+import { SCENARIOS } from './scenarios.ts'
+import { takeStep } from './steps.ts'
+import { broken, type InvariantName, Violation } from './violation.ts'
+import { World } from './world.ts'
+
+/** Steps of one run: long enough for jobs to be deleted, short enough to be read. */
+export const RUN_STEPS = 2_000
+const LINES_KEPT = 20
+const STACK_KEPT = 2
+/** Rounds of honest work until all is done; each lets some seconds pass. */
+const DRAIN_MAX = 100
+
+export interface Failure {
+  readonly seed: number
+  readonly scenario: string
+  readonly step: number
+  /** How long the run was to be. */
+  readonly runSteps: number
+  readonly isStrict: boolean
+  readonly invariant: InvariantName
+  readonly message: string
+  /** What was done last, the oldest first. */
+  readonly lines: readonly string[]
+}
+
+/** What a run came to; its numbers show that something happened at all. */
+export interface Run {
+  readonly steps: number
+  readonly failure: Failure | null
+  /** Of all that is stored in the end. */
+  readonly hash: string
+  readonly counts: Readonly<Record<string, number>>
+}
+
+/** The scenario of a seed, unless one is named. */
+export function scenarioOf(seed: number, name?: string): Scenario {
+  const found =
+    name === undefined ? SCENARIOS[seed % SCENARIOS.length] : SCENARIOS.find((s) => s.name === name)
+  if (found === undefined)
+    throw new Error(
+      `there is no scenario ${name}; there are ${SCENARIOS.map((s) => s.name).join(', ')}`,
+    )
+  return found
+}
+
+/** Runs one world from its seed. The same seed and scenario give the same run, step by step. */
+export async function runSeed(options: {
+  readonly seed: number
+  readonly scenario?: string
+  readonly steps?: number
+  /** Asked after each step; false ends the run there. */
+  readonly onStep?: (step: number) => boolean
+  readonly wantsHash?: boolean
+  /** Known defects count like any other. */
+  readonly isStrict?: boolean
+}): Promise<Run> {
+  const { seed, steps: stepsMax = RUN_STEPS, onStep, isStrict = false } = options
+  const scenario = scenarioOf(seed, options.scenario)
+  const world = new World(scenario, seed, (defect) => !isStrict && defect in KNOWN_DEFECTS)
+  const lines: string[] = []
+  let step = 0
+  // Refusals are daily bread here, and the stack of each costs more than the call that it refuses.
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = STACK_KEPT
+  try {
+    await world.start()
+    for (; step < stepsMax; step++) {
+      const text = await takeStep(world)
+      lines.push(`${step} @${world.clock.now() % 10_000_000} ${text}`)
+      if (lines.length > LINES_KEPT) lines.shift()
+      world.check()
+      if (onStep?.(step) === false) break
+    }
+    if (step === stepsMax) await drain(world)
+  } catch (error) {
+    if (!(error instanceof Violation)) throw error
+    const { invariant, message } = error
+    const failure: Failure = {
+      seed,
+      scenario: scenario.name,
+      step,
+      runSteps: stepsMax,
+      isStrict,
+      invariant,
+      message,
+      lines,
+    }
+    return { steps: step, failure, hash: '', counts: {} }
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit
+  }
+  return {
+    steps: step,
+    failure: null,
+    hash: options.wantsHash === true ? await stateHash(world.session.store) : '',
+    counts: countsOf(world),
+  }
+}
+
+/** Everything goes well from now on: so every accepted job must come to its end. */
+async function drain(world: World): Promise<void> {
+  await world.faults.pause(async () => {
+    await world.settle()
+    while (world.session.store.isBusy) {
+      world.session.store.releaseRead()
+      world.session.store.release('ok')
+      await world.settle()
+    }
+    for (const worker of world.workers) worker.reform()
+    for (let i = 0; world.ledger.book.alive.size > 0; i++) {
+      if (i === DRAIN_MAX) broken('unfinished', `${world.ledger.book.alive.size} jobs never end`)
+      world.operator.revive()
+      for (const worker of world.workers) worker.beat()
+      // An ack, a completion, and the same for what comes after them.
+      for (let turn = 0; turn < 4; turn++) {
+        await world.settle()
+        for (const worker of world.workers) worker.workOff()
+      }
+      await world.walk(world.dice.between(500, 4_000))
+      world.check()
+    }
+  })
+  if (world.desk.open > 0) broken('answer', `${world.desk.open} calls were never answered`)
+  world.ledger.compareAll()
+  world.ledger.checkChain()
+}
+
+function countsOf({ ledger, disk }: World): Record<string, number> {
+  const counts: Record<string, number> = {
+    accepted: ledger.book.accepted,
+    rounds: ledger.book.rounds,
+    entries: disk.journal.length,
+  }
+  for (const { action, details } of disk.journal) {
+    const { reason } = details as { readonly reason?: string }
+    const name = reason === undefined ? action : `${action}.${reason}`
+    counts[name] = (counts[name] ?? 0) + 1
+  }
+  return counts
+}

@@ -1,0 +1,233 @@
+import type { KindName } from '@fairlead/core'
+import type { Dice } from './dice.ts'
+import type { CallerPlan, Profile, ProviderPlan, Scenario } from './scenario.ts'
+
+const KINDS: ReadonlySet<KindName> = new Set(['ai', 'quantum', 'task'])
+const CALLERS: readonly CallerPlan[] = [
+  { name: 'ann', tier: 'FREE' },
+  { name: 'bob', tier: 'PRO' },
+  { name: 'cyd', tier: 'FREE' },
+  { name: 'dee', tier: 'PREMIUM' },
+]
+const ALL_PROFILES: readonly Profile[] = [
+  'honest',
+  'slow',
+  'crasher',
+  'repeater',
+  'reorderer',
+  'decliner',
+  'failing',
+  'liar',
+  'flapping',
+]
+
+/** Short times, so that everything happens often. */
+function shortTimes(dice: Dice): Readonly<Record<string, unknown>> {
+  return {
+    ack_timeout_ms: dice.pick([400, 1_500]),
+    worker_lost_ms: dice.pick([200, 600, 3_000]),
+    lease: {
+      ai_secs: dice.pick([2, 4]),
+      quantum_secs: 3,
+      task_secs: dice.pick([2, 5]),
+      renewals_max: 2,
+    },
+    retries: {
+      attempt_max: dice.pick([2, 3, 4]),
+      base_backoff_ai_secs: 1,
+      base_backoff_quantum_secs: 1,
+      base_backoff_task_secs: 1,
+      backoff_cap_secs: 3,
+    },
+    ttl: {
+      abs_default_ai_secs: dice.pick([25, 60]),
+      abs_default_quantum_secs: 20,
+      abs_default_task_secs: 30,
+      rel_max_secs: dice.pick([12, 40]),
+      gc_horizon_secs: 75,
+    },
+  }
+}
+
+const LENIENT = {
+  heartbeat_timeout_ms: 600_000,
+  heartbeat_interval_ms: 60_000,
+  min_health: 0,
+  cooldown_after: 9,
+}
+const STRICT = {
+  heartbeat_timeout_ms: 12_000,
+  heartbeat_interval_ms: 2_000,
+  min_health: 300,
+  cooldown_after: 4,
+}
+
+function cast(
+  dice: Dice,
+  count: number,
+  profiles: readonly Profile[] = ALL_PROFILES,
+): ProviderPlan[] {
+  return Array.from({ length: count }, (_, i) => ({
+    name: String.fromCharCode(97 + i),
+    workers: Array.from({ length: dice.between(1, 2) }, () => ({
+      slots: dice.between(1, 3),
+      profile: dice.pick(profiles),
+    })),
+    stake: 100_000n,
+    offer: {
+      capabilities: KINDS,
+      models: new Set(dice.pick([['*'], ['*'], ['m1', 'm2', 'resize']])),
+      region: dice.pick(['eu', 'us', null]),
+      leasesMax: dice.pick([null, null, 2]),
+      maxDepth: dice.pick([null, 8]),
+    },
+  }))
+}
+
+const BASE: Scenario = {
+  name: 'mixed',
+  about: 'a bit of everything, by fair shares',
+  preset: 'queue',
+  policy: (dice) => ({
+    queue: {
+      ...shortTimes(dice),
+      quotas: { leases_max_per_provider: dice.pick([2, 3, 5]), epoch_secs: 10 },
+    },
+    registry: LENIENT,
+  }),
+  callers: CALLERS,
+  kinds: { ai: 5, quantum: 2, task: 3 },
+  providers: (dice) => cast(dice, 6),
+  actors: { caller: 20, worker: 52, operator: 3, clock: 19, store: 3, restart: 1, reader: 2 },
+  clock: { tick: 70, walk: 10, edge: 16, leap: 2, back: 2 },
+  operator: { policy: 3, status: 3, revive: 6, stake: 1, offer: 3, cancel: 2 },
+  faults: { fails: 90, lost: 120, late: 25, loadFails: 8, readFails: 150, outage: 400 },
+  liveMax: 40,
+  oddOneIn: 15,
+  repeatOneIn: 6,
+  isUniform: false,
+  withBound: false,
+}
+
+/** The worlds that are simulated, each with a weakness of its own to look for. */
+export const SCENARIOS: readonly Scenario[] = [
+  BASE,
+  {
+    ...BASE,
+    name: 'fund',
+    about: 'by score with starvation picks, stakes and unit quotas, every order of matching',
+    preset: 'fund',
+    policy: (dice) => ({
+      queue: {
+        ...shortTimes(dice),
+        starvation_k: dice.pick([2, 4, 7]),
+        quotas: {
+          leases_max_per_provider: dice.pick([2, 4]),
+          ai_units_per_epoch: dice.pick([30, 60, 120]),
+          quantum_units_per_epoch: dice.pick([20, null]),
+          epoch_secs: 10,
+        },
+      },
+      match: { order: dice.pick(['first-fit', 'rotate', 'score']) },
+      registry: STRICT,
+    }),
+  },
+  {
+    ...BASE,
+    name: 'tight',
+    about: 'small caps, windows and quotas, a queue that is soon full',
+    policy: (dice, tolerates) => ({
+      queue: {
+        ...shortTimes(dice),
+        max_depth: dice.pick([12, 30]),
+        max_per_caller: dice.pick([5, null]),
+        quotas: {
+          leases_max_per_provider: dice.pick([1, 2]),
+          task_units_per_epoch: dice.pick([3, 8]),
+          ai_units_per_epoch: dice.pick([40, 100]),
+          requester_window: {
+            jobs: dice.pick([2, 4, 6]),
+            secs: tolerates('window-memory') ? 5 : dice.pick([2, 5, 9]),
+          },
+          epoch_secs: 10,
+        },
+      },
+      match: { fairness: dice.pick(['tenant', 'tenant', 'score']) },
+      registry: LENIENT,
+    }),
+    providers: (dice) => cast(dice, 8),
+    actors: { ...BASE.actors, caller: 34 },
+  },
+  {
+    ...BASE,
+    name: 'storm',
+    about: 'a store that fails all the time, and restarts',
+    actors: { ...BASE.actors, store: 8, restart: 3 },
+    faults: { fails: 30, lost: 30, late: 6, loadFails: 4, readFails: 30, outage: 60 },
+  },
+  {
+    ...BASE,
+    name: 'clock',
+    about: 'suspended processes, clocks that go back, calls at the very edge of a deadline',
+    actors: { ...BASE.actors, clock: 40, restart: 2 },
+    clock: { tick: 20, walk: 10, edge: 60, leap: 8, back: 8 },
+  },
+  {
+    ...BASE,
+    name: 'order',
+    about: 'jobs that differ in fee and time only, and few to take them: who is first',
+    policy: (dice) => ({
+      queue: {
+        ...shortTimes(dice),
+        starvation_k: dice.pick([3, 1_000_000]),
+        batch_size: dice.pick([1, 3, 256]),
+        quotas: { leases_max_per_provider: dice.pick([1, 2]) },
+      },
+      match: { fairness: dice.pick(['score', 'tenant']) },
+      registry: LENIENT,
+    }),
+    callers: [
+      { name: 'ann', tier: 'FREE' },
+      { name: 'bob', tier: 'PRO' },
+    ],
+    kinds: { ai: 1, quantum: 0, task: 0 },
+    providers: (dice) => cast(dice, 2, ['honest', 'honest', 'slow', 'failing']),
+    actors: { ...BASE.actors, caller: 34, operator: 1 },
+    isUniform: true,
+  },
+  {
+    ...BASE,
+    name: 'fair',
+    about: 'tenants that always have work waiting: the bound between them',
+    policy: () => ({
+      queue: {
+        ack_timeout_ms: 600_000,
+        worker_lost_ms: 3_600_000,
+        lease: {
+          ai_secs: 86_400,
+          quantum_secs: 86_400,
+          task_secs: 86_400,
+          registration_secs: 86_400,
+        },
+        quotas: { leases_max_per_provider: 3 },
+        ttl: { abs_default_ai_secs: 8_640_000, rel_max_secs: 8_640_000 },
+      },
+      registry: { heartbeat_timeout_ms: 86_400_000 },
+    }),
+    kinds: { ai: 1, quantum: 0, task: 0 },
+    providers: () =>
+      ['a', 'b'].map((name) => ({
+        name,
+        workers: [{ slots: 3, profile: 'steady' as const }],
+        stake: 0n,
+        offer: { capabilities: KINDS, models: new Set(['*']) },
+      })),
+    actors: { ...BASE.actors, caller: 40, operator: 0 },
+    clock: { tick: 90, walk: 10, edge: 0, leap: 0, back: 2 },
+    faults: { fails: 40, lost: 0, late: 20, loadFails: 8, readFails: 150, outage: 200 },
+    liveMax: 60,
+    oddOneIn: 0,
+    isUniform: true,
+    withBound: true,
+  },
+]

@@ -1,0 +1,255 @@
+import {
+  type AnyRow,
+  type AuditEntry,
+  appendAudit,
+  type Caller,
+  compareText,
+  EMPTY_AUDIT,
+  type JobFilter,
+  type JobId,
+  type JobRow,
+  type JournalRecord,
+  type LeaseId,
+  type LeaseRow,
+  type ProviderId,
+  type ProviderRow,
+  type ResultRow,
+  ROUNDS_KEPT,
+  type RoundRow,
+  type ShareRow,
+  type Snapshot,
+  type WriteBatch,
+} from '@fairlead/core'
+import { hasEndedStatus, isLiveStatus } from './ledger/own-rules.ts'
+import { broken } from './violation.ts'
+
+/**
+ * What has been written: the part of a store that survives any crash. It keeps the promises of the
+ * port, but where a real store would refuse a batch that breaks one of its guards (STORE-5, STORE-6),
+ * here the simulation ends with the name of what was broken.
+ */
+export class SimDisk {
+  readonly jobs = new Map<JobId, JobRow>()
+  readonly payloads = new Map<JobId, Uint8Array>()
+  readonly leases = new Map<LeaseId, LeaseRow>()
+  readonly providers = new Map<ProviderId, ProviderRow>()
+  readonly results = new Map<JobId, ResultRow>()
+  readonly shares = new Map<string, ShareRow>()
+  readonly rounds = new Map<string, RoundRow>()
+  readonly journal: JournalRecord[] = []
+  readonly meta = new Map<string, string>()
+  /** Every job and lease that was ever stored, deleted ones too. */
+  readonly everStored = new Set<JobId>()
+  readonly everIssued = new Set<LeaseId>()
+  readonly #bySeq = new Map<number, JobId>()
+  readonly #byTx = new Map<string, JobId>()
+  readonly #leasesOf = new Map<JobId, LeaseId[]>()
+  /** The journal as far as it has been asked for. */
+  readonly #chain: AuditEntry[] = []
+
+  write(batch: WriteBatch): void {
+    if (batch.pruneEndedBefore !== null) this.#prune(batch.pruneEndedBefore)
+    for (const { row, payload } of batch.newJobs) this.#writeNewJob(row, payload)
+    for (const state of batch.jobs) this.#changeJob(state)
+    for (const row of batch.newLeases) this.#writeNewLease(row)
+    for (const state of batch.leases) this.#changeLease(state)
+    for (const { jobId } of batch.newLeases) this.#refuseTwoLive(jobId)
+    for (const row of batch.providers) this.providers.set(row.id, row)
+    for (const row of batch.results) {
+      if (this.results.has(row.jobId)) broken('completed-once', `job ${row.jobId} has two results`)
+      this.results.set(row.jobId, row)
+    }
+    for (const row of batch.shares) {
+      const key = shareKey(row)
+      if (row.finish === null) this.shares.delete(key)
+      else this.shares.set(key, row)
+    }
+    for (const row of batch.rounds) this.#writeRound(row)
+    for (const record of batch.journal) {
+      const due = this.journal.length + 1
+      if (record.seq !== due) broken('journal', `entry ${record.seq} stands where ${due} is due`)
+      this.journal.push(record)
+    }
+    for (const [name, value] of Object.entries(batch.meta)) this.meta.set(name, value)
+    if (batch.pruneEndedBefore !== null) this.#prune(batch.pruneEndedBefore)
+  }
+
+  /** What is alive, in the order of STORE-4. */
+  snapshot(): Snapshot {
+    const jobs = [...this.jobs.values()]
+      .filter(({ status }) => !hasEndedStatus(status))
+      .sort((a, b) => a.seq - b.seq)
+    const leases = jobs
+      .flatMap(({ id }) => this.leasesOf(id))
+      .sort((a, b) => a.tStart - b.tStart || a.attempt - b.attempt || a.jobSeq - b.jobSeq)
+    return {
+      jobs,
+      leases,
+      providers: sortedValues(this.providers),
+      shares: sortedValues(this.shares),
+      meta: Object.fromEntries(this.meta),
+      journalHead: this.chain().at(-1) ?? EMPTY_AUDIT,
+    }
+  }
+
+  /** The journal, each entry linked to the one before (AUDIT-1). */
+  chain(): readonly AuditEntry[] {
+    for (const record of this.journal.slice(this.#chain.length)) {
+      this.#chain.push(appendAudit(this.#chain.at(-1) ?? EMPTY_AUDIT, record))
+    }
+    return this.#chain
+  }
+
+  timeline(jobId: JobId): AuditEntry[] {
+    const seq = this.jobs.get(jobId)?.seq
+    return this.chain().filter((_, i) => this.journal[i]?.jobSeq === seq)
+  }
+
+  jobByTx(caller: Caller, txHash: string): JobId | null {
+    return this.#byTx.get(caller + txHash) ?? null
+  }
+
+  payloadOf(seq: number): Uint8Array | null {
+    const id = this.#bySeq.get(seq)
+    return id === undefined ? null : (this.payloads.get(id) ?? null)
+  }
+
+  leasesOf(jobId: JobId): LeaseRow[] {
+    const ids = this.#leasesOf.get(jobId) ?? []
+    return ids.map((id) => this.leases.get(id) as LeaseRow).sort((a, b) => a.attempt - b.attempt)
+  }
+
+  assignmentsSince(atMs: number): { readonly caller: Caller; readonly at: number }[] {
+    return [...this.leases.values()]
+      .filter(({ tStart }) => tStart >= atMs)
+      .sort((a, b) => a.tStart - b.tStart || a.attempt - b.attempt || a.jobSeq - b.jobSeq)
+      .map(({ jobId, tStart }) => ({
+        caller: (this.jobs.get(jobId) as JobRow).caller,
+        at: tStart,
+      }))
+  }
+
+  list({ afterSeq, limit, ...wanted }: JobFilter): JobRow[] {
+    const { status, providerId, caller, kind, afterHeight } = wanted
+    return [...this.jobs.values()]
+      .filter(
+        (job) =>
+          job.seq > afterSeq &&
+          (status === undefined || job.status === status) &&
+          (providerId === undefined || job.providerId === providerId) &&
+          (caller === undefined || job.caller === caller) &&
+          (kind === undefined || job.kind === kind) &&
+          (afterHeight === undefined || job.enqueueHeight > afterHeight),
+      )
+      .sort((a, b) => a.seq - b.seq)
+      .slice(0, limit)
+  }
+
+  /** Every row of every table in the order of STORE-9. */
+  everything(): AnyRow[] {
+    const named = (table: string, rows: readonly object[]): AnyRow[] =>
+      rows.map((row) => [table, { ...row } as Readonly<Record<string, unknown>>])
+    const valued = (table: string, values: ReadonlyMap<string, unknown>): AnyRow[] =>
+      sortedEntries(values).map(([id, value]) => [table, { id, value }])
+    return [
+      ...named('jobs', sortedValues(this.jobs)),
+      ...valued('payloads', this.payloads),
+      ...named('leases', sortedValues(this.leases)),
+      ...named('providers', sortedValues(this.providers)),
+      ...named('results', sortedValues(this.results)),
+      ...named('shares', sortedValues(this.shares)),
+      ...named('rounds', sortedValues(this.rounds)),
+      ...named('journal', this.chain()),
+      ...valued('meta', this.meta),
+    ]
+  }
+
+  #writeNewJob(row: JobRow, payload: Uint8Array): void {
+    const key = row.caller + row.txHash
+    const known = this.#byTx.get(key)
+    if (known !== undefined || this.jobs.has(row.id)) {
+      broken('idempotency', `job ${row.id} is a second one under the key of ${known ?? row.id}`)
+    }
+    if (this.#bySeq.has(row.seq)) broken('order', `two jobs have the number ${row.seq}`)
+    this.jobs.set(row.id, row)
+    this.everStored.add(row.id)
+    this.payloads.set(row.id, payload)
+    this.#byTx.set(key, row.id)
+    this.#bySeq.set(row.seq, row.id)
+  }
+
+  #changeJob({ id, seq, ...state }: WriteBatch['jobs'][number]): void {
+    const row = this.jobs.get(id)
+    if (row === undefined || row.seq !== seq)
+      broken('job-lost', `job ${id} is changed and not there`)
+    if (hasEndedStatus(row.status)) {
+      broken('final-state', `job ${id} is ${row.status} and is changed`)
+    }
+    this.jobs.set(id, { ...row, ...state })
+  }
+
+  #writeNewLease(row: LeaseRow): void {
+    const ids = this.#leasesOf.get(row.jobId)
+    if (this.leases.has(row.id)) broken('one-live-lease', `lease ${row.id} was issued twice`)
+    if (ids === undefined) this.#leasesOf.set(row.jobId, [row.id])
+    else ids.push(row.id)
+    this.everIssued.add(row.id)
+    this.leases.set(row.id, row)
+  }
+
+  #changeLease({ id, jobSeq, attempt, ...state }: WriteBatch['leases'][number]): void {
+    const row = this.leases.get(id)
+    if (row === undefined || row.jobSeq !== jobSeq || row.attempt !== attempt) {
+      broken('rows', `lease ${id} is changed and not there`)
+    }
+    if (!isLiveStatus(row.status) && state.status !== row.status) {
+      broken('final-state', `lease ${id} was ${row.status} and becomes ${state.status}`)
+    }
+    this.leases.set(id, { ...row, ...state })
+  }
+
+  #refuseTwoLive(jobId: JobId): void {
+    const live = this.leasesOf(jobId).filter(({ status }) => isLiveStatus(status))
+    if (live.length > 1) {
+      broken('one-live-lease', `job ${jobId} has the leases ${live.map(({ id }) => id).join(', ')}`)
+    }
+  }
+
+  #writeRound(row: RoundRow): void {
+    this.rounds.set(roundKey(row.height, row.kind), row)
+    const oldest = row.height - ROUNDS_KEPT
+    if (oldest < 0) return
+    for (const [key, { height }] of this.rounds) {
+      if (height > oldest) return
+      this.rounds.delete(key)
+    }
+  }
+
+  #prune(before: number): void {
+    for (const [id, { endedAt, caller, txHash, seq }] of this.jobs) {
+      if (endedAt === null || endedAt >= before) continue
+      this.jobs.delete(id)
+      this.payloads.delete(id)
+      this.#byTx.delete(caller + txHash)
+      this.#bySeq.delete(seq)
+      for (const leaseId of this.#leasesOf.get(id) ?? []) this.leases.delete(leaseId)
+      this.#leasesOf.delete(id)
+    }
+  }
+}
+
+export function shareKey({ kind, caller }: Pick<ShareRow, 'kind' | 'caller'>): string {
+  return `${kind}|${caller}`
+}
+
+export function roundKey(height: number, kind: string): string {
+  return `${String(height).padStart(16, '0')}|${kind}`
+}
+
+function sortedEntries<T>(map: ReadonlyMap<string, T>): [string, T][] {
+  return [...map].sort(([a], [b]) => compareText(a, b))
+}
+
+function sortedValues<T>(map: ReadonlyMap<string, T>): T[] {
+  return sortedEntries(map).map(([, value]) => value)
+}

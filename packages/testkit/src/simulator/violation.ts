@@ -1,0 +1,53 @@
+/** What must hold after every step, with the rules that say so. A broken one is named by its key. */
+export const INVARIANTS = {
+  'job-lost': 'no accepted job is lost: it is there until its horizon is over (ENGINE-2, TTL-3)',
+  'one-live-lease': 'a job has at most one live lease (STATE-4)',
+  'final-state': 'a finished job or lease never changes (STATE-2, STATE-3)',
+  'completed-once': 'COMPLETED exactly once, and only by the lease that held the job (COMPLETE-4)',
+  retries: 'each charge counts once, and retries stay below attempt_max (RETRY-2, RETRY-6)',
+  backoff: 'a charged job is ready again at the time that RETRY-1 gives, any other at once',
+  deadline:
+    'what falls due happens at its own time, and a later call is refused (STATE-6, LEASE-6)',
+  transition: 'jobs and leases move by their tables, told in order (STATE-1, STATE-3, EVENT-1)',
+  'lease-cap':
+    'no provider holds more live leases than its cap, none unless ACTIVE (QUOTA-1, LEASE-7)',
+  'unit-quota': 'no assignment takes a provider over its units of the epoch (QUOTA-5)',
+  'requester-window': 'no span of a window holds more assignments than it allows (QUOTA-4)',
+  'queue-depth': 'no job is accepted over max_depth or max_per_caller (ENQUEUE-7)',
+  eligibility: 'a job goes to a provider that fits it only (MATCH-3)',
+  order: 'of ready jobs of one class the first in order is taken first (ORDER-3, ORDER-5)',
+  'fair-shares': 'virtual and finish times are those that FAIR-2 and FAIR-3 give',
+  'fair-bound': 'tenants with work waiting differ by their largest job each at most (FAIR-7)',
+  journal: 'the audit chain has no gap and no wrong link (AUDIT-1, ENGINE-3)',
+  offers:
+    'a lease is offered to its own worker, and known to it while that is connected (WORKER-2)',
+  'event-stream': 'a subscriber hears every event once, in order, as it is stored (EVENT-1)',
+  rows: 'what is stored is what the journal says has happened (ENGINE-3)',
+  durable: 'nobody is told of anything before it is durable (ENGINE-2)',
+  answer: 'an answer agrees with what is stored (STATE-8, LEASE-8, COMPLETE-1)',
+  idempotency: 'one caller and key is one job (ENQUEUE-6)',
+  replay: 'the same commands give the same rows, with restarts or without (ENGINE-1, ENGINE-4)',
+  stranded: 'a ready job does not wait beside a provider that fits it (MATCH-2)',
+  memory: 'the engine counts what the store holds (ENGINE-4)',
+  unexplained: 'no call fails without a fault of the store, and none with Internal (ENGINE-5)',
+  rest: 'the engine comes to rest when nothing is left to do',
+  unfinished: 'once all goes well, every accepted job comes to its end',
+} as const
+
+export type InvariantName = keyof typeof INVARIANTS
+
+/** An invariant that did not hold: the end of a simulation. */
+export class Violation extends Error {
+  override readonly name = 'Violation'
+  readonly invariant: InvariantName
+
+  constructor(invariant: InvariantName, message: string) {
+    super(message)
+    this.invariant = invariant
+  }
+}
+
+/** Ends the simulation: the invariant does not hold, because of what the message says. */
+export function broken(invariant: InvariantName, message: string): never {
+  throw new Violation(invariant, message)
+}

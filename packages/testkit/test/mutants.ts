@@ -1,0 +1,243 @@
+import type { InvariantName } from '@fairlead/testkit/simulator'
+
+/**
+ * The product, broken on purpose in one place of its build. `find` must be there exactly once: whoever
+ * moves the line has to move the mutant with it.
+ */
+export interface Mutant {
+  readonly name: string
+  /** Below `packages/`. */
+  readonly file: string
+  readonly find: string
+  readonly replace: string
+  /** What must notice. */
+  readonly expected: readonly InvariantName[]
+  readonly scenario: string
+}
+
+export const MUTANTS: readonly Mutant[] = [
+  {
+    name: 'an ack is taken at its very deadline',
+    file: 'core/dist/lease/lease.js',
+    find: 'return tStart + terms.ackTimeoutMs;',
+    replace: 'return tStart + terms.ackTimeoutMs + 1;',
+    expected: ['deadline'],
+    scenario: 'clock',
+  },
+  {
+    name: 'a lease lives on at its deadline',
+    file: 'core/dist/lease/due-heaps.js',
+    find: 'keyOf: (lease) => lease.tDeadline,',
+    replace: 'keyOf: (lease) => lease.tDeadline + 1,',
+    expected: ['deadline'],
+    scenario: 'storm',
+  },
+  {
+    name: 'a charge is not counted',
+    file: 'core/dist/outcome/charge.js',
+    find: 'job.retries++;',
+    replace: '',
+    expected: ['retries'],
+    scenario: 'mixed',
+  },
+  {
+    name: 'the last retry is given once more',
+    file: 'core/dist/outcome/charge.js',
+    find: 'job.retries >= market.policy.queue.retries.attemptMax',
+    replace: 'job.retries > market.policy.queue.retries.attemptMax',
+    expected: ['retries'],
+    scenario: 'mixed',
+  },
+  {
+    name: 'a worker that is lost is charged to the job',
+    file: 'core/dist/advance-market.js',
+    find: "giveBack(market, lease, 'worker_lost')",
+    replace: "(lease.job.retries++, giveBack(market, lease, 'worker_lost'))",
+    expected: ['retries'],
+    scenario: 'mixed',
+  },
+  {
+    name: 'backoff is not waited for',
+    file: 'core/dist/order/waiting-queue.js',
+    find: '(job.notBefore === null || job.notBefore <= nowMs)',
+    replace: 'nowMs > 0',
+    expected: ['backoff'],
+    scenario: 'mixed',
+  },
+  {
+    name: 'the lease cap is off by one',
+    file: 'core/dist/registry/provider.js',
+    find: 'return leasesMax === null || leasesMax > cap ? cap : leasesMax;',
+    replace: 'return (leasesMax === null || leasesMax > cap ? cap : leasesMax) + 1;',
+    expected: ['lease-cap'],
+    scenario: 'tight',
+  },
+  {
+    name: 'a jailed provider keeps its leases',
+    file: 'core/dist/registry/provider-status.js',
+    find: "const losesLeases = status === 'JAILED' || ",
+    replace: 'const losesLeases = ',
+    expected: ['lease-cap'],
+    scenario: 'mixed',
+  },
+  {
+    name: 'the window of a requester is off by one',
+    file: 'core/dist/match/match-round.js',
+    find: '>= window.jobs',
+    replace: '> window.jobs',
+    expected: ['requester-window'],
+    scenario: 'tight',
+  },
+  {
+    name: 'the window of a requester ends a millisecond early',
+    file: 'core/dist/admit/quotas.js',
+    find: 'nowMs - times[gone] >= 1_000 * secs',
+    replace: 'nowMs - times[gone] >= 1_000 * secs - 1',
+    expected: ['requester-window'],
+    scenario: 'tight',
+  },
+  {
+    name: 'units are not counted',
+    file: 'core/dist/lease/issue-lease.js',
+    find: 'addUnits(provider, kind, lease.epoch, job.units);',
+    replace: '',
+    expected: ['unit-quota'],
+    scenario: 'tight',
+  },
+  {
+    name: 'a completed job can still be cancelled',
+    file: 'core/dist/outcome/job-table.js',
+    find: 'COMPLETED: {},',
+    replace: "COMPLETED: { cancel: { to: 'CANCELED' } },",
+    expected: ['final-state', 'replay'],
+    scenario: 'tight',
+  },
+  {
+    name: 'another digest is taken for a completed lease',
+    file: 'engine/dist/engine.js',
+    find: "command.type === 'complete' && row.digest === command.digest",
+    replace: "command.type === 'complete'",
+    expected: ['answer'],
+    scenario: 'storm',
+  },
+  {
+    name: 'anybody may act on a lease',
+    file: 'core/dist/lease/lease-calls.js',
+    find: 'if (lease.provider.id !== by) {',
+    replace: 'if (by === null) {',
+    expected: ['answer', 'completed-once'],
+    scenario: 'fund',
+  },
+  {
+    name: 'a job that goes back to the queue is not stored',
+    file: 'core/dist/outcome/move-job.js',
+    find: 'market.touch.job(job);',
+    replace: "if (to !== 'QUEUED') market.touch.job(job);",
+    expected: ['rows'],
+    scenario: 'mixed',
+  },
+  {
+    name: 'an entry of the journal is left out',
+    file: 'engine/dist/journal.js',
+    find: 'const seq = ++this.#seq;',
+    replace: 'const seq = (this.#seq += this.#seq === 40 ? 2 : 1);',
+    expected: ['journal'],
+    scenario: 'mixed',
+  },
+  {
+    name: 'a key that was used is not looked up',
+    file: 'engine/dist/prepare-commands.js',
+    find: 'await store.read.jobsByTx(keys)',
+    replace: '[]',
+    expected: ['idempotency', 'rows'],
+    scenario: 'mixed',
+  },
+  {
+    name: 'an answer goes out before its commit',
+    file: 'engine/dist/engine-loop.js',
+    find: 'this.#lastBeat = now;',
+    replace: 'this.#lastBeat = now; this.#settle(outcome, answers);',
+    expected: ['durable'],
+    scenario: 'storm',
+  },
+  {
+    name: 'calls of a batch that was built on a failed one are never answered',
+    file: 'engine/dist/engine-loop.js',
+    find: '[...answers, ...this.#answers]',
+    replace: '[...answers]',
+    expected: ['answer'],
+    scenario: 'storm',
+  },
+  {
+    name: 'the state lives on after a failed commit',
+    file: 'engine/dist/engine-loop.js',
+    find: 'this.#isSound = false;',
+    replace: '',
+    expected: ['memory', 'rows', 'replay', 'journal', 'rest'],
+    scenario: 'storm',
+  },
+  {
+    name: 'the lowest fee goes first',
+    file: 'core/dist/order/score.js',
+    find: 'return (weights.fee * feeTerm(job.fee, policy.feeHalf) +',
+    replace: 'return (weights.fee * (R - feeTerm(job.fee, policy.feeHalf)) +',
+    expected: ['order'],
+    scenario: 'order',
+  },
+  {
+    name: 'starvation picks are forgotten',
+    file: 'core/dist/order/waiting-queue.js',
+    find: 'const isPick = (this.#grants + jobs.length + 1) % k === 0;',
+    replace: 'const isPick = k < 0;',
+    expected: ['order'],
+    scenario: 'order',
+  },
+  {
+    name: 'a finish time does not move on',
+    file: 'core/dist/order/fair-shares.js',
+    find: 'this.#place(tenant, start + cost);',
+    replace: 'this.#place(tenant, start + cost / 2n);',
+    expected: ['fair-shares', 'fair-bound'],
+    scenario: 'fair',
+  },
+  {
+    name: 'the tenant that had most is next',
+    file: 'core/dist/order/fair-shares.js',
+    find: 'return a.finish !== b.finish ? a.finish < b.finish : a.caller < b.caller;',
+    replace: 'return a.finish !== b.finish ? a.finish > b.finish : a.caller < b.caller;',
+    expected: ['fair-bound'],
+    scenario: 'fair',
+  },
+  {
+    name: 'a restart forgets denials',
+    file: 'engine/dist/restore-market.js',
+    find: 'job.denials = new Map(row.denials);',
+    replace: 'job.denials = null;',
+    expected: ['replay', 'rows', 'eligibility'],
+    scenario: 'clock',
+  },
+  {
+    name: 'a restart forgets how many were granted',
+    file: 'engine/dist/restore-market.js',
+    find: 'grants: Number(meta[grantsKey(kind)] ?? 0)',
+    replace: 'grants: 0',
+    expected: ['replay', 'rows'],
+    scenario: 'storm',
+  },
+  {
+    name: 'downtime counts against leases',
+    file: 'engine/dist/restore-market.js',
+    find: 'tDeadline: row.tDeadline + shift,',
+    replace: 'tDeadline: row.tDeadline,',
+    expected: ['deadline'],
+    scenario: 'storm',
+  },
+  {
+    name: 'who was passed over once is passed over for good',
+    file: 'core/dist/order/waiting-queue.js',
+    find: 'queue.setBlocked(group, false);',
+    replace: '',
+    expected: ['stranded', 'replay'],
+    scenario: 'mixed',
+  },
+]
