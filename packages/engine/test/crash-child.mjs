@@ -63,7 +63,7 @@ async function enqueueForever() {
 async function drain() {
   const isDone = () => engine.stats().waiting.task === 0 && engine.stats().leases === 0
   if (!isDone()) {
-    await new Promise((resolve) => engine.onEvent(() => isDone() && resolve()))
+    await new Promise((resolve) => void engine.onEvent(() => isDone() && resolve()))
   }
   await Promise.all(workers.map((running) => running.stop()))
   await engine.close()

@@ -35,6 +35,7 @@ export class HeldStore implements Store {
   /** Commits that were asked for. */
   tries = 0
   readonly #inner: Store
+  #isClosed = false
   #held: HeldCommit[] = []
   #tellHeld: () => void = () => {}
   readonly #gates = new Map<HeldRead, { readonly ask: () => void; readonly open: Promise<void> }>()
@@ -63,11 +64,13 @@ export class HeldStore implements Store {
   async commit(batch: WriteBatch): Promise<void> {
     this.tries++
     if (this.isDown || this.isFull) throw unavailable('the store takes nothing')
+    if (this.#isClosed) throw unavailable('the store is closed')
     if (!this.isHolding) return this.#inner.commit(batch)
     await this.#hold(batch)
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true
     await this.#inner.close()
   }
 

@@ -161,6 +161,14 @@ export const MUTANTS: readonly Mutant[] = [
     scenario: 'storm',
   },
   {
+    name: 'events are not told after their answer was lost',
+    file: 'engine/dist/subscribers.js',
+    find: 'while (this.#lastSeq < seq && ',
+    replace: 'while (seq < 0 && ',
+    expected: ['event-stream'],
+    scenario: 'storm',
+  },
+  {
     name: 'calls of a batch that was built on a failed one are never answered',
     file: 'engine/dist/engine-loop.js',
     find: '[...answers, ...this.#answers]',

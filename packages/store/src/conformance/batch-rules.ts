@@ -231,15 +231,24 @@ export function batchRules({ store, reopen }: Subject): void {
     expect(brokenSeq(entries)).toBeNull()
   })
 
-  it('STORE-2: a refused commit takes nothing from those that were called before and after', async () => {
-    const first = batchOf({ newJobs: [newJob(JOB)], journal: [sampleEntry(1)] })
-    const bad = batchOf({ newJobs: [newJob(NEW)], journal: [sampleEntry(2), sampleEntry(1)] })
-    const last = batchOf({ newJobs: [newJob(NEW)], journal: [sampleEntry(2)] })
-    const outcomes = await Promise.allSettled([first, bad, last].map((b) => store().commit(b)))
-    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
-    expect((await store().load()).jobs).toEqual([JOB, NEW])
-    expect(await store().read.journal(0, 9)).toEqual(chained([sampleEntry(1), sampleEntry(2)]))
-  })
+  it.each([
+    ['breaks a rule', { newJobs: [newJob({ ...NEW, txHash: JOB.txHash })] }],
+    ['has a gap', { newJobs: [newJob(NEW)], journal: [sampleEntry(2), sampleEntry(1)] }],
+  ])(
+    'STORE-2: with a commit that %s goes one that was built on it, and no other',
+    async (_, bad) => {
+      const first = batchOf({ newJobs: [newJob(JOB)], journal: [sampleEntry(1)] })
+      const last = batchOf({ newJobs: [newJob(NEW)], journal: [sampleEntry(2)] })
+      const given = [first, batchOf(bad), last]
+      const outcomes = await Promise.allSettled(given.map((batch) => store().commit(batch)))
+      expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected'])
+      expect((await store().load()).jobs).toEqual([JOB])
+      // Once the refusal was heard it is a batch like any other.
+      await store().commit(last)
+      expect((await store().load()).jobs).toEqual([JOB, NEW])
+      expect(await store().read.journal(0, 9)).toEqual(chained([sampleEntry(1), sampleEntry(2)]))
+    },
+  )
 
   it('STORE-5: in one batch the old lease of a job ends and the next begins, in any order', async () => {
     await store().commit(BEFORE)

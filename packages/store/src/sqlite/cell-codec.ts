@@ -113,7 +113,7 @@ export class CellReader {
   /** The next cell; bytes are views of the buffer. */
   cell(): SqlValue {
     const buffer = this.#buffer
-    const tag = buffer[this.#at++]
+    const tag = buffer[this.#at++] as number
     const at = this.#at
     switch (tag) {
       case TAG.null:

@@ -88,7 +88,12 @@ export class PendingRows {
       return id as string
     })
     put(this.#results, batch.results, WIDTH.result, ([job]) => job as number)
-    put(this.#shares, batch.shares, WIDTH.share, ([kind, caller]) => `${kind} ${keyOf(caller)}`)
+    put(
+      this.#shares,
+      batch.shares,
+      WIDTH.share,
+      ([kind, caller]) => `${keyOf(kind)} ${keyOf(caller)}`,
+    )
     each(batch.rounds, WIDTH.round, (cells) => this.#addRound(cells))
     put(this.#meta, batch.meta, WIDTH.meta, ([name]) => keyOf(name))
     for (const [i, job] of batch.entryJobs.entries()) {

@@ -16,7 +16,7 @@ import { PendingRows } from './pending-rows.ts'
 import { jobRow, leaseRow, metaRow, providerRow, shareRow } from './rows.ts'
 import { type DirectReads, SqliteReads } from './sqlite-reads.ts'
 import { Statements } from './statements.ts'
-import { asUnavailable, unavailable } from './unavailable.ts'
+import { asUnavailable, builtOnRefused, unavailable } from './unavailable.ts'
 
 export interface SqliteOptions {
   /**
@@ -129,7 +129,7 @@ export class SqliteFile {
    */
   commit(bytes: Uint8Array, recordsAt: number, refusalsHeard: number): void {
     if (refusalsHeard < this.#refusals) {
-      throw unavailable(this.#path, 'built_on_refused', 'the batch before it was refused')
+      throw builtOnRefused(this.#path)
     }
     try {
       this.#commit(bytes, recordsAt)

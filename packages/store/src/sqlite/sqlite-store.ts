@@ -1,17 +1,10 @@
 import { resolve } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import {
-  FairleadError,
-  type JobRow,
-  type Snapshot,
-  type Store,
-  type StoreReads,
-  type WriteBatch,
-} from '@fairlead/core'
+import type { JobRow, Snapshot, Store, StoreReads, WriteBatch } from '@fairlead/core'
 import { encodeBatch } from './batch-codec.ts'
 import type { SqliteFile, SqliteOptions } from './sqlite-file.ts'
 import { type Answer, type Call, errorOf, type FileCall, OPENED } from './thread-calls.ts'
-import { asUnavailable, unavailable } from './unavailable.ts'
+import { asUnavailable, builtOnRefused, isBuiltOnRefused, unavailable } from './unavailable.ts'
 
 export type { SqliteOptions } from './sqlite-file.ts'
 
@@ -51,6 +44,7 @@ class SqliteStore implements Store {
   readonly #waiting = new Map<number, Waiting>()
   #lastId = OPENED
   #refusalsHeard = 0
+  #isRefusing = false
   #closed: Promise<void> | null = null
 
   constructor(path: string, options: SqliteOptions) {
@@ -91,23 +85,40 @@ class SqliteStore implements Store {
   }
 
   async commit(batch: WriteBatch): Promise<void> {
-    let encoded: ReturnType<typeof encodeBatch>
+    const { bytes, recordsAt } = this.#encode(batch)
     try {
-      encoded = encodeBatch(batch)
-    } catch (error) {
-      throw asUnavailable(this.#path, error)
-    }
-    try {
-      await this.#call('commit', encoded.bytes, encoded.recordsAt, this.#refusalsHeard)
+      await this.#call('commit', bytes, recordsAt, this.#refusalsHeard)
     } catch (error) {
       if (!isBuiltOnRefused(error)) this.#refusalsHeard++
       throw error
     }
   }
 
+  /** What cannot be encoded is refused here, and with it what is given before that is heard (STORE-2). */
+  #encode(batch: WriteBatch): ReturnType<typeof encodeBatch> {
+    if (this.#isRefusing) throw builtOnRefused(this.#path)
+    try {
+      return encodeBatch(batch)
+    } catch (error) {
+      this.#isRefusing = true
+      queueMicrotask(() => {
+        this.#isRefusing = false
+      })
+      throw asUnavailable(this.#path, error)
+    }
+  }
+
   close(): Promise<void> {
-    this.#closed ??= this.#call('close').finally(() => this.end())
+    this.#closed ??= this.#closeNow()
     return this.#closed
+  }
+
+  async #closeNow(): Promise<void> {
+    try {
+      await this.#call('close')
+    } finally {
+      await this.end()
+    }
   }
 
   async end(): Promise<void> {
@@ -150,8 +161,4 @@ class SqliteStore implements Store {
     this.#waiting.clear()
     this.#closed ??= Promise.resolve()
   }
-}
-
-function isBuiltOnRefused(error: unknown): boolean {
-  return error instanceof FairleadError && error.details['reason'] === 'built_on_refused'
 }

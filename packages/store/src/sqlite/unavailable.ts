@@ -68,3 +68,21 @@ export function asUnavailable(path: string, error: unknown): FairleadError {
   const what = error instanceof Error ? error.message : 'unknown error'
   return unavailable(path, 'failed', `it failed (${what}); nothing was written`, { cause: error })
 }
+
+const BUILT_ON_REFUSED = 'built_on_refused'
+
+/** A batch that was given before the refusal of the one before it was heard (STORE-2). */
+export function builtOnRefused(path: string): FairleadError {
+  return unavailable(
+    path,
+    BUILT_ON_REFUSED,
+    'the batch before this one was refused; nothing was written',
+    {
+      cause: new Error('the batch before this one was refused'),
+    },
+  )
+}
+
+export function isBuiltOnRefused(error: unknown): boolean {
+  return error instanceof FairleadError && error.details['reason'] === BUILT_ON_REFUSED
+}

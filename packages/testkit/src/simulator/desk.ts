@@ -10,7 +10,6 @@ import {
   type ProviderId,
   type WorkerId,
 } from '@fairlead/core'
-import type { Tolerates } from './known-defects.ts'
 import { hasEndedStatus, isLiveStatus, unitsOf } from './ledger/own-rules.ts'
 import type { Session } from './session.ts'
 import type { SimDisk } from './sim-disk.ts'
@@ -60,7 +59,6 @@ const JOBS_FAULTS = new Set([
 export class Desk {
   readonly #disk: SimDisk
   readonly #caught: (error: unknown) => void
-  readonly #mayRenewAhead: boolean
   #session: Session | null = null
   /** Jobs that their callers know to be accepted. */
   readonly #receipts = new Map<JobId, Order>()
@@ -73,16 +71,9 @@ export class Desk {
   open = 0
   activity = 0
 
-  constructor(disk: SimDisk, tolerates: Tolerates, caught: (error: unknown) => void) {
+  constructor(disk: SimDisk, caught: (error: unknown) => void) {
     this.#disk = disk
-    this.#mayRenewAhead = tolerates('renew-ahead')
     this.#caught = caught
-  }
-
-  #wasMoved(leaseId: LeaseId): boolean {
-    return this.#disk.journal.some(
-      ({ action, subject }) => action === 'leaseMoved' && subject === leaseId,
-    )
   }
 
   /** From now on calls go to this engine; what the one before has not answered stays unanswered. */
@@ -268,7 +259,7 @@ export class Desk {
       verb === 'ack'
         ? isAcked
         : verb === 'renew'
-          ? isAcked && (this.#mayRenewAhead || row.tDeadline >= (reply as LeaseTimes).deadline)
+          ? isAcked && row.tDeadline >= (reply as LeaseTimes).deadline
           : verb === 'complete'
             ? status === 'COMPLETED'
             : status === 'CANCELLED'
@@ -286,7 +277,7 @@ export class Desk {
       StoreUnavailable: true,
       NotFound: row === undefined,
       // It may have been moved to the caller since.
-      Forbidden: !isOwn || this.#wasMoved(leaseId),
+      Forbidden: !isOwn || this.#disk.everMoved.has(leaseId),
       LeaseNotLive: isOver && !isRepeat,
       RenewalsExhausted: verb === 'renew' && (row?.renewals ?? 0) >= (row?.renewalsMax ?? 0),
       InvalidState: verb === 'renew',

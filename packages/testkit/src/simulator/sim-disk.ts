@@ -41,6 +41,8 @@ export class SimDisk {
   /** Every job and lease that was ever stored, deleted ones too. */
   readonly everStored = new Set<JobId>()
   readonly everIssued = new Set<LeaseId>()
+  /** Leases that went from one worker to another. */
+  readonly everMoved = new Set<string>()
   readonly #bySeq = new Map<number, JobId>()
   readonly #byTx = new Map<string, JobId>()
   readonly #leasesOf = new Map<JobId, LeaseId[]>()
@@ -69,6 +71,7 @@ export class SimDisk {
       const due = this.journal.length + 1
       if (record.seq !== due) broken('journal', `entry ${record.seq} stands where ${due} is due`)
       this.journal.push(record)
+      if (record.action === 'leaseMoved') this.everMoved.add(record.subject)
     }
     for (const [name, value] of Object.entries(batch.meta)) this.meta.set(name, value)
     if (batch.pruneEndedBefore !== null) this.#prune(batch.pruneEndedBefore)

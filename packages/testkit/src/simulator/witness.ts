@@ -1,6 +1,12 @@
-import type { LeaseId, LeaseOffer, LeaseTimes, ProviderId, WorkerId } from '@fairlead/core'
+import type {
+  LeaseId,
+  LeaseOffer,
+  LeaseRow,
+  LeaseTimes,
+  ProviderId,
+  WorkerId,
+} from '@fairlead/core'
 import type { EngineEvent } from '@fairlead/engine'
-import type { Tolerates } from './known-defects.ts'
 import { isLiveStatus } from './ledger/own-rules.ts'
 import type { SimDisk } from './sim-disk.ts'
 import { broken } from './violation.ts'
@@ -14,18 +20,15 @@ interface Ear {
 /** Hears what the engine says of itself, and holds it against what is stored at that moment. */
 export class Witness {
   readonly #disk: SimDisk
-  readonly #mayMiss: boolean
   /** The last event heard. */
   seq = 0
 
-  constructor(disk: SimDisk, tolerates: Tolerates) {
+  constructor(disk: SimDisk) {
     this.#disk = disk
-    this.#mayMiss = tolerates('events-lost')
   }
 
   heard(event: EngineEvent): void {
-    const isMissing = event.seq > this.seq + 1
-    if (event.seq !== this.seq + 1 && !(isMissing && this.#mayMiss)) {
+    if (event.seq !== this.seq + 1) {
       broken('event-stream', `event ${event.seq} was heard after ${this.seq}`)
     }
     this.seq = event.seq
@@ -58,7 +61,8 @@ export class Witness {
     for (const { leaseId } of leases) {
       const row = this.#disk.leases.get(leaseId)
       if (row === undefined) this.#refuseUnstored(leaseId)
-      else if (isLiveStatus(row.status) && row.workerId !== workerId) {
+      // One that was moved by the same batch is lost, as the worker hears when it is connected.
+      else if (isHeldByOther(row, workerId) && !this.#disk.everMoved.has(leaseId)) {
         broken('offers', `${workerId} is told that it holds lease ${leaseId} of ${row.workerId}`)
       }
     }
@@ -76,4 +80,8 @@ export class Witness {
     if (this.#disk.everIssued.has(leaseId)) return
     broken('durable', `lease ${leaseId} is told of and not stored`)
   }
+}
+
+function isHeldByOther({ status, workerId }: LeaseRow, by: WorkerId): boolean {
+  return isLiveStatus(status) && workerId !== by
 }

@@ -61,8 +61,8 @@ export class World {
       written: (commit) => this.#written(commit),
       loaded: () => this.#loaded(),
     })
-    this.desk = new Desk(this.disk, tolerates, (error) => this.#caught(error))
-    this.witness = new Witness(this.disk, tolerates)
+    this.desk = new Desk(this.disk, (error) => this.#caught(error))
+    this.witness = new Witness(this.disk)
     this.ledger = new Ledger({
       disk: this.disk,
       policy: parsePolicy(this.#policy, scenario.preset),
