@@ -20,14 +20,24 @@ describe('a job', () => {
   it('WORKER-8: is acked, durably, before its handler begins, and completed with what it returns', async () => {
     const seen: string[] = []
     await rig.worker(async (job) => {
-      seen.push(await rig.status(job.jobId), job.kind, String(job.model), JSON.stringify(job.payload))
+      seen.push(
+        await rig.status(job.jobId),
+        job.kind,
+        String(job.model),
+        JSON.stringify(job.payload),
+      )
       return Buffer.from('done')
     })
     const jobId = await rig.enqueue()
     expect(seen).toEqual(['RUNNING', 'task', 'resize', '{"args":{"n":1},"name":"resize"}'])
     expect(await rig.status(jobId)).toBe('COMPLETED')
     expect(Buffer.from((await rig.engine.getResult(jobId)).output ?? []).toString()).toBe('done')
-    expect(await rig.story(jobId)).toEqual(['jobEnqueued', 'jobAssigned', 'jobStarted', 'jobCompleted'])
+    expect(await rig.story(jobId)).toEqual([
+      'jobEnqueued',
+      'jobAssigned',
+      'jobStarted',
+      'jobCompleted',
+    ])
   })
 
   it('WORKER-8: may have a digest only, units and words about the result, or no result', async () => {
@@ -38,7 +48,10 @@ describe('a job', () => {
     const { meta, ...rest } = await rig.engine.getResult(first)
     expect(rest).toMatchObject({ digest, units: 7, output: null })
     expect(decodeCbor(meta ?? new Uint8Array())).toEqual({ took: 3 })
-    expect(await rig.engine.getResult(second)).toMatchObject({ output: new Uint8Array(), meta: null })
+    expect(await rig.engine.getResult(second)).toMatchObject({
+      output: new Uint8Array(),
+      meta: null,
+    })
   })
 
   it.each([
@@ -73,7 +86,9 @@ describe('a job', () => {
     gates.finish(1)
     gates.finish(2)
     await rig.settle()
-    expect(await Promise.all(jobs.map((jobId) => rig.status(jobId)))).toEqual(Array(3).fill('COMPLETED'))
+    expect(await Promise.all(jobs.map((jobId) => rig.status(jobId)))).toEqual(
+      Array(3).fill('COMPLETED'),
+    )
   })
 
   it('WORKER-8: waits its turn behind a handler that does not heed its signal', async () => {
@@ -187,7 +202,12 @@ describe('a store that fails', () => {
     gates.finish(0, Buffer.from('done'))
     await rig.clock.advance(1_000)
     expect(await rig.status(jobId)).toBe('COMPLETED')
-    expect(await rig.story(jobId)).toEqual(['jobEnqueued', 'jobAssigned', 'jobStarted', 'jobCompleted'])
+    expect(await rig.story(jobId)).toEqual([
+      'jobEnqueued',
+      'jobAssigned',
+      'jobStarted',
+      'jobCompleted',
+    ])
   })
 
   it('WORKER-7: what was cancelled in a batch whose answer got lost is lost all the same', async () => {
@@ -302,7 +322,10 @@ describe('a worker that stops', () => {
     await stopped
     expect(gates.jobs[0]?.signal.reason).toMatchObject({ code: 'SchedulerClosed' })
     expect(await rig.engine.getJob(jobId)).toMatchObject({ status: 'QUEUED', retries: 0 })
-    expect((await rig.story(jobId)).slice(-2)).toEqual(['leaseCancelled released', 'jobRequeued RELEASED'])
+    expect((await rig.story(jobId)).slice(-2)).toEqual([
+      'leaseCancelled released',
+      'jobRequeued RELEASED',
+    ])
   })
 
   it('WORKER-11: says that it takes nothing before it gives anything back, though the store fails', async () => {

@@ -110,7 +110,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'COMPLETED: {},',
     replace: "COMPLETED: { cancel: { to: 'CANCELED' } },",
     expected: ['final-state', 'replay'],
-    scenario: 'tight',
+    scenario: 'mixed',
   },
   {
     name: 'another digest is taken for a completed lease',

@@ -62,8 +62,10 @@ export class PendingRows {
     return this.#rows
   }
 
+  /** A copy: what is kept is a piece of its whole batch, and sent elsewhere it would take that along. */
   payload(seq: number): Uint8Array | undefined {
-    return this.#payloads.get(seq)
+    const payload = this.#payloads.get(seq)
+    return payload === undefined ? undefined : Uint8Array.from(payload)
   }
 
   /** The job that this caller enqueued under this key. */
@@ -71,7 +73,7 @@ export class PendingRows {
     const seq = this.#seqOfKey.get(keyOf(caller) + keyOf(txHash))
     if (seq === undefined) return null
     const id = this.#jobs.get(seq)?.cells[CELL.jobId] as Uint8Array
-    return { id, payload: this.#payloads.get(seq) as Uint8Array }
+    return { id, payload: this.payload(seq) as Uint8Array }
   }
 
   /** After a refusal nothing is sure to be whole: the rows are to be merged anew from the log. */
