@@ -41,6 +41,7 @@ class SqliteStore implements Store {
   readonly read: StoreReads
   readonly #path: string
   readonly #thread: Worker
+  readonly #ended: Promise<void>
   readonly #waiting = new Map<number, Waiting>()
   #lastId = OPENED
   #refusalsHeard = 0
@@ -52,7 +53,12 @@ class SqliteStore implements Store {
     this.#thread = new Worker(THREAD, { workerData: { path, options }, execArgv: [] })
     this.#thread.on('message', (answer: Answer) => this.#hear(answer))
     this.#thread.on('error', (error) => this.#lose(error))
-    this.#thread.on('exit', () => this.#lose(new Error('its thread has ended')))
+    this.#ended = new Promise((resolve) => {
+      this.#thread.on('exit', () => {
+        this.#lose(new Error('its thread has ended'))
+        resolve()
+      })
+    })
     this.opened = new Promise((resolve, reject) => {
       this.#waiting.set(OPENED, { resolve: () => resolve(), reject })
     })
@@ -121,8 +127,10 @@ class SqliteStore implements Store {
     }
   }
 
+  /** Once the file is closed, or could not be opened, the thread ends by itself. */
   async end(): Promise<void> {
-    await this.#thread.terminate()
+    this.#thread.ref()
+    await this.#ended
   }
 
   #call<Name extends FileCall>(

@@ -13,16 +13,23 @@ invariant(port !== null, 'this file is started as a thread')
 const { path, options } = workerData as ThreadData
 let file: SqliteFile | null = null
 
-answer(OPENED, () => {
-  file = openSqliteFile(path, options)
-})
-
 port.on('message', ({ id, name, args }: Call) => {
   answer(id, () => {
     invariant(file !== null, 'calls are made on an open file')
     return (file[name] as (...given: readonly unknown[]) => unknown).apply(file, [...args])
   })
+  if (name === 'close') endThread()
 })
+
+answer(OPENED, () => {
+  file = openSqliteFile(path, options)
+})
+if (file === null) endThread()
+
+/** Without a port to listen on it ends by itself: to be ended from outside a driver may take ill. */
+function endThread(): void {
+  port?.close()
+}
 
 function answer(id: number, act: () => unknown): void {
   let said: Answer
