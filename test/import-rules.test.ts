@@ -111,9 +111,9 @@ function sourcesOf(name: string): { path: string; text: string }[] {
 }
 
 function benchTexts(): { text: string }[] {
-  return readdirSync(join(root, 'bench'))
-    .filter((file) => file.endsWith('.ts'))
-    .map((file) => ({ text: readFileSync(join(root, 'bench', file), 'utf8') }))
+  return readdirSync(join(root, 'bench'), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts') && !/(^|\/)(dist|node_modules)\//.test(path))
+    .map((path) => ({ text: readFileSync(join(root, 'bench', path), 'utf8') }))
 }
 
 function importsOf(text: string): string[] {
