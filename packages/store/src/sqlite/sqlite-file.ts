@@ -26,6 +26,9 @@ export interface SqliteOptions {
   readonly durability?: 'full' | 'relaxed'
 }
 
+/** How it gets at the file when nobody called; see `ThreadGate`. */
+type Pass = (act: () => void) => void
+
 const BUSY = 5
 
 /** Holds the pages of the three random indexes for a few million jobs. */
@@ -37,7 +40,11 @@ const CACHE_KIB = 65_536
 const LOG_PAGES = 16_384
 
 /** Opens a file, and makes one where none is. Only one process at a time can (STORE-3). */
-export function openSqliteFile(path: string, options: SqliteOptions): SqliteFile {
+export function openSqliteFile(
+  path: string,
+  options: SqliteOptions,
+  pass: Pass = (act) => act(),
+): SqliteFile {
   let db: Database | null = null
   try {
     db = openDatabase(path)
@@ -48,7 +55,7 @@ export function openSqliteFile(path: string, options: SqliteOptions): SqliteFile
     configure(db, options)
     migrate(db)
     writeHolder(path)
-    return new SqliteFile(path, db)
+    return new SqliteFile(path, db, pass)
   } catch (error) {
     db?.close()
     const isBusy = ((sqliteCode(error) ?? 0) & 0xff) === BUSY
@@ -78,6 +85,7 @@ const PENDING_MS = 200
 /** An open file: every call is synchronous and on the one connection. */
 export class SqliteFile {
   readonly #path: string
+  readonly #pass: Pass
   readonly #db: Database
   readonly #statements: Statements
   readonly #writer: BatchWriter
@@ -89,7 +97,8 @@ export class SqliteFile {
   /** False while what is pending has to be read from the log again. */
   #isWhole = false
 
-  constructor(path: string, db: Database) {
+  constructor(path: string, db: Database, pass: Pass) {
+    this.#pass = pass
     this.#path = path
     this.#db = db
     this.#statements = new Statements(db)
@@ -160,7 +169,8 @@ export class SqliteFile {
       // Once more, for jobs whose own end in this batch lies before the time (STORE-10).
       if (before !== null) this.#writer.prune(before)
     })
-    if (!this.#pending.isEmpty) this.#timer ??= setTimeout(() => this.#writeInTime(), PENDING_MS)
+    if (!this.#pending.isEmpty)
+      this.#timer ??= setTimeout(() => this.#pass(() => this.#writeInTime()), PENDING_MS)
   }
 
   close(): void {

@@ -3,7 +3,15 @@ import { Worker } from 'node:worker_threads'
 import type { JobRow, Snapshot, Store, StoreReads, WriteBatch } from '@fairlead/core'
 import { encodeBatch } from './batch-codec.ts'
 import type { SqliteFile, SqliteOptions } from './sqlite-file.ts'
-import { type Answer, type Call, errorOf, type FileCall, OPENED } from './thread-calls.ts'
+import {
+  type Answer,
+  type Call,
+  errorOf,
+  type FileCall,
+  OPENED,
+  type ThreadData,
+} from './thread-calls.ts'
+import { shutAtExit, ThreadGate } from './thread-gate.ts'
 import { asUnavailable, builtOnRefused, isBuiltOnRefused, unavailable } from './unavailable.ts'
 
 export type { SqliteOptions } from './sqlite-file.ts'
@@ -50,11 +58,15 @@ class SqliteStore implements Store {
 
   constructor(path: string, options: SqliteOptions) {
     this.#path = path
-    this.#thread = new Worker(THREAD, { workerData: { path, options }, execArgv: [] })
+    const gate = new ThreadGate()
+    const forget = shutAtExit(gate)
+    const workerData: ThreadData = { path, options, gate: gate.memory }
+    this.#thread = new Worker(THREAD, { workerData, execArgv: [] })
     this.#thread.on('message', (answer: Answer) => this.#hear(answer))
     this.#thread.on('error', (error) => this.#lose(error))
     this.#ended = new Promise((resolve) => {
       this.#thread.on('exit', () => {
+        forget()
         this.#lose(new Error('its thread has ended'))
         resolve()
       })

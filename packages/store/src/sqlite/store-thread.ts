@@ -2,6 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { invariant } from '@fairlead/core'
 import { openSqliteFile, type SqliteFile } from './sqlite-file.ts'
 import { type Answer, type Call, OPENED, refusalOf, type ThreadData } from './thread-calls.ts'
+import { ThreadGate } from './thread-gate.ts'
 import { asUnavailable } from './unavailable.ts'
 
 /**
@@ -10,7 +11,9 @@ import { asUnavailable } from './unavailable.ts'
  */
 const port = parentPort
 invariant(port !== null, 'this file is started as a thread')
-const { path, options } = workerData as ThreadData
+const { path, options, gate: memory } = workerData as ThreadData
+const gate = new ThreadGate(memory)
+const pass = (act: () => void): void => gate.pass(act)
 let file: SqliteFile | null = null
 
 port.on('message', ({ id, name, args }: Call) => {
@@ -22,7 +25,7 @@ port.on('message', ({ id, name, args }: Call) => {
 })
 
 answer(OPENED, () => {
-  file = openSqliteFile(path, options)
+  file = openSqliteFile(path, options, pass)
 })
 if (file === null) endThread()
 
@@ -32,11 +35,13 @@ function endThread(): void {
 }
 
 function answer(id: number, act: () => unknown): void {
-  let said: Answer
-  try {
-    said = { id, value: act() }
-  } catch (error) {
-    said = { id, refusal: refusalOf(asUnavailable(path, error)) }
-  }
-  port?.postMessage(said)
+  pass(() => {
+    let said: Answer
+    try {
+      said = { id, value: act() }
+    } catch (error) {
+      said = { id, refusal: refusalOf(asUnavailable(path, error)) }
+    }
+    port?.postMessage(said)
+  })
 }

@@ -6,6 +6,8 @@ import type { SqliteFile, SqliteOptions } from './sqlite-file.ts'
 export interface ThreadData {
   readonly path: string
   readonly options: SqliteOptions
+  /** Of the gate that the thread passes to get at the file. */
+  readonly gate: SharedArrayBuffer
 }
 
 /** The calls of an open file by their names. */
