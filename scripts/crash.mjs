@@ -3,17 +3,43 @@
 import { parseArgs } from 'node:util'
 import { isSound, runCrashes } from '../packages/engine/test/crash-run.mjs'
 
-const { values } = parseArgs({
-  options: {
-    kills: { type: 'string', default: '50' },
-    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-    json: { type: 'boolean', default: false },
-  },
-})
-const [kills, seed] = [Number(values.kills), Number(values.seed)]
-if (!Number.isSafeInteger(kills) || kills < 1 || !Number.isSafeInteger(seed) || seed < 0) {
-  console.error('crash: --kills takes a whole number from 1, --seed one from 0')
-  process.exit(2)
+const HELP = `Kills a process with an engine and workers under load, again and again, and says what became of the jobs.
+
+  npm run crash -- [--kills N] [--seed N] [--json]
+
+  --kills N   how often (default: 50)
+  --seed N    when, in life and load (default: a new one each time)
+  --json      the result as one JSON object
+  --help      this text
+
+Exits with 0 if nothing was lost, 1 if something was, and 2 if the command is wrong.`
+
+const { kills, seed, json } = readArguments()
+
+function readArguments() {
+  try {
+    const { values } = parseArgs({
+      options: {
+        kills: { type: 'string', default: '50' },
+        seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+        json: { type: 'boolean', default: false },
+        help: { type: 'boolean', default: false },
+      },
+    })
+    if (values.help) {
+      console.log(HELP)
+      process.exit(0)
+    }
+    const numbers = { kills: Number(values.kills), seed: Number(values.seed) }
+    const isRight = Number.isSafeInteger(numbers.kills) && Number.isSafeInteger(numbers.seed)
+    if (!isRight || numbers.kills < 1 || numbers.seed < 0) {
+      throw new Error('--kills takes a whole number from 1, --seed one from 0')
+    }
+    return { ...numbers, json: values.json }
+  } catch (error) {
+    console.error(`crash: ${error.message}\nSee npm run crash -- --help`)
+    process.exit(2)
+  }
 }
 
 const report = await runCrashes({
@@ -24,7 +50,7 @@ const report = await runCrashes({
     console.error(`kill ${kill}/${kills}: ${lived}, jobs ${jobs}, completed ${completed}`)
   },
 })
-if (values.json) console.log(JSON.stringify(report, null, 2))
+if (json) console.log(JSON.stringify(report, null, 2))
 else {
   const { recovery_ms, answered, ...figures } = report
   const rows = { ...figures, ...answered, recovery_ms: recovery_ms.worst }
