@@ -30,11 +30,12 @@ const { flags, options, positionals } = readArgs()
 
 const wanted = positionals.map((name) => BENCHES.find((bench) => bench.name === name) ?? name)
 const unknown = wanted.filter((bench) => typeof bench === 'string')
-if (wanted.length === 0 || unknown.length > 0) {
-  if (unknown.length > 0) console.error(`there is no bench ${unknown.join(', ')}`)
-  console.error(USAGE)
-  for (const { name, question } of BENCHES) console.error(`  ${name.padEnd(14)}${question}`)
-  process.exit(2)
+if (flags.help || wanted.length === 0 || unknown.length > 0) {
+  const say = flags.help ? console.log : console.error
+  if (unknown.length > 0) say(`there is no bench ${unknown.join(', ')}`)
+  say(USAGE)
+  for (const { name, question } of BENCHES) say(`  ${name.padEnd(14)}${question}`)
+  process.exit(flags.help ? 0 : 2)
 }
 
 let missed = 0
@@ -54,7 +55,7 @@ if (!flags.json)
 if (flags.check && missed > 0) process.exitCode = 1
 
 function readArgs(): {
-  flags: { json: boolean; check: boolean }
+  flags: { json: boolean; check: boolean; help: boolean }
   options: Options
   positionals: string[]
 } {
@@ -64,6 +65,7 @@ function readArgs(): {
       options: {
         json: { type: 'boolean', default: false },
         check: { type: 'boolean', default: false },
+        help: { type: 'boolean', default: false },
         only: { type: 'string', default: '' },
         subjects: { type: 'string', default: '' },
         repeats: { type: 'string' },
