@@ -1,6 +1,14 @@
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, existsSync } from 'node:fs'
-import { join } from 'node:path'
+import {
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
 import { serialize } from 'node:v8'
 import type { WriteBatch } from '@fairlead/core'
 import fc from 'fast-check'
@@ -22,7 +30,7 @@ import {
 import { MemoryStore } from '../src/memory/memory-store.ts'
 import { encodeBatch } from '../src/sqlite/batch-codec.ts'
 import { openDatabase } from '../src/sqlite/driver.ts'
-import { openSqliteFile, type SqliteFile } from '../src/sqlite/sqlite-file.ts'
+import { openSqliteFile, type Pace, type SqliteFile } from '../src/sqlite/sqlite-file.ts'
 import type { DirectReads } from '../src/sqlite/sqlite-reads.ts'
 import { openSqliteStore } from '../src/sqlite/sqlite-store.ts'
 import { tempPath } from './temp-store.ts'
@@ -34,9 +42,9 @@ class OpenFile {
   #refusals = 0
   #isClosed = false
 
-  constructor(path = tempPath()) {
+  constructor(path = tempPath(), pace?: Pace) {
     this.path = path
-    this.file = openSqliteFile(path, { durability: 'relaxed' })
+    this.file = openSqliteFile(path, { durability: 'relaxed' }, undefined, pace)
     onTestFinished(() => this.close())
   }
 
@@ -48,8 +56,7 @@ class OpenFile {
   /** Whether the batch was taken. */
   commit(batch: WriteBatch): boolean {
     try {
-      const { bytes, recordsAt } = encodeBatch(batch)
-      this.file.commit(bytes, recordsAt, this.#refusals)
+      this.file.commit(encodeBatch(batch), this.#refusals)
       return true
     } catch {
       this.#refusals++
@@ -66,7 +73,7 @@ class OpenFile {
 /** The file as it would be found if the machine stopped now. */
 function imageOf(path: string): string {
   const image = tempPath()
-  for (const end of ['', '-wal']) {
+  for (const end of ['', '-wal', '-log-a', '-log-b']) {
     if (existsSync(path + end)) copyFileSync(path + end, image + end)
   }
   return image
@@ -77,7 +84,7 @@ function countsIn(path: string): Readonly<Record<string, number>> {
   const db = openDatabase(imageOf(path))
   const count = (table: string) =>
     Number(db.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n'])
-  const counts = { log: count('log'), jobs: count('jobs'), journal: count('journal') }
+  const counts = { jobs: count('jobs'), journal: count('journal') }
   db.close()
   return counts
 }
@@ -146,12 +153,12 @@ describe('rows in the log', () => {
     const before = await openSqliteStore(path)
     await before.commit(FIRST)
     await before.close()
-    expect(countsIn(path)).toMatchObject({ log: 0, jobs: 3 })
+    expect(countsIn(path)).toMatchObject({ jobs: 3 })
 
     expect(commitAndDie(path, LATER)).toBe('SIGKILL')
-    expect(countsIn(path)).toMatchObject({ log: 3, jobs: 3, journal: 4 })
+    expect(countsIn(path)).toMatchObject({ jobs: 3, journal: 1 })
     await expectSame(path, await modelOf([FIRST, ...LATER]))
-    expect(countsIn(path)).toMatchObject({ log: 0, jobs: 4 })
+    expect(countsIn(path)).toMatchObject({ jobs: 4 })
   })
 
   it('STORE-14: merge with what comes after the kill, and are guarded by the same rules', async () => {
@@ -182,7 +189,7 @@ describe('rows in the log', () => {
     const store = await openSqliteStore(path)
     for (const batch of [FIRST, ...LATER]) await store.commit(batch)
     await store.close()
-    expect(countsIn(path)).toMatchObject({ log: 0, jobs: 4 })
+    expect(countsIn(path)).toMatchObject({ jobs: 4 })
     await expectSame(path, await modelOf([FIRST, ...LATER]))
   })
 
@@ -192,9 +199,10 @@ describe('rows in the log', () => {
     expect(opened.read('payloads', [4, 5, 1])).toEqual([Uint8Array.of(4), null, Uint8Array.of(1)])
     const key = { caller: callerOf(1), txHash: named('tx', 4) }
     expect(opened.read('jobsByTx', [key])).toEqual([{ id: jobIdOf(4), payload: Uint8Array.of(4) }])
-    expect(countsIn(opened.path)).toMatchObject({ log: 4, jobs: 0 })
     expect(opened.read('job', jobIdOf(4))).toMatchObject({ status: 'RUNNING' })
-    expect(countsIn(opened.path)).toMatchObject({ log: 0, jobs: 4 })
+    // For a reader they are in their tables, for the disk they still are in the log.
+    expect(countsIn(opened.path)).toMatchObject({ jobs: 0 })
+    await expectSame(imageOf(opened.path), await modelOf([FIRST, ...LATER]))
   })
 
   it('STORE-14: wait for 200 ms and no longer', () => {
@@ -204,31 +212,117 @@ describe('rows in the log', () => {
     vi.advanceTimersByTime(150)
     opened.commit(LATER[0] as WriteBatch)
     vi.advanceTimersByTime(49)
-    expect(countsIn(opened.path)).toMatchObject({ log: 2, jobs: 0 })
+    expect(countsIn(opened.path)).toMatchObject({ jobs: 0, journal: 0 })
     vi.advanceTimersByTime(1)
-    expect(countsIn(opened.path)).toMatchObject({ log: 0, jobs: 4 })
+    expect(countsIn(opened.path)).toMatchObject({ jobs: 4, journal: 1 })
     // The next ones have a time of their own.
     opened.commit(LATER[1] as WriteBatch)
     vi.advanceTimersByTime(199)
-    expect(countsIn(opened.path)).toMatchObject({ log: 1 })
+    expect(countsIn(opened.path)).toMatchObject({ journal: 1 })
     vi.advanceTimersByTime(1)
-    expect(countsIn(opened.path)).toMatchObject({ log: 0 })
+    expect(countsIn(opened.path)).toMatchObject({ journal: 2 })
   })
 
-  it('STORE-14: wait for 6,000 rows and no more', () => {
-    const opened = new OpenFile()
-    // A job is a row, and its payload another.
-    const newJobs = Array.from({ length: 2_999 }, (_, n) => newJob(sampleJob(n + 1)))
-    opened.commit(batchOf({ newJobs, meta: { batch: '1' } }))
-    expect(countsIn(opened.path)).toMatchObject({ log: 1, jobs: 0 })
-    opened.commit(batchOf({ meta: { batch: '2' } }))
-    expect(countsIn(opened.path)).toMatchObject({ log: 0, jobs: 2_999 })
+  it('STORE-14: when many jobs wait they are carried at once, some between any two calls', async () => {
+    const opened = new OpenFile(undefined, { waitMs: 1e9, jobsAtOnce: 10, sliceJobs: 4 })
+    const newJobs = Array.from({ length: 11 }, (_, n) => newJob(sampleJob(n + 1)))
+    opened.commit(batchOf({ newJobs: newJobs.slice(0, 9) }))
+    await turns(5)
+    expect(countsIn(opened.path)).toMatchObject({ jobs: 0 })
+    opened.commit(batchOf({ newJobs: newJobs.slice(9, 10) }))
+    await turns(2)
+    // It has begun, so that the eleventh is not among those that it began with.
+    opened.commit(batchOf({ newJobs: newJobs.slice(10) }))
+    expect(countsIn(opened.path)).toMatchObject({ jobs: 0 })
+    await turns(1)
+    expect(countsIn(opened.path)).toMatchObject({ jobs: 10 })
+    await expectSame(
+      imageOf(opened.path),
+      await modelOf([
+        batchOf({ newJobs: newJobs.slice(0, 10) }),
+        batchOf({ newJobs: newJobs.slice(10) }),
+      ]),
+    )
   })
 })
 
+it('STORE-14: what came while others were carried is not carried twice', async () => {
+  const opened = new OpenFile(undefined, { waitMs: 1e9, jobsAtOnce: 2, sliceJobs: 1 })
+  const batches = [
+    FIRST,
+    batchOf({ journal: [sampleEntry(4, { jobSeq: 1 }), sampleEntry(5, { jobSeq: 2 })] }),
+    batchOf({ journal: [sampleEntry(6, { jobSeq: 2 })] }),
+  ] as const
+  opened.commit(batches[0])
+  await turns(4)
+  opened.commit(batches[1])
+  await turns(1)
+  // Job 1 has been carried, job 2 is next: with what this batch says of it.
+  opened.commit(batches[2])
+  await turns(1)
+  await expectSame(imageOf(opened.path), await modelOf(batches))
+})
+
+describe('the files of the log', () => {
+  /** A killed process whose log ends with the batches of `LATER`. */
+  function killed(): { path: string; log: string } {
+    const path = tempPath()
+    expect(commitAndDie(path, [FIRST, ...LATER])).toBe('SIGKILL')
+    return { path, log: `${path}-log-a` }
+  }
+
+  it('STORE-13: a last batch that a power cut tore is not there, and all before it is', async () => {
+    const { path, log } = killed()
+    const size = statSync(log).size
+    for (const cut of [1, 20, 300]) {
+      const image = imageOf(path)
+      truncateSync(`${image}-log-a`, size - cut)
+      await expectSame(image, await modelOf([FIRST, ...LATER.slice(0, -1)]))
+    }
+    const bytes = readFileSync(log)
+    bytes[size - 7] = 255 - (bytes[size - 7] as number)
+    writeFileSync(log, bytes)
+    await expectSame(path, await modelOf([FIRST, ...LATER.slice(0, -1)]))
+  })
+
+  it('STORE-14: what an earlier turn left in them is of no account', async () => {
+    const path = tempPath()
+    const opened = new OpenFile(path, { waitMs: 0, jobsAtOnce: 1e9, sliceJobs: 64 })
+    opened.commit(FIRST)
+    for (const batch of LATER) {
+      await vi.waitFor(() => expect(countsIn(path)).toMatchObject({ jobs: expect.any(Number) }))
+      await turns(3)
+      opened.commit(batch)
+    }
+    await expectSame(imageOf(path), await modelOf([FIRST, ...LATER]))
+  })
+
+  it('STORE-14: those of another store are not taken for its own', async () => {
+    const { path } = killed()
+    const other = tempPath()
+    const store = await openSqliteStore(other)
+    await store.commit(FIRST)
+    await store.close()
+    copyFileSync(`${path}-log-a`, `${other}-log-a`)
+    await expectSame(other, await modelOf([FIRST]))
+  })
+
+  it('STORE-14: are gone after a clean close', async () => {
+    const { path } = killed()
+    await (await openSqliteStore(path)).close()
+    expect(readdirSync(dirname(path))).toEqual(['state.db'])
+  })
+})
+
+/** Lets what is due between calls happen, so many times. */
+async function turns(count: number): Promise<void> {
+  for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve))
+}
+
 it('STORE-14: any run of batches is the same from the log, from the tables and after a power cut', async () => {
   const property = fc.asyncProperty(fc.gen(), async (draw) => {
-    const opened = new OpenFile()
+    // Carried one job at a time, so that most of it happens while other batches come.
+    const opened = new OpenFile(undefined, { waitMs: 1e9, jobsAtOnce: 2, sliceJobs: 1 })
     const model = new MemoryStore()
     const batches = draw(fc.integer, { min: 2, max: 8 })
     for (let k = 0; k < batches; k++) {
@@ -238,6 +332,7 @@ it('STORE-14: any run of batches is the same from the log, from the tables and a
         () => false,
       )
       expect(opened.commit(batch)).toBe(isTaken)
+      await turns(draw(fc.nat, { max: 3 }))
       // At times what is in the log goes into the tables in between.
       if (draw(fc.nat, { max: 4 }) === 0) opened.read('job', jobIdOf(1))
     }
@@ -265,8 +360,7 @@ function commitAndDie(path: string, batches: readonly WriteBatch[]): string | nu
     import { openSqliteFile } from '${join(dist, 'sqlite-file.js')}'
     const file = openSqliteFile(process.argv[1], {})
     for (const batch of deserialize(Buffer.from(process.argv[2], 'base64'))) {
-      const { bytes, recordsAt } = encodeBatch(batch)
-      file.commit(bytes, recordsAt, 0)
+      file.commit(encodeBatch(batch), 0)
     }
     process.kill(process.pid, 'SIGKILL')
   `

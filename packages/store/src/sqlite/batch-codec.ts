@@ -1,6 +1,12 @@
-import { auditBytes, FairleadError, isLive, type WriteBatch } from '@fairlead/core'
+import {
+  auditBytes,
+  FairleadError,
+  isLive,
+  JOB_STATUSES,
+  LEASE_STATUSES,
+  type WriteBatch,
+} from '@fairlead/core'
 import { CellReader, CellWriter } from './cell-codec.ts'
-import type { SqlValue } from './driver.ts'
 import {
   putJob,
   putJobState,
@@ -11,100 +17,176 @@ import {
   putResult,
   putRound,
   putShare,
-  WIDTH,
 } from './rows.ts'
 
-/** The rows of one table: their cells, one row after the other. */
-export type Cells = readonly SqlValue[]
+/** A row of a batch, where it lies; its cells are decoded only when it goes into its table. */
+export interface RowAt {
+  readonly bytes: Buffer
+  readonly at: number
+}
 
-/** The rows of a batch as the statements take them. */
-export interface CellBatch {
+/**
+ * What is looked at before then is at fixed places of a row. Behind it come its cells. A status is its
+ * place in the list of words, and with it stands whether there is a time of the end.
+ */
+export const JOB_AT = { seq: 0, id: 8, caller: 40, txHash: 72, payload: 104 } as const
+export const JOB_STATE_AT = { seq: 0, id: 8, status: 40, hasEnd: 41, cells: 42 } as const
+export const LEASE_AT = { job: 0, attempt: 8, id: 16, cells: 48 } as const
+export const LEASE_STATE_AT = { job: 0, attempt: 8, id: 16, status: 48, cells: 49 } as const
+export const RESULT_AT = { job: 0, cells: 8 } as const
+
+const LENGTH_BYTES = 4
+const NUMBER_BYTES = 8
+
+/** In place of the job of an entry that is about none. */
+export const NO_JOB = -1
+
+/** Of an entry of the journal first its job, then its record. */
+export const ENTRY_AT = { job: 0, record: 8 } as const
+
+/** Where the rows of a batch are, table by table. */
+export interface BatchRows {
+  readonly bytes: Buffer
   readonly pruneEndedBefore: number | null
-  readonly newJobs: Cells
-  readonly payloads: Cells
-  readonly jobs: Cells
-  readonly newLeases: Cells
-  readonly leases: Cells
-  readonly providers: Cells
-  readonly results: Cells
-  readonly shares: Cells
-  readonly rounds: Cells
-  readonly meta: Cells
+  /** What never changes about a new job, and its payload; its state is at the same place of the next. */
+  readonly newJobs: readonly number[]
+  readonly newJobStates: readonly number[]
+  readonly jobs: readonly number[]
+  readonly newLeases: readonly number[]
+  readonly newLeaseStates: readonly number[]
+  readonly leases: readonly number[]
+  readonly providers: readonly number[]
+  readonly results: readonly number[]
+  readonly shares: readonly number[]
+  readonly rounds: readonly number[]
+  readonly meta: readonly number[]
   /** The number of the first entry of the journal, or null if there is none. */
   readonly firstEntry: number | null
-  /** The job of each entry. */
-  readonly entryJobs: Cells
+  readonly entries: readonly number[]
 }
 
 const writer = new CellWriter()
 
-/**
- * A batch as bytes, made by the thread that decides for the one that writes: first the rows, then, from
- * `recordsAt` on, the records of the journal, which are stored at once while rows can wait (STORE-14).
- */
-export function encodeBatch(batch: WriteBatch): { bytes: Uint8Array; recordsAt: number } {
+/** A batch as bytes, made by the thread that decides for the one that writes. */
+export function encodeBatch(batch: WriteBatch): Uint8Array {
   const { journal } = batch
   writer.start()
   writer.cell(batch.pruneEndedBefore)
-  section(batch.newJobs, ({ row }) => putJob(writer, row))
-  section(batch.newJobs, ({ row, payload }) => {
-    writer.number(row.seq)
-    writer.bytes(payload)
-  })
-  section(batch.jobs, (row) => {
-    writer.number(row.seq)
-    writer.id(row.id)
-    putJobState(writer, row)
-  })
-  section(batch.newLeases, (row) => putLease(writer, row))
+  section(batch.newJobs, encodeJob)
+  section(batch.newJobs, ({ row }) => encodeJobState(row))
+  section(batch.jobs, encodeJobState)
+  section(batch.newLeases, encodeLease)
+  section(batch.newLeases, encodeLeaseState)
   // Ended ones first: the next lease of a job may be in the same batch, and only one is live.
-  for (const live of [false, true]) {
-    const rows = batch.leases.filter(({ status }) => isLive(status) === live)
-    section(rows, (row) => putLeaseState(writer, row))
-  }
+  section(
+    [
+      ...batch.leases.filter(({ status }) => !isLive(status)),
+      ...batch.leases.filter(({ status }) => isLive(status)),
+    ],
+    encodeLeaseState,
+  )
   section(batch.providers, (row) => putProvider(writer, row))
-  section(batch.results, (row) => putResult(writer, row))
+  section(batch.results, (row) => {
+    writer.rawDouble(row.jobSeq)
+    putResult(writer, row)
+  })
   section(batch.shares, (row) => putShare(writer, row))
   section(batch.rounds, (row) => putRound(writer, row))
   section(Object.entries(batch.meta), (entry) => putMeta(writer, entry))
-  writer.cell(journal[0]?.seq ?? null)
-  section(journal, ({ jobSeq }) => writer.cell(jobSeq))
-  const recordsAt = writer.length
-  for (const [i, { seq }] of journal.entries()) {
-    const due = (journal[0]?.seq ?? 0) + i
+  const first = journal[0]?.seq ?? null
+  writer.cell(first)
+  let due = first ?? 0
+  section(journal, (record) => {
+    const { seq, jobSeq } = record
     if (seq !== due) throw new FairleadError('InvalidState', `entry ${seq} is not the next, ${due}`)
-  }
-  section(journal, (record) => writer.bytes(auditBytes(record.seq, record)))
-  return { bytes: writer.finish(), recordsAt }
+    due++
+    writer.rawDouble(jobSeq ?? NO_JOB)
+    writer.rawBytes(auditBytes(seq, record))
+  })
+  return writer.finish()
 }
 
-export function decodeBatch(bytes: Uint8Array): CellBatch {
-  const reader = new CellReader(bytes)
-  const rows = (width: number) => reader.cells(width * reader.number())
-  // In the order in which they were written.
-  return {
-    pruneEndedBefore: reader.cell() as number | null,
-    newJobs: rows(WIDTH.job),
-    payloads: rows(WIDTH.payload),
-    jobs: rows(WIDTH.jobState),
-    newLeases: rows(WIDTH.lease),
-    leases: rows(WIDTH.leaseState).concat(rows(WIDTH.leaseState)),
-    providers: rows(WIDTH.provider),
-    results: rows(WIDTH.result),
-    shares: rows(WIDTH.share),
-    rounds: rows(WIDTH.round),
-    meta: rows(WIDTH.meta),
-    firstEntry: reader.cell() as number | null,
-    entryJobs: rows(WIDTH.entryJob),
-  }
+function encodeJob({ row, payload }: WriteBatch['newJobs'][number]): void {
+  writer.rawDouble(row.seq)
+  writer.rawId(row.id)
+  writer.rawId(row.caller)
+  writer.rawId(row.txHash)
+  writer.rawBytes(payload)
+  putJob(writer, row)
 }
 
-export function decodeRecords(bytes: Uint8Array): readonly Uint8Array[] {
-  const reader = new CellReader(bytes)
-  return reader.cells(reader.number()) as Uint8Array[]
+function encodeJobState(row: WriteBatch['jobs'][number]): void {
+  writer.rawDouble(row.seq)
+  writer.rawId(row.id)
+  writer.rawByte(JOB_STATUSES.indexOf(row.status))
+  writer.rawByte(row.endedAt === null ? 0 : 1)
+  putJobState(writer, row)
+}
+
+function encodeLease(row: WriteBatch['newLeases'][number]): void {
+  writer.rawDouble(row.jobSeq)
+  writer.rawDouble(row.attempt)
+  writer.rawId(row.id)
+  putLease(writer, row)
+}
+
+function encodeLeaseState(row: WriteBatch['leases'][number]): void {
+  writer.rawDouble(row.jobSeq)
+  writer.rawDouble(row.attempt)
+  writer.rawId(row.id)
+  writer.rawByte(LEASE_STATUSES.indexOf(row.status))
+  putLeaseState(writer, row)
 }
 
 function section<Row>(rows: readonly Row[], put: (row: Row) => void): void {
-  writer.number(rows.length)
-  for (const row of rows) put(row)
+  writer.rawDouble(rows.length)
+  for (const row of rows) {
+    const at = writer.openRow()
+    put(row)
+    writer.closeRow(at)
+  }
+}
+
+/** Finds the rows of a batch, in the order in which they were written. */
+export function rowsOf(given: Uint8Array): BatchRows {
+  const bytes = Buffer.from(given.buffer, given.byteOffset, given.byteLength)
+  const reader = new CellReader()
+  let at = 0
+  const cell = () => {
+    const value = reader.seek(bytes, at).cell()
+    at = reader.at
+    return value
+  }
+  const rows = () => {
+    const places: number[] = []
+    const count = bytes.readDoubleLE(at)
+    at += NUMBER_BYTES
+    for (let i = 0; i < count; i++) {
+      places.push(at + LENGTH_BYTES)
+      at += LENGTH_BYTES + bytes.readUInt32LE(at)
+    }
+    return places
+  }
+  return {
+    bytes,
+    pruneEndedBefore: cell() as number | null,
+    newJobs: rows(),
+    newJobStates: rows(),
+    jobs: rows(),
+    newLeases: rows(),
+    newLeaseStates: rows(),
+    leases: rows(),
+    providers: rows(),
+    results: rows(),
+    shares: rows(),
+    rounds: rows(),
+    meta: rows(),
+    firstEntry: cell() as number | null,
+    entries: rows(),
+  }
+}
+
+/** Bytes that stand behind their length; a view. */
+export function bytesAt(bytes: Buffer, at: number): Buffer {
+  return bytes.subarray(at + LENGTH_BYTES, at + LENGTH_BYTES + bytes.readUInt32LE(at))
 }

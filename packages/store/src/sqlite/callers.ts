@@ -1,4 +1,6 @@
+import type { RowAt } from './batch-codec.ts'
 import type { SqlValue, Statement } from './driver.ts'
+import { idBytes, idKey } from './pending-job.ts'
 import type { Statements } from './statements.ts'
 
 /** Numbers remembered from one batch to the next; a few megabytes at most. */
@@ -18,10 +20,11 @@ export class Callers {
   }
 
   /** The number of a caller, given now if it has none. */
-  numberOf(id: SqlValue): number {
-    const key = (id as Buffer).toString('latin1')
+  numberOf(where: RowAt): number {
+    const key = idKey(where)
     const known = this.#known.get(key)
     if (known !== undefined) return known
+    const id = idBytes(where)
     const no = (this.#find.get(id)?.['no'] as number | undefined) ?? this.#give(id)
     this.#known.set(key, no)
     return no

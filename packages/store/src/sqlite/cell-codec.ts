@@ -2,8 +2,8 @@ import { invariant } from '@fairlead/core'
 import type { SqlValue } from './driver.ts'
 
 /**
- * How cells travel to the thread of the store: one after the other in one buffer, each behind a byte
- * that tells its type. A structured clone of the same rows takes ten times as long.
+ * How cells travel to the thread of the store and lie in its log: one after the other in one buffer,
+ * each behind a byte that tells its type. A structured clone of the same rows takes ten times as long.
  */
 const TAG = { null: 0, byte: 1, u32: 2, double: 3, shortText: 4, text: 5, bytes: 6, id: 7 } as const
 
@@ -22,6 +22,42 @@ export class CellWriter {
   /** Forgets what another one began and did not finish. */
   start(): void {
     this.#at = 0
+  }
+
+  /** Begins a row, whose length will stand before it; returns where. */
+  openRow(): number {
+    const at = this.#room(4)
+    this.#at = at + 4
+    return at
+  }
+
+  closeRow(at: number): void {
+    this.#buffer.writeUInt32LE(this.#at - at - 4, at)
+  }
+
+  /** Without a tag, as the fields at fixed places of a row are. */
+  rawByte(n: number): void {
+    const at = this.#room(1)
+    this.#buffer[at] = n
+    this.#at = at + 1
+  }
+
+  rawDouble(n: number): void {
+    const at = this.#room(8)
+    this.#buffer.writeDoubleLE(n, at)
+    this.#at = at + 8
+  }
+
+  rawId(hex: string): void {
+    this.#writeId(hex, this.#room(ID_BYTES))
+  }
+
+  /** Bytes behind their length. */
+  rawBytes(bytes: Uint8Array): void {
+    const at = this.#room(4 + bytes.length)
+    this.#buffer.writeUInt32LE(bytes.length, at)
+    this.#buffer.set(bytes, at + 4)
+    this.#at = at + 4 + bytes.length
   }
 
   null(): void {
@@ -59,19 +95,13 @@ export class CellWriter {
   }
 
   bytes(bytes: Uint8Array): void {
-    const at = this.#tag(TAG.bytes, 4 + bytes.length)
-    this.#buffer.writeUInt32LE(bytes.length, at)
-    this.#buffer.set(bytes, at + 4)
-    this.#at = at + 4 + bytes.length
+    this.#tag(TAG.bytes, 4 + bytes.length)
+    this.rawBytes(bytes)
   }
 
   /** An id or hash: 0x and 64 hex digits, as its 32 bytes. */
   id(hex: string): void {
-    const at = this.#tag(TAG.id, ID_BYTES)
-    const written =
-      hex.length === 2 + 2 * ID_BYTES ? this.#buffer.write(hex.slice(2), at, 'hex') : 0
-    invariant(written === ID_BYTES, 'an id or hash is 0x and 64 hex digits')
-    this.#at = at + ID_BYTES
+    this.#writeId(hex, this.#tag(TAG.id, ID_BYTES))
   }
 
   cell(value: SqlValue): void {
@@ -90,27 +120,48 @@ export class CellWriter {
     return bytes
   }
 
+  #writeId(hex: string, at: number): void {
+    const written =
+      hex.length === 2 + 2 * ID_BYTES ? this.#buffer.write(hex.slice(2), at, 'hex') : 0
+    invariant(written === ID_BYTES, 'an id or hash is 0x and 64 hex digits')
+    this.#at = at + ID_BYTES
+  }
+
   /** Writes a tag and makes room behind it; returns where its value begins. */
   #tag(tag: number, room: number): number {
-    if (this.#at + 1 + room > this.#buffer.length) {
-      const larger = Buffer.allocUnsafeSlow(2 * (this.#at + 1 + room))
+    const at = this.#room(1 + room)
+    this.#buffer[at] = tag
+    this.#at = at + 1
+    return this.#at
+  }
+
+  #room(bytes: number): number {
+    if (this.#at + bytes > this.#buffer.length) {
+      const larger = Buffer.allocUnsafeSlow(2 * (this.#at + bytes))
       this.#buffer.copy(larger, 0, 0, this.#at)
       this.#buffer = larger
     }
-    this.#buffer[this.#at++] = tag
     return this.#at
   }
 }
 
+/** Reads cells from a place in a buffer on; bytes are views of it. */
 export class CellReader {
-  readonly #buffer: Buffer
+  #buffer: Buffer = Buffer.alloc(0)
   #at = 0
 
-  constructor(bytes: Uint8Array) {
-    this.#buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  /** Goes to a place. */
+  seek(buffer: Buffer, at: number): this {
+    this.#buffer = buffer
+    this.#at = at
+    return this
   }
 
-  /** The next cell; bytes are views of the buffer. */
+  /** Where the next cell is. */
+  get at(): number {
+    return this.#at
+  }
+
   cell(): SqlValue {
     const buffer = this.#buffer
     const tag = buffer[this.#at++] as number
@@ -143,14 +194,8 @@ export class CellReader {
     }
   }
 
-  number(): number {
-    return this.cell() as number
-  }
-
-  /** The next cells. */
-  cells(count: number): SqlValue[] {
-    const cells: SqlValue[] = []
-    for (let i = 0; i < count; i++) cells.push(this.cell())
-    return cells
+  /** Adds the next cells to a list. */
+  cellsTo(list: SqlValue[], count: number): void {
+    for (let i = 0; i < count; i++) list.push(this.cell())
   }
 }

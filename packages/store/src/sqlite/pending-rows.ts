@@ -3,25 +3,43 @@ import {
   hasEnded,
   isLive,
   JOB_STATUSES,
+  type JobStatus,
   LEASE_STATUSES,
+  type LeaseStatus,
   PROVIDER_STATUSES,
 } from '@fairlead/core'
-import type { CellBatch, Cells } from './batch-codec.ts'
+import {
+  type BatchRows,
+  bytesAt,
+  ENTRY_AT,
+  JOB_AT,
+  JOB_STATE_AT,
+  LEASE_AT,
+  LEASE_STATE_AT,
+  NO_JOB,
+  RESULT_AT,
+  type RowAt,
+} from './batch-codec.ts'
+import { CellReader } from './cell-codec.ts'
 import type { SqlValue } from './driver.ts'
-import { CELL, WIDTH } from './rows.ts'
-import type { Statements } from './statements.ts'
+import {
+  ID_BYTES,
+  idBytes,
+  idKey,
+  isSameId,
+  type PendingJob,
+  type PendingLease,
+} from './pending-job.ts'
+import type { StoredRows } from './stored-rows.ts'
 
-/** A row that waits: the cells that insert it, or those that update the one in its table. */
-interface Pending {
-  readonly isNew: boolean
-  readonly cells: SqlValue[]
-}
+const reader = new CellReader()
 
-/** Rows for the tables; of each row what it has become in the end. */
-export interface TableRows
-  extends Omit<CellBatch, 'pruneEndedBefore' | 'firstEntry' | 'entryJobs'> {
-  /** The numbers of the new entries about each job, as its row takes them. */
-  readonly entries: Map<number, string>
+/** Rows that are not of a job, by their names; of each what it has become in the end. */
+export interface OtherRows {
+  readonly providers: ReadonlyMap<string, RowAt>
+  readonly shares: ReadonlyMap<string, RowAt>
+  readonly rounds: ReadonlyMap<string, RowAt>
+  readonly meta: ReadonlyMap<string, RowAt>
 }
 
 /**
@@ -31,242 +49,348 @@ export interface TableRows
  * refuse it too late (STORE-5, STORE-6).
  */
 export class PendingRows {
-  readonly #statements: Statements
-  readonly #jobs = new Map<number, Pending>()
+  readonly #stored: StoredRows
+  /** By number, in the order in which they began to wait. */
+  readonly #jobs = new Map<number, PendingJob>()
   readonly #seqOfId = new Map<string, number>()
   readonly #seqOfKey = new Map<string, number>()
-  readonly #payloads = new Map<number, Uint8Array>()
-  /** By job, then by attempt. */
-  readonly #leases = new Map<number, Map<number, Pending>>()
   readonly #leaseIds = new Set<string>()
-  readonly #providers = new Map<string, Cells>()
-  readonly #results = new Map<number, Cells>()
-  readonly #shares = new Map<string, Cells>()
-  readonly #rounds = new Map<string, Cells>()
-  readonly #meta = new Map<string, Cells>()
-  readonly #entries = new Map<number, string>()
-  #rows = 0
-  /** No job in the table has a higher number; null when that is not known. */
-  #highest: number | null = null
+  readonly #providers = new Map<string, RowAt>()
+  readonly #shares = new Map<string, RowAt>()
+  readonly #rounds = new Map<string, RowAt>()
+  readonly #meta = new Map<string, RowAt>()
+  /** Records of the journal. */
+  #records: RowAt[] = []
+  #isAgain = false
 
-  constructor(statements: Statements) {
-    this.#statements = statements
+  constructor(stored: StoredRows) {
+    this.#stored = stored
   }
 
   get isEmpty(): boolean {
-    return this.#rows === 0
+    const others = this.#providers.size + this.#shares.size + this.#rounds.size + this.#meta.size
+    return this.#jobs.size + this.#records.length + others === 0
   }
 
-  /** How many rows were merged, which is no less than there are to write. */
-  get size(): number {
-    return this.#rows
+  get jobCount(): number {
+    return this.#jobs.size
+  }
+
+  get recordCount(): number {
+    return this.#records.length
   }
 
   /** A copy: what is kept is a piece of its whole batch, and sent elsewhere it would take that along. */
   payload(seq: number): Uint8Array | undefined {
-    const payload = this.#payloads.get(seq)
-    return payload === undefined ? undefined : Uint8Array.from(payload)
+    const facts = this.#jobs.get(seq)?.facts ?? null
+    return facts === null ? undefined : Uint8Array.from(payloadIn(facts))
   }
 
   /** The job that this caller enqueued under this key. */
   jobByKey(caller: Uint8Array, txHash: Uint8Array): { id: Uint8Array; payload: Uint8Array } | null {
-    const seq = this.#seqOfKey.get(keyOf(caller) + keyOf(txHash))
-    if (seq === undefined) return null
-    const id = this.#jobs.get(seq)?.cells[CELL.jobId] as Uint8Array
-    return { id, payload: this.payload(seq) as Uint8Array }
+    if (this.#seqOfKey.size === 0) return null
+    const seq = this.#seqOfKey.get(Buffer.concat([caller, txHash]).toString('latin1'))
+    const job = seq === undefined ? undefined : this.#jobs.get(seq)
+    if (job === undefined) return null
+    return { id: idBytes(job.id), payload: this.payload(job.seq) as Uint8Array }
   }
 
   /** After a refusal nothing is sure to be whole: the rows are to be merged anew from the log. */
-  merge(batch: CellBatch): void {
-    each(batch.newJobs, WIDTH.job, (cells) => this.#addJob(cells))
-    each(batch.payloads, WIDTH.payload, ([seq, payload]) =>
-      this.#payloads.set(seq as number, payload as Uint8Array),
-    )
-    each(batch.jobs, WIDTH.jobState, (cells) => this.#changeJob(cells))
-    each(batch.leases, WIDTH.leaseState, (cells) => this.#changeLease(cells))
-    each(batch.newLeases, WIDTH.lease, (cells) => this.#addLease(cells))
-    put(this.#providers, batch.providers, WIDTH.provider, ([id, status]) => {
-      checkWord('provider', PROVIDER_STATUSES, status)
-      return id as string
-    })
-    put(this.#results, batch.results, WIDTH.result, ([job]) => job as number)
-    put(
-      this.#shares,
-      batch.shares,
-      WIDTH.share,
-      ([kind, caller]) => `${keyOf(kind)} ${keyOf(caller)}`,
-    )
-    each(batch.rounds, WIDTH.round, (cells) => this.#addRound(cells))
-    put(this.#meta, batch.meta, WIDTH.meta, ([name]) => keyOf(name))
-    for (const [i, job] of batch.entryJobs.entries()) {
-      if (job === null) continue
-      const seq = (batch.firstEntry as number) + i
-      this.#entries.set(job as number, `${this.#entries.get(job as number) ?? ''} ${seq}`)
+  merge(batch: BatchRows, journalEnd: number): void {
+    const due = journalEnd + this.#records.length + 1
+    if (batch.firstEntry !== null && batch.firstEntry !== due) {
+      throw refused(`entry ${batch.firstEntry} is not the next one, ${due}`)
     }
-    this.#rows += rowsOf(batch)
+    this.#merge(batch, journalEnd)
   }
 
-  /** All rows, and none are left. */
-  take(): TableRows {
-    const jobs = split(this.#jobs.values())
-    const leases = split([...this.#leases.values()].flatMap((attempts) => [...attempts.values()]))
-    const rows: TableRows = {
-      newJobs: jobs.inserts,
-      payloads: [...this.#payloads].flat(),
-      jobs: jobs.updates,
-      newLeases: leases.inserts,
-      leases: leases.updates,
-      providers: joined(this.#providers),
-      results: joined(this.#results),
-      shares: joined(this.#shares),
-      rounds: joined(this.#rounds),
-      meta: joined(this.#meta),
-      entries: new Map(this.#entries),
+  /**
+   * Merges a batch from the log anew. Some of it may be in the tables already, and some of what came
+   * after it, because they are filled while other batches come in.
+   */
+  mergeAgain(batch: BatchRows, journalEnd: number): void {
+    this.#isAgain = true
+    try {
+      this.#stored.forgetNew(batch)
+      this.#merge(batch, journalEnd)
+    } finally {
+      this.#isAgain = false
     }
-    this.clear()
-    return rows
+  }
+
+  #merge(batch: BatchRows, journalEnd: number): void {
+    this.#addJobs(batch)
+    this.#takeIn(batch)
+    const { bytes } = batch
+    for (const at of batch.jobs) this.#changeJob(bytes, at)
+    for (const at of batch.leases) this.#changeLease(bytes, at)
+    this.#addLeases(batch)
+    for (const at of batch.results) {
+      this.#job(bytes.readDoubleLE(at + RESULT_AT.job)).result = { bytes, at }
+    }
+    for (const at of batch.providers) this.#setProvider({ bytes, at })
+    for (const at of batch.rounds) this.#addRound({ bytes, at })
+    for (const at of batch.shares) this.#shares.set(nameOf(bytes, at, 2), { bytes, at })
+    for (const at of batch.meta) this.#meta.set(nameOf(bytes, at, 1), { bytes, at })
+    this.#addEntries(batch, journalEnd)
+  }
+
+  /** The jobs that have waited longest, and they wait no more. */
+  takeJobs(most: number): PendingJob[] {
+    const taken: PendingJob[] = []
+    for (const job of this.#jobs.values()) {
+      if (taken.length === most) break
+      taken.push(job)
+      this.#jobs.delete(job.seq)
+      if (job.facts !== null) {
+        this.#seqOfId.delete(idKey(job.id))
+        this.#seqOfKey.delete(keyIn(job.facts))
+      }
+      for (const { facts, id } of job.leases) if (facts !== null) this.#leaseIds.delete(idKey(id))
+    }
+    return taken
+  }
+
+  /** The records that have waited longest, and they wait no more. */
+  takeRecords(most: number): RowAt[] {
+    return this.#records.splice(0, most)
+  }
+
+  /** The rows that are not of a job, and they wait no more. */
+  takeOthers(): OtherRows {
+    const taken = {
+      providers: new Map(this.#providers),
+      shares: new Map(this.#shares),
+      rounds: new Map(this.#rounds),
+      meta: new Map(this.#meta),
+    }
+    this.#clearOthers()
+    return taken
   }
 
   clear(): void {
-    for (const rows of [this.#jobs, this.#seqOfId, this.#seqOfKey, this.#payloads, this.#leases])
-      rows.clear()
-    for (const rows of [this.#leaseIds, this.#providers, this.#results, this.#shares]) rows.clear()
-    for (const rows of [this.#rounds, this.#meta, this.#entries]) rows.clear()
-    this.#rows = 0
-    this.#highest = null
+    for (const rows of [this.#jobs, this.#seqOfId, this.#seqOfKey, this.#leaseIds]) rows.clear()
+    this.#records = []
+    this.#clearOthers()
   }
 
-  #addJob(cells: SqlValue[]): void {
-    const [seq, id, caller, txHash] = cells as [number, Uint8Array, Uint8Array, Uint8Array]
-    checkJob(cells, CELL.jobState)
-    const isTaken = this.#jobs.has(seq) || this.#isStored(seq) || this.#seqOfId.has(keyOf(id))
-    if (isTaken || this.#has('find-job-id', id)) throw refused(`job ${seq} is not new`)
-    const key = keyOf(caller) + keyOf(txHash)
-    if (this.#seqOfKey.has(key) || this.#has('find-job-by-tx', caller, txHash)) {
+  #clearOthers(): void {
+    for (const rows of [this.#providers, this.#shares, this.#rounds, this.#meta]) rows.clear()
+  }
+
+  #addJobs({ bytes, newJobs, newJobStates }: BatchRows): void {
+    if (newJobs.length === 0) return
+    const seqs: number[] = []
+    const ids: SqlValue[] = []
+    const keys: SqlValue[] = []
+    for (const [i, at] of newJobs.entries()) {
+      const job = this.#newJob({ bytes, at }, { bytes, at: newJobStates[i] as number })
+      seqs.push(job.seq)
+      ids.push(idBytes(job.id))
+      keys.push(
+        idBytes({ bytes, at: at + JOB_AT.caller }),
+        idBytes({ bytes, at: at + JOB_AT.txHash }),
+      )
+    }
+    if (this.#stored.hasSeqs(seqs)) throw refused('the number of a new job is taken')
+    if (this.#stored.hasJobIds(ids)) throw refused('the id of a new job is taken')
+    if (this.#stored.hasJobKeys(keys)) {
+      throw refused('another job has the caller and tx_hash of a new one')
+    }
+  }
+
+  #newJob(facts: RowAt, state: RowAt): PendingJob {
+    const { bytes, at } = facts
+    const seq = bytes.readDoubleLE(at + JOB_AT.seq)
+    const id = { bytes, at: at + JOB_AT.id }
+    const [name, key] = [idKey(id), keyIn(facts)]
+    if (this.#jobs.has(seq) || this.#seqOfId.has(name)) throw refused(`job ${seq} is not new`)
+    if (this.#seqOfKey.has(key)) {
       throw refused(`another job than ${seq} has its caller and tx_hash`)
     }
-    this.#jobs.set(seq, { isNew: true, cells })
-    this.#seqOfId.set(keyOf(id), seq)
+    const status = jobStatusIn(state)
+    const job: PendingJob = {
+      seq,
+      id,
+      facts,
+      state,
+      status,
+      hasStoredLeases: false,
+      leases: [],
+      result: null,
+      lastEntry: 0,
+      entries: '',
+    }
+    this.#jobs.set(seq, job)
+    this.#seqOfId.set(name, seq)
     this.#seqOfKey.set(key, seq)
+    return job
+  }
+
+  /** Jobs that a batch is about and that do not wait yet, if they are there. */
+  #takeIn({ bytes, jobs, newLeases, leases, results, entries }: BatchRows): void {
+    const unknown = new Set<number>()
+    for (const places of [jobs, newLeases, leases, results, entries]) {
+      // In all of these the job stands first.
+      for (const at of places) {
+        const seq = bytes.readDoubleLE(at)
+        if (seq !== NO_JOB && !this.#jobs.has(seq)) unknown.add(seq)
+      }
+    }
+    if (unknown.size === 0) return
+    for (const { seq, id, status, hasLeases } of this.#stored.jobs([...unknown])) {
+      this.#jobs.set(seq, {
+        seq,
+        id: { bytes: Buffer.from(id), at: 0 },
+        facts: null,
+        state: null,
+        status,
+        hasStoredLeases: hasLeases,
+        leases: [],
+        result: null,
+        lastEntry: this.#isAgain ? this.#stored.lastEntry(seq) : 0,
+        entries: '',
+      })
+    }
+  }
+
+  #job(seq: number): PendingJob {
+    const job = this.#jobs.get(seq)
+    if (job === undefined) throw refused(`there is no job ${seq}`)
+    return job
   }
 
   /** Of an ended job the status stays (STATE-2). */
-  #changeJob(cells: SqlValue[]): void {
-    const seq = cells[0] as number
-    checkJob(cells, CELL.changedJobState)
-    const before = this.#jobs.get(seq)
-    const state =
-      before === undefined ? CELL.jobStub : before.isNew ? CELL.jobState : CELL.changedJobState
-    const known = before?.cells ?? this.#stub('find-job-stub', seq)
-    const status = known?.[state] as string | undefined
-    const isSame = known !== null && keyOf(known[CELL.jobId]) === keyOf(cells[CELL.jobId])
-    if (status === undefined || !isSame) throw refused(`there is no job ${seq}`)
-    if (hasEnded(status as never) && status !== cells[CELL.changedJobState]) {
-      throw refused(`job ${seq} is ${status} and never changes again`)
+  #changeJob(bytes: Buffer, at: number): void {
+    const state = { bytes, at }
+    const job = this.#job(bytes.readDoubleLE(at + JOB_STATE_AT.seq))
+    const status = jobStatusIn(state)
+    if (!isSameId(job.id, { bytes, at: at + JOB_STATE_AT.id })) {
+      throw refused(`there is no job ${job.seq} of this id`)
     }
-    if (before === undefined) this.#jobs.set(seq, { isNew: false, cells })
-    else copyCells(before.cells, state, cells, CELL.changedJobState)
+    if (hasEnded(job.status) && job.status !== status && !this.#isAgain) {
+      throw refused(`job ${job.seq} is ${job.status} and never changes again`)
+    }
+    job.state = state
+    job.status = status
   }
 
   /** Of an ended lease the status stays (STATE-3). */
-  #changeLease(cells: SqlValue[]): void {
-    const [job, attempt] = cells as [number, number]
-    checkLease(cells, CELL.changedLeaseState)
-    const before = this.#leases.get(job)?.get(attempt)
-    const state =
-      before === undefined
-        ? CELL.leaseStub
-        : before.isNew
-          ? CELL.leaseState
-          : CELL.changedLeaseState
-    const known = before?.cells ?? this.#stub('find-lease-stub', job, attempt)
-    const status = known?.[state] as string | undefined
-    const isSame = known !== null && keyOf(known[CELL.leaseId]) === keyOf(cells[CELL.leaseId])
-    if (status === undefined || !isSame) throw refused(`job ${job} has no lease ${attempt}`)
-    const next = cells[CELL.changedLeaseState]
-    if (!isLive(status as never) && status !== next) {
-      throw refused(`lease ${attempt} of job ${job} is ${status} and never changes again`)
+  #changeLease(bytes: Buffer, at: number): void {
+    const state = { bytes, at }
+    const job = this.#job(bytes.readDoubleLE(at + LEASE_STATE_AT.job))
+    const attempt = bytes.readDoubleLE(at + LEASE_STATE_AT.attempt)
+    const status = leaseStatusIn(state)
+    const lease = this.#lease(job, attempt)
+    if (lease === null || !isSameId(lease.id, { bytes, at: at + LEASE_STATE_AT.id })) {
+      throw refused(`job ${job.seq} has no lease ${attempt} of this id`)
     }
-    if (before === undefined) this.#setLease(job, attempt, { isNew: false, cells })
-    else copyCells(before.cells, state, cells, CELL.changedLeaseState)
+    if (!isLive(lease.status) && lease.status !== status && !this.#isAgain) {
+      throw refused(`lease ${attempt} of job ${job.seq} is ${lease.status} and never changes again`)
+    }
+    lease.state = state
+    lease.status = status
   }
 
-  #addLease(cells: SqlValue[]): void {
-    const [job, attempt, id] = cells as [number, number, Uint8Array]
-    checkLease(cells, CELL.leaseState)
-    const isPending = this.#leases.get(job)?.has(attempt) === true || this.#leaseIds.has(keyOf(id))
-    const isStored = !this.#isNew(job) && this.#stub('find-lease-stub', job, attempt) !== null
-    if (isPending || isStored || this.#has('find-lease-id', id)) {
-      throw refused(`lease ${attempt} of job ${job} is not new`)
-    }
-    if (isLive(cells[CELL.leaseState] as never) && this.#hasLive(job)) {
-      throw refused(`job ${job} has a live lease already`)
-    }
-    this.#setLease(job, attempt, { isNew: true, cells })
-    this.#leaseIds.add(keyOf(id))
+  #lease(job: PendingJob, attempt: number): PendingLease | null {
+    const pending = job.leases.find((lease) => lease.attempt === attempt)
+    if (pending !== undefined) return pending
+    const stored = this.#stored.lease(job.seq, attempt)
+    if (stored === null) return null
+    const id = { bytes: Buffer.from(stored.id), at: 0 }
+    const lease = { attempt, id, facts: null, state: null, status: stored.status }
+    job.leases.push(lease)
+    return lease
   }
 
-  #hasLive(job: number): boolean {
-    const attempts = this.#leases.get(job)
-    for (const { isNew, cells } of attempts?.values() ?? []) {
-      const status = cells[isNew ? CELL.leaseState : CELL.changedLeaseState]
-      if (isLive(status as never)) return true
+  #addLeases({ bytes, newLeases, newLeaseStates }: BatchRows): void {
+    if (newLeases.length === 0) return
+    const ids: SqlValue[] = []
+    for (const [i, at] of newLeases.entries()) {
+      const lease = this.#newLease({ bytes, at }, { bytes, at: newLeaseStates[i] as number })
+      ids.push(idBytes(lease.id))
     }
-    if (this.#isNew(job)) return false
-    const live = this.#statements.get('find-live-attempt').get(job)?.['attempt']
-    return live !== undefined && attempts?.has(live as number) !== true
+    if (this.#stored.hasLeaseIds(ids)) throw refused('the id of a new lease is taken')
   }
 
-  #setLease(job: number, attempt: number, lease: Pending): void {
-    const attempts = this.#leases.get(job)
-    if (attempts === undefined) this.#leases.set(job, new Map([[attempt, lease]]))
-    else attempts.set(attempt, lease)
+  #newLease(facts: RowAt, state: RowAt): PendingLease {
+    const { bytes, at } = facts
+    const job = this.#job(bytes.readDoubleLE(at + LEASE_AT.job))
+    const attempt = bytes.readDoubleLE(at + LEASE_AT.attempt)
+    const id = { bytes, at: at + LEASE_AT.id }
+    const isTaken = job.hasStoredLeases
+      ? this.#lease(job, attempt) !== null
+      : job.leases.some((lease) => lease.attempt === attempt)
+    if (isTaken || this.#leaseIds.has(idKey(id))) {
+      throw refused(`lease ${attempt} of job ${job.seq} is not new`)
+    }
+    const status = leaseStatusIn(state)
+    if (isLive(status) && this.#hasLive(job)) {
+      throw refused(`job ${job.seq} has a live lease already`)
+    }
+    const lease: PendingLease = { attempt, id, facts, state, status }
+    job.leases.push(lease)
+    this.#leaseIds.add(idKey(id))
+    return lease
   }
 
-  #addRound(cells: SqlValue[]): void {
-    const [height, kind] = cells as [number, string]
-    const key = `${height} ${kind}`
-    if (this.#rounds.has(key) || this.#has('find-round', height, kind)) {
+  #hasLive(job: PendingJob): boolean {
+    if (job.leases.some(({ status }) => isLive(status))) return true
+    const live = job.hasStoredLeases ? this.#stored.liveAttempt(job.seq) : null
+    return live !== null && !job.leases.some(({ attempt }) => attempt === live)
+  }
+
+  #setProvider(row: RowAt): void {
+    const [id, status] = firstCells(row)
+    checkWord('provider', PROVIDER_STATUSES, status)
+    this.#providers.set(id as string, row)
+  }
+
+  #addRound(row: RowAt): void {
+    const [height, kind] = firstCells(row) as [number, string]
+    const name = `${height} ${kind}`
+    if (this.#rounds.has(name) || this.#stored.hasRound(height, kind)) {
       throw refused(`round ${height} of ${kind} is there already`)
     }
-    this.#rounds.set(key, cells)
+    this.#rounds.set(name, row)
   }
 
-  #isNew(job: number): boolean {
-    return this.#jobs.get(job)?.isNew === true
-  }
-
-  /** Numbers mostly ascend, and above the highest there is nothing to be found. */
-  #isStored(seq: number): boolean {
-    this.#highest ??= (this.#statements.get('find-last-job').get()?.['seq'] ?? 0) as number
-    if (seq <= this.#highest) return this.#has('find-job-seq', seq)
-    this.#highest = seq
-    return false
-  }
-
-  #has(query: string, ...params: SqlValue[]): boolean {
-    return this.#statements.get(query).get(...params) !== undefined
-  }
-
-  /** As many cells of a row in its table as a change is checked by, in the places of `CELL`. */
-  #stub(query: string, ...params: SqlValue[]): SqlValue[] | null {
-    const columns = this.#statements.get(query).get(...params)
-    return columns === undefined
-      ? null
-      : [...params, columns['id'] as SqlValue, columns['status'] as SqlValue]
+  /** One about a job that is not there is in the journal only (STORE-8). */
+  #addEntries({ bytes, firstEntry, entries }: BatchRows, journalEnd: number): void {
+    let seq = firstEntry ?? 0
+    for (const at of entries) {
+      const job = this.#jobs.get(bytes.readDoubleLE(at + ENTRY_AT.job))
+      if (job !== undefined && seq > job.lastEntry) job.entries += ` ${seq}`
+      if (seq > journalEnd) this.#records.push({ bytes, at: at + ENTRY_AT.record })
+      seq++
+    }
   }
 }
 
-function checkJob(cells: Cells, state: number): void {
-  const status = cells[state] as (typeof JOB_STATUSES)[number]
-  checkWord('job', JOB_STATUSES, status)
-  if (hasEnded(status) !== (cells[state + CELL.endedAt] !== null)) {
-    throw refused(`a job that is ${status} ${hasEnded(status) ? 'has' : 'does not have'} an end`)
-  }
+/** The canonical payload of a new job; a view. */
+export function payloadIn({ bytes, at }: RowAt): Buffer {
+  return bytesAt(bytes, at + JOB_AT.payload)
 }
 
-function checkLease(cells: Cells, state: number): void {
-  checkWord('lease', LEASE_STATUSES, cells[state])
+/** Caller and tx_hash of a new job, which stand side by side. */
+function keyIn({ bytes, at }: RowAt): string {
+  return bytes.toString('latin1', at + JOB_AT.caller, at + JOB_AT.txHash + ID_BYTES)
+}
+
+function jobStatusIn({ bytes, at }: RowAt): JobStatus {
+  const status = JOB_STATUSES[bytes[at + JOB_STATE_AT.status] as number]
+  if (status === undefined) throw refused(`a job is one of ${JOB_STATUSES.join(', ')}`)
+  const isEnd = hasEnded(status)
+  if (isEnd !== (bytes[at + JOB_STATE_AT.hasEnd] === 1)) {
+    throw refused(`a job that is ${status} ${isEnd ? 'has' : 'does not have'} an end`)
+  }
+  return status
+}
+
+function leaseStatusIn({ bytes, at }: RowAt): LeaseStatus {
+  const status = LEASE_STATUSES[bytes[at + LEASE_STATE_AT.status] as number]
+  if (status === undefined) throw refused(`a lease is one of ${LEASE_STATUSES.join(', ')}`)
+  return status
 }
 
 function checkWord(what: string, words: readonly string[], given: SqlValue | undefined): void {
@@ -277,53 +401,15 @@ function refused(why: string): FairleadError {
   return new FairleadError('InvalidState', why)
 }
 
-function copyCells(to: SqlValue[], toAt: number, from: Cells, fromAt: number): void {
-  for (let i = fromAt; i < from.length; i++) to[toAt + i - fromAt] = from[i] as SqlValue
+function firstCells({ bytes, at }: RowAt): readonly SqlValue[] {
+  const cells: SqlValue[] = []
+  reader.seek(bytes, at).cellsTo(cells, 2)
+  return cells
 }
 
-function each(cells: Cells, width: number, act: (row: SqlValue[]) => void): void {
-  for (let at = 0; at < cells.length; at += width) act(cells.slice(at, at + width))
-}
-
-function put<Key>(
-  rows: Map<Key, Cells>,
-  cells: Cells,
-  width: number,
-  key: (row: Cells) => Key,
-): void {
-  each(cells, width, (row) => rows.set(key(row), row))
-}
-
-function joined(rows: ReadonlyMap<unknown, Cells>): Cells {
-  return [...rows.values()].flat()
-}
-
-/** Apart, each in the order in which it came. Of changes those that end something come first. */
-function split(rows: Iterable<Pending>): { readonly inserts: Cells; readonly updates: Cells } {
-  const inserts: SqlValue[] = []
-  const updates: SqlValue[] = []
-  for (const { isNew, cells } of rows)
-    for (const cell of cells) (isNew ? inserts : updates).push(cell)
-  return { inserts, updates }
-}
-
-function rowsOf(batch: CellBatch): number {
-  const { newJobs, jobs, newLeases, leases, providers, results, shares, rounds, meta } = batch
-  return (
-    (2 * newJobs.length) / WIDTH.job +
-    jobs.length / WIDTH.jobState +
-    newLeases.length / WIDTH.lease +
-    leases.length / WIDTH.leaseState +
-    providers.length / WIDTH.provider +
-    results.length / WIDTH.result +
-    shares.length / WIDTH.share +
-    rounds.length / WIDTH.round +
-    meta.length / WIDTH.meta +
-    batch.entryJobs.length / WIDTH.entryJob
-  )
-}
-
-/** Bytes as a key of a map; text stands for itself. */
-function keyOf(cell: SqlValue | undefined): string {
-  return typeof cell === 'string' ? cell : Buffer.from(cell as Uint8Array).toString('latin1')
+/** The first cells of a row, as they are encoded: the same for the same name, and no other. */
+function nameOf(bytes: Buffer, at: number, cells: number): string {
+  reader.seek(bytes, at)
+  for (let i = 0; i < cells; i++) reader.cell()
+  return bytes.toString('latin1', at, reader.at)
 }

@@ -1,5 +1,6 @@
 import type {
   Caller,
+  JobFacts,
   JobId,
   JobRow,
   JobState,
@@ -24,36 +25,17 @@ import type { Block } from './journal-blocks.ts'
  * columns, and the cells of the statement that writes it, in the order of that statement.
  */
 
-/** Cells of a row in a batch. */
+/** Cells of a row in a batch, without what stands before them. */
 export const WIDTH = {
-  job: 28,
-  payload: 2,
-  jobState: 13,
-  lease: 18,
-  leaseState: 10,
+  job: 13,
+  jobState: 10,
+  lease: 8,
+  leaseState: 6,
   provider: 21,
-  result: 9,
+  result: 8,
   share: 3,
   round: 11,
   meta: 2,
-  entryJob: 1,
-} as const
-
-/** Where what is looked at lies among the cells of a row. */
-export const CELL = {
-  jobId: 1,
-  /** In place of its id the number of the caller is stored. */
-  caller: 2,
-  /** Status and what follows it: of a new job, of a changed one, and of one as it is looked up. */
-  jobState: 17,
-  changedJobState: 2,
-  jobStub: 2,
-  /** Behind the status. */
-  endedAt: 7,
-  leaseId: 2,
-  leaseState: 11,
-  changedLeaseState: 3,
-  leaseStub: 3,
 } as const
 
 export function jobRow(c: Columns): JobRow {
@@ -89,11 +71,8 @@ export function jobRow(c: Columns): JobRow {
   }
 }
 
-export function putJob(to: CellWriter, row: JobRow): void {
-  to.number(row.seq)
-  to.id(row.id)
-  to.id(row.caller)
-  to.id(row.txHash)
+/** Behind number, id, caller and tx_hash. */
+export function putJob(to: CellWriter, row: JobFacts): void {
   to.text(row.kind)
   to.text(row.enqueueHeight.toString())
   to.cell(textCell(row.tier))
@@ -107,11 +86,10 @@ export function putJob(to: CellWriter, row: JobRow): void {
   to.cell(row.ttlAbsSecs)
   to.number(row.enqueueTs)
   to.text(row.chainId.toString())
-  putJobState(to, row)
 }
 
+/** Behind the status. */
 export function putJobState(to: CellWriter, state: JobState): void {
-  to.text(state.status)
   to.cell(state.providerId)
   to.cell(state.attempt)
   to.number(state.retries)
@@ -148,10 +126,8 @@ export function leaseRow(c: Columns): LeaseRow {
   }
 }
 
-export function putLease(to: CellWriter, row: LeaseRow): void {
-  to.number(row.jobSeq)
-  to.number(row.attempt)
-  to.id(row.id)
+/** Behind job, attempt and id. */
+export function putLease(to: CellWriter, row: LeaseFacts): void {
   to.text(row.providerId)
   to.number(row.tStart)
   to.number(row.epoch)
@@ -160,21 +136,10 @@ export function putLease(to: CellWriter, row: LeaseRow): void {
   to.number(row.renewAlpha)
   to.number(row.renewBeta)
   to.number(row.renewalsMax)
-  putState(to, row)
 }
 
-export function putLeaseState(
-  to: CellWriter,
-  row: LeaseState & Pick<LeaseFacts, 'id' | 'jobSeq' | 'attempt'>,
-): void {
-  to.number(row.jobSeq)
-  to.number(row.attempt)
-  to.id(row.id)
-  putState(to, row)
-}
-
-function putState(to: CellWriter, state: LeaseState): void {
-  to.text(state.status)
+/** Behind the status. */
+export function putLeaseState(to: CellWriter, state: LeaseState): void {
   to.number(state.tDeadline)
   to.number(state.renewals)
   to.number(state.isAcked ? 1 : 0)
@@ -248,8 +213,8 @@ export function resultRow(c: Columns): ResultRow {
   }
 }
 
+/** Behind the number of the job. */
 export function putResult(to: CellWriter, row: ResultRow): void {
-  to.number(row.jobSeq)
   to.id(row.jobId)
   to.id(row.leaseId)
   to.text(row.providerId)

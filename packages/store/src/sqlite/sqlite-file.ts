@@ -1,6 +1,5 @@
 import type { JobRow, Snapshot } from '@fairlead/core'
-import { decodeBatch, decodeRecords } from './batch-codec.ts'
-import { BatchWriter } from './batch-writer.ts'
+import { type BatchRows, rowsOf } from './batch-codec.ts'
 import {
   type Columns,
   closeDatabase,
@@ -11,11 +10,14 @@ import {
 } from './driver.ts'
 import { readHolder, removeHolder, writeHolder } from './holder.ts'
 import { headOf } from './journal-blocks.ts'
+import { LogFile } from './log-file.ts'
 import { migrate, refuseForeign } from './migrate.ts'
 import { PendingRows } from './pending-rows.ts'
 import { jobRow, leaseRow, metaRow, providerRow, shareRow } from './rows.ts'
 import { type DirectReads, SqliteReads } from './sqlite-reads.ts'
 import { Statements } from './statements.ts'
+import { StoredRows } from './stored-rows.ts'
+import { TableWriter } from './table-writer.ts'
 import { asUnavailable, builtOnRefused, unavailable } from './unavailable.ts'
 
 export interface SqliteOptions {
@@ -44,6 +46,7 @@ export function openSqliteFile(
   path: string,
   options: SqliteOptions,
   pass: Pass = (act) => act(),
+  pace: Pace = PACE,
 ): SqliteFile {
   let db: Database | null = null
   try {
@@ -55,7 +58,7 @@ export function openSqliteFile(
     configure(db, options)
     migrate(db)
     writeHolder(path)
-    return new SqliteFile(path, db, pass)
+    return new SqliteFile(path, db, options, pass, pace)
   } catch (error) {
     db?.close()
     const isBusy = ((sqliteCode(error) ?? 0) & 0xff) === BUSY
@@ -75,37 +78,64 @@ function configure(db: Database, { durability = 'full' }: SqliteOptions): void {
   db.exec('ROLLBACK')
 }
 
-/**
- * Rows wait in the log until there are this many, or this long: the more, the more often a row has
- * changed again and is written once; the less, the shorter the one commit that writes them all.
- */
-const PENDING_ROWS = 6_000
-const PENDING_MS = 200
+/** How what waits in the log is carried into its tables. */
+export interface Pace {
+  /** Rows wait for so long, to be carried together. */
+  readonly waitMs: number
+  /** With so many jobs waiting it begins at once, and goes on beside the commits that come. */
+  readonly jobsAtOnce: number
+  /** Jobs that are carried between two calls. */
+  readonly sliceJobs: number
+}
+
+const PACE: Pace = { waitMs: 200, jobsAtOnce: 2_000, sliceJobs: 64 }
+
+/** Records of the journal that are carried with a slice; what is more than these waits for the last. */
+const RECORDS_PER_JOB = 4
+
+/** With more than this waiting, each commit waits for a slice. */
+const WAITING_JOBS_MAX = 20_000
+const WAITING_BYTES_MAX = 128 * 1_048_576
 
 /** An open file: every call is synchronous and on the one connection. */
 export class SqliteFile {
   readonly #path: string
   readonly #pass: Pass
+  readonly #pace: Pace
   readonly #db: Database
   readonly #statements: Statements
-  readonly #writer: BatchWriter
+  readonly #stored: StoredRows
+  readonly #writer: TableWriter
   readonly #pending: PendingRows
   readonly #reads: SqliteReads
+  readonly #log: LogFile
+  /** The carrying over that goes on: up to which batch, and how many jobs are left of it. */
+  #carrying: { readonly upTo: number; jobsLeft: number } | null = null
   #timer: NodeJS.Timeout | null = null
+  #immediate: NodeJS.Immediate | null = null
   /** Batches that were refused. Who has not heard of all of them has built on one (STORE-2). */
   #refusals = 0
   /** False while what is pending has to be read from the log again. */
   #isWhole = false
 
-  constructor(path: string, db: Database, pass: Pass) {
+  constructor(path: string, db: Database, { durability }: SqliteOptions, pass: Pass, pace: Pace) {
     this.#pass = pass
+    this.#pace = pace
     this.#path = path
     this.#db = db
     this.#statements = new Statements(db)
-    this.#writer = new BatchWriter(this.#statements)
-    this.#pending = new PendingRows(this.#statements)
+    this.#stored = new StoredRows(this.#statements)
+    this.#writer = new TableWriter(this.#statements)
+    this.#pending = new PendingRows(this.#stored)
     this.#reads = new SqliteReads(this.#statements, this.#pending)
+    const { id, carried } = this.#statements.get('find-store').get() as Columns
+    this.#log = new LogFile(path, {
+      id: id as Uint8Array,
+      carried: carried as number,
+      isSynced: durability !== 'relaxed',
+    })
     this.#mergeLog()
+    this.#carryLater()
   }
 
   /** All of a snapshot but the jobs, of which there may be a million. */
@@ -132,51 +162,58 @@ export class SqliteFile {
     return this.#reads.lookAtPending.has(name) ? read() : this.#seeing(read)
   }
 
-  /**
-   * One transaction with all of the batch, or none of it (STORE-14): the entries of the journal and,
-   * in the log, the rows; or the rows of all batches since the last time that they were written.
-   */
-  commit(bytes: Uint8Array, recordsAt: number, refusalsHeard: number): void {
+  /** All of the batch is in the log when it returns, or none of it (STORE-14). */
+  commit(bytes: Uint8Array, refusalsHeard: number): void {
     if (refusalsHeard < this.#refusals) {
       throw builtOnRefused(this.#path)
     }
     try {
-      this.#commit(bytes, recordsAt)
+      this.#commit(bytes)
     } catch (error) {
       this.#refusals++
+      this.#abandon()
       throw error
     }
   }
 
-  #commit(bytes: Uint8Array, recordsAt: number): void {
-    const rows = bytes.subarray(0, recordsAt)
-    const batch = decodeBatch(rows)
-    const { firstEntry, pruneEndedBefore: before } = batch
-    // The names of what is deleted are free for what is new, so it has to be in its table.
-    if (before !== null) this.#seeing(() => {})
+  #commit(bytes: Uint8Array): void {
     this.#mergeLog()
-    this.#transaction(() => {
-      if (before !== null) this.#writer.prune(before)
-      this.#pending.merge(batch)
-      if (firstEntry !== null) {
-        this.#writer.append(firstEntry, decodeRecords(bytes.subarray(recordsAt)))
-      }
-      if (before === null && this.#pending.size < PENDING_ROWS) {
-        this.#statements.get('append-log').run(rows)
-        return
-      }
-      this.#writePending()
-      // Once more, for jobs whose own end in this batch lies before the time (STORE-10).
-      if (before !== null) this.#writer.prune(before)
-    })
-    if (!this.#pending.isEmpty)
-      this.#timer ??= setTimeout(() => this.#pass(() => this.#writeInTime()), PENDING_MS)
+    const batch = rowsOf(bytes)
+    if (batch.pruneEndedBefore !== null) {
+      this.#commitWithout(batch, batch.pruneEndedBefore)
+      return
+    }
+    if (this.#pending.jobCount > WAITING_JOBS_MAX || this.#log.size > WAITING_BYTES_MAX) {
+      this.#carrySlice()
+    }
+    this.#pending.merge(batch, this.#writer.journalEnd.seq)
+    this.#log.append(bytes)
+    this.#carryLater()
+  }
+
+  /**
+   * A batch that deletes does without the log: the names of what is deleted are free for what is new,
+   * so all that waits has to be in its tables first, and the new rows are best written there, too.
+   */
+  #commitWithout(batch: BatchRows, before: number): void {
+    this.#finishCarrying()
+    this.#begin()
+    this.#writer.prune(before)
+    this.#stored.forget()
+    this.#pending.merge(batch, this.#writer.journalEnd.seq)
+    this.#writeAll()
+    // Once more, for jobs whose own end in this batch lies before the time (STORE-10).
+    this.#writer.prune(before)
+    this.#end()
   }
 
   close(): void {
     if (this.#timer !== null) clearTimeout(this.#timer)
+    if (this.#immediate !== null) clearImmediate(this.#immediate)
     try {
-      this.#seeing(() => {})
+      this.#mergeLog()
+      this.#finishCarrying()
+      this.#log.close()
     } catch {
       // What cannot be written stays in the log, and is found there by the next to open the file.
     } finally {
@@ -186,57 +223,122 @@ export class SqliteFile {
     }
   }
 
-  #writeInTime(): void {
-    this.#timer = null
-    try {
-      this.#seeing(() => {})
-    } catch {
-      // As above; whoever calls next is told.
-    }
-  }
-
-  /** Reads with all rows in their tables. If they cannot stay there, the disk being full, it still reads. */
+  /** Reads with all rows in their tables. They need not stay there: without a commit it still reads. */
   #seeing<Answer>(read: () => Answer): Answer {
     this.#mergeLog()
     if (this.#pending.isEmpty) return read()
-    let answer: { readonly value: Answer } | null = null
     try {
-      this.#transaction(() => {
-        this.#writePending()
-        answer = { value: read() }
-      })
+      this.#startCarrying()
+      this.#writeAll()
+      this.#carryLater()
+      return read()
     } catch (error) {
-      if (answer === null) throw error
+      this.#abandon()
+      throw error
     }
-    return (answer as unknown as { readonly value: Answer }).value
   }
 
-  #writePending(): void {
-    this.#writer.write(this.#pending.take())
-    this.#statements.get('clear-log').run()
+  /** Sees to it that what waits is carried over in time. */
+  #carryLater(): void {
+    const isLong = this.#carrying !== null || this.#pending.jobCount >= this.#pace.jobsAtOnce
+    if (isLong) {
+      this.#immediate ??= setImmediate(() => {
+        this.#immediate = null
+        this.#pass(() => this.#carryInTime(() => this.#carrySlice()))
+      })
+    } else if (!this.#pending.isEmpty) {
+      this.#timer ??= setTimeout(() => {
+        this.#timer = null
+        this.#pass(() => this.#carryInTime(() => this.#finishCarrying()))
+      }, this.#pace.waitMs)
+    }
   }
 
-  #transaction(act: () => void): void {
-    let didFail = true
+  #carryInTime(carry: () => void): void {
     try {
-      this.#db.exec('BEGIN IMMEDIATE')
-      act()
-      this.#db.exec('COMMIT')
-      didFail = false
-    } finally {
-      // Some errors have ended the transaction already.
-      if (didFail && this.#db.isTransaction) this.#db.exec('ROLLBACK')
-      if (didFail) this.#isWhole = false
-      this.#writer.settle({ didFail })
+      this.#mergeLog()
+      carry()
+    } catch {
+      // What cannot be written stays in the log; when that can grow no more, the next batch is refused.
+      this.#abandon()
     }
+    this.#carryLater()
   }
 
-  /** At the start, and after a transaction that failed: what was pending is what the log has. */
+  /** Some of what waited when the carrying began; with the last of it, all that has to do with it. */
+  #carrySlice(): void {
+    const carrying = this.#startCarrying()
+    const most = Math.min(this.#pace.sliceJobs, carrying.jobsLeft)
+    this.#writer.writeJobs(this.#pending.takeJobs(most))
+    this.#writer.append(this.#pending.takeRecords(RECORDS_PER_JOB * this.#pace.sliceJobs))
+    carrying.jobsLeft -= most
+    if (carrying.jobsLeft === 0) this.#commitCarried(carrying.upTo)
+  }
+
+  #startCarrying(): { readonly upTo: number; jobsLeft: number } {
+    this.#begin()
+    if (this.#carrying === null) {
+      this.#carrying = { upTo: this.#log.last, jobsLeft: this.#pending.jobCount }
+      this.#log.turn()
+    }
+    return this.#carrying
+  }
+
+  /** All that waits, and what was begun. */
+  #finishCarrying(): void {
+    if (this.#pending.isEmpty && this.#carrying === null) return
+    this.#startCarrying()
+    this.#writeAll()
+    this.#commitCarried(this.#log.last)
+  }
+
+  #writeAll(): void {
+    this.#writer.writeJobs(this.#pending.takeJobs(this.#pending.jobCount))
+    this.#writeRest()
+    if (this.#carrying !== null) this.#carrying.jobsLeft = 0
+  }
+
+  #writeRest(): void {
+    this.#writer.append(this.#pending.takeRecords(this.#pending.recordCount))
+    this.#writer.writeOthers(this.#pending.takeOthers())
+  }
+
+  #commitCarried(upTo: number): void {
+    this.#writeRest()
+    this.#statements.get('note-carried').run(upTo)
+    this.#end()
+    this.#carrying = null
+    this.#log.release(upTo)
+  }
+
+  #begin(): void {
+    if (!this.#db.isTransaction) this.#db.exec('BEGIN IMMEDIATE')
+  }
+
+  #end(): void {
+    this.#db.exec('COMMIT')
+    this.#writer.settle({ didFail: false })
+  }
+
+  /** After an error nothing that is not committed counts, here or in the tables. */
+  #abandon(): void {
+    // Some errors have ended the transaction already.
+    if (this.#db.isTransaction) this.#db.exec('ROLLBACK')
+    this.#carrying = null
+    this.#isWhole = false
+  }
+
+  /** At the start, and after an error: what is pending is what the log has. */
   #mergeLog(): void {
     if (this.#isWhole) return
     this.#pending.clear()
-    for (const { batch } of this.#statements.get('all-log').all()) {
-      this.#pending.merge(decodeBatch(batch as Uint8Array))
+    this.#stored.forget()
+    this.#writer.settle({ didFail: true })
+    const { carried } = this.#statements.get('find-store').get() as Columns
+    const batches = this.#log.batchesAfter(carried as number)
+    if (batches.length > 0) this.#begin()
+    for (const bytes of batches) {
+      this.#pending.mergeAgain(rowsOf(bytes), this.#writer.journalEnd.seq)
     }
     this.#isWhole = true
   }

@@ -103,9 +103,9 @@ class SqliteStore implements Store {
   }
 
   async commit(batch: WriteBatch): Promise<void> {
-    const { bytes, recordsAt } = this.#encode(batch)
+    const bytes = this.#encode(batch)
     try {
-      await this.#call('commit', bytes, recordsAt, this.#refusalsHeard)
+      await this.#call('commit', bytes, this.#refusalsHeard)
     } catch (error) {
       if (!isBuiltOnRefused(error)) this.#refusalsHeard++
       throw error
@@ -113,7 +113,7 @@ class SqliteStore implements Store {
   }
 
   /** What cannot be encoded is refused here, and with it what is given before that is heard (STORE-2). */
-  #encode(batch: WriteBatch): ReturnType<typeof encodeBatch> {
+  #encode(batch: WriteBatch): Uint8Array {
     if (this.#isRefusing) throw builtOnRefused(this.#path)
     try {
       return encodeBatch(batch)

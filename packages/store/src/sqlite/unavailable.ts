@@ -3,6 +3,16 @@ import { sqliteCode } from './driver.ts'
 
 const CONSTRAINT = 19
 
+/** What the operating system says of the log, as SQLite would say it of the file. */
+const CODES: Readonly<Record<string, number>> = {
+  ENOSPC: 13,
+  EDQUOT: 13,
+  EIO: 10,
+  EACCES: 3,
+  EPERM: 3,
+  EROFS: 8,
+}
+
 /** What SQLite's result codes, primary or extended, mean to whoever runs the store, and what to do (STORE-12). */
 const CAUSES: Readonly<Record<number, { readonly reason: string; readonly advice: string }>> = {
   3: {
@@ -62,11 +72,15 @@ export function unavailable(
 export function asUnavailable(path: string, error: unknown): FairleadError {
   if (error instanceof FairleadError && error.code === 'StoreUnavailable') return error
   const isRefused = error instanceof FairleadError && error.code !== 'Internal'
-  const code = isRefused ? CONSTRAINT : (sqliteCode(error) ?? 0)
+  const code = isRefused ? CONSTRAINT : (sqliteCode(error) ?? systemCode(error) ?? 0)
   const known = CAUSES[code] ?? CAUSES[code & 0xff]
   if (known !== undefined) return unavailable(path, known.reason, known.advice, { cause: error })
   const what = error instanceof Error ? error.message : 'unknown error'
   return unavailable(path, 'failed', `it failed (${what}); nothing was written`, { cause: error })
+}
+
+function systemCode(error: unknown): number | undefined {
+  return error instanceof Error && 'code' in error ? CODES[String(error.code)] : undefined
 }
 
 const BUILT_ON_REFUSED = 'built_on_refused'

@@ -162,11 +162,14 @@ CREATE TABLE journal (
   entries BLOB NOT NULL
 ) STRICT;
 
--- Batches whose rows are not in their tables yet; see pending-rows.ts. Empty after a clean stop.
-CREATE TABLE log (
-  no    INTEGER PRIMARY KEY,
-  batch BLOB NOT NULL
+-- The store itself: an id that its log is known by, and the number of the last batch of the log whose
+-- rows are all in their tables; see log-file.ts.
+CREATE TABLE store (
+  id      BLOB NOT NULL CHECK (length(id) = 16),
+  carried INTEGER NOT NULL
 ) STRICT;
+
+INSERT INTO store (id, carried) VALUES (randomblob(16), 0);
 
 CREATE TABLE meta (
   name  ANY PRIMARY KEY NOT NULL,

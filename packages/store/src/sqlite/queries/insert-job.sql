@@ -1,5 +1,5 @@
 -- insert-job: STORE-5, a new job; its number, id and (caller, tx_hash) are unique.
--- in: the columns, in the order of putJob
+-- in: number, id, number of the caller, tx_hash, the cells of putJob, status, the cells of putJobState, numbers of its entries
 -- out: one change
 INSERT OR ROLLBACK INTO jobs (
   seq, id, caller, tx_hash, kind, enqueue_height, tier, fee, size_bytes, model, shots, depth_hint,

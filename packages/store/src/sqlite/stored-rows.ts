@@ -1,0 +1,117 @@
+import type { JobStatus, LeaseStatus } from '@fairlead/core'
+import { type BatchRows, JOB_AT, LEASE_AT } from './batch-codec.ts'
+import { CellReader } from './cell-codec.ts'
+import type { Columns, SqlValue } from './driver.ts'
+import type { Statements } from './statements.ts'
+
+/** Look-ups of the queries whose names end so. */
+const MANY = 20
+
+export interface JobStub {
+  readonly seq: number
+  readonly id: Uint8Array
+  readonly status: JobStatus
+  readonly hasLeases: boolean
+}
+
+/** What changes are checked by in the tables, looked up twenty at a time where there are many. */
+export class StoredRows {
+  readonly #statements: Statements
+  /** No job has a higher number; null when that is not known. */
+  #highest: number | null = null
+
+  constructor(statements: Statements) {
+    this.#statements = statements
+  }
+
+  /** What is known of the tables may be wrong from here on. */
+  forget(): void {
+    this.#highest = null
+  }
+
+  /** Those of the jobs that are there. */
+  jobs(seqs: readonly number[]): JobStub[] {
+    return this.#many('find-job-stubs-20', seqs, 1).map((columns) => ({
+      seq: columns['seq'] as number,
+      id: columns['id'] as Uint8Array,
+      status: columns['status'] as JobStatus,
+      hasLeases: columns['has_leases'] === 1,
+    }))
+  }
+
+  /** Whether any of the numbers is that of a job. They mostly ascend, and above the highest is nothing. */
+  hasSeqs(seqs: readonly number[]): boolean {
+    this.#highest ??= (this.#statements.get('find-last-job').get()?.['seq'] ?? 0) as number
+    const highest = this.#highest
+    const low = seqs.filter((seq) => seq <= highest)
+    for (const seq of seqs) this.#highest = Math.max(this.#highest, seq)
+    return low.length > 0 && this.jobs(low).length > 0
+  }
+
+  hasJobIds(ids: readonly SqlValue[]): boolean {
+    return this.#many('find-job-ids-20', ids, 1).length > 0
+  }
+
+  /** A key is the id of a caller and, behind it, the tx_hash. */
+  hasJobKeys(keys: readonly SqlValue[]): boolean {
+    return this.#many('find-job-keys-20', keys, 2).length > 0
+  }
+
+  hasLeaseIds(ids: readonly SqlValue[]): boolean {
+    return this.#many('find-lease-ids-20', ids, 1).length > 0
+  }
+
+  lease(
+    job: number,
+    attempt: number,
+  ): { readonly id: Uint8Array; readonly status: LeaseStatus } | null {
+    const columns = this.#statements.get('find-lease-stub').get(job, attempt)
+    if (columns === undefined) return null
+    return { id: columns['id'] as Uint8Array, status: columns['status'] as LeaseStatus }
+  }
+
+  /** The attempt of the live lease of a job. */
+  liveAttempt(job: number): number | null {
+    const columns = this.#statements.get('find-live-attempt').get(job)
+    return (columns?.['attempt'] as number | undefined) ?? null
+  }
+
+  hasRound(height: number, kind: string): boolean {
+    return this.#statements.get('find-round').get(height, kind) !== undefined
+  }
+
+  /** The number of the last entry about a job. */
+  lastEntry(job: number): number {
+    const entries = this.#statements.get('find-last-entry').get(job)?.['entries'] as string
+    return Number(entries.slice(entries.lastIndexOf(' ') + 1))
+  }
+
+  /** Takes what is new in a batch out of the tables, into which it may have come already. */
+  forgetNew({ bytes, newJobs, newLeases, rounds }: BatchRows): void {
+    for (const at of newJobs) {
+      const seq = bytes.readDoubleLE(at + JOB_AT.seq)
+      for (const name of ['forget-job', 'forget-payload']) this.#statements.get(name).run(seq)
+    }
+    for (const at of newLeases) {
+      const job = bytes.readDoubleLE(at + LEASE_AT.job)
+      this.#statements.get('forget-lease').run(job, bytes.readDoubleLE(at + LEASE_AT.attempt))
+    }
+    for (const at of rounds) {
+      const cells: SqlValue[] = []
+      new CellReader().seek(bytes, at).cellsTo(cells, 2)
+      this.#statements.get('forget-round').run(...cells)
+    }
+  }
+
+  /** The last of them is asked for again until there are twenty. */
+  #many(name: string, params: readonly SqlValue[], width: number): Columns[] {
+    const found: Columns[] = []
+    for (let at = 0; at < params.length; at += MANY * width) {
+      const asked = params.slice(at, at + MANY * width)
+      const last = asked.slice(-width)
+      while (asked.length < MANY * width) asked.push(...last)
+      for (const columns of this.#statements.get(name).all(...asked)) found.push(columns)
+    }
+    return found
+  }
+}

@@ -1,0 +1,170 @@
+import { invariant, JOB_STATUSES, LEASE_STATUSES, ROUNDS_KEPT } from '@fairlead/core'
+import {
+  bytesAt,
+  JOB_AT,
+  JOB_STATE_AT,
+  LEASE_AT,
+  LEASE_STATE_AT,
+  RESULT_AT,
+  type RowAt,
+} from './batch-codec.ts'
+import { Bulk } from './bulk.ts'
+import { Callers } from './callers.ts'
+import { CellReader } from './cell-codec.ts'
+import type { SqlValue } from './driver.ts'
+import { chainBlocks, endOf, type JournalEnd } from './journal-blocks.ts'
+import { idBytes, type PendingJob } from './pending-job.ts'
+import { type OtherRows, payloadIn } from './pending-rows.ts'
+import { blockRow, WIDTH } from './rows.ts'
+import type { Statements } from './statements.ts'
+
+/** Cells of an insert: the names of the row, its facts, its status and state, and of a job its entries. */
+const JOB_COLUMNS = 4 + WIDTH.job + 1 + WIDTH.jobState + 1
+const LEASE_COLUMNS = 3 + WIDTH.lease + 1 + WIDTH.leaseState
+
+/** Writes into the tables; the transaction around it is the caller's. */
+export class TableWriter {
+  readonly #statements: Statements
+  readonly #callers: Callers
+  readonly #reader = new CellReader()
+  readonly #jobs: Bulk
+  readonly #payloads: Bulk
+  readonly #leases: Bulk
+  readonly #results: Bulk
+  /** Where the journal stands; null when that has to be looked up. */
+  #end: JournalEnd | null = null
+
+  constructor(statements: Statements) {
+    this.#statements = statements
+    this.#callers = new Callers(statements)
+    this.#jobs = new Bulk(statements, { one: 'insert-job', many: 'insert-jobs-20' })
+    this.#payloads = new Bulk(statements, { one: 'insert-payload', many: 'insert-payloads-20' })
+    this.#leases = new Bulk(statements, { one: 'insert-lease', many: 'insert-leases-20' })
+    this.#results = new Bulk(statements, { one: 'write-result', many: 'write-results-20' })
+  }
+
+  writeJobs(jobs: readonly PendingJob[]): void {
+    const newJobs: SqlValue[] = []
+    const payloads: SqlValue[] = []
+    const newLeases: SqlValue[] = []
+    const results: SqlValue[] = []
+    for (const job of jobs) {
+      if (job.facts === null) this.#updateJob(job)
+      else {
+        this.#addJob(newJobs, job, job.facts)
+        payloads.push(job.seq, payloadIn(job.facts))
+      }
+      this.#writeLeases(job, newLeases)
+      if (job.result !== null) {
+        results.push(job.seq)
+        this.#cells(results, job.result, RESULT_AT.cells, WIDTH.result)
+      }
+    }
+    this.#jobs.write(newJobs, JOB_COLUMNS)
+    this.#payloads.write(payloads, 2)
+    this.#leases.write(newLeases, LEASE_COLUMNS)
+    this.#results.write(results, 1 + WIDTH.result)
+  }
+
+  writeOthers({ providers, shares, rounds, meta }: OtherRows): void {
+    for (const row of providers.values()) {
+      this.#run('write-provider', this.#cells([], row, 0, WIDTH.provider))
+    }
+    for (const row of shares.values()) this.#writeShare(this.#cells([], row, 0, WIDTH.share))
+    for (const row of rounds.values()) {
+      this.#run('insert-round', this.#cells([], row, 0, WIDTH.round))
+    }
+    if (rounds.size > 0) this.#run('drop-old-rounds', [ROUNDS_KEPT])
+    for (const row of meta.values()) this.#run('write-meta', this.#cells([], row, 0, WIDTH.meta))
+  }
+
+  /** Chains records to the journal. */
+  append(records: readonly RowAt[]): void {
+    const { blocks, end } = chainBlocks(
+      this.journalEnd,
+      records.map(({ bytes, at }) => bytesAt(bytes, at)),
+    )
+    for (const block of blocks) {
+      this.#run('append-journal', [block.first, block.last, block.entries])
+    }
+    this.#end = end
+  }
+
+  /** Deletes jobs that ended before a time, with all that goes with them (STORE-10). */
+  prune(endedBefore: number): void {
+    for (const name of ['keep-results', 'prune-payloads', 'prune-leases', 'prune-jobs']) {
+      this.#run(name, [endedBefore])
+    }
+  }
+
+  /** To be called after each transaction. */
+  settle(outcome: { readonly didFail: boolean }): void {
+    this.#callers.forget(outcome)
+    if (outcome.didFail) this.#end = null
+  }
+
+  get journalEnd(): JournalEnd {
+    if (this.#end === null) {
+      const columns = this.#statements.get('find-journal-end').get()
+      this.#end = endOf(columns === undefined ? null : blockRow(columns))
+    }
+    return this.#end
+  }
+
+  #addJob(to: SqlValue[], job: PendingJob, facts: RowAt): void {
+    const { bytes, at } = facts
+    const caller = { bytes, at: at + JOB_AT.caller }
+    const txHash = { bytes, at: at + JOB_AT.txHash }
+    to.push(job.seq, idBytes(job.id), this.#callers.numberOf(caller), idBytes(txHash))
+    this.#cells(to, facts, JOB_AT.payload + 4 + payloadIn(facts).length, WIDTH.job)
+    this.#addJobState(to, job.state as RowAt)
+    to.push(job.entries)
+  }
+
+  #addJobState(to: SqlValue[], state: RowAt): void {
+    to.push(JOB_STATUSES[state.bytes[state.at + JOB_STATE_AT.status] as number] as string)
+    this.#cells(to, state, JOB_STATE_AT.cells, WIDTH.jobState)
+  }
+
+  #updateJob({ seq, id, state, entries }: PendingJob): void {
+    if (state === null) {
+      if (entries !== '') this.#run('note-entries', [seq, entries])
+      return
+    }
+    const cells: SqlValue[] = [seq, idBytes(id)]
+    this.#addJobState(cells, state)
+    cells.push(entries)
+    invariant(this.#run('update-job', cells) === 1, 'a change of a job was checked before')
+  }
+
+  /** Changes before new ones: an old lease of the same job may have to end first. */
+  #writeLeases({ seq, leases }: PendingJob, newLeases: SqlValue[]): void {
+    for (const { attempt, id, facts, state } of leases) {
+      if (state === null) continue
+      const cells = facts === null ? [] : newLeases
+      cells.push(seq, attempt, idBytes(id))
+      if (facts !== null) this.#cells(cells, facts, LEASE_AT.cells, WIDTH.lease)
+      cells.push(LEASE_STATUSES[state.bytes[state.at + LEASE_STATE_AT.status] as number] as string)
+      this.#cells(cells, state, LEASE_STATE_AT.cells, WIDTH.leaseState)
+      if (facts !== null) continue
+      invariant(this.#run('update-lease', cells) === 1, 'a change of a lease was checked before')
+    }
+  }
+
+  #writeShare([kind, caller, finish]: readonly SqlValue[]): void {
+    const id = Buffer.from(caller as Uint8Array)
+    const no = this.#callers.numberOf({ bytes: id, at: 0 })
+    if (finish === null) this.#run('forget-share', [kind as SqlValue, no])
+    else this.#run('write-share', [kind as SqlValue, no, finish as SqlValue])
+  }
+
+  /** Adds cells of a row, from a place in it on. */
+  #cells(to: SqlValue[], { bytes, at }: RowAt, from: number, count: number): SqlValue[] {
+    this.#reader.seek(bytes, at + from).cellsTo(to, count)
+    return to
+  }
+
+  #run(name: string, params: readonly SqlValue[]): number {
+    return Number(this.#statements.get(name).run(...params).changes)
+  }
+}
