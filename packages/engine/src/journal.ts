@@ -37,12 +37,8 @@ export function eventOf(entry: AuditRecord & { readonly seq: number }): EngineEv
 }
 
 /** All of an event but what an entry has fields for. */
-function detailsOf(event: MarketEvent): CborMap {
-  const details: Record<string, CborMap[string]> = {}
-  for (const [key, value] of Object.entries(event)) {
-    if (key !== 'type' && key !== 'at') details[key] = value
-  }
-  return details
+function detailsOf({ type: _type, at: _at, ...details }: MarketEvent): CborMap {
+  return details as CborMap
 }
 
 function jobOf(event: MarketEvent, market: Market): Job | undefined {

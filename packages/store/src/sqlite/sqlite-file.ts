@@ -88,14 +88,16 @@ export interface Pace {
   readonly sliceJobs: number
 }
 
-const PACE: Pace = { waitMs: 200, jobsAtOnce: 2_000, sliceJobs: 64 }
+const PACE: Pace = { waitMs: 500, jobsAtOnce: 4_000, sliceJobs: 16 }
 
 /** Records of the journal that are carried with a slice; what is more than these waits for the last. */
 const RECORDS_PER_JOB = 4
 
-/** With more than this waiting, each commit waits for a slice. */
+/** With more than this waiting, commits are slowed down to the pace at which it is carried. */
 const WAITING_JOBS_MAX = 20_000
 const WAITING_BYTES_MAX = 128 * 1_048_576
+/** Jobs that each of them carries then: more than it can bring. */
+const JOBS_PER_COMMIT = 256
 
 /** An open file: every call is synchronous and on the one connection. */
 export class SqliteFile {
@@ -184,7 +186,7 @@ export class SqliteFile {
       return
     }
     if (this.#pending.jobCount > WAITING_JOBS_MAX || this.#log.size > WAITING_BYTES_MAX) {
-      this.#carrySlice()
+      this.#carrySlice(JOBS_PER_COMMIT)
     }
     this.#pending.merge(batch, this.#writer.journalEnd.seq)
     this.#log.append(bytes)
@@ -240,37 +242,38 @@ export class SqliteFile {
 
   /** Sees to it that what waits is carried over in time. */
   #carryLater(): void {
-    const isLong = this.#carrying !== null || this.#pending.jobCount >= this.#pace.jobsAtOnce
-    if (isLong) {
+    if (this.#carrying !== null || this.#pending.jobCount >= this.#pace.jobsAtOnce) {
       this.#immediate ??= setImmediate(() => {
         this.#immediate = null
-        this.#pass(() => this.#carryInTime(() => this.#carrySlice()))
+        this.#carryInTime()
       })
     } else if (!this.#pending.isEmpty) {
       this.#timer ??= setTimeout(() => {
         this.#timer = null
-        this.#pass(() => this.#carryInTime(() => this.#finishCarrying()))
+        this.#carryInTime()
       }, this.#pace.waitMs)
     }
   }
 
-  #carryInTime(carry: () => void): void {
-    try {
-      this.#mergeLog()
-      carry()
-    } catch {
-      // What cannot be written stays in the log; when that can grow no more, the next batch is refused.
-      this.#abandon()
-    }
-    this.#carryLater()
+  #carryInTime(): void {
+    this.#pass(() => {
+      try {
+        this.#mergeLog()
+        this.#carrySlice(this.#pace.sliceJobs)
+      } catch {
+        // What cannot be written stays in the log; when that cannot grow, the next batch is refused.
+        this.#abandon()
+      }
+      this.#carryLater()
+    })
   }
 
   /** Some of what waited when the carrying began; with the last of it, all that has to do with it. */
-  #carrySlice(): void {
+  #carrySlice(jobs: number): void {
     const carrying = this.#startCarrying()
-    const most = Math.min(this.#pace.sliceJobs, carrying.jobsLeft)
+    const most = Math.min(jobs, carrying.jobsLeft)
     this.#writer.writeJobs(this.#pending.takeJobs(most))
-    this.#writer.append(this.#pending.takeRecords(RECORDS_PER_JOB * this.#pace.sliceJobs))
+    this.#writer.append(this.#pending.takeRecords(RECORDS_PER_JOB * most))
     carrying.jobsLeft -= most
     if (carrying.jobsLeft === 0) this.#commitCarried(carrying.upTo)
   }
