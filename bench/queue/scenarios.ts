@@ -22,8 +22,9 @@ const IN_FLIGHT = 100
 const LATENCY_EVERY_MS = 10
 /** Of the latencies, these first ones do not count. */
 const LATENCY_WARM_UP = 50
-/** Jobs that go through before anything is measured, so that code is compiled and caches are filled. */
-const WARM_UP = 2_000
+/** What goes through before anything is measured, so that code is compiled and caches are filled. */
+const WARM_UP_JOBS = 1_000
+const WARM_UP_SECONDS = 2
 
 /** Every scenario, by the name that `child.ts` is given. */
 export const SCENARIOS = {
@@ -40,14 +41,13 @@ export const SCENARIOS = {
 
 export type ScenarioName = keyof typeof SCENARIOS
 
-/** Runs a few jobs through, one by one and in batches. */
+/** Runs jobs through, in a batch and one by one, for as long with every subject. */
 export async function warmUp(subject: Subject): Promise<void> {
-  const done = new Countdown(WARM_UP)
+  const done = new Countdown(Number.POSITIVE_INFINITY)
   const stop = await subject.work({ load: 'flow', asking() {}, completed: done.take })
-  await subject.enqueueBatch(0, WARM_UP / 2)
-  for (let n = WARM_UP / 2; n < WARM_UP; n += IN_FLIGHT) {
-    await Promise.all(Array.from({ length: IN_FLIGHT }, (_, i) => subject.enqueue(n + i)))
-  }
+  await subject.enqueueBatch(0, WARM_UP_JOBS)
+  const single = await enqueueFor(subject, { seconds: WARM_UP_SECONDS, inFlight: IN_FLIGHT })
+  done.setGoal(WARM_UP_JOBS + single)
   await done.reached
   await stop()
 }

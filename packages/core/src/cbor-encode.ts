@@ -52,13 +52,39 @@ function write(value: CborValue, depth: number): void {
     return
   }
   if (!isPlainObject(value)) throw refusedCbor('an object of a class of its own')
-  const map = value as CborMap
-  const keys = sortedKeys(map)
+  writeMap(value as CborMap, depth)
+}
+
+/** Keys by their encoded bytes (CBOR-3). They mostly come so, which is seen while they are written. */
+function writeMap(map: CborMap, depth: number): void {
+  const keys = Object.keys(map)
+  const start = length
+  if (writeEntries(map, keys, depth)) return
+  length = start
+  writeEntries(map, keys.sort(compareKeys), depth)
+}
+
+/** False if a key comes before the one that was written before it. */
+function writeEntries(map: CborMap, keys: readonly string[], depth: number): boolean {
   writeHead(5, keys.length)
+  let before = -1
   for (const key of keys) {
+    const at = length
     writeText(key)
+    if (before >= 0 && !isAscending(before, at)) return false
+    before = at
     write(map[key] as CborValue, depth + 1)
   }
+  return true
+}
+
+/** Whether of two encoded keys the first comes first; the length stands in front, and decides mostly. */
+function isAscending(a: number, b: number): boolean {
+  for (let i = 0; b + i < length; i++) {
+    const [left, right] = [out[a + i] as number, out[b + i] as number]
+    if (left !== right) return left < right
+  }
+  return true
 }
 
 function writeInteger(n: number): void {
@@ -104,7 +130,7 @@ function writeHead(major: number, argument: number): void {
 }
 
 function writeText(text: string): void {
-  if (text.length <= ASCII_MAX && writeAscii(text)) return
+  if (text.length < 24 ? writeShortAscii(text) : writeAscii(text)) return
   if (!text.isWellFormed()) throw refusedCbor('text with a lone surrogate')
   const bytes = utf8Length(text)
   writeHead(3, bytes)
@@ -112,25 +138,30 @@ function writeText(text: string): void {
   length += out.write(text, length, 'utf8')
 }
 
-/** Keys, names and ids are no longer than this; for longer text native calls are faster. */
-const ASCII_MAX = 96
-
-/** Three native calls cost more than the loop. */
-function writeAscii(text: string): boolean {
-  const count = text.length
-  reserve(2 + count)
-  const from = length + (count < 24 ? 1 : 2)
-  for (let i = 0; i < count; i++) {
+/** Keys and names are mostly like this, and three native calls cost more than the loop. */
+function writeShortAscii(text: string): boolean {
+  reserve(24)
+  for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i)
     if (code > 0x7f) return false
-    out[from + i] = code
+    out[length + 1 + i] = code
   }
-  if (count < 24) out[length] = 0x60 | count
-  else {
-    out[length] = 0x78
-    out[length + 1] = count
+  out[length] = 0x60 | text.length
+  length += 1 + text.length
+  return true
+}
+
+/** Ids are like this: one native call, which took as many bytes as characters if all are ASCII. */
+function writeAscii(text: string): boolean {
+  const start = length
+  writeHead(3, text.length)
+  reserve(3 * text.length)
+  const written = out.write(text, length, 'utf8')
+  if (written !== text.length) {
+    length = start
+    return false
   }
-  length = from + count
+  length += written
   return true
 }
 
@@ -177,15 +208,7 @@ function reserve(bytes: number): void {
   out = larger
 }
 
-/** Keys by their encoded bytes: by length in UTF-8 first, because the head stands in front (CBOR-3). */
-function sortedKeys(map: CborMap): string[] {
-  const keys = Object.keys(map)
-  for (let i = 1; i < keys.length; i++) {
-    if (compareKeys(keys[i - 1] as string, keys[i] as string) > 0) return keys.sort(compareKeys)
-  }
-  return keys
-}
-
+/** By length in UTF-8 first, because the head stands in front. */
 function compareKeys(a: string, b: string): number {
   if (isAscii(a) && isAscii(b)) return a.length - b.length || (a < b ? -1 : a > b ? 1 : 0)
   const left = Buffer.from(a, 'utf8')

@@ -113,7 +113,7 @@ export class CellWriter {
 
   /** All cells so far, in memory of their own that can be handed to another thread. */
   finish(): Uint8Array {
-    const bytes = new Uint8Array(this.#at)
+    const bytes = Buffer.allocUnsafeSlow(this.#at)
     this.#buffer.copy(bytes, 0, 0, this.#at)
     this.#at = 0
     if (this.#buffer.length > 64 * START_BYTES) this.#buffer = Buffer.allocUnsafeSlow(START_BYTES)
