@@ -1,6 +1,7 @@
 import {
   closeSync,
   fdatasyncSync,
+  fstatSync,
   fsyncSync,
   openSync,
   readFileSync,
@@ -14,12 +15,16 @@ import { crc32 } from 'node:zlib'
 /** Before each batch: its length, a checksum of all that follows, and its number. */
 const HEAD_BYTES = 16
 const NUMBER_AT = 8
+/** A file grows by so much at once. */
+const GROWTH_BYTES = 262_144
 
 /** One of the two files of a log. */
 interface Segment {
   readonly path: string
   /** Null until something is written to it. */
   file: number | null
+  /** So long it is, and all of that has been written before. */
+  size: number
   /** Where the next batch goes; what lies behind it is of no account. */
   end: number
   /** The newest batch in it. */
@@ -34,8 +39,8 @@ interface Found {
 /**
  * The log in front of the tables (STORE-14): batches with ascending numbers in two files beside the
  * store, which take turns. One is written while the batches of the other are carried into their tables;
- * then it is written again from its start, over blocks that it has already: to sync these takes half as
- * long as to sync a file that grows.
+ * then it is written again from its start. It grows in large steps: to sync blocks that a file has
+ * already takes half as long as to sync a file that has become longer.
  *
  * A batch that was torn by a power cut does not have its checksum, and nothing behind it counts. What
  * was left behind by an earlier turn has a number that is too low. The checksum begins with the id of
@@ -54,7 +59,13 @@ export class LogFile {
     path: string,
     { id, carried, isSynced }: { id: Uint8Array; carried: number; isSynced: boolean },
   ) {
-    const segment = (end: string) => ({ path: path + end, file: null, end: 0, last: carried })
+    const segment = (end: string) => ({
+      path: path + end,
+      file: null,
+      size: 0,
+      end: 0,
+      last: carried,
+    })
     this.#segments = [segment('-log-a'), segment('-log-b')]
     this.#current = this.#segments[0]
     this.#seed = crc32(id)
@@ -76,6 +87,7 @@ export class LogFile {
   append(batch: Uint8Array): void {
     const segment = this.#current
     segment.file ??= open(segment.path)
+    this.#makeRoom(segment.file, segment, HEAD_BYTES + batch.length)
     if (this.#isTorn) this.#erase(segment.file, segment.end)
     const number = segment.last + 1
     const head = this.#head
@@ -118,6 +130,7 @@ export class LogFile {
     for (const segment of this.#segments) {
       if (segment.file !== null) closeSync(segment.file)
       segment.file = null
+      segment.size = 0
       if (this.size === 0) rmSync(segment.path, { force: true })
     }
   }
@@ -158,6 +171,14 @@ export class LogFile {
 
   #sumOf(head: Buffer, batch: Uint8Array): number {
     return crc32(batch, crc32(head.subarray(NUMBER_AT), this.#seed))
+  }
+
+  #makeRoom(file: number, segment: Segment, bytes: number): void {
+    segment.size ||= fstatSync(file).size
+    if (segment.end + bytes <= segment.size) return
+    const more = Math.max(GROWTH_BYTES, segment.end + bytes - segment.size)
+    writeAll(file, [Buffer.alloc(more)], segment.size)
+    segment.size += more
   }
 
   /** A batch that was refused must not be found: it may be all there, with only its sync gone wrong. */
