@@ -1,4 +1,4 @@
-import type { SqlValue, Statement } from './driver.ts'
+import type { Columns, SqlValue, Statement } from './driver.ts'
 import type { Statements } from './statements.ts'
 
 /** Rows of the statements whose names end so. */
@@ -28,4 +28,21 @@ export class Bulk {
     for (; at + most <= cells.length; at += most) this.#many.run(...cells.slice(at, at + most))
     for (; at < cells.length; at += width) this.#one.run(...cells.slice(at, at + width))
   }
+}
+
+/** Looks for many rows by a query that takes twenty; the last is asked for again until it has so many. */
+export function findMany(
+  statements: Statements,
+  name: string,
+  params: readonly SqlValue[],
+  width = 1,
+): Columns[] {
+  const found: Columns[] = []
+  for (let at = 0; at < params.length; at += MANY * width) {
+    const asked = params.slice(at, at + MANY * width)
+    const last = asked.slice(-width)
+    while (asked.length < MANY * width) asked.push(...last)
+    for (const columns of statements.get(name).all(...asked)) found.push(columns)
+  }
+  return found
 }

@@ -80,6 +80,10 @@ export class PendingRows {
     return this.#records.length
   }
 
+  hasPayload(seq: number): boolean {
+    return (this.#jobs.get(seq)?.facts ?? null) !== null
+  }
+
   /** A copy: what is kept is a piece of its whole batch, and sent elsewhere it would take that along. */
   payload(seq: number): Uint8Array | undefined {
     const facts = this.#jobs.get(seq)?.facts ?? null

@@ -14,6 +14,7 @@ import {
   type StoreReads,
   toHex,
 } from '@fairlead/core'
+import { findMany } from './bulk.ts'
 import { bytesOf } from './cells.ts'
 import type { Columns, SqlValue } from './driver.ts'
 import { entriesOf } from './journal-blocks.ts'
@@ -78,9 +79,12 @@ export class SqliteReads implements DirectReads {
   }
 
   payloads(seqs: readonly number[]): (Uint8Array | null)[] {
-    return seqs.map(
-      (seq) => this.#pending.payload(seq) ?? this.#one('find-payload', payloadOf, seq),
-    )
+    const found = new Map<SqlValue, Uint8Array>()
+    const unknown = seqs.filter((seq) => !this.#pending.hasPayload(seq))
+    for (const columns of findMany(this.#statements, 'find-payloads-20', unknown)) {
+      found.set(columns['job'] as number, payloadOf(columns))
+    }
+    return seqs.map((seq) => this.#pending.payload(seq) ?? found.get(seq) ?? null)
   }
 
   jobs(filter: JobFilter): JobRow[] {

@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { JobRow, Snapshot, Store, StoreReads, WriteBatch } from '@fairlead/core'
 import { encodeBatch } from './batch-codec.ts'
-import type { SqliteFile, SqliteOptions } from './sqlite-file.ts'
+import type { PackedPayloads, SqliteFile, SqliteOptions } from './sqlite-file.ts'
 import {
   type Answer,
   type Call,
@@ -79,7 +79,7 @@ class SqliteStore implements Store {
     this.read = {
       job: read('job'),
       jobsByTx: read('jobsByTx'),
-      payloads: read('payloads'),
+      payloads: async (seqs) => unpacked(await this.#call('payloads', seqs)),
       jobs: read('jobs'),
       leases: read('leases'),
       lease: read('lease'),
@@ -181,4 +181,13 @@ class SqliteStore implements Store {
     this.#waiting.clear()
     this.#closed ??= Promise.resolve()
   }
+}
+
+function unpacked({ bytes, lengths }: PackedPayloads): (Uint8Array | null)[] {
+  let at = 0
+  return lengths.map((length) => {
+    if (length < 0) return null
+    at += length
+    return bytes.subarray(at - length, at)
+  })
 }

@@ -1,11 +1,9 @@
 import type { JobStatus, LeaseStatus } from '@fairlead/core'
 import { type BatchRows, JOB_AT, LEASE_AT } from './batch-codec.ts'
+import { findMany } from './bulk.ts'
 import { CellReader } from './cell-codec.ts'
-import type { Columns, SqlValue } from './driver.ts'
+import type { SqlValue } from './driver.ts'
 import type { Statements } from './statements.ts'
-
-/** Look-ups of the queries whose names end so. */
-const MANY = 20
 
 export interface JobStub {
   readonly seq: number
@@ -31,7 +29,7 @@ export class StoredRows {
 
   /** Those of the jobs that are there. */
   jobs(seqs: readonly number[]): JobStub[] {
-    return this.#many('find-job-stubs-20', seqs, 1).map((columns) => ({
+    return findMany(this.#statements, 'find-job-stubs-20', seqs).map((columns) => ({
       seq: columns['seq'] as number,
       id: columns['id'] as Uint8Array,
       status: columns['status'] as JobStatus,
@@ -49,16 +47,16 @@ export class StoredRows {
   }
 
   hasJobIds(ids: readonly SqlValue[]): boolean {
-    return this.#many('find-job-ids-20', ids, 1).length > 0
+    return findMany(this.#statements, 'find-job-ids-20', ids).length > 0
   }
 
   /** A key is the id of a caller and, behind it, the tx_hash. */
   hasJobKeys(keys: readonly SqlValue[]): boolean {
-    return this.#many('find-job-keys-20', keys, 2).length > 0
+    return findMany(this.#statements, 'find-job-keys-20', keys, 2).length > 0
   }
 
   hasLeaseIds(ids: readonly SqlValue[]): boolean {
-    return this.#many('find-lease-ids-20', ids, 1).length > 0
+    return findMany(this.#statements, 'find-lease-ids-20', ids).length > 0
   }
 
   lease(
@@ -101,17 +99,5 @@ export class StoredRows {
       new CellReader().seek(bytes, at).cellsTo(cells, 2)
       this.#statements.get('forget-round').run(...cells)
     }
-  }
-
-  /** The last of them is asked for again until there are twenty. */
-  #many(name: string, params: readonly SqlValue[], width: number): Columns[] {
-    const found: Columns[] = []
-    for (let at = 0; at < params.length; at += MANY * width) {
-      const asked = params.slice(at, at + MANY * width)
-      const last = asked.slice(-width)
-      while (asked.length < MANY * width) asked.push(...last)
-      for (const columns of this.#statements.get(name).all(...asked)) found.push(columns)
-    }
-    return found
   }
 }

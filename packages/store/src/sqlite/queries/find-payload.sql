@@ -1,4 +1,0 @@
--- find-payload: the canonical payload of a job.
--- in: number of the job      out: one row, or none
-SELECT payload FROM payloads
-WHERE job = ?
