@@ -105,6 +105,21 @@ describe('batches', () => {
     expect(pairsOf(round)).toEqual([[jobNamed(1), providerNamed(0)]])
   })
 
+  it('MATCH-2: under fair shares no more jobs are looked at than there are free leases, if all get one', () => {
+    const market = (leasesMax: number, jobs: readonly PlainJob[]) =>
+      marketWith({
+        policy: { match: { fairness: 'tenant' } },
+        jobs,
+        providers: [provider(0, { leasesMax, models: ['m1'] })],
+      })
+    const three = [1, 2, 3].map((n) => job(n, { model: 'm1' }))
+    for (const leases of [0, 1, 2]) {
+      const [round] = roundAsTheRulesSay(market(leases, three))
+      expect(round?.batch.jobs.map(({ id }) => id)).toEqual([1, 2].slice(0, leases).map(jobNamed))
+    }
+    expect(roundAsTheRulesSay(market(5, three))[0]?.batch.jobs).toHaveLength(3)
+  })
+
   it('MATCH-22: what one kind took is gone for the next, before its batch is made', () => {
     const market = marketWith({
       jobs: [job(1), job(2, { kind: 'task' })],
@@ -343,7 +358,7 @@ describe('assignment', () => {
         providers: [provider(0, { leasesMax: 1 })],
       })
       const [round] = matchRound({ ...realMarket(market), ...terms(market) })
-      expect(round?.batch.jobs.map(({ id }) => id)).toEqual([2, 3, 1].map(jobNamed))
+      expect(round?.batch.jobs.map(({ id }) => id)).toEqual([jobNamed(2)])
       expect(round?.batch.picks.size).toBe(0)
       expect(pairsOf(round)).toEqual([[jobNamed(2), providerNamed(0)]])
     }
@@ -566,18 +581,28 @@ function terms({ now, seed, policy }: PlainMarket) {
 }
 
 function shownRound({ kind, batch, assignments, providerOrder }: KindRound) {
+  const pairs = assignments.map(({ job, provider }) => [job.id, provider.id] as const)
   return {
     kind,
-    batch: batch.jobs.map(({ id }) => id),
+    batch: decided(
+      batch.jobs.map(({ id }) => id),
+      pairs,
+    ),
     picks: [...batch.picks].sort(),
     order: providerOrder(1_000).map(({ id }) => id),
-    pairs: assignments.map(({ job, provider }) => [job.id, provider.id]),
+    pairs,
   }
 }
 
 function shownPlain({ kind, batch, picks, order, assignments }: PlainKindRound) {
-  const pairs = assignments.map(({ job, provider }) => [job.id, provider.id])
-  return { kind, batch, picks: [...picks].sort(), order, pairs }
+  const pairs = assignments.map(({ job, provider }) => [job.id, provider.id] as const)
+  return { kind, batch: decided(batch, pairs), picks: [...picks].sort(), order, pairs }
+}
+
+/** Where the first jobs of a batch got all that there was, those behind them need not be in it (MATCH-2). */
+function decided(batch: readonly JobId[], pairs: readonly (readonly [JobId, ProviderId])[]) {
+  const isPrefix = pairs.every(([id], i) => id === batch[i])
+  return isPrefix ? batch.slice(0, pairs.length) : batch
 }
 
 function pairsOf(round: KindRound | undefined): [JobId, ProviderId][] {

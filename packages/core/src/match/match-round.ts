@@ -37,7 +37,7 @@ export interface KindRound {
  * queues then; the caller issues the leases.
  */
 export function matchRound(input: RoundInput): KindRound[] {
-  const { nowMs, seed, policy, queues, pool } = input
+  const { seed, queues, pool } = input
   const terms = roundTerms(input)
   const given = new Map<Provider, number>()
   const rounds: KindRound[] = []
@@ -45,9 +45,8 @@ export function matchRound(input: RoundInput): KindRound[] {
     const queue = queues.get(kind)
     if (queue === undefined || queue.size === 0) continue
     const search = new ProviderSearch({ kind, terms, pool, seed, given })
-    const batch = queue.takeBatch(nowMs, policy.queue.batchSize, search.verdicts())
-    const matcher = new BatchMatcher(search, terms)
-    const assignments = matcher.run(batch)
+    const { batch, matcher } = matchBatch(queue, search, terms)
+    const assignments = matcher.made
     queue.settleBatch(
       batch,
       assignments.map(({ job }) => job),
@@ -57,6 +56,32 @@ export function matchRound(input: RoundInput): KindRound[] {
     rounds.push({ kind, batch, assignments, providerOrder, ranking })
   }
   return rounds
+}
+
+/**
+ * Takes a batch and matches it. If it takes no more jobs than there are free leases, and each of them
+ * gets one, nobody behind them could: then these are the batch, and most jobs that wait are left alone
+ * (MATCH-2). By score there may be ties, which must not be cut.
+ */
+function matchBatch(
+  queue: WaitingQueue,
+  search: ProviderSearch,
+  terms: RoundTerms,
+): { readonly batch: Batch; readonly matcher: BatchMatcher } {
+  const { nowMs, policy } = terms
+  const size = policy.queue.batchSize
+  const matcher = new BatchMatcher(search, terms)
+  const free = policy.match.fairness === 'tenant' ? search.freeLeases(size) : size
+  if (free < size) {
+    const batch = queue.takeBatch(nowMs, free, search.verdicts())
+    matcher.run(batch)
+    if (matcher.made.length === batch.jobs.length) return { batch, matcher }
+    matcher.startAgain()
+    queue.settleBatch(batch, [])
+  }
+  const batch = queue.takeBatch(nowMs, size, search.verdicts())
+  matcher.run(batch)
+  return { batch, matcher }
 }
 
 /** The terms of a round: its own assignments count against a caller's window at once. */
@@ -92,7 +117,12 @@ class BatchMatcher {
     this.#terms = terms
   }
 
-  run({ jobs, picks }: Batch): readonly Assignment[] {
+  /** In the order in which they were made. */
+  get made(): readonly Assignment[] {
+    return this.#made
+  }
+
+  run({ jobs, picks }: Batch): void {
     const ties = this.#terms.policy.match.fairness === 'score'
     for (let i = 0; i < jobs.length; ) {
       const first = jobs[i] as QueuedJob
@@ -104,7 +134,11 @@ class BatchMatcher {
       else this.#assignTie(jobs.slice(i, end))
       i = end
     }
-    return this.#made
+  }
+
+  /** Takes all assignments back. */
+  startAgain(): void {
+    this.#takeBackTo(0, 0)
   }
 
   /** Steps 3 and 5: the job goes to the first provider that fits, in the order of the policy. */
@@ -136,9 +170,7 @@ class BatchMatcher {
     const made = this.#made.length
     const behind = this.#behind
     if (jobs.every((job) => this.#assign(job))) return
-    while (this.#made.length > made) this.#takeBack()
-    this.#behind = behind
-    this.#search.forget()
+    this.#takeBackTo(made, behind)
 
     const left = new Set(jobs)
     for (const { providers, place } of this.#tieOrder(behind)) {
@@ -180,11 +212,13 @@ class BatchMatcher {
     this.#terms.count(assignment.job.caller, 1)
   }
 
-  #takeBack(): void {
-    const assignment = this.#made.pop()
-    if (assignment === undefined) return
-    this.#search.book(assignment, -1)
-    this.#terms.count(assignment.job.caller, -1)
+  #takeBackTo(count: number, behind: number): void {
+    for (const assignment of this.#made.splice(count)) {
+      this.#search.book(assignment, -1)
+      this.#terms.count(assignment.job.caller, -1)
+    }
+    this.#behind = behind
+    this.#search.forget()
   }
 }
 

@@ -73,6 +73,17 @@ export class ProviderSearch {
     }
   }
 
+  /** How many leases can be given in all; counted as far as `most`. */
+  freeLeases(most: number): number {
+    let free = 0
+    for (let i = 0; free < most; i++) {
+      const provider = this.#openAt(i)
+      if (provider === undefined) break
+      free += leaseCap(provider, this.#terms.policy) - this.#load(provider).leases
+    }
+    return Math.min(free, most)
+  }
+
   /** The first place at or behind `start` in the shuffled order whose provider fits; else −1. */
   findFrom(start: number, job: QueuedJob): number {
     if (this.#isCallerOut(job)) return -1
