@@ -102,7 +102,7 @@ export {
 export { type Batch, type QueueState, type Verdict, WaitingQueue } from './order/waiting-queue.ts'
 
 // Admit
-export { addUnits, epochOf, RequesterWindows, unitsUsed } from './admit/quotas.ts'
+export { type Assigned, addUnits, epochOf, RequesterWindows, unitsUsed } from './admit/quotas.ts'
 
 // Match
 export { dispatchRound } from './match/dispatch-round.ts'

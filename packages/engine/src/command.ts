@@ -1,4 +1,5 @@
 import type {
+  Assigned,
   Caller,
   JobId,
   LeaseId,
@@ -79,7 +80,13 @@ export type Command =
       readonly status: ProviderStatus
     }
   | { readonly type: 'stake'; readonly providerId: ProviderId; readonly amount: bigint }
-  | { readonly type: 'setPolicy'; readonly written: unknown; readonly preset: Preset }
+  | {
+      readonly type: 'setPolicy'
+      readonly written: unknown
+      readonly preset: Preset
+      /** What was assigned before, where its window reaches further back; see `prepareCommands`. */
+      readonly assigned: readonly Assigned[] | 'unknown' | null
+    }
   | { readonly type: 'round' }
   /** Nothing but the time. */
   | { readonly type: 'tick' }

@@ -97,6 +97,11 @@ export class EngineLoop {
     })
   }
 
+  /** Resolves when no write is under way: what was assigned until now is stored then, or has failed. */
+  async written(): Promise<void> {
+    while (this.#writing > 0) await this.#lastWrite
+  }
+
   /** Answers what was submitted, writes it, and stops. */
   async close(): Promise<void> {
     this.#isClosed = true
@@ -254,7 +259,7 @@ export class EngineLoop {
   async #restoreState(): Promise<void> {
     if (this.#isSound) return
     // Writes that are still under way may be part of what is loaded.
-    while (this.#writing > 0) await this.#lastWrite
+    await this.written()
     this.#reloadAt = this.#clock.now() + RELOAD_MS
     this.#state = await this.#reload()
     this.#isSound = true

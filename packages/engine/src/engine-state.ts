@@ -176,7 +176,10 @@ export class EngineState {
       }
       case 'setPolicy': {
         const policy = parsePolicy(command.written, command.preset)
+        const { assigned } = command
+        invariant(assigned !== 'unknown', 'what was assigned before has been looked up')
         changePolicy(market, policy)
+        if (assigned !== null) market.windows.restore(assigned, policy)
         this.#meta.set(META.policy, JSON.stringify(command.written))
         this.#meta.set(META.preset, command.preset)
         return policy
@@ -206,10 +209,15 @@ export class EngineState {
     }
   }
 
-  /** Ended jobs are deleted once they have been kept for the horizon (TTL-3). */
+  /**
+   * Ended jobs are deleted once they have been kept for the horizon (TTL-3), and no sooner than the
+   * window of requesters is done with their assignments: these are nowhere else.
+   */
   prune(): void {
     const { nowMs, policy } = this.market
-    this.#pruneEndedBefore = nowMs - 1_000 * policy.queue.ttl.gcHorizonSecs
+    const { quotas, ttl } = policy.queue
+    const keptSecs = Math.max(ttl.gcHorizonSecs, quotas.requesterWindow?.secs ?? 0)
+    this.#pruneEndedBefore = nowMs - 1_000 * keptSecs
   }
 
   /** Everything that changed since the last call. */

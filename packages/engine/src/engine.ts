@@ -189,7 +189,7 @@ export class Engine {
   }
 
   setPolicy(written: unknown, preset: Preset = 'queue'): Promise<Policy> {
-    return this.#submit({ type: 'setPolicy', written, preset })
+    return this.#submit({ type: 'setPolicy', written, preset, assigned: 'unknown' })
   }
 
   async ack({ leaseId, by, workerId }: Holder): Promise<void> {

@@ -57,7 +57,12 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     clock,
     state: await load(),
     reload: load,
-    prepare: (commands) => prepareCommands(commands, store, loop.state.market.policy),
+    prepare: (commands) =>
+      prepareCommands(commands, {
+        store,
+        market: loop.state.market,
+        written: () => loop.written(),
+      }),
     deliver: (outcome) => {
       subscribers.tell(outcome.batch.journal)
       payloads.add(outcome.batch.newJobs)
@@ -133,9 +138,7 @@ async function stateOf(snapshot: Snapshot, store: Store, wallMs: number): Promis
   const window = policy.queue.quotas.requesterWindow
   if (window !== null) {
     const recent = await store.read.assignmentsSince(nowMs - 1_000 * window.secs)
-    for (const { caller, at } of recent) {
-      state.market.windows.record(caller, at, policy)
-    }
+    state.market.windows.restore(recent, policy)
   }
   return state
 }

@@ -1,4 +1,12 @@
-import { type Caller, type Policy, readTxHash, type Store, toHex } from '@fairlead/core'
+import {
+  type Caller,
+  type Market,
+  type Policy,
+  parsePolicy,
+  readTxHash,
+  type Store,
+  toHex,
+} from '@fairlead/core'
 import type { Command } from './command.ts'
 
 interface Key {
@@ -6,32 +14,41 @@ interface Key {
   readonly txHash: string
 }
 
+/** What commands are looked up in. */
+interface Sources {
+  readonly store: Store
+  readonly market: Pick<Market, 'policy' | 'nowMs'>
+  /** Resolves when the store knows of all that was assigned until now. */
+  readonly written: () => Promise<void>
+}
+
 /**
- * Fills in what enqueues have to be compared with: the job that was enqueued under the same key before.
- * All keys of a batch are looked up at once; null where there is nothing to look up.
+ * Fills in what commands depend on and the state does not have: the job that was enqueued under the same
+ * key before, and what was assigned in the time that a longer window reaches back. All keys of a batch are
+ * looked up at once; null where there is nothing to look up.
  */
 export function prepareCommands(
   commands: readonly Command[],
-  store: Store,
-  policy: Policy,
+  sources: Sources,
 ): Promise<readonly Command[]> | null {
   const asked = new Map<Command, Key | null>()
   for (const command of commands) {
     if (command.type === 'enqueue' && command.before === 'unknown') {
-      asked.set(command, keyOf(command, policy))
+      asked.set(command, keyOf(command, sources.market.policy))
     }
   }
-  return asked.size === 0 ? null : lookUp(commands, asked, store)
+  const isPolicySet = commands.some(({ type }) => type === 'setPolicy')
+  return asked.size === 0 && !isPolicySet ? null : lookUp(commands, asked, sources)
 }
 
 async function lookUp(
   commands: readonly Command[],
   asked: ReadonlyMap<Command, Key | null>,
-  store: Store,
+  sources: Sources,
 ): Promise<readonly Command[]> {
   const keys = [...asked.values()].filter((key) => key !== null)
-  const found = (keys.length === 0 ? [] : await store.read.jobsByTx(keys)).values()
-  const prepared = new Map<Command, Command>()
+  const found = (keys.length === 0 ? [] : await sources.store.read.jobsByTx(keys)).values()
+  const prepared = await lookUpAssigned(commands, sources)
   for (const [command, key] of asked) {
     const before = key === null ? null : (found.next().value ?? null)
     prepared.set(command, { ...command, before } as Command)
@@ -49,4 +66,41 @@ function keyOf(
   } catch {
     return null
   }
+}
+
+/**
+ * Changes of policy with what their windows have to know (QUOTA-4). A window is remembered as far back
+ * as it reaches; for a longer one the store is asked, which is complete once nothing is being written:
+ * a round is always the last of its batch.
+ */
+async function lookUpAssigned(
+  commands: readonly Command[],
+  { store, market, written }: Sources,
+): Promise<Map<Command, Command>> {
+  const prepared = new Map<Command, Command>()
+  let knownSecs = windowSecs(market.policy)
+  for (const command of commands) {
+    if (command.type !== 'setPolicy') continue
+    const secs = secsOf(command)
+    if (secs !== null && secs > knownSecs) {
+      await written()
+      const assigned = await store.read.assignmentsSince(market.nowMs - 1_000 * secs)
+      prepared.set(command, { ...command, assigned })
+    } else prepared.set(command, { ...command, assigned: null })
+    knownSecs = secs ?? knownSecs
+  }
+  return prepared
+}
+
+/** Null for a policy that will be refused when the command is applied. */
+function secsOf({ written, preset }: Extract<Command, { type: 'setPolicy' }>): number | null {
+  try {
+    return windowSecs(parsePolicy(written, preset))
+  } catch {
+    return null
+  }
+}
+
+function windowSecs({ queue: { quotas } }: Policy): number {
+  return quotas.requesterWindow?.secs ?? 0
 }

@@ -9,6 +9,8 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { START, stateFrom, TraceMaker } from './trace.ts'
 
 const STEPS = 800
+/** Each step is written before the next. */
+const written = () => Promise.resolve()
 
 /** Runs a trace with one commit a step; with `restarts` the state is loaded anew after each. */
 async function run(
@@ -25,7 +27,7 @@ async function run(
     const { at, command } = maker.next(state)
     state.forgetStoredKeys()
     const [prepared = command] =
-      (await prepareCommands([command], store, state.market.policy)) ?? []
+      (await prepareCommands([command], { store, market: state.market, written })) ?? []
     answers.push(answerOf(state, prepared, at))
     const outcome = state.takeOutcome()
     leases.push(...outcome.offers.map(({ lease }) => lease.id))

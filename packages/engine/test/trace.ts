@@ -206,8 +206,6 @@ export async function stateFrom(
     gapMs: 0,
     installationSeed: taggedHash('installation', 1),
   })
-  for (const { caller, at } of await store.read.assignmentsSince(nowMs - 5_000)) {
-    state.market.windows.record(caller, at, policy)
-  }
+  state.market.windows.restore(await store.read.assignmentsSince(nowMs - 5_000), policy)
   return state
 }

@@ -97,6 +97,14 @@ export const MUTANTS: readonly Mutant[] = [
     scenario: 'tight',
   },
   {
+    name: 'a longer window does not know what came before',
+    file: 'engine/dist/engine-state.js',
+    find: 'market.windows.restore(assigned, policy);',
+    replace: '{}',
+    expected: ['requester-window'],
+    scenario: 'tight',
+  },
+  {
     name: 'units are not counted',
     file: 'core/dist/lease/issue-lease.js',
     find: 'addUnits(provider, kind, lease.epoch, job.units);',
@@ -147,7 +155,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a key that was used is not looked up',
     file: 'engine/dist/prepare-commands.js',
-    find: 'await store.read.jobsByTx(keys)',
+    find: 'await sources.store.read.jobsByTx(keys)',
     replace: '[]',
     expected: ['idempotency', 'rows'],
     scenario: 'mixed',

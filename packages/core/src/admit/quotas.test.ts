@@ -167,6 +167,19 @@ describe('the window of a requester', () => {
     )
   })
 
+  it('QUOTA-4: one that reaches further back counts what it is told of the past, and no more', () => {
+    const short = withWindow({ jobs: 2, secs: 1 })
+    const long = withWindow({ jobs: 2, secs: 10 })
+    const windows = new RequesterWindows()
+    for (const at of [1_000, 5_000]) windows.record(CALLER, at, short)
+    const assigned = [1_000, 5_000].map((at) => ({ caller: CALLER, at }))
+    windows.restore(assigned, long)
+    expect(windows.count(CALLER, 6_000, long)).toBe(2)
+    expect(windows.freeAt(CALLER, 6_000, long)).toBe(11_000)
+    windows.restore([], long)
+    expect(windows.count(CALLER, 6_000, long)).toBe(0)
+  })
+
   it('QUOTA-4: without a window nothing counts', () => {
     const policy = parsePolicy({}, 'fund')
     const windows = new RequesterWindows()

@@ -24,12 +24,25 @@ export function addUnits(provider: Provider, kind: KindName, epoch: number, unit
   else epochs.set(epoch, total)
 }
 
+/** Somebody got work, at a time. */
+export interface Assigned {
+  readonly caller: Caller
+  readonly at: number
+}
+
 /**
  * When each caller last got work: at most `jobs` assignments in any span of `secs`, sliding and
- * exact (QUOTA-4). Without a window in the policy nothing is remembered.
+ * exact (QUOTA-4). No more is remembered than the window of the policy needs, and nothing without
+ * one: for one that reaches further back, `restore` has to be told what came before.
  */
 export class RequesterWindows {
   readonly #times = new Map<Caller, number[]>()
+
+  /** Begins anew with what is known of the past, oldest first. */
+  restore(assigned: readonly Assigned[], policy: Policy): void {
+    this.#times.clear()
+    for (const { caller, at } of assigned) this.record(caller, at, policy)
+  }
 
   /** Assignments of the caller that count against its window now. */
   count(caller: Caller, nowMs: number, policy: Policy): number {

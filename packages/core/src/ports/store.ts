@@ -1,3 +1,4 @@
+import type { Assigned } from '../admit/quotas.ts'
 import type { AuditEntry, AuditHead, AuditRecord } from '../audit/chain.ts'
 import type { KindName } from '../enqueue/kinds.ts'
 import type { Caller, JobId, LeaseId, ProviderId, WorkerId } from '../ids.ts'
@@ -235,7 +236,7 @@ export interface StoreReads {
   /** The entries about a job, oldest first. */
   timeline(jobId: JobId): Promise<AuditEntry[]>
   /** Callers of assignments since a time, for their windows. */
-  assignmentsSince(atMs: number): Promise<{ readonly caller: Caller; readonly at: number }[]>
+  assignmentsSince(atMs: number): Promise<Assigned[]>
   /** Every row of every table in order of its id. */
   everything(): Promise<AnyRow[]>
 }

@@ -1,6 +1,5 @@
 import type { KindName, Preset, ProviderOffer } from '@fairlead/core'
 import type { Dice } from './dice.ts'
-import type { Tolerates } from './known-defects.ts'
 
 /** Who acts in a step. */
 export type Actor = 'caller' | 'worker' | 'operator' | 'clock' | 'store' | 'restart' | 'reader'
@@ -55,7 +54,7 @@ export interface Scenario {
   readonly about: string
   readonly preset: Preset
   /** In written form; drawn anew when the operator changes it. */
-  readonly policy: (dice: Dice, tolerates: Tolerates) => Readonly<Record<string, unknown>>
+  readonly policy: (dice: Dice) => Readonly<Record<string, unknown>>
   readonly callers: readonly CallerPlan[]
   readonly kinds: Readonly<Record<Exclude<KindName, 'registration'>, number>>
   readonly providers: (dice: Dice) => readonly ProviderPlan[]

@@ -136,7 +136,7 @@ export const SCENARIOS: readonly Scenario[] = [
     ...BASE,
     name: 'tight',
     about: 'small caps, windows and quotas, a queue that is soon full',
-    policy: (dice, tolerates) => ({
+    policy: (dice) => ({
       queue: {
         ...shortTimes(dice),
         max_depth: dice.pick([12, 30]),
@@ -145,10 +145,9 @@ export const SCENARIOS: readonly Scenario[] = [
           leases_max_per_provider: dice.pick([1, 2]),
           task_units_per_epoch: dice.pick([3, 8]),
           ai_units_per_epoch: dice.pick([40, 100]),
-          requester_window: {
-            jobs: dice.pick([2, 4, 6]),
-            secs: tolerates('window-memory') ? 5 : dice.pick([2, 5, 9]),
-          },
+          requester_window: dice.oneIn(4)
+            ? null
+            : { jobs: dice.pick([2, 4, 6]), secs: dice.pick([2, 5, 9]) },
           epoch_secs: 10,
         },
       },

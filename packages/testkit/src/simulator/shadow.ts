@@ -97,9 +97,7 @@ function stateOf(disk: SimDisk, wallMs: number): EngineState {
   })
   const window = policy.queue.quotas.requesterWindow
   if (window !== null) {
-    for (const { caller, at } of disk.assignmentsSince(nowMs - 1_000 * window.secs)) {
-      state.market.windows.record(caller, at, policy)
-    }
+    state.market.windows.restore(disk.assignmentsSince(nowMs - 1_000 * window.secs), policy)
   }
   return state
 }

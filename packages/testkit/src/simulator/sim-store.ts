@@ -144,6 +144,15 @@ export class SimStore implements Store {
     })
   }
 
+  /** One that engines need for loading, where nothing would let it go on if it hung. */
+  #orFails<T>(see: () => T): Promise<T> {
+    this.activity++
+    if (this.#isDead) return new Promise(() => {})
+    if (this.#fates.load() === 'ok') return Promise.resolve(see())
+    this.#noteFault()
+    return Promise.reject(unavailable('the disk cannot be read'))
+  }
+
   #reads(): StoreReads {
     const disk = this.#disk
     return {
@@ -163,7 +172,7 @@ export class SimStore implements Store {
       round: (height, kind) => Promise.resolve(disk.rounds.get(roundKey(height, kind)) ?? null),
       journal: (afterSeq, limit) => Promise.resolve(disk.chain().slice(afterSeq, afterSeq + limit)),
       timeline: (jobId) => Promise.resolve(disk.timeline(jobId)),
-      assignmentsSince: (atMs) => Promise.resolve(disk.assignmentsSince(atMs)),
+      assignmentsSince: (atMs) => this.#orFails(() => disk.assignmentsSince(atMs)),
       everything: () => Promise.resolve(disk.everything()),
     }
   }

@@ -53,7 +53,7 @@ export class World {
     this.scenario = scenario
     this.dice = new Dice(seed, 1)
     this.#shadow = seed % 2 === 1 ? new Shadow() : null
-    this.#policy = scenario.policy(this.dice, tolerates)
+    this.#policy = scenario.policy(this.dice)
     this.faults = new Faults({
       dice: new Dice(seed, 2),
       rates: scenario.faults,
@@ -73,7 +73,7 @@ export class World {
     })
     const { dice, desk, ledger } = this
     this.callers = new Callers(dice, desk, scenario)
-    this.operator = new Operator({ dice, desk, ledger, scenario, tolerates })
+    this.operator = new Operator({ dice, desk, ledger, scenario })
     const gossip: Gossip = []
     const watch: Watch = (look) => this.#watch(look)
     const { witness } = this

@@ -1,7 +1,6 @@
 import type { ProviderId, ProviderOffer } from '@fairlead/core'
 import type { Desk } from '../desk.ts'
 import type { Dice } from '../dice.ts'
-import type { Tolerates } from '../known-defects.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { OperatorAct, Scenario } from '../scenario.ts'
 
@@ -11,16 +10,13 @@ export class Operator {
   readonly #desk: Desk
   readonly #ledger: Ledger
   readonly #scenario: Scenario
-  readonly #tolerates: Tolerates
 
   constructor(options: {
     readonly dice: Dice
     readonly desk: Desk
     readonly ledger: Ledger
     readonly scenario: Scenario
-    readonly tolerates: Tolerates
   }) {
-    this.#tolerates = options.tolerates
     this.#dice = options.dice
     this.#desk = options.desk
     this.#ledger = options.ledger
@@ -37,7 +33,7 @@ export class Operator {
     const id = this.#someProvider()
     switch (act) {
       case 'policy':
-        return this.setPolicy(this.#scenario.policy(dice, this.#tolerates))
+        return this.setPolicy(this.#scenario.policy(dice))
       case 'status': {
         const status = dice.oneIn(40)
           ? 'RETIRED'
