@@ -131,7 +131,7 @@ async function stateOf(snapshot: Snapshot, store: Store, wallMs: number): Promis
   const state = new EngineState({
     snapshot,
     policy,
-    nowMs,
+    nowMs: beat,
     gapMs: nowMs - beat,
     installationSeed: Buffer.from(seed.slice(2), 'hex'),
   })
@@ -140,6 +140,8 @@ async function stateOf(snapshot: Snapshot, store: Store, wallMs: number): Promis
     const recent = await store.read.assignmentsSince(nowMs - 1_000 * window.secs)
     state.market.windows.restore(recent, policy)
   }
+  // Lives go on while nobody is there, and end at their own time (STATE-6).
+  state.apply({ type: 'tick' }, nowMs)
   return state
 }
 

@@ -33,6 +33,14 @@ export const MUTANTS: readonly Mutant[] = [
     scenario: 'storm',
   },
   {
+    name: 'a life that ended while no engine ran ends when one loads',
+    file: 'engine/dist/open-engine.js',
+    find: 'nowMs: beat,',
+    replace: 'nowMs,',
+    expected: ['deadline', 'replay'],
+    scenario: 'storm',
+  },
+  {
     name: 'a charge is not counted',
     file: 'core/dist/outcome/charge.js',
     find: 'job.retries++;',

@@ -84,7 +84,6 @@ describe('a seed', () => {
       scenario: 'storm',
       step: 321,
       runSteps: RUN_STEPS,
-      isStrict: false,
       invariant: 'journal' as const,
       message: 'the chain is broken at entry 9',
       lines: ['320 @1 clock ticks 3 ms'],

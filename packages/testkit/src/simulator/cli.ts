@@ -10,12 +10,11 @@ const EXIT = { ok: 0, failed: 1, usage: 2, stopped: 130 } as const
 
 const HELP = `Runs the real engine on a virtual clock among simulated stores, workers and callers that fail.
 
-  npm run simulate -- [--seed N] [--steps N] [--scenario NAME] [--strict] [--json]
+  npm run simulate -- [--seed N] [--steps N] [--scenario NAME] [--json]
 
   --seed N         begin with this seed (default: a new one each time)
   --steps N        steps in all (default: one run of ${grouped(RUN_STEPS)}); each run has the next seed
   --scenario NAME  one scenario for all runs; otherwise each seed has its own
-  --strict         let known defects count too (see known-defects.ts)
   --json           the result as one JSON object
   --help           this text
 
@@ -29,7 +28,6 @@ interface Wanted {
   readonly seed: number
   readonly steps: number
   readonly scenario: string | null
-  readonly isStrict: boolean
   readonly json: boolean
 }
 
@@ -44,7 +42,7 @@ export async function runSimulateCommand(args: readonly string[]): Promise<numbe
   return run(wanted)
 }
 
-async function run({ seed, steps, scenario, isStrict, json }: Wanted): Promise<number> {
+async function run({ seed, steps, scenario, json }: Wanted): Promise<number> {
   const bar = new ProgressBar(process.stderr)
   const startedAt = performance.now()
   let last: Progress | null = null
@@ -56,7 +54,6 @@ async function run({ seed, steps, scenario, isStrict, json }: Wanted): Promise<n
   const result = await simulate({
     seed,
     steps,
-    isStrict,
     ...(scenario === null ? {} : { scenario }),
     isStopped: () => isStopped,
     onProgress: (progress) => {
@@ -114,13 +111,12 @@ function readArgs(args: readonly string[]): Wanted | string {
         seed: { type: 'string' },
         steps: { type: 'string' },
         scenario: { type: 'string' },
-        strict: { type: 'boolean', default: false },
         json: { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
       },
     })
     if (values.help) return HELP
-    const { scenario = null, strict: isStrict, json } = values
+    const { scenario = null, json } = values
     if (scenario !== null && !SCENARIOS.some(({ name }) => name === scenario)) {
       return `--scenario: there is no ${scenario}`
     }
@@ -128,7 +124,7 @@ function readArgs(args: readonly string[]): Wanted | string {
     const steps = readCount(values.steps ?? String(RUN_STEPS))
     if (seed === null) return '--seed: expected a whole number'
     if (steps === null || steps === 0) return '--steps: expected a whole number from 1'
-    return { seed, steps, scenario, isStrict, json }
+    return { seed, steps, scenario, json }
   } catch (error) {
     return error instanceof Error ? error.message : String(error)
   }

@@ -1,6 +1,5 @@
 /** The simulator: the real engine among simulated stores, clocks, workers and callers that fail. */
 export { runSimulateCommand } from './cli.ts'
-export { KNOWN_DEFECTS, type KnownDefect } from './known-defects.ts'
 export { reportOf } from './report.ts'
 export { type Failure, RUN_STEPS, type Run, runSeed, scenarioOf } from './run.ts'
 export type { Scenario } from './scenario.ts'

@@ -15,7 +15,7 @@ export function reportOf(failure: Failure): string {
 }
 
 /** The command that leads to the same failure. */
-export function commandOf({ seed, scenario, runSteps, isStrict }: Failure): string {
+export function commandOf({ seed, scenario, runSteps }: Failure): string {
   const steps = runSteps === RUN_STEPS ? '' : ` --steps ${runSteps}`
-  return `npm run simulate -- --seed ${seed} --scenario ${scenario}${steps}${isStrict ? ' --strict' : ''}`
+  return `npm run simulate -- --seed ${seed} --scenario ${scenario}${steps}`
 }

@@ -1,5 +1,4 @@
 import { stateHash } from '../state-hash.ts'
-import { KNOWN_DEFECTS } from './known-defects.ts'
 import type { Scenario } from './scenario.ts'
 import { SCENARIOS } from './scenarios.ts'
 import { takeStep } from './steps.ts'
@@ -19,7 +18,6 @@ export interface Failure {
   readonly step: number
   /** How long the run was to be. */
   readonly runSteps: number
-  readonly isStrict: boolean
   readonly invariant: InvariantName
   readonly message: string
   /** What was done last, the oldest first. */
@@ -54,12 +52,10 @@ export async function runSeed(options: {
   /** Asked after each step; false ends the run there. */
   readonly onStep?: (step: number) => boolean
   readonly wantsHash?: boolean
-  /** Known defects count like any other. */
-  readonly isStrict?: boolean
 }): Promise<Run> {
-  const { seed, steps: stepsMax = RUN_STEPS, onStep, isStrict = false } = options
+  const { seed, steps: stepsMax = RUN_STEPS, onStep } = options
   const scenario = scenarioOf(seed, options.scenario)
-  const world = new World(scenario, seed, (defect) => !isStrict && defect in KNOWN_DEFECTS)
+  const world = new World(scenario, seed)
   const lines: string[] = []
   let step = 0
   // Refusals are daily bread here, and the stack of each costs more than the call that it refuses.
@@ -83,7 +79,6 @@ export async function runSeed(options: {
       scenario: scenario.name,
       step,
       runSteps: stepsMax,
-      isStrict,
       invariant,
       message,
       lines,

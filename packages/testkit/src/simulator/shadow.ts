@@ -82,6 +82,7 @@ function changesOf(batch: WriteBatch, disk: SimDisk): unknown {
   }
 }
 
+/** As it is before the first command: the engine's own first step is to move the time on to now. */
 function stateOf(disk: SimDisk, wallMs: number): EngineState {
   const { meta } = disk
   const policy = readPolicy(meta)
@@ -91,7 +92,7 @@ function stateOf(disk: SimDisk, wallMs: number): EngineState {
   const state = new EngineState({
     snapshot: disk.snapshot(),
     policy,
-    nowMs,
+    nowMs: beat,
     gapMs: nowMs - beat,
     installationSeed: Buffer.from(seed.slice(2), 'hex'),
   })

@@ -29,18 +29,10 @@ export async function simulate(options: {
   readonly steps: number
   /** Otherwise each seed has a scenario of its own. */
   readonly scenario?: string
-  readonly isStrict?: boolean
   readonly onProgress?: (progress: Progress) => void
   readonly isStopped?: () => boolean
 }): Promise<Simulation> {
-  const {
-    seed: first,
-    steps: stepsMax,
-    scenario,
-    isStrict = false,
-    onProgress,
-    isStopped,
-  } = options
+  const { seed: first, steps: stepsMax, scenario, onProgress, isStopped } = options
   const named = scenario === undefined ? {} : { scenario }
   const runSteps = Math.min(RUN_STEPS, stepsMax)
   const counts: Record<string, number> = {}
@@ -54,7 +46,7 @@ export async function simulate(options: {
       onProgress?.({ steps: steps + step, stepsMax, seed, scenario: name, step })
       return isStopped?.() !== true
     }
-    const run = await runSeed({ seed, ...named, steps: runSteps, isStrict, onStep })
+    const run = await runSeed({ seed, ...named, steps: runSteps, onStep })
     steps += run.steps
     for (const [what, count] of Object.entries(run.counts))
       counts[what] = (counts[what] ?? 0) + count

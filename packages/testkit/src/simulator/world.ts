@@ -6,7 +6,6 @@ import { tapCommands } from './command-tap.ts'
 import { Desk } from './desk.ts'
 import { Dice } from './dice.ts'
 import { Faults } from './faults.ts'
-import type { Tolerates } from './known-defects.ts'
 import { Ledger } from './ledger/ledger.ts'
 import type { ProviderPlan, Scenario } from './scenario.ts'
 import { Session } from './session.ts'
@@ -49,7 +48,7 @@ export class World {
   /** A ready job that waits beside a provider that fits it, since when. */
   #stranded: { readonly jobId: string; readonly since: number } | null = null
 
-  constructor(scenario: Scenario, seed: number, tolerates: Tolerates) {
+  constructor(scenario: Scenario, seed: number) {
     this.scenario = scenario
     this.dice = new Dice(seed, 1)
     this.#shadow = seed % 2 === 1 ? new Shadow() : null
@@ -68,7 +67,6 @@ export class World {
       policy: parsePolicy(this.#policy, scenario.preset),
       nowMs: START_MS,
       hearsay: this.desk,
-      tolerates,
       withBound: scenario.withBound,
     })
     const { dice, desk, ledger } = this

@@ -1,5 +1,4 @@
 import { brokenSeq, type Policy, type ProviderRow, type WriteBatch } from '@fairlead/core'
-import type { Tolerates } from '../known-defects.ts'
 import { readPolicy } from '../read-policy.ts'
 import type { SimDisk } from '../sim-disk.ts'
 import { broken } from '../violation.ts'
@@ -25,7 +24,6 @@ export class Ledger {
   readonly #moment: Moment
   readonly #reader: JournalReader
   readonly #rows: StoredRows
-  readonly #lifeMayEndLate: boolean
   #batches = 0
   /** The time of the last batch, as it says itself. */
   beat: number
@@ -38,14 +36,12 @@ export class Ledger {
     readonly policy: Policy
     readonly nowMs: number
     readonly hearsay: Hearsay
-    readonly tolerates: Tolerates
     /** Only where the bound of FAIR-7 holds. */
     readonly withBound: boolean
   }) {
     this.#disk = options.disk
     this.book = new Book(options.policy)
     this.beat = options.nowMs
-    this.#lifeMayEndLate = options.tolerates('life-at-load')
     this.#rows = new StoredRows(options.disk)
     this.#moment = new Moment(this.book, this.#shares)
     const bound = options.withBound ? new FairBound() : null
@@ -56,7 +52,6 @@ export class Ledger {
   loaded(nowMs: number): void {
     const now = Math.max(nowMs, this.beat)
     this.#gapMs = now - this.beat
-    if (this.#lifeMayEndLate) this.#moment.floors.add(now)
   }
 
   /** A batch has reached the disk. */

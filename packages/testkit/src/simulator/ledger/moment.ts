@@ -15,7 +15,7 @@ export class Moment {
   actor = ''
   /** A lease was cancelled; what this means for its job comes next. */
   ended: { readonly lease: LeaseEntry; readonly reason: string } | null = null
-  /** Times at which what was overdue may have happened: an engine loaded, or the policy changed. */
+  /** Times at which the policy changed, and what was overdue under it may have happened. */
   readonly floors = new Set<number>()
   readonly jobs = new Set<JobEntry>()
   readonly leases = new Set<LeaseEntry>()
