@@ -39,6 +39,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   const { store, clock = new SystemClock(), random = randomIds() } = options
   const first = await store.load()
   if (first.meta[META.installationSeed] === undefined) await install(store, options, random, clock)
+  else refuseFuture(first, clock.now())
 
   const connections = new Connections()
   const payloads = new PayloadCache(store)
@@ -114,17 +115,21 @@ async function install(
   })
 }
 
+/** Only when it is opened: a clock that goes back under an engine that runs makes time stand still. */
+function refuseFuture({ meta }: Snapshot, wallMs: number): void {
+  const beat = Number(meta[META.beat] ?? wallMs)
+  if (beat <= wallMs + AHEAD_MAX_MS) return
+  throw new FairleadError(
+    'StoreUnavailable',
+    `the store was last written ${Math.round((beat - wallMs) / 1_000)} s in the future; set the clock right and start again`,
+    { beat, now: wallMs },
+  )
+}
+
 async function stateOf(snapshot: Snapshot, store: Store, wallMs: number): Promise<EngineState> {
   const { meta } = snapshot
   const policy = storedPolicy(snapshot)
   const beat = Number(meta[META.beat] ?? wallMs)
-  if (beat > wallMs + AHEAD_MAX_MS) {
-    throw new FairleadError(
-      'StoreUnavailable',
-      `the store was last written ${Math.round((beat - wallMs) / 1_000)} s in the future; set the clock right and start again`,
-      { beat, now: wallMs },
-    )
-  }
   // Time never goes back: a clock that lags a little starts at what was seen last.
   const nowMs = Math.max(wallMs, beat)
   const seed = meta[META.installationSeed] as string

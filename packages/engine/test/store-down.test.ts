@@ -1,6 +1,9 @@
+import { type Clock, callerOf } from '@fairlead/core'
+import { openEngine } from '@fairlead/engine'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { HeldStore } from './held-store.ts'
 import type { ManualWorker } from './manual-worker.ts'
-import { Call, Rig } from './rig.ts'
+import { Call, Rig, START } from './rig.ts'
 
 /** By itself the engine tries this often in ten seconds, at most. */
 const TRIES = 41
@@ -108,5 +111,28 @@ describe('a store that can be read and takes nothing', () => {
     const next = await rig.connect('w-3')
     await rig.clock.settle()
     expect(next.offers).toHaveLength(1)
+  })
+})
+
+describe('a write that fails under a clock that has gone back', () => {
+  it('ENGINE-6: is got over however far that was, and time stands still meanwhile', async () => {
+    const store = new HeldStore()
+    let nowMs = START
+    const clock: Clock = { now: () => nowMs, wakeAt: () => () => {} }
+    const engine = await openEngine({ store, clock })
+    const enqueue = () => {
+      const request = { kind: 'task', payload: { name: 'resize', args: {} } }
+      return new Call(engine.enqueue(request, { caller: callerOf('acme') }))
+    }
+    expect(await enqueue().done).toBe('ok')
+    nowMs = START - 3_600_000
+    store.isFull = true
+    expect(await enqueue().done).toBe('StoreUnavailable')
+    store.isFull = false
+    const call = enqueue()
+    expect(await call.done).toBe('ok')
+    const { jobs } = await engine.listJobs()
+    expect(jobs.map(({ enqueueTs }) => enqueueTs)).toEqual([START, START])
+    await engine.close()
   })
 })

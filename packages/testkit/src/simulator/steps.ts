@@ -7,8 +7,8 @@ import { broken } from './violation.ts'
 import type { World } from './world.ts'
 
 const DAY_MS = 86_400_000
-/** A store further in the future than 60 s is refused, and so never got to while an engine runs. */
-const BACK_MAX_MS = 59_000
+/** A store further in the future than 60 s is not opened; an engine that runs does not mind. */
+const BACK_MAX_MS = 90_000
 
 /** One step: one act of one actor, one move of the clock, or one fault. Gives a line for the report. */
 export async function takeStep(world: World): Promise<string> {
