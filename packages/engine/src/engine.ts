@@ -153,8 +153,9 @@ export class Engine {
       if (job.status === 'QUEUED' && awaited < WRITES_AWAITED) {
         const waiting = market.jobs.get(jobId)
         if (waiting?.status === 'QUEUED') return { ...explainWaiting(market, waiting), job }
-        // A round has taken it, and that is being written.
-        await this.#submit({ type: 'tick' })
+        // A round has taken it, and that is being written. If it fails, or the engine closes, what is
+        // stored then counts all the same.
+        await this.#submit({ type: 'tick' }).catch(() => this.#loop.written())
         continue
       }
       const heights = leases.slice(-ATTEMPTS_EXPLAINED).map(({ round }) => round)
