@@ -128,6 +128,7 @@ export { type RoundRefusals, roundRefusals } from './match/round-refusals.ts'
 export { SeededDice, SeededShuffle } from './match/seeded-shuffle.ts'
 
 // Lease
+export { withdrawLease } from './lease/give-back.ts'
 export { holdLease } from './lease/hold-lease.ts'
 export { issueLease } from './lease/issue-lease.ts'
 export { ackDueAt, type Lease, type LeaseTerms, renewBy } from './lease/lease.ts'

@@ -54,6 +54,8 @@ export type Command =
       readonly actualUnits: number | null
     } & OnLease)
   | ({ readonly type: 'fail'; readonly code: string; readonly permanent: boolean } & OnLease)
+  /** Its offer could not be brought to the worker. */
+  | { readonly type: 'withdraw'; readonly leaseId: LeaseId }
   | {
       readonly type: 'registerProvider'
       readonly providerId: ProviderId
@@ -115,6 +117,7 @@ export function actorOf(command: Command): string {
     case 'stake':
     case 'setPolicy':
       return 'operator'
+    case 'withdraw':
     case 'round':
     case 'tick':
       return 'engine'

@@ -1,6 +1,9 @@
 import {
+  ackDueAt,
+  type Clock,
   FairleadError,
   isLive,
+  type LeaseId,
   type LeaseListener,
   type ProviderId,
   type WorkerId,
@@ -10,12 +13,20 @@ import type { Deliveries } from './outbox.ts'
 import type { PayloadCache } from './payload-cache.ts'
 import { guarded } from './subscribers.ts'
 
+/** How long to wait before the work of an offer is read again. */
+const READ_AGAIN_MS = 250
+
 type Offered = Deliveries['offers'][number]
 
-/** Where the rest of an offer comes from. */
+/** Where the rest of an offer comes from, and what is done if it does not. */
 interface Delivery {
   readonly nowMs: () => number
   readonly payloads: PayloadCache
+  readonly clock: Clock
+  /** Takes a lease back that was not brought to its worker. */
+  readonly withdraw: (leaseId: LeaseId) => void
+  /** False once the state was loaded anew: then every worker has heard again what it holds. */
+  readonly isCurrent: () => boolean
 }
 
 /**
@@ -51,7 +62,8 @@ export class Connections {
   }
 
   /** Tells the workers what a batch means to them. Who is not connected hears of it when it is. */
-  deliver({ held, offers, lost }: Deliveries, { nowMs, payloads }: Delivery): void {
+  deliver({ held, offers, lost }: Deliveries, delivery: Delivery): void {
+    const { nowMs, payloads } = delivery
     for (const { providerId, workerId, leases } of held) {
       const listener = this.#get(providerId, workerId)
       if (listener !== undefined) guarded(() => listener.held(leases))
@@ -62,7 +74,7 @@ export class Connections {
       if (payload === undefined) unread.push(offered)
       else this.#push(offered, payload, nowMs())
     }
-    if (unread.length > 0) void this.#pushRead(unread, { nowMs, payloads })
+    if (unread.length > 0) void this.#pushRead(unread, delivery)
     for (const { lease, reason } of lost) {
       const listener = this.#get(lease.provider.id, lease.workerId)
       if (listener !== undefined) guarded(() => listener.lost(lease.id, reason))
@@ -70,23 +82,58 @@ export class Connections {
   }
 
   /** Pushes leases whose work has to be read first. */
-  async #pushRead(unread: readonly Offered[], { nowMs, payloads }: Delivery): Promise<void> {
+  async #pushRead(offers: readonly Offered[], delivery: Delivery): Promise<void> {
+    const { nowMs, payloads, isCurrent } = delivery
+    const unread = offers.filter((one) => this.#listenerFor(one) !== undefined)
+    if (unread.length === 0 || !isCurrent()) return
+    let read: readonly Uint8Array[] | null = null
     try {
-      const read = await payloads.read(unread.map(({ lease }) => lease))
-      for (const [i, one] of unread.entries()) this.#push(one, read[i] as Uint8Array, nowMs())
+      read = await payloads.read(unread.map(({ lease }) => lease))
     } catch {
-      // Without its work a lease is not acked in time; that the store cannot be read is told elsewhere.
+      // That the store cannot be read is told elsewhere.
     }
+    if (!isCurrent()) return
+    if (read === null) this.#readLater(unread, delivery)
+    else for (const [i, one] of unread.entries()) this.#push(one, read[i] as Uint8Array, nowMs())
+  }
+
+  /**
+   * That its work cannot be read is no fault of the worker, so it must not end in an ack timeout. It is
+   * tried again for half of the time that the ack has; the other half is for the one who does the work
+   * once it is there. After that the lease comes back uncharged, and its job gets another.
+   */
+  #readLater(unread: readonly Offered[], delivery: Delivery): void {
+    const { nowMs, clock, withdraw } = delivery
+    // Between two commands the time of the state lags behind the clock, unless that went back.
+    const at = Math.max(nowMs(), clock.now())
+    let waitMs = READ_AGAIN_MS
+    const again: Offered[] = []
+    for (const one of unread) {
+      if (this.#listenerFor(one) === undefined) continue
+      const leftMs = ackDueAt(one.lease) - Math.ceil(one.lease.terms.ackTimeoutMs / 2) - at
+      if (leftMs <= 0) withdraw(one.lease.id)
+      else {
+        again.push(one)
+        waitMs = Math.min(waitMs, leftMs)
+      }
+    }
+    if (again.length === 0) return
+    clock.wakeAt(clock.now() + waitMs, () => void this.#pushRead(again, delivery))
   }
 
   /**
    * By now the lease may have ended, or its worker be gone; then whoever comes next hears of it. To
    * another worker it goes with the batch that moved it, which may not be stored yet.
    */
-  #push({ lease, workerId }: Offered, payload: Uint8Array, at: number): void {
-    const listener = this.#get(lease.provider.id, workerId)
-    if (listener === undefined || !isLive(lease.status) || lease.workerId !== workerId) return
-    guarded(() => listener.offer(leaseOffer(lease, payload, at)))
+  #push(offered: Offered, payload: Uint8Array, at: number): void {
+    const listener = this.#listenerFor(offered)
+    if (listener !== undefined)
+      guarded(() => listener.offer(leaseOffer(offered.lease, payload, at)))
+  }
+
+  #listenerFor({ lease, workerId }: Offered): LeaseListener | undefined {
+    const isOpen = isLive(lease.status) && lease.workerId === workerId
+    return isOpen ? this.#get(lease.provider.id, workerId) : undefined
   }
 
   /** The engine closes, and with it every session. */

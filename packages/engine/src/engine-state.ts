@@ -43,6 +43,7 @@ import {
   updateOffer,
   type WorkerId,
   type WriteBatch,
+  withdrawLease,
 } from '@fairlead/core'
 import { actorOf, type Command, type KnownJob } from './command.ts'
 import { checkCompletion, resultRow } from './completion.ts'
@@ -149,6 +150,8 @@ export class EngineState {
         return this.#complete(command)
       case 'fail':
         return failLease(market, command)
+      case 'withdraw':
+        return withdrawLease(market, command.leaseId)
       case 'registerProvider':
         return this.#register(command)
       case 'updateProvider': {

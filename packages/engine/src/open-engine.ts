@@ -67,7 +67,15 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     deliver: (outcome) => {
       subscribers.tell(outcome.batch.journal)
       payloads.add(outcome.batch.newJobs)
-      connections.deliver(outcome, { nowMs: () => loop.state.market.nowMs, payloads })
+      const { state } = loop
+      connections.deliver(outcome, {
+        nowMs: () => loop.state.market.nowMs,
+        payloads,
+        clock,
+        // If it is refused, the engine is closed or loads anew, and the offer is void either way.
+        withdraw: (leaseId) => void loop.submit({ type: 'withdraw', leaseId }).catch(() => {}),
+        isCurrent: () => loop.state === state,
+      })
     },
   })
   return new Engine({ loop, store, random, subscribers, connections })

@@ -103,6 +103,80 @@ describe('workers', () => {
   })
 })
 
+describe('an explanation', () => {
+  it('ENGINE-2: is given by an engine that is closed meanwhile, of what is stored then', async () => {
+    const enqueued = rig.enqueue('a')
+    expect(await enqueued.done).toBe('ok')
+    rig.store.isHolding = true
+    const connecting = new Call(rig.connect())
+    const write = await rig.store.underWay()
+    const explained = new Call(rig.engine.explain(enqueued.value as JobId))
+    const closed = rig.engine.close()
+    await rig.clock.settle()
+    rig.store.isHolding = false
+    await write.confirm()
+    await closed
+    expect(await outcomesOf([connecting, explained])).toEqual(['ok', 'ok'])
+    expect(explained.value?.job.status).toBe('ASSIGNED')
+  })
+})
+
+describe('an offer whose work cannot be read', () => {
+  /** A lease that is not acked, and whose work has to be read for the worker that comes back. */
+  async function comeBack() {
+    const { leaseId, jobId } = await rig.offered('a', await rig.connect('w-1'))
+    rig.store.isUnreadable = true
+    const worker = await rig.connect('w-1', { holds: [leaseId] })
+    return { worker, leaseId, jobId }
+  }
+
+  it('WORKER-12: is read again until it can be, and pushed then', async () => {
+    const { worker, leaseId, jobId } = await comeBack()
+    await rig.clock.advance(2_000)
+    expect(worker.offers).toEqual([])
+    rig.store.isUnreadable = false
+    await rig.clock.advance(250)
+    expect(worker.offers.map((offer) => offer.leaseId)).toEqual([leaseId])
+    await worker.session.ack(leaseId)
+    expect((await rig.engine.getJob(jobId)).status).toBe('RUNNING')
+  })
+
+  it('WORKER-12: is taken back at half of its time, charged to nobody, and its job offered anew', async () => {
+    const { worker, leaseId, jobId } = await comeBack()
+    await rig.clock.advance(2_499)
+    expect((await rig.engine.getJob(jobId)).attempt).toBe(0)
+    await rig.clock.advance(1)
+    const [first] = await rig.store.read.leases(jobId)
+    expect(first).toMatchObject({ id: leaseId, status: 'CANCELLED', isAcked: false })
+    const timeline = await rig.engine.timeline(jobId)
+    expect(timeline.find(({ action }) => action === 'leaseCancelled')).toMatchObject({
+      actor: 'engine',
+      details: { reason: 'released' },
+    })
+    await rig.clock.advance(20_000)
+    const attempt = (await rig.engine.getJob(jobId)).attempt ?? 0
+    // One lease for each half of an ack timeout, not one for each round.
+    expect(attempt).toBeGreaterThan(1)
+    expect(attempt).toBeLessThan(11)
+    rig.store.isUnreadable = false
+    await rig.clock.advance(250)
+    expect(worker.offered.jobId).toBe(jobId)
+    expect(await rig.engine.getJob(jobId)).toMatchObject({ retries: 0, status: 'ASSIGNED' })
+    expect((await rig.store.load()).providers[0]).toMatchObject({ health: 1_000, failures: 0 })
+  })
+
+  it('WORKER-12: is not read again for a worker that has left', async () => {
+    const { worker, leaseId, jobId } = await comeBack()
+    await worker.session.close()
+    await rig.clock.advance(1_000)
+    rig.store.isUnreadable = false
+    const back = await rig.connect('w-1', { holds: [leaseId] })
+    await rig.clock.advance(1_000)
+    expect(worker.offers).toEqual([])
+    expect(back.offers.map((offer) => offer.jobId)).toEqual([jobId])
+  })
+})
+
 describe('events', () => {
   it('ENGINE-2: are told when they are stored, in order, and those of a failed write never', async () => {
     const events: EngineEvent[] = []

@@ -30,6 +30,8 @@ export class HeldStore implements Store {
   isDown = false
   /** While it is set, nothing can be written. */
   isFull = false
+  /** While it is set, no payload can be read. */
+  isUnreadable = false
   loads = 0
   failures = 0
   /** Commits that were asked for. */
@@ -46,7 +48,10 @@ export class HeldStore implements Store {
       ...inner.read,
       jobsByTx: (...args) => this.#gated('jobsByTx', inner.read.jobsByTx(...args)),
       journal: (...args) => this.#gated('journal', inner.read.journal(...args)),
-      payloads: (...args) => this.#gated('payloads', inner.read.payloads(...args)),
+      payloads: async (...args) => {
+        if (this.isUnreadable) throw unavailable('the payloads cannot be read')
+        return this.#gated('payloads', inner.read.payloads(...args))
+      },
     }
   }
 

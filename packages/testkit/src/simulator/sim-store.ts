@@ -47,6 +47,8 @@ export class SimStore implements Store {
   faults = 0
   /** What the engine has in memory may be wrong: a call failed, and it has not loaded since. */
   isStale = false
+  /** Jobs whose payloads could not be read when they were asked for last: somebody waits for them. */
+  readonly owed = new Set<number>()
   /** Grows with every call. */
   activity = 0
   readonly read: StoreReads
@@ -144,6 +146,19 @@ export class SimStore implements Store {
     })
   }
 
+  /** The engine goes on without them, and asks again. */
+  #readPayloads(seqs: readonly number[]): Promise<(Uint8Array | null)[]> {
+    this.activity++
+    if (this.#isDead) return new Promise(() => {})
+    if (this.#fates.load() === 'ok') {
+      for (const seq of seqs) this.owed.delete(seq)
+      return Promise.resolve(seqs.map((seq) => this.#disk.payloadOf(seq)))
+    }
+    this.faults++
+    for (const seq of seqs) this.owed.add(seq)
+    return Promise.reject(unavailable('the payloads cannot be read'))
+  }
+
   /** One that engines need for loading, where nothing would let it go on if it hung. */
   #orFails<T>(see: () => T): Promise<T> {
     this.activity++
@@ -164,7 +179,7 @@ export class SimStore implements Store {
           }),
         ),
       job: (id) => Promise.resolve(disk.jobs.get(id) ?? null),
-      payloads: (seqs) => Promise.resolve(seqs.map((seq) => disk.payloadOf(seq))),
+      payloads: (seqs) => this.#readPayloads(seqs),
       jobs: (filter) => Promise.resolve(disk.list(filter)),
       leases: (jobId) => Promise.resolve(disk.leasesOf(jobId)),
       lease: (id) => Promise.resolve(disk.leases.get(id) ?? null),

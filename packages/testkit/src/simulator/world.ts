@@ -261,7 +261,9 @@ export class World {
   /** Whoever is connected knows of all that it holds. */
   #checkOffers(): void {
     const links = new Map(this.workers.map(({ id, link }) => [id, link]))
-    for (const { id, workerId } of this.ledger.book.live) {
+    const { owed } = this.session.store
+    for (const { id, workerId, job } of this.ledger.book.live) {
+      if (owed.has(job.facts.seq)) continue
       const link = workerId === null ? null : (links.get(workerId) ?? null)
       if (link !== null && !link.told.has(id))
         broken('offers', `${workerId} was not told of its lease ${id}`)

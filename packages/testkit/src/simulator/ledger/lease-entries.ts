@@ -49,7 +49,10 @@ export function leaseCancelled(moment: Moment, details: Details): void {
 function checkReason(moment: Moment, lease: LeaseEntry, reason: string): void {
   const { id, provider } = lease
   if (BY_HOLDER.has(reason)) {
-    if (moment.actor !== provider.id) broken('answer', `${moment.actor} ended lease ${id}`)
+    // WORKER-12: what could not be brought to its worker is given back for it.
+    const isUnbrought = reason === 'released' && moment.actor === 'engine' && !lease.acked
+    if (moment.actor !== provider.id && !isUnbrought)
+      broken('answer', `${moment.actor} ended lease ${id}`)
     moment.refuseLate(lease)
   }
   if (reason === 'ack_timeout') {
