@@ -70,6 +70,8 @@ export type Command =
   | { readonly type: 'heartbeat'; readonly providerId: ProviderId }
   | ({
       readonly type: 'connectWorker'
+      /** The connection that hears of it, by its number in this process; it decides nothing. */
+      readonly session: number
       readonly slots: number
       /** The leases that it still has; null: it does not say. */
       readonly holds: readonly LeaseId[] | null

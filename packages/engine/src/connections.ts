@@ -29,44 +29,67 @@ interface Delivery {
   readonly isCurrent: () => boolean
 }
 
+/** One session of a worker. */
+interface Connection {
+  readonly session: number
+  readonly listener: LeaseListener
+  /** It was told what it goes on with. What was stored before that concerned an earlier session. */
+  isWelcome: boolean
+}
+
+/** In place of a session that is not welcome yet: there is none with this number. */
+const NOBODY_YET = 0
+
 /**
  * The workers that are connected to this process, each with its listener. It is not part of the state:
  * what is thrown away and loaded anew after a failed write does not cut a connection (WORKER-7).
  */
 export class Connections {
-  readonly #listeners = new Map<ProviderId, Map<WorkerId, LeaseListener>>()
+  readonly #connections = new Map<ProviderId, Map<WorkerId, Connection>>()
+  #lastSession = NOBODY_YET
 
-  has(providerId: ProviderId, workerId: WorkerId): boolean {
-    return this.#get(providerId, workerId) !== undefined
+  /** The session that is to hear what the worker holds; null if the worker is not connected. */
+  sessionOf(providerId: ProviderId, workerId: WorkerId): number | null {
+    const connection = this.#get(providerId, workerId)
+    if (connection === undefined) return null
+    // Of one that is not welcome yet the command is still to come, and with it its own welcome.
+    return connection.isWelcome ? connection.session : NOBODY_YET
   }
 
-  /** Makes this the connection of the worker. One that it had before is told that it is over. */
-  put(providerId: ProviderId, workerId: WorkerId, listener: LeaseListener): void {
+  /**
+   * Makes this the connection of the worker and gives it a number. One that it had before is told that it
+   * is over.
+   */
+  put(providerId: ProviderId, workerId: WorkerId, listener: LeaseListener): number {
     const before = this.#get(providerId, workerId)
-    const workers = this.#listeners.get(providerId) ?? new Map<WorkerId, LeaseListener>()
-    workers.set(workerId, listener)
-    this.#listeners.set(providerId, workers)
-    if (before !== undefined && before !== listener)
-      guarded(() => before.closed(replaced(workerId)))
+    const workers = this.#connections.get(providerId) ?? new Map<WorkerId, Connection>()
+    const session = ++this.#lastSession
+    workers.set(workerId, { session, listener, isWelcome: false })
+    this.#connections.set(providerId, workers)
+    if (before !== undefined && before.listener !== listener)
+      guarded(() => before.listener.closed(replaced(workerId)))
+    return session
   }
 
   /** Whether this is the worker's connection, not one that was replaced. */
   isCurrent(providerId: ProviderId, workerId: WorkerId, listener: LeaseListener): boolean {
-    return this.#get(providerId, workerId) === listener
+    return this.#get(providerId, workerId)?.listener === listener
   }
 
   remove(providerId: ProviderId, workerId: WorkerId): void {
-    const workers = this.#listeners.get(providerId)
+    const workers = this.#connections.get(providerId)
     workers?.delete(workerId)
-    if (workers?.size === 0) this.#listeners.delete(providerId)
+    if (workers?.size === 0) this.#connections.delete(providerId)
   }
 
   /** Tells the workers what a batch means to them. Who is not connected hears of it when it is. */
   deliver({ held, offers, lost }: Deliveries, delivery: Delivery): void {
     const { nowMs, payloads } = delivery
-    for (const { providerId, workerId, leases } of held) {
-      const listener = this.#get(providerId, workerId)
-      if (listener !== undefined) guarded(() => listener.held(leases))
+    for (const { providerId, workerId, session, leases } of held) {
+      const connection = this.#get(providerId, workerId)
+      if (connection?.session !== session) continue
+      connection.isWelcome = true
+      guarded(() => connection.listener.held(leases))
     }
     const unread: Offered[] = []
     for (const offered of offers) {
@@ -76,7 +99,7 @@ export class Connections {
     }
     if (unread.length > 0) void this.#pushRead(unread, delivery)
     for (const { lease, reason } of lost) {
-      const listener = this.#get(lease.provider.id, lease.workerId)
+      const listener = this.#welcome(lease.provider.id, lease.workerId)
       if (listener !== undefined) guarded(() => listener.lost(lease.id, reason))
     }
   }
@@ -133,20 +156,26 @@ export class Connections {
 
   #listenerFor({ lease, workerId }: Offered): LeaseListener | undefined {
     const isOpen = isLive(lease.status) && lease.workerId === workerId
-    return isOpen ? this.#get(lease.provider.id, workerId) : undefined
+    return isOpen ? this.#welcome(lease.provider.id, workerId) : undefined
   }
 
   /** The engine closes, and with it every session. */
   closeAll(): void {
     const closed = new FairleadError('StoreUnavailable', 'the engine was closed; open it again')
-    for (const workers of this.#listeners.values()) {
-      for (const listener of workers.values()) guarded(() => listener.closed(closed))
+    for (const workers of this.#connections.values()) {
+      for (const { listener } of workers.values()) guarded(() => listener.closed(closed))
     }
-    this.#listeners.clear()
+    this.#connections.clear()
   }
 
-  #get(providerId: ProviderId, workerId: WorkerId | null): LeaseListener | undefined {
-    return workerId === null ? undefined : this.#listeners.get(providerId)?.get(workerId)
+  /** The listener of a worker that may hear of single leases. */
+  #welcome(providerId: ProviderId, workerId: WorkerId | null): LeaseListener | undefined {
+    const connection = workerId === null ? undefined : this.#get(providerId, workerId)
+    return connection?.isWelcome === true ? connection.listener : undefined
+  }
+
+  #get(providerId: ProviderId, workerId: WorkerId): Connection | undefined {
+    return this.#connections.get(providerId)?.get(workerId)
   }
 }
 

@@ -197,14 +197,17 @@ export class EngineState {
   /**
    * After loading: workers that the state has as connected and that are not have left by now
    * (WORKER-7). The others hear again what they hold, in case they missed what was stored last.
+   * `sessionOf` gives the number of a worker's session, or null if it has none.
    */
-  rejoin(isConnected: (providerId: ProviderId, workerId: WorkerId) => boolean): void {
+  rejoin(sessionOf: (providerId: ProviderId, workerId: WorkerId) => number | null): void {
     const { market } = this
     for (const provider of market.pool.all()) {
       for (const { id: workerId, goneSince } of [...(provider.workers?.byId.values() ?? [])]) {
         if (goneSince !== null) continue
-        if (isConnected(provider.id, workerId)) {
-          this.#welcome(provider, workerId, leasesOfWorker(market, provider, workerId))
+        const session = sessionOf(provider.id, workerId)
+        if (session !== null) {
+          const leases = leasesOfWorker(market, provider, workerId)
+          this.#welcome(provider, { workerId, session }, leases)
         } else {
           this.apply({ type: 'disconnectWorker', providerId: provider.id, workerId }, market.nowMs)
         }
@@ -342,14 +345,18 @@ export class EngineState {
 
   #connect(command: Extract<Command, { type: 'connectWorker' }>): void {
     const provider = this.#provider(command.providerId)
-    this.#welcome(provider, command.workerId, connectWorker(this.market, provider, command))
+    this.#welcome(provider, command, connectWorker(this.market, provider, command))
   }
 
   /** A worker is told what it goes on with; what it has not acked is pushed again. */
-  #welcome(provider: Provider, workerId: WorkerId, leases: readonly Lease[]): void {
+  #welcome(
+    provider: Provider,
+    { workerId, session }: { readonly workerId: WorkerId; readonly session: number },
+    leases: readonly Lease[],
+  ): void {
     const { nowMs } = this.market
     const times = leases.map((lease) => leaseTimes(lease, nowMs))
-    this.#outbox.held({ providerId: provider.id, workerId, leases: times })
+    this.#outbox.held({ providerId: provider.id, workerId, session, leases: times })
     this.#outbox.offer(leases.filter(({ isAcked }) => !isAcked))
   }
 

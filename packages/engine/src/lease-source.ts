@@ -39,10 +39,11 @@ export class EngineLeaseSource implements LeaseSource {
       })
     }
     // Before the command: the batch that connects the worker may already have leases for it.
-    connections.put(providerId, workerId, listener)
+    const number = connections.put(providerId, workerId, listener)
     const session = new EngineSession(this.#parts, { providerId, workerId, listener })
     try {
-      await loop.submit({ type: 'connectWorker', providerId, workerId, slots, holds })
+      const worker = { providerId, workerId, session: number }
+      await loop.submit({ type: 'connectWorker', ...worker, slots, holds })
     } catch (error) {
       // Its answer may be all that was lost: then the store has it as connected.
       await session.close().catch(() => undefined)

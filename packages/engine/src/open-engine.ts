@@ -50,7 +50,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
       store.read.journal(after, CATCH_UP_PAGE),
     )
     const state = await stateOf(snapshot, store, clock.now())
-    state.rejoin((providerId, workerId) => connections.has(providerId, workerId))
+    state.rejoin((providerId, workerId) => connections.sessionOf(providerId, workerId))
     return state
   }
   const loop: EngineLoop = new EngineLoop({

@@ -2,10 +2,11 @@ import type { Lease, LeaseTimes, LostReason, ProviderId, WorkerId } from '@fairl
 
 /** What workers are to be told of a batch once it is written, in this order. */
 export interface Deliveries {
-  /** Workers that connected, each with all that it goes on with. */
+  /** Workers that connected, each with all that it goes on with, and the session that asked. */
   readonly held: readonly {
     readonly providerId: ProviderId
     readonly workerId: WorkerId
+    readonly session: number
     readonly leases: readonly LeaseTimes[]
   }[]
   /** Leases to be pushed, each to the worker that it has in this batch. */

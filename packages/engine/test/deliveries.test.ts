@@ -1,7 +1,7 @@
-import type { JobId, LeaseId } from '@fairlead/core'
+import type { JobId, LeaseId, LeaseListener, WorkerId } from '@fairlead/core'
 import type { EngineEvent } from '@fairlead/engine'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { Call, outcomesOf, Rig } from './rig.ts'
+import { ATLAS, Call, outcomesOf, Rig } from './rig.ts'
 
 let rig: Rig
 
@@ -100,6 +100,65 @@ describe('workers', () => {
     expect(await outcomesOf([left, ...more])).toEqual(Array(65).fill('ok'))
     await rig.clock.settle()
     expect(second.offers.map((offer) => offer.jobId)).toEqual([enqueued.value])
+  })
+})
+
+describe('the next session of a worker', () => {
+  /** What a second session of w-1 hears: leases that it goes on with, offers, losses. */
+  function reconnect(holds: readonly LeaseId[]) {
+    const heard: unknown[] = []
+    const listener: LeaseListener = {
+      held: (leases) => heard.push(['held', ...leases.map(({ leaseId }) => leaseId)]),
+      offer: ({ leaseId }) => heard.push(['offer', leaseId]),
+      lost: (leaseId) => heard.push(['lost', leaseId]),
+      closed: () => heard.push(['closed']),
+    }
+    const hello = { providerId: ATLAS, workerId: 'w-1' as WorkerId, slots: 16, holds }
+    return { heard, opening: new Call(rig.engine.leaseSource().open(hello, listener)) }
+  }
+
+  it('WORKER-10: does not hear what the one before it was to be told after a failed write', async () => {
+    const worker = await rig.connect('w-1')
+    const { leaseId } = await rig.offered('a', worker)
+    await worker.session.ack(leaseId)
+    rig.store.isHolding = true
+    const failing = rig.enqueue('b')
+    const write = await rig.store.underWay()
+    write.fail()
+    expect(await failing.done).toBe('StoreUnavailable')
+    // The state is loaded anew; with its first write the worker will hear again what it holds.
+    const next = rig.enqueue('c')
+    const loaded = await rig.store.underWay()
+    const { heard, opening } = reconnect([])
+    await rig.clock.settle()
+    await loaded.confirm()
+    expect(await next.done).toBe('ok')
+    await rig.clock.settle()
+    expect(heard).toEqual([])
+    await rig.store.letGo()
+    expect(await opening.done).toBe('ok')
+    expect(heard[0]).toEqual(['held'])
+  })
+
+  it('WORKER-10: hears of offers to the one before it as its own', async () => {
+    await rig.connect('w-1')
+    rig.store.isHolding = true
+    const enqueued = rig.enqueue('a')
+    const write = await rig.store.underWay()
+    const leaseId = write.batch.newLeases[0]?.id as LeaseId
+    const { heard, opening } = reconnect([leaseId])
+    await rig.clock.settle()
+    await write.confirm()
+    expect(await enqueued.done).toBe('ok')
+    await rig.clock.settle()
+    expect(heard).toEqual([])
+    await rig.store.letGo()
+    expect(await opening.done).toBe('ok')
+    await rig.clock.settle()
+    expect(heard).toEqual([
+      ['held', leaseId],
+      ['offer', leaseId],
+    ])
   })
 })
 

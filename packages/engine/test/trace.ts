@@ -185,7 +185,7 @@ function connect(
   workerId: WorkerId,
   slots: number,
 ): Extract<Command, { type: 'connectWorker' }> {
-  return { type: 'connectWorker', providerId, workerId, slots, holds: null }
+  return { type: 'connectWorker', providerId, workerId, session: 1, slots, holds: null }
 }
 
 /** A state on a store, without the loop: for tests that decide themselves when to write. */

@@ -9,6 +9,7 @@ import type {
   WorkerId,
 } from '@fairlead/core'
 import type { Engine } from '@fairlead/engine'
+import { broken } from './violation.ts'
 import type { Witness } from './witness.ts'
 
 /** What a worker process wants to know of its connection. */
@@ -35,6 +36,7 @@ export class WorkerLink implements LeaseListener {
   readonly #ears: WorkerEars
   #session: LeaseSession | null = null
   #isOver = false
+  #isWelcome = false
 
   constructor(options: {
     readonly providerId: ProviderId
@@ -83,6 +85,7 @@ export class WorkerLink implements LeaseListener {
 
   offer(offer: LeaseOffer): void {
     if (this.#isOver) return
+    this.#refuseEarly(offer.leaseId)
     this.#watch(() => this.#witness.offered(offer, this))
     this.told.add(offer.leaseId)
     this.#ears.offered(offer)
@@ -90,6 +93,7 @@ export class WorkerLink implements LeaseListener {
 
   held(leases: readonly LeaseTimes[]): void {
     if (this.#isOver) return
+    this.#isWelcome = true
     this.#watch(() => this.#witness.held(leases, this))
     this.told.clear()
     for (const { leaseId } of leases) this.told.add(leaseId)
@@ -98,6 +102,7 @@ export class WorkerLink implements LeaseListener {
 
   lost(leaseId: LeaseId): void {
     if (this.#isOver) return
+    this.#refuseEarly(leaseId)
     this.#watch(() => this.#witness.lost(leaseId))
     this.told.delete(leaseId)
     this.#ears.lost(leaseId)
@@ -105,5 +110,13 @@ export class WorkerLink implements LeaseListener {
 
   closed(): void {
     this.#isOver = true
+  }
+
+  /** The first that a session hears is what it goes on with (WORKER-5). */
+  #refuseEarly(leaseId: LeaseId): void {
+    if (this.#isWelcome) return
+    this.#watch(() =>
+      broken('offers', `${this.workerId} heard of ${leaseId} before what it goes on with`),
+    )
   }
 }
