@@ -220,6 +220,23 @@ describe('a worker', () => {
   })
 })
 
+describe('a provider that no worker serves', () => {
+  it('HEALTH-4: is SUSPENDED after 23 minutes, also in the preset queue, until an operator brings it back', async () => {
+    const statusOf = async () => (await store.load()).providers[0]?.status
+    await clock.advance(1_379_999)
+    expect(await statusOf()).toBe('ACTIVE')
+    await clock.advance(1)
+    expect(await statusOf()).toBe('SUSPENDED')
+    const worker = await connect('w-1')
+    await engine.heartbeat(ATLAS)
+    await enqueue()
+    expect(worker.offers).toEqual([])
+    await engine.setProviderStatus(ATLAS, 'ACTIVE')
+    await clock.settle()
+    expect(worker.offers).toHaveLength(1)
+  })
+})
+
 describe('a restart', () => {
   it('WORKER-7: cuts every connection; a worker has its time from then on to come back', async () => {
     const before = await connect('w-1')
