@@ -223,7 +223,7 @@ export const SCENARIOS: readonly Scenario[] = [
       })),
     actors: { ...BASE.actors, caller: 40, operator: 0 },
     clock: { tick: 90, walk: 10, edge: 0, leap: 0, back: 2 },
-    faults: { fails: 40, lost: 0, late: 20, loadFails: 8, readFails: 0, outage: 200 },
+    faults: { fails: 40, lost: 0, late: 20, loadFails: 8, readFails: 150, outage: 200 },
     liveMax: 60,
     oddOneIn: 0,
     isUniform: true,

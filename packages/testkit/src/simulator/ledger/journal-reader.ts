@@ -40,9 +40,11 @@ export class JournalReader {
   readonly #moment: Moment
   readonly #assignments: Assignments
   readonly #jobs: JobEntries
+  readonly #bound: FairBound | null
 
   constructor(moment: Moment, hearsay: Hearsay, bound: FairBound | null) {
     this.#moment = moment
+    this.#bound = bound
     this.#jobs = new JobEntries(moment, hearsay)
     this.#assignments = new Assignments(moment, bound)
   }
@@ -76,7 +78,9 @@ export class JournalReader {
       case 'jobCompleted':
         return this.#jobs.completed(details, facts)
       case 'jobRequeued':
-        return this.#jobs.requeued(details)
+        this.#jobs.requeued(details)
+        this.#bound?.givenBack(moment.job(details['jobId']).facts, moment.book.policy)
+        return
       case 'jobExpired':
         return this.#jobs.expired(details)
       case 'jobFailed':

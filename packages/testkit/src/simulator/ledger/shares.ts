@@ -74,8 +74,8 @@ export class ShareBook {
 }
 
 /**
- * The promise of FAIR-7, in a world where it holds: all that is taken is assigned, and estimates come
- * true. Of each two callers with work waiting it keeps how far `U_a/w_a − U_b/w_b` has swung.
+ * The promise of FAIR-7, in a world where it holds: all that is taken is assigned, and what is done
+ * costs what was estimated. Of each two callers with work waiting it keeps how far `U_a/w_a − U_b/w_b` has swung.
  */
 export class FairBound {
   readonly #callers = new Map<Caller, { used: number; largest: number }>()
@@ -92,6 +92,15 @@ export class FairBound {
     const own = this.#callers.get(job.caller) ?? { used: 0, largest: 0 }
     this.#callers.set(job.caller, { used: own.used + share, largest: Math.max(own.largest, share) })
     this.#swingAll(waiting)
+  }
+
+  /** An offer came back unused (FAIR-3): what was said of its caller until now counts no more. */
+  givenBack(job: JobRow, policy: Policy): void {
+    const own = this.#callers.get(job.caller)
+    if (own !== undefined) own.used -= job.units / weightOf(job, policy)
+    for (const key of this.#swings.keys()) {
+      if (key.split('|').includes(job.caller)) this.#swings.delete(key)
+    }
   }
 
   #swingAll(waiting: ReadonlySet<Caller>): void {
