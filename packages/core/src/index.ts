@@ -47,7 +47,16 @@ export {
   type Preset,
   PRESETS,
 } from './policy.ts'
-export type { Field } from './policy-field.ts'
+export { type Field, flag, int, names, oneOf } from './policy-field.ts'
+export {
+  problemList,
+  readSettings,
+  type SettingPath,
+  type SettingsOf,
+  type SettingsTable,
+  settingPaths,
+  unknownSetting,
+} from './settings-table.ts'
 
 // The market: jobs, leases and providers in memory
 export { advanceMarket, changePolicy, nextDueAt } from './advance-market.ts'

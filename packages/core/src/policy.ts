@@ -1,8 +1,6 @@
 import { FairleadError } from './errors.ts'
-import { isPlainObject } from './plain-object.ts'
 import {
   allowList,
-  type Field,
   flag,
   int,
   intsByName,
@@ -13,6 +11,14 @@ import {
   u64,
   window,
 } from './policy-field.ts'
+import {
+  problemList,
+  readSettings,
+  type SettingPath,
+  type SettingsOf,
+  settingPaths,
+  snakeCase,
+} from './settings-table.ts'
 
 const DAY_SECS = 86_400
 const anyCount = { min: 0, max: Number.MAX_SAFE_INTEGER }
@@ -157,10 +163,8 @@ export const POLICY_FIELDS = {
   },
 } as const
 
-type ValueOf<T> = T extends Field<infer V> ? V : { readonly [K in keyof T]: ValueOf<T[K]> }
-
 /** All settings, checked, in the shape that code uses. */
-export type Policy = ValueOf<typeof POLICY_FIELDS>
+export type Policy = SettingsOf<typeof POLICY_FIELDS>
 
 /** What differs from the table, in written form, for each preset (POLICY-4). */
 export const PRESETS = {
@@ -182,14 +186,14 @@ export type Preset = keyof typeof PRESETS
 /** A checked policy from its written form (snake_case, only what differs from the preset). */
 export function parsePolicy(written: unknown, preset: Preset = 'queue'): Policy {
   const problems: string[] = []
-  const base = readTable(POLICY_FIELDS, PRESETS[preset], null, '', problems)
-  const policy = readTable(POLICY_FIELDS, written, base, '', problems) as unknown as Policy
+  const base = readSettings(POLICY_FIELDS, PRESETS[preset], { name: 'the policy', problems })
+  const policy = readSettings(POLICY_FIELDS, written, { name: 'the policy', base, problems })
   const isSound = (prefix: string): boolean => !problems.some((text) => text.startsWith(prefix))
   problems.push(...crossProblems(policy, isSound))
   if (problems.length === 0) return policy
   throw new FairleadError(
     'InvalidParams',
-    `the policy has ${count(problems)}:\n- ${problems.join('\n- ')}`,
+    `the policy has ${problemList(problems)}`,
     {
       field: 'policy',
       problems,
@@ -198,58 +202,8 @@ export function parsePolicy(written: unknown, preset: Preset = 'queue'): Policy 
 }
 
 /** Every setting by its written path, for reference pages and `--help`. */
-export function policySettings(): { path: string; field: Field<unknown> }[] {
-  const rows: { path: string; field: Field<unknown> }[] = []
-  const walk = (table: Table, prefix: string): void => {
-    for (const [key, entry] of Object.entries(table)) {
-      const path = prefix + snakeCase(key)
-      if (isField(entry)) rows.push({ path, field: entry })
-      else walk(entry, `${path}.`)
-    }
-  }
-  walk(POLICY_FIELDS, '')
-  return rows
-}
-
-type Table = { readonly [key: string]: Field<unknown> | Table }
-
-function readTable(
-  table: Table,
-  written: unknown,
-  base: Record<string, unknown> | null,
-  prefix: string,
-  problems: string[],
-): Record<string, unknown> {
-  const given = written === undefined ? {} : written
-  if (!isPlainObject(given)) {
-    problems.push(
-      `${prefix === '' ? 'the policy' : prefix.slice(0, -1)}: expected an object of settings`,
-    )
-    return readTable(table, {}, base, prefix, problems)
-  }
-  const values: Record<string, unknown> = {}
-  const known = new Set<string>()
-  for (const [key, entry] of Object.entries(table)) {
-    const name = snakeCase(key)
-    known.add(name)
-    const found = Object.hasOwn(given, name) ? given[name] : undefined
-    if (!isField(entry)) {
-      const below = base === null ? null : (base[key] as Record<string, unknown>)
-      values[key] = readTable(entry, found, below, `${prefix}${name}.`, problems)
-      continue
-    }
-    const inherited = base === null ? entry.default : base[key]
-    const value = found === undefined ? inherited : entry.read(found)
-    if (value === undefined) {
-      problems.push(`${prefix}${name}: expected ${entry.expected}, got ${shown(found)}`)
-      values[key] = entry.default
-    } else values[key] = value
-  }
-  for (const name of Object.keys(given)) {
-    if (!known.has(name))
-      problems.push(`${prefix}${name}: there is no such setting${hint(name, known)}`)
-  }
-  return values
+export function policySettings(): SettingPath[] {
+  return settingPaths(POLICY_FIELDS)
 }
 
 /** Rules that more than one setting takes part in, where each of them is sound by itself. */
@@ -268,37 +222,4 @@ function crossProblems(policy: Policy, isSound: (prefix: string) => boolean): st
     )
   }
   return problems
-}
-
-function hint(name: string, known: ReadonlySet<string>): string {
-  const bare = name.toLowerCase().replaceAll(/[^a-z]/g, '')
-  const near = [...known].find((candidate) => candidate.replaceAll('_', '') === bare)
-  return near === undefined
-    ? `; expected one of ${[...known].join(', ')}`
-    : `; did you mean ${near}?`
-}
-
-function snakeCase(key: string): string {
-  return key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-}
-
-function isField(entry: Field<unknown> | Table): entry is Field<unknown> {
-  return typeof (entry as Field<unknown>).read === 'function'
-}
-
-function shown(value: unknown): string {
-  const text = typeof value === 'bigint' ? `${value}n` : asJson(value)
-  return text.length > 60 ? `${text.slice(0, 57)}…` : text
-}
-
-function asJson(value: unknown): string {
-  try {
-    return JSON.stringify(value) ?? typeof value
-  } catch {
-    return `a ${typeof value} that JSON cannot hold`
-  }
-}
-
-function count(problems: readonly unknown[]): string {
-  return problems.length === 1 ? '1 problem' : `${problems.length} problems`
 }
