@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const core = await import('@fairlead/core')
+const protocol = await import('@fairlead/protocol')
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const folder = join(root, 'docs', 'reference')
 
@@ -13,6 +14,7 @@ const PAGES = {
   'settings.md': settings(),
   'errors.md': errors(),
   'states.md': states(),
+  'methods.md': page('Methods', protocol.methodsReference()),
 }
 
 if (process.argv.includes('--check')) {
@@ -54,12 +56,13 @@ function settings() {
 function errors() {
   const rows = Object.entries(core.ERRORS).map(([code, { text, retryable }]) => [
     `\`${code}\``,
+    String(protocol.ERROR_NUMBERS[code]),
     text,
     retryable ? 'yes' : 'no',
   ])
   return page('Errors', [
     'Every code that a `FairleadError` can carry. *Retryable* means that the same call may succeed later without a change by the caller.',
-    table(['code', 'meaning', 'retryable'], rows),
+    table(['code', 'number on the wire', 'meaning', 'retryable'], rows),
   ])
 }
 

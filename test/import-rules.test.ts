@@ -7,6 +7,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   core: [],
   client: ['@fairlead/core'],
   engine: ['@fairlead/core'],
+  protocol: ['@fairlead/core', '@fairlead/core/errors', 'zod'],
   testkit: ['@fairlead/core', '@fairlead/engine', '@fairlead/store/memory'],
   store: ['@fairlead/core', '@photostructure/sqlite'],
   fairlead: ['@fairlead/core', 'commander', 'picocolors'],

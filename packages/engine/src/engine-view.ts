@@ -1,0 +1,94 @@
+import {
+  type Caller,
+  type JobId,
+  type KindName,
+  type LeaseId,
+  type Market,
+  type Policy,
+  type Provider,
+  type ProviderId,
+  refusalOf,
+  type StoreReads,
+  termsNow,
+  type WaitReason,
+} from '@fairlead/core'
+import { type Census, takeCensus } from './census.ts'
+
+/** What never changes about a job, as far as it is in memory. */
+export interface JobFactsInMemory {
+  readonly kind: KindName
+  readonly caller: Caller
+  readonly fee: bigint
+  readonly units: number
+  readonly enqueueTs: number
+}
+
+/** What never changes about a lease. */
+export interface LeaseFactsInMemory {
+  readonly jobId: JobId
+  readonly providerId: ProviderId
+  readonly caller: Caller
+}
+
+/**
+ * A look at the engine for those who show it to others: what it has in memory, without waiting, and what
+ * is stored. Memory is ahead of the store by what is being written, so of jobs and leases it gives only
+ * what never changes.
+ */
+export class EngineView {
+  /** Committed state. */
+  readonly read: Omit<StoreReads, 'everything' | 'assignmentsSince' | 'jobsByTx'>
+  readonly #market: () => Market
+
+  constructor(market: () => Market, read: StoreReads) {
+    this.#market = market
+    this.read = read
+  }
+
+  /** Engine time. */
+  get now(): number {
+    return this.#market().nowMs
+  }
+
+  get policy(): Policy {
+    return this.#market().policy
+  }
+
+  /** Null for a job that has ended, or never was. */
+  job(id: JobId): JobFactsInMemory | null {
+    const job = this.#market().jobs.get(id)
+    if (job === undefined) return null
+    const { fee, units, enqueueTs, caller, shape } = job
+    return { kind: shape.kind, caller, fee, units, enqueueTs }
+  }
+
+  lease(id: LeaseId): LeaseFactsInMemory | null {
+    const lease = this.#market().leases.get(id)
+    if (lease === undefined) return null
+    return { jobId: lease.job.id, providerId: lease.provider.id, caller: lease.job.caller }
+  }
+
+  /** What holds a waiting job; null where it does not wait (any more). */
+  waitReason(id: JobId): WaitReason | null {
+    const market = this.#market()
+    const job = market.jobs.get(id)
+    if (job?.status !== 'QUEUED') return null
+    if (job.notBefore !== null && job.notBefore > market.nowMs) return 'backoff'
+    const terms = termsNow(market)
+    const passing = market.pool.passing(job.shape.kind, market.nowMs)
+    return passing.some((one) => refusalOf(one, job, terms) === null) ? 'ready' : 'no_provider'
+  }
+
+  /** In order of id. */
+  providers(): readonly Readonly<Provider>[] {
+    return this.#market().pool.all()
+  }
+
+  provider(id: ProviderId): Readonly<Provider> | null {
+    return this.#market().pool.get(id) ?? null
+  }
+
+  census(): Census {
+    return takeCensus(this.#market())
+  }
+}

@@ -1,0 +1,44 @@
+import { FairleadError } from '@fairlead/core'
+import { expect, it } from 'vitest'
+import { checkParams } from './check-params.ts'
+import { LEASE_ID, TASK_ID } from './examples.ts'
+import { METHODS } from './methods/index.ts'
+
+function refusal(check: () => unknown): FairleadError {
+  try {
+    check()
+  } catch (error) {
+    if (error instanceof FairleadError) return error
+    throw error
+  }
+  throw new Error('it was accepted')
+}
+
+it('RPC-5: gives what was sent', () => {
+  const { params } = METHODS['aicf.getJob']
+  expect(checkParams(params, { task_id: TASK_ID })).toEqual({ task_id: TASK_ID })
+})
+
+it.each([
+  [{}, 'task_id', 'task_id: expected 32 bytes as 0x and 64 lower-case hex digits'],
+  [{ task_id: TASK_ID.toUpperCase() }, 'task_id', 'task_id: expected 32 bytes'],
+  [{ task_id: TASK_ID, odd: 1 }, 'odd', 'odd: there is no such field; expected only task_id'],
+  [{ task_id: false }, 'task_id', 'task_id: expected 32 bytes'],
+])('RPC-5: %o is refused by the name of its field', (params, field, message) => {
+  const error = refusal(() => checkParams(METHODS['aicf.getJob'].params, params))
+  expect(error.code).toBe('InvalidParams')
+  expect(error.details).toMatchObject({ field })
+  expect(error.message).toContain(message)
+})
+
+it('RPC-5: names all problems at once', () => {
+  const wrong = { lease_id: 1, code: 'no words', permanent: 'yes', worker_id: LEASE_ID.repeat(3) }
+  const error = refusal(() => checkParams(METHODS['aicf.failLease'].params, wrong))
+  const fields = (error.details['problems'] as { field: string }[]).map(({ field }) => field)
+  expect(fields.sort()).toEqual(['code', 'lease_id', 'permanent', 'worker_id'])
+})
+
+it('RPC-5: the text of an unknown field is not repeated at any length', () => {
+  const error = refusal(() => checkParams(METHODS['stats.get'].params, { ['x'.repeat(5_000)]: 1 }))
+  expect(error.message.length).toBeLessThan(200)
+})

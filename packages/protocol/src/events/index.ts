@@ -1,0 +1,59 @@
+import { z } from 'zod'
+import { jobAssigned } from './job-assigned.ts'
+import { jobCanceled } from './job-canceled.ts'
+import { jobCompleted } from './job-completed.ts'
+import { jobEnqueued } from './job-enqueued.ts'
+import { jobExpired } from './job-expired.ts'
+import { jobFailed } from './job-failed.ts'
+import { jobRequeued } from './job-requeued.ts'
+import { jobStarted } from './job-started.ts'
+import { leaseCancelled } from './lease-cancelled.ts'
+import { leaseMoved } from './lease-moved.ts'
+import { leaseRenewed } from './lease-renewed.ts'
+import { providerRegistered } from './provider-registered.ts'
+import { providerStatus } from './provider-status.ts'
+import type { Topic } from './topics.ts'
+import { workerConnected } from './worker-connected.ts'
+import { workerLeft } from './worker-left.ts'
+
+/** Every event, by its name. */
+export const EVENTS = {
+  jobEnqueued,
+  jobAssigned,
+  jobStarted,
+  jobCompleted,
+  jobFailed,
+  jobExpired,
+  jobCanceled,
+  jobRequeued,
+  leaseRenewed,
+  leaseCancelled,
+  leaseMoved,
+  providerRegistered,
+  providerStatus,
+  workerConnected,
+  workerLeft,
+} as const satisfies { readonly [Name in Topic]: { readonly name: Name } }
+
+/** Any of them. */
+export const event = z
+  .discriminatedUnion('type', [
+    jobEnqueued.schema,
+    jobAssigned.schema,
+    jobStarted.schema,
+    jobCompleted.schema,
+    jobFailed.schema,
+    jobExpired.schema,
+    jobCanceled.schema,
+    jobRequeued.schema,
+    leaseRenewed.schema,
+    leaseCancelled.schema,
+    leaseMoved.schema,
+    providerRegistered.schema,
+    providerStatus.schema,
+    workerConnected.schema,
+    workerLeft.schema,
+  ])
+  .meta({ id: 'Event' })
+
+export type WireEvent = z.output<typeof event>

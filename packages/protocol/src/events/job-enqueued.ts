@@ -1,0 +1,12 @@
+import { z } from 'zod'
+import { defineEvent } from '../event.ts'
+import { AT, TASK_ID } from '../examples.ts'
+import { taskId } from '../wire/leaves.ts'
+import { eventFields } from './event-fields.ts'
+
+export const jobEnqueued = defineEvent({
+  name: 'jobEnqueued',
+  summary: 'A job was accepted and is durable.',
+  schema: z.strictObject({ type: z.literal('jobEnqueued'), ...eventFields, jobId: taskId }),
+  example: { type: 'jobEnqueued', seq: 17, at: AT, jobId: TASK_ID },
+})

@@ -1,0 +1,19 @@
+/** The names of all events, which are the topics that one can subscribe to. */
+export const TOPICS = [
+  'jobEnqueued',
+  'jobAssigned',
+  'jobStarted',
+  'jobCompleted',
+  'jobFailed',
+  'jobExpired',
+  'jobCanceled',
+  'jobRequeued',
+  'leaseRenewed',
+  'leaseCancelled',
+  'leaseMoved',
+  'providerRegistered',
+  'providerStatus',
+  'workerConnected',
+  'workerLeft',
+] as const
+export type Topic = (typeof TOPICS)[number]

@@ -1,0 +1,151 @@
+/** Values that the examples of methods and events share, so that they tell one story. */
+
+export const TASK_ID = '0x2f1d0c5ab7e94d3386f2a1b0c9d8e7f60123456789abcdef0123456789ab9c41'
+export const LEASE_ID = '0x5fe2c1d0b3a49586778695a4b3c2d1e0f1e2d3c4b5a697887796a5b4c3d277aa'
+export const CALLER = '0x7ab3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f708192a3b4c5d6e7ff9c0'
+export const DIGEST = '0xd4b1a2938475665748392a1b0c9d8e7f60514233241506f7e8d9cabbac9d00a7'
+export const TX_HASH = '0x6a5e4d3c2b1a09f8e7d6c5b4a3928170605f4e3d2c1b0a9f8e7d6c5b4a3919bf'
+export const SEED = '0x19ff00cc11ee22dd33cc44bb55aa66998877665544332211000f1e2d3c4b5a69'
+export const ATLAS = 'provider:atlas'
+export const AT = 1_713_200_123_000
+
+export const AI_PAYLOAD = {
+  model: 'llama3-8b',
+  prompt: '0x48656c6c6f',
+  max_tokens: 256,
+  temperature: 0.5,
+  qos_hint_ms: 500,
+}
+
+export const LEASE = {
+  lease_id: LEASE_ID,
+  task_id: TASK_ID,
+  provider_id: ATLAS,
+  worker_id: 'w-1',
+  attempt: 0,
+  status: 'ACTIVE' as const,
+  issued_at: AT / 1_000,
+  ttl_seconds: 600,
+  renewals: 0,
+  max_renewals: 4,
+  t_start: AT,
+  t_deadline: AT + 600_000,
+  renew_by: AT + 360_000,
+  is_acked: true,
+}
+
+export const ASSIGNMENT = {
+  lease_id: LEASE_ID,
+  task_id: TASK_ID,
+  provider_id: ATLAS,
+  attempt: 0,
+  status: 'ACTIVE' as const,
+  issued_at: AT / 1_000,
+  ttl_seconds: 600,
+  renewals: 0,
+  max_renewals: 4,
+  t_start: AT,
+  t_deadline: AT + 600_000,
+  renew_by: AT + 360_000,
+  at: AT + 2,
+  ack_by: AT + 5_000,
+  kind: 'ai' as const,
+  model: 'llama3-8b',
+  payload: AI_PAYLOAD,
+  traceparent: null,
+}
+
+const REQUEST = {
+  caller: CALLER,
+  max_fee_u64: 2_500_000,
+  tier: 'FREE',
+  regions: null,
+  ttl_abs_secs: null,
+  tx_hash: TX_HASH,
+  chain_id: 1,
+  enqueue_block: 1_713_200_000,
+}
+
+const STATE = {
+  schema_version: 0 as const,
+  task_id: TASK_ID,
+  kind: 'ai' as const,
+  status: 'COMPLETED' as const,
+  reason: null,
+  provider_id: ATLAS,
+  attempt: 0,
+  retries: 0,
+  declines: 0,
+  units: 3,
+  not_before: null,
+}
+
+const ENDS = { completed: 1_713_200_125.25, failed: null, expired: null, canceled: null }
+
+export const JOB_SUMMARY = {
+  ...STATE,
+  request: REQUEST,
+  timestamps: { enqueued: 1_713_200_000, assigned: AT / 1_000, ...ENDS },
+}
+
+export const JOB_RECORD = {
+  ...STATE,
+  wait_reason: null,
+  request: { ...REQUEST, payload: AI_PAYLOAD },
+  timestamps: {
+    enqueued: 1_713_200_000,
+    assigned: AT / 1_000,
+    started: (AT + 5) / 1_000,
+    ...ENDS,
+  },
+  lease: { ...LEASE, status: 'COMPLETED' as const },
+}
+
+export const RESULT_RECORD = {
+  schema_version: 0 as const,
+  task_id: TASK_ID,
+  kind: 'ai' as const,
+  provider_id: ATLAS,
+  lease_id: LEASE_ID,
+  output_digest: DIGEST,
+  output: '0x48656c6c6f20796f75',
+  meta: null,
+  units: 3,
+  qos: null,
+  proof_refs: [],
+  finalized_height: null,
+  completed_at: 1_713_200_125.25,
+}
+
+export const PROVIDER = {
+  schema_version: 0 as const,
+  provider_id: ATLAS,
+  status: 'ACTIVE' as const,
+  kinds: ['ai' as const],
+  models: ['llama3-8b'],
+  max_depth: null,
+  max_shots: null,
+  region: 'eu-west',
+  allow: null,
+  deny: [],
+  leases_max: 8,
+  stake_u64: 0,
+  health: 1_000,
+  failures: 0,
+  cooldown_until: null,
+  last_heartbeat: AT,
+  leases: 1,
+  lease_cap: 4,
+  workers: [{ worker_id: 'w-1', slots: 4, leases: 1, gone_since: null }],
+}
+
+export const AUDIT_ENTRY = {
+  seq: 17,
+  at: AT,
+  actor: 'engine',
+  action: 'jobAssigned',
+  subject: TASK_ID,
+  details: { jobId: TASK_ID, providerId: ATLAS, leaseId: LEASE_ID, deadline: AT + 600_000 },
+  prev_hash: SEED,
+  hash: DIGEST,
+}

@@ -1,0 +1,40 @@
+/** The wire of Fairlead: what can be asked of a server, and what it says. */
+
+export { checkParams } from './check-params.ts'
+export type { EventDefinition, NotificationDefinition } from './event.ts'
+export { EVENTS, event, type WireEvent } from './events/index.ts'
+export { TOPICS, type Topic } from './events/topics.ts'
+export { COMMON_ERRORS, type Method, ROLES, type Role } from './method.ts'
+export { VERIFY_MAX } from './methods/audit-verify.ts'
+export { METHODS, type MethodName } from './methods/index.ts'
+export { POLL_WAIT_MAX_MS } from './methods/poll-leases.ts'
+export { NOTIFICATIONS, type NotificationName } from './notifications/index.ts'
+export { jsonSchemaOf, openRpcDocument } from './openrpc.ts'
+export { methodsReference } from './reference.ts'
+export type { AuditEntryRecord } from './records/audit.ts'
+export type { ExplanationRecord } from './records/explanation.ts'
+export type { JobReceipt, JobRecord, JobSummary, ResultRecord } from './records/job.ts'
+export type { Assignment, Lease } from './records/lease.ts'
+export type { ProviderRecord } from './records/provider.ts'
+export type { Stats } from './records/stats.ts'
+export {
+  BATCH_PROTOCOL,
+  ERROR_NUMBERS,
+  errorOfRpc,
+  idOf,
+  namedParams,
+  RPC_ERRORS,
+  type RpcErrorData,
+  type RpcErrorObject,
+  type RpcFailure,
+  type RpcId,
+  type RpcRequest,
+  type RpcResponse,
+  type RpcResult,
+  readRequest,
+  rpcErrorOf,
+} from './rpc/index.ts'
+export type { CheckedParamsOf, NotificationOf, ParamsOf, ResultOf } from './types.ts'
+export { type WireCodec, wireCodec } from './wire/codec.ts'
+export { jsonOf } from './wire/json-of.ts'
+export { type AnyPayload, PAYLOADS, type PayloadOf, PayloadView } from './wire/payload.ts'

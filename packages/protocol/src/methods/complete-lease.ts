@@ -1,0 +1,26 @@
+import { z } from 'zod'
+import { LEASE_ID } from '../examples.ts'
+import { defineMethod } from '../method.ts'
+import { accepted, leaseCallFields } from '../records/lease-call.ts'
+import { bytes, bytes32, count, jsonObject } from '../wire/leaves.ts'
+
+export const completeLease = defineMethod({
+  name: 'aicf.completeLease',
+  summary: 'Reports that the work of a lease is done.',
+  description:
+    'With an `output` its digest may be left out; without one the digest says what the output, kept elsewhere, hashes to. The same completion again is answered like the first.',
+  roles: ['provider'],
+  params: z.strictObject({
+    ...leaseCallFields,
+    output_digest: bytes32.optional().describe('SHA3-256 of the output'),
+    output: bytes.optional(),
+    meta: jsonObject.optional().describe('anything worth knowing about the result'),
+    actual_units: count.optional().describe('what it really took; the estimate stands if left out'),
+  }),
+  result: accepted,
+  errors: ['NotFound', 'LeaseNotLive', 'LimitExceeded'],
+  example: {
+    params: { lease_id: LEASE_ID, worker_id: 'w-1', output: '0x48656c6c6f20796f75' },
+    result: { accepted: true },
+  },
+})

@@ -1,0 +1,27 @@
+import { z } from 'zod'
+import { LEASE_ID } from '../examples.ts'
+import { defineMethod } from '../method.ts'
+import { accepted, leaseCallFields } from '../records/lease-call.ts'
+
+export const failLease = defineMethod({
+  name: 'aicf.failLease',
+  summary: 'Reports that the work of a lease could not be done; charged to the job’s retries.',
+  description: 'A permanent failure ends the job: no other attempt could succeed.',
+  roles: ['provider'],
+  params: z.strictObject({
+    ...leaseCallFields,
+    code: z
+      .string()
+      .regex(/^[A-Za-z0-9_.-]{1,64}$/, {
+        error: 'expected a word of 1 to 64 of A–Z, a–z, 0–9 and ._-',
+      })
+      .describe('what went wrong, as a word that may be shown to anybody'),
+    permanent: z.boolean().optional().describe('false if left out'),
+  }),
+  result: accepted,
+  errors: ['NotFound', 'LeaseNotLive'],
+  example: {
+    params: { lease_id: LEASE_ID, worker_id: 'w-1', code: 'out_of_memory' },
+    result: { accepted: true },
+  },
+})

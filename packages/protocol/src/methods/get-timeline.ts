@@ -1,0 +1,15 @@
+import { z } from 'zod'
+import { AUDIT_ENTRY, TASK_ID } from '../examples.ts'
+import { defineMethod } from '../method.ts'
+import { auditEntry } from '../records/audit.ts'
+import { taskId } from '../wire/leaves.ts'
+
+export const getTimeline = defineMethod({
+  name: 'aicf.getTimeline',
+  summary: 'All that happened to a job, oldest first.',
+  roles: ['requester', 'operator', 'auditor'],
+  params: z.strictObject({ task_id: taskId }),
+  result: z.strictObject({ task_id: taskId, entries: z.array(auditEntry) }),
+  errors: ['NotFound'],
+  example: { params: { task_id: TASK_ID }, result: { task_id: TASK_ID, entries: [AUDIT_ENTRY] } },
+})

@@ -1,0 +1,63 @@
+import { ackLease } from './ack-lease.ts'
+import { auditList } from './audit-list.ts'
+import { auditVerify } from './audit-verify.ts'
+import { cancelJob } from './cancel-job.ts'
+import { completeLease } from './complete-lease.ts'
+import { declineLease } from './decline-lease.ts'
+import { discover } from './discover.ts'
+import { enqueue } from './enqueue.ts'
+import { eventsSubscribe } from './events-subscribe.ts'
+import { eventsUnsubscribe } from './events-unsubscribe.ts'
+import { explainJob } from './explain-job.ts'
+import { failLease } from './fail-lease.ts'
+import { getJob } from './get-job.ts'
+import { getProvider } from './get-provider.ts'
+import { getResult } from './get-result.ts'
+import { getTimeline } from './get-timeline.ts'
+import { heartbeat } from './heartbeat.ts'
+import { listJobs } from './list-jobs.ts'
+import { listProviders } from './list-providers.ts'
+import { policyGet } from './policy-get.ts'
+import { policySet } from './policy-set.ts'
+import { pollLeases } from './poll-leases.ts'
+import { registerProvider } from './register-provider.ts'
+import { releaseLease } from './release-lease.ts'
+import { renewLease } from './renew-lease.ts'
+import { setProviderStatus } from './set-provider-status.ts'
+import { stake } from './stake.ts'
+import { statsGet } from './stats-get.ts'
+import { updateProvider } from './update-provider.ts'
+
+/** Every method, by its name on the wire. */
+export const METHODS = {
+  'aicf.enqueue': enqueue,
+  'aicf.getJob': getJob,
+  'aicf.listJobs': listJobs,
+  'aicf.getResult': getResult,
+  'aicf.cancelJob': cancelJob,
+  'aicf.explainJob': explainJob,
+  'aicf.getTimeline': getTimeline,
+  'aicf.pollLeases': pollLeases,
+  'aicf.ackLease': ackLease,
+  'aicf.renewLease': renewLease,
+  'aicf.declineLease': declineLease,
+  'aicf.completeLease': completeLease,
+  'aicf.failLease': failLease,
+  'aicf.releaseLease': releaseLease,
+  'aicf.registerProvider': registerProvider,
+  'aicf.updateProvider': updateProvider,
+  'aicf.heartbeat': heartbeat,
+  'aicf.listProviders': listProviders,
+  'aicf.getProvider': getProvider,
+  'aicf.setProviderStatus': setProviderStatus,
+  'aicf.stake': stake,
+  'events.subscribe': eventsSubscribe,
+  'events.unsubscribe': eventsUnsubscribe,
+  'policy.get': policyGet,
+  'policy.set': policySet,
+  'audit.list': auditList,
+  'audit.verify': auditVerify,
+  'stats.get': statsGet,
+  'rpc.discover': discover,
+} as const
+export type MethodName = keyof typeof METHODS

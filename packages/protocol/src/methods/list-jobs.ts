@@ -1,0 +1,29 @@
+import { JOB_STATUSES, KIND_NAMES } from '@fairlead/core'
+import { z } from 'zod'
+import { JOB_SUMMARY } from '../examples.ts'
+import { defineMethod } from '../method.ts'
+import { jobSummary } from '../records/job.ts'
+import { caller, providerId, u64 } from '../wire/leaves.ts'
+import { cursor, pageLimit } from '../wire/page.ts'
+
+export const listJobs = defineMethod({
+  name: 'aicf.listJobs',
+  summary: 'Jobs in the order of their acceptance, a page at a time.',
+  description: 'A requester sees its own. Filters are joined by "and".',
+  roles: ['requester', 'operator', 'auditor'],
+  params: z.strictObject({
+    status: z.enum(JOB_STATUSES).optional(),
+    provider_id: providerId.optional(),
+    caller: caller.optional(),
+    kind: z.enum(KIND_NAMES).optional(),
+    after_height: u64.optional().describe('enqueued in a later block'),
+    cursor: cursor.optional(),
+    limit: pageLimit.optional(),
+  }),
+  result: z.strictObject({ jobs: z.array(jobSummary), cursor: cursor.nullable() }),
+  errors: [],
+  example: {
+    params: { status: 'COMPLETED', kind: 'ai', limit: 1 },
+    result: { jobs: [JOB_SUMMARY], cursor: '17' },
+  },
+})

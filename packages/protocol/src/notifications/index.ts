@@ -1,0 +1,17 @@
+import { eventsNotify } from './events-notify.ts'
+import { leasesClosed } from './leases-closed.ts'
+import { leasesHeld } from './leases-held.ts'
+import { leasesLost } from './leases-lost.ts'
+import { leasesOffered } from './leases-offered.ts'
+import { serverClosing } from './server-closing.ts'
+
+/** Every message that the server sends by itself on a WebSocket. */
+export const NOTIFICATIONS = {
+  'events.notify': eventsNotify,
+  'leases.offered': leasesOffered,
+  'leases.held': leasesHeld,
+  'leases.lost': leasesLost,
+  'leases.closed': leasesClosed,
+  'server.closing': serverClosing,
+} as const
+export type NotificationName = keyof typeof NOTIFICATIONS

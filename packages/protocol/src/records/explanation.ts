@@ -1,0 +1,61 @@
+import { JOB_STATUSES, REFUSALS } from '@fairlead/core'
+import { z } from 'zod'
+import { bytes32, count, providerId, taskId, timeMs } from '../wire/leaves.ts'
+import { END_REASONS, WAIT_REASONS } from './job.ts'
+import { lease } from './lease.ts'
+
+const refusal = z.enum(REFUSALS)
+
+const waiting = z.strictObject({
+  not_before: timeMs.nullable(),
+  place: count.describe('1 is next'),
+  of: count,
+  fairness: z.enum(['score', 'tenant']),
+  score: z.number(),
+  terms: z.strictObject({ fee: count, size: count, tier: count, age_secs: count }),
+  providers: z.array(
+    z.strictObject({
+      provider_id: providerId,
+      refusal: refusal.nullable().describe('the first check that fails; null where it would fit'),
+      until: timeMs.nullable(),
+      slots: count,
+    }),
+  ),
+  earliest_at: timeMs.nullable(),
+})
+
+const round = z.strictObject({
+  height: count,
+  at: timeMs,
+  seed: bytes32,
+  batch_digest: bytes32,
+  batch_size: count,
+  order: z.enum(['first-fit', 'rotate', 'score']),
+  providers: z.array(providerId),
+  place: count.nullable(),
+  passed_over: z.array(z.strictObject({ provider_id: providerId, refusal: refusal.nullable() })),
+})
+
+/** Why a job waits, or why it went where it went. */
+export const explanation = z
+  .strictObject({
+    task_id: taskId,
+    status: z.enum(JOB_STATUSES),
+    at: timeMs,
+    wait_reason: z.enum(WAIT_REASONS).nullable(),
+    text: z.string().describe('the same in sentences'),
+    waiting: waiting.nullable(),
+    attempts: z.array(z.strictObject({ lease, round: round.nullable() })),
+    attempts_before: count,
+    end: z
+      .strictObject({
+        status: z.enum(JOB_STATUSES),
+        reason: z.enum(END_REASONS).nullable(),
+        ended_at: timeMs.nullable(),
+        digest: bytes32.nullable(),
+      })
+      .nullable(),
+  })
+  .meta({ id: 'Explanation' })
+
+export type ExplanationRecord = z.output<typeof explanation>

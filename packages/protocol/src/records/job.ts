@@ -1,0 +1,136 @@
+import { JOB_STATUSES, KIND_NAMES } from '@fairlead/core'
+import { z } from 'zod'
+import {
+  bytes,
+  bytes32,
+  caller,
+  count,
+  json,
+  leaseId,
+  providerId,
+  schemaVersion,
+  taskId,
+  timeMs,
+  timeSecs,
+  u64,
+} from '../wire/leaves.ts'
+import { payload } from '../wire/payload.ts'
+import { lease } from './lease.ts'
+
+export const WAIT_REASONS = [
+  'ready',
+  'backoff',
+  'pacing',
+  'budget',
+  'no_provider',
+  'not_open',
+  'proof',
+] as const
+
+export const END_REASONS = [
+  'ttl_abs',
+  'ttl_rel',
+  'declined',
+  'permanent_error',
+  'retries_exhausted',
+] as const
+
+/** What a requester gets once its job is durable. */
+export const jobReceipt = z
+  .strictObject({
+    schema_version: schemaVersion,
+    task_id: taskId,
+    enqueue_block: u64,
+    caller,
+    kind: z.enum(KIND_NAMES),
+    max_fee_u64: u64,
+    accepted: z.literal(true),
+  })
+  .meta({ id: 'JobReceipt' })
+
+const requestFields = {
+  caller,
+  max_fee_u64: u64,
+  tier: z.string(),
+  regions: z.array(z.string()).nullable(),
+  ttl_abs_secs: count.nullable(),
+  tx_hash: bytes32,
+  chain_id: u64,
+  enqueue_block: u64,
+}
+
+const ends = {
+  completed: timeSecs.nullable(),
+  failed: timeSecs.nullable(),
+  expired: timeSecs.nullable(),
+  canceled: timeSecs.nullable(),
+}
+
+const stateFields = {
+  schema_version: schemaVersion,
+  task_id: taskId,
+  kind: z.enum(KIND_NAMES),
+  status: z.enum(JOB_STATUSES),
+  reason: z.enum(END_REASONS).nullable().describe('why it ended, where that is not its status'),
+  provider_id: providerId.nullable().describe('of the newest attempt'),
+  attempt: count.nullable().describe('number of the newest attempt'),
+  retries: count.describe('charged failures'),
+  declines: count,
+  units: count.describe('estimate'),
+  not_before: timeMs.nullable(),
+}
+
+/** A job in a list: all but its payload and lease. */
+export const jobSummary = z
+  .strictObject({
+    ...stateFields,
+    request: z.strictObject(requestFields),
+    timestamps: z.strictObject({ enqueued: timeSecs, assigned: timeSecs.nullable(), ...ends }),
+  })
+  .meta({ id: 'JobSummary' })
+
+export const jobRecord = z
+  .strictObject({
+    ...stateFields,
+    wait_reason: z.enum(WAIT_REASONS).nullable(),
+    request: z.strictObject({ ...requestFields, payload }),
+    timestamps: z.strictObject({
+      enqueued: timeSecs,
+      assigned: timeSecs.nullable(),
+      started: timeSecs.nullable(),
+      ...ends,
+    }),
+    lease: lease.nullable().describe('of the newest attempt'),
+  })
+  .meta({ id: 'JobRecord' })
+
+const proofRef = z.strictObject({
+  proof_type: z.enum(['AI_V1', 'QUANTUM_V1']),
+  proof_hash: bytes32,
+  nullifier: bytes32,
+  block_height: u64,
+  tx_hash: bytes32,
+})
+
+export const resultRecord = z
+  .strictObject({
+    schema_version: schemaVersion,
+    task_id: taskId,
+    kind: z.enum(KIND_NAMES).nullable().describe('null once the job itself has been deleted'),
+    provider_id: providerId,
+    lease_id: leaseId,
+    output_digest: bytes32,
+    output: bytes.nullable(),
+    meta: json.describe('what the worker said about its result, or null'),
+    units: z.number(),
+    qos: z.strictObject({ p95_latency_ms: count, availability: z.number() }).nullable(),
+    proof_refs: z.array(proofRef),
+    finalized_height: u64.nullable(),
+    completed_at: timeSecs,
+  })
+  .meta({ id: 'ResultRecord' })
+
+export type JobReceipt = z.output<typeof jobReceipt>
+export type JobSummary = z.output<typeof jobSummary>
+export type JobRecord = z.output<typeof jobRecord>
+export type ResultRecord = z.output<typeof resultRecord>

@@ -1,0 +1,43 @@
+import { KIND_NAMES, PROVIDER_STATUSES } from '@fairlead/core'
+import { z } from 'zod'
+import { caller, count, providerId, schemaVersion, timeMs, u64, workerId } from '../wire/leaves.ts'
+
+const name = z.string().min(1).max(256)
+
+/** What a provider takes and under which terms. */
+export const offerFields = {
+  kinds: z.array(z.enum(KIND_NAMES)).max(KIND_NAMES.length),
+  models: z.array(name).max(10_000).describe('models and task names; * is any'),
+  max_depth: count.nullable(),
+  max_shots: count.nullable(),
+  region: name.nullable(),
+  allow: z.array(caller).max(10_000).nullable().describe('the only callers it works for'),
+  deny: z.array(caller).max(10_000),
+  leases_max: count.nullable(),
+}
+
+const worker = z.strictObject({
+  worker_id: workerId,
+  slots: count,
+  leases: count,
+  gone_since: timeMs.nullable().describe('null while it is connected'),
+})
+
+export const providerRecord = z
+  .strictObject({
+    schema_version: schemaVersion,
+    provider_id: providerId,
+    status: z.enum(PROVIDER_STATUSES),
+    ...offerFields,
+    stake_u64: u64,
+    health: z.int().min(0).max(1_000).describe('thousandths'),
+    failures: count.describe('in a row'),
+    cooldown_until: timeMs.nullable(),
+    last_heartbeat: timeMs,
+    leases: count.describe('live ones'),
+    lease_cap: count.describe('the lowest of the policy, its own word and its workers’ slots'),
+    workers: z.array(worker).nullable(),
+  })
+  .meta({ id: 'ProviderRecord' })
+
+export type ProviderRecord = z.output<typeof providerRecord>

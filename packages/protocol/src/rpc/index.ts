@@ -1,0 +1,16 @@
+/** What both sides of a wire need at run time. It loads no schema library, so a browser can have it. */
+
+export { ERROR_NUMBERS, RPC_ERRORS } from './error-numbers.ts'
+export {
+  idOf,
+  namedParams,
+  type RpcErrorObject,
+  type RpcFailure,
+  type RpcId,
+  type RpcRequest,
+  type RpcResponse,
+  type RpcResult,
+  readRequest,
+} from './message.ts'
+export { errorOfRpc, type RpcErrorData, rpcErrorOf } from './rpc-error.ts'
+export { BATCH_PROTOCOL } from './subprotocol.ts'
