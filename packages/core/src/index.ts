@@ -46,6 +46,7 @@ export {
   policySettings,
   type Preset,
   PRESETS,
+  showPolicy,
 } from './policy.ts'
 export { type Field, flag, int, names, oneOf } from './policy-field.ts'
 export {
@@ -108,7 +109,13 @@ export {
   type SessionRequest,
   tieBreaker,
 } from './order/session-order.ts'
-export { type Batch, type QueueState, type Verdict, WaitingQueue } from './order/waiting-queue.ts'
+export {
+  type Batch,
+  type QueueState,
+  type ReadyGroup,
+  type Verdict,
+  WaitingQueue,
+} from './order/waiting-queue.ts'
 
 // Admit
 export { type Assigned, addUnits, epochOf, RequesterWindows, unitsUsed } from './admit/quotas.ts'

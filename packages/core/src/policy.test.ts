@@ -1,7 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { FairleadError } from './errors.ts'
-import { type Policy, PRESETS, type Preset, parsePolicy, policySettings } from './policy.ts'
+import {
+  type Policy,
+  PRESETS,
+  type Preset,
+  parsePolicy,
+  policySettings,
+  showPolicy,
+} from './policy.ts'
 import { exactThousandths } from './policy-field.ts'
 
 type Written = { [key: string]: unknown }
@@ -584,4 +591,11 @@ describe('thousandths', () => {
       expect(exactThousandths(wrong), String(wrong)).toBeNull()
     }
   })
+})
+
+it.each(['queue', 'fund'] as const)('POLICY-1: the policy %s is the same after it was shown', (preset) => {
+  const policy = parsePolicy({ queue: { batch_size: 17 }, chain: { id: '18446744073709551615' } }, preset)
+  const shown = JSON.parse(JSON.stringify(showPolicy(policy))) as unknown
+  expect(parsePolicy(shown, 'queue')).toEqual(policy)
+  expect(parsePolicy(shown, 'fund')).toEqual(policy)
 })

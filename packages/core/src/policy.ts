@@ -17,6 +17,7 @@ import {
   type SettingPath,
   type SettingsOf,
   settingPaths,
+  showSettings,
   snakeCase,
 } from './settings-table.ts'
 
@@ -199,6 +200,11 @@ export function parsePolicy(written: unknown, preset: Preset = 'queue'): Policy 
       problems,
     },
   )
+}
+
+/** A whole policy in its written form; `parsePolicy` of it gives the same again, whatever the preset. */
+export function showPolicy(policy: Policy): Record<string, unknown> {
+  return showSettings(POLICY_FIELDS, policy)
 }
 
 /** Every setting by its written path, for reference pages and `--help`. */

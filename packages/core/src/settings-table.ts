@@ -41,6 +41,15 @@ export function settingPaths(table: SettingsTable, prefix = ''): SettingPath[] {
   })
 }
 
+/** All values of a table in written form; `readSettings` of it gives the same values again. */
+export function showSettings(table: SettingsTable, values: Values): Values {
+  const shown = Object.entries(table).map(([key, entry]) => {
+    const value = values[key]
+    return [snakeCase(key), isField(entry) ? entry.show(value) : showSettings(entry, value as Values)]
+  })
+  return Object.fromEntries(shown) as Values
+}
+
 /** How many problems there are, and what they are, a line each. */
 export function problemList(problems: readonly string[]): string {
   const count = problems.length === 1 ? '1 problem' : `${problems.length} problems`

@@ -27,6 +27,7 @@ import type { Command, OnLease } from './command.ts'
 import { outputDigest } from './completion.ts'
 import type { Connections } from './connections.ts'
 import type { EngineLoop } from './engine-loop.ts'
+import { EngineView } from './engine-view.ts'
 import { ATTEMPTS_EXPLAINED, type Explanation, explainAssigned } from './explain.ts'
 import { type EngineEvent, eventOf } from './journal.ts'
 import { EngineLeaseSource } from './lease-source.ts'
@@ -56,6 +57,8 @@ const WRITES_AWAITED = 3
  * a `FairleadError`; reads see committed state only. Open one with `openEngine`.
  */
 export class Engine {
+  /** What it holds and has stored, for those who show it. */
+  readonly view: EngineView
   readonly #loop: EngineLoop
   readonly #store: Store
   readonly #random: () => Uint8Array
@@ -74,6 +77,7 @@ export class Engine {
     this.#random = parts.random
     this.#subscribers = parts.subscribers
     this.#connections = parts.connections
+    this.view = new EngineView(() => this.#loop.state.market, this.#store.read)
   }
 
   /** Takes a job in, in the form of the API; without a key it gets one of its own. */

@@ -1,8 +1,10 @@
 /** The single writer: durable, deterministic, usable in-process without a server. */
 
+export type { Census, QueueCensus } from './census.ts'
 export type { Command } from './command.ts'
 export { Engine, type Holder, type Requester } from './engine.ts'
 export { EngineState, type Outcome } from './engine-state.ts'
+export { EngineView, type JobFactsInMemory, type LeaseFactsInMemory } from './engine-view.ts'
 export type {
   AssignedExplanation,
   AttemptExplanation,

@@ -20,5 +20,8 @@ export function leaseOffer(lease: Lease, payload: Uint8Array, at: number): Lease
     ackBy: ackDueAt(lease),
     renewBy: renewBy(lease),
     deadline: lease.tDeadline,
+    tStart: lease.tStart,
+    lengthMs: lease.terms.lengthMs,
+    renewalsMax: lease.terms.renewalsMax,
   }
 }

@@ -136,6 +136,11 @@ export class ScoreQueue {
     return this.#groups.get(job.caller)?.get(job.shape.key)
   }
 
+  /** Every group that has jobs, with how many. */
+  *groups(): IterableIterator<{ readonly group: Group; readonly jobs: number }> {
+    for (const group of this.#allGroups()) yield { group, jobs: group.young.size + group.aged.size }
+  }
+
   /** Takes a group out of the choice, or back in. */
   setBlocked(group: Group, blocked: boolean): void {
     group.blocked = blocked

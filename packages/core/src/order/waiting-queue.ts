@@ -3,7 +3,7 @@ import type { Caller, JobId } from '../ids.ts'
 import type { Policy } from '../policy.ts'
 import { FairShares, type FairState, virtualCost } from './fair-shares.ts'
 import { LazyHeap } from './lazy-heap.ts'
-import { idBefore, PLACE, type QueuedJob } from './queued-job.ts'
+import { idBefore, PLACE, type QueuedJob, type Shape } from './queued-job.ts'
 import { staticScore } from './score.ts'
 import { type Group, ScoreClock, ScoreQueue } from './score-queue.ts'
 
@@ -18,6 +18,13 @@ export interface Batch {
   readonly jobs: readonly QueuedJob[]
   /** Which of them stand there because they waited longest (ORDER-5). */
   readonly picks: ReadonlySet<JobId>
+}
+
+/** Ready jobs that are alike to matching. */
+export interface ReadyGroup {
+  readonly shape: Shape
+  readonly jobs: number
+  readonly leastUnits: number
 }
 
 /** What a restart needs beside the jobs themselves. */
@@ -58,6 +65,15 @@ export class WaitingQueue {
 
   get readySize(): number {
     return this.#jobs.size - this.#delayed.size
+  }
+
+  /** The ready jobs by group: how many are alike, and the fewest units that one of them needs. */
+  *readyGroups(): IterableIterator<ReadyGroup> {
+    for (const queue of this.#queues.values()) {
+      for (const { group, jobs } of queue.groups()) {
+        yield { shape: group.shape, jobs, leastUnits: group.leastUnits }
+      }
+    }
   }
 
   state(): QueueState {

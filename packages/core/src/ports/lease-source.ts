@@ -66,6 +66,10 @@ export interface LeaseOffer extends LeaseTimes {
   /** Canonical CBOR. */
   readonly payload: Uint8Array
   readonly ackBy: number
+  readonly tStart: number
+  /** As it was issued; renewals add to the deadline. */
+  readonly lengthMs: number
+  readonly renewalsMax: number
 }
 
 /** What a worker says of a job that it has done. */
