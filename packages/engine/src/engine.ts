@@ -31,6 +31,7 @@ import { EngineView } from './engine-view.ts'
 import { ATTEMPTS_EXPLAINED, type Explanation, explainAssigned } from './explain.ts'
 import { type EngineEvent, eventOf } from './journal.ts'
 import { EngineLeaseSource } from './lease-source.ts'
+import { type JobNote, noteJob, noteRefusal, type Refusal } from './note.ts'
 import { guarded, type Subscribers, type Unsubscribe } from './subscribers.ts'
 
 /** Who enqueues: given by whoever authenticated the request, never by the request itself. */
@@ -246,6 +247,11 @@ export class Engine {
     })
   }
 
+  /** The number of the newest event that listeners were told of. */
+  get lastEventSeq(): number {
+    return this.#subscribers.lastSeq
+  }
+
   /** Tells of all events to come; or of all after a number, without a gap or a repeat. */
   async onEvent(listener: (event: EngineEvent) => void, afterSeq?: number): Promise<Unsubscribe> {
     if (afterSeq === undefined) return this.#subscribers.onEvent(listener)
@@ -271,6 +277,16 @@ export class Engine {
     for (const event of waiting) if (event.seq > last) guarded(() => listener(event))
     waiting = null
     return stop
+  }
+
+  /** Writes into a job's timeline what came with it and is no part of its work. */
+  noteJob(jobId: JobId, note: JobNote): Promise<void> {
+    return noteJob(this.#loop, jobId, note)
+  }
+
+  /** Writes refused attempts into the audit log; who calls sees to it that they are not too many. */
+  noteRefusal(refusal: Refusal): Promise<void> {
+    return noteRefusal(this.#loop, refusal)
   }
 
   /** Counts of what is in memory, which is ahead of the store by what is being written. */

@@ -15,7 +15,8 @@ export type {
   WaitingExplanation,
 } from './explain.ts'
 export { explanationText } from './explanation-text.ts'
-export type { EngineEvent } from './journal.ts'
+export { type EngineEvent, eventOf } from './journal.ts'
+export type { JobNote, Refusal } from './note.ts'
 export { type EngineOptions, openEngine } from './open-engine.ts'
 export type { Deliveries } from './outbox.ts'
 export { prepareCommands } from './prepare-commands.ts'

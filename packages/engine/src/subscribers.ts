@@ -16,6 +16,11 @@ export class Subscribers {
     this.#lastSeq = lastSeq
   }
 
+  /** The number of the newest entry that was told. */
+  get lastSeq(): number {
+    return this.#lastSeq
+  }
+
   onEvent(listener: (event: EngineEvent) => void): Unsubscribe {
     this.#events.add(listener)
     return () => this.#events.delete(listener)
