@@ -593,9 +593,15 @@ describe('thousandths', () => {
   })
 })
 
-it.each(['queue', 'fund'] as const)('POLICY-1: the policy %s is the same after it was shown', (preset) => {
-  const policy = parsePolicy({ queue: { batch_size: 17 }, chain: { id: '18446744073709551615' } }, preset)
-  const shown = JSON.parse(JSON.stringify(showPolicy(policy))) as unknown
-  expect(parsePolicy(shown, 'queue')).toEqual(policy)
-  expect(parsePolicy(shown, 'fund')).toEqual(policy)
-})
+it.each(['queue', 'fund'] as const)(
+  'POLICY-1: the policy %s is the same after it was shown',
+  (preset) => {
+    const policy = parsePolicy(
+      { queue: { batch_size: 17 }, chain: { id: '18446744073709551615' } },
+      preset,
+    )
+    const shown = JSON.parse(JSON.stringify(showPolicy(policy))) as unknown
+    expect(parsePolicy(shown, 'queue')).toEqual(policy)
+    expect(parsePolicy(shown, 'fund')).toEqual(policy)
+  },
+)

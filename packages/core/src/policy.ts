@@ -192,14 +192,10 @@ export function parsePolicy(written: unknown, preset: Preset = 'queue'): Policy 
   const isSound = (prefix: string): boolean => !problems.some((text) => text.startsWith(prefix))
   problems.push(...crossProblems(policy, isSound))
   if (problems.length === 0) return policy
-  throw new FairleadError(
-    'InvalidParams',
-    `the policy has ${problemList(problems)}`,
-    {
-      field: 'policy',
-      problems,
-    },
-  )
+  throw new FairleadError('InvalidParams', `the policy has ${problemList(problems)}`, {
+    field: 'policy',
+    problems,
+  })
 }
 
 /** A whole policy in its written form; `parsePolicy` of it gives the same again, whatever the preset. */

@@ -45,7 +45,10 @@ export function settingPaths(table: SettingsTable, prefix = ''): SettingPath[] {
 export function showSettings(table: SettingsTable, values: Values): Values {
   const shown = Object.entries(table).map(([key, entry]) => {
     const value = values[key]
-    return [snakeCase(key), isField(entry) ? entry.show(value) : showSettings(entry, value as Values)]
+    return [
+      snakeCase(key),
+      isField(entry) ? entry.show(value) : showSettings(entry, value as Values),
+    ]
   })
   return Object.fromEntries(shown) as Values
 }
@@ -105,7 +108,10 @@ function readGroup(table: SettingsTable, written: unknown, group: Group): Values
 /** The problem with a name that stands for nothing, and what may have been meant. */
 export function unknownSetting(path: string, known: Iterable<string>): string {
   const all = [...known]
-  const bare = path.slice(path.lastIndexOf('.') + 1).toLowerCase().replaceAll(/[^a-z]/g, '')
+  const bare = path
+    .slice(path.lastIndexOf('.') + 1)
+    .toLowerCase()
+    .replaceAll(/[^a-z]/g, '')
   const near = all.find((candidate) => candidate.replaceAll('_', '') === bare)
   const hint = near === undefined ? `expected one of ${all.join(', ')}` : `did you mean ${near}?`
   return `${path}: there is no such setting; ${hint}`

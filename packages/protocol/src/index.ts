@@ -19,10 +19,12 @@ export type { ProviderRecord } from './records/provider.ts'
 export type { Stats } from './records/stats.ts'
 export {
   BATCH_PROTOCOL,
+  BEARER_PROTOCOL_PREFIX,
   ERROR_NUMBERS,
   errorOfRpc,
   idOf,
   namedParams,
+  PLAIN_PROTOCOL,
   RPC_ERRORS,
   type RpcErrorData,
   type RpcErrorObject,

@@ -1,10 +1,12 @@
 import { z } from 'zod'
+import { accessRefused } from './access-refused.ts'
 import { jobAssigned } from './job-assigned.ts'
 import { jobCanceled } from './job-canceled.ts'
 import { jobCompleted } from './job-completed.ts'
 import { jobEnqueued } from './job-enqueued.ts'
 import { jobExpired } from './job-expired.ts'
 import { jobFailed } from './job-failed.ts'
+import { jobNoted } from './job-noted.ts'
 import { jobRequeued } from './job-requeued.ts'
 import { jobStarted } from './job-started.ts'
 import { leaseCancelled } from './lease-cancelled.ts'
@@ -26,6 +28,7 @@ export const EVENTS = {
   jobExpired,
   jobCanceled,
   jobRequeued,
+  jobNoted,
   leaseRenewed,
   leaseCancelled,
   leaseMoved,
@@ -33,6 +36,7 @@ export const EVENTS = {
   providerStatus,
   workerConnected,
   workerLeft,
+  accessRefused,
 } as const satisfies { readonly [Name in Topic]: { readonly name: Name } }
 
 /** Any of them. */
@@ -46,6 +50,7 @@ export const event = z
     jobExpired.schema,
     jobCanceled.schema,
     jobRequeued.schema,
+    jobNoted.schema,
     leaseRenewed.schema,
     leaseCancelled.schema,
     leaseMoved.schema,
@@ -53,6 +58,7 @@ export const event = z
     providerStatus.schema,
     workerConnected.schema,
     workerLeft.schema,
+    accessRefused.schema,
   ])
   .meta({ id: 'Event' })
 

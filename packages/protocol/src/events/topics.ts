@@ -8,6 +8,7 @@ export const TOPICS = [
   'jobExpired',
   'jobCanceled',
   'jobRequeued',
+  'jobNoted',
   'leaseRenewed',
   'leaseCancelled',
   'leaseMoved',
@@ -15,5 +16,6 @@ export const TOPICS = [
   'providerStatus',
   'workerConnected',
   'workerLeft',
+  'accessRefused',
 ] as const
 export type Topic = (typeof TOPICS)[number]

@@ -1,10 +1,12 @@
-import { KIND_NAMES } from '@fairlead/core'
 import { z } from 'zod'
 import { AI_PAYLOAD, CALLER, TASK_ID } from '../examples.ts'
 import { defineMethod } from '../method.ts'
 import { jobReceipt } from '../records/job.ts'
 import { bytes32, schemaVersion, taskId, u64 } from '../wire/leaves.ts'
 import { payload } from '../wire/payload.ts'
+
+/** Registrations belong to sessions, which come by methods of their own. */
+const KINDS = ['ai', 'quantum', 'task'] as const
 
 const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 
@@ -16,7 +18,7 @@ export const enqueue = defineMethod({
   roles: ['requester', 'operator'],
   params: z.strictObject({
     schema_version: schemaVersion.optional(),
-    kind: z.enum(KIND_NAMES),
+    kind: z.enum(KINDS),
     payload,
     max_fee_u64: u64.optional(),
     regions: z.array(z.string()).nullable().optional(),

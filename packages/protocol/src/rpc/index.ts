@@ -13,4 +13,4 @@ export {
   readRequest,
 } from './message.ts'
 export { errorOfRpc, type RpcErrorData, rpcErrorOf } from './rpc-error.ts'
-export { BATCH_PROTOCOL } from './subprotocol.ts'
+export { BATCH_PROTOCOL, BEARER_PROTOCOL_PREFIX, PLAIN_PROTOCOL } from './subprotocol.ts'

@@ -4,3 +4,12 @@
  * expect (WS-2).
  */
 export const BATCH_PROTOCOL = 'fairlead.batch.v1'
+
+/** A client without means to batch may say so, or say nothing. */
+export const PLAIN_PROTOCOL = 'fairlead.v1'
+
+/**
+ * A browser cannot send an Authorization header with a WebSocket: it offers its token as a subprotocol
+ * behind this, next to one of the others. The server never chooses it.
+ */
+export const BEARER_PROTOCOL_PREFIX = 'fairlead.bearer.'

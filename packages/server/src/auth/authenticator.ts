@@ -1,0 +1,72 @@
+import { FairleadError } from '@fairlead/core'
+import type { AccessNotes } from './access-notes.ts'
+import { type Identity, LOCAL_ADMIN, type TokenStore } from './identity.ts'
+import { TokenBuckets } from './token-bucket.ts'
+
+/** What is known of who knocks. */
+export interface Knock {
+  /** Without `Bearer`; null where none was given. */
+  readonly token: string | null
+  readonly address: string
+  /** The name under which the server was asked. */
+  readonly host: string | undefined
+}
+
+const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i
+
+/** Decides who somebody is (AUTH-1). */
+export class Authenticator {
+  readonly #tokens: TokenStore | null
+  readonly #isLoopback: boolean
+  readonly #notes: AccessNotes
+  /** Of one address. A right token is taken all the same: others may be behind it. */
+  readonly #failures = new TokenBuckets({ perSecond: 1, burst: 20 })
+
+  constructor(tokens: TokenStore | null, isLoopback: boolean, notes: AccessNotes) {
+    this.#tokens = tokens
+    this.#isLoopback = isLoopback
+    this.#notes = notes
+  }
+
+  /** Whether everybody is let in as a local admin. */
+  get isOpen(): boolean {
+    return this.#isLoopback && (this.#tokens === null || this.#tokens.isEmpty())
+  }
+
+  async identify({ token, address, host }: Knock): Promise<Identity> {
+    if (this.isOpen) {
+      // A page in a browser can be made to resolve its own name to this address; its Host gives it away.
+      if (host !== undefined && LOOPBACK_HOST.test(host)) return LOCAL_ADMIN
+      throw this.#refusal(address, 'foreign_host', 'ask for localhost or 127.0.0.1 by that name')
+    }
+    if (token === null) {
+      throw this.#refusal(address, 'no_token', 'send a header "Authorization: Bearer <token>"')
+    }
+    const identity = (await this.#tokens?.verify(token)) ?? null
+    if (identity !== null) return identity
+    throw this.#refusal(address, 'wrong_token', 'the token is unknown, revoked or expired')
+  }
+
+  /** Whether somebody who was let in may stay: its token may have ended, or the first one been made. */
+  async isStill(identity: Identity, token: string | null): Promise<boolean> {
+    if (identity === LOCAL_ADMIN) return this.isOpen
+    const now = token === null ? null : await this.#tokens?.verify(token)
+    return now?.tokenId === identity.tokenId
+  }
+
+  #refusal(address: string, reason: string, advice: string): FairleadError {
+    const wait = this.#failures.take(address, 1, performance.now())
+    if (wait > 0) {
+      return new FairleadError('RateLimited', `too many refused attempts; wait ${wait} ms`, {
+        retry_after_ms: wait,
+      })
+    }
+    this.#notes.unauthorized(address, reason)
+    return new FairleadError('Unauthorized', advice, { reason })
+  }
+}
+
+/** The token of an Authorization header. */
+export function bearerOf(header: string | undefined): string | null {
+  return /^Bearer +(\S+)$/i.exec(header ?? '')?.[1] ?? null
+}

@@ -1,0 +1,88 @@
+import type { CborValue } from '@fairlead/core'
+import { encodeCbor, FairleadError, type LeaseId, type WorkerId } from '@fairlead/core'
+import { leaseRecord } from '../records/lease-record.ts'
+import { type Call, type Handlers, providerOf, type Services } from '../rpc/call.ts'
+
+const ACCEPTED = { accepted: true } as const
+
+export const ackLease: Handlers['aicf.ackLease'] = async (params, call, services) => {
+  await services.engine.ack(holderOf(params, call, services))
+  return ACCEPTED
+}
+
+export const renewLease: Handlers['aicf.renewLease'] = async (params, call, services) => {
+  const { engine } = services
+  const { at } = await engine.renew(holderOf(params, call, services))
+  const row = await engine.view.read.lease(params.lease_id)
+  if (row === null) throw noSuchLease(params.lease_id)
+  return { at, lease: leaseRecord(row) }
+}
+
+export const declineLease: Handlers['aicf.declineLease'] = async (params, call, services) => {
+  await services.engine.decline(holderOf(params, call, services))
+  return ACCEPTED
+}
+
+export const releaseLease: Handlers['aicf.releaseLease'] = async (params, call, services) => {
+  await services.engine.release(holderOf(params, call, services))
+  return ACCEPTED
+}
+
+export const completeLease: Handlers['aicf.completeLease'] = async (params, call, services) => {
+  const { output_digest: digest, output, meta, actual_units: actualUnits } = params
+  await services.engine.complete({
+    ...holderOf(params, call, services),
+    ...(digest === undefined ? {} : { digest }),
+    ...(output === undefined ? {} : { output: Buffer.from(output.slice(2), 'hex') }),
+    ...(meta === undefined ? {} : { meta: encodeCbor(meta as CborValue) }),
+    ...(actualUnits === undefined ? {} : { actualUnits }),
+  })
+  return ACCEPTED
+}
+
+export const failLease: Handlers['aicf.failLease'] = async (params, call, services) => {
+  const { code, permanent = false } = params
+  await services.engine.fail({ ...holderOf(params, call, services), code, permanent })
+  return ACCEPTED
+}
+
+export const pollLeases: Handlers['aicf.pollLeases'] = (params, call, services) => {
+  const { worker_id: workerId, slots, holds = null, kinds, models, wait_ms, push = false } = params
+  const providerId = providerOf(call, params.provider_id)
+  const hello = {
+    providerId,
+    workerId,
+    slots,
+    holds,
+    ...(kinds === undefined && models === undefined
+      ? {}
+      : { offer: { kinds: kinds ?? [], models: models ?? ['*'] } }),
+  }
+  if (!push) return services.polls.poll(hello, { waitMs: wait_ms ?? 30_000, signal: call.signal })
+  if (call.socket === null) {
+    throw new FairleadError('InvalidState', 'push: it needs a WebSocket; connect to /ws', {
+      field: 'push',
+    })
+  }
+  return call.socket.serve(hello, services)
+}
+
+/** Who acts: the provider of the token, and the worker that the call names. */
+function holderOf(
+  params: {
+    lease_id: LeaseId
+    provider_id?: Parameters<typeof providerOf>[1]
+    worker_id?: WorkerId | undefined
+  },
+  call: Call,
+  { polls }: Services,
+) {
+  const { lease_id: leaseId, provider_id, worker_id: workerId } = params
+  const by = providerOf(call, provider_id)
+  if (workerId !== undefined) polls.touch(by, workerId)
+  return { leaseId, by, workerId }
+}
+
+function noSuchLease(leaseId: LeaseId): FairleadError {
+  return new FairleadError('NotFound', `there is no lease ${leaseId}`, { leaseId })
+}

@@ -1,0 +1,45 @@
+import { type AuditHead, brokenSeq, EMPTY_AUDIT, showPolicy } from '@fairlead/core'
+import { VERIFY_MAX } from '@fairlead/protocol'
+import { auditRecord } from '../records/audit-record.ts'
+import type { Handlers } from '../rpc/call.ts'
+
+export const policyGet: Handlers['policy.get'] = (_, __, { engine }) => ({
+  policy: showPolicy(engine.view.policy),
+})
+
+export const policySet: Handlers['policy.set'] = async ({ policy, preset }, _, { engine }) => ({
+  policy: showPolicy(await engine.setPolicy(policy, preset)),
+})
+
+export const auditList: Handlers['audit.list'] = async (params, _, { engine }) => {
+  const { after_seq = 0, cursor, limit = 100 } = params
+  const after = Math.max(after_seq, cursor === undefined ? 0 : Number(cursor))
+  const entries = await engine.view.read.journal(after, limit)
+  const last = entries.length < limit ? undefined : entries.at(-1)
+  return { entries: entries.map(auditRecord), cursor: last === undefined ? null : String(last.seq) }
+}
+
+/** Entries that are read at once, so that others get their turn. */
+const VERIFY_PAGE = 1_000
+
+export const auditVerify: Handlers['audit.verify'] = async (params, _, { engine }) => {
+  const limit = params.limit ?? VERIFY_MAX
+  let head: AuditHead = params.head ?? EMPTY_AUDIT
+  let checked = 0
+  while (checked < limit) {
+    const size = Math.min(VERIFY_PAGE, limit - checked)
+    const entries = await engine.view.read.journal(head.seq, size)
+    const broken = brokenSeq(entries, head)
+    const holding = broken === null ? entries : entries.slice(0, broken - head.seq - 1)
+    const last = holding.at(-1)
+    checked += holding.length
+    if (last !== undefined) head = { seq: last.seq, hash: last.hash }
+    if (broken !== null) return { checked, broken_seq: broken, head, is_complete: true }
+    if (entries.length < size) return { checked, broken_seq: null, head, is_complete: true }
+  }
+  return { checked, broken_seq: null, head, is_complete: false }
+}
+
+export const statsGet: Handlers['stats.get'] = (_, __, { stats }) => stats.take()
+
+export const discover: Handlers['rpc.discover'] = (_, __, { openRpc }) => openRpc()

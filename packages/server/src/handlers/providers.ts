@@ -1,0 +1,108 @@
+import {
+  compareAscii,
+  FairleadError,
+  type ProviderId,
+  type ProviderOffer,
+  showU64,
+} from '@fairlead/core'
+import type { CheckedParamsOf, ProviderRecord } from '@fairlead/protocol'
+import { providerRecord } from '../records/provider-record.ts'
+import { type Handlers, providerOf, type Services } from '../rpc/call.ts'
+
+export const registerProvider: Handlers['aicf.registerProvider'] = async (
+  params,
+  call,
+  services,
+) => {
+  const id = providerOf(call, params.provider_id)
+  await services.engine.registerProvider(id, offerOf(params))
+  return { provider: recordOf(id, services) }
+}
+
+export const updateProvider: Handlers['aicf.updateProvider'] = async (params, call, services) => {
+  const id = providerOf(call, params.provider_id)
+  await services.engine.updateProvider(id, offerOf(params))
+  return { provider: recordOf(id, services) }
+}
+
+export const heartbeat: Handlers['aicf.heartbeat'] = async (params, call, { engine, polls }) => {
+  const { worker_id: workerId, slots } = params
+  const id = providerOf(call, params.provider_id)
+  if (workerId !== undefined) polls.touch(id, workerId)
+  if (slots !== undefined) {
+    const session = workerId === undefined ? null : call.socket?.session(id, workerId)
+    if (session === null || session === undefined) {
+      throw new FairleadError(
+        'InvalidState',
+        'slots: only for a worker_id that this socket has connected by aicf.pollLeases with push',
+        { field: 'slots' },
+      )
+    }
+    await session.setSlots(slots)
+  }
+  await engine.heartbeat(id)
+  return { at: engine.view.now }
+}
+
+export const listProviders: Handlers['aicf.listProviders'] = (
+  { status, cursor, limit = 100 },
+  call,
+  { engine },
+) => {
+  const { role, subject } = call.identity
+  const { view } = engine
+  const page: ProviderRecord[] = []
+  for (const provider of view.providers()) {
+    if (cursor !== undefined && compareAscii(provider.id, cursor) <= 0) continue
+    if (role === 'provider' && provider.id !== subject) continue
+    if (status !== undefined && provider.status !== status) continue
+    if (page.length === limit) return { providers: page, cursor: page.at(-1)?.provider_id ?? null }
+    page.push(providerRecord(provider, view.policy))
+  }
+  return { providers: page, cursor: null }
+}
+
+export const getProvider: Handlers['aicf.getProvider'] = ({ provider_id }, call, services) => ({
+  provider: recordOf(
+    call.identity.role === 'provider' ? providerOf(call, provider_id) : provider_id,
+    services,
+  ),
+})
+
+export const setProviderStatus: Handlers['aicf.setProviderStatus'] = async (
+  params,
+  _,
+  services,
+) => {
+  const { provider_id: id, status } = params
+  await services.engine.setProviderStatus(id, status)
+  return { provider: recordOf(id, services) }
+}
+
+export const stake: Handlers['aicf.stake'] = async ({ provider_id, amount_u64 }, _, { engine }) => {
+  const total = await engine.stake(provider_id, BigInt(amount_u64))
+  return { provider_id, stake_u64: showU64(total) }
+}
+
+function recordOf(id: ProviderId, { engine }: Services): ProviderRecord {
+  const provider = engine.view.provider(id)
+  if (provider !== null) return providerRecord(provider, engine.view.policy)
+  throw new FairleadError('NotFound', `there is no provider ${id}`, { providerId: id })
+}
+
+type Offered = CheckedParamsOf<'aicf.updateProvider'>
+
+/** What was said of an offer; the rest stays as it is. */
+function offerOf(params: Offered): Partial<ProviderOffer> {
+  const { kinds, models, max_depth, max_shots, region, allow, deny, leases_max } = params
+  return {
+    ...(kinds === undefined ? {} : { capabilities: new Set(kinds) }),
+    ...(models === undefined ? {} : { models: new Set(models) }),
+    ...(max_depth === undefined ? {} : { maxDepth: max_depth }),
+    ...(max_shots === undefined ? {} : { maxShots: max_shots }),
+    ...(region === undefined ? {} : { region }),
+    ...(allow === undefined ? {} : { allow: allow === null ? null : new Set(allow) }),
+    ...(deny === undefined ? {} : { deny: new Set(deny) }),
+    ...(leases_max === undefined ? {} : { leasesMax: leases_max }),
+  }
+}

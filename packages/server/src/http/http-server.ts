@@ -1,0 +1,123 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { FairleadError } from '@fairlead/core'
+import type { Registry } from 'prom-client'
+import { type Authenticator, bearerOf } from '../auth/authenticator.ts'
+import type { ServerLimits } from '../limits.ts'
+import type { Logger } from '../log.ts'
+import { refuse, reply } from './reply.ts'
+import type { RpcEndpoint } from './rpc-endpoint.ts'
+
+export interface HttpParts {
+  readonly rpc: RpcEndpoint
+  readonly authenticator: Authenticator
+  readonly registry: Registry
+  readonly refreshMetrics: () => void
+  /** Null: ready. Else why not. */
+  readonly notReady: () => string | null
+  readonly openRpc: () => Record<string, unknown>
+  readonly origins: ReadonlySet<string>
+  readonly limits: ServerLimits
+  readonly logger: Logger
+  readonly newRequestId: () => string
+}
+
+type Route = (request: IncomingMessage, response: ServerResponse, requestId: string) => unknown
+
+/** Who may see the metrics. */
+const METRICS_ROLES: ReadonlySet<string> = new Set(['admin', 'operator', 'auditor'])
+const REQUEST_ID = /^[\w.-]{1,64}$/
+
+/** The routes of the server, and the time-outs around them. WebSockets are taken elsewhere. */
+export function createHttpServer(parts: HttpParts): Server {
+  const { rpc, limits, logger, notReady, newRequestId } = parts
+  const routes: Readonly<Record<string, Readonly<Record<string, Route>>>> = {
+    '/rpc': { POST: (request, response, id) => rpc.handle(request, response, id) },
+    '/ws': {
+      GET: (_, response) => refuse(response, 426, 'connect by WebSocket', { upgrade: 'websocket' }),
+    },
+    '/metrics': { GET: (request, response) => metrics(parts, request, response) },
+    '/livez': { GET: (_, response) => refuse(response, 200, 'alive') },
+    '/readyz': {
+      GET: (_, response) => {
+        const why = notReady()
+        refuse(response, why === null ? 200 : 503, why ?? 'ready')
+      },
+    },
+    '/openrpc.json': {
+      GET: (_, response) =>
+        reply(response, 200, JSON.stringify(parts.openRpc()), {
+          'content-type': 'application/json',
+        }),
+    },
+  }
+
+  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const given = request.headers['x-request-id']
+    const id = typeof given === 'string' && REQUEST_ID.test(given) ? given : newRequestId()
+    response.setHeader('x-request-id', id)
+    allowOrigin(parts.origins, request, response)
+    const path = (request.url ?? '/').split('?', 1)[0] as string
+    const methods = Object.hasOwn(routes, path) ? routes[path] : undefined
+    if (methods === undefined) return refuse(response, 404, `there is nothing at this path`)
+    const method = request.method === 'HEAD' ? 'GET' : (request.method ?? 'GET')
+    if (method === 'OPTIONS')
+      return reply(response, 204, null, { allow: Object.keys(methods).join(', ') })
+    const route = Object.hasOwn(methods, method) ? methods[method] : undefined
+    if (route === undefined) {
+      const allow = Object.keys(methods).join(', ')
+      return refuse(response, 405, `this path takes ${allow}`, { allow })
+    }
+    try {
+      await route(request, response, id)
+    } catch (err) {
+      // Nobody is there to be told if the request itself broke off.
+      if (request.destroyed && !request.complete) return
+      logger.error({ err, request_id: id, path }, 'a request failed')
+      refuse(response, 500, `the request failed inside of Fairlead; its log has more under ${id}`)
+    }
+  }
+
+  const server = createServer((request, response) => void handle(request, response))
+  server.headersTimeout = limits.headersTimeoutMs
+  server.requestTimeout = limits.requestTimeoutMs
+  server.keepAliveTimeout = limits.keepAliveMs
+  server.maxConnections = limits.connections
+  server.maxHeadersCount = 100
+  return server
+}
+
+async function metrics(
+  { authenticator, registry, refreshMetrics }: HttpParts,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  try {
+    const { role } = await authenticator.identify({
+      token: bearerOf(request.headers.authorization),
+      address: request.socket.remoteAddress ?? 'unknown',
+      host: request.headers.host,
+    })
+    if (!METRICS_ROLES.has(role)) {
+      return refuse(response, 403, `metrics are for ${[...METRICS_ROLES].join(', ')}`)
+    }
+  } catch (error) {
+    if (!(error instanceof FairleadError)) throw error
+    const headers = { 'www-authenticate': 'Bearer realm="fairlead"' }
+    return refuse(response, error.code === 'RateLimited' ? 429 : 401, error.message, headers)
+  }
+  refreshMetrics()
+  reply(response, 200, await registry.metrics(), { 'content-type': registry.contentType })
+}
+
+/** Pages of other origins may call only if the operator has named them. */
+function allowOrigin(
+  origins: ReadonlySet<string>,
+  { headers: { origin } }: IncomingMessage,
+  response: ServerResponse,
+): void {
+  if (origin === undefined || !origins.has(origin)) return
+  response.setHeader('access-control-allow-origin', origin)
+  response.setHeader('access-control-allow-headers', 'authorization, content-type, traceparent')
+  response.setHeader('access-control-expose-headers', 'x-request-id, retry-after')
+  response.setHeader('vary', 'origin')
+}

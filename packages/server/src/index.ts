@@ -1,0 +1,9 @@
+/** Fairlead on the network: give it an engine, get a URL. */
+
+export type { Identity, TokenStore } from './auth/identity.ts'
+export { type NewToken, TokenFile, type TokenRecord } from './auth/token-file.ts'
+export { DEFAULT_LIMITS, type ServerLimits } from './limits.ts'
+export { createLogger, type Logger } from './log.ts'
+export { MeteredStore } from './metrics/metered-store.ts'
+export { type RunningServer, type ServerOptions, startServer } from './start-server.ts'
+export { CLOSE } from './ws/close-codes.ts'

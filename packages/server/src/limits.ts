@@ -1,0 +1,47 @@
+/** Every bound of the server: what it takes at most, and how long it waits. */
+export interface ServerLimits {
+  /** Of a request, and of a WebSocket message. */
+  readonly bodyBytes: number
+  /** Calls of a batch. */
+  readonly batchCalls: number
+  /** Calls of one token. */
+  readonly requestsPerSecond: number
+  readonly requestsBurst: number
+  /** TCP connections, and WebSockets among them. */
+  readonly connections: number
+  readonly sockets: number
+  /** Calls of one socket that are not answered yet; more are not read. */
+  readonly callsPerSocket: number
+  readonly subscriptionsPerSocket: number
+  /** What may lie unsent for one socket before it is cut off. */
+  readonly unsentBytes: number
+  /** How long a reader of events may take nothing. */
+  readonly stallMs: number
+  readonly pingMs: number
+  /** Long polls that are open. */
+  readonly polls: number
+  readonly headersTimeoutMs: number
+  readonly requestTimeoutMs: number
+  readonly keepAliveMs: number
+  /** A loop that lags by more than this makes the server not ready. */
+  readonly lagMs: number
+}
+
+export const DEFAULT_LIMITS: ServerLimits = {
+  bodyBytes: 2 * 1024 * 1024,
+  batchCalls: 1_000,
+  requestsPerSecond: 20_000,
+  requestsBurst: 40_000,
+  connections: 10_000,
+  sockets: 5_000,
+  callsPerSocket: 4_096,
+  subscriptionsPerSocket: 16,
+  unsentBytes: 16 * 1024 * 1024,
+  stallMs: 30_000,
+  pingMs: 15_000,
+  polls: 5_000,
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 30_000,
+  keepAliveMs: 65_000,
+  lagMs: 2_000,
+}

@@ -1,0 +1,72 @@
+import { leaseCap } from '@fairlead/core'
+import type { Engine } from '@fairlead/engine'
+import type { Stats } from '@fairlead/protocol'
+import type { EventMeter } from './event-meter.ts'
+
+const BUSIEST = 50
+
+/** The answer to `stats.get`. */
+export class ServerStats {
+  readonly #engine: Engine
+  readonly #meter: EventMeter
+  readonly #version: string
+  readonly #startedAt: number
+  readonly #connections: () => { websocket: number; polls: number }
+
+  constructor(parts: {
+    readonly engine: Engine
+    readonly meter: EventMeter
+    readonly version: string
+    readonly connections: () => { websocket: number; polls: number }
+  }) {
+    this.#engine = parts.engine
+    this.#meter = parts.meter
+    this.#version = parts.version
+    this.#connections = parts.connections
+    this.#startedAt = Date.now()
+  }
+
+  take(): Stats {
+    const { view } = this.#engine
+    const { queues, leases, workers, providers } = view.census()
+    const { totals, rates, shares } = this.#meter
+    const now = Date.now()
+    return {
+      at: now,
+      version: this.#version,
+      started_at: this.#startedAt,
+      queues: queues.map(({ kind, ready, backoff, noProvider, oldestAt }) => ({
+        kind,
+        ready,
+        backoff,
+        no_provider: noProvider,
+        oldest_wait_ms: oldestAt === null ? null : Math.max(0, now - oldestAt),
+      })),
+      leases,
+      providers: { ...providers },
+      busiest: this.#busiest(),
+      workers,
+      totals: { ...totals },
+      per_second: {
+        enqueued: rates.enqueued.perSecond(now),
+        assigned: rates.assigned.perSecond(now),
+        completed: rates.completed.perSecond(now),
+      },
+      fairness: shares.index(now),
+      connections: this.#connections(),
+    }
+  }
+
+  #busiest(): Stats['busiest'] {
+    const { view } = this.#engine
+    return [...view.providers()]
+      .sort((a, b) => b.liveLeases - a.liveLeases || (a.id < b.id ? -1 : 1))
+      .slice(0, BUSIEST)
+      .map((provider) => ({
+        provider_id: provider.id,
+        leases: provider.liveLeases,
+        lease_cap: leaseCap(provider, view.policy),
+        health: provider.health,
+      }))
+  }
+}

@@ -1,0 +1,8 @@
+import type { AuditEntry } from '@fairlead/core'
+import { type AuditEntryRecord, jsonOf } from '@fairlead/protocol'
+
+export function auditRecord(entry: AuditEntry): AuditEntryRecord {
+  const { seq, at, actor, action, subject, details, prevHash, hash } = entry
+  const shown = jsonOf(details) as Record<string, unknown>
+  return { seq, at, actor, action, subject, details: shown, prev_hash: prevHash, hash }
+}

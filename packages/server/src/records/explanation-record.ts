@@ -1,0 +1,75 @@
+import { type AttemptExplanation, type Explanation, explanationText } from '@fairlead/engine'
+import type { ExplanationRecord } from '@fairlead/protocol'
+import { leaseRecord } from './lease-record.ts'
+
+export function explanationRecord(explanation: Explanation): ExplanationRecord {
+  const { job, at, waitReason } = explanation
+  const common = {
+    task_id: job.id,
+    status: job.status,
+    at,
+    wait_reason: waitReason,
+    text: explanationText(explanation),
+  }
+  if (!('attempts' in explanation)) {
+    const { notBefore, place, of, fairness, score, terms, providers, earliestAt } = explanation
+    const { fee, size, tier, ageSecs } = terms
+    return {
+      ...common,
+      waiting: {
+        not_before: notBefore,
+        place,
+        of,
+        fairness,
+        score,
+        terms: { fee, size, tier, age_secs: ageSecs },
+        providers: providers.map(({ id, refusal, until, slots }) => ({
+          provider_id: id,
+          refusal,
+          until,
+          slots,
+        })),
+        earliest_at: earliestAt,
+      },
+      attempts: [],
+      attempts_before: 0,
+      end: null,
+    }
+  }
+  const { attempts, attemptsBefore, end } = explanation
+  return {
+    ...common,
+    waiting: null,
+    attempts: attempts.map(attemptRecord),
+    attempts_before: attemptsBefore,
+    end:
+      end === null
+        ? null
+        : { status: end.status, reason: end.reason, ended_at: end.endedAt, digest: end.digest },
+  }
+}
+
+function attemptRecord({
+  lease,
+  round,
+}: AttemptExplanation): ExplanationRecord['attempts'][number] {
+  if (round === null) return { lease: leaseRecord(lease), round: null }
+  const { height, at, seed, batchDigest, batchSize, order, providers, place, passedOver } = round
+  return {
+    lease: leaseRecord(lease),
+    round: {
+      height,
+      at,
+      seed,
+      batch_digest: batchDigest,
+      batch_size: batchSize,
+      order,
+      providers: [...providers],
+      place,
+      passed_over: passedOver.map(({ providerId, refusal }) => ({
+        provider_id: providerId,
+        refusal,
+      })),
+    },
+  }
+}

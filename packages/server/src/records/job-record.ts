@@ -1,0 +1,122 @@
+import {
+  type AuditEntry,
+  decodeCbor,
+  type JobRow,
+  type LeaseRow,
+  type ResultRow,
+  showU64,
+  toHex,
+} from '@fairlead/core'
+import {
+  type JobRecord,
+  type JobSummary,
+  jsonOf,
+  PayloadView,
+  type ResultRecord,
+} from '@fairlead/protocol'
+import { leaseRecord } from './lease-record.ts'
+
+/** A job as lists have it. */
+export function jobSummary(row: JobRow): JobSummary {
+  return {
+    ...stateOf(row),
+    request: requestOf(row),
+    timestamps: {
+      enqueued: secs(row.enqueueTs),
+      assigned: secsOr(row.firstAssignedAt),
+      ...endsOf(row),
+    },
+  }
+}
+
+/** A job with all that belongs to it. */
+export function jobRecord(given: {
+  readonly row: JobRow
+  readonly payload: Uint8Array
+  readonly lease: LeaseRow | null
+  readonly timeline: readonly AuditEntry[]
+  readonly waitReason: JobRecord['wait_reason']
+}): JobRecord {
+  const { row, payload, lease, timeline, waitReason } = given
+  const started = timeline.findLast(({ action }) => action === 'jobStarted')
+  const view = new PayloadView(payload) as unknown as JobRecord['request']['payload']
+  return {
+    ...stateOf(row),
+    wait_reason: waitReason,
+    request: { ...requestOf(row), payload: view },
+    timestamps: {
+      enqueued: secs(row.enqueueTs),
+      assigned: secsOr(lease?.tStart ?? row.firstAssignedAt),
+      started: secsOr(started?.at ?? null),
+      ...endsOf(row),
+    },
+    lease: lease === null ? null : leaseRecord(lease),
+  }
+}
+
+/** `kind` is null once the job has been deleted. */
+export function resultRecord(row: ResultRow, kind: JobRow['kind'] | null): ResultRecord {
+  return {
+    schema_version: 0,
+    task_id: row.jobId,
+    kind,
+    provider_id: row.providerId,
+    lease_id: row.leaseId,
+    output_digest: row.digest,
+    output: row.output === null ? null : toHex(row.output),
+    meta: row.meta === null ? null : jsonOf(decodeCbor(row.meta)),
+    units: row.units,
+    qos: null,
+    proof_refs: [],
+    finalized_height: null,
+    completed_at: secs(row.at),
+  }
+}
+
+function stateOf(row: JobRow) {
+  return {
+    schema_version: 0 as const,
+    task_id: row.id,
+    kind: row.kind,
+    status: row.status,
+    reason: row.reason,
+    provider_id: row.providerId,
+    attempt: row.attempt,
+    retries: row.retries,
+    declines: row.declines,
+    units: row.units,
+    not_before: row.notBefore,
+  }
+}
+
+function requestOf(row: JobRow) {
+  return {
+    caller: row.caller,
+    max_fee_u64: showU64(row.fee),
+    tier: row.tier,
+    regions: row.regions === null ? null : [...row.regions],
+    ttl_abs_secs: row.ttlAbsSecs,
+    tx_hash: row.txHash,
+    chain_id: showU64(row.chainId),
+    enqueue_block: showU64(row.enqueueHeight),
+  }
+}
+
+function endsOf({ status, endedAt }: JobRow) {
+  const at = (ended: JobRow['status']) => (status === ended ? secsOr(endedAt) : null)
+  return {
+    completed: at('COMPLETED'),
+    failed: at('FAILED'),
+    expired: at('EXPIRED'),
+    canceled: at('CANCELED'),
+  }
+}
+
+/** Job records have seconds, with the milliseconds as a fraction. */
+function secs(ms: number): number {
+  return ms / 1_000
+}
+
+function secsOr(ms: number | null): number | null {
+  return ms === null ? null : secs(ms)
+}

@@ -1,0 +1,46 @@
+import {
+  compareAscii,
+  compareText,
+  leaseCap,
+  type Policy,
+  type Provider,
+  showU64,
+} from '@fairlead/core'
+import type { ProviderRecord } from '@fairlead/protocol'
+
+/** A provider as the wire has it. */
+export function providerRecord(provider: Readonly<Provider>, policy: Policy): ProviderRecord {
+  const { id, status, offer, stake, health, failures, workers } = provider
+  return {
+    schema_version: 0,
+    provider_id: id,
+    status,
+    kinds: [...offer.capabilities].sort(compareAscii),
+    models: [...offer.models].sort(compareText),
+    max_depth: offer.maxDepth,
+    max_shots: offer.maxShots,
+    region: offer.region,
+    allow: offer.allow === null ? null : [...offer.allow].sort(compareAscii),
+    deny: [...offer.deny].sort(compareAscii),
+    leases_max: offer.leasesMax,
+    stake_u64: showU64(stake),
+    health,
+    failures,
+    cooldown_until: provider.cooldownUntil,
+    last_heartbeat: provider.lastHeartbeat,
+    leases: provider.liveLeases,
+    lease_cap: leaseCap(provider, policy),
+    workers: workers === null ? null : workersOf(workers),
+  }
+}
+
+function workersOf({ byId }: NonNullable<Provider['workers']>) {
+  return [...byId.values()]
+    .sort((a, b) => compareAscii(a.id, b.id))
+    .map(({ id, slots, leases, goneSince }) => ({
+      worker_id: id,
+      slots,
+      leases,
+      gone_since: goneSince,
+    }))
+}

@@ -1,0 +1,87 @@
+import {
+  type Caller,
+  callerOf,
+  FairleadError,
+  invalidParams,
+  type JobId,
+  type ProviderId,
+} from '@fairlead/core'
+import type { Engine, JobNote } from '@fairlead/engine'
+import type { CheckedParamsOf, MethodName, ResultOf } from '@fairlead/protocol'
+import type { AccessNotes } from '../auth/access-notes.ts'
+import type { Identity } from '../auth/identity.ts'
+import type { EventHub } from '../events/event-hub.ts'
+import type { ServerLimits } from '../limits.ts'
+import type { ServerStats } from '../metrics/server-stats.ts'
+import type { Traces } from '../trace/traces.ts'
+import type { PollDesk } from '../workers/poll-desk.ts'
+import type { SocketPeer } from '../ws/socket-peer.ts'
+
+/** Who calls, and by which way. */
+export interface Call {
+  readonly identity: Identity
+  /** Null over HTTP. */
+  readonly socket: SocketPeer | null
+  /** Fires when nobody waits for the answer any more. */
+  readonly signal: AbortSignal | null
+  /** Of the request around it. */
+  readonly traceparent: string | null
+  readonly requestId: string
+}
+
+/** What handlers work with. */
+export interface Services {
+  readonly engine: Engine
+  readonly hub: EventHub
+  readonly polls: PollDesk
+  readonly stats: ServerStats
+  readonly traces: Traces
+  readonly notes: AccessNotes
+  readonly limits: ServerLimits
+  readonly openRpc: () => Record<string, unknown>
+  /** Puts into a job's timeline what came with it and is no part of its work. */
+  readonly noteJob: (jobId: JobId, note: JobNote) => void
+}
+
+export type Handler<Name extends MethodName> = (
+  params: CheckedParamsOf<Name>,
+  call: Call,
+  services: Services,
+) => ResultOf<Name> | Promise<ResultOf<Name>>
+
+/** One for every method; a method without one does not compile. */
+export type Handlers = { readonly [Name in MethodName]: Handler<Name> }
+
+/** The caller that a token's jobs belong to. */
+export function ownCaller({ identity }: Call): Caller {
+  let caller = callers.get(identity.subject)
+  if (caller === undefined) {
+    if (callers.size >= CALLERS_KEPT) callers.clear()
+    caller = callerOf(identity.subject)
+    callers.set(identity.subject, caller)
+  }
+  return caller
+}
+
+const CALLERS_KEPT = 10_000
+const callers = new Map<string, Caller>()
+
+/** A requester is held to its own jobs (AUTH-4). */
+export function requireOwnJob(call: Call, caller: Caller, jobId: string): void {
+  if (call.identity.role !== 'requester' || caller === ownCaller(call)) return
+  throw new FairleadError('Forbidden', `job ${jobId} belongs to another requester`, { jobId })
+}
+
+/** The provider that a call is about: that of the token, or the one that somebody else names. */
+export function providerOf(call: Call, named: ProviderId | undefined): ProviderId {
+  const { role, subject } = call.identity
+  if (role === 'provider') {
+    if (named === undefined || named === subject) return subject as ProviderId
+    throw new FairleadError('Forbidden', `this token is for ${subject}, not for ${named}`, {
+      providerId: named,
+    })
+  }
+  const provider = named ?? call.socket?.onlyProvider()
+  if (provider !== undefined) return provider
+  throw invalidParams('provider_id', 'the id of a provider; the token does not say which')
+}

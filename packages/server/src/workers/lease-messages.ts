@@ -1,0 +1,85 @@
+import type {
+  FairleadError,
+  LeaseId,
+  LeaseListener,
+  LeaseOffer,
+  LeaseTimes,
+  LostReason,
+} from '@fairlead/core'
+import type { Assignment, NotificationOf } from '@fairlead/protocol'
+import { assignmentRecord, leaseTimesRecord } from '../records/lease-record.ts'
+import type { Traces } from '../trace/traces.ts'
+
+type Lost = NotificationOf<'leases.lost'>['leases'][number]
+type Held = NotificationOf<'leases.held'>['leases']
+
+/** What a worker is to be told, put together: leases that come together go together. */
+export interface LeaseMessages {
+  readonly offered: readonly Assignment[]
+  /** Null: nothing was said of it. */
+  readonly held: Held | null
+  readonly lost: readonly Lost[]
+}
+
+/**
+ * Gathers what the engine tells a worker until it can be sent. A lease that is lost before its worker has
+ * heard of it is not mentioned at all.
+ */
+export class LeaseInbox implements LeaseListener {
+  readonly #wake: () => void
+  readonly #closed: (reason: FairleadError) => void
+  readonly #offers = new Map<LeaseId, LeaseOffer>()
+  #held: readonly LeaseTimes[] | null = null
+  readonly #lost: Lost[] = []
+
+  constructor(wake: () => void, closed: (reason: FairleadError) => void) {
+    this.#wake = wake
+    this.#closed = closed
+  }
+
+  get isEmpty(): boolean {
+    return this.#offers.size === 0 && this.#held === null && this.#lost.length === 0
+  }
+
+  /** Whether there is anything that a worker has to know at once; that it holds nothing can wait. */
+  get isUrgent(): boolean {
+    return this.#offers.size > 0 || this.#lost.length > 0 || (this.#held?.length ?? 0) > 0
+  }
+
+  offer(offer: LeaseOffer): void {
+    this.#offers.set(offer.leaseId, offer)
+    this.#wake()
+  }
+
+  held(leases: readonly LeaseTimes[]): void {
+    // It says all there is to say of what was acked; offers that are still open come anew.
+    this.#offers.clear()
+    this.#lost.length = 0
+    this.#held = leases
+    this.#wake()
+  }
+
+  lost(leaseId: LeaseId, reason: LostReason): void {
+    if (this.#offers.delete(leaseId)) return
+    this.#lost.push({ lease_id: leaseId, reason })
+    this.#wake()
+  }
+
+  closed(reason: FairleadError): void {
+    this.#closed(reason)
+  }
+
+  /** What came in since the last call. In order: what is held, what is new, what is lost. */
+  take(traces: Traces): LeaseMessages {
+    const messages = {
+      held: this.#held?.map(leaseTimesRecord) ?? null,
+      offered: [...this.#offers.values()].map((offer) =>
+        assignmentRecord(offer, traces.of(offer.jobId)),
+      ),
+      lost: this.#lost.splice(0),
+    }
+    this.#offers.clear()
+    this.#held = null
+    return messages
+  }
+}

@@ -1,0 +1,65 @@
+import type { FairleadError, LeaseListener, WorkerHello } from '@fairlead/core'
+import type { NotificationName, NotificationOf } from '@fairlead/protocol'
+import type { Traces } from '../trace/traces.ts'
+import { LeaseInbox } from './lease-messages.ts'
+
+interface Parts {
+  readonly hello: WorkerHello
+  readonly traces: Traces
+  /** There is something to send; `flush` is called when that can be done. */
+  readonly isReady: () => void
+  readonly notify: <Name extends NotificationName>(name: Name, params: NotificationOf<Name>) => void
+  /** The engine has ended the session. */
+  readonly over: () => void
+}
+
+/** Pushes the leases of one worker over its socket (WS-3). */
+export class WorkerPush {
+  readonly listener: LeaseListener
+  readonly #parts: Parts
+  readonly #inbox: LeaseInbox
+  #isClosed = false
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+    this.#inbox = new LeaseInbox(
+      () => {
+        if (!this.#isClosed) parts.isReady()
+      },
+      (reason) => this.#end(reason),
+    )
+    this.listener = this.#inbox
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  /** Says nothing any more. */
+  close(): void {
+    this.#isClosed = true
+  }
+
+  flush(): void {
+    if (this.#isClosed || this.#inbox.isEmpty) return
+    const { traces, notify } = this.#parts
+    const { held, offered, lost } = this.#inbox.take(traces)
+    if (held !== null) notify('leases.held', { ...this.#worker, leases: held })
+    if (offered.length > 0) notify('leases.offered', { ...this.#worker, leases: [...offered] })
+    if (lost.length > 0) notify('leases.lost', { ...this.#worker, leases: [...lost] })
+  }
+
+  #end({ code, message, details, retryable }: FairleadError): void {
+    if (this.#isClosed) return
+    this.flush()
+    this.#isClosed = true
+    const error = { code, message, details: { ...details }, retryable }
+    this.#parts.notify('leases.closed', { ...this.#worker, error })
+    this.#parts.over()
+  }
+
+  get #worker() {
+    const { providerId, workerId } = this.#parts.hello
+    return { provider_id: providerId, worker_id: workerId }
+  }
+}

@@ -1,0 +1,154 @@
+import { type IncomingMessage, STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { FairleadError } from '@fairlead/core'
+import { BATCH_PROTOCOL, BEARER_PROTOCOL_PREFIX, PLAIN_PROTOCOL } from '@fairlead/protocol'
+import { WebSocketServer } from 'ws'
+import { type Authenticator, bearerOf } from '../auth/authenticator.ts'
+import type { Identity } from '../auth/identity.ts'
+import type { Ownership } from '../events/ownership.ts'
+import type { ServerLimits } from '../limits.ts'
+import type { Logger } from '../log.ts'
+import type { Dispatcher } from '../rpc/dispatcher.ts'
+import { CLOSE } from './close-codes.ts'
+import { SocketPeer } from './socket-peer.ts'
+
+interface Parts {
+  readonly dispatcher: Dispatcher
+  readonly authenticator: Authenticator
+  readonly ownership: Ownership
+  readonly origins: ReadonlySet<string>
+  readonly limits: ServerLimits
+  readonly logger: Logger
+  readonly newRequestId: () => string
+}
+
+/** Lets WebSockets in, and looks after those that are (WS-1). */
+export class SocketGate {
+  readonly #parts: Parts
+  readonly #server: WebSocketServer
+  readonly #peers = new Map<SocketPeer, string | null>()
+  readonly #timer: NodeJS.Timeout
+  #isClosed = false
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+    this.#server = new WebSocketServer({
+      noServer: true,
+      clientTracking: false,
+      maxPayload: parts.limits.bodyBytes,
+      perMessageDeflate: false,
+      handleProtocols: chosenProtocol,
+    })
+    this.#timer = setInterval(() => void this.#lookAfter(), parts.limits.pingMs).unref()
+  }
+
+  get size(): number {
+    return this.#peers.size
+  }
+
+  /** For the `upgrade` event of an HTTP server. */
+  async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    // Until it is a WebSocket nobody else listens, and an error without a listener ends the process.
+    socket.on('error', ignore)
+    const refusal = this.#refusalOf(request)
+    if (refusal !== null) return refuse(socket, ...refusal)
+    const token = tokenOf(request)
+    let identity: Identity
+    try {
+      identity = await this.#parts.authenticator.identify({
+        token,
+        address: request.socket.remoteAddress ?? 'unknown',
+        host: request.headers.host,
+      })
+    } catch (error) {
+      if (!(error instanceof FairleadError)) throw error
+      return refuse(socket, error.code === 'RateLimited' ? 429 : 401, error.message)
+    }
+    if (socket.destroyed) return
+    socket.off('error', ignore)
+    this.#server.handleUpgrade(request, socket, head, (ws) => {
+      const { dispatcher, ownership, limits, logger, newRequestId } = this.#parts
+      const takesBatches = ws.protocol === BATCH_PROTOCOL
+      const id = newRequestId()
+      const peer = new SocketPeer({
+        ws,
+        id,
+        identity,
+        dispatcher,
+        ownership,
+        limits,
+        logger,
+        takesBatches,
+      })
+      this.#peers.set(peer, token)
+      ws.once('close', () => this.#peers.delete(peer))
+      logger.debug({ socket: id, token_id: identity.tokenId, role: identity.role }, 'socket opened')
+    })
+  }
+
+  /** Says that the server goes; nobody is let in any more. */
+  announceClose(deadlineMs: number): void {
+    this.#isClosed = true
+    clearInterval(this.#timer)
+    for (const peer of this.#peers.keys())
+      peer.notify('server.closing', { deadline_ms: deadlineMs })
+  }
+
+  /** Resolves when all sockets are closed. */
+  async close(): Promise<void> {
+    const open = [...this.#peers.keys()]
+    for (const peer of open) peer.goAway()
+    await Promise.all(open.map((peer) => peer.whenClosed))
+  }
+
+  terminate(): void {
+    for (const peer of this.#peers.keys()) peer.terminate()
+  }
+
+  #refusalOf({ url, headers }: IncomingMessage): [status: number, text: string] | null {
+    const { limits, origins } = this.#parts
+    if (this.#isClosed) return [503, 'the server shuts down']
+    if ((url ?? '/').split('?', 1)[0] !== '/ws') return [404, 'WebSockets are at /ws']
+    if (this.#peers.size >= limits.sockets) return [503, 'too many WebSockets are open']
+    const { origin, host } = headers
+    if (origin !== undefined && !origins.has(origin) && !isSameOrigin(origin, host)) {
+      return [403, 'this origin may not connect; the operator can allow it']
+    }
+    return null
+  }
+
+  /** Asks for signs of life, and ends what was opened with a token that is over. */
+  async #lookAfter(): Promise<void> {
+    for (const [peer, token] of this.#peers) {
+      peer.ping()
+      if (await this.#parts.authenticator.isStill(peer.identity, token)) continue
+      peer.cutOff(CLOSE.tokenEnded, 'the token was revoked or has expired')
+    }
+  }
+}
+
+function chosenProtocol(offered: Set<string>): string | false {
+  if (offered.has(BATCH_PROTOCOL)) return BATCH_PROTOCOL
+  return offered.has(PLAIN_PROTOCOL) ? PLAIN_PROTOCOL : false
+}
+
+function tokenOf({ headers }: IncomingMessage): string | null {
+  const bearer = bearerOf(headers.authorization)
+  if (bearer !== null) return bearer
+  const offered = headers['sec-websocket-protocol']?.split(',').map((name) => name.trim()) ?? []
+  const found = offered.find((name) => name.startsWith(BEARER_PROTOCOL_PREFIX))
+  return found?.slice(BEARER_PROTOCOL_PREFIX.length) ?? null
+}
+
+function isSameOrigin(origin: string, host: string | undefined): boolean {
+  return host !== undefined && (origin === `http://${host}` || origin === `https://${host}`)
+}
+
+function refuse(socket: Duplex, status: number, text: string): void {
+  const body = `${text}\n`
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  )
+}
+
+function ignore(): void {}

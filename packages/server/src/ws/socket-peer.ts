@@ -1,0 +1,261 @@
+import {
+  FairleadError,
+  invalidParams,
+  type LeaseSession,
+  limitExceeded,
+  type ProviderId,
+  type WorkerHello,
+  type WorkerId,
+} from '@fairlead/core'
+import {
+  type NotificationName,
+  type NotificationOf,
+  type ResultOf,
+  RPC_ERRORS,
+} from '@fairlead/protocol'
+import type { WebSocket } from 'ws'
+import type { Identity } from '../auth/identity.ts'
+import type { EventHub } from '../events/event-hub.ts'
+import type { Ownership } from '../events/ownership.ts'
+import { Subscription } from '../events/subscription.ts'
+import type { ServerLimits } from '../limits.ts'
+import type { Logger } from '../log.ts'
+import type { Call, Services } from '../rpc/call.ts'
+import type { Dispatcher } from '../rpc/dispatcher.ts'
+import { type Answer, CBOR_FORM, type Form, JSON_FORM } from '../rpc/form.ts'
+import { WorkerPush } from '../workers/worker-push.ts'
+import { CLOSE } from './close-codes.ts'
+import { SocketOutbox } from './socket-outbox.ts'
+
+export interface PeerParts {
+  readonly ws: WebSocket
+  readonly id: string
+  readonly identity: Identity
+  readonly dispatcher: Dispatcher
+  readonly ownership: Ownership
+  readonly limits: ServerLimits
+  readonly logger: Logger
+  /** Whether it takes several messages in one frame (WS-2). */
+  readonly takesBatches: boolean
+}
+
+/** One WebSocket: its calls, its subscriptions and the workers that it serves. */
+export class SocketPeer {
+  readonly #parts: PeerParts
+  readonly #call: Call
+  readonly #outbox: SocketOutbox
+  readonly #subscriptions = new Map<string, Subscription>()
+  readonly #workers = new Map<
+    string,
+    { push: WorkerPush; session: LeaseSession; provider: ProviderId }
+  >()
+  /** What the server says by itself has the form of what the client said last. */
+  #form: Form = JSON_FORM
+  #subscribed = 0
+  #openCalls = 0
+  #isAlive = true
+  #isOpen = true
+
+  constructor(parts: PeerParts) {
+    this.#parts = parts
+    const { ws, identity, id, limits, takesBatches } = parts
+    this.#call = { identity, socket: this, signal: null, traceparent: null, requestId: id }
+    this.#outbox = new SocketOutbox({
+      ws,
+      takesBatches,
+      unsentBytes: limits.unsentBytes,
+      stallMs: limits.stallMs,
+      tooSlow: (why) => this.cutOff(CLOSE.tooSlow, why),
+    })
+    ws.on('message', (data, isBinary) => this.#receive(data as Buffer, isBinary))
+    ws.on('pong', () => {
+      this.#isAlive = true
+    })
+    // The close that follows says all there is to say.
+    ws.on('error', () => undefined)
+    ws.on('close', () => this.#closed())
+  }
+
+  get identity(): Identity {
+    return this.#parts.identity
+  }
+
+  /** Resolves when the connection is over. */
+  get whenClosed(): Promise<void> {
+    const { ws } = this.#parts
+    if (!this.#isOpen) return Promise.resolve()
+    return new Promise((resolve) => ws.once('close', () => resolve()))
+  }
+
+  /** Asks for a sign of life; one that did not answer the last time is cut off. */
+  ping(): void {
+    const { ws } = this.#parts
+    if (!this.#isAlive) return ws.terminate()
+    this.#isAlive = false
+    ws.ping()
+  }
+
+  notify<Name extends NotificationName>(name: Name, params: NotificationOf<Name>): void {
+    this.#outbox.push(this.#form, this.#form.notification(name, params))
+  }
+
+  /** Ends the connection, with a reason that the other side can read. */
+  cutOff(code: number, reason: string): void {
+    const { ws, id, logger } = this.#parts
+    if (!this.#isOpen) return
+    logger.warn({ socket: id, code, reason }, 'a socket was cut off')
+    this.#outbox.close()
+    ws.close(code, reason)
+    // Who does not take what was sent will not take a farewell either.
+    if (code === CLOSE.tooSlow) ws.terminate()
+  }
+
+  /** Sends what is ready and says goodbye. */
+  goAway(): void {
+    this.#outbox.flush()
+    this.#parts.ws.close(CLOSE.goingAway, 'the server shuts down')
+  }
+
+  terminate(): void {
+    this.#parts.ws.terminate()
+  }
+
+  /** The provider of the workers of this socket, if it is one. */
+  onlyProvider(): ProviderId | undefined {
+    const providers = new Set([...this.#workers.values()].map(({ provider }) => provider))
+    return providers.size === 1 ? [...providers][0] : undefined
+  }
+
+  session(providerId: ProviderId, workerId: WorkerId): LeaseSession | null {
+    return this.#workers.get(`${providerId} ${workerId}`)?.session ?? null
+  }
+
+  /** Connects a worker, whose leases are pushed from now on. */
+  async serve(
+    hello: WorkerHello,
+    { engine, traces }: Services,
+  ): Promise<ResultOf<'aicf.pollLeases'>> {
+    const { providerId, workerId } = hello
+    const key = `${providerId} ${workerId}`
+    this.#workers.get(key)?.push.close()
+    const push: WorkerPush = new WorkerPush({
+      hello,
+      traces,
+      isReady: () => this.#outbox.wake(push),
+      notify: (name, params) => this.notify(name, params),
+      over: () => {
+        if (this.#workers.get(key)?.push === push) this.#workers.delete(key)
+      },
+    })
+    const session = await engine.leaseSource().open(hello, push.listener)
+    // It may have gone while it was being connected.
+    if (!this.#isOpen) {
+      push.close()
+      await session.close()
+    } else if (!push.isClosed) this.#workers.set(key, { push, session, provider: providerId })
+    return { leases: [], held: null, lost: [] }
+  }
+
+  subscribe(
+    hub: EventHub,
+    wanted: {
+      readonly topics: readonly string[] | null
+      readonly afterSeq: number | null
+      readonly identity: Identity
+    },
+  ): ResultOf<'events.subscribe'> {
+    const { limits, ownership } = this.#parts
+    const { topics, afterSeq, identity } = wanted
+    if (this.#subscriptions.size >= limits.subscriptionsPerSocket) {
+      const max = limits.subscriptionsPerSocket
+      throw limitExceeded('subscriptions', max, this.#subscriptions.size + 1)
+    }
+    if (afterSeq !== null && afterSeq > hub.lastSeq) {
+      throw invalidParams(
+        'after_seq',
+        `the number of an event that there was, at most ${hub.lastSeq}`,
+      )
+    }
+    const id = `s${++this.#subscribed}`
+    const seq = afterSeq ?? hub.lastSeq
+    const subscription = new Subscription({
+      hub,
+      topics: topics === null ? null : new Set(topics),
+      filter: ownership.filterFor(identity),
+      afterSeq: seq,
+      send: (entries) => this.#outbox.pushPaced(this.#form, this.#form.events(id, entries)),
+      failed: (error) => {
+        this.#parts.logger.error({ err: error }, 'events could not be read')
+        this.cutOff(CLOSE.tryLater, 'events could not be read; connect again')
+      },
+    })
+    this.#subscriptions.set(id, subscription)
+    // Behind its own answer, so that the reader knows its id.
+    setImmediate(() => subscription.start())
+    return { subscription_id: id, seq }
+  }
+
+  unsubscribe(id: string): boolean {
+    this.#subscriptions.get(id)?.close()
+    return this.#subscriptions.delete(id)
+  }
+
+  #receive(data: Buffer, isBinary: boolean): void {
+    const { dispatcher, takesBatches } = this.#parts
+    const form = isBinary ? CBOR_FORM : JSON_FORM
+    this.#form = form
+    this.#isAlive = true
+    let message: unknown
+    try {
+      message = form.read(data)
+    } catch {
+      return this.#send(form, { id: null, method: null, error: RPC_ERRORS.parse })
+    }
+    if (Array.isArray(message) && takesBatches) {
+      const refusal = dispatcher.refuseBatch(message)
+      if (refusal !== null) return this.#send(form, refusal)
+      // A frame is only a frame to such a client: each call is answered as soon as it can be.
+      for (const one of message) {
+        this.#begin(dispatcher.answerOne(one, this.#call, form), (answer) =>
+          this.#send(form, answer),
+        )
+      }
+      return
+    }
+    this.#begin(dispatcher.answer(message, this.#call, form), (answer) => {
+      if (!Array.isArray(answer)) return this.#send(form, answer)
+      this.#outbox.pushBatch(
+        form,
+        answer.map((one) => form.answer(one)),
+      )
+    })
+  }
+
+  #begin<Given>(answering: Promise<Given | null>, send: (answer: Given) => void): void {
+    const { ws, limits } = this.#parts
+    if (++this.#openCalls > limits.callsPerSocket && !ws.isPaused) ws.pause()
+    void answering.then((answer) => {
+      if (answer !== null) send(answer)
+      if (--this.#openCalls < limits.callsPerSocket / 2 && ws.isPaused) ws.resume()
+    })
+  }
+
+  #send(form: Form, answer: Answer): void {
+    this.#outbox.push(form, form.answer(answer))
+  }
+
+  #closed(): void {
+    this.#isOpen = false
+    this.#outbox.close()
+    for (const subscription of this.#subscriptions.values()) subscription.close()
+    this.#subscriptions.clear()
+    for (const { push, session } of this.#workers.values()) {
+      push.close()
+      session.close().catch((err: unknown) => {
+        if (err instanceof FairleadError && err.retryable) return
+        this.#parts.logger.warn({ err }, 'a worker that left could not be taken off')
+      })
+    }
+    this.#workers.clear()
+  }
+}
