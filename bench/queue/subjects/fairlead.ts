@@ -67,8 +67,8 @@ async function startWorkers(engine: Engine, work: Work): Promise<() => Promise<u
   return () => Promise.all(workers.map((one) => one.stop()))
 }
 
-function jobNumber(job: Job): number {
-  return numberOf(Buffer.from(job.payload['prompt'] as Uint8Array).toString())
+function jobNumber(job: Job<'ai'>): number {
+  return numberOf(Buffer.from(job.payload.prompt).toString())
 }
 
 /** Tells of each completion when its answer is there, and so when it is durable. */

@@ -1,6 +1,4 @@
 import {
-  type CborMap,
-  decodeCbor,
   FairleadError,
   type JobId,
   type KindName,
@@ -8,17 +6,20 @@ import {
   type LeaseOffer,
   type LeaseTimes,
 } from '@fairlead/core'
+import { type Payloads, payloadOf } from './payloads.ts'
 
-/** A job as its handler gets it. */
-export interface Job {
+/** A job as its handler gets it; where it may be of several kinds, `kind` tells them apart. */
+export type Job<Kind extends KindName = KindName> = { [Each in Kind]: JobOf<Each> }[Kind]
+
+interface JobOf<Kind extends KindName> {
   readonly jobId: JobId
   readonly leaseId: LeaseId
   /** 0 is the first. */
   readonly attempt: number
-  readonly kind: KindName
+  readonly kind: Kind
   /** ai: the model; task: its name; else null. */
   readonly model: string | null
-  readonly payload: CborMap
+  readonly payload: Payloads[Kind]
   /** Fires when the work is wanted no more; its reason is a `FairleadError`. */
   readonly signal: AbortSignal
   /** When the lease ends unless it is renewed, on the worker's own clock. It moves on by renewals. */
@@ -35,7 +36,7 @@ export type Stage = 'queued' | 'acking' | 'running' | 'reporting'
 const EARLY = 0.1
 
 /** One lease in the hands of a worker, from the offer to the report. */
-export class Attempt implements Job {
+export class Attempt implements JobOf<KindName> {
   readonly leaseId: LeaseId
   readonly jobId: JobId
   readonly attempt: number
@@ -48,8 +49,8 @@ export class Attempt implements Job {
   isRenewing = false
   /** Whether it counts as one of the handlers that may run at once. */
   hasPlace = false
-  readonly #payload: Uint8Array
-  #decoded: CborMap | null = null
+  readonly #payload: LeaseOffer['payload']
+  #decoded: Payloads[KindName] | null = null
   #abort: AbortController | null = null
   #endedBy: FairleadError | null = null
   /** On the clock of the source. */
@@ -66,9 +67,14 @@ export class Attempt implements Job {
     this.retime(offer, nowMs)
   }
 
+  /** The same as its handler knows it: kind and payload belong together. */
+  get job(): Job {
+    return this as unknown as Job
+  }
+
   /** Decoded when it is looked at: many a handler needs no more than the name of its task. */
-  get payload(): CborMap {
-    this.#decoded ??= decodeCbor(this.#payload) as CborMap
+  get payload(): Payloads[KindName] {
+    this.#decoded ??= payloadOf(this.#payload)
     return this.#decoded
   }
 

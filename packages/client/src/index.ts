@@ -1,6 +1,25 @@
-/** What serves leases, over any `LeaseSource`. */
+/** A server's requesters and workers. Browsers get `browser.ts`, which is this without the workers. */
 
+export { FairleadError } from '@fairlead/core/errors'
+export type {
+  ExplanationRecord,
+  JobReceipt,
+  JobRecord,
+  JobSummary,
+  ProviderRecord,
+  ResultRecord,
+  Stats,
+  Topic,
+  WireEvent,
+} from '@fairlead/protocol'
 export type { Job } from './attempt.ts'
+export { Client, type ClientOptions, type ResultOptions } from './client.ts'
+export { connect, NodeClient, type RemoteWorkerOptions } from './connect.ts'
 export { PermanentFailure } from './failure.ts'
+export type { Json, Payloads } from './payloads.ts'
+export type { ReadResult } from './read-result.ts'
+export type { EnqueueOptions, EnqueueRequest, RequestPayloads } from './requests.ts'
 export type { JobResult } from './result.ts'
-export { type Handler, type Worker, type WorkerOptions, worker } from './worker.ts'
+export type { StandardSchema } from './standard-schema.ts'
+export { WireLeaseSource, type WireOptions } from './wire/lease-source.ts'
+export { type Handler, type WithSchema, type Worker, type WorkerOptions, worker } from './worker.ts'

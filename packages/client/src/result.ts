@@ -3,6 +3,8 @@ import { type CborMap, encodeCbor, type LeaseResult } from '@fairlead/core'
 /** What a handler may return; nothing at all is an empty output. */
 export type JobResult =
   | Uint8Array
+  /** Kept as UTF-8. */
+  | string
   | {
       readonly output?: Uint8Array
       /** 32 bytes as `0x` hex, where the output is kept elsewhere. */
@@ -17,11 +19,13 @@ export type JobResult =
   | void
 
 const EMPTY = new Uint8Array()
+const utf8 = new TextEncoder()
 
 /** The result in the form in which it is reported. */
 export function leaseResult(result: JobResult): LeaseResult {
   if (result === undefined) return { output: EMPTY }
   if (result instanceof Uint8Array) return { output: result }
+  if (typeof result === 'string') return { output: utf8.encode(result) }
   const { output, digest, meta, actualUnits } = result
   return {
     ...(output === undefined && digest === undefined ? { output: EMPTY } : {}),

@@ -140,7 +140,7 @@ export class WorkerLoop implements Worker {
       // Unless somebody lost it or stopped us meanwhile.
       if (attempt.endedBy === null) await this.#report(attempt, await this.#reportOf(attempt))
     } catch (error) {
-      if (attempt.endedBy === null && !isLost(error)) this.#note(error, attempt)
+      if (attempt.endedBy === null && !isLost(error)) this.#note(error, attempt.job)
     } finally {
       this.#vacate(attempt)
       this.#forget(attempt)
@@ -157,10 +157,10 @@ export class WorkerLoop implements Worker {
     attempt.stage = 'running'
     this.#arm(attempt.dueAt)
     try {
-      const result = leaseResult(await this.#options.handler(attempt))
+      const result = leaseResult(await this.#options.handler(attempt.job))
       return (session) => session.complete(leaseId, result)
     } catch (error) {
-      if (attempt.endedBy === null) this.#note(error, attempt)
+      if (attempt.endedBy === null) this.#note(error, attempt.job)
       const failure = failureOf(error)
       return (session) => session.fail(leaseId, failure)
     }
@@ -175,7 +175,7 @@ export class WorkerLoop implements Worker {
     } catch (error) {
       if (!isBadResult(error)) throw error
       // A result that is refused would hold its lease to the end: another attempt may do better.
-      this.#note(error, attempt)
+      this.#note(error, attempt.job)
       const failure = { code: 'invalid_result', permanent: false }
       await this.#persist(attempt, (session) => session.fail(attempt.leaseId, failure))
     }
@@ -220,7 +220,7 @@ export class WorkerLoop implements Worker {
       // Without a renewal the lease runs on to its deadline.
       attempt.renewAt = Number.POSITIVE_INFINITY
       if (isLost(error)) this.#lose(attempt, error.message)
-      else if (!isExhausted(error)) this.#note(error, attempt)
+      else if (!isExhausted(error)) this.#note(error, attempt.job)
     }
     attempt.isRenewing = false
     this.#arm(attempt.dueAt)

@@ -1,27 +1,35 @@
 import type { Clock, KindName, LeaseSource, WorkerId } from '@fairlead/core'
 import type { Job } from './attempt.ts'
 import type { JobResult } from './result.ts'
+import { checked, type StandardSchema } from './standard-schema.ts'
 import { WorkerLoop } from './worker-loop.ts'
 
 /** Does one job. What it returns is the result; what it throws is a failure. */
-export type Handler = (job: Job) => Promise<JobResult> | JobResult
+export type Handler<Kind extends KindName = KindName, Value = JobResult> = (
+  job: Job<Kind>,
+) => Promise<Value> | Value
 
-export interface WorkerOptions {
+export interface WorkerOptions<Kind extends KindName = KindName, Value = JobResult> {
   readonly source: LeaseSource
   readonly providerId: string
   /** A random one where it is left out. A process that is started anew is another worker. */
   readonly workerId?: string
-  readonly kinds: readonly KindName[]
+  readonly kinds: readonly Kind[]
   /** Models and task names; any where it is left out. */
   readonly models?: readonly string[]
   /** Handlers that run at once, at most. */
   readonly concurrency: number
-  readonly handler: Handler
+  readonly handler: Handler<Kind, Value>
   /** Hears of what a handler threw and of calls that were refused; a warning where it is left out. */
   readonly onError?: (error: unknown, job: Job | null) => void
   readonly clock?: Clock
   /** For spreading retries: 0 to 1. */
   readonly random?: () => number
+}
+
+/** With a schema a handler may return any value that fits it; it is kept as JSON. */
+export interface WithSchema<Value> {
+  readonly result: StandardSchema<Value, unknown>
 }
 
 export interface Worker {
@@ -36,6 +44,20 @@ export interface Worker {
 }
 
 /** Serves a provider: takes its leases and runs the handler for each, until it is stopped. */
-export function worker(options: WorkerOptions): Worker {
-  return new WorkerLoop(options)
+export function worker<Kind extends KindName>(options: WorkerOptions<Kind>): Worker
+export function worker<Kind extends KindName, Value>(
+  options: WorkerOptions<Kind, Value> & WithSchema<Value>,
+): Worker
+export function worker<Kind extends KindName, Value>(
+  options: WorkerOptions<Kind, Value> & Partial<WithSchema<Value>>,
+): Worker {
+  const { result: schema, ...rest } = options
+  // A worker gets jobs of its own kinds only.
+  const plain = rest as unknown as WorkerOptions
+  if (schema === undefined) return new WorkerLoop(plain)
+  const handler = rest.handler as unknown as Handler<KindName, Value>
+  return new WorkerLoop({
+    ...plain,
+    handler: async (job) => JSON.stringify(await checked(schema, await handler(job))),
+  })
 }

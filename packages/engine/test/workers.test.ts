@@ -80,7 +80,7 @@ describe('a lease', () => {
     await clock.advance(3_000)
     await first.session.close()
     await clock.settle()
-    const payload = Uint8Array.from(first.offered.payload)
+    const payload = Uint8Array.from(first.offered.payload as Uint8Array)
     expect(second.offers).toEqual([{ ...first.offered, payload, at: START + 3_000 }])
     // Its time for the ack is what it was.
     expect(second.offered.ackBy).toBe(START + 5_000)

@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs'
-import { FairleadError } from '@fairlead/core'
-import { Command, CommanderError } from 'commander'
-import { conformance } from './commands/conformance.ts'
-import { demo } from './commands/demo.ts'
-import { EXIT, processTerminal, type Terminal } from './terminal.ts'
+import { CommanderError } from 'commander'
+import type { Call, NamedFlags } from './command.ts'
+import { EXIT, exitOf } from './exit-codes.ts'
+import { buildProgram, type Parsed } from './program.ts'
+import { processTerminal, type Terminal } from './terminal.ts'
 
 /** Runs the command line and gives the exit code; it never ends the process itself. */
 export async function main(
@@ -11,37 +10,81 @@ export async function main(
   terminal: Terminal = processTerminal(),
 ): Promise<number> {
   let code: number = EXIT.ok
-  const finish = (exit: number): void => {
-    code = exit
+  const program = buildProgram(async (parsed) => {
+    code = await runCommand(parsed, terminal)
+  })
+  const speak = {
+    writeOut: (text: string) => terminal.out(text.trimEnd()),
+    writeErr: (text: string) => terminal.note(text.trimEnd()),
   }
-  const program = new Command('fairlead')
-    .description('A durable, fair dispatcher for scarce and rate-limited providers.')
-    .version(ownVersion(), '-V, --version', 'show the version')
-    .helpOption('-h, --help', 'show this help')
-    .exitOverride()
-    .configureOutput({
-      writeOut: (text) => terminal.out(text.trimEnd()),
-      writeErr: (text) => terminal.note(text.trimEnd()),
-    })
-    .showHelpAfterError('(fairlead --help shows what there is)')
-  for (const add of [demo, conformance]) add(program, terminal, finish)
+  for (const each of everyCommand(program)) each.exitOverride().configureOutput(speak)
   try {
     await program.parseAsync(args, { from: 'user' })
     return code
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.misuse
-    if (error instanceof FairleadError) {
-      terminal.note(`fairlead: ${error.message}`)
-      return error.code === 'InvalidParams' ? EXIT.misuse : EXIT.failed
-    }
-    // Not ours to explain: a full disk, a broken pipe, a defect. One line for people, no stack.
-    const { code, message } = error as NodeJS.ErrnoException
-    if (code !== 'EPIPE') terminal.note(`fairlead: ${message}`)
-    return EXIT.failed
+    return explain(error, terminal)
   }
 }
 
-function ownVersion(): string {
-  const file = new URL('../package.json', import.meta.url)
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
+function everyCommand(program: ReturnType<typeof buildProgram>): (typeof program)[] {
+  return [program, ...program.commands.flatMap((one) => everyCommand(one as typeof program))]
+}
+
+async function runCommand({ command, args, flags }: Parsed, terminal: Terminal): Promise<number> {
+  const isJson = flags['json'] === true
+  const atEnd: (() => Promise<void>)[] = []
+  const config = async (named: NamedFlags = {}) => {
+    const { loadConfig } = await import('./config/load-config.ts')
+    return loadConfig({
+      env: process.env,
+      cwd: process.cwd(),
+      file: flags['config'] as string | undefined,
+      sets: (flags['set'] ?? []) as string[],
+      named: { ...serverFlags(flags), ...named },
+    })
+  }
+  const call: Call<never> = {
+    args,
+    flags: flags as never,
+    terminal,
+    isJson,
+    print: (value, text) => terminal.out(isJson ? JSON.stringify(value, null, 2) : text),
+    config,
+    client: async () => {
+      const { settings } = await config()
+      const { connect } = await import('@fairlead/client')
+      const { url, token } = settings.client
+      const client = connect(url, token === null ? {} : { token })
+      atEnd.push(() => client.close())
+      return client
+    },
+  }
+  try {
+    return await command.run(call)
+  } finally {
+    for (const end of atEnd) await end()
+  }
+}
+
+function serverFlags(flags: Parsed['flags']): NamedFlags {
+  return {
+    'client.url': { flag: '--url', raw: flags['url'] as string | undefined },
+    'client.token': { flag: '--token', raw: flags['token'] as string | undefined },
+  }
+}
+
+/** Tells what went wrong in a line for people, no stack; gives the exit code. */
+function explain(error: unknown, terminal: Terminal): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.misuse
+  const { name, code, message, retryable } = error as Error & {
+    readonly code?: string
+    readonly retryable?: boolean
+  }
+  if (name === 'FairleadError') {
+    terminal.note(`fairlead: ${message}`)
+    return exitOf({ code, retryable })
+  }
+  // Not ours to explain: a full disk, a broken pipe, a defect.
+  if (code !== 'EPIPE') terminal.note(`fairlead: ${message}`)
+  return EXIT.failed
 }

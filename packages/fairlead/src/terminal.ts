@@ -7,10 +7,9 @@ export interface Terminal {
   /** A line that the next one replaces; shown only where somebody watches. */
   readonly progress: (text: string) => void
   readonly colors: ReturnType<typeof pc.createColors>
+  /** Whether results go to a screen, and how wide and high that is. */
+  readonly screen: { readonly columns: number; readonly rows: number } | null
 }
-
-/** How a command ended, as the process says it. */
-export const EXIT = { ok: 0, failed: 1, misuse: 2 } as const
 
 /** The terminal of this process. */
 export function processTerminal(): Terminal {
@@ -39,5 +38,8 @@ export function processTerminal(): Terminal {
       shown = true
     },
     colors: pc.createColors(stdout.isTTY === true && pc.isColorSupported),
+    get screen() {
+      return stdout.isTTY === true ? { columns: stdout.columns, rows: stdout.rows } : null
+    },
   }
 }

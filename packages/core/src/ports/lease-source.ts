@@ -1,3 +1,4 @@
+import type { CborMap } from '../cbor.ts'
 import type { KindName } from '../enqueue/kinds.ts'
 import type { FairleadError } from '../errors.ts'
 import type { JobId, LeaseId, ProviderId, WorkerId } from '../ids.ts'
@@ -63,8 +64,8 @@ export interface LeaseOffer extends LeaseTimes {
   readonly attempt: number
   readonly kind: KindName
   readonly model: string | null
-  /** Canonical CBOR. */
-  readonly payload: Uint8Array
+  /** Canonical CBOR, or what it stands for where the source has it decoded. */
+  readonly payload: Uint8Array | CborMap
   readonly ackBy: number
   readonly tStart: number
   /** As it was issued; renewals add to the deadline. */

@@ -1,31 +1,30 @@
-import type { Command } from 'commander'
+import { command } from '../command.ts'
 import type { Difference } from '../conformance/differences.ts'
-import { runVectors, type SuiteReport } from '../conformance/run-vectors.ts'
-import { EXIT, type Terminal } from '../terminal.ts'
+import type { SuiteReport } from '../conformance/run-vectors.ts'
+import { EXIT } from '../exit-codes.ts'
+import type { Terminal } from '../terminal.ts'
 
 /** `fairlead conformance <dir>`: do the rules of this build give what the vectors expect? */
-export function conformance(
-  program: Command,
-  terminal: Terminal,
-  finish: (exit: number) => void,
-): void {
-  program
-    .command('conformance')
-    .description('Run the conformance vectors of a folder against this build of the rules.')
-    .argument('<dir>', 'folder with vector files (*.json)')
-    .option('--suite <name>', 'run one suite only')
-    .option('--json', 'print one JSON document instead of lines')
-    .action(async (dir: string, options: { suite?: string; json?: boolean }) => {
-      const show =
-        options.json === true ? () => {} : (r: SuiteReport) => terminal.out(lines(r, terminal))
-      const reports = await runVectors(dir, options.suite ?? null, show)
-      const passed = sum(reports, 'passed')
-      const failed = sum(reports, 'failed')
-      if (options.json === true)
-        terminal.out(JSON.stringify({ passed, failed, suites: reports }, null, 2))
-      finish(failed === 0 ? EXIT.ok : EXIT.failed)
-    })
-}
+export const conformance = command<{ suite?: string }>({
+  name: 'conformance',
+  summary: 'Run the conformance vectors of a folder against this build of the rules.',
+  args: [{ name: '<dir>', text: 'folder with vector files (*.json)' }],
+  options: [{ flags: '--suite <name>', text: 'run one suite only' }],
+  examples: [
+    ['fairlead conformance vectors', 'Run all suites.'],
+    ['fairlead conformance vectors --suite match', 'Run one, with its failures case by case.'],
+  ],
+
+  async run({ args, flags, terminal, isJson }) {
+    const { runVectors } = await import('../conformance/run-vectors.ts')
+    const show = isJson ? () => {} : (r: SuiteReport) => terminal.out(lines(r, terminal))
+    const reports = await runVectors(args[0] as string, flags.suite ?? null, show)
+    const passed = sum(reports, 'passed')
+    const failed = sum(reports, 'failed')
+    if (isJson) terminal.out(JSON.stringify({ passed, failed, suites: reports }, null, 2))
+    return failed === 0 ? EXIT.ok : EXIT.failed
+  },
+})
 
 function lines(
   { suite, known, passed, failed, failures }: SuiteReport,

@@ -1,46 +1,45 @@
-import { FairleadError } from '@fairlead/core'
-import type { Command } from 'commander'
-import { runRulesMarket } from '../demo/rules-market.ts'
-import { rulesFigures, rulesReport } from '../demo/rules-report.ts'
-import { EXIT, type Terminal } from '../terminal.ts'
+import { command } from '../command.ts'
+import { EXIT } from '../exit-codes.ts'
+import type { Terminal } from '../terminal.ts'
+
+interface Flags {
+  readonly rules?: boolean
+  readonly seed: string
+}
 
 /** `fairlead demo --rules`: a small market on a simulated clock, in memory. */
-export function demo(program: Command, terminal: Terminal, finish: (exit: number) => void): void {
-  program
-    .command('demo')
-    .description('Run a small market in memory on a simulated clock, and show what the rules did.')
-    .option('--rules', 'the demo of the rules; there is no other yet')
-    .option('--seed <n>', 'another market; the same seed gives the same output', '1')
-    .option('--json', 'print the figures as one JSON document')
-    .action((options: { seed: string; json?: boolean }) => {
-      const { bold, dim } = terminal.colors
-      const seed = readSeed(options.seed)
-      terminal.note(`A dozen providers, a few hundred jobs, seed ${seed}.`)
-      const result = runRulesMarket(seed, (done, of, simulatedMs) => {
-        terminal.progress(progressLine(done, of, simulatedMs))
-      })
-      terminal.progress('')
-      if (options.json === true) terminal.out(JSON.stringify(rulesFigures(result), null, 2))
-      else {
-        terminal.out(rulesReport(result, bold))
-        terminal.note(dim('\nAnother market: fairlead demo --rules --seed 2'))
-      }
-      finish(EXIT.ok)
-    })
-}
+export const demo = command<Flags>({
+  name: 'demo',
+  summary: 'See it work: a server, five workers and a few hundred jobs.',
+  options: [
+    { flags: '--rules', text: 'only the rules, in memory on a simulated clock' },
+    { flags: '--seed <n>', text: 'another market; the same seed gives the same output', default: '1' },
+  ],
+  examples: [['fairlead demo --rules --seed 2', 'What the rules do, the same each time.']],
 
-function readSeed(text: string): number {
-  const seed = Number(text)
-  if (/^\d+$/.test(text) && Number.isSafeInteger(seed)) return seed
-  throw new FairleadError(
-    'InvalidParams',
-    `--seed: expected a whole number from 0 to ${Number.MAX_SAFE_INTEGER}, got ${text}`,
-  )
-}
+  async run({ flags, terminal, print }) {
+    return showRules(flags.seed, terminal, print)
+  },
+})
 
-function progressLine(done: number, of: number, simulatedMs: number): string {
-  const width = 30
-  const filled = Math.floor((width * done) / of)
-  const bar = `${'█'.repeat(filled)}${'░'.repeat(width - filled)}`
-  return `${bar} ${done} of ${of} jobs, ${(simulatedMs / 1_000).toFixed(0)} s simulated`
+async function showRules(
+  written: string,
+  terminal: Terminal,
+  print: (value: unknown, text: string) => void,
+): Promise<number> {
+  const { wholeNumber } = await import('../flags.ts')
+  const { runRulesMarket } = await import('../demo/rules-market.ts')
+  const { rulesFigures, rulesReport } = await import('../demo/rules-report.ts')
+  const { progressBar } = await import('../progress-bar.ts')
+  const { bold, dim } = terminal.colors
+  const seed = wholeNumber('--seed', written)
+  terminal.note(`A dozen providers, a few hundred jobs, seed ${seed}.`)
+  const result = runRulesMarket(seed, (done, of, simulatedMs) => {
+    const simulated = `${(simulatedMs / 1_000).toFixed(0)} s simulated`
+    terminal.progress(`${progressBar(done, of)} ${done} of ${of} jobs, ${simulated}`)
+  })
+  terminal.progress('')
+  print(rulesFigures(result), rulesReport(result, bold))
+  terminal.note(dim('\nAnother market: fairlead demo --rules --seed 2'))
+  return EXIT.ok
 }

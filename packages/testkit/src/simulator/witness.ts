@@ -52,7 +52,7 @@ export class Witness {
       )
     }
     const payload = this.#disk.payloads.get(offer.jobId)
-    if (payload === undefined || Buffer.compare(payload, offer.payload) !== 0) {
+    if (payload === undefined || Buffer.compare(payload, offer.payload as Uint8Array) !== 0) {
       broken('offers', `lease ${offer.leaseId} is offered with another payload`)
     }
   }

@@ -1,0 +1,256 @@
+import { FairleadError } from '@fairlead/core/errors'
+import type {
+  ExplanationRecord,
+  JobReceipt,
+  JobSummary,
+  MethodName,
+  ParamsOf,
+  ResultOf,
+  Topic,
+  WireEvent,
+} from '@fairlead/protocol'
+import { type ReadResult, readResultOf } from './read-result.ts'
+import {
+  bytesOfText,
+  type EnqueueOptions,
+  type EnqueueRequest,
+  enqueueParams,
+  type RequestPayloads,
+} from './requests.ts'
+import type { StandardSchema } from './standard-schema.ts'
+import { type CallOptions, Connection } from './wire/connection.ts'
+import { closedForGood } from './wire/lost.ts'
+import { ResultWaiters } from './wire/result-waiters.ts'
+import { type Notice, Subscription } from './wire/subscription.ts'
+import { Subscriptions } from './wire/subscriptions.ts'
+
+export interface ClientOptions {
+  /** Not needed on loopback while the server has no tokens. */
+  readonly token?: string | undefined
+  /** How long a call may take in all, with reconnecting and asking again; 30 s if left out. */
+  readonly timeoutMs?: number
+}
+
+export interface ResultOptions<Value> {
+  /** Given, the output is read as JSON and has to fit it. */
+  readonly schema?: StandardSchema<unknown, Value>
+}
+
+const TIMEOUT_MS = 30_000
+
+/**
+ * A requester's side of a server. The connection is opened with the first call and comes back by itself;
+ * what was asked while it was away is asked again. Records and params have the names of the wire.
+ */
+export class Client {
+  /** Of the server. */
+  readonly url: string
+  readonly #connection: Connection
+  readonly #subscriptions = new Subscriptions()
+  readonly #waiters: ResultWaiters
+
+  constructor(url: string, { token, timeoutMs = TIMEOUT_MS }: ClientOptions = {}) {
+    this.url = url
+    this.#connection = new Connection({
+      url: socketUrl(url),
+      token,
+      timeoutMs,
+      onNotification: (method, params) => {
+        if (method === 'events.notify') this.#subscriptions.take(params as Notice)
+      },
+      onOpen: (socket) => this.#subscriptions.opened(socket),
+      onFail: (error) => this.#subscriptions.failAll(error),
+    })
+    this.#waiters = new ResultWaiters({ subscribe: (topics) => this.#subscribe({ topics }) })
+  }
+
+  /** Any method by its name; see the reference of methods. */
+  call<Name extends MethodName>(
+    method: Name,
+    params: ParamsOf<Name>,
+    options?: CallOptions,
+  ): Promise<ResultOf<Name>> {
+    return this.#connection.call(method, params, options) as Promise<ResultOf<Name>>
+  }
+
+  /** Resolves with the receipt once the job is durable. */
+  enqueue(request: EnqueueRequest): Promise<JobReceipt> {
+    return this.call('aicf.enqueue', enqueueParams(request))
+  }
+
+  /** A job for a language model. The prompt is text or bytes. */
+  aiEnqueue(
+    model: string,
+    prompt: string | Uint8Array,
+    options: Omit<RequestPayloads['ai'], 'model' | 'prompt'> & EnqueueOptions,
+  ): Promise<JobReceipt> {
+    const { max_tokens, temperature, qos_hint_ms, ...around } = options
+    const payload = {
+      model,
+      prompt: bytesOfText(prompt),
+      max_tokens,
+      ...(temperature === undefined ? {} : { temperature }),
+      ...(qos_hint_ms === undefined ? {} : { qos_hint_ms }),
+    }
+    return this.enqueue({ kind: 'ai', payload, ...around })
+  }
+
+  /** A job for a quantum machine. The circuit is text or bytes. */
+  quantumEnqueue(
+    circuit: string | Uint8Array,
+    options: Omit<RequestPayloads['quantum'], 'circuit'> & EnqueueOptions,
+  ): Promise<JobReceipt> {
+    const { shots, depth_hint, ...around } = options
+    const payload = {
+      circuit: bytesOfText(circuit),
+      shots,
+      ...(depth_hint === undefined ? {} : { depth_hint }),
+    }
+    return this.enqueue({ kind: 'quantum', payload, ...around })
+  }
+
+  /** The result of a COMPLETED job; `NoResultYet` while it is alive, an error of its own if it ended. */
+  async readResult<Value = undefined>(
+    taskId: string,
+    { schema }: ResultOptions<Value> = {},
+  ): Promise<ReadResult<Value>> {
+    return await readResultOf(await this.call('aicf.getResult', { task_id: taskId }), schema)
+  }
+
+  /** Waits until the job has ended and gives its result; throws if it ended without one. */
+  async waitForResult<Value = undefined>(
+    taskId: string,
+    options: ResultOptions<Value> & {
+      /** For as long as it takes where it is left out. */
+      readonly timeoutMs?: number
+      readonly signal?: AbortSignal
+    } = {},
+  ): Promise<ReadResult<Value>> {
+    const { timeoutMs, signal, ...rest } = options
+    const patience = patienceOf(taskId, timeoutMs, signal)
+    try {
+      return await this.#waiters.until(
+        taskId,
+        () => this.readResult(taskId, rest),
+        (error) => error instanceof FairleadError && error.code === 'NoResultYet',
+        patience.signal,
+      )
+    } finally {
+      patience.end()
+    }
+  }
+
+  getJob(taskId: string): Promise<ResultOf<'aicf.getJob'>> {
+    return this.call('aicf.getJob', { task_id: taskId })
+  }
+
+  /** All jobs that fit the filter, in the order of their acceptance; pages are fetched as needed. */
+  async *listJobs(
+    filter: Omit<ParamsOf<'aicf.listJobs'>, 'cursor'> = {},
+  ): AsyncIterableIterator<JobSummary> {
+    let cursor: string | null = null
+    do {
+      const page: ResultOf<'aicf.listJobs'> = await this.call('aicf.listJobs', {
+        ...filter,
+        ...(cursor === null ? {} : { cursor }),
+      })
+      yield* page.jobs
+      cursor = page.cursor
+    } while (cursor !== null)
+  }
+
+  /** Ends a job that has not ended; a worker that has it is told. */
+  async cancel(taskId: string): Promise<void> {
+    try {
+      await this.call('aicf.cancelJob', { task_id: taskId })
+    } catch (error) {
+      // The answer to a first try may have been lost with its connection.
+      const isEnded = error instanceof FairleadError && error.code === 'InvalidState'
+      if (!isEnded || (await this.getJob(taskId)).status !== 'CANCELED') throw error
+    }
+  }
+
+  /** Why it waits, or why it went where it went; `text` says it in sentences. */
+  explain(taskId: string): Promise<ExplanationRecord> {
+    return this.call('aicf.explainJob', { task_id: taskId })
+  }
+
+  /**
+   * Events from now on, or all after a number. The iterator outlives lost connections: nothing is left
+   * out and nothing comes twice. It ends with the signal, with `break`, or with `close`.
+   */
+  events(
+    options: {
+      readonly topics?: readonly Topic[]
+      readonly afterSeq?: number
+      readonly signal?: AbortSignal
+    } = {},
+  ): AsyncIterableIterator<WireEvent> & { ready(): Promise<void> } {
+    return this.#subscribe(options)
+  }
+
+  /** What is under way is rejected; iterators of events end. */
+  async close(): Promise<void> {
+    this.#waiters.close()
+    this.#subscriptions.failAll(null)
+    await this.#connection.close()
+  }
+
+  #subscribe(options: ConstructorParameters<typeof Subscription>[0] extends infer All
+    ? Omit<All, 'onEnd'>
+    : never): Subscription {
+    const letGo = this.#connection.hold()
+    const subscription: Subscription = new Subscription({
+      ...options,
+      onEnd: () => {
+        this.#subscriptions.remove(subscription)
+        letGo()
+      },
+    })
+    if (this.#connection.isClosed) subscription.fail(closedForGood())
+    else this.#subscriptions.add(subscription)
+    return subscription
+  }
+}
+
+/** A signal that fires when the time is over or the caller's own does. */
+function patienceOf(
+  taskId: string,
+  timeoutMs: number | undefined,
+  signal: AbortSignal | undefined,
+): { readonly signal: AbortSignal; readonly end: () => void } {
+  const own = new AbortController()
+  const abort = (): void => own.abort(signal?.reason)
+  signal?.addEventListener('abort', abort, { once: true })
+  if (signal?.aborted === true) abort()
+  const tooLong = (): void =>
+    own.abort(
+      new FairleadError('NoResultYet', `job ${taskId} has no result after ${timeoutMs} ms`, {
+        timeoutMs,
+      }),
+    )
+  const timer = timeoutMs === undefined ? undefined : setTimeout(tooLong, timeoutMs)
+  return {
+    signal: own.signal,
+    end: () => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', abort)
+    },
+  }
+}
+
+/** The address of the WebSocket of a server. */
+export function socketUrl(url: string): string {
+  const parsed = URL.canParse(url) ? new URL(url) : null
+  if (parsed === null || !/^(?:http|ws)s?:$/.test(parsed.protocol)) {
+    throw new FairleadError(
+      'InvalidParams',
+      `url: expected the address of a server, as in http://127.0.0.1:7433, got ${url}`,
+      { field: 'url' },
+    )
+  }
+  parsed.protocol = parsed.protocol.replace('http', 'ws')
+  const path = parsed.pathname.replace(/\/+$/, '')
+  parsed.pathname = path.endsWith('/ws') ? path : `${path}/ws`
+  return parsed.href
+}

@@ -1,0 +1,53 @@
+import type { KindName } from '@fairlead/core'
+import { Client, type ClientOptions, socketUrl } from './client.ts'
+import { drainOnSignals } from './drain-on-signals.ts'
+import type { JobResult } from './result.ts'
+import { type WithSchema, type Worker, type WorkerOptions, worker } from './worker.ts'
+import { WireLeaseSource } from './wire/lease-source.ts'
+
+/** A worker of a server; where its leases come from is known. */
+export type RemoteWorkerOptions<Kind extends KindName, Value> = Omit<
+  WorkerOptions<Kind, Value>,
+  'source'
+> & {
+  /** On SIGTERM and SIGINT it stops with this grace, and then the process ends; null: it does not. */
+  readonly drainMs?: number | null
+}
+
+/** Kubernetes and systemd wait 30 s or more before they kill; this leaves time to say goodbye. */
+const DRAIN_MS = 25_000
+
+/** A client that can also serve leases. */
+export class NodeClient extends Client {
+  readonly #token: string | undefined
+
+  constructor(url: string, options: ClientOptions = {}) {
+    super(url, options)
+    this.#token = options.token
+  }
+
+  /**
+   * Serves a provider from this process: takes its leases over a WebSocket of its own, runs the handler
+   * for each, renews, reports; and comes back to its leases when the connection was lost.
+   */
+  worker<const Kind extends KindName>(
+    options: RemoteWorkerOptions<Kind, JobResult>,
+  ): Worker
+  worker<const Kind extends KindName, Value>(
+    options: RemoteWorkerOptions<Kind, Value> & WithSchema<Value>,
+  ): Worker
+  worker<const Kind extends KindName, Value>(
+    options: RemoteWorkerOptions<Kind, Value> & Partial<WithSchema<Value>>,
+  ): Worker {
+    const { drainMs = DRAIN_MS, ...rest } = options
+    const source = new WireLeaseSource({ url: socketUrl(this.url), token: this.#token })
+    const serving = worker({ ...rest, source } as unknown as WorkerOptions)
+    if (drainMs !== null) drainOnSignals(serving, drainMs)
+    return serving
+  }
+}
+
+/** Connects to a server; `http://`, `https://`, `ws://` and `wss://` are all understood. */
+export function connect(url: string, options: ClientOptions = {}): NodeClient {
+  return new NodeClient(url, options)
+}

@@ -1,0 +1,48 @@
+import type { ParamsOf, PayloadOf } from '@fairlead/protocol'
+import { hexOf } from './wire/hex.ts'
+
+/** Bytes may be given as they are, or as `0x` hex. */
+type WithBytes<T, Field extends keyof T> = Omit<T, Field> & {
+  readonly [F in Field]: Uint8Array | `0x${string}`
+}
+
+/** What each kind of job is to do, as a requester writes it. */
+export interface RequestPayloads {
+  readonly ai: WithBytes<PayloadOf<'ai'>, 'prompt'>
+  readonly quantum: WithBytes<PayloadOf<'quantum'>, 'circuit'>
+  readonly task: PayloadOf<'task'>
+  readonly registration: PayloadOf<'registration'>
+}
+
+type Kind = keyof RequestPayloads
+
+/** What may be said beside the work itself; the names are those of the wire. */
+export type EnqueueOptions = Omit<ParamsOf<'aicf.enqueue'>, 'kind' | 'payload' | 'schema_version'>
+
+/** A job to be enqueued. */
+export type EnqueueRequest = {
+  [Each in Kind]: { readonly kind: Each; readonly payload: RequestPayloads[Each] }
+}[Kind] &
+  EnqueueOptions
+
+/** The request as it goes over the wire: always with a key, so that it can be asked again. */
+export function enqueueParams(request: EnqueueRequest): ParamsOf<'aicf.enqueue'> {
+  const payload = Object.fromEntries(
+    Object.entries(request.payload).map(([name, value]) => [
+      name,
+      value instanceof Uint8Array ? hexOf(value) : value,
+    ]),
+  )
+  const isNamed = request.idempotency_key !== undefined || request.tx_hash !== undefined
+  const key = isNamed ? {} : { idempotency_key: randomKey() }
+  return { ...request, ...key, payload } as unknown as ParamsOf<'aicf.enqueue'>
+}
+
+/** Text as its bytes. */
+export function bytesOfText(text: string | Uint8Array): Uint8Array {
+  return typeof text === 'string' ? new TextEncoder().encode(text) : text
+}
+
+function randomKey(): string {
+  return `sdk-${hexOf(globalThis.crypto.getRandomValues(new Uint8Array(16))).slice(2)}`
+}

@@ -1,0 +1,140 @@
+import { retryDelayMs } from '../retry-delay.ts'
+import { closedForGood, isConnectionLost, isRetryable } from './lost.ts'
+import { RpcSocket } from './rpc-socket.ts'
+
+export interface ConnectionOptions {
+  readonly url: string
+  readonly token?: string | undefined
+  /** How long a call may take in all, with reconnecting and asking again. */
+  readonly timeoutMs: number
+  readonly onNotification: (method: string, params: unknown) => void
+  /** There is a socket, another than before. */
+  readonly onOpen: (socket: RpcSocket) => void
+  /** There will be none, though somebody listens. */
+  readonly onFail: (error: unknown) => void
+}
+
+/** What tells how a call is treated when its answer is lost. */
+export interface CallOptions {
+  /** False for what must not happen twice: then a lost answer is an error. */
+  readonly isRepeatable?: boolean
+  readonly timeoutMs?: number
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Codes that mean "not now", and for which the SDK asks again by itself. */
+const ASK_AGAIN: ReadonlySet<string> = new Set(['StoreUnavailable', 'NotLeader', 'RateLimited'])
+
+/**
+ * A connection that comes back. It is opened with the first call and opened again whenever there is a
+ * call without one, or somebody who listens; calls wait for it, and are made again where their answer
+ * was lost.
+ */
+export class Connection {
+  readonly #options: ConnectionOptions
+  #socket: RpcSocket | null = null
+  #opening: Promise<RpcSocket> | null = null
+  #isClosed = false
+  /** While anybody listens to events the connection is kept up even without calls. */
+  #listeners = 0
+  readonly #closing = new AbortController()
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options
+  }
+
+  async call(method: string, params: object, options: CallOptions = {}): Promise<unknown> {
+    const { isRepeatable = true, timeoutMs = this.#options.timeoutMs, signal } = options
+    const deadline = performance.now() + timeoutMs
+    for (let tries = 0; ; tries++) {
+      signal?.throwIfAborted()
+      try {
+        const socket = this.#socket ?? (await this.#open())
+        return await socket.call(method, params)
+      } catch (error) {
+        const mayAgain = isRetryable(error) && ASK_AGAIN.has(error.code)
+        if (!mayAgain || (isConnectionLost(error) && !isRepeatable)) throw error
+        const waitMs = retryDelayMs(tries, Math.random)
+        if (performance.now() + waitMs > deadline) throw error
+        await this.#pause(waitMs, signal)
+      }
+    }
+  }
+
+  /** Keeps the connection up until it is let go again. */
+  hold(): () => void {
+    this.#listeners++
+    if (this.#listeners === 1) void this.#keepUp()
+    let isHeld = true
+    return () => {
+      if (isHeld) this.#listeners--
+      isHeld = false
+    }
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#closing.abort(closedForGood())
+    const socket = this.#socket ?? (await this.#opening?.catch(() => null)) ?? null
+    await socket?.close()
+  }
+
+  #open(): Promise<RpcSocket> {
+    if (this.#isClosed) return Promise.reject(closedForGood())
+    this.#opening ??= this.#openNow().finally(() => {
+      this.#opening = null
+    })
+    return this.#opening
+  }
+
+  async #openNow(): Promise<RpcSocket> {
+    const { url, token, onNotification, onOpen, timeoutMs } = this.#options
+    const socket = await RpcSocket.open({
+      url,
+      token,
+      onNotification,
+      patienceMs: Math.max(timeoutMs, 1_000),
+    })
+    if (this.#isClosed) return socket
+    this.#socket = socket
+    void socket.closed.then(() => {
+      if (this.#socket === socket) this.#socket = null
+      if (this.#listeners > 0) void this.#keepUp()
+    })
+    onOpen(socket)
+    return socket
+  }
+
+  /** Until there is a connection, or nobody who needs one. */
+  async #keepUp(): Promise<void> {
+    for (let tries = 0; this.#listeners > 0 && this.#socket === null && !this.#isClosed; tries++) {
+      try {
+        await this.#open()
+      } catch (error) {
+        if (!isRetryable(error)) return this.#options.onFail(error)
+        await this.#pause(retryDelayMs(tries, Math.random)).catch(() => undefined)
+      }
+    }
+  }
+
+  #pause(ms: number, signal?: AbortSignal): Promise<void> {
+    const ends = [this.#closing.signal, ...(signal === undefined ? [] : [signal])]
+    return new Promise((resolve, reject) => {
+      const stop = (): void => {
+        clearTimeout(timer)
+        reject(ends.find(({ aborted }) => aborted)?.reason)
+      }
+      const timer = setTimeout(() => {
+        for (const end of ends) end.removeEventListener('abort', stop)
+        resolve()
+      }, ms)
+      for (const end of ends) end.addEventListener('abort', stop, { once: true })
+      if (ends.some(({ aborted }) => aborted)) stop()
+    })
+  }
+}

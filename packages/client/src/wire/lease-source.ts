@@ -1,0 +1,200 @@
+import {
+  CborFloat,
+  type CborMap,
+  type CborValue,
+  decodeCbor,
+  FairleadError,
+  fromHex,
+  type LeaseId,
+  type LeaseListener,
+  type LeaseOffer,
+  type LeaseResult,
+  type LeaseSession,
+  type LeaseSource,
+  type LeaseTimes,
+  type LostReason,
+  toHex,
+  type WorkerHello,
+} from '@fairlead/core'
+import type { Assignment, NotificationOf, ResultOf } from '@fairlead/protocol'
+import { connectionLost } from './lost.ts'
+import { RpcSocket } from './rpc-socket.ts'
+
+export interface WireOptions {
+  /** Of the WebSocket. */
+  readonly url: string
+  readonly token?: string | undefined
+  /** How long opening or an answer may take before the line is given up. */
+  readonly patienceMs?: number
+}
+
+/** Fields of payloads that are bytes: hex on the wire, and bytes for a handler. */
+const BYTE_FIELDS = ['prompt', 'circuit'] as const
+
+/** The leases of a server: each session is a WebSocket of its own. */
+export class WireLeaseSource implements LeaseSource {
+  readonly #options: WireOptions
+
+  constructor(options: WireOptions) {
+    this.#options = options
+  }
+
+  async open(hello: WorkerHello, listener: LeaseListener): Promise<LeaseSession> {
+    const { providerId, workerId, slots, holds, offer } = hello
+    const socket = await RpcSocket.open({
+      ...this.#options,
+      onNotification: (method, params) => tell(listener, method, params),
+    })
+    const session = new WireSession(socket, hello, listener)
+    try {
+      await socket.call('aicf.pollLeases', {
+        provider_id: providerId,
+        worker_id: workerId,
+        slots,
+        holds,
+        ...(offer === undefined ? {} : { kinds: offer.kinds, models: offer.models }),
+        push: true,
+      })
+      return session
+    } catch (error) {
+      await session.close()
+      throw error
+    }
+  }
+}
+
+/** What the server says by itself, in the words of the port. */
+function tell(listener: LeaseListener, method: string, params: unknown): void {
+  switch (method) {
+    case 'leases.offered':
+      for (const lease of (params as NotificationOf<'leases.offered'>).leases) {
+        listener.offer(offerOf(lease))
+      }
+      return
+    case 'leases.held':
+      listener.held((params as NotificationOf<'leases.held'>).leases.map(timesOf))
+      return
+    case 'leases.lost':
+      for (const { lease_id, reason } of (params as NotificationOf<'leases.lost'>).leases) {
+        listener.lost(lease_id as LeaseId, reason as LostReason)
+      }
+      return
+    case 'leases.closed': {
+      const { code, message, details } = (params as NotificationOf<'leases.closed'>).error
+      listener.closed(new FairleadError(code, message, details))
+    }
+  }
+}
+
+function timesOf(lease: {
+  readonly lease_id: string
+  readonly at: number
+  readonly renew_by: number
+  readonly t_deadline: number
+}): LeaseTimes {
+  const { lease_id, at, renew_by, t_deadline } = lease
+  return { leaseId: lease_id as LeaseId, at, renewBy: renew_by, deadline: t_deadline }
+}
+
+function offerOf(lease: Assignment): LeaseOffer {
+  return {
+    ...timesOf(lease),
+    jobId: lease.task_id,
+    providerId: lease.provider_id,
+    attempt: lease.attempt,
+    kind: lease.kind,
+    model: lease.model,
+    payload: payloadOf(lease.payload as unknown as Record<string, unknown>),
+    ackBy: lease.ack_by,
+  }
+}
+
+function payloadOf(written: Record<string, unknown>): CborMap {
+  for (const name of BYTE_FIELDS) {
+    const hex = written[name]
+    if (typeof hex === 'string') return { ...written, [name]: fromHex(hex) ?? hex } as CborMap
+  }
+  return written as CborMap
+}
+
+/** One connection of one worker. Once it is over, each of its calls says so. */
+class WireSession implements LeaseSession {
+  readonly #socket: RpcSocket
+  readonly #worker: { readonly provider_id: string; readonly worker_id: string }
+
+  constructor(socket: RpcSocket, { providerId, workerId }: WorkerHello, listener: LeaseListener) {
+    this.#socket = socket
+    this.#worker = { provider_id: providerId, worker_id: workerId }
+    void socket.closed.then((error) => {
+      if (error !== null) listener.closed(retryable(error))
+    })
+  }
+
+  async ack(leaseId: LeaseId): Promise<void> {
+    await this.#call('aicf.ackLease', leaseId)
+  }
+
+  async renew(leaseId: LeaseId): Promise<LeaseTimes> {
+    const { at, lease } = (await this.#call(
+      'aicf.renewLease',
+      leaseId,
+    )) as ResultOf<'aicf.renewLease'>
+    return timesOf({ ...lease, at })
+  }
+
+  async decline(leaseId: LeaseId): Promise<void> {
+    await this.#call('aicf.declineLease', leaseId)
+  }
+
+  async release(leaseId: LeaseId): Promise<void> {
+    await this.#call('aicf.releaseLease', leaseId)
+  }
+
+  async complete(leaseId: LeaseId, result: LeaseResult): Promise<void> {
+    const { output, digest, meta, actualUnits } = result
+    await this.#call('aicf.completeLease', leaseId, {
+      ...(output === undefined ? {} : { output: toHex(output) }),
+      ...(digest === undefined ? {} : { output_digest: digest }),
+      ...(meta === undefined ? {} : { meta: metaOf(decodeCbor(meta)) }),
+      ...(actualUnits === undefined ? {} : { actual_units: actualUnits }),
+    })
+  }
+
+  async fail(
+    leaseId: LeaseId,
+    failure: { readonly code: string; readonly permanent: boolean },
+  ): Promise<void> {
+    await this.#call('aicf.failLease', leaseId, { ...failure })
+  }
+
+  async setSlots(slots: number): Promise<void> {
+    await this.#socket.call('aicf.heartbeat', { ...this.#worker, slots })
+  }
+
+  async heartbeat(): Promise<void> {
+    await this.#socket.call('aicf.heartbeat', { provider_id: this.#worker.provider_id })
+  }
+
+  async close(): Promise<void> {
+    await this.#socket.close()
+  }
+
+  #call(method: string, leaseId: LeaseId, more: object = {}): Promise<unknown> {
+    return this.#socket.call(method, { ...this.#worker, lease_id: leaseId, ...more })
+  }
+}
+
+/** JSON has no bytes, and no integers beyond 2^53: they go as text (VALUE-2, VALUE-3). */
+function metaOf(value: CborValue): unknown {
+  if (typeof value === 'bigint') return value.toString()
+  if (typeof value !== 'object' || value === null) return value
+  if (value instanceof CborFloat) return value.value
+  if (value instanceof Uint8Array) return toHex(value)
+  if (Array.isArray(value)) return value.map((item) => metaOf(item))
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, metaOf(item)]))
+}
+
+/** A server that lets nobody in any more may do so later; a worker goes on trying while it has work. */
+function retryable(error: FairleadError): FairleadError {
+  return error.retryable ? error : connectionLost(error.message)
+}

@@ -1,0 +1,113 @@
+import type { WireEvent } from '@fairlead/protocol'
+import { retryDelayMs } from '../retry-delay.ts'
+import type { Subscription } from './subscription.ts'
+
+const ENDS = ['jobCompleted', 'jobFailed', 'jobExpired', 'jobCanceled'] as const
+
+interface Parts {
+  /** Listens to the ends of jobs. */
+  readonly subscribe: (topics: typeof ENDS) => Subscription
+}
+
+/**
+ * Those who wait for the end of a job, all on one subscription. Where the server does not let us
+ * listen, or forgets what we missed, each asks from time to time instead.
+ */
+export class ResultWaiters {
+  readonly #parts: Parts
+  readonly #waiting = new Map<string, Set<() => void>>()
+  #subscription: Subscription | null = null
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Calls until there is something else than "not yet": at once, and then whenever the job may have
+   * ended. `isNotYet` tells by the error.
+   */
+  async until<T>(
+    taskId: string,
+    attempt: () => Promise<T>,
+    isNotYet: (error: unknown) => boolean,
+    signal: AbortSignal,
+  ): Promise<T> {
+    let notify: () => void = () => {}
+    const set = this.#waiting.get(taskId) ?? new Set()
+    const listener = (): void => notify()
+    set.add(listener)
+    this.#waiting.set(taskId, set)
+    try {
+      // Listens before it asks: what ends in between is heard of.
+      let isListening = await this.#listen()
+      for (let tries = 0; ; tries++) {
+        signal.throwIfAborted()
+        const heard = new Promise<void>((resolve) => {
+          notify = resolve
+        })
+        try {
+          return await attempt()
+        } catch (error) {
+          if (!isNotYet(error)) throw error
+        }
+        await oneOf(heard, isListening ? null : retryDelayMs(tries, Math.random), signal)
+        isListening = this.#subscription !== null
+      }
+    } finally {
+      set.delete(listener)
+      if (set.size === 0) this.#waiting.delete(taskId)
+      if (this.#waiting.size === 0) this.close()
+    }
+  }
+
+  close(): void {
+    void this.#subscription?.return()
+    this.#subscription = null
+  }
+
+  async #listen(): Promise<boolean> {
+    if (this.#subscription === null) {
+      this.#subscription = this.#parts.subscribe(ENDS)
+      void this.#hear(this.#subscription)
+    }
+    const subscription = this.#subscription
+    try {
+      await subscription.ready()
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  async #hear(subscription: Subscription): Promise<void> {
+    try {
+      for await (const event of subscription) {
+        const { jobId } = event as WireEvent & { readonly jobId: string }
+        for (const listener of this.#waiting.get(jobId) ?? []) listener()
+      }
+    } catch {
+      // Whoever waits goes on by asking.
+    }
+    if (this.#subscription !== subscription) return
+    this.#subscription = null
+    for (const listeners of this.#waiting.values()) for (const listener of listeners) listener()
+  }
+}
+
+/** Until one of them: a signal that was heard, a time that is over, or the end of patience. */
+function oneOf(heard: Promise<void>, ms: number | null, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = ms === null ? undefined : setTimeout(done, ms)
+    function done(): void {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', aborted)
+      resolve()
+    }
+    function aborted(): void {
+      clearTimeout(timer)
+      reject(signal.reason)
+    }
+    signal.addEventListener('abort', aborted, { once: true })
+    void heard.then(done)
+  })
+}

@@ -1,0 +1,203 @@
+import { FairleadError } from '@fairlead/core/errors'
+import { BATCH_PROTOCOL, errorOfRpc, type RpcErrorObject } from '@fairlead/protocol/rpc'
+import { connectionLost } from './lost.ts'
+import { type AnyWebSocket, openWebSocket } from './web-socket.ts'
+
+/** Told of what the server says without having been asked. */
+export type OnNotification = (method: string, params: unknown) => void
+
+export interface RpcSocketOptions {
+  /** Of the WebSocket. */
+  readonly url: string
+  readonly token?: string | undefined
+  readonly onNotification?: OnNotification
+  /** How long opening, an answer, or silence may last. */
+  readonly patienceMs?: number
+}
+
+interface Waiting {
+  readonly resolve: (result: unknown) => void
+  readonly reject: (error: FairleadError) => void
+}
+
+/** A message of the server: an answer, or something that it says by itself. */
+interface Message {
+  readonly id?: number | string | null
+  readonly method?: string
+  readonly params?: unknown
+  readonly result?: unknown
+  readonly error?: RpcErrorObject
+}
+
+const PATIENCE_MS = 30_000
+/** Calls in one frame, and their length together: the server takes 1,000 and 2 MiB. */
+const FRAME_CALLS_MAX = 500
+const FRAME_CHARS_MAX = 500_000
+/** Calls that wait for their answers at once; others wait here until some have come. */
+const IN_FLIGHT_MAX = 1_000
+
+/**
+ * One WebSocket with JSON-RPC on it, from its opening to its end. Calls that are made in the same turn
+ * go out in one frame: a frame costs more than what is in it.
+ */
+export class RpcSocket {
+  /** Resolves with the reason when it is over; null if that was by `close`. */
+  readonly closed: Promise<FairleadError | null>
+  readonly #socket: AnyWebSocket
+  readonly #onNotification: OnNotification
+  readonly #patienceMs: number
+  readonly #waiting = new Map<number, Waiting>()
+  readonly #queue: string[] = []
+  readonly #mayBatch: boolean
+  #lastId = 0
+  #isFlushing = false
+  #heardAt = performance.now()
+  #over: FairleadError | null = null
+  #isClosing = false
+  #watch: ReturnType<typeof setInterval> | undefined
+
+  static async open(options: RpcSocketOptions): Promise<RpcSocket> {
+    const { url, token, patienceMs = PATIENCE_MS } = options
+    let rpc: RpcSocket | null = null
+    const socket = await openWebSocket({
+      url,
+      token,
+      protocols: [BATCH_PROTOCOL],
+      heard: () => rpc?.hear(),
+      timeoutMs: patienceMs,
+    })
+    rpc = new RpcSocket(socket, options)
+    return rpc
+  }
+
+  private constructor(socket: AnyWebSocket, options: RpcSocketOptions) {
+    this.#socket = socket
+    this.#onNotification = options.onNotification ?? (() => {})
+    this.#patienceMs = options.patienceMs ?? PATIENCE_MS
+    this.#mayBatch = socket.protocol === BATCH_PROTOCOL
+    socket.onmessage = ({ data }) => this.#take(data)
+    socket.onerror = () => {}
+    this.closed = new Promise((resolve) => {
+      socket.onclose = ({ code, reason }) => {
+        const error = closedBy(code, reason)
+        this.#end(error)
+        resolve(this.#isClosing ? null : error)
+      }
+    })
+    this.#watch = setInterval(() => this.#checkSilence(), this.#patienceMs / 3)
+    ;(this.#watch as { unref?: () => void }).unref?.()
+  }
+
+  /** The server's answer; a refusal is a `FairleadError` (ERROR-1). */
+  call(method: string, params: object): Promise<unknown> {
+    if (this.#over !== null) return Promise.reject(this.#over)
+    const id = ++this.#lastId
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject })
+      this.#queue.push(JSON.stringify({ jsonrpc: '2.0', id, method, params }))
+      this.#flushSoon()
+    })
+  }
+
+  /** Says goodbye; what is under way is rejected. */
+  async close(): Promise<void> {
+    this.#isClosing = true
+    this.#socket.close(1000)
+    await this.closed
+  }
+
+  /** The server has been heard of, if only by a ping. */
+  hear(): void {
+    this.#heardAt = performance.now()
+  }
+
+  #take(data: unknown): void {
+    this.hear()
+    let message: Message | readonly Message[]
+    try {
+      message = JSON.parse(String(data))
+    } catch {
+      this.#drop('the server sent what is no JSON')
+      return
+    }
+    if (!Array.isArray(message)) this.#takeOne(message as Message)
+    else for (const one of message as readonly Message[]) this.#takeOne(one)
+    if (this.#queue.length > 0) this.#flushSoon()
+  }
+
+  #takeOne(message: Message): void {
+    if (message.method !== undefined) {
+      this.#onNotification(message.method, message.params)
+      return
+    }
+    const waiting = this.#waiting.get(message.id as number)
+    if (waiting === undefined) return
+    this.#waiting.delete(message.id as number)
+    if (message.error === undefined) waiting.resolve(message.result)
+    else waiting.reject(errorOfRpc(message.error))
+  }
+
+  #flushSoon(): void {
+    if (this.#isFlushing) return
+    this.#isFlushing = true
+    queueMicrotask(() => {
+      this.#isFlushing = false
+      this.#flush()
+    })
+  }
+
+  #flush(): void {
+    if (this.#over !== null) return
+    // All that wait for an answer, less those that have not been sent.
+    let room = IN_FLIGHT_MAX - (this.#waiting.size - this.#queue.length)
+    while (room > 0 && this.#queue.length > 0) {
+      const frame = this.#nextFrame(room)
+      room -= frame.length
+      const text = frame.length === 1 ? (frame[0] as string) : `[${frame.join(',')}]`
+      this.#socket.send(text)
+    }
+  }
+
+  #nextFrame(room: number): string[] {
+    const most = Math.min(room, this.#mayBatch ? FRAME_CALLS_MAX : 1)
+    let count = 0
+    let chars = 0
+    while (count < most && count < this.#queue.length) {
+      chars += (this.#queue[count] as string).length
+      if (count > 0 && chars > FRAME_CHARS_MAX) break
+      count++
+    }
+    return this.#queue.splice(0, count)
+  }
+
+  /** With calls under way, or a server that is known to ping, silence means that the line is dead. */
+  #checkSilence(): void {
+    const silentMs = performance.now() - this.#heardAt
+    if (this.#waiting.size > 0 && silentMs > this.#patienceMs) {
+      this.#drop(`silent for ${Math.round(silentMs / 1_000)} s`)
+    }
+  }
+
+  /** The line is of no use any more, whatever the other side thinks of it. */
+  #drop(why: string): void {
+    this.#end(connectionLost(why))
+    const { terminate } = this.#socket as { terminate?: () => void }
+    if (terminate === undefined) this.#socket.close()
+    else terminate.call(this.#socket)
+  }
+
+  #end(error: FairleadError): void {
+    clearInterval(this.#watch)
+    this.#over ??= error
+    const waiting = [...this.#waiting.values()]
+    this.#waiting.clear()
+    this.#queue.length = 0
+    for (const { reject } of waiting) reject(this.#over)
+  }
+}
+
+/** 1008: the server wants nothing more to do with us; all else may be tried again. */
+function closedBy(code: number, reason: string): FairleadError {
+  if (code === 1008) return new FairleadError('Unauthorized', reason || 'the server closed the line')
+  return connectionLost(reason || `code ${code}`)
+}

@@ -1,0 +1,143 @@
+import { existsSync } from 'node:fs'
+import { dirname, isAbsolute, join, resolve } from 'node:path'
+import {
+  FairleadError,
+  type Policy,
+  POLICY_FIELDS,
+  parsePolicy,
+  problemList,
+  readSettings,
+} from '@fairlead/core'
+import { SETTINGS, type Settings } from './settings.ts'
+import { readEnvironment, readFile, readFlags, type Written } from './sources.ts'
+
+/** The file that is read where none is named. */
+const DEFAULT_FILE = 'fairlead.yaml'
+
+export interface Config {
+  readonly settings: Settings
+  readonly policy: Policy
+  /** The policy as it was written; null where nothing was. */
+  readonly writtenPolicy: Readonly<Record<string, unknown>> | null
+  /** The file that was read; null where there is none. */
+  readonly file: string | null
+  /** Where each setting that was written comes from, by path. */
+  readonly origins: ReadonlyMap<string, string>
+}
+
+export interface ConfigInput {
+  readonly env: NodeJS.ProcessEnv
+  readonly cwd: string
+  /** `--config`. */
+  readonly file?: string | undefined
+  /** `--set`, as often as it was given. */
+  readonly sets?: readonly string[]
+  /** Flags that stand for one setting each, by its path. */
+  readonly named?: Parameters<typeof readFlags>[1]
+}
+
+/**
+ * The configuration: flag over environment over file, each setting for itself. Anything wrong is
+ * `InvalidParams` with every problem, each with where it was written.
+ */
+export function loadConfig({ env, cwd, file, sets = [], named = {} }: ConfigInput): Config {
+  const found = findFile(file ?? env['FAIRLEAD_CONFIG'], cwd)
+  const sources = [
+    ...(found === null ? [] : [readFile(found)]),
+    readEnvironment(env),
+    readFlags(sets, named),
+  ]
+  const values = new Map(sources.flatMap((source: Written) => [...source.values]))
+  const problems = sources.flatMap((source) => [...source.problems])
+  const origins = new Map([...values].map(([path, { from }]) => [path, from]))
+  const isPolicy = (path: string): boolean =>
+    Object.hasOwn(POLICY_FIELDS, path.split('.')[0] as string)
+
+  const own = [...values].filter(([path]) => !isPolicy(path))
+  const ofPolicy = [...values].filter(([path]) => isPolicy(path))
+  const wrong: string[] = []
+  const settings = readSettings(SETTINGS, nested(own), { name: 'settings', problems: wrong })
+  const writtenPolicy = ofPolicy.length === 0 ? null : nested(ofPolicy)
+  const policy = readPolicy(writtenPolicy ?? {}, settings, wrong)
+  problems.push(...wrong.map((problem) => withOrigin(problem, origins)))
+  if (problems.length > 0) {
+    throw new FairleadError(
+      'InvalidParams',
+      `the configuration has ${problemList(problems)}\nNothing was started. The settings are explained in docs/reference/settings.md.`,
+      { field: 'configuration', problems },
+    )
+  }
+  const folder = found === null ? cwd : dirname(found)
+  return {
+    settings: withPaths(settings, { origins, folder, cwd }),
+    policy,
+    writtenPolicy,
+    file: found,
+    origins,
+  }
+}
+
+/** The file that was named has to be there; the one of the folder may be missing. */
+function findFile(named: string | undefined, cwd: string): string | null {
+  const file = resolve(cwd, named ?? DEFAULT_FILE)
+  if (existsSync(file)) return file
+  if (named === undefined) return null
+  throw new FairleadError(
+    'InvalidParams',
+    `--config: there is no file ${file}; name another, or leave it out to go without one`,
+    { field: 'config' },
+  )
+}
+
+function readPolicy(written: unknown, { preset }: Settings, problems: string[]): Policy {
+  try {
+    return parsePolicy(written, preset)
+  } catch (error) {
+    if (!(error instanceof FairleadError)) throw error
+    problems.push(...((error.details['problems'] ?? [error.message]) as string[]))
+    return parsePolicy({}, preset)
+  }
+}
+
+function withOrigin(problem: string, origins: ReadonlyMap<string, string>): string {
+  const from = origins.get(problem.slice(0, problem.indexOf(':')))
+  return from === undefined ? problem : `${problem} (${from})`
+}
+
+/** Values by path as the tree that they stand in. */
+function nested(
+  values: readonly (readonly [string, { readonly value: unknown }])[],
+): Record<string, unknown> {
+  const tree: Record<string, unknown> = {}
+  for (const [path, { value }] of values) {
+    const keys = path.split('.')
+    const last = keys.pop() as string
+    let group = tree
+    for (const key of keys) {
+      group[key] ??= {}
+      group = group[key] as Record<string, unknown>
+    }
+    group[last] = value
+  }
+  return tree
+}
+
+/** Paths of files: what a file says is meant from its own folder, all else from where we are. */
+function withPaths(
+  settings: Settings,
+  given: { readonly origins: Config['origins']; readonly folder: string; readonly cwd: string },
+): Settings {
+  const place = (path: string, value: string): string => {
+    if (isAbsolute(value)) return value
+    const from = given.origins.get(path)
+    const isOfFile = from !== undefined && !from.startsWith('environment ') && !from.startsWith('-')
+    return join(isOfFile ? given.folder : given.cwd, value)
+  }
+  const store = place('store.path', settings.store.path)
+  const tokens = settings.tokens.path
+  return {
+    ...settings,
+    store: { path: store },
+    tokens: { path: tokens === null ? null : place('tokens.path', tokens) },
+  }
+}

@@ -1,0 +1,91 @@
+import {
+  type Field,
+  flag,
+  int,
+  names,
+  oneOf,
+  POLICY_FIELDS,
+  PRESETS,
+  type Preset,
+  type SettingsOf,
+  type SettingsTable,
+} from '@fairlead/core'
+
+const presets = Object.keys(PRESETS) as Preset[]
+const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
+
+/**
+ * What an installation is beside its policy: default, bounds and purpose of each setting. The sections
+ * of the policy stand next to these in the same file.
+ */
+// biome-ignore format: one setting a line, so that the table can be read as one
+export const SETTINGS = {
+  preset: oneOf<Preset>('queue', presets, 'defaults of the policy'),
+  server: {
+    host: text('127.0.0.1', 'address to listen on; any but loopback needs tokens'),
+    port: int(7433, { min: 0, max: 65_535 }, 'port to listen on; 0 takes a free one'),
+    allowedOrigins: names([], 'web origins that may open a WebSocket, beside the own one'),
+    requestsPerSecond: int(20_000, { min: 1, max: 10_000_000 }, 'calls of one token in a second'),
+    connectionsMax: int(10_000, { min: 1, max: 1_000_000 }, 'connections at once'),
+    shutdownMs: int(10_000, { min: 0, max: 600_000 }, 'how long calls under way may take when the server stops'),
+  },
+  store: {
+    path: text('./fairlead.db', 'SQLite file with all state; made where there is none'),
+  },
+  tokens: {
+    path: optional(text('', 'file with the hashed tokens'), 'beside the store'),
+  },
+  log: {
+    level: oneOf('info', logLevels, 'what the server logs'),
+    pretty: flag(false, 'lines for people instead of JSON'),
+  },
+  telemetry: {
+    otlpEndpoint: optional(url(['http:', 'https:'], 'where spans go by OTLP over HTTP'), 'no spans'),
+  },
+  redis: {
+    url: optional(url(['redis:', 'rediss:'], 'Redis server of the limiter'), 'none'),
+  },
+  client: {
+    url: url(['http:', 'https:', 'ws:', 'wss:'], 'server that commands talk to', 'http://127.0.0.1:7433'),
+    token: optional(text('', 'token that commands send'), 'none; enough on loopback without tokens'),
+  },
+} as const satisfies SettingsTable
+
+export type Settings = SettingsOf<typeof SETTINGS>
+
+/** Both tables, for whatever treats all settings alike. */
+export const ALL_SETTINGS: SettingsTable = { ...SETTINGS, ...POLICY_FIELDS }
+
+function text(value: string, purpose: string): Field<string> {
+  return {
+    default: value,
+    expected: 'a text that is not empty',
+    purpose,
+    read: (written) => (typeof written === 'string' && written !== '' ? written : undefined),
+    show: (kept) => kept,
+  }
+}
+
+function url(schemes: readonly string[], purpose: string, value = ''): Field<string> {
+  return {
+    default: value,
+    expected: `a URL that begins with ${schemes.map((scheme) => `${scheme}//`).join(' or ')}`,
+    purpose,
+    read: (written) => {
+      if (typeof written !== 'string' || !URL.canParse(written)) return undefined
+      return schemes.includes(new URL(written).protocol) ? written : undefined
+    },
+    show: (kept) => kept,
+  }
+}
+
+/** One that may be absent; `null` says so in a file. */
+function optional<T>(field: Field<T>, otherwise: string): Field<T | null> {
+  return {
+    default: null,
+    expected: `${field.expected}, or null`,
+    purpose: `${field.purpose}; null: ${otherwise}`,
+    read: (written) => (written === null ? null : field.read(written)),
+    show: (kept) => kept,
+  }
+}

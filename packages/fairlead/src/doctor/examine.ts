@@ -1,0 +1,46 @@
+import type { FairleadError } from '@fairlead/core'
+import type { Config } from '../config/load-config.ts'
+import { strayVariables } from '../config/sources.ts'
+import { type Finding, fail, ok, warn } from './check.ts'
+import { checkClock, checkFolder, checkNode, checkPermissions } from './check-host.ts'
+import { checkPort, checkServer } from './check-port.ts'
+import { checkRedis } from './check-redis.ts'
+import { checkStore } from './check-store.ts'
+import { checkTokens } from './check-tokens.ts'
+
+/** All checks, each for itself: what is wrong with one hides nothing of the others. */
+export async function examine(load: () => Promise<Config>): Promise<Finding[]> {
+  const findings: Finding[] = [checkNode(process.versions.node)]
+  let config: Config
+  try {
+    config = await load()
+  } catch (error) {
+    const { message } = error as FairleadError
+    const advice = 'Correct these; the other checks need them.'
+    return [...findings, checkClock(Date.now(), null), fail('configuration', message, advice)]
+  }
+  findings.push(configuration(config), ...environment())
+  const { store, server, redis, client } = config.settings
+  findings.push(checkFolder(store.path))
+  const stored = await checkStore(store.path)
+  findings.push(...stored.findings, checkClock(Date.now(), stored.beatMs))
+  const tokens = checkTokens(config)
+  findings.push(checkPermissions([store.path, tokens.path]), tokens.finding)
+  findings.push(await checkPort(server.host, server.port))
+  if (stored.isHeld) findings.push(await checkServer(client.url))
+  if (redis.url !== null) findings.push(await checkRedis(redis.url))
+  return findings
+}
+
+function configuration({ file, origins }: Config): Finding {
+  const from = file === null ? 'no fairlead.yaml here, defaults' : file
+  const count = origins.size === 1 ? '1 setting' : `${origins.size} settings`
+  return ok('configuration', `${from}; ${count} given.`)
+}
+
+function environment(): Finding[] {
+  const stray = strayVariables(process.env)
+  if (stray.length === 0) return []
+  const advice = 'If one is meant as a setting, see docs/reference/settings.md for its name.'
+  return [warn('environment', `These variables stand for no setting: ${stray.join(', ')}.`, advice)]
+}

@@ -1,0 +1,60 @@
+import { FairleadError } from '@fairlead/core'
+
+/** The whole number that a flag was given; refused by the flag's name. */
+export function wholeNumber(
+  flag: string,
+  text: string,
+  { min = 0, max = Number.MAX_SAFE_INTEGER }: { readonly min?: number; readonly max?: number } = {},
+): number {
+  const value = Number(text)
+  if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value >= min && value <= max) {
+    return value
+  }
+  throw misuse(`${flag}: expected a whole number from ${min} to ${max}, got ${text}`)
+}
+
+/** One of a list of words. */
+export function oneOfWords<Word extends string>(
+  flag: string,
+  text: string,
+  words: readonly Word[],
+): Word {
+  const found = words.find((word) => word === text)
+  if (found !== undefined) return found
+  throw misuse(`${flag}: expected one of ${words.join(', ')}, got ${text}`)
+}
+
+/** JSON text that stands for an object. */
+export function jsonObject(flag: string, text: string): Record<string, unknown> {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    throw misuse(`${flag}: expected a JSON object; ${(error as Error).message}`)
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    return value as Record<string, unknown>
+  }
+  throw misuse(`${flag}: expected a JSON object, as in '{"n": 1}'`)
+}
+
+/** `10s`, `5m`, `12h`, `30d`, in milliseconds. */
+export function duration(flag: string, text: string): number {
+  const [, amount, unit] = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text) ?? []
+  const factor = UNITS[unit ?? '']
+  if (amount !== undefined && factor !== undefined) return Number(amount) * factor
+  throw misuse(`${flag}: expected a number with its unit, such as 90s, 15m, 12h or 30d, got ${text}`)
+}
+
+const UNITS: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+}
+
+/** What is wrong with the command line, in a sentence. */
+export function misuse(message: string): FairleadError {
+  return new FairleadError('InvalidParams', message)
+}
