@@ -136,6 +136,10 @@ export class WorkerLoop implements Worker {
     this.#places++
     try {
       attempt.stage = 'acking'
+      if (this.#drained === null && !this.#accepts(attempt)) {
+        await this.#persist(attempt, (session) => session.decline(leaseId))
+        return
+      }
       if (this.#drained === null) await this.#persist(attempt, (session) => session.ack(leaseId))
       // Unless somebody lost it or stopped us meanwhile.
       if (attempt.endedBy === null) await this.#report(attempt, await this.#reportOf(attempt))
@@ -144,6 +148,16 @@ export class WorkerLoop implements Worker {
     } finally {
       this.#vacate(attempt)
       this.#forget(attempt)
+    }
+  }
+
+  /** Asked before the ack, so that a job which is not wanted here goes on at once. */
+  #accepts({ job }: Attempt): boolean {
+    try {
+      return this.#options.accepts?.(job) ?? true
+    } catch (error) {
+      this.#note(error, job)
+      return false
     }
   }
 

@@ -2,6 +2,7 @@ import {
   callerOf,
   FairleadError,
   type JobId,
+  type KindName,
   type LeaseListener,
   type LeaseSession,
   type LeaseSource,
@@ -11,7 +12,14 @@ import {
 } from '@fairlead/core'
 import { type Engine, type EngineEvent, openEngine } from '@fairlead/engine'
 import { MemoryStore, TestClock } from '@fairlead/testkit'
-import { type Handler, type Job, type Worker, type WorkerOptions, worker } from '../src/index.ts'
+import {
+  type Handler,
+  type Job,
+  type StandardSchema,
+  type Worker,
+  type WorkerOptions,
+  worker,
+} from '../src/index.ts'
 
 export const START = 1_760_000_000_000
 export const ATLAS = 'provider:atlas' as ProviderId
@@ -62,6 +70,31 @@ export class Rig {
     await this.clock.settle()
     await this.clock.settle()
     return started
+  }
+
+  /** The same with a schema for results. */
+  async schemaWorker<Value>(
+    result: StandardSchema<Value>,
+    handler: Handler<KindName, Value>,
+  ): Promise<Worker> {
+    const started = worker({
+      source: this.source,
+      providerId: ATLAS,
+      kinds: ['task'],
+      concurrency: 4,
+      handler,
+      result,
+      onError: (error) => this.errors.push(error),
+      clock: this.clock,
+      random: () => 0,
+    })
+    await this.clock.settle()
+    return started
+  }
+
+  /** The output of a completed job, as text. */
+  async output(jobId: JobId): Promise<string> {
+    return Buffer.from((await this.engine.getResult(jobId)).output ?? []).toString()
   }
 
   async enqueue(): Promise<JobId> {

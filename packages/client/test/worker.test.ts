@@ -5,7 +5,7 @@ import { callerOf, decodeCbor, FairleadError } from '@fairlead/core'
 import { openEngine } from '@fairlead/engine'
 import { openSqliteStore } from '@fairlead/store/sqlite'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { PermanentFailure, worker } from '../src/index.ts'
+import { type Job, PermanentFailure, type StandardSchema, worker } from '../src/index.ts'
 import { ATLAS, allEnded, Gates, Rig, START } from './rig.ts'
 
 let rig: Rig
@@ -52,6 +52,53 @@ describe('a job', () => {
       output: new Uint8Array(),
       meta: null,
     })
+  })
+
+  it('WORKER-8: may return text, or with a schema any value that fits it, which is kept as JSON', async () => {
+    await rig.worker(() => 'grüß dich')
+    expect(await rig.output(await rig.enqueue())).toBe('grüß dich')
+  })
+
+  it('WORKER-8: with a schema a result that does not fit is a failure, and the job is tried again', async () => {
+    const answers: unknown[] = [{ total: 'none' }, { total: 3 }]
+    await rig.schemaWorker(totalSchema, () => answers.shift() as { total: number })
+    const jobId = await rig.enqueue()
+    expect(await rig.story(jobId)).toContain('jobRequeued PROVIDER_FAIL')
+    expect(String(rig.errors[0])).toContain('total: expected a number')
+    await rig.clock.advance(10_000)
+    await rig.settle()
+    expect(await rig.output(jobId)).toBe('{"total":3}')
+  })
+
+  it('WORKER-12: can be declined before it is acked, and goes to another provider', async () => {
+    const seen: string[] = []
+    const accepts = (job: Job) => {
+      seen.push(job.jobId)
+      return false
+    }
+    await rig.worker(() => 'never', { accepts })
+    const jobId = await rig.enqueue()
+    expect(seen).toEqual([jobId])
+    expect(await rig.story(jobId)).toEqual([
+      'jobEnqueued',
+      'jobAssigned',
+      'leaseCancelled declined',
+      'jobRequeued DECLINED',
+    ])
+    await rig.worker(() => 'here', { providerId: 'provider:borea' })
+    await rig.settle()
+    expect(await rig.output(jobId)).toBe('here')
+    expect((await rig.engine.getJob(jobId)).retries).toBe(0)
+  })
+
+  it('WORKER-12: is declined if looking at it throws', async () => {
+    const accepts = () => {
+      throw new Error('cannot say')
+    }
+    await rig.worker(() => 'never', { accepts })
+    const jobId = await rig.enqueue()
+    expect(await rig.story(jobId)).toContain('jobRequeued DECLINED')
+    expect(String(rig.errors[0])).toContain('cannot say')
   })
 
   it.each([
@@ -378,3 +425,16 @@ it('WORKER-8: serves an engine on SQLite and a real clock', async () => {
   await engine.close()
   rmSync(folder, { recursive: true })
 })
+
+/** A Standard Schema by hand: any library that has the interface would do. */
+const totalSchema: StandardSchema<{ total: number }> = {
+  '~standard': {
+    version: 1,
+    vendor: 'test',
+    validate: (value) => {
+      const { total } = value as { total?: unknown }
+      if (typeof total === 'number') return { value: { total } }
+      return { issues: [{ message: 'expected a number', path: ['total'] }] }
+    },
+  },
+}

@@ -14,6 +14,7 @@ export type {
   RoundExplanation,
   WaitingExplanation,
 } from './explain.ts'
+export { durationText } from './duration-text.ts'
 export { explanationText } from './explanation-text.ts'
 export { type EngineEvent, eventOf } from './journal.ts'
 export type { JobNote, Refusal } from './note.ts'

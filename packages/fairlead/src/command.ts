@@ -1,4 +1,4 @@
-import type { Client } from '@fairlead/client'
+import type { NodeClient } from '@fairlead/client'
 import type { Config } from './config/load-config.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -47,7 +47,7 @@ export interface Call<Flags> {
   /** Flags over environment over file; refused with all problems. */
   readonly config: (named?: NamedFlags) => Promise<Config>
   /** A client of the server that is configured; closed when the command ends. */
-  readonly client: () => Promise<Client>
+  readonly client: () => Promise<NodeClient>
 }
 
 /** Flags that stand for one setting each, by its path. */

@@ -29,6 +29,7 @@ export function buildProgram(found: (parsed: Parsed) => Promise<void>): Program 
     .description('A durable, fair dispatcher for scarce and rate-limited providers.')
     .version(ownVersion(), '-V, --version', 'show the version')
     .helpOption('-h, --help', 'show this help')
+    .commandsGroup('Check:')
     .helpCommand('help [command]', 'show the help of a command')
     .showHelpAfterError('(fairlead --help shows what there is)')
     .addHelpText('after', `\n${exitCodes()}`)
@@ -97,8 +98,8 @@ function headingOf(name: string): string {
 function addOption(own: Program, { flags, text, default: value, many = false }: Option): void {
   if (!many) own.option(flags, text, value)
   else {
-    const gather = (next: string, before: string[]): string[] => [...before, next]
-    own.option(flags, text, gather, [])
+    const gather = (next: string, before?: string[]): string[] => [...(before ?? []), next]
+    own.option(flags, text, gather)
   }
 }
 

@@ -3,36 +3,58 @@ import { EXIT } from '../exit-codes.ts'
 import type { Terminal } from '../terminal.ts'
 
 interface Flags {
+  readonly exit?: boolean
+  readonly dir?: string
+  readonly port: string
+  readonly jobs: string
   readonly rules?: boolean
   readonly seed: string
 }
 
-/** `fairlead demo --rules`: a small market on a simulated clock, in memory. */
+/** `fairlead demo`: what a newcomer sees first. */
 export const demo = command<Flags>({
   name: 'demo',
-  summary: 'See it work: a server, five workers and a few hundred jobs.',
+  summary: 'See it work: a server, five providers and a few hundred jobs of each kind.',
+  details: [
+    'A real server on a SQLite file, and five providers in processes of their own: one is steady, one',
+    'slow, one fails at times, one declines, one crashes and comes back. It ends with who waited how long',
+    'and why, and stays up until Ctrl-C.',
+  ].join('\n'),
   options: [
-    { flags: '--rules', text: 'only the rules, in memory on a simulated clock' },
-    { flags: '--seed <n>', text: 'another market; the same seed gives the same output', default: '1' },
+    { flags: '--exit', text: 'end after the summary; with 0 only if every job came to its right end' },
+    { flags: '--dir <folder>', text: 'where the store goes (a temporary folder, removed at the end)' },
+    { flags: '--port <n>', text: 'port to listen on; 0 takes a free one', default: '0' },
+    { flags: '--jobs <n>', text: 'jobs of each kind', default: '300' },
+    { flags: '--rules', text: 'instead: only the rules, in memory on a simulated clock' },
+    { flags: '--seed <n>', text: 'with --rules: another market', default: '1' },
   ],
-  examples: [['fairlead demo --rules --seed 2', 'What the rules do, the same each time.']],
+  examples: [
+    ['fairlead demo', 'Watch it, then look around with the other commands.'],
+    ['fairlead demo --exit --jobs 50', 'A short run, as a test.'],
+    ['fairlead demo --rules --seed 2', 'What the rules do; the same seed gives the same output.'],
+  ],
 
-  async run({ flags, terminal, print }) {
-    return showRules(flags.seed, terminal, print)
+  async run({ flags, terminal, print, isJson }) {
+    const { wholeNumber } = await import('../flags.ts')
+    const seed = wholeNumber('--seed', flags.seed)
+    if (flags.rules === true) return showRules(seed, terminal, print)
+    const perKind = wholeNumber('--jobs', flags.jobs, { min: 1, max: 100_000 })
+    const port = wholeNumber('--port', flags.port, { max: 65_535 })
+    const { runLiveDemo } = await import('../demo/live-demo.ts')
+    const isBrief = flags.exit === true
+    return await runLiveDemo({ dir: flags.dir, port, perKind, isBrief, isJson, terminal })
   },
 })
 
 async function showRules(
-  written: string,
+  seed: number,
   terminal: Terminal,
   print: (value: unknown, text: string) => void,
 ): Promise<number> {
-  const { wholeNumber } = await import('../flags.ts')
   const { runRulesMarket } = await import('../demo/rules-market.ts')
   const { rulesFigures, rulesReport } = await import('../demo/rules-report.ts')
   const { progressBar } = await import('../progress-bar.ts')
   const { bold, dim } = terminal.colors
-  const seed = wholeNumber('--seed', written)
   terminal.note(`A dozen providers, a few hundred jobs, seed ${seed}.`)
   const result = runRulesMarket(seed, (done, of, simulatedMs) => {
     const simulated = `${(simulatedMs / 1_000).toFixed(0)} s simulated`

@@ -1,10 +1,58 @@
 import type { Command } from '../command.ts'
+import { auditExport } from './audit-export.ts'
+import { auditList } from './audit-list.ts'
+import { auditVerify } from './audit-verify.ts'
 import { conformance } from './conformance.ts'
 import { demo } from './demo.ts'
 import { doctor } from './doctor.ts'
+import { enqueue } from './enqueue.ts'
+import { explain } from './explain.ts'
+import { jobsCancel } from './jobs-cancel.ts'
+import { jobsList } from './jobs-list.ts'
+import { jobsRetry } from './jobs-retry.ts'
+import { jobsShow } from './jobs-show.ts'
+import { jobsWatch } from './jobs-watch.ts'
+import { policyCheck } from './policy-check.ts'
+import { policySet } from './policy-set.ts'
+import { policyShow } from './policy-show.ts'
+import { providersList } from './providers-list.ts'
+import { providersSetStatus } from './providers-set-status.ts'
+import { providersShow } from './providers-show.ts'
+import { serve } from './serve.ts'
+import { tokenCreate } from './token-create.ts'
+import { tokenList } from './token-list.ts'
+import { tokenRevoke } from './token-revoke.ts'
+import { top } from './top.ts'
+import { worker } from './worker.ts'
 
 /** Every command, in the order in which `--help` lists them. */
-export const COMMANDS: readonly Command<never>[] = [demo, doctor, conformance]
+export const COMMANDS: readonly Command<never>[] = [
+  demo,
+  serve,
+  worker,
+  enqueue,
+  jobsList,
+  jobsShow,
+  jobsWatch,
+  jobsCancel,
+  jobsRetry,
+  explain,
+  top,
+  providersList,
+  providersShow,
+  providersSetStatus,
+  policyShow,
+  policyCheck,
+  policySet,
+  tokenCreate,
+  tokenList,
+  tokenRevoke,
+  auditList,
+  auditVerify,
+  auditExport,
+  doctor,
+  conformance,
+]
 
 /** Commands that others stand under. */
 export const GROUPS: Readonly<Record<string, { readonly summary: string }>> = {

@@ -1,21 +1,27 @@
-import { existsSync } from 'node:fs'
+import type { FairleadError } from '@fairlead/core'
 import type { Config } from '../config/load-config.ts'
+import { openTokens, tokensPath } from '../tokens.ts'
 import { type Finding, fail, ok } from './check.ts'
 
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/
 
 /** Tokens may be missing only where nobody else can reach the server. */
-export function checkTokens({ settings }: Config): {
-  readonly path: string
-  readonly finding: Finding
-} {
-  const path = settings.tokens.path ?? `${settings.store.path}.tokens.json`
-  const { host } = settings.server
-  if (existsSync(path)) return { path, finding: ok('tokens', `They are in ${path}.`) }
-  if (LOOPBACK.test(host)) {
-    const text = `There are none; whoever reaches ${host} on this machine is a local admin.`
-    return { path, finding: ok('tokens', text) }
+export function checkTokens(config: Config): Finding {
+  const path = tokensPath(config)
+  const { host } = config.settings.server
+  try {
+    const tokens = openTokens(config).list()
+    const valid = tokens.filter(({ revokedAt, expiresAt }) => {
+      return revokedAt === null && (expiresAt === null || expiresAt > Date.now())
+    })
+    if (valid.length > 0) return ok('tokens', `${valid.length} valid ones in ${path}.`)
+    if (tokens.length === 0 && LOOPBACK.test(host)) {
+      return ok('tokens', `There are none; whoever reaches ${host} on this machine is a local admin.`)
+    }
+    const advice = 'Make one: fairlead token create --role admin --subject <name>'
+    const text = tokens.length === 0 ? `Without any, the server refuses ${host}.` : 'None is valid.'
+    return fail('tokens', text, advice)
+  } catch (error) {
+    return fail('tokens', (error as FairleadError).message, `Restore ${path} from a copy.`)
   }
-  const advice = 'Make one first: fairlead token create --role admin --subject <name>'
-  return { path, finding: fail('tokens', `Without any, the server refuses ${host}.`, advice) }
 }

@@ -1,6 +1,7 @@
 import type { FairleadError } from '@fairlead/core'
 import type { Config } from '../config/load-config.ts'
 import { strayVariables } from '../config/sources.ts'
+import { tokensPath } from '../tokens.ts'
 import { type Finding, fail, ok, warn } from './check.ts'
 import { checkClock, checkFolder, checkNode, checkPermissions } from './check-host.ts'
 import { checkPort, checkServer } from './check-port.ts'
@@ -24,8 +25,7 @@ export async function examine(load: () => Promise<Config>): Promise<Finding[]> {
   findings.push(checkFolder(store.path))
   const stored = await checkStore(store.path)
   findings.push(...stored.findings, checkClock(Date.now(), stored.beatMs))
-  const tokens = checkTokens(config)
-  findings.push(checkPermissions([store.path, tokens.path]), tokens.finding)
+  findings.push(checkPermissions([store.path, tokensPath(config)]), checkTokens(config))
   findings.push(await checkPort(server.host, server.port))
   if (stored.isHeld) findings.push(await checkServer(client.url))
   if (redis.url !== null) findings.push(await checkRedis(redis.url))

@@ -1,0 +1,127 @@
+import { createReadStream, createWriteStream } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { once } from 'node:events'
+import type { NodeClient } from '@fairlead/client'
+import { type AuditEntry, type AuditHead, brokenSeq, EMPTY_AUDIT } from '@fairlead/core'
+import type { ResultOf } from '@fairlead/protocol'
+import { misuse } from './flags.ts'
+import type { Terminal } from './terminal.ts'
+
+type Entry = ResultOf<'audit.list'>['entries'][number]
+
+/** What became of a check. */
+export type Verified = Omit<ResultOf<'audit.verify'>, 'is_complete'>
+
+const PAGE = 1_000
+
+/** Entries after a number, a page at a time. */
+export async function* auditPages(
+  client: NodeClient,
+  { afterSeq, limit }: { readonly afterSeq: number; readonly limit: number },
+): AsyncIterableIterator<readonly Entry[]> {
+  let left = limit
+  let cursor: string | null = null
+  do {
+    const page: ResultOf<'audit.list'> = await client.call('audit.list', {
+      ...(cursor === null ? { after_seq: afterSeq } : { cursor }),
+      limit: Math.min(PAGE, left),
+    })
+    yield page.entries
+    left -= page.entries.length
+    cursor = page.cursor
+  } while (cursor !== null && left > 0)
+}
+
+/** An entry in a line. */
+export function auditLine(entry: Entry, { dim, bold }: Terminal['colors']): string {
+  const { seq, at, actor, action, subject, details } = entry
+  const time = new Date(at).toISOString()
+  const more = JSON.stringify(details)
+  return `${dim(String(seq).padStart(8))}  ${time}  ${actor}  ${bold(action)}  ${subject}  ${dim(more)}`
+}
+
+/** The server checks its own log, as many entries at a time as it likes. */
+export async function verifyServer(client: NodeClient): Promise<Verified> {
+  let checked = 0
+  let head: Verified['head'] | null = null
+  for (;;) {
+    const answer: ResultOf<'audit.verify'> = await client.call(
+      'audit.verify',
+      head === null ? {} : { head },
+      { timeoutMs: 120_000 },
+    )
+    checked += answer.checked
+    head = answer.head
+    if (answer.broken_seq !== null || answer.is_complete) {
+      return { checked, broken_seq: answer.broken_seq, head }
+    }
+  }
+}
+
+/** Checks an export; one that begins in the middle is checked from its first entry on. */
+export async function verifyFile(file: string): Promise<Verified> {
+  let head: AuditHead | null = null
+  let checked = 0
+  let number = 0
+  for await (const line of createInterface({ input: await opened(file) })) {
+    number++
+    if (line.trim() === '') continue
+    const entry = entryOf(line, `${file}, line ${number}`)
+    head ??= entry.seq === 1 ? EMPTY_AUDIT : { seq: entry.seq - 1, hash: entry.prevHash }
+    const broken = brokenSeq([entry], head)
+    if (broken !== null) return { checked, broken_seq: broken, head: shown(head) }
+    head = { seq: entry.seq, hash: entry.hash }
+    checked++
+  }
+  return { checked, broken_seq: null, head: shown(head ?? EMPTY_AUDIT) }
+}
+
+/** Writes entries as lines; gives how many. */
+export async function exportLog(
+  client: NodeClient,
+  options: {
+    readonly afterSeq: number
+    readonly file: string | null
+    readonly onProgress: (done: number) => void
+  },
+): Promise<number> {
+  const { afterSeq, file, onProgress } = options
+  const out = file === null ? process.stdout : createWriteStream(file, { flags: 'wx' })
+  if (file !== null) await once(out, 'open')
+  let count = 0
+  for await (const page of auditPages(client, { afterSeq, limit: Number.MAX_SAFE_INTEGER })) {
+    const text = page.map((entry) => `${JSON.stringify(entry)}\n`).join('')
+    // A disk or a reader that is slower than the server sets the pace.
+    if (text !== '' && !out.write(text)) await once(out, 'drain')
+    count += page.length
+    onProgress(count)
+  }
+  if (file !== null) {
+    out.end()
+    await once(out, 'finish')
+  }
+  return count
+}
+
+async function opened(file: string): Promise<NodeJS.ReadableStream> {
+  const stream = createReadStream(file)
+  try {
+    await once(stream, 'open')
+    return stream
+  } catch (error) {
+    throw misuse(`--file: cannot read ${file}: ${(error as Error).message}`)
+  }
+}
+
+function entryOf(line: string, place: string): AuditEntry {
+  try {
+    const { prev_hash, ...rest } = JSON.parse(line) as Entry
+    return { ...rest, prevHash: prev_hash } as unknown as AuditEntry
+  } catch (error) {
+    throw misuse(`${place}: expected an entry in JSON; ${(error as Error).message}`)
+  }
+}
+
+function shown(head: AuditHead): Verified['head'] {
+  return { seq: head.seq, hash: head.hash }
+}

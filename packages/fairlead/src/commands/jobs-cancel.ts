@@ -1,0 +1,18 @@
+import { command } from '../command.ts'
+import { EXIT } from '../exit-codes.ts'
+
+/** `fairlead jobs cancel`. */
+export const jobsCancel = command({
+  name: 'jobs cancel',
+  summary: 'Cancel a job. A worker that has it is told to stop; its result will be ignored.',
+  args: [{ name: '<task_id>', text: 'of the job' }],
+  needs: 'server',
+  examples: [['fairlead jobs cancel 0x2f1d…', 'Ends with 3 if the job has ended already.']],
+
+  async run({ args, client, print }) {
+    const task_id = args[0] as string
+    await (await client()).cancel(task_id)
+    print({ task_id, status: 'CANCELED' }, `${task_id} is CANCELED.`)
+    return EXIT.ok
+  },
+})

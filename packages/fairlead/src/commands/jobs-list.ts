@@ -1,0 +1,49 @@
+import { command } from '../command.ts'
+import { EXIT } from '../exit-codes.ts'
+
+interface Flags {
+  readonly status?: string
+  readonly kind?: string
+  readonly provider?: string
+  readonly caller?: string
+  readonly limit: string
+}
+
+/** `fairlead jobs list`. */
+export const jobsList = command<Flags>({
+  name: 'jobs list',
+  summary: 'List jobs in the order of their acceptance.',
+  options: [
+    { flags: '--status <status>', text: 'QUEUED, ASSIGNED, RUNNING, COMPLETED, FAILED, EXPIRED, CANCELED' },
+    { flags: '--kind <kind>', text: 'ai, quantum, task, registration' },
+    { flags: '--provider <id>', text: 'those whose newest attempt it has or had' },
+    { flags: '--caller <id>', text: 'those of one requester' },
+    { flags: '--limit <n>', text: 'how many at most', default: '50' },
+  ],
+  needs: 'server',
+  examples: [
+    ['fairlead jobs list --status QUEUED', 'What waits.'],
+    ['fairlead jobs list --status FAILED --kind ai --json', 'What failed, for a program.'],
+  ],
+
+  async run({ flags, client, print, terminal }) {
+    const { wholeNumber } = await import('../flags.ts')
+    const { jobsTable } = await import('../show-jobs.ts')
+    const limit = wholeNumber('--limit', flags.limit, { min: 1, max: 1_000_000 })
+    const filter = {
+      ...(flags.status === undefined ? {} : { status: flags.status as 'QUEUED' }),
+      ...(flags.kind === undefined ? {} : { kind: flags.kind as 'ai' }),
+      ...(flags.provider === undefined ? {} : { provider_id: flags.provider }),
+      ...(flags.caller === undefined ? {} : { caller: flags.caller }),
+      limit: Math.min(limit, 1_000),
+    }
+    const jobs = []
+    for await (const job of (await client()).listJobs(filter)) {
+      jobs.push(job)
+      if (jobs.length === limit) break
+    }
+    print(jobs, jobs.length === 0 ? 'There are none.' : jobsTable(jobs))
+    if (jobs.length === limit) terminal.note(terminal.colors.dim(`The first ${limit}; see --limit.`))
+    return EXIT.ok
+  },
+})

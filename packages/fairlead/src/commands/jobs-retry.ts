@@ -1,0 +1,33 @@
+import type { EnqueueRequest } from '@fairlead/client'
+import { command } from '../command.ts'
+import { EXIT } from '../exit-codes.ts'
+
+/** `fairlead jobs retry`: an ended job never changes, so its work is taken up by another. */
+export const jobsRetry = command({
+  name: 'jobs retry',
+  summary: 'Enqueue the work of an ended job again, as a new job that names the old one.',
+  args: [{ name: '<task_id>', text: 'of the job that ended' }],
+  needs: 'server',
+  examples: [['fairlead jobs retry 0x2f1d…', 'Print the id of the new job.']],
+
+  async run({ args, client, print }) {
+    const { misuse } = await import('../flags.ts')
+    const server = await client()
+    const { job } = await server.getJob(args[0] as string)
+    const { kind, task_id, status, request } = job
+    if (status === 'QUEUED' || status === 'ASSIGNED' || status === 'RUNNING') {
+      throw misuse(`${task_id} is ${status}; wait for its end, or cancel it first`)
+    }
+    const { payload, max_fee_u64, regions, ttl_abs_secs } = request
+    const receipt = await server.enqueue({
+      kind,
+      payload,
+      max_fee_u64,
+      regions,
+      ttl_abs_secs,
+      retry_of: task_id,
+    } as unknown as EnqueueRequest)
+    print(receipt, receipt.task_id)
+    return EXIT.ok
+  },
+})

@@ -1,0 +1,61 @@
+import { command } from '../command.ts'
+import { EXIT } from '../exit-codes.ts'
+
+interface Flags {
+  readonly host?: string
+  readonly port?: string
+  readonly store?: string
+  readonly preset?: string
+  readonly logLevel?: string
+}
+
+/** `fairlead serve`: the server, until it is told to stop. */
+export const serve = command<Flags>({
+  name: 'serve',
+  summary: 'Run the server on one SQLite file.',
+  details: [
+    'All settings can stand in fairlead.yaml, in the environment (queue.batch_size is',
+    'FAIRLEAD_QUEUE_BATCH_SIZE) or in --set. A policy that is configured is put in force at each start;',
+    'without one, what was set last stays.',
+    'Without tokens it listens on loopback only, and whoever reaches it is a local admin.',
+    'SIGTERM or Ctrl-C: it takes no more calls, finishes those under way, tells the workers, and ends.',
+  ].join('\n'),
+  options: [
+    { flags: '--host <address>', text: 'address to listen on (127.0.0.1)' },
+    { flags: '--port <n>', text: 'port to listen on (7433)' },
+    { flags: '--store <file>', text: 'SQLite file with all state (./fairlead.db)' },
+    { flags: '--preset <name>', text: 'defaults of the policy: queue or fund (queue)' },
+    { flags: '--log-level <level>', text: 'trace, debug, info, warn, error or silent (info)' },
+  ],
+  needs: 'file',
+  examples: [
+    ['fairlead serve', 'On 127.0.0.1:7433 with ./fairlead.db.'],
+    ['fairlead serve --store /var/lib/fairlead/f.db --host 0.0.0.0', 'For others; needs tokens.'],
+    ['fairlead serve --set queue.ack_timeout_ms=2000', 'With another setting.'],
+  ],
+
+  async run({ flags, config, isJson, terminal }) {
+    const { startServing } = await import('../serve/start-serving.ts')
+    const { openTokens } = await import('../tokens.ts')
+    const { untilSignal } = await import('../until-signal.ts')
+    const loaded = await config({
+      'server.host': { flag: '--host', raw: flags.host },
+      'server.port': { flag: '--port', raw: flags.port },
+      'store.path': { flag: '--store', raw: flags.store },
+      preset: { flag: '--preset', raw: flags.preset },
+      'log.level': { flag: '--log-level', raw: flags.logLevel },
+    })
+    const stop = untilSignal()
+    const tokens = openTokens(loaded)
+    const serving = await startServing({ config: loaded, tokens })
+    if (isJson) terminal.out(JSON.stringify({ url: serving.url, store: loaded.settings.store.path }))
+    else terminal.out(`Fairlead serves ${serving.url} on ${loaded.settings.store.path}`)
+    if (tokens.isEmpty()) {
+      terminal.note('There are no tokens: everybody on this machine is a local admin.')
+    }
+    await stop.done
+    terminal.note('Stopping …')
+    await serving.close()
+    return EXIT.ok
+  },
+})

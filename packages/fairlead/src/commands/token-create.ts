@@ -1,0 +1,51 @@
+import { command } from '../command.ts'
+import { EXIT } from '../exit-codes.ts'
+
+interface Flags {
+  readonly role?: string
+  readonly subject?: string
+  readonly tier?: string
+  readonly expires?: string
+}
+
+/** `fairlead token create`: printed once, kept as a hash only. */
+export const tokenCreate = command<Flags>({
+  name: 'token create',
+  summary: 'Create a token and print it, this once; only its hash is kept.',
+  details:
+    'Works on the tokens file beside the store, while a server runs or not: run it where the server is.\n' +
+    'The subject of a requester is its name, that of a provider its id (provider:atlas).',
+  options: [
+    { flags: '--role <role>', text: 'requester, provider, operator, auditor or admin' },
+    { flags: '--subject <name>', text: 'whose token it is' },
+    { flags: '--tier <name>', text: 'FREE, PRO or PREMIUM: of a requester’s jobs (FREE)' },
+    { flags: '--expires <time>', text: 'how long it is valid, such as 90d (for good)' },
+  ],
+  needs: 'file',
+  examples: [
+    ['fairlead token create --role requester --subject acme --expires 90d', 'For an application.'],
+    ['fairlead token create --role provider --subject provider:atlas', 'For the workers of atlas.'],
+    ['FAIRLEAD_TOKEN=$(fairlead token create --role admin --subject me)', 'For this shell.'],
+  ],
+
+  async run({ flags, config, print, terminal }) {
+    const { duration, misuse } = await import('../flags.ts')
+    const { openTokens } = await import('../tokens.ts')
+    const { role, subject, tier, expires } = flags
+    if (role === undefined || subject === undefined) {
+      throw misuse('expected --role and --subject, as in: --role requester --subject acme')
+    }
+    const tokens = openTokens(await config())
+    const isFirst = tokens.isEmpty()
+    const { token, record } = tokens.create({
+      role: role as 'requester',
+      subject,
+      ...(tier === undefined ? {} : { tier }),
+      ...(expires === undefined ? {} : { expiresAt: Date.now() + duration('--expires', expires) }),
+    })
+    print({ ...record, token }, token)
+    terminal.note(`Token ${record.id} for ${role} ${subject}; it is not shown again.`)
+    if (isFirst) terminal.note('It is the first one: from now on every call needs a token.')
+    return EXIT.ok
+  },
+})

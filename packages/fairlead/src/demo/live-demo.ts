@@ -1,0 +1,221 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connect, type NodeClient } from '@fairlead/client'
+import type { NewToken, TokenFile } from '@fairlead/server'
+import { loadConfig } from '../config/load-config.ts'
+import { EXIT } from '../exit-codes.ts'
+import { progressBar } from '../progress-bar.ts'
+import { type Serving, startServing } from '../serve/start-serving.ts'
+import type { Terminal } from '../terminal.ts'
+import { openTokens } from '../tokens.ts'
+import { untilSignal } from '../until-signal.ts'
+import { LIVE_POLICY, LIVE_PROVIDERS, LIVE_TENANTS } from './live-cast.ts'
+import { type LiveJob, liveJob, liveJobs } from './live-jobs.ts'
+import { liveFigures, liveReport } from './live-report.ts'
+import { ProviderProcesses } from './provider-processes.ts'
+import { Tally } from './tally.ts'
+
+export interface LiveOptions {
+  /** Where the store goes; a folder that is removed afterwards if left out. */
+  readonly dir?: string | undefined
+  readonly port: number
+  readonly perKind: number
+  /** End after the summary. */
+  readonly isBrief: boolean
+  readonly isJson: boolean
+  readonly terminal: Terminal
+}
+
+const TRICKLE_MS = 500
+/** Enough for a slow machine; then whatever is missing counts as wrong. */
+const PATIENCE_MS = 180_000
+
+/** The demo: a server, providers in processes of their own, and jobs of several tenants. */
+export async function runLiveDemo(options: LiveOptions): Promise<number> {
+  const { terminal } = options
+  const folder = options.dir ?? mkdtempSync(join(tmpdir(), 'fairlead-demo-'))
+  mkdirSync(folder, { recursive: true })
+  const config = configOf(folder, options.port)
+  const tokens = openTokens(config)
+  const stop = untilSignal()
+  terminal.note(`Starting a server on ${config.settings.store.path} …`)
+  const serving = await startServing({ config, tokens, log: 'silent', policy: LIVE_POLICY })
+  const demo = new LiveDemo({ serving, tokens, terminal, signal: stop.signal })
+  try {
+    return await demo.run(options, stop.done)
+  } finally {
+    terminal.note('Stopping …')
+    await demo.close()
+    await serving.close()
+    if (options.dir === undefined) rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+class LiveDemo {
+  readonly #serving: Serving
+  readonly #terminal: Terminal
+  readonly #signal: AbortSignal
+  readonly #tally = new Tally()
+  readonly #tenants: ReadonlyMap<string, NodeClient>
+  readonly #admin: NodeClient
+  readonly #adminToken: string
+  readonly #providers: ProviderProcesses
+
+  constructor(parts: {
+    readonly serving: Serving
+    readonly tokens: TokenFile
+    readonly terminal: Terminal
+    readonly signal: AbortSignal
+  }) {
+    const { serving, tokens, terminal, signal } = parts
+    const tokenFor = (wanted: NewToken): string => tokens.create(wanted).token
+    this.#serving = serving
+    this.#terminal = terminal
+    this.#signal = signal
+    this.#adminToken = tokenFor({ role: 'admin', subject: 'demo' })
+    this.#admin = connect(serving.url, { token: this.#adminToken })
+    this.#tenants = new Map(
+      LIVE_TENANTS.map(({ name, tier }) => {
+        const token = tokenFor({ role: 'requester', subject: name, tier })
+        return [name, connect(serving.url, { token })]
+      }),
+    )
+    const byName = new Map(
+      LIVE_PROVIDERS.map(({ name }) => {
+        return [name, tokenFor({ role: 'provider', subject: `provider:${name}` })]
+      }),
+    )
+    this.#providers = new ProviderProcesses({
+      url: serving.url,
+      tokenOf: ({ name }) => byName.get(name) ?? '',
+    })
+  }
+
+  async run(options: LiveOptions, stopped: Promise<void>): Promise<number> {
+    const { perKind, isBrief, isJson } = options
+    const { out, note, progress, colors } = this.#terminal
+    const events = this.#admin.events()
+    await events.ready()
+    void this.#listen(events)
+    for (const provider of LIVE_PROVIDERS) this.#providers.start(provider)
+    const jobs = liveJobs(perKind)
+    note(`${LIVE_PROVIDERS.length} providers, ${LIVE_TENANTS.length} tenants, ${jobs.length} jobs.`)
+    const drawing = setInterval(() => progress(this.#progressLine(jobs.length)), 100)
+    const isDone = await this.#sendAndWait(jobs)
+    clearInterval(drawing)
+    progress('')
+    if (!isDone) return EXIT.failed
+
+    const wrong = await this.#wrong()
+    const explained = await this.#explained()
+    const figures = liveFigures(this.#tally, { wrong, explained, crashes: this.#providers.crashes })
+    if (isJson) out(JSON.stringify(figures, null, 2))
+    else out(`\n${liveReport(figures, colors.bold)}`)
+    if (!isBrief) {
+      note(`\n${this.#whatNow()}`)
+      await this.#trickle(stopped)
+    }
+    return wrong.length === 0 ? EXIT.ok : EXIT.failed
+  }
+
+  async close(): Promise<void> {
+    this.#terminal.progress('')
+    await this.#providers.stop()
+    await Promise.all([this.#admin, ...this.#tenants.values()].map((client) => client.close()))
+  }
+
+  async #listen(events: AsyncIterable<Parameters<Tally['take']>[0]>): Promise<void> {
+    for await (const event of events) this.#tally.take(event)
+  }
+
+  /** False if it was told to stop, or took too long. */
+  async #sendAndWait(jobs: readonly LiveJob[]): Promise<boolean> {
+    const patience = AbortSignal.any([this.#signal, AbortSignal.timeout(PATIENCE_MS)])
+    await Promise.all(jobs.map((job) => this.#send(job)))
+    await this.#tally.until(jobs.length, patience)
+    if (this.#signal.aborted) return false
+    if (this.#tally.ended < jobs.length) {
+      this.#terminal.note(`After ${PATIENCE_MS / 1_000} s not all jobs have ended.`)
+    }
+    return true
+  }
+
+  async #send(job: LiveJob): Promise<void> {
+    const client = this.#tenants.get(job.tenant) as NodeClient
+    const { task_id } = await client.enqueue(job.request)
+    this.#tally.expect(task_id, job)
+    if (job.end === 'CANCELED') await client.cancel(task_id)
+  }
+
+  /** Jobs that ended otherwise than they should have, or with another output. */
+  async #wrong(): Promise<string[]> {
+    const found = await Promise.all(
+      [...this.#tally.outcomes.values()].map(async ({ taskId, job, status }) => {
+        if (status !== job.end) return `${taskId} is ${status}, expected ${job.end}`
+        if (job.output === null) return null
+        const client = this.#tenants.get(job.tenant) as NodeClient
+        const { text } = await client.readResult(taskId)
+        return text === job.output ? null : `${taskId} gave "${text}", expected "${job.output}"`
+      }),
+    )
+    return found.filter((line) => line !== null)
+  }
+
+  async #explained(): Promise<{ readonly task_id: string; readonly text: string } | null> {
+    const all = [...this.#tally.outcomes.values()].filter(({ status }) => status === 'COMPLETED')
+    const [most] = all.toSorted((a, b) => b.attempts - a.attempts)
+    if (most === undefined) return null
+    const { text } = await this.#admin.explain(most.taskId)
+    return { task_id: most.taskId, text }
+  }
+
+  #progressLine(of: number): string {
+    const { ended, outcomes, requeues } = this.#tally
+    const again = [...requeues.values()].reduce((sum, n) => sum + n, 0)
+    return `${progressBar(ended, of)} ${ended} of ${of} jobs, ${outcomes.size - ended} under way, ${again} sent back`
+  }
+
+  #whatNow(): string {
+    const { bold, dim } = this.#terminal.colors
+    const { url } = this.#serving
+    return [
+      bold('The server stays up, and a job comes now and then. Ctrl-C ends it.'),
+      '',
+      `  ${url}/metrics        figures for Prometheus`,
+      `  ${url}/openrpc.json   every method`,
+      `  ${url}/readyz         does it take work?`,
+      '',
+      dim('In another terminal:'),
+      `  export FAIRLEAD_URL=${url} FAIRLEAD_TOKEN=${this.#adminToken}`,
+      '  npx fairlead top',
+      '  npx fairlead jobs list --status FAILED',
+      '  npx fairlead enqueue ai llama3-8b "over the fence" --wait',
+      '  npx fairlead jobs watch',
+    ].join('\n')
+  }
+
+  /** A job now and then, so that there is something to look at. */
+  async #trickle(stopped: Promise<void>): Promise<void> {
+    let sent = 0
+    const timer = setInterval(() => {
+      this.#send(liveJob(sent++)).catch((error: Error) => this.#terminal.note(error.message))
+      const { ended, outcomes } = this.#tally
+      this.#terminal.progress(`${sent} more jobs sent, ${outcomes.size - ended} under way`)
+    }, TRICKLE_MS)
+    await stopped
+    clearInterval(timer)
+  }
+}
+
+/** Only what the demo needs: no file and no variable of whoever starts it. */
+function configOf(folder: string, port: number): ReturnType<typeof loadConfig> {
+  return loadConfig({
+    env: {},
+    cwd: folder,
+    named: {
+      'store.path': { flag: '--dir', raw: join(folder, 'fairlead.db') },
+      'server.port': { flag: '--port', raw: String(port) },
+    },
+  })
+}

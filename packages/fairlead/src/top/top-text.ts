@@ -1,0 +1,109 @@
+import type { Stats } from '@fairlead/client'
+import { durationText } from '@fairlead/engine'
+import { table } from '../table.ts'
+import type { Terminal } from '../terminal.ts'
+
+interface Look {
+  readonly columns: number
+  readonly rows: number
+  readonly colors: Terminal['colors']
+  readonly url: string
+}
+
+const BARS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
+
+/** One look at a server, no larger than the screen. `history` is of completions a second. */
+export function topText(stats: Stats, history: readonly number[], look: Look): string {
+  const { colors, columns, rows, url } = look
+  const { bold, dim } = colors
+  const lines = [
+    `${bold('fairlead')} ${stats.version}  ${url}  up ${durationText(stats.at - stats.started_at)}`,
+    '',
+    ratesLine(stats),
+    ...(history.length === 0 ? [] : [dim(`completions  ${sparkline(history, columns - 14)}`)]),
+    totalsLine(stats),
+    fairnessLine(stats),
+    '',
+    ...queueLines(stats, colors),
+    '',
+    ...providerLines(stats, colors, rows),
+  ]
+  return lines.slice(0, Math.max(10, rows - 1)).join('\n')
+}
+
+function ratesLine({ per_second: rate, leases, workers }: Stats): string {
+  const figures = [
+    `enqueued ${rate.enqueued.toFixed(1)}/s`,
+    `assigned ${rate.assigned.toFixed(1)}/s`,
+    `completed ${rate.completed.toFixed(1)}/s`,
+    `${leases} leases`,
+    `${workers} workers`,
+  ]
+  return figures.join('   ')
+}
+
+function totalsLine({ totals }: Stats): string {
+  const parts = Object.entries(totals).map(([name, count]) => `${name} ${count.toLocaleString('en')}`)
+  return `since start  ${parts.join('  ')}`
+}
+
+function fairnessLine({ fairness, connections }: Stats): string {
+  const shown = fairness === null ? 'not known yet' : fairness.toFixed(3)
+  return `fairness ${shown}   sockets ${connections.websocket}   polls ${connections.polls}`
+}
+
+function queueLines({ queues }: Stats, { bold, yellow }: Terminal['colors']): string[] {
+  const rows = queues.map(({ kind, ready, backoff, no_provider, oldest_wait_ms }) => [
+    kind,
+    String(ready + backoff + no_provider),
+    String(ready),
+    String(backoff),
+    String(no_provider),
+    oldest_wait_ms === null ? '' : durationText(oldest_wait_ms),
+  ])
+  const titles = ['queue', 'waiting', 'ready', 'backoff', 'no provider', 'oldest wait']
+  const columns = titles.map((title, i) =>
+    i === 0 ? { title } : { title, align: 'right' as const },
+  )
+  const [head = '', ...rest] = table(columns, rows).split('\n')
+  return [
+    bold(head),
+    // What nobody can take is what an operator has to see.
+    ...rest.map((line, i) => ((queues[i - 1]?.no_provider ?? 0) > 0 ? yellow(line) : line)),
+  ]
+}
+
+function providerLines(stats: Stats, { bold, dim, red }: Terminal['colors'], rows: number): string[] {
+  const counts = Object.entries(stats.providers)
+    .filter(([, count]) => count > 0)
+    .map(([status, count]) => `${count} ${status}`)
+  const shown = stats.busiest.slice(0, Math.max(3, rows - 20))
+  const cells = shown.map(({ provider_id, leases, lease_cap, health }) => [
+    provider_id,
+    `${leases}/${lease_cap}`,
+    gauge(leases, lease_cap),
+    `${(health / 10).toFixed(0)} %`,
+  ])
+  const columns = [
+    { title: 'provider' },
+    { title: 'leases', align: 'right' as const },
+    { title: 'load' },
+    { title: 'health', align: 'right' as const },
+  ]
+  const [head = '', ...rest] = table(columns, cells).split('\n')
+  const body = rest.map((line, i) => ((shown[i - 1]?.health ?? 1_000) < 600 ? red(line) : line))
+  return [`providers: ${counts.join(', ') || 'none'}`, bold(head), ...body.map((l, i) => (i === 0 ? dim(l) : l))]
+}
+
+function gauge(value: number, of: number): string {
+  const width = 20
+  const filled = of === 0 ? 0 : Math.round((width * Math.min(value, of)) / of)
+  return `${'█'.repeat(filled)}${'░'.repeat(width - filled)}`
+}
+
+function sparkline(history: readonly number[], width: number): string {
+  const shown = history.slice(-Math.max(1, width))
+  const most = Math.max(1, ...shown)
+  const bar = (n: number) => BARS[Math.min(BARS.length - 1, Math.floor((n / most) * BARS.length))]
+  return shown.map(bar).join('')
+}

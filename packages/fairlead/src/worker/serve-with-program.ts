@@ -1,0 +1,67 @@
+import type { Job, NodeClient } from '@fairlead/client'
+import type { KindName } from '@fairlead/core'
+import { durationText } from '@fairlead/engine'
+import type { Terminal } from '../terminal.ts'
+import { untilSignal } from '../until-signal.ts'
+import { runProgram } from './run-program.ts'
+
+interface Serving {
+  readonly client: NodeClient
+  readonly terminal: Terminal
+  readonly isJson: boolean
+  readonly command: string
+  readonly providerId: string
+  readonly kinds: readonly KindName[]
+  readonly models: readonly string[]
+  readonly concurrency: number
+  readonly workerId: string | undefined
+  readonly graceMs: number
+}
+
+/** Serves until it is told to stop, and tells of each job in a line. */
+export async function serveWithProgram(serving: Serving): Promise<void> {
+  const { client, terminal, isJson, command, workerId, graceMs, providerId } = serving
+  const { dim, green, red } = terminal.colors
+  const tell = (job: Job, outcome: string, ms: number, reason: string | null): void => {
+    if (isJson) {
+      const line = { task_id: job.jobId, attempt: job.attempt, outcome, ms, reason }
+      terminal.out(JSON.stringify(line))
+      return
+    }
+    const word = outcome === 'completed' ? green(outcome) : red(outcome)
+    const why = reason === null ? '' : ` (${reason})`
+    terminal.out(`${dim(job.jobId.slice(0, 18))}  ${job.kind} ${job.model ?? ''}  ${word}${why} after ${durationText(ms)}`)
+  }
+  const stop = untilSignal()
+  const worker = client.worker({
+    providerId,
+    kinds: serving.kinds,
+    models: serving.models,
+    concurrency: serving.concurrency,
+    ...(workerId === undefined ? {} : { workerId }),
+    drainMs: null,
+    handler: async (job) => {
+      const started = Date.now()
+      try {
+        const output = await runProgram(command, job)
+        tell(job, 'completed', Date.now() - started, null)
+        return output
+      } catch (error) {
+        const { code } = error as { code?: string }
+        const isLost = job.signal.aborted
+        tell(job, isLost ? 'stopped' : 'failed', Date.now() - started, isLost ? null : (code ?? null))
+        throw error
+      }
+    },
+    onError: (error, job) => {
+      // What a handler threw was told above.
+      if (job === null) terminal.note(`fairlead: ${(error as Error).message}`)
+    },
+  })
+  terminal.note(`${providerId} is served by ${worker.workerId} at ${client.url}; Ctrl-C stops it.`)
+  void stop.done.then(() => {
+    terminal.note('Stopping: no more jobs, those that run are waited for.')
+    return worker.stop({ graceMs })
+  })
+  await worker.closed
+}
