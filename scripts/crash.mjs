@@ -1,12 +1,14 @@
-// `npm run crash -- --kills 50 [--seed n] [--json]`: kills a process with an engine and workers under load
-// that many times, and says what became of the jobs.
+// `npm run crash -- --kills 50 [--wire] [--seed n] [--json]`: kills a process under load that many times,
+// and says what became of the jobs.
 import { parseArgs } from 'node:util'
 import { isSound, runCrashes } from '../packages/engine/test/crash-run.mjs'
+import { runWireCrashes } from '../packages/fairlead/test/wire-crash-run.mjs'
 
 const HELP = `Kills a process with an engine and workers under load, again and again, and says what became of the jobs.
 
-  npm run crash -- [--kills N] [--seed N] [--json]
+  npm run crash -- [--wire] [--kills N] [--seed N] [--json]
 
+  --wire      kill a server, whose workers and requesters live on in other processes
   --kills N   how often (default: 50)
   --seed N    when, in life and load (default: a new one each time)
   --json      the result as one JSON object
@@ -14,7 +16,7 @@ const HELP = `Kills a process with an engine and workers under load, again and a
 
 Exits with 0 if nothing was lost, 1 if something was, and 2 if the command is wrong.`
 
-const { kills, seed, json } = readArguments()
+const { kills, seed, json, wire } = readArguments()
 
 function readArguments() {
   try {
@@ -23,6 +25,7 @@ function readArguments() {
         kills: { type: 'string', default: '50' },
         seed: { type: 'string', default: String(Date.now() % 1_000_000) },
         json: { type: 'boolean', default: false },
+        wire: { type: 'boolean', default: false },
         help: { type: 'boolean', default: false },
       },
     })
@@ -35,14 +38,14 @@ function readArguments() {
     if (!isRight || numbers.kills < 1 || numbers.seed < 0) {
       throw new Error('--kills takes a whole number from 1, --seed one from 0')
     }
-    return { ...numbers, json: values.json }
+    return { ...numbers, json: values.json, wire: values.wire }
   } catch (error) {
     console.error(`crash: ${error.message}\nSee npm run crash -- --help`)
     process.exit(2)
   }
 }
 
-const report = await runCrashes({
+const report = await (wire ? runWireCrashes : runCrashes)({
   kills,
   seed,
   onKill: ({ kill, life_ms, recovery_ms, jobs, completed }) => {
@@ -55,6 +58,6 @@ else {
   const { recovery_ms, answered, ...figures } = report
   const rows = { ...figures, ...answered, recovery_ms: recovery_ms.worst }
   for (const [name, value] of Object.entries(rows)) console.log(`${name.padEnd(20)}${value}`)
-  console.log(isSound(report) ? 'nothing was lost' : `FAILED; again with --seed ${seed}`)
+  console.log(isSound(report) ? 'nothing was lost' : `FAILED; again with --seed ${seed}${wire ? ' --wire' : ''}`)
 }
 process.exitCode = isSound(report) ? 0 : 1

@@ -7,10 +7,13 @@ import { fileURLToPath } from 'node:url'
 
 const core = await import('@fairlead/core')
 const protocol = await import('@fairlead/protocol')
+const { cliReference } = await import('../packages/fairlead/dist/cli-reference.js')
+const { SETTINGS } = await import('../packages/fairlead/dist/config/settings.js')
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const folder = join(root, 'docs', 'reference')
 
 const PAGES = {
+  'cli.md': cliReference(),
   'settings.md': settings(),
   'errors.md': errors(),
   'states.md': states(),
@@ -34,10 +37,6 @@ if (process.argv.includes('--check')) {
 }
 
 function settings() {
-  const rows = core.policySettings().map(({ path, field }) => {
-    const value = JSON.stringify(field.show(field.default)).replaceAll(',', ', ')
-    return [`\`${path}\``, `\`${value}\``, field.expected, field.purpose]
-  })
   const presets = Object.entries(core.PRESETS)
     .filter(([, written]) => Object.keys(written).length > 0)
     .map(
@@ -45,12 +44,25 @@ function settings() {
         `### \`${name}\`\n\n\`\`\`json\n${JSON.stringify(written, null, 2)}\n\`\`\``,
     )
   return page('Settings', [
-    'Every setting of the policy, by the path under which it is written in `fairlead.yaml`. The defaults are those of the preset `fund`.',
-    table(['setting', 'default', 'accepts', 'purpose'], rows),
+    'Every setting, by the path under which it is written in `fairlead.yaml`: `queue.batch_size` is `batch_size` under `queue:`. In the environment it is `FAIRLEAD_QUEUE_BATCH_SIZE`, on the command line `--set queue.batch_size=64`. A flag goes over the environment, and that over the file; all problems are told at once, each with its place.',
+    'The file is `fairlead.yaml` in the current folder, or what `--config` or `FAIRLEAD_CONFIG` names. Relative paths in it are meant from its own folder. Lists and the like are written in the environment as in YAML: `[eu-1, eu-2]`, `null`. `FAIRLEAD_URL` and `FAIRLEAD_TOKEN` are short for `client.url` and `client.token`.',
+    '## The installation',
+    settingsTable(core.settingPaths(SETTINGS)),
+    '## The policy',
+    'What the dispatcher decides by. The defaults are those of the preset `fund`.',
+    settingsTable(core.policySettings()),
     '## Presets',
     'A preset changes some defaults; what is written in the file goes over it. `queue` is the one that is used unless another is asked for.',
     ...presets,
   ])
+}
+
+function settingsTable(settings) {
+  const rows = settings.map(({ path, field }) => {
+    const value = JSON.stringify(field.show(field.default)).replaceAll(',', ', ')
+    return [`\`${path}\``, `\`${value}\``, field.expected, field.purpose]
+  })
+  return table(['setting', 'default', 'accepts', 'purpose'], rows)
 }
 
 function errors() {

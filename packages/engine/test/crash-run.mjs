@@ -61,11 +61,11 @@ async function live({ file, seen, mode, lifeMs }) {
   return child.signalCode === null
 }
 
-/** What the store says, against what was answered. */
-async function inspect(file, { enqueued, completed, recoveryMs }) {
+/** What the store says, against what was answered to a caller. */
+export async function inspect(file, { enqueued, completed, recoveryMs }, subject = 'crash') {
   const store = await openSqliteStore(file)
   const { read } = store
-  const caller = callerOf('crash')
+  const caller = callerOf(subject)
   let lost = 0
   for (const jobId of enqueued.values()) {
     const row = await read.job(jobId)

@@ -1,4 +1,4 @@
-import { TokenFile, type TokenRecord } from '@fairlead/server'
+import { TokenFile, type TokenRecord } from '@fairlead/server/tokens'
 import type { Config } from './config/load-config.ts'
 import { table } from './table.ts'
 

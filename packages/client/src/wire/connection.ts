@@ -37,7 +37,8 @@ export class Connection {
   #isClosed = false
   /** While anybody listens to events the connection is kept up even without calls. */
   #listeners = 0
-  readonly #closing = new AbortController()
+  /** Ends those who wait for the next try. */
+  readonly #pauses = new Set<() => void>()
 
   constructor(options: ConnectionOptions) {
     this.#options = options
@@ -79,7 +80,7 @@ export class Connection {
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
-    this.#closing.abort(closedForGood())
+    for (const close of [...this.#pauses]) close()
     const socket = this.#socket ?? (await this.#opening?.catch(() => null)) ?? null
     await socket?.close()
   }
@@ -122,19 +123,20 @@ export class Connection {
     }
   }
 
+  /** Ends early, and with an error, when the client is closed or the caller has had enough. */
   #pause(ms: number, signal?: AbortSignal): Promise<void> {
-    const ends = [this.#closing.signal, ...(signal === undefined ? [] : [signal])]
     return new Promise((resolve, reject) => {
-      const stop = (): void => {
+      const end = (settle: () => void): void => {
         clearTimeout(timer)
-        reject(ends.find(({ aborted }) => aborted)?.reason)
+        this.#pauses.delete(close)
+        signal?.removeEventListener('abort', abort)
+        settle()
       }
-      const timer = setTimeout(() => {
-        for (const end of ends) end.removeEventListener('abort', stop)
-        resolve()
-      }, ms)
-      for (const end of ends) end.addEventListener('abort', stop, { once: true })
-      if (ends.some(({ aborted }) => aborted)) stop()
+      const close = (): void => end(() => reject(closedForGood()))
+      const abort = (): void => end(() => reject(signal?.reason))
+      const timer = setTimeout(() => end(resolve), ms)
+      this.#pauses.add(close)
+      signal?.addEventListener('abort', abort, { once: true })
     })
   }
 }

@@ -106,6 +106,9 @@ function offerOf(lease: Assignment): LeaseOffer {
     model: lease.model,
     payload: payloadOf(lease.payload as unknown as Record<string, unknown>),
     ackBy: lease.ack_by,
+    tStart: lease.t_start,
+    lengthMs: 1_000 * lease.ttl_seconds,
+    renewalsMax: lease.max_renewals,
   }
 }
 

@@ -196,8 +196,10 @@ export class RpcSocket {
   }
 }
 
-/** 1008: the server wants nothing more to do with us; all else may be tried again. */
+/** The token is not, or no more, valid; everything else may be tried again. */
+const TOKEN_ENDED = 4001
+
 function closedBy(code: number, reason: string): FairleadError {
-  if (code === 1008) return new FairleadError('Unauthorized', reason || 'the server closed the line')
-  return connectionLost(reason || `code ${code}`)
+  const why = reason || `code ${code}`
+  return code === TOKEN_ENDED ? new FairleadError('Unauthorized', why) : connectionLost(why)
 }

@@ -1,5 +1,5 @@
 import type { ProviderRecord } from '@fairlead/client'
-import type { ParamsOf } from '@fairlead/protocol'
+import type { ParamsOf, ResultOf } from '@fairlead/protocol'
 import { command } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
 
@@ -20,8 +20,11 @@ export const providersList = command<{ status?: string }>({
     const providers: ProviderRecord[] = []
     let cursor: string | null = null
     do {
-      const from = cursor === null ? {} : { cursor }
-      const page = await server.call('aicf.listProviders', { ...filter, ...from, limit: 1_000 })
+      const page: ResultOf<'aicf.listProviders'> = await server.call('aicf.listProviders', {
+        ...filter,
+        ...(cursor === null ? {} : { cursor }),
+        limit: 1_000,
+      })
       providers.push(...page.providers)
       cursor = page.cursor
     } while (cursor !== null)

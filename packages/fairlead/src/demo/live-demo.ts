@@ -99,6 +99,9 @@ class LiveDemo {
     await events.ready()
     void this.#listen(events)
     for (const provider of LIVE_PROVIDERS) this.#providers.start(provider)
+    progress(`${LIVE_PROVIDERS.length} providers start …`)
+    await this.#tally.until(() => this.#tally.connected.size === LIVE_PROVIDERS.length, this.#signal)
+    progress('')
     const jobs = liveJobs(perKind)
     note(`${LIVE_PROVIDERS.length} providers, ${LIVE_TENANTS.length} tenants, ${jobs.length} jobs.`)
     const drawing = setInterval(() => progress(this.#progressLine(jobs.length)), 100)
@@ -133,7 +136,7 @@ class LiveDemo {
   async #sendAndWait(jobs: readonly LiveJob[]): Promise<boolean> {
     const patience = AbortSignal.any([this.#signal, AbortSignal.timeout(PATIENCE_MS)])
     await Promise.all(jobs.map((job) => this.#send(job)))
-    await this.#tally.until(jobs.length, patience)
+    await this.#tally.until(() => this.#tally.ended === jobs.length, patience)
     if (this.#signal.aborted) return false
     if (this.#tally.ended < jobs.length) {
       this.#terminal.note(`After ${PATIENCE_MS / 1_000} s not all jobs have ended.`)
@@ -163,11 +166,14 @@ class LiveDemo {
   }
 
   async #explained(): Promise<{ readonly task_id: string; readonly text: string } | null> {
-    const all = [...this.#tally.outcomes.values()].filter(({ status }) => status === 'COMPLETED')
-    const [most] = all.toSorted((a, b) => b.attempts - a.attempts)
-    if (most === undefined) return null
-    const { text } = await this.#admin.explain(most.taskId)
-    return { task_id: most.taskId, text }
+    const done = [...this.#tally.outcomes.values()].filter(({ status }) => status === 'COMPLETED')
+    // The fewest attempts that are more than one: enough to see, and short enough to read.
+    const [chosen = done[0]] = done
+      .filter(({ attempts }) => attempts > 1)
+      .sort((a, b) => a.attempts - b.attempts)
+    if (chosen === undefined) return null
+    const { text } = await this.#admin.explain(chosen.taskId)
+    return { task_id: chosen.taskId, text }
   }
 
   #progressLine(of: number): string {

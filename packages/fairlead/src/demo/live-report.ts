@@ -77,7 +77,7 @@ export function liveReport(figures: LiveFigures, title: (text: string) => string
     requeuesTable(figures.requeues),
   ]
   if (figures.explained !== null) {
-    parts.push(title('The job with the most attempts, explained'), figures.explained.text)
+    parts.push(title('One job, explained'), figures.explained.text)
   }
   return parts.join('\n\n')
 }

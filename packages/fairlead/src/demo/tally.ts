@@ -35,6 +35,8 @@ export class Tally {
   readonly outcomes = new Map<string, LiveOutcome>()
   readonly providers = new Map<string, ProviderCounts>()
   readonly requeues = new Map<string, number>()
+  /** Providers of which a worker has come. */
+  readonly connected = new Set<string>()
   readonly #holders = new Map<string, string>()
   readonly #early = new Map<string, WireEvent[]>()
   #ended = 0
@@ -52,19 +54,24 @@ export class Tally {
     for (const event of early) this.take(event)
   }
 
-  /** Resolves when so many have ended. */
-  async until(ended: number, signal: AbortSignal): Promise<void> {
-    while (this.#ended < ended && !signal.aborted) {
+  /** Resolves when it is so, or with the signal. */
+  async until(isSo: () => boolean, signal: AbortSignal): Promise<void> {
+    signal.addEventListener('abort', () => this.#wake(), { once: true })
+    while (!isSo() && !signal.aborted) {
       await new Promise<void>((resolve) => {
         this.#wake = resolve
-        signal.addEventListener('abort', () => resolve(), { once: true })
       })
     }
   }
 
   take(event: WireEvent): void {
     if (event.type === 'leaseCancelled') this.#leaseEnded(event)
-    if (!('jobId' in event)) return
+    if (event.type === 'workerConnected') this.connected.add(event.providerId)
+    if (!('jobId' in event)) this.#wake()
+    else this.#takeJob(event)
+  }
+
+  #takeJob(event: WireEvent & { readonly jobId: string }): void {
     const outcome = this.outcomes.get(event.jobId)
     if (outcome !== undefined) this.#note(outcome, event)
     else this.#keep(event.jobId, event)

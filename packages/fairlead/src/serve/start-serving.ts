@@ -1,0 +1,63 @@
+import { openEngine } from '@fairlead/engine'
+import { createLogger, MeteredStore, startServer, type TokenStore } from '@fairlead/server'
+import { openSqliteStore } from '@fairlead/store/sqlite'
+import type { Config } from '../config/load-config.ts'
+import { listenError } from './listen-error.ts'
+
+export interface Serving {
+  readonly url: string
+  /** Takes no more, answers what was asked, tells the workers, and closes the store. */
+  close(): Promise<void>
+}
+
+interface Options {
+  readonly config: Config
+  readonly tokens: TokenStore
+  /** Instead of what the configuration says. */
+  readonly log?: Config['settings']['log']['level']
+  /** Instead of what is configured. */
+  readonly policy?: Readonly<Record<string, unknown>>
+}
+
+/** The server as it is configured: store, engine and network, in this order; closed the other way round. */
+export async function startServing({ config, tokens, log, policy }: Options): Promise<Serving> {
+  const { settings, origins } = config
+  const store = new MeteredStore(await openSqliteStore(settings.store.path))
+  let close = (): Promise<void> => store.close()
+  try {
+    const written = policy ?? config.writtenPolicy
+    const engine = await openEngine({ store, policy: written ?? {}, preset: settings.preset })
+    close = () => engine.close()
+    // What is configured goes over what the store has from an earlier start; nothing leaves it as it is.
+    if (written !== null || origins.has('preset')) {
+      await engine.setPolicy(written ?? {}, settings.preset)
+    }
+    const { host, port, shutdownMs, requestsPerSecond, connectionsMax } = settings.server
+    const server = await startServer({
+      engine,
+      store,
+      listen: { host, port },
+      tokens,
+      logger: createLogger({ level: log ?? settings.log.level }),
+      limits: {
+        requestsPerSecond,
+        requestsBurst: 2 * requestsPerSecond,
+        connections: connectionsMax,
+      },
+      origins: settings.server.allowedOrigins,
+    }).catch((error: NodeJS.ErrnoException) => {
+      throw listenError(error, host, port)
+    })
+    return {
+      url: server.url,
+      close: async () => {
+        await server.close(shutdownMs)
+        await engine.close()
+      },
+    }
+  } catch (error) {
+    // Why it could not be started matters more than how it ends.
+    await close().catch(() => undefined)
+    throw error
+  }
+}

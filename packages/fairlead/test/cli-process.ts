@@ -1,0 +1,102 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+
+const BIN = join(import.meta.dirname, '..', 'bin', 'fairlead.mjs')
+
+export interface Ended {
+  readonly code: number | null
+  readonly out: string
+  readonly err: string
+}
+
+export interface CliOptions {
+  readonly cwd?: string
+  readonly env?: Readonly<Record<string, string>>
+  readonly input?: string
+}
+
+/** The command line as a user has it: another process, of which one can wait for what it says. */
+export class CliProcess {
+  readonly ended: Promise<Ended>
+  readonly #child: ChildProcess
+  #out = ''
+  #err = ''
+  readonly #waiting = new Set<() => void>()
+
+  constructor(args: readonly string[], { cwd, env = {}, input }: CliOptions = {}) {
+    this.#child = spawn(process.execPath, [BIN, ...args], {
+      ...(cwd === undefined ? {} : { cwd }),
+      env: { ...withoutOurs(process.env), NO_COLOR: '1', ...env },
+      stdio: ['pipe', 'pipe', 'pipe'],
+    })
+    const { stdin, stdout, stderr } = this.#child
+    stdin?.on('error', () => {})
+    if (input !== undefined) stdin?.end(input)
+    stdout?.setEncoding('utf8').on('data', (text: string) => {
+      this.#out += text
+      this.#tell()
+    })
+    stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.#err += text
+      this.#tell()
+    })
+    this.ended = once(this.#child, 'close').then(([code]) => {
+      this.#tell()
+      return { code: code as number | null, out: this.#out, err: this.#err }
+    })
+  }
+
+  /** Resolves when the process has said it, on either stream; fails if it ends without. */
+  async says(pattern: RegExp): Promise<RegExpExecArray> {
+    for (;;) {
+      const found = pattern.exec(this.#out) ?? pattern.exec(this.#err)
+      if (found !== null) return found
+      if (this.#child.exitCode !== null || this.#child.signalCode !== null) {
+        throw new Error(`it ended without saying ${pattern}:\n${this.#out}${this.#err}`)
+      }
+      await new Promise<void>((resolve) => this.#waiting.add(resolve))
+    }
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.#child.kill(signal)
+  }
+
+  #tell(): void {
+    for (const resolve of this.#waiting) resolve()
+    this.#waiting.clear()
+  }
+}
+
+/** Runs a command to its end. */
+export function fairlead(args: readonly string[], options: CliOptions = {}): Promise<Ended> {
+  return new CliProcess(args, { input: '', ...options }).ended
+}
+
+export interface CliServer {
+  readonly url: string
+  readonly process: CliProcess
+  stop(): Promise<Ended>
+}
+
+/** `fairlead serve` on a free port, once it listens. */
+export async function serve(folder: string, ...args: string[]): Promise<CliServer> {
+  const process = new CliProcess(['serve', '--port', '0', '--log-level', 'silent', ...args], {
+    cwd: folder,
+  })
+  const [, url = ''] = await process.says(/serves (http:\S+) on/)
+  return {
+    url,
+    process,
+    stop: () => {
+      process.kill('SIGTERM')
+      return process.ended
+    },
+  }
+}
+
+/** Settings of whoever runs the tests are not ours. */
+function withoutOurs(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('FAIRLEAD_')))
+}

@@ -1,0 +1,346 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { CliProcess, type CliServer, fairlead, serve } from './cli-process.ts'
+
+const NOBODY = `0x${'0'.repeat(64)}`
+
+let folder: string
+let server: CliServer
+const workers: CliProcess[] = []
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'fairlead-cli-'))
+  server = await serve(folder)
+})
+afterAll(async () => {
+  await server.stop()
+  rmSync(folder, { recursive: true })
+})
+afterEach(async () => {
+  for (const worker of workers.splice(0)) {
+    worker.kill('SIGTERM')
+    await worker.ended
+  }
+})
+
+const run = (...args: string[]) => fairlead([...args, '--url', server.url])
+
+async function json(...args: string[]): Promise<never> {
+  const { code, out, err } = await run(...args, '--json')
+  expect({ code, err }).toMatchObject({ code: 0 })
+  return JSON.parse(out) as never
+}
+
+/** A worker that runs a shell command, once it serves. */
+async function worker(exec: string, ...args: string[]): Promise<CliProcess> {
+  const process = new CliProcess(['worker', '--exec', exec, '--url', server.url, ...args])
+  workers.push(process)
+  await process.says(/is served by/)
+  return process
+}
+
+describe('fairlead enqueue and worker --exec', () => {
+  it('a payload goes in on standard input, and the result comes back by --wait', async () => {
+    const serving = await worker(`sed -e 's/^/got /'`, '--model', 'say', '--provider', 'provider:say')
+    const { code, out } = await run('enqueue', 'task', 'say', '{"a": 1}', '--wait')
+    expect({ code, out: out.trim() }).toEqual({ code: 0, out: 'got {"args":{"a":1},"name":"say"}' })
+    await serving.says(/task say {2}completed after/)
+  })
+
+  it('an ai worker gets the prompt as it is, and the rest in its environment', async () => {
+    const exec = 'printf "%s/%s/%s: " "$FAIRLEAD_KIND" "$FAIRLEAD_MODEL" "$FAIRLEAD_ATTEMPT"; cat'
+    await worker(exec, '--kind', 'ai', '--model', 'm1', '--provider', 'provider:ai')
+    const { out } = await run('enqueue', 'ai', 'm1', 'Hello there', '--wait')
+    expect(out.trim()).toBe('ai/m1/0: Hello there')
+  })
+
+  it('exit code 65 is for good, another is tried again', async () => {
+    await worker('exit 65', '--model', 'wrong', '--provider', 'provider:wrong')
+    const wrong = await run('enqueue', 'task', 'wrong', '--wait')
+    expect(wrong.code).toBe(3)
+    expect(wrong.err).toContain('is FAILED and has no result')
+    const again = await worker('exit 7', '--model', 'again', '--provider', 'provider:again')
+    await run('enqueue', 'task', 'again')
+    await again.says(/failed \(exit_7\)/)
+    expect(await json('jobs', 'list', '--status', 'QUEUED')).toMatchObject([{ retries: 1 }])
+  })
+
+  it('a job that is cancelled ends the program that works on it', async () => {
+    const slow = await worker('echo begun >&2; exec sleep 600', '--model', 'slow', '--provider', 'provider:slow')
+    const { task_id } = await json('enqueue', 'task', 'slow') as { task_id: string }
+    await slow.says(/begun/)
+    expect(await run('jobs', 'cancel', task_id)).toMatchObject({ code: 0 })
+    await slow.says(/stopped after/)
+    expect((await run('jobs', 'cancel', task_id)).code).toBe(0)
+  })
+
+  it('takes many from a file, one request a line', async () => {
+    const file = join(folder, 'jobs.jsonl')
+    const line = (n: number) => JSON.stringify({ kind: 'task', payload: { name: 'bulk', args: { n } } })
+    writeFileSync(file, `${[1, 2, 3].map(line).join('\n')}\n\n`)
+    const receipts = (await json('enqueue', '--from', file)) as { task_id: string }[]
+    expect(new Set(receipts.map(({ task_id }) => task_id)).size).toBe(3)
+    writeFileSync(file, `${line(1)}\nnonsense\n`)
+    const { code, err } = await run('enqueue', '--from', file)
+    expect(code).toBe(2)
+    expect(err).toContain('--from, line 2: expected a JSON object')
+  })
+
+  it.each([
+    [['enqueue'], 'expected a kind and a name'],
+    [['enqueue', 'dance', 'x'], 'kind: expected one of task, ai, quantum, got dance'],
+    [['enqueue', 'task', 'x', '[1]'], 'input: expected a JSON object'],
+    [['enqueue', 'ai', 'm', 'p', '--max-tokens', '0'], '--max-tokens: expected a whole number from 1'],
+    [['enqueue', 'task', 'x', '--ttl', '5'], '--ttl: expected a number with its unit'],
+    [['worker'], '--exec: expected a program'],
+    [['worker', '--exec', 'true', '--kind', 'dance'], '--kind: expected one of ai, quantum'],
+  ])('%j is wrong use: %s', async (args, message) => {
+    const { code, err, out } = await run(...args)
+    expect({ code, out }).toEqual({ code: 2, out: '' })
+    expect(err).toContain(message)
+  })
+})
+
+describe('fairlead jobs, explain, providers', () => {
+  it('shows, lists, explains and retries a job', async () => {
+    const { task_id } = (await json('enqueue', 'task', 'nobody', '--fee', '7')) as { task_id: string }
+    expect((await run('jobs', 'show', task_id)).out).toMatch(/status +QUEUED[\s\S]*\+0 s {2}jobEnqueued/)
+    expect((await run('jobs', 'list', '--kind', 'task')).out).toContain(task_id)
+    expect((await run('explain', task_id)).out).toContain('No provider fits it now.')
+    const refused = await run('jobs', 'retry', task_id)
+    expect(refused.code).toBe(2)
+    expect(refused.err).toContain('is QUEUED; wait for its end, or cancel it first')
+    await run('jobs', 'cancel', task_id)
+    const again = (await run('jobs', 'retry', task_id)).out.trim()
+    expect(again).not.toBe(task_id)
+    const { job } = (await json('jobs', 'show', again)) as { job: { request: object } }
+    expect(job.request).toMatchObject({ max_fee_u64: 7, payload: { name: 'nobody' } })
+  })
+
+  it('watches a job to its end, from its beginning', async () => {
+    const { task_id } = (await json('enqueue', 'task', 'watched')) as { task_id: string }
+    const watching = new CliProcess(['jobs', 'watch', task_id, '--url', server.url])
+    await watching.says(/jobEnqueued/)
+    await worker('true', '--model', 'watched', '--provider', 'provider:watched')
+    const { code, out } = await watching.ended
+    expect(code).toBe(0)
+    const words = out.trim().split('\n').map((line) => /job\w+/.exec(line)?.[0])
+    expect(words).toEqual(['jobEnqueued', 'jobAssigned', 'jobStarted', 'jobCompleted'])
+  })
+
+  it('watches everything until it is told to stop', async () => {
+    const watching = new CliProcess(['jobs', 'watch', '--after', '0', '--json', '--url', server.url])
+    await watching.says(/"seq":1\b/)
+    watching.kill('SIGINT')
+    expect((await watching.ended).code).toBe(0)
+  })
+
+  it('lists providers, shows one, and sets its status', async () => {
+    await worker('true', '--provider', 'provider:shown', '--model', 'x')
+    expect((await run('providers', 'list')).out).toMatch(/provider:shown +ACTIVE +100 % +0\/1/)
+    expect((await run('providers', 'show', 'provider:shown')).out).toContain('0 of 1 slots taken')
+    const set = await run('providers', 'set-status', 'provider:shown', 'SUSPENDED')
+    expect(set.out).toBe('provider:shown is SUSPENDED.\n')
+    expect((await run('providers', 'set-status', 'provider:shown', 'HAPPY')).code).toBe(2)
+  })
+
+  it('says in a line what was refused, with an exit code for each sort', async () => {
+    const unknown = await run('jobs', 'show', NOBODY)
+    expect(unknown.code).toBe(3)
+    expect(unknown.err).toBe(`fairlead: there is no job ${NOBODY}\n`)
+    expect((await run('jobs', 'show', 'x')).code).toBe(2)
+    const nowhere = await fairlead(['jobs', 'list', '--url', 'http://127.0.0.1:1'])
+    expect(nowhere.code).toBe(4)
+    expect(nowhere.err).toContain('no server answers at')
+  })
+})
+
+describe('fairlead policy and audit', () => {
+  it('shows the policy in force, and puts another one in force', async () => {
+    expect((await run('policy', 'show')).out).toMatch(/queue:\n +max_depth: 1000000/)
+    const file = join(folder, 'policy.yaml')
+    writeFileSync(file, 'queue:\n  batch_size: 99\n')
+    expect((await run('policy', 'set', file)).out).toContain('is in force')
+    expect(await json('policy', 'show')).toMatchObject({ queue: { batch_size: 99 } })
+    writeFileSync(file, 'queue:\n  batch_size: 0\n  ack: 1\n')
+    const { code, err } = await run('policy', 'set', file)
+    expect(code).toBe(2)
+    expect(err).toContain('2 problems')
+  })
+
+  it('verifies the log of the server, and an export of it on its own', async () => {
+    expect((await run('audit', 'verify')).out).toMatch(/^\d+ entries, every link holds\. Head: \d+ 0x/)
+    expect((await run('audit', 'list', '--limit', '1')).out).toMatch(/^ +1 {2}\d{4}-/)
+    const file = join(folder, 'audit.jsonl')
+    const { err } = await run('audit', 'export', '--out', file)
+    expect(err).toMatch(/\d+ entries written\./)
+    expect((await fairlead(['audit', 'verify', '--file', file])).code).toBe(0)
+    const lines = readFileSync(file, 'utf8').split('\n')
+    lines[4] = (lines[4] as string).replace(/"at":\d/, '"at":9')
+    writeFileSync(file, lines.join('\n'))
+    const broken = await fairlead(['audit', 'verify', '--file', file])
+    expect(broken.code).toBe(1)
+    expect(broken.out).toContain('Broken at entry 5')
+    // A file that is there is not written over.
+    expect((await run('audit', 'export', '--out', file)).code).toBe(1)
+  })
+
+  it('one look at the server, where nobody watches', async () => {
+    const { out } = await run('top')
+    for (const part of ['waiting', 'oldest wait', 'providers:', 'completed']) expect(out).toContain(part)
+    expect(await json('top')).toMatchObject({ queues: expect.any(Array) })
+  })
+})
+
+describe('fairlead serve, token, doctor', () => {
+  let own: string
+  beforeEach(() => {
+    own = mkdtempSync(join(tmpdir(), 'fairlead-own-'))
+  })
+  afterEach(() => rmSync(own, { recursive: true }))
+
+  it('refuses an open address without tokens, and says how to make one', async () => {
+    const { code, err } = await fairlead(['serve', '--host', '0.0.0.0', '--port', '0'], { cwd: own })
+    expect(code).toBe(2)
+    expect(err).toContain('fairlead token create')
+  })
+
+  it('refuses a port that is taken and a store that another process has', async () => {
+    const taken = createServer().listen(0, '127.0.0.1')
+    await new Promise((resolve) => taken.once('listening', resolve))
+    const { port } = taken.address() as { port: number }
+    const { code, err } = await fairlead(['serve', '--port', String(port)], { cwd: own })
+    expect(code).toBe(2)
+    expect(err).toContain('another program listens there')
+    taken.close()
+    const second = await fairlead(['serve', '--port', '0', '--store', join(folder, 'fairlead.db')])
+    expect(second.code).toBe(4)
+    expect(second.err).toMatch(/process \d+ on .* has it open/)
+  })
+
+  it('a first token closes the door to those without, while the server runs', async () => {
+    const local = await serve(own)
+    const list = (token?: string) =>
+      fairlead(['jobs', 'list', '--url', local.url], {
+        env: token === undefined ? {} : { FAIRLEAD_TOKEN: token },
+      })
+    try {
+      expect((await list()).code).toBe(0)
+      const created = await fairlead(['token', 'create', '--role', 'admin', '--subject', 'me'], { cwd: own })
+      const token = created.out.trim()
+      expect(created.err).toContain('from now on every call needs a token')
+      expect(statSync(join(own, 'fairlead.db.tokens.json')).mode & 0o077).toBe(0)
+      const secret = token.slice('flt_'.length + 13)
+      expect(readFileSync(join(own, 'fairlead.db.tokens.json'), 'utf8')).not.toContain(secret)
+      expect((await list()).code).toBe(3)
+      expect((await list(token)).code).toBe(0)
+      const listed = await fairlead(['token', 'list', '--json'], { cwd: own })
+      const [{ id }] = JSON.parse(listed.out)
+      expect((await fairlead(['token', 'revoke', id], { cwd: own })).out).toContain('is revoked')
+      expect((await list(token)).code).toBe(3)
+    } finally {
+      await local.stop()
+    }
+  })
+
+  it('a requester sees its own jobs only, and a wrong role is refused', async () => {
+    const local = await serve(own)
+    const as = async (role: string, subject: string) => {
+      const { out } = await fairlead(['token', 'create', '--role', role, '--subject', subject], { cwd: own })
+      return (...args: string[]) =>
+        fairlead([...args, '--url', local.url, '--token', out.trim(), '--json'])
+    }
+    try {
+      const acme = await as('requester', 'acme')
+      const birch = await as('requester', 'birch')
+      const { task_id } = JSON.parse((await acme('enqueue', 'task', 'x')).out)
+      expect((await birch('jobs', 'show', task_id)).code).toBe(3)
+      expect(JSON.parse((await birch('jobs', 'list')).out)).toEqual([])
+      expect(JSON.parse((await acme('jobs', 'list')).out)).toHaveLength(1)
+      expect((await acme('policy', 'show')).code).toBe(3)
+    } finally {
+      await local.stop()
+    }
+  })
+
+  it('a policy that is configured is put in force at each start; without one the last stays', async () => {
+    const batchSize = async (...args: string[]) => {
+      const local = await serve(own, ...args)
+      const { out } = await fairlead(['policy', 'show', '--json', '--url', local.url])
+      expect((await local.stop()).code).toBe(0)
+      return JSON.parse(out).queue.batch_size
+    }
+    expect(await batchSize('--set', 'queue.batch_size=11')).toBe(11)
+    expect(await batchSize()).toBe(11)
+    writeFileSync(join(own, 'fairlead.yaml'), 'queue:\n  batch_size: 12\n')
+    expect(await batchSize()).toBe(12)
+  })
+
+  it('tells all problems of a configuration at once', async () => {
+    writeFileSync(join(own, 'fairlead.yaml'), 'queue:\n  batch_size: 0\nserver:\n  prt: 1\n')
+    for (const args of [['serve'], ['policy', 'check'], ['doctor']]) {
+      const { code, out, err } = await fairlead(args, { cwd: own, env: { FAIRLEAD_LOG_LEVEL: 'loud' } })
+      expect(code).toBe(args[0] === 'doctor' ? 1 : 2)
+      for (const part of ['3 problems', 'queue.batch_size', 'server.prt', 'FAIRLEAD_LOG_LEVEL'])
+        expect(out + err).toContain(part)
+    }
+  })
+
+  it('doctor finds nothing wrong with a fresh folder, and says what is wrong with another', async () => {
+    const fine = await fairlead(['doctor', '--set', 'server.port=0', '--json'], { cwd: own })
+    expect(JSON.parse(fine.out)).toMatchObject({ ok: true })
+    writeFileSync(join(own, 'fairlead.db'), 'this is no database, but a text that is long enough')
+    const wrong = await fairlead(
+      ['doctor', '--set', 'server.host=0.0.0.0', '--set', 'redis.url=redis://127.0.0.1:1'],
+      { cwd: own, env: { FAIRLEAD_SERVICE_HOST: 'x' } },
+    )
+    expect(wrong.code).toBe(1)
+    expect(wrong.out).toMatch(/FAIL {2}store/)
+    expect(wrong.out).toMatch(/FAIL {2}tokens[\s\S]*→ Make one: fairlead token create/)
+    expect(wrong.out).toMatch(/FAIL {2}redis[\s\S]*→ Start Redis there/)
+    expect(wrong.out).toMatch(/warn {2}environment +.*FAIRLEAD_SERVICE_HOST/)
+  })
+
+  it('doctor finds a running server behind a store that is held', async () => {
+    const local = await serve(own)
+    const { port } = new URL(local.url)
+    const { out } = await fairlead(
+      ['doctor', '--json', '--set', `server.port=${port}`, '--set', `client.url=${local.url}`],
+      { cwd: own },
+    )
+    await local.stop()
+    const findings = JSON.parse(out).findings as { name: string; status: string; text: string }[]
+    const textOf = (name: string) => findings.find((one) => one.name === name)?.text
+    expect(textOf('store')).toContain('Another process has it open')
+    expect(textOf('port')).toContain('A Fairlead server answers')
+    expect(textOf('server')).toContain('is ready')
+  })
+})
+
+describe('fairlead demo', () => {
+  it('runs to its end, and every job comes to the end that it should', async () => {
+    const { code, out, err } = await fairlead(['demo', '--exit', '--jobs', '40', '--json'])
+    expect({ code, err: code === 0 ? '' : err + out }).toEqual({ code: 0, err: '' })
+    const figures = JSON.parse(out)
+    expect(figures).toMatchObject({
+      jobs: 129,
+      wrong: [],
+      ends: { COMPLETED: 120, FAILED: 3, EXPIRED: 3, CANCELED: 3 },
+    })
+    expect(figures.explained.text).toContain('is COMPLETED')
+  })
+
+  it('stays up until it is told to stop, and can be looked at meanwhile', async () => {
+    const demo = new CliProcess(['demo', '--jobs', '5'])
+    const [, url = '', token = ''] = await demo.says(/FAIRLEAD_URL=(\S+) FAIRLEAD_TOKEN=(\S+)/)
+    const env = { FAIRLEAD_URL: url, FAIRLEAD_TOKEN: token }
+    expect((await fairlead(['providers', 'list'], { env })).out).toContain('provider:ember')
+    const answer = await fairlead(['enqueue', 'ai', 'any', 'over the fence', '--wait'], { env })
+    expect(answer.out.trim()).toBe('any says: fence the over')
+    demo.kill('SIGINT')
+    expect((await demo.ended).code).toBe(0)
+  })
+})

@@ -1,0 +1,34 @@
+// Requesters in a process of their own, whose server is killed under them. Each waits for its answer before
+// it asks again; `E key job` says what was answered. When standard input ends they stop.
+import { setTimeout as delay } from 'node:timers/promises'
+import { connect } from '@fairlead/client'
+
+const CALLERS = 16
+const WAITING_MAX = 200
+const [url] = process.argv.slice(2)
+const client = connect(url, { timeoutMs: 120_000 })
+let next = 0
+let isOver = false
+process.stdin.resume()
+process.stdin.once('end', () => {
+  isOver = true
+})
+
+await Promise.all(Array.from({ length: CALLERS }, enqueueForever))
+await client.close()
+process.exit(0)
+
+async function enqueueForever() {
+  while (!isOver) {
+    const key = `k-${next++}`
+    const payload = { name: 'echo', args: { key } }
+    const { task_id } = await client.enqueue({ kind: 'task', payload, idempotency_key: key })
+    process.stdout.write(`E ${key} ${task_id}\n`)
+    // Enough to do is enough: what has to be shown is not how long a queue can get.
+    if (next % 50 === 0) {
+      const { queues } = await client.call('stats.get', {})
+      const waiting = queues.reduce((sum, queue) => sum + queue.ready, 0)
+      if (waiting > WAITING_MAX) await delay(50)
+    }
+  }
+}
