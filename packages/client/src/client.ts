@@ -27,7 +27,7 @@ import { Subscriptions } from './wire/subscriptions.ts'
 export interface ClientOptions {
   /** Not needed on loopback while the server has no tokens. */
   readonly token?: string | undefined
-  /** How long a call may take in all, with reconnecting and asking again; 30 s if left out. */
+  /** For how long a call without an answer, or refused for now, is tried again; 30 s if left out. */
   readonly timeoutMs?: number
 }
 

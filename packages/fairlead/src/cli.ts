@@ -4,6 +4,9 @@ import { EXIT, exitOf } from './exit-codes.ts'
 import { buildProgram, type Parsed } from './program.ts'
 import { processTerminal, type Terminal } from './terminal.ts'
 
+/** Whoever types a command wants to know soon that nobody is there. */
+const PATIENCE_MS = 3_000
+
 /** Runs the command line and gives the exit code; it never ends the process itself. */
 export async function main(
   args: readonly string[],
@@ -54,7 +57,7 @@ async function runCommand({ command, args, flags }: Parsed, terminal: Terminal):
       const { settings } = await config()
       const { connect } = await import('@fairlead/client')
       const { url, token } = settings.client
-      const client = connect(url, token === null ? {} : { token })
+      const client = connect(url, { timeoutMs: PATIENCE_MS, ...(token === null ? {} : { token }) })
       atEnd.push(() => client.close())
       return client
     },

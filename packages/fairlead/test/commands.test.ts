@@ -45,8 +45,9 @@ async function worker(exec: string, ...args: string[]): Promise<CliProcess> {
 describe('fairlead enqueue and worker --exec', () => {
   it('a payload goes in on standard input, and the result comes back by --wait', async () => {
     const serving = await worker(`sed -e 's/^/got /'`, '--model', 'say', '--provider', 'provider:say')
-    const { code, out } = await run('enqueue', 'task', 'say', '{"a": 1}', '--wait')
-    expect({ code, out: out.trim() }).toEqual({ code: 0, out: 'got {"args":{"a":1},"name":"say"}' })
+    const { out, err } = await run('enqueue', 'task', 'say', '{"a": 1}', '--wait')
+    const text = 'got {"args":{"a":1},"name":"say"}'
+    expect({ out: out.trim(), err }).toEqual({ out: text, err: '' })
     await serving.says(/task say {2}completed after/)
   })
 
@@ -132,6 +133,7 @@ describe('fairlead jobs, explain, providers', () => {
   })
 
   it('watches everything until it is told to stop', async () => {
+    await run('enqueue', 'task', 'nobody')
     const watching = new CliProcess(['jobs', 'watch', '--after', '0', '--json', '--url', server.url])
     await watching.says(/"seq":1\b/)
     watching.kill('SIGINT')

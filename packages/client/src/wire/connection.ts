@@ -5,7 +5,7 @@ import { RpcSocket } from './rpc-socket.ts'
 export interface ConnectionOptions {
   readonly url: string
   readonly token?: string | undefined
-  /** How long a call may take in all, with reconnecting and asking again. */
+  /** For how long it is tried again; what the server is working on is waited for. */
   readonly timeoutMs: number
   readonly onNotification: (method: string, params: unknown) => void
   /** There is a socket, another than before. */
@@ -94,13 +94,8 @@ export class Connection {
   }
 
   async #openNow(): Promise<RpcSocket> {
-    const { url, token, onNotification, onOpen, timeoutMs } = this.#options
-    const socket = await RpcSocket.open({
-      url,
-      token,
-      onNotification,
-      patienceMs: Math.max(timeoutMs, 1_000),
-    })
+    const { url, token, onNotification, onOpen } = this.#options
+    const socket = await RpcSocket.open({ url, token, onNotification })
     if (this.#isClosed) return socket
     this.#socket = socket
     void socket.closed.then(() => {

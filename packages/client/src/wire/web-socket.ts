@@ -1,4 +1,5 @@
 import { FairleadError } from '@fairlead/core/errors'
+import { BEARER_PROTOCOL_PREFIX } from '@fairlead/protocol/rpc'
 import { unreachable } from './lost.ts'
 
 /** The part of a WebSocket that browsers, Node and the package `ws` have in common. */
@@ -42,15 +43,11 @@ export async function openWebSocket(opening: Opening): Promise<AnyWebSocket> {
     .WebSocket
   if (Global !== undefined) {
     const { url, token, protocols } = opening
-    const offered = token === undefined ? protocols : [...protocols, tokenProtocol(token)]
+    // A browser cannot send headers with a WebSocket: the token goes as a subprotocol of its own.
+    const offered = token === undefined ? protocols : [...protocols, `${BEARER_PROTOCOL_PREFIX}${token}`]
     return await opened(new Global(url, [...offered]), opening)
   }
   return await openWithPackage(opening)
-}
-
-/** A browser cannot send headers with a WebSocket: the token goes as a subprotocol of its own. */
-function tokenProtocol(token: string): string {
-  return `fairlead.token.${token}`
 }
 
 async function openWithPackage(opening: Opening): Promise<AnyWebSocket> {
@@ -62,36 +59,42 @@ async function openWithPackage(opening: Opening): Promise<AnyWebSocket> {
     perMessageDeflate: false,
   }) as unknown as NodeWebSocket
   socket.on('ping', heard)
-  const refused = new Promise<never>((_, reject) => {
+  const refused = new Promise<FairleadError>((resolve) => {
     socket.on('unexpected-response', (request, response) => {
       void refusalOf(url, response).then((error) => {
-        reject(error)
+        resolve(error)
         request.destroy()
       })
     })
   })
-  refused.catch(() => undefined)
-  return await Promise.race([opened(socket, opening), refused])
+  return await opened(socket, opening, refused)
 }
 
-function opened(socket: AnyWebSocket, { url, timeoutMs }: Opening): Promise<AnyWebSocket> {
+function opened(
+  socket: AnyWebSocket,
+  { url, timeoutMs }: Opening,
+  refused: Promise<FairleadError> | null = null,
+): Promise<AnyWebSocket> {
   return new Promise((resolve, reject) => {
+    const fail = (error: FairleadError): void => {
+      clearTimeout(timer)
+      reject(error)
+    }
     const timer = setTimeout(() => {
-      reject(unreachable(url, `no answer within ${timeoutMs} ms`))
+      fail(unreachable(url, `no answer within ${timeoutMs} ms`))
       socket.close()
     }, timeoutMs)
+    void refused?.then(fail)
     socket.onopen = () => {
       clearTimeout(timer)
       resolve(socket)
     }
     socket.onerror = (event) => {
-      clearTimeout(timer)
       const { message, error } = event as { message?: string; error?: { code?: string } }
-      reject(unreachable(url, error?.code ?? (message || 'the connection failed')))
+      fail(unreachable(url, error?.code ?? (message || 'the connection failed')))
     }
     socket.onclose = ({ code, reason }) => {
-      clearTimeout(timer)
-      reject(unreachable(url, reason || `it was closed with code ${code}`))
+      fail(unreachable(url, reason || `it was closed with code ${code}`))
     }
   })
 }

@@ -40,7 +40,7 @@ export function assignmentRecord(offer: LeaseOffer, traceparent: string | null):
     ack_by: offer.ackBy,
     kind: offer.kind,
     model: offer.model,
-    payload: new PayloadView(offer.payload) as unknown as Assignment['payload'],
+    payload: new PayloadView(offer.payload as Uint8Array) as unknown as Assignment['payload'],
     traceparent,
   }
 }
