@@ -129,6 +129,9 @@ export class Engine {
     const result = await this.#store.read.result(jobId)
     if (result !== null) return result
     const { status, reason } = await this.getJob(jobId)
+    // It may have been completed between the two reads.
+    const written = status === 'COMPLETED' ? await this.#store.read.result(jobId) : null
+    if (written !== null) return written
     if (status === 'EXPIRED')
       throw new FairleadError('JobExpired', `job ${jobId} expired`, { reason })
     if (!hasEnded(status)) {

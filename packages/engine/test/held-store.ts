@@ -19,7 +19,7 @@ export interface HeldAnswer {
   readonly release: () => void
 }
 
-type HeldRead = 'jobsByTx' | 'journal' | 'payloads'
+type HeldRead = 'jobsByTx' | 'journal' | 'payloads' | 'result'
 
 /** A store whose answers come when the test lets them, or never; around one that keeps its promises. */
 export class HeldStore implements Store {
@@ -52,6 +52,7 @@ export class HeldStore implements Store {
         if (this.isUnreadable) throw unavailable('the payloads cannot be read')
         return this.#gated('payloads', inner.read.payloads(...args))
       },
+      result: (...args) => this.#gated('result', inner.read.result(...args)),
     }
   }
 

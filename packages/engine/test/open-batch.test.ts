@@ -272,6 +272,16 @@ describe('what ended in the batch that is being written', () => {
     expect(await outcomesOf(after)).toEqual(answers)
   })
 
+  it('ENGINE-2: gives its result also to who asked a moment before', async () => {
+    const offer = await rig.offered('a', await rig.connect())
+    const answer = rig.store.holdAnswer('result')
+    const result = rig.engine.getResult(offer.jobId)
+    await answer.asked
+    await rig.complete(offer).done
+    answer.release()
+    expect((await result).digest).toBe(DIGEST)
+  })
+
   it('ENGINE-2: has not ended if that fails', async () => {
     const offer = await rig.offered('a', await rig.connect())
     rig.store.isHolding = true
