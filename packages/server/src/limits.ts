@@ -7,6 +7,9 @@ export interface ServerLimits {
   /** Calls of one token. */
   readonly requestsPerSecond: number
   readonly requestsBurst: number
+  /** Attempts without a right token from one address; more are not told why. */
+  readonly refusalsPerSecond: number
+  readonly refusalsBurst: number
   /** TCP connections, and WebSockets among them. */
   readonly connections: number
   readonly sockets: number
@@ -32,6 +35,8 @@ export const DEFAULT_LIMITS: ServerLimits = {
   batchCalls: 1_000,
   requestsPerSecond: 20_000,
   requestsBurst: 40_000,
+  refusalsPerSecond: 10,
+  refusalsBurst: 100,
   connections: 10_000,
   sockets: 5_000,
   callsPerSocket: 4_096,

@@ -65,7 +65,12 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const traces = new Traces()
   const hub = await EventHub.open(engine)
   const notes = new AccessNotes((refusal) => engine.noteRefusal(refusal), logger)
-  const authenticator = new Authenticator(tokens, isLoopback(listen.host), notes)
+  const authenticator = new Authenticator({
+    tokens,
+    isLoopback: isLoopback(listen.host),
+    notes,
+    refusals: { perSecond: limits.refusalsPerSecond, burst: limits.refusalsBurst },
+  })
   const polls = new PollDesk({
     source: engine.leaseSource(),
     traces,

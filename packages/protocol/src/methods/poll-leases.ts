@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { ASSIGNMENT, ATLAS } from '../examples.ts'
 import { defineMethod } from '../method.ts'
 import { assignment, leaseTimes, lostLease } from '../records/lease.ts'
-import { leaseId, providerId, workerId } from '../wire/leaves.ts'
+import { leaseId, name, providerId, workerId } from '../wire/leaves.ts'
 
 /** The longest that one poll is held. */
 export const POLL_WAIT_MAX_MS = 30_000
@@ -24,7 +24,7 @@ export const pollLeases = defineMethod({
     slots: z.int().min(0).max(1_000_000).describe('leases that the worker takes at once'),
     holds: z.array(leaseId).max(100_000).nullable().optional(),
     kinds: z.array(z.enum(KIND_NAMES)).max(KIND_NAMES.length).optional(),
-    models: z.array(z.string().min(1).max(256)).max(10_000).optional(),
+    models: z.array(name).max(10_000).optional(),
     wait_ms: z.int().min(0).max(POLL_WAIT_MAX_MS).optional().describe('30,000 if left out'),
     push: z.boolean().optional(),
   }),

@@ -1,8 +1,6 @@
 import { KIND_NAMES, PROVIDER_STATUSES } from '@fairlead/core'
 import { z } from 'zod'
-import { caller, count, providerId, schemaVersion, timeMs, u64, workerId } from '../wire/leaves.ts'
-
-const name = z.string().min(1).max(256)
+import { caller, count, name, providerId, schemaVersion, timeMs, u64, workerId } from '../wire/leaves.ts'
 
 /** What a provider takes and under which terms. */
 export const offerFields = {

@@ -58,6 +58,13 @@ export const timeSecs = z.number().min(0).describe('seconds since the Unix epoch
 
 export const count = z.int().min(0)
 
+/** A name that somebody chose: text that can be stored, and not much of it. */
+export const name = z
+  .string()
+  .min(1)
+  .max(256)
+  .refine((text) => text.isWellFormed(), { error: 'expected well-formed Unicode' })
+
 /** A JSON object whose keys are somebody's own. */
 export const jsonObject = z
   .record(z.string(), z.unknown(), { error: 'expected an object' })

@@ -1,7 +1,7 @@
 import { FairleadError } from '@fairlead/core'
 import type { AccessNotes } from './access-notes.ts'
 import { type Identity, LOCAL_ADMIN, type TokenStore } from './identity.ts'
-import { TokenBuckets } from './token-bucket.ts'
+import { type Rate, TokenBuckets } from './token-bucket.ts'
 
 /** What is known of who knocks. */
 export interface Knock {
@@ -20,12 +20,18 @@ export class Authenticator {
   readonly #isLoopback: boolean
   readonly #notes: AccessNotes
   /** Of one address. A right token is taken all the same: others may be behind it. */
-  readonly #failures = new TokenBuckets({ perSecond: 1, burst: 20 })
+  readonly #failures: TokenBuckets
 
-  constructor(tokens: TokenStore | null, isLoopback: boolean, notes: AccessNotes) {
-    this.#tokens = tokens
-    this.#isLoopback = isLoopback
-    this.#notes = notes
+  constructor(parts: {
+    readonly tokens: TokenStore | null
+    readonly isLoopback: boolean
+    readonly notes: AccessNotes
+    readonly refusals: Rate
+  }) {
+    this.#tokens = parts.tokens
+    this.#isLoopback = parts.isLoopback
+    this.#notes = parts.notes
+    this.#failures = new TokenBuckets(parts.refusals)
   }
 
   /** Whether everybody is let in as a local admin. */

@@ -1,5 +1,11 @@
-import type { CborValue } from '@fairlead/core'
-import { encodeCbor, FairleadError, type LeaseId, type WorkerId } from '@fairlead/core'
+import {
+  type CborMap,
+  encodeCbor,
+  FairleadError,
+  invalidParams,
+  type LeaseId,
+  type WorkerId,
+} from '@fairlead/core'
 import { leaseRecord } from '../records/lease-record.ts'
 import { type Call, type Handlers, providerOf, type Services } from '../rpc/call.ts'
 
@@ -34,7 +40,7 @@ export const completeLease: Handlers['aicf.completeLease'] = async (params, call
     ...holderOf(params, call, services),
     ...(digest === undefined ? {} : { digest }),
     ...(output === undefined ? {} : { output: Buffer.from(output.slice(2), 'hex') }),
-    ...(meta === undefined ? {} : { meta: encodeCbor(meta as CborValue) }),
+    ...(meta === undefined ? {} : { meta: encodedMeta(meta) }),
     ...(actualUnits === undefined ? {} : { actualUnits }),
   })
   return ACCEPTED
@@ -65,6 +71,15 @@ export const pollLeases: Handlers['aicf.pollLeases'] = (params, call, services) 
     })
   }
   return call.socket.serve(hello, services)
+}
+
+function encodedMeta(meta: Readonly<Record<string, unknown>>): Uint8Array {
+  try {
+    return encodeCbor(meta as CborMap)
+  } catch (error) {
+    if (!(error instanceof FairleadError)) throw error
+    throw invalidParams('meta', 'values with a canonical encoding', error.message)
+  }
 }
 
 /** Who acts: the provider of the token, and the worker that the call names. */

@@ -25,6 +25,7 @@ type Route = (request: IncomingMessage, response: ServerResponse, requestId: str
 
 /** Who may see the metrics. */
 const METRICS_ROLES: ReadonlySet<string> = new Set(['admin', 'operator', 'auditor'])
+const CHECK_MS = 5_000
 const REQUEST_ID = /^[\w.-]{1,64}$/
 
 /** The routes of the server, and the time-outs around them. WebSockets are taken elsewhere. */
@@ -77,7 +78,11 @@ export function createHttpServer(parts: HttpParts): Server {
     }
   }
 
-  const server = createServer((request, response) => void handle(request, response))
+  // Time-outs are looked at every so often, by default only twice a minute.
+  const connectionsCheckingInterval = Math.min(limits.headersTimeoutMs, CHECK_MS)
+  const server = createServer({ connectionsCheckingInterval }, (request, response) => {
+    void handle(request, response)
+  })
   server.headersTimeout = limits.headersTimeoutMs
   server.requestTimeout = limits.requestTimeoutMs
   server.keepAliveTimeout = limits.keepAliveMs

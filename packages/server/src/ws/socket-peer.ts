@@ -39,6 +39,9 @@ export interface PeerParts {
   readonly takesBatches: boolean
 }
 
+/** How long a socket that is cut off may take to read why. */
+const FAREWELL_MS = 5_000
+
 /** One WebSocket: its calls, its subscriptions and the workers that it serves. */
 export class SocketPeer {
   readonly #parts: PeerParts
@@ -102,12 +105,12 @@ export class SocketPeer {
   /** Ends the connection, with a reason that the other side can read. */
   cutOff(code: number, reason: string): void {
     const { ws, id, logger } = this.#parts
-    if (!this.#isOpen) return
+    if (!this.#isOpen || ws.readyState !== ws.OPEN) return
     logger.warn({ socket: id, code, reason }, 'a socket was cut off')
     this.#outbox.close()
     ws.close(code, reason)
-    // Who does not take what was sent will not take a farewell either.
-    if (code === CLOSE.tooSlow) ws.terminate()
+    // Who takes nothing at all will not take a farewell either.
+    setTimeout(() => ws.terminate(), FAREWELL_MS).unref()
   }
 
   /** Sends what is ready and says goodbye. */

@@ -1,0 +1,190 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openEngine } from '@fairlead/engine'
+import { startServer, TokenFile } from '@fairlead/server'
+import { MemoryStore } from '@fairlead/testkit'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { Rig, type RigOptions, TASK } from './rig.ts'
+
+describe('the tokens file', () => {
+  let folder: string
+  let path: string
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'fairlead-tokens-'))
+    path = join(folder, 'tokens.json')
+  })
+  afterEach(() => rmSync(folder, { recursive: true }))
+
+  it('AUTH-3: keeps what a token hashes to, never the token, and for its owner only', () => {
+    const { token, record } = new TokenFile(path).create({ role: 'requester', subject: 'alice' })
+    const text = readFileSync(path, 'utf8')
+    expect(text).toContain(record.id)
+    expect(text).not.toContain(token.slice(17))
+    expect(statSync(path).mode & 0o077).toBe(0)
+    expect(token).toMatch(/^flt_[0-9a-f]{12}_[\w-]{43}$/)
+  })
+
+  it('AUTH-3: a token made or ended by another process counts at once, or a moment later', () => {
+    const server = new TokenFile(path)
+    expect(server.isEmpty()).toBe(true)
+    const cli = new TokenFile(path)
+    const { token, record } = cli.create({ role: 'requester', subject: 'alice', tier: 'PRO' })
+    expect(server.verify(token)).toEqual({
+      tokenId: record.id,
+      role: 'requester',
+      subject: 'alice',
+      tier: 'PRO',
+    })
+    cli.revoke(record.id)
+    expect(new TokenFile(path).verify(token)).toBe(null)
+    expect(cli.list()).toMatchObject([{ id: record.id, subject: 'alice' }])
+    expect(cli.list()[0]?.revokedAt).not.toBe(null)
+  })
+
+  it('AUTH-3: a token is right in all its parts, or wrong', () => {
+    const tokens = new TokenFile(path)
+    const { token } = tokens.create({ role: 'admin', subject: 'a' })
+    const other = tokens.create({ role: 'admin', subject: 'b' }).token
+    const wrong = [
+      '',
+      'x',
+      `${token}x`,
+      token.slice(0, -1),
+      token.toUpperCase(),
+      `${token.slice(0, 17)}${other.slice(17)}`,
+      ` ${token}`,
+    ]
+    for (const one of wrong) expect(tokens.verify(one), one).toBe(null)
+    expect(tokens.verify(token)).toMatchObject({ subject: 'a' })
+  })
+
+  it('AUTH-3: it ends at its time', () => {
+    const tokens = new TokenFile(path)
+    const { token } = tokens.create({ role: 'admin', subject: 'a', expiresAt: Date.now() + 60_000 })
+    expect(tokens.verify(token)).not.toBe(null)
+    const text = readFileSync(path, 'utf8')
+    const past = JSON.parse(text) as { tokens: { expiresAt: number }[] }
+    ;(past.tokens[0] as { expiresAt: number }).expiresAt = Date.now() - 1
+    writeFileSync(path, `${JSON.stringify(past)} `)
+    expect(new TokenFile(path).verify(token)).toBe(null)
+  })
+
+  it.each([
+    [{ role: 'king', subject: 'a' }, 'role'],
+    [{ role: 'provider', subject: 'atlas' }, 'subject'],
+    [{ role: 'requester', subject: '' }, 'subject'],
+    [{ role: 'requester', subject: 'a', tier: 'best' }, 'tier'],
+    [{ role: 'requester', subject: 'a', expiresAt: 5 }, 'expires'],
+  ])('AUTH-3: %j is refused by the name of its field', (wanted, field) => {
+    expect(() => new TokenFile(path).create(wanted as never)).toThrow(
+      expect.objectContaining({ code: 'InvalidParams', details: { field } }) as Error,
+    )
+  })
+
+  it('AUTH-3: a file that cannot be read is not one without tokens', () => {
+    writeFileSync(path, '{"version":1,"tok')
+    expect(() => new TokenFile(path)).toThrow(/cannot be read/)
+  })
+
+  it('AUTH-3: many at a time lose nothing', () => {
+    const files = Array.from({ length: 5 }, () => new TokenFile(path))
+    for (let i = 0; i < 20; i++) files[i % 5]?.create({ role: 'requester', subject: `s${i}` })
+    expect(new TokenFile(path).list()).toHaveLength(20)
+  })
+})
+
+describe('a server', () => {
+  let rig: Rig
+  const open = async (options: RigOptions) => {
+    rig = await Rig.open(options)
+  }
+  afterEach(() => rig?.close())
+
+  it('AUTH-2: without tokens everybody on loopback is a local admin, by a loopback name', async () => {
+    await open({ tokens: false })
+    expect(await rig.outcome(null, 'policy.get', {})).toBe('ok')
+    expect(await rig.outcome(null, 'aicf.enqueue', TASK)).toBe('ok')
+    const status = await new Promise((resolve, reject) => {
+      const asked = request(
+        `${rig.server.url}/rpc`,
+        { method: 'POST', headers: { host: 'evil.example', 'content-type': 'application/json' } },
+        (response) => {
+          response.resume()
+          resolve(response.statusCode)
+        },
+      )
+      asked.on('error', reject)
+      asked.end('{"jsonrpc":"2.0","id":1,"method":"policy.get"}')
+    })
+    expect(status).toBe(401)
+  })
+
+  it('AUTH-2: the first token ends that', async () => {
+    await open({ tokens: false, limits: { pingMs: 20 } })
+    const socket = await rig.socket(null)
+    rig.tokenFile.create({ role: 'admin', subject: 'ada' })
+    expect(await socket.closed).toMatchObject({ code: 4001 })
+    expect(await rig.outcome(null, 'policy.get', {})).toBe('Unauthorized')
+  })
+
+  it('AUTH-2: it does not start without tokens where others can reach it', async () => {
+    await open({})
+    const engine = await openEngine({ store: new MemoryStore() })
+    for (const host of ['0.0.0.0', '::', '192.0.2.1', 'example.org', '127.evil.example']) {
+      await expect(startServer({ engine, listen: { host, port: 0 } })).rejects.toMatchObject({
+        code: 'InvalidParams',
+        details: { field: 'listen' },
+        message: expect.stringContaining('fairlead token create') as string,
+      })
+    }
+    await engine.close()
+  })
+
+  it('AUTH-5: refused attempts are in the audit log, counted, and not at any rate', async () => {
+    await open({ limits: { refusalsPerSecond: 1, refusalsBurst: 50 } })
+    const codes = new Set<string>()
+    for (let i = 0; i < 60; i++) codes.add(await rig.outcome(null, 'policy.get', {}))
+    expect(codes).toEqual(new Set(['Unauthorized', 'RateLimited']))
+    for (let i = 0; i < 5; i++) await rig.outcome('alice', 'policy.set', { policy: {} })
+    // A right token is let in all the while.
+    expect(await rig.outcome('admin', 'policy.get', {})).toBe('ok')
+    const noted = await refusals(2)
+    expect(noted).toMatchObject([
+      { subject: 'authentication', actor: 'engine', details: { reason: 'no_token', attempts: 1 } },
+      { subject: 'policy.set', details: { reason: 'forbidden', attempts: 1 } },
+    ])
+    expect(noted[0]?.details['by']).toMatch(/127\.0\.0\.1$/)
+    await rig.server.close()
+    const all = (await rig.store.read.journal(0, 1_000)).filter(({ action }) => action === 'accessRefused')
+    expect(all).toHaveLength(4)
+    const counts = all.map(({ details }) => details['attempts'])
+    expect(counts.slice(2)).toEqual([49, 4])
+  })
+
+  it('AUTH-6: a token has so many calls a second', async () => {
+    await open({ limits: { requestsPerSecond: 1, requestsBurst: 3 } })
+    const outcomes = []
+    for (let i = 0; i < 5; i++) outcomes.push(await rig.outcome('alice', 'aicf.listJobs', {}))
+    expect(outcomes.slice(0, 3)).toEqual(['ok', 'ok', 'ok'])
+    expect(outcomes.slice(3)).toContain('RateLimited')
+    const { status, headers, body } = await rig.post('alice', { jsonrpc: '2.0', id: 1, method: 'aicf.listJobs' })
+    expect(status).toBe(429)
+    expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(body).toMatchObject({ error: { data: { code: 'RateLimited', retryable: true } } })
+    expect(await rig.outcome('bob', 'aicf.listJobs', {})).toBe('ok')
+    const batch = Array.from({ length: 4 }, (_, id) => ({ jsonrpc: '2.0', id, method: 'aicf.listProviders' }))
+    const answers = (await rig.post('operator', batch)).body as { error?: unknown }[]
+    expect(answers.filter(({ error }) => error !== undefined)).toHaveLength(1)
+  })
+
+  /** Waits until so many are written. */
+  async function refusals(count: number) {
+    for (;;) {
+      const { entries } = await rig.call('auditor', 'audit.list', { limit: 1_000 })
+      const found = entries.filter(({ action }) => action === 'accessRefused')
+      if (found.length >= count) return found
+    }
+  }
+})

@@ -1,0 +1,204 @@
+import { callerOf, sha3, toHex } from '@fairlead/core'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { Bench } from './bench.ts'
+import { AI, NO_ID, Rig, TASK } from './rig.ts'
+
+let rig: Rig
+beforeEach(async () => {
+  rig = await Rig.open()
+})
+afterEach(() => rig.close())
+
+const FORMS = ['json', 'cbor'] as const
+
+describe('aicf.enqueue', () => {
+  it.each(FORMS)('WIRE-1: answers with the receipt of a durable job (%s)', async (form) => {
+    const receipt = await rig.call('alice', 'aicf.enqueue', { ...AI, max_fee_u64: 2_500_000 }, form)
+    const row = await rig.store.read.job(receipt.task_id)
+    expect(receipt).toEqual({
+      schema_version: 0,
+      task_id: row?.id,
+      enqueue_block: Number(row?.enqueueHeight),
+      caller: callerOf('alice'),
+      kind: 'ai',
+      max_fee_u64: 2_500_000,
+      accepted: true,
+    })
+    expect(row).toMatchObject({ tier: 'PRO', caller: callerOf('alice') })
+  })
+
+  it('WIRE-1: the same key is the first receipt again, in either form, and after its end', async () => {
+    const params = { ...AI, idempotency_key: 'order-17', max_fee_u64: '18446744073709551615' }
+    const first = await rig.call('alice', 'aicf.enqueue', params)
+    expect(first.max_fee_u64).toBe('18446744073709551615')
+    expect(await rig.call('alice', 'aicf.enqueue', params, 'cbor')).toEqual(first)
+    await rig.call('alice', 'aicf.cancelJob', { task_id: first.task_id })
+    expect(await rig.call('alice', 'aicf.enqueue', { ...params, max_fee_u64: 1 })).toEqual(first)
+    const other = { ...TASK, idempotency_key: 'order-17' }
+    expect(await rig.outcome('alice', 'aicf.enqueue', other)).toBe('IdempotencyConflict')
+    expect(await rig.outcome('bob', 'aicf.enqueue', other)).toBe('ok')
+  })
+
+  it.each([
+    [{ ...AI, kind: 'registration' }, 'kind'],
+    [{ ...AI, caller: NO_ID }, 'caller'],
+    [{ ...AI, tier: 'PREMIUM' }, 'tier'],
+    [{ ...AI, max_fee_u64: -1 }, 'max_fee_u64'],
+    [{ ...AI, max_fee_u64: 2 ** 53 }, 'max_fee_u64'],
+    [{ ...AI, payload: { ...AI.payload, prompt: '0xABCD' } }, 'prompt'],
+    [{ ...AI, payload: { ...AI.payload, odd: 1 } }, 'odd'],
+    [{ ...AI, payload: null }, 'payload'],
+    [{ ...AI, payload: { ...AI.payload, max_tokens: 0 } }, 'max_tokens'],
+    [{ ...AI, traceparent: 'nonsense' }, 'traceparent'],
+    [{ ...AI, ttl_abs_secs: 0 }, 'ttl_abs_secs'],
+    [{ ...AI, regions: [] }, 'regions'],
+  ])('RPC-5: %j is refused by the name of its field', async (params, field) => {
+    const error: unknown = await rig.call('alice', 'aicf.enqueue', params as never).catch((e) => e)
+    expect(error).toMatchObject({ code: 'InvalidParams', details: { field } })
+  })
+
+  it('WIRE-1: a prompt over its cap is LimitExceeded with the cap', async () => {
+    const prompt = `0x${'00'.repeat(65_537)}`
+    const params = { ...AI, payload: { ...AI.payload, prompt } }
+    const error: unknown = await rig.call('alice', 'aicf.enqueue', params).catch((e) => e)
+    expect(error).toMatchObject({
+      code: 'LimitExceeded',
+      details: { limit: 'prompt', max: 65_536, observed: 65_537 },
+    })
+  })
+
+  it('WIRE-2: what came with a job is in its timeline, and the trace goes to its worker', async () => {
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+    const first = await rig.call('alice', 'aicf.enqueue', TASK)
+    const again = { ...TASK, retry_of: first.task_id, traceparent }
+    expect(await rig.outcome('bob', 'aicf.enqueue', again)).toBe('Forbidden')
+    expect(await rig.outcome('alice', 'aicf.enqueue', { ...again, retry_of: NO_ID })).toBe('NotFound')
+    const { task_id } = await rig.call('alice', 'aicf.enqueue', again)
+    const bench = await Bench.open(rig)
+    const lease = await bench.offered(task_id)
+    expect(lease.traceparent).toBe(traceparent)
+    const { entries } = await rig.call('alice', 'aicf.getTimeline', { task_id })
+    const noted = entries.find(({ action }) => action === 'jobNoted')
+    expect(noted?.details).toEqual({ jobId: task_id, retryOf: first.task_id, traceparent })
+  })
+})
+
+describe('reading jobs', () => {
+  it('RPC-6: a job from enqueue to its result reads the same in both forms', async () => {
+    const bench = await Bench.open(rig)
+    const { task_id } = await rig.call('alice', 'aicf.enqueue', { ...AI, regions: null })
+    const same = async () => {
+      const [json, cbor] = await Promise.all(
+        FORMS.map((form) => rig.call('alice', 'aicf.getJob', { task_id }, form)),
+      )
+      expect(cbor).toEqual(json)
+      return json as NonNullable<typeof json>
+    }
+    const { lease_id } = await bench.offered(task_id)
+    expect(await same()).toMatchObject({ status: 'ASSIGNED', result: null })
+    await bench.call('aicf.ackLease', lease_id)
+    const running = await same()
+    expect(running.job).toMatchObject({
+      status: 'RUNNING',
+      provider_id: 'provider:atlas',
+      lease: { lease_id, is_acked: true, max_renewals: 4, ttl_seconds: 600, renewals: 0 },
+      request: {
+        payload: { ...AI.payload, qos_hint_ms: 0 },
+        tier: 'PRO',
+      },
+    })
+    expect(running.job.timestamps.started).toBeGreaterThanOrEqual(running.job.timestamps.enqueued)
+    const output = '0x646f6e65'
+    const meta = { tokens: 5, ratio: 0.25, words: ['a', null, true] }
+    await bench.call('aicf.completeLease', lease_id, { output, meta, actual_units: 1 })
+    const done = await same()
+    const digest = toHex(sha3(Buffer.from('done')))
+    expect(done.result).toMatchObject({ output_digest: digest, output, meta, units: 1, kind: 'ai' })
+    for (const form of FORMS) {
+      expect(await rig.call('alice', 'aicf.getResult', { task_id }, form)).toEqual(done.result)
+      const explained = await rig.call('alice', 'aicf.explainJob', { task_id }, form)
+      expect(explained).toMatchObject({
+        status: 'COMPLETED',
+        end: { status: 'COMPLETED', digest },
+        attempts: [{ lease: { lease_id, status: 'COMPLETED' }, round: { place: 1 } }],
+      })
+      expect(explained.text).toContain('provider:atlas')
+      const { entries } = await rig.call('alice', 'aicf.getTimeline', { task_id }, form)
+      expect(entries.map(({ action }) => action)).toEqual([
+        'jobEnqueued',
+        'jobAssigned',
+        'jobStarted',
+        'jobCompleted',
+      ])
+    }
+  })
+
+  it('WIRE-3: a waiting job says why it waits', async () => {
+    const { task_id } = await rig.call('alice', 'aicf.enqueue', AI)
+    const { job } = await rig.call('alice', 'aicf.getJob', { task_id })
+    expect(job.wait_reason).toBe('no_provider')
+    await rig.call('operator', 'aicf.registerProvider', { provider_id: 'provider:atlas', kinds: ['ai'] })
+    for (const form of FORMS) {
+      const explained = await rig.call('alice', 'aicf.explainJob', { task_id }, form)
+      expect(explained).toMatchObject({
+        wait_reason: 'no_provider',
+        waiting: {
+          place: 1,
+          of: 1,
+          providers: [{ provider_id: 'provider:atlas', refusal: 'model_unsupported' }],
+        },
+      })
+    }
+  })
+
+  it('AUTH-4: a requester sees and cancels its own jobs only', async () => {
+    const { task_id } = await rig.call('alice', 'aicf.enqueue', TASK)
+    const methods = ['getJob', 'getResult', 'explainJob', 'getTimeline', 'cancelJob'] as const
+    for (const method of methods) {
+      expect(await rig.outcome('bob', `aicf.${method}`, { task_id }), method).toBe('Forbidden')
+      expect(await rig.outcome('bob', `aicf.${method}`, { task_id: NO_ID }), method).toBe('NotFound')
+    }
+    expect(await rig.outcome('operator', 'aicf.getJob', { task_id })).toBe('ok')
+    expect(await rig.outcome('auditor', 'aicf.getTimeline', { task_id })).toBe('ok')
+    expect(await rig.call('alice', 'aicf.cancelJob', { task_id })).toEqual({
+      task_id,
+      status: 'CANCELED',
+    })
+    expect(await rig.outcome('operator', 'aicf.cancelJob', { task_id })).toBe('InvalidState')
+    expect(await rig.outcome('alice', 'aicf.getResult', { task_id })).toBe('InvalidState')
+  })
+
+  it('WIRE-3: a result that is not there yet, or never will be, has an error of its own', async () => {
+    const { task_id } = await rig.call('alice', 'aicf.enqueue', TASK)
+    expect(await rig.outcome('alice', 'aicf.getResult', { task_id })).toBe('NoResultYet')
+    expect(await rig.outcome('alice', 'aicf.getResult', { task_id: NO_ID })).toBe('NotFound')
+  })
+
+  it('WIRE-4: lists go page by page, by filters, and a requester lists its own', async () => {
+    for (let i = 0; i < 7; i++) await rig.call('alice', 'aicf.enqueue', i % 2 === 0 ? AI : TASK)
+    await rig.call('bob', 'aicf.enqueue', TASK)
+    const seen: string[] = []
+    let cursor: string | null = null
+    do {
+      const page: Awaited<ReturnType<typeof list>> = await list(cursor)
+      seen.push(...page.jobs.map(({ task_id }) => task_id))
+      cursor = page.cursor
+    } while (cursor !== null)
+    expect(new Set(seen).size).toBe(7)
+    const all = await rig.call('operator', 'aicf.listJobs', {}, 'cbor')
+    expect(all.jobs).toHaveLength(8)
+    expect(all).toEqual(await rig.call('operator', 'aicf.listJobs', {}))
+    const { jobs } = await rig.call('operator', 'aicf.listJobs', { kind: 'ai', status: 'QUEUED' })
+    expect(jobs.map(({ kind }) => kind)).toEqual(['ai', 'ai', 'ai', 'ai'])
+    const bobs = callerOf('bob')
+    const ofBob = await rig.call('operator', 'aicf.listJobs', { caller: bobs, after_height: 0 })
+    expect(ofBob.jobs.map(({ request }) => request.caller)).toEqual([bobs])
+    expect(await rig.outcome('alice', 'aicf.listJobs', { caller: bobs })).toBe('Forbidden')
+    expect(await rig.outcome('alice', 'aicf.listJobs', { cursor: 'x' })).toBe('InvalidParams')
+    expect(await rig.outcome('alice', 'aicf.listJobs', { limit: 1_001 })).toBe('InvalidParams')
+
+    function list(from: string | null) {
+      return rig.call('alice', 'aicf.listJobs', { limit: 3, ...(from === null ? {} : { cursor: from }) })
+    }
+  })
+})

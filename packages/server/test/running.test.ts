@@ -1,0 +1,198 @@
+import { connect } from 'node:net'
+import { Writable } from 'node:stream'
+import { createLogger } from '@fairlead/server'
+import parsePrometheus from 'parse-prometheus-text-format'
+import { afterEach, describe, expect, it } from 'vitest'
+import { Bench } from './bench.ts'
+import { AI, Rig, type RigOptions, TASK } from './rig.ts'
+
+let rig: Rig
+async function open(options: RigOptions = {}): Promise<void> {
+  rig = await Rig.open(options)
+}
+afterEach(() => rig.close())
+
+describe('limits', () => {
+  it('LIMITS-1: a body has so many bytes', async () => {
+    await open({ limits: { bodyBytes: 1_000 } })
+    const params = { name: 'x', args: { text: 'y'.repeat(2_000) } }
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'aicf.enqueue', params })
+    expect((await rig.raw('alice', body)).status).toBe(413)
+    // The same without saying how long it is.
+    const stream = new Blob([body]).stream()
+    const response = await fetch(`${rig.server.url}/rpc`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...rig.authorization('alice') },
+      body: stream,
+      duplex: 'half',
+    } as RequestInit).catch(() => null)
+    expect(response === null || response.status === 413).toBe(true)
+    const socket = await rig.socket('alice')
+    socket.send(body)
+    expect((await socket.closed).code).toBe(1009)
+  })
+
+  it('LIMITS-1: a batch has so many calls', async () => {
+    await open({ limits: { batchCalls: 10 } })
+    const calls = Array.from({ length: 11 }, (_, id) => ({ jsonrpc: '2.0', id, method: 'aicf.listJobs' }))
+    const { body } = await rig.post('alice', calls)
+    expect(body).toMatchObject({
+      id: null,
+      error: { data: { code: 'LimitExceeded', details: { limit: 'batch', max: 10, observed: 11 } } },
+    })
+    expect((await rig.post('alice', calls.slice(1))).body).toHaveLength(10)
+  })
+
+  it('LIMITS-1: a server has so many sockets', async () => {
+    await open({ limits: { sockets: 2 } })
+    await rig.socket('alice')
+    await rig.socket('alice')
+    await expect(rig.socket('alice')).rejects.toThrow('503')
+  })
+
+  it('LIMITS-2: who sends its headers too slowly is cut off', async () => {
+    await open({ limits: { headersTimeoutMs: 100, requestTimeoutMs: 100 } })
+    const socket = connect(rig.server.port, '127.0.0.1')
+    socket.write('POST /rpc HTTP/1.1\r\nHost: localhost\r\n')
+    await new Promise((resolve) => socket.once('close', resolve))
+  })
+
+  it('LIMITS-1: a socket that has too many calls open is not read, and none is lost', async () => {
+    await open({ limits: { callsPerSocket: 4 } })
+    const socket = await rig.socket('alice')
+    const calls = Array.from({ length: 200 }, () => socket.call('aicf.enqueue', TASK))
+    expect(new Set((await Promise.all(calls)).map(({ task_id }) => task_id)).size).toBe(200)
+  })
+})
+
+describe('operations', () => {
+  it('METRICS-1: are read by a parser, follow the naming rules, and have no ids in labels', async () => {
+    await open()
+    const bench = await Bench.open(rig)
+    for (const job of [AI, TASK]) {
+      const { task_id } = await rig.call('alice', 'aicf.enqueue', job)
+      const { lease_id } = await bench.offered(task_id)
+      await bench.call('aicf.ackLease', lease_id)
+      await bench.call('aicf.completeLease', lease_id, { output: '0x' })
+    }
+    await rig.outcome('alice', 'aicf.getJob', { task_id: 'x' })
+    await rig.post('alice', { jsonrpc: '2.0', id: 1, method: 'made.up' })
+    const response = await rig.get('/metrics', 'auditor')
+    expect(response.headers.get('content-type')).toContain('text/plain')
+    const metrics = parsePrometheus(await response.text())
+    const own = metrics.filter(({ name }) => name.startsWith('fairlead_'))
+    const names = own.map(({ name }) => name)
+    expect(names).toEqual(
+      expect.arrayContaining([
+        'fairlead_queue_jobs',
+        'fairlead_queue_oldest_wait_seconds',
+        'fairlead_jobs_assigned_total',
+        'fairlead_jobs_completed_total',
+        'fairlead_jobs_requeued_total',
+        'fairlead_jobs_expired_total',
+        'fairlead_lease_duration_seconds',
+        'fairlead_enqueue_to_assign_seconds',
+        'fairlead_assign_to_complete_seconds',
+        'fairlead_commit_rows',
+        'fairlead_commit_duration_seconds',
+        'fairlead_engine_loop_lag_seconds',
+        'fairlead_providers',
+        'fairlead_provider_health_min_ratio',
+        'fairlead_websocket_connections',
+        'fairlead_rpc_requests_total',
+        'fairlead_fairness_jain_ratio',
+      ]),
+    )
+    for (const { name, type, help, metrics: samples } of own) {
+      expect(name).toMatch(/^[a-z][a-z0-9_]*$/)
+      expect(help).not.toBe('')
+      expect(name.endsWith('_total'), name).toBe(type === 'COUNTER')
+      if (type === 'HISTOGRAM') expect(name, name).toMatch(/_(?:seconds|rows)$/)
+      expect(JSON.stringify(samples)).not.toMatch(/0x[0-9a-f]{8}|provider:|made\.up|alice/)
+    }
+    const of = (name: string) => own.find((metric) => metric.name === name)?.metrics
+    expect(of('fairlead_jobs_completed_total')).toEqual(
+      expect.arrayContaining([{ value: '1', labels: { kind: 'ai' } }]),
+    )
+    expect(of('fairlead_rpc_requests_total')).toEqual(
+      expect.arrayContaining([
+        { value: '1', labels: { method: 'aicf.getJob', code: 'InvalidParams' } },
+        { value: '1', labels: { method: 'unknown', code: 'MethodNotFound' } },
+      ]),
+    )
+    expect((await rig.get('/metrics')).status).toBe(401)
+    expect((await rig.get('/metrics', 'alice')).status).toBe(403)
+  })
+
+  it('READY-1: is alive, and ready until the store refuses writes; and again afterwards', async () => {
+    await open()
+    expect((await rig.get('/livez')).status).toBe(200)
+    expect((await rig.get('/readyz')).status).toBe(200)
+    rig.store.fate = () => 'fails'
+    expect(await rig.outcome('alice', 'aicf.enqueue', TASK)).toBe('StoreUnavailable')
+    const ready = await rig.get('/readyz')
+    expect([ready.status, await ready.text()]).toEqual([503, 'the store refuses writes\n'])
+    expect((await rig.get('/livez')).status).toBe(200)
+    rig.store.fate = () => 'ok'
+    expect(await rig.outcome('alice', 'aicf.enqueue', TASK)).toBe('ok')
+    expect((await rig.get('/readyz')).status).toBe(200)
+  })
+
+  it('LOG-1: logs are JSON lines without secrets, with the id of the request', async () => {
+    const lines: string[] = []
+    const to = new Writable({
+      write(chunk, _, done) {
+        lines.push(...String(chunk).trim().split('\n'))
+        done()
+      },
+    })
+    const logger = createLogger({ level: 'debug', to })
+    await open({ logger })
+    logger.info({ token: rig.tokens.alice, headers: { authorization: 'x' }, payload: { a: 1 } }, 'leak')
+    await rig.raw(null, '{}')
+    const response = await rig.raw('alice', '{}', 'application/json', { 'x-request-id': 'mine-17' })
+    expect(response.headers.get('x-request-id')).toBe('mine-17')
+    const other = await rig.raw('alice', '{}', 'application/json', { 'x-request-id': 'no good' })
+    expect(other.headers.get('x-request-id')).toMatch(/^[\w-]+$/)
+    for (const line of lines) expect(JSON.parse(line)).toHaveProperty('msg')
+    const all = lines.join('\n')
+    expect(all).toContain('access refused')
+    expect(all).not.toContain(rig.tokens.alice)
+    expect(all).toContain('"token":"[redacted]"')
+  })
+})
+
+describe('shutting down', () => {
+  it('CLOSE-1: answers what was asked, tells workers, and is gone', async () => {
+    await open()
+    const bench = await Bench.open(rig)
+    const polled = rig.call('borea', 'aicf.pollLeases', { worker_id: 'w', slots: 1, kinds: ['task'] })
+    const asked = Array.from({ length: 20 }, () => bench.socket.call('aicf.heartbeat', {}))
+    // The poll is open once its worker is connected.
+    const watcher = await rig.socket('operator')
+    await watcher.call('events.subscribe', { after_seq: 0, topics: ['workerConnected'] })
+    await watcher.find(({ params }) => JSON.stringify(params ?? '').includes('provider:borea'))
+    const closing = rig.server.close(5_000)
+    expect((await polled).leases).toEqual([])
+    await Promise.all(asked)
+    await bench.socket.notification('server.closing')
+    expect((await bench.socket.closed).code).toBe(1001)
+    await closing
+    await expect(rig.get('/livez')).rejects.toThrow()
+    const left = (await rig.store.read.journal(0, 100)).filter(({ action }) => action === 'workerLeft')
+    expect(left.map(({ subject }) => subject).sort()).toEqual(['provider:atlas', 'provider:borea'])
+  })
+
+  it('CLOSE-1: by its deadline at the latest', async () => {
+    await open()
+    const socket = await rig.socket('alice')
+    await socket.call('aicf.listJobs', {})
+    // It takes nothing any more, not even the farewell.
+    socket.ws.pause()
+    const idle = connect(rig.server.port, '127.0.0.1')
+    idle.on('error', () => undefined)
+    await new Promise((resolve) => idle.once('connect', resolve))
+    await rig.server.close(200)
+    socket.ws.resume()
+  })
+})
