@@ -20,7 +20,9 @@ import { RpcMeter } from './metrics/rpc-meter.ts'
 import { ServerStats } from './metrics/server-stats.ts'
 import type { Services } from './rpc/call.ts'
 import { Dispatcher } from './rpc/dispatcher.ts'
+import { JobSpans } from './trace/job-spans.ts'
 import { Traces } from './trace/traces.ts'
+import { startTracing } from './trace/tracing.ts'
 import { PollDesk } from './workers/poll-desk.ts'
 import { SocketGate } from './ws/socket-gate.ts'
 
@@ -35,6 +37,8 @@ export interface ServerOptions {
   readonly limits?: Partial<ServerLimits>
   /** Pages of these origins may connect, beside the server's own. */
   readonly origins?: readonly string[]
+  /** Where OpenTelemetry spans go, such as http://localhost:4318; left out, none are made. */
+  readonly otlpEndpoint?: string
   readonly version?: string
 }
 
@@ -63,6 +67,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const stopMeter = await engine.onEvent((event) => meter.see(event))
   const lag = new LoopLag()
   const traces = new Traces()
+  const { otlpEndpoint } = options
+  const tracing = otlpEndpoint === undefined ? null : await startTracing(otlpEndpoint, version)
+  const spans = new JobSpans({ traces, view: engine.view, tracing })
+  const stopSpans = await engine.onEvent((event) => spans.see(event))
   const hub = await EventHub.open(engine)
   const notes = new AccessNotes((refusal) => engine.noteRefusal(refusal), logger)
   const authenticator = new Authenticator({
@@ -94,7 +102,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       })
     },
   }
-  const dispatcher = new Dispatcher(services, new RpcMeter(registry), logger)
+  const dispatcher = new Dispatcher(services, { meter: new RpcMeter(registry), tracing, logger })
   const ownership = new Ownership(engine.view)
   const gate = new SocketGate({
     dispatcher,
@@ -157,7 +165,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     clearTimeout(atDeadline)
     hub.close()
     stopMeter()
+    stopSpans()
     lag.close()
+    await tracing?.close()
     await notes.close()
     logger.info({}, 'closed')
   }

@@ -157,7 +157,9 @@ describe('a server', () => {
     ])
     expect(noted[0]?.details['by']).toMatch(/127\.0\.0\.1$/)
     await rig.server.close()
-    const all = (await rig.store.read.journal(0, 1_000)).filter(({ action }) => action === 'accessRefused')
+    const all = (await rig.store.read.journal(0, 1_000)).filter(
+      ({ action }) => action === 'accessRefused',
+    )
     expect(all).toHaveLength(4)
     const counts = all.map(({ details }) => details['attempts'])
     expect(counts.slice(2)).toEqual([49, 4])
@@ -169,12 +171,20 @@ describe('a server', () => {
     for (let i = 0; i < 5; i++) outcomes.push(await rig.outcome('alice', 'aicf.listJobs', {}))
     expect(outcomes.slice(0, 3)).toEqual(['ok', 'ok', 'ok'])
     expect(outcomes.slice(3)).toContain('RateLimited')
-    const { status, headers, body } = await rig.post('alice', { jsonrpc: '2.0', id: 1, method: 'aicf.listJobs' })
+    const { status, headers, body } = await rig.post('alice', {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'aicf.listJobs',
+    })
     expect(status).toBe(429)
     expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
     expect(body).toMatchObject({ error: { data: { code: 'RateLimited', retryable: true } } })
     expect(await rig.outcome('bob', 'aicf.listJobs', {})).toBe('ok')
-    const batch = Array.from({ length: 4 }, (_, id) => ({ jsonrpc: '2.0', id, method: 'aicf.listProviders' }))
+    const batch = Array.from({ length: 4 }, (_, id) => ({
+      jsonrpc: '2.0',
+      id,
+      method: 'aicf.listProviders',
+    }))
     const answers = (await rig.post('operator', batch)).body as { error?: unknown }[]
     expect(answers.filter(({ error }) => error !== undefined)).toHaveLength(1)
   })

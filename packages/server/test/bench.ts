@@ -44,7 +44,13 @@ export class Bench {
   }
 
   async call(
-    method: 'aicf.ackLease' | 'aicf.completeLease' | 'aicf.failLease' | 'aicf.releaseLease' | 'aicf.declineLease' | 'aicf.renewLease',
+    method:
+      | 'aicf.ackLease'
+      | 'aicf.completeLease'
+      | 'aicf.failLease'
+      | 'aicf.releaseLease'
+      | 'aicf.declineLease'
+      | 'aicf.renewLease',
     leaseId: string,
     more: Record<string, unknown> = {},
   ): Promise<ResultOf<'aicf.renewLease'>> {

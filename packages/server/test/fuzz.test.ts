@@ -71,7 +71,11 @@ async function rightCalls(): Promise<object[]> {
   })
 }
 
-async function overHttp(fuzz: Fuzz, calls: readonly object[], form: 'json' | 'cbor'): Promise<void> {
+async function overHttp(
+  fuzz: Fuzz,
+  calls: readonly object[],
+  form: 'json' | 'cbor',
+): Promise<void> {
   const body = bodyOf(fuzz, calls, form)
   const headers = { ...rig.authorization('admin'), 'content-type': `application/${form}` }
   // A poll that lost its wait_ms would wait for half a minute.
@@ -90,7 +94,11 @@ async function overHttp(fuzz: Fuzz, calls: readonly object[], form: 'json' | 'cb
   await response.arrayBuffer().catch(() => null)
 }
 
-async function overSocket(fuzz: Fuzz, calls: readonly object[], form: 'json' | 'cbor'): Promise<void> {
+async function overSocket(
+  fuzz: Fuzz,
+  calls: readonly object[],
+  form: 'json' | 'cbor',
+): Promise<void> {
   const socket = await rig.socket('admin', { protocols: fuzz.chance(0.5) ? [BATCH_PROTOCOL] : [] })
   for (let i = 0; i < FRAMES && socket.ws.readyState === socket.ws.OPEN; i++) {
     const body = bodyOf(fuzz, calls, form)
@@ -153,7 +161,10 @@ function cborBytes(message: unknown): Uint8Array {
 async function stillWorks(): Promise<void> {
   await rig.call('admin', 'policy.set', { policy: {} })
   const bench = await Bench.open(rig, { as: 'borea', workerId: 'last', slots: 1_000 })
-  await rig.outcome('admin', 'aicf.setProviderStatus', { provider_id: 'provider:borea', status: 'ACTIVE' })
+  await rig.outcome('admin', 'aicf.setProviderStatus', {
+    provider_id: 'provider:borea',
+    status: 'ACTIVE',
+  })
   const { task_id } = await rig.call('alice', 'aicf.enqueue', {
     kind: 'task',
     payload: { name: 'last-of-all', args: {} },

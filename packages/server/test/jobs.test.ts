@@ -72,7 +72,9 @@ describe('aicf.enqueue', () => {
     const first = await rig.call('alice', 'aicf.enqueue', TASK)
     const again = { ...TASK, retry_of: first.task_id, traceparent }
     expect(await rig.outcome('bob', 'aicf.enqueue', again)).toBe('Forbidden')
-    expect(await rig.outcome('alice', 'aicf.enqueue', { ...again, retry_of: NO_ID })).toBe('NotFound')
+    expect(await rig.outcome('alice', 'aicf.enqueue', { ...again, retry_of: NO_ID })).toBe(
+      'NotFound',
+    )
     const { task_id } = await rig.call('alice', 'aicf.enqueue', again)
     const bench = await Bench.open(rig)
     const lease = await bench.offered(task_id)
@@ -137,7 +139,10 @@ describe('reading jobs', () => {
     const { task_id } = await rig.call('alice', 'aicf.enqueue', AI)
     const { job } = await rig.call('alice', 'aicf.getJob', { task_id })
     expect(job.wait_reason).toBe('no_provider')
-    await rig.call('operator', 'aicf.registerProvider', { provider_id: 'provider:atlas', kinds: ['ai'] })
+    await rig.call('operator', 'aicf.registerProvider', {
+      provider_id: 'provider:atlas',
+      kinds: ['ai'],
+    })
     for (const form of FORMS) {
       const explained = await rig.call('alice', 'aicf.explainJob', { task_id }, form)
       expect(explained).toMatchObject({
@@ -156,7 +161,9 @@ describe('reading jobs', () => {
     const methods = ['getJob', 'getResult', 'explainJob', 'getTimeline', 'cancelJob'] as const
     for (const method of methods) {
       expect(await rig.outcome('bob', `aicf.${method}`, { task_id }), method).toBe('Forbidden')
-      expect(await rig.outcome('bob', `aicf.${method}`, { task_id: NO_ID }), method).toBe('NotFound')
+      expect(await rig.outcome('bob', `aicf.${method}`, { task_id: NO_ID }), method).toBe(
+        'NotFound',
+      )
     }
     expect(await rig.outcome('operator', 'aicf.getJob', { task_id })).toBe('ok')
     expect(await rig.outcome('auditor', 'aicf.getTimeline', { task_id })).toBe('ok')
@@ -198,7 +205,10 @@ describe('reading jobs', () => {
     expect(await rig.outcome('alice', 'aicf.listJobs', { limit: 1_001 })).toBe('InvalidParams')
 
     function list(from: string | null) {
-      return rig.call('alice', 'aicf.listJobs', { limit: 3, ...(from === null ? {} : { cursor: from }) })
+      return rig.call('alice', 'aicf.listJobs', {
+        limit: 3,
+        ...(from === null ? {} : { cursor: from }),
+      })
     }
   })
 })

@@ -1,5 +1,5 @@
 import { encodeCbor } from '@fairlead/core'
-import { JSONRPCClient, JSONRPCServerAndClient, JSONRPCServer } from 'json-rpc-2.0'
+import { JSONRPCClient, JSONRPCServer, JSONRPCServerAndClient } from 'json-rpc-2.0'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import WebSocket from 'ws'
 import { type FormName, inCbor, NO_ID, Rig, TASK } from './rig.ts'
@@ -17,7 +17,8 @@ const invalid = (id: unknown = null) => ({
   id,
   error: { code: -32600, message: 'Invalid Request' },
 })
-const listed = (id: unknown) => expect.objectContaining({ jsonrpc: '2.0', id, result: expect.anything() as unknown }) as unknown
+const listed = (id: unknown) =>
+  expect.objectContaining({ jsonrpc: '2.0', id, result: expect.anything() as unknown }) as unknown
 
 /** The cases of the standard, and what it says of them. `null`: nothing is answered. */
 const CASES: readonly [name: string, sent: unknown, answered: unknown][] = [

@@ -74,7 +74,9 @@ describe('calls on a lease', () => {
       expect(await rig.outcome('borea', method, posing), call).toBe('Forbidden')
       const another = { ...params, worker_id: 'w-2' }
       expect(await rig.outcome('atlas', method, another), call).toBe('Forbidden')
-      expect(await rig.outcome('atlas', method, { ...params, lease_id: NO_ID }), call).toBe('NotFound')
+      expect(await rig.outcome('atlas', method, { ...params, lease_id: NO_ID }), call).toBe(
+        'NotFound',
+      )
       expect(await rig.outcome('admin', method, params), call).toBe('InvalidParams')
     }
     const byAdmin = { lease_id, provider_id: 'provider:atlas' }
@@ -85,7 +87,11 @@ describe('calls on a lease', () => {
     const bench = await Bench.open(rig)
     for (const [method, more, job] of [
       ['aicf.failLease', { code: 'out_of_memory' }, { status: 'QUEUED', retries: 1 }],
-      ['aicf.failLease', { code: 'no_such_model', permanent: true }, { status: 'FAILED', retries: 1 }],
+      [
+        'aicf.failLease',
+        { code: 'no_such_model', permanent: true },
+        { status: 'FAILED', retries: 1 },
+      ],
       ['aicf.declineLease', {}, { status: 'QUEUED', declines: 1, retries: 0 }],
     ] as const) {
       const { task_id } = await rig.call('alice', 'aicf.enqueue', {
@@ -117,7 +123,10 @@ describe('calls on a lease', () => {
       [{ output: '0x00', meta: { huge: 2 ** 60 } }, 'InvalidParams'],
       [{ output: '0x00', meta: { lone: '\ud800' } }, 'InvalidParams'],
     ] as const) {
-      expect(await rig.outcome('atlas', 'aicf.completeLease', { ...of, ...more }), JSON.stringify(more).slice(0, 60)).toBe(code)
+      expect(
+        await rig.outcome('atlas', 'aicf.completeLease', { ...of, ...more }),
+        JSON.stringify(more).slice(0, 60),
+      ).toBe(code)
     }
     expect(await rig.outcome('atlas', 'aicf.completeLease', { ...of, output: '0x' })).toBe('ok')
   })
@@ -126,19 +135,26 @@ describe('calls on a lease', () => {
 describe('aicf.pollLeases', () => {
   const hello = { worker_id: 'w-9', slots: 2, kinds: ['task' as const], models: ['*'] }
 
-  it.each(FORMS)('POLL-1: waits for a lease, and is answered as soon as there is one (%s)', async (form) => {
-    const polled = rig.call('atlas', 'aicf.pollLeases', hello, form)
-    await rig.call('alice', 'aicf.enqueue', TASK)
-    const { leases } = await polled
-    expect(leases).toMatchObject([{ kind: 'task', payload: TASK.payload, attempt: 0 }])
-    const lease_id = leases[0]?.lease_id as string
-    expect(await rig.outcome('atlas', 'aicf.ackLease', { lease_id, worker_id: 'w-9' })).toBe('ok')
-  })
+  it.each(FORMS)(
+    'POLL-1: waits for a lease, and is answered as soon as there is one (%s)',
+    async (form) => {
+      const polled = rig.call('atlas', 'aicf.pollLeases', hello, form)
+      await rig.call('alice', 'aicf.enqueue', TASK)
+      const { leases } = await polled
+      expect(leases).toMatchObject([{ kind: 'task', payload: TASK.payload, attempt: 0 }])
+      const lease_id = leases[0]?.lease_id as string
+      expect(await rig.outcome('atlas', 'aicf.ackLease', { lease_id, worker_id: 'w-9' })).toBe('ok')
+    },
+  )
 
   it('POLL-1: is answered with nothing when its time is over', async () => {
     const polled = await rig.call('atlas', 'aicf.pollLeases', { ...hello, wait_ms: 20 })
     expect(polled).toEqual({ leases: [], held: [], lost: [] })
-    const again = await rig.call('atlas', 'aicf.pollLeases', { worker_id: 'w-9', slots: 2, wait_ms: 0 })
+    const again = await rig.call('atlas', 'aicf.pollLeases', {
+      worker_id: 'w-9',
+      slots: 2,
+      wait_ms: 0,
+    })
     expect(again).toEqual({ leases: [], held: null, lost: [] })
   })
 
@@ -149,8 +165,12 @@ describe('aicf.pollLeases', () => {
     expect(job).toMatchObject({ status: 'QUEUED', wait_reason: 'no_provider' })
     const { leases } = await rig.call('atlas', 'aicf.pollLeases', { worker_id: 'w-9', slots: 2 })
     expect(leases).toHaveLength(1)
-    const { provider } = await rig.call('atlas', 'aicf.getProvider', { provider_id: 'provider:atlas' })
-    expect(provider.workers).toMatchObject([{ worker_id: 'w-9', slots: 0, leases: 1, gone_since: null }])
+    const { provider } = await rig.call('atlas', 'aicf.getProvider', {
+      provider_id: 'provider:atlas',
+    })
+    expect(provider.workers).toMatchObject([
+      { worker_id: 'w-9', slots: 0, leases: 1, gone_since: null },
+    ])
   })
 
   it('POLL-2: is told of a lease that it lost', async () => {
@@ -160,7 +180,11 @@ describe('aicf.pollLeases', () => {
     await rig.call('atlas', 'aicf.ackLease', { lease_id, worker_id: 'w-9' })
     const next = rig.call('atlas', 'aicf.pollLeases', { worker_id: 'w-9', slots: 2 })
     await rig.call('alice', 'aicf.cancelJob', { task_id })
-    expect(await next).toEqual({ leases: [], held: null, lost: [{ lease_id, reason: 'job_ended' }] })
+    expect(await next).toEqual({
+      leases: [],
+      held: null,
+      lost: [{ lease_id, reason: 'job_ended' }],
+    })
   })
 
   it('POLL-2: who comes back and names nothing gives back what it had', async () => {
@@ -168,7 +192,11 @@ describe('aicf.pollLeases', () => {
     const { task_id } = await rig.call('alice', 'aicf.enqueue', TASK)
     const lease_id = (await polled).leases[0]?.lease_id as string
     await rig.call('atlas', 'aicf.ackLease', { lease_id, worker_id: 'w-9' })
-    const back = await rig.call('atlas', 'aicf.pollLeases', { ...hello, holds: [lease_id], wait_ms: 0 })
+    const back = await rig.call('atlas', 'aicf.pollLeases', {
+      ...hello,
+      holds: [lease_id],
+      wait_ms: 0,
+    })
     expect(back.held).toMatchObject([{ lease_id }])
     const empty = await rig.call('atlas', 'aicf.pollLeases', { ...hello, holds: [] })
     expect(empty.leases).toMatchObject([{ task_id, attempt: 1 }])
@@ -184,8 +212,14 @@ describe('aicf.pollLeases', () => {
   })
 
   it('POLL-1: wait_ms is at most 30 s, and push needs a socket', async () => {
-    expect(await rig.outcome('atlas', 'aicf.pollLeases', { ...hello, wait_ms: 30_001 })).toBe('InvalidParams')
-    expect(await rig.outcome('atlas', 'aicf.pollLeases', { ...hello, push: true })).toBe('InvalidState')
-    expect(await rig.outcome('atlas', 'aicf.pollLeases', { ...hello, provider_id: 'provider:borea' })).toBe('Forbidden')
+    expect(await rig.outcome('atlas', 'aicf.pollLeases', { ...hello, wait_ms: 30_001 })).toBe(
+      'InvalidParams',
+    )
+    expect(await rig.outcome('atlas', 'aicf.pollLeases', { ...hello, push: true })).toBe(
+      'InvalidState',
+    )
+    expect(
+      await rig.outcome('atlas', 'aicf.pollLeases', { ...hello, provider_id: 'provider:borea' }),
+    ).toBe('Forbidden')
   })
 })

@@ -1,5 +1,5 @@
 import { FairleadError } from '@fairlead/core'
-import { type Method, METHODS, type MethodName, ROLES } from '@fairlead/protocol'
+import { METHODS, type Method, type MethodName, ROLES } from '@fairlead/protocol'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { PEOPLE, type Person, Rig } from './rig.ts'
 
@@ -37,19 +37,22 @@ describe.each(NAMES)('%s', (name) => {
     expect(ROLES).toEqual(expect.arrayContaining([...roles]))
   })
 
-  it.each(FORMS)('RPC-5: a field that it does not know is refused by its name (%s)', async (form) => {
-    const params = { ...(example.params as object), odd_field: 1 }
-    const { status, body } = await rig.post(one, callOf(name, params), form)
-    expect(status).toBe(200)
-    expect(body).toMatchObject({
-      id: 7,
-      error: {
-        code: -32602,
-        message: expect.stringContaining('odd_field: there is no such field') as string,
-        data: { code: 'InvalidParams', retryable: false },
-      },
-    })
-  })
+  it.each(FORMS)(
+    'RPC-5: a field that it does not know is refused by its name (%s)',
+    async (form) => {
+      const params = { ...(example.params as object), odd_field: 1 }
+      const { status, body } = await rig.post(one, callOf(name, params), form)
+      expect(status).toBe(200)
+      expect(body).toMatchObject({
+        id: 7,
+        error: {
+          code: -32602,
+          message: expect.stringContaining('odd_field: there is no such field') as string,
+          data: { code: 'InvalidParams', retryable: false },
+        },
+      })
+    },
+  )
 
   it.each([[[1, 2]], [[null]], ['text'], [5]])('RPC-3: params %j are no params', async (params) => {
     const { body } = await rig.post(one, { jsonrpc: '2.0', id: 7, method: name, params })
@@ -71,7 +74,13 @@ describe.each(NAMES)('%s', (name) => {
 })
 
 it('RPC-2: a method that comes later, or never, is −32601', async () => {
-  for (const method of ['aicf.unstake', 'signup.schedule', 'limits.reserve', '__proto__', 'toString']) {
+  for (const method of [
+    'aicf.unstake',
+    'signup.schedule',
+    'limits.reserve',
+    '__proto__',
+    'toString',
+  ]) {
     const { body } = await rig.post('admin', { jsonrpc: '2.0', id: 1, method, params: {} })
     expect(body).toMatchObject({ id: 1, error: { code: -32601 } })
   }

@@ -48,7 +48,11 @@ it.each(FORMS)('WIRE-8: the audit log is listed and holds (%s)', async (form) =>
 it.each(FORMS)('WIRE-9: stats count what waits, works and was done (%s)', async (form) => {
   await rig.call('alice', 'aicf.enqueue', AI)
   await rig.call('alice', 'aicf.enqueue', TASK)
-  await rig.call('operator', 'aicf.registerProvider', { provider_id: 'provider:x', kinds: ['task'], models: ['*'] })
+  await rig.call('operator', 'aicf.registerProvider', {
+    provider_id: 'provider:x',
+    kinds: ['task'],
+    models: ['*'],
+  })
   const stats = await rig.call('operator', 'stats.get', {}, form)
   expect(stats).toMatchObject({
     queues: [
@@ -68,5 +72,7 @@ it('RPC-7: the description is a right OpenRPC document, and the same by both way
   expect(byPath).toEqual(byCall)
   expect(await rig.call('alice', 'rpc.discover', {}, 'cbor')).toEqual(byCall)
   const parsed = await parseOpenRPCDocument(byCall as never)
-  expect(parsed.methods.map((method) => (method as { name: string }).name)).toContain('aicf.enqueue')
+  expect(parsed.methods.map((method) => (method as { name: string }).name)).toContain(
+    'aicf.enqueue',
+  )
 })

@@ -46,6 +46,7 @@ export interface RigOptions {
   readonly policy?: unknown
   readonly origins?: readonly string[]
   readonly logger?: ServerOptions['logger']
+  readonly otlpEndpoint?: string
   /** On a file, as in earnest; else in memory. */
   readonly isOnFile?: boolean
 }
@@ -99,6 +100,7 @@ export class Rig {
       ...(limits === undefined ? {} : { limits }),
       ...(origins === undefined ? {} : { origins }),
       ...(logger === undefined ? {} : { logger }),
+      ...(options.otlpEndpoint === undefined ? {} : { otlpEndpoint: options.otlpEndpoint }),
     })
     return new Rig({ store, engine, server, tokenFile, tokens, folder })
   }

@@ -34,11 +34,17 @@ describe('limits', () => {
 
   it('LIMITS-1: a batch has so many calls', async () => {
     await open({ limits: { batchCalls: 10 } })
-    const calls = Array.from({ length: 11 }, (_, id) => ({ jsonrpc: '2.0', id, method: 'aicf.listJobs' }))
+    const calls = Array.from({ length: 11 }, (_, id) => ({
+      jsonrpc: '2.0',
+      id,
+      method: 'aicf.listJobs',
+    }))
     const { body } = await rig.post('alice', calls)
     expect(body).toMatchObject({
       id: null,
-      error: { data: { code: 'LimitExceeded', details: { limit: 'batch', max: 10, observed: 11 } } },
+      error: {
+        data: { code: 'LimitExceeded', details: { limit: 'batch', max: 10, observed: 11 } },
+      },
     })
     expect((await rig.post('alice', calls.slice(1))).body).toHaveLength(10)
   })
@@ -148,7 +154,10 @@ describe('operations', () => {
     })
     const logger = createLogger({ level: 'debug', to })
     await open({ logger })
-    logger.info({ token: rig.tokens.alice, headers: { authorization: 'x' }, payload: { a: 1 } }, 'leak')
+    logger.info(
+      { token: rig.tokens.alice, headers: { authorization: 'x' }, payload: { a: 1 } },
+      'leak',
+    )
     await rig.raw(null, '{}')
     const response = await rig.raw('alice', '{}', 'application/json', { 'x-request-id': 'mine-17' })
     expect(response.headers.get('x-request-id')).toBe('mine-17')
@@ -166,7 +175,11 @@ describe('shutting down', () => {
   it('CLOSE-1: answers what was asked, tells workers, and is gone', async () => {
     await open()
     const bench = await Bench.open(rig)
-    const polled = rig.call('borea', 'aicf.pollLeases', { worker_id: 'w', slots: 1, kinds: ['task'] })
+    const polled = rig.call('borea', 'aicf.pollLeases', {
+      worker_id: 'w',
+      slots: 1,
+      kinds: ['task'],
+    })
     const asked = Array.from({ length: 20 }, () => bench.socket.call('aicf.heartbeat', {}))
     // The poll is open once its worker is connected.
     const watcher = await rig.socket('operator')
@@ -179,7 +192,9 @@ describe('shutting down', () => {
     expect((await bench.socket.closed).code).toBe(1001)
     await closing
     await expect(rig.get('/livez')).rejects.toThrow()
-    const left = (await rig.store.read.journal(0, 100)).filter(({ action }) => action === 'workerLeft')
+    const left = (await rig.store.read.journal(0, 100)).filter(
+      ({ action }) => action === 'workerLeft',
+    )
     expect(left.map(({ subject }) => subject).sort()).toEqual(['provider:atlas', 'provider:borea'])
   })
 

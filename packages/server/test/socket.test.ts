@@ -19,19 +19,31 @@ describe('a session by hand', () => {
     await open({ tokens: false })
     const socket = await rig.socket(null)
     socket.send('{"jsonrpc":"2.0","id":1,"method":"events.subscribe","params":{"after_seq":0}}')
-    socket.send('{"jsonrpc":"2.0","id":2,"method":"aicf.pollLeases","params":[{"provider_id":"provider:me","worker_id":"w","slots":1,"kinds":["task"],"models":["hello"],"push":true}]}')
+    socket.send(
+      '{"jsonrpc":"2.0","id":2,"method":"aicf.pollLeases","params":[{"provider_id":"provider:me","worker_id":"w","slots":1,"kinds":["task"],"models":["hello"],"push":true}]}',
+    )
     await socket.find(({ id }) => id === 2)
-    socket.send('{"jsonrpc":"2.0","id":3,"method":"aicf.enqueue","params":{"kind":"task","payload":{"name":"hello","args":{}}}}')
+    socket.send(
+      '{"jsonrpc":"2.0","id":3,"method":"aicf.enqueue","params":{"kind":"task","payload":{"name":"hello","args":{}}}}',
+    )
     const { params } = await socket.notification('leases.offered')
     const [{ lease_id, task_id }] = params?.['leases'] as [{ lease_id: string; task_id: string }]
-    socket.send(`{"jsonrpc":"2.0","id":4,"method":"aicf.ackLease","params":{"lease_id":"${lease_id}"}}`)
+    socket.send(
+      `{"jsonrpc":"2.0","id":4,"method":"aicf.ackLease","params":{"lease_id":"${lease_id}"}}`,
+    )
     await socket.find(({ id }) => id === 4)
-    socket.send(`{"jsonrpc":"2.0","id":5,"method":"aicf.completeLease","params":{"lease_id":"${lease_id}","output":"0x6869"}}`)
+    socket.send(
+      `{"jsonrpc":"2.0","id":5,"method":"aicf.completeLease","params":{"lease_id":"${lease_id}","output":"0x6869"}}`,
+    )
     await socket.find(({ id }) => id === 5)
-    socket.send(`{"jsonrpc":"2.0","id":6,"method":"aicf.getResult","params":{"task_id":"${task_id}"}}`)
+    socket.send(
+      `{"jsonrpc":"2.0","id":6,"method":"aicf.getResult","params":{"task_id":"${task_id}"}}`,
+    )
     const { result } = await socket.find(({ id }) => id === 6)
     expect(result).toMatchObject({ task_id, output: '0x6869' })
-    const done = await socket.find(({ params: p }) => JSON.stringify(p ?? {}).includes('jobCompleted'))
+    const done = await socket.find(({ params: p }) =>
+      JSON.stringify(p ?? {}).includes('jobCompleted'),
+    )
     expect(done.method).toBe('events.notify')
     expect(socket.events.map(({ type }) => type)).toEqual([
       'providerRegistered',
@@ -66,7 +78,12 @@ describe('frames', () => {
     await open()
     const socket = await rig.socket('atlas', { protocols: [BATCH_PROTOCOL] })
     socket.send([
-      { jsonrpc: '2.0', id: 'poll', method: 'aicf.pollLeases', params: { worker_id: 'w', slots: 1, kinds: ['task'], wait_ms: 30_000 } },
+      {
+        jsonrpc: '2.0',
+        id: 'poll',
+        method: 'aicf.pollLeases',
+        params: { worker_id: 'w', slots: 1, kinds: ['task'], wait_ms: 30_000 },
+      },
       { jsonrpc: '2.0', id: 'list', method: 'aicf.listProviders', params: {} },
     ])
     await socket.find(({ id }) => id === 'list')
@@ -84,7 +101,10 @@ describe('frames', () => {
 
 describe('who may connect', () => {
   const statusOf = async (headers: Record<string, string>, path = '/ws'): Promise<string> => {
-    const socket = new RawSocket(`${rig.server.url.replace('http', 'ws')}${path}`, { protocols: [], headers })
+    const socket = new RawSocket(`${rig.server.url.replace('http', 'ws')}${path}`, {
+      protocols: [],
+      headers,
+    })
     const error: unknown = await socket.opened.catch((thrown: unknown) => thrown)
     return (error as Error).message
   }
@@ -109,9 +129,15 @@ describe('who may connect', () => {
   it('AUTH-3: a socket ends with its token', async () => {
     await open({ limits: { pingMs: 20 } })
     const socket = await rig.socket('alice')
-    const [id] = rig.tokenFile.list().filter(({ subject }) => subject === 'alice').map((one) => one.id)
+    const [id] = rig.tokenFile
+      .list()
+      .filter(({ subject }) => subject === 'alice')
+      .map((one) => one.id)
     rig.tokenFile.revoke(id as string)
-    expect(await socket.closed).toEqual({ code: 4001, reason: 'the token was revoked or has expired' })
+    expect(await socket.closed).toEqual({
+      code: 4001,
+      reason: 'the token was revoked or has expired',
+    })
   })
 })
 
@@ -119,7 +145,9 @@ describe('events', () => {
   it('WS-3: old ones and then new ones, without a gap or a repeat, while others are busy', async () => {
     await open()
     const flood = async (count: number) => {
-      await Promise.all(Array.from({ length: count }, () => rig.call('alice', 'aicf.enqueue', TASK)))
+      await Promise.all(
+        Array.from({ length: count }, () => rig.call('alice', 'aicf.enqueue', TASK)),
+      )
     }
     await flood(300)
     const busy = flood(300)
@@ -127,7 +155,9 @@ describe('events', () => {
     await socket.call('events.subscribe', { after_seq: 10 })
     await busy
     await socket.until(600)
-    expect(socket.events.map(({ seq }) => seq)).toEqual(Array.from({ length: 590 }, (_, i) => i + 11))
+    expect(socket.events.map(({ seq }) => seq)).toEqual(
+      Array.from({ length: 590 }, (_, i) => i + 11),
+    )
   })
 
   it('WS-3: a reader that comes back goes on behind the last that it has seen', async () => {
@@ -150,7 +180,9 @@ describe('events', () => {
     await open()
     await rig.call('alice', 'aicf.enqueue', TASK)
     const socket = await rig.socket('operator')
-    const { subscription_id, seq } = await socket.call('events.subscribe', { topics: ['jobCanceled'] })
+    const { subscription_id, seq } = await socket.call('events.subscribe', {
+      topics: ['jobCanceled'],
+    })
     expect(seq).toBe(1)
     const { task_id } = await rig.call('alice', 'aicf.enqueue', TASK)
     await rig.call('alice', 'aicf.cancelJob', { task_id })
@@ -162,7 +194,9 @@ describe('events', () => {
       code: 'InvalidParams',
       details: { field: 'after_seq' },
     })
-    await expect(socket.call('events.subscribe', { topics: ['odd'] })).rejects.toMatchObject({ code: 'InvalidParams' })
+    await expect(socket.call('events.subscribe', { topics: ['odd'] })).rejects.toMatchObject({
+      code: 'InvalidParams',
+    })
   })
 
   it('AUTH-4: a requester hears of its own jobs, a provider of its own leases', async () => {
@@ -180,7 +214,9 @@ describe('events', () => {
       await bench.call('aicf.completeLease', lease_id, { output: '0x' })
       jobs.push({ task_id, lease_id })
     }
-    const last = (await rig.call('alice', 'aicf.getTimeline', { task_id: jobs[2]?.task_id as string })).entries.at(-1)
+    const last = (
+      await rig.call('alice', 'aicf.getTimeline', { task_id: jobs[2]?.task_id as string })
+    ).entries.at(-1)
     await alice.until(last?.seq as number)
     const types = ['jobEnqueued', 'jobAssigned', 'jobStarted', 'leaseRenewed', 'jobCompleted']
     expect(alice.events.map(({ type }) => type)).toEqual([...types, ...types])
@@ -227,7 +263,9 @@ describe('events', () => {
     const socket = await rig.socket('operator')
     await socket.call('events.subscribe', {})
     await socket.call('events.subscribe', {})
-    await expect(socket.call('events.subscribe', {})).rejects.toMatchObject({ code: 'LimitExceeded' })
+    await expect(socket.call('events.subscribe', {})).rejects.toMatchObject({
+      code: 'LimitExceeded',
+    })
   })
 })
 
@@ -267,7 +305,10 @@ describe('workers', () => {
     const first = await Bench.open(rig)
     await Bench.open(rig)
     const { params } = await first.socket.notification('leases.closed')
-    expect(params).toMatchObject({ worker_id: 'w-1', error: { code: 'InvalidState', retryable: false } })
+    expect(params).toMatchObject({
+      worker_id: 'w-1',
+      error: { code: 'InvalidState', retryable: false },
+    })
   })
 
   it('WS-6: a worker is told when its work is wanted no more', async () => {
@@ -289,8 +330,12 @@ describe('workers', () => {
     expect((await rig.call('alice', 'aicf.getJob', { task_id })).status).toBe('QUEUED')
     await bench.socket.call('aicf.heartbeat', { worker_id: 'w-1', slots: 1 })
     await bench.offered(task_id)
-    await expect(bench.socket.call('aicf.heartbeat', { worker_id: 'w-7', slots: 1 })).rejects.toMatchObject({ code: 'InvalidState' })
-    expect(await rig.outcome('atlas', 'aicf.heartbeat', { worker_id: 'w-1', slots: 1 })).toBe('InvalidState')
+    await expect(
+      bench.socket.call('aicf.heartbeat', { worker_id: 'w-7', slots: 1 }),
+    ).rejects.toMatchObject({ code: 'InvalidState' })
+    expect(await rig.outcome('atlas', 'aicf.heartbeat', { worker_id: 'w-1', slots: 1 })).toBe(
+      'InvalidState',
+    )
   })
 
   it('WS-1: a socket that does not answer pings is cut off, and its worker has left', async () => {

@@ -1,6 +1,15 @@
 import { KIND_NAMES, PROVIDER_STATUSES } from '@fairlead/core'
 import { z } from 'zod'
-import { caller, count, name, providerId, schemaVersion, timeMs, u64, workerId } from '../wire/leaves.ts'
+import {
+  caller,
+  count,
+  name,
+  providerId,
+  schemaVersion,
+  timeMs,
+  u64,
+  workerId,
+} from '../wire/leaves.ts'
 
 /** What a provider takes and under which terms. */
 export const offerFields = {

@@ -15,6 +15,7 @@ import { TokenBuckets } from '../auth/token-bucket.ts'
 import { HANDLERS } from '../handlers/index.ts'
 import type { Logger } from '../log.ts'
 import type { RpcMeter } from '../metrics/rpc-meter.ts'
+import type { Tracing } from '../trace/tracing.ts'
 import type { Call, Handler, Services } from './call.ts'
 import type { Answer, Form } from './form.ts'
 
@@ -22,16 +23,21 @@ import type { Answer, Form } from './form.ts'
 export class Dispatcher {
   readonly #services: Services
   readonly #meter: RpcMeter
+  readonly #tracing: Tracing | null
   readonly #logger: Logger
   readonly #rates: TokenBuckets
   #open = 0
   #tellIdle: () => void = () => {}
 
-  constructor(services: Services, meter: RpcMeter, logger: Logger) {
+  constructor(
+    services: Services,
+    parts: { readonly meter: RpcMeter; readonly tracing: Tracing | null; readonly logger: Logger },
+  ) {
     const { requestsPerSecond, requestsBurst } = services.limits
     this.#services = services
-    this.#meter = meter
-    this.#logger = logger
+    this.#meter = parts.meter
+    this.#tracing = parts.tracing
+    this.#logger = parts.logger
     this.#rates = new TokenBuckets({ perSecond: requestsPerSecond, burst: requestsBurst })
   }
 
@@ -86,14 +92,17 @@ export class Dispatcher {
     }
     const method = name as MethodName
     const startedAt = performance.now()
+    const endSpan = this.#tracing?.call(method, call.traceparent)
     this.#open++
     try {
       const result = await this.#carryOut(method, request.params, call, form)
       this.#meter.count(method, 'ok', performance.now() - startedAt)
+      endSpan?.('ok')
       return answer({ method, result })
     } catch (thrown) {
       const error = this.#refusalOf(thrown, method, call)
       this.#meter.count(method, error.code, performance.now() - startedAt)
+      endSpan?.(error.code)
       return answer({ method, error: rpcErrorOf(error) })
     } finally {
       if (--this.#open === 0) this.#tellIdle()

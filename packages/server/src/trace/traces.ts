@@ -7,6 +7,10 @@ const KEPT = 100_000
 export class Traces {
   readonly #byJob = new Map<JobId, string>()
 
+  get isEmpty(): boolean {
+    return this.#byJob.size === 0
+  }
+
   begin(jobId: JobId, traceparent: string): void {
     const [oldest] = this.#byJob.keys()
     if (this.#byJob.size >= KEPT && oldest !== undefined) this.#byJob.delete(oldest)
