@@ -5,18 +5,19 @@ import * as fair from './fair.ts'
 import * as match from './match.ts'
 import { UnknownName } from './queue/chosen.ts'
 import * as queue from './queue.ts'
+import * as rpc from './rpc.ts'
 import * as scoreQueue from './score-queue.ts'
 import * as storeCommit from './store-commit.ts'
 import * as taskId from './task-id.ts'
 
 /** `npm run bench -- NAME… [--json] [--check]`; without a name it lists what there is. */
-const BENCHES: readonly Bench[] = [scoreQueue, match, taskId, storeCommit, queue, fair]
+const BENCHES: readonly Bench[] = [scoreQueue, match, taskId, storeCommit, queue, fair, rpc]
 
 const USAGE = `usage: npm run bench -- NAME… [--json] [--check]
 
   --json           one object a line
   --check          fails when a bar is missed
-  queue and fair also take
+  queue, fair and rpc also take
   --only A,B       some of their cases
   --subjects A,B   some of what they compare
   --repeats N      runs of each case
