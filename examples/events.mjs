@@ -4,7 +4,10 @@ import { connect } from '@fairlead/client'
 const client = connect(process.env.FAIRLEAD_URL ?? 'http://127.0.0.1:7433', {
   token: process.env.FAIRLEAD_TOKEN,
 })
-const events = client.events({ topics: ['jobAssigned', 'jobRequeued', 'jobCompleted'], afterSeq: 0 })
+const events = client.events({
+  topics: ['jobAssigned', 'jobRequeued', 'jobCompleted'],
+  afterSeq: 0,
+})
 for await (const event of events) {
   console.log(event.seq, event.type, event.jobId)
   if (event.type === 'jobCompleted') break

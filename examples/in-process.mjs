@@ -4,7 +4,9 @@ import { callerOf } from '@fairlead/core'
 import { openEngine } from '@fairlead/engine'
 import { openSqliteStore } from '@fairlead/store/sqlite'
 
-const engine = await openEngine({ store: await openSqliteStore(process.argv[2] ?? './fairlead.db') })
+const engine = await openEngine({
+  store: await openSqliteStore(process.argv[2] ?? './fairlead.db'),
+})
 const serving = worker({
   source: engine.leaseSource(),
   providerId: 'provider:atlas',

@@ -58,6 +58,10 @@ else {
   const { recovery_ms, answered, ...figures } = report
   const rows = { ...figures, ...answered, recovery_ms: recovery_ms.worst }
   for (const [name, value] of Object.entries(rows)) console.log(`${name.padEnd(20)}${value}`)
-  console.log(isSound(report) ? 'nothing was lost' : `FAILED; again with --seed ${seed}${wire ? ' --wire' : ''}`)
+  console.log(
+    isSound(report)
+      ? 'nothing was lost'
+      : `FAILED; again with --seed ${seed}${wire ? ' --wire' : ''}`,
+  )
 }
 process.exitCode = isSound(report) ? 0 : 1

@@ -5,7 +5,13 @@ import { describe, expect, it } from 'vitest'
 /** What each package may import from others; `core` and its neighbours meet only here. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   core: [],
-  client: ['@fairlead/core', '@fairlead/core/errors', '@fairlead/protocol', '@fairlead/protocol/rpc', 'ws'],
+  client: [
+    '@fairlead/core',
+    '@fairlead/core/errors',
+    '@fairlead/protocol',
+    '@fairlead/protocol/rpc',
+    'ws',
+  ],
   engine: ['@fairlead/core'],
   protocol: ['@fairlead/core', '@fairlead/core/errors', 'zod'],
   server: [
@@ -26,6 +32,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     '@fairlead/client',
     '@fairlead/core',
     '@fairlead/engine',
+    '@fairlead/protocol',
+    '@fairlead/server',
+    '@fairlead/server/tokens',
     '@fairlead/store/sqlite',
     'commander',
     'picocolors',

@@ -196,9 +196,11 @@ export class Client {
     await this.#connection.close()
   }
 
-  #subscribe(options: ConstructorParameters<typeof Subscription>[0] extends infer All
-    ? Omit<All, 'onEnd'>
-    : never): Subscription {
+  #subscribe(
+    options: ConstructorParameters<typeof Subscription>[0] extends infer All
+      ? Omit<All, 'onEnd'>
+      : never,
+  ): Subscription {
     const letGo = this.#connection.hold()
     const subscription: Subscription = new Subscription({
       ...options,

@@ -2,8 +2,8 @@ import type { KindName } from '@fairlead/core'
 import { Client, type ClientOptions, socketUrl } from './client.ts'
 import { drainOnSignals } from './drain-on-signals.ts'
 import type { JobResult } from './result.ts'
-import { type WithSchema, type Worker, type WorkerOptions, worker } from './worker.ts'
 import { WireLeaseSource } from './wire/lease-source.ts'
+import { type WithSchema, type Worker, type WorkerOptions, worker } from './worker.ts'
 
 /** A worker of a server; where its leases come from is known. */
 export type RemoteWorkerOptions<Kind extends KindName, Value> = Omit<
@@ -30,9 +30,7 @@ export class NodeClient extends Client {
    * Serves a provider from this process: takes its leases over a WebSocket of its own, runs the handler
    * for each, renews, reports; and comes back to its leases when the connection was lost.
    */
-  worker<const Kind extends KindName>(
-    options: RemoteWorkerOptions<Kind, JobResult>,
-  ): Worker
+  worker<const Kind extends KindName>(options: RemoteWorkerOptions<Kind, JobResult>): Worker
   worker<const Kind extends KindName, Value>(
     options: RemoteWorkerOptions<Kind, Value> & WithSchema<Value>,
   ): Worker

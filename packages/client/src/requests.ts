@@ -34,7 +34,7 @@ export function enqueueParams(request: EnqueueRequest): ParamsOf<'aicf.enqueue'>
     ]),
   )
   const isNamed = request.idempotency_key !== undefined || request.tx_hash !== undefined
-  const key = isNamed ? {} : { idempotency_key: randomKey() }
+  const key = isNamed ? {} : { idempotency_key: newKey() }
   return { ...request, ...key, payload } as unknown as ParamsOf<'aicf.enqueue'>
 }
 
@@ -43,6 +43,10 @@ export function bytesOfText(text: string | Uint8Array): Uint8Array {
   return typeof text === 'string' ? new TextEncoder().encode(text) : text
 }
 
-function randomKey(): string {
-  return `sdk-${hexOf(globalThis.crypto.getRandomValues(new Uint8Array(16))).slice(2)}`
+/** Random once and counted on: a draw for each request would cost more than the rest of it. */
+const KEY_PREFIX = hexOf(globalThis.crypto.getRandomValues(new Uint8Array(16))).slice(2)
+let keys = 0
+
+function newKey(): string {
+  return `sdk-${KEY_PREFIX}-${++keys}`
 }

@@ -99,7 +99,8 @@ describe('a requester', () => {
     const ids = []
     for (let n = 0; n < 25; n++) ids.push(await rig.enqueue(n))
     const listed = []
-    for await (const job of rig.client.listJobs({ kind: 'task', limit: 10 })) listed.push(job.task_id)
+    for await (const job of rig.client.listJobs({ kind: 'task', limit: 10 }))
+      listed.push(job.task_id)
     expect(listed).toEqual(ids)
   })
 

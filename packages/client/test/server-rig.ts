@@ -1,4 +1,3 @@
-import { callerOf } from '@fairlead/core'
 import { type Engine, openEngine } from '@fairlead/engine'
 import { type RunningServer, startServer } from '@fairlead/server'
 import { MemoryStore } from '@fairlead/testkit'
@@ -12,6 +11,7 @@ export class ServerRig {
   readonly client: NodeClient
   readonly #server: RunningServer
   readonly #workers: Worker[] = []
+  #seenSeq = 0
 
   private constructor(engine: Engine, server: RunningServer, line: CuttableLine) {
     this.engine = engine
@@ -20,9 +20,11 @@ export class ServerRig {
     this.client = connect(line.url)
   }
 
-  static async open(policy: object = {}): Promise<ServerRig> {
+  /** With tokens, nobody gets in without: there is one that the test does not know. */
+  static async open(policy: object = {}, hasTokens = false): Promise<ServerRig> {
     const engine = await openEngine({ store: new MemoryStore(), policy })
-    const server = await startServer({ engine, listen: { host: '127.0.0.1', port: 0 } })
+    const tokens = hasTokens ? { verify: () => null, isEmpty: () => false } : null
+    const server = await startServer({ engine, tokens, listen: { host: '127.0.0.1', port: 0 } })
     const line = await CuttableLine.to(Number(new URL(server.url).port))
     return new ServerRig(engine, server, line)
   }
@@ -51,6 +53,25 @@ export class ServerRig {
     return (await this.client.enqueue({ kind: 'task', payload })).task_id
   }
 
+  /** Resolves when a worker is connected. */
+  async connected(): Promise<void> {
+    await this.happened('workerConnected')
+  }
+
+  /** Resolves with the first event of a type behind those that were waited for before. */
+  async happened(type: string, jobId?: string): Promise<void> {
+    const stop = await new Promise<() => void>((resolve) => {
+      const listening = this.engine.onEvent((event) => {
+        if (event.type !== type || (jobId !== undefined && !('jobId' in event))) return
+        if (jobId !== undefined && (event as { jobId?: string }).jobId !== jobId) return
+        if (event.seq <= this.#seenSeq) return
+        this.#seenSeq = event.seq
+        void listening.then(resolve)
+      }, 0)
+    })
+    stop()
+  }
+
   /** The actions of a job's timeline. */
   async story(taskId: string): Promise<string[]> {
     const { entries } = await this.client.call('aicf.getTimeline', { task_id: taskId })
@@ -66,5 +87,3 @@ export class ServerRig {
     await this.engine.close()
   }
 }
-
-export const LOCAL = callerOf('local')

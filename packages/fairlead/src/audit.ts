@@ -1,6 +1,6 @@
+import { once } from 'node:events'
 import { createReadStream, createWriteStream } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { once } from 'node:events'
 import type { NodeClient } from '@fairlead/client'
 import { type AuditEntry, type AuditHead, brokenSeq, EMPTY_AUDIT } from '@fairlead/core'
 import type { ResultOf } from '@fairlead/protocol'

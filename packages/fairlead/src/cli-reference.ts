@@ -76,4 +76,3 @@ function find(program: Program, name: string): Program | null {
     return at?.commands.find((command) => command.name() === word) ?? null
   }, program)
 }
-

@@ -48,7 +48,9 @@ function optionsOf(flags: EnqueueFlags): EnqueueOptions {
   const { fee, region, ttl, key } = flags
   return {
     // Checked by the server, which also takes what a number of ours cannot hold.
-    ...(fee === undefined ? {} : { max_fee_u64: Number.isSafeInteger(Number(fee)) ? Number(fee) : fee }),
+    ...(fee === undefined
+      ? {}
+      : { max_fee_u64: Number.isSafeInteger(Number(fee)) ? Number(fee) : fee }),
     ...(region === undefined ? {} : { regions: [...region] }),
     ...(ttl === undefined ? {} : { ttl_abs_secs: Math.ceil(duration('--ttl', ttl) / 1_000) }),
     ...(key === undefined ? {} : { idempotency_key: key }),

@@ -43,7 +43,9 @@ export function duration(flag: string, text: string): number {
   const [, amount, unit] = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text) ?? []
   const factor = UNITS[unit ?? '']
   if (amount !== undefined && factor !== undefined) return Number(amount) * factor
-  throw misuse(`${flag}: expected a number with its unit, such as 90s, 15m, 12h or 30d, got ${text}`)
+  throw misuse(
+    `${flag}: expected a number with its unit, such as 90s, 15m, 12h or 30d, got ${text}`,
+  )
 }
 
 const UNITS: Readonly<Record<string, number>> = {

@@ -44,7 +44,13 @@ async function worker(exec: string, ...args: string[]): Promise<CliProcess> {
 
 describe('fairlead enqueue and worker --exec', () => {
   it('a payload goes in on standard input, and the result comes back by --wait', async () => {
-    const serving = await worker(`sed -e 's/^/got /'`, '--model', 'say', '--provider', 'provider:say')
+    const serving = await worker(
+      `sed -e 's/^/got /'`,
+      '--model',
+      'say',
+      '--provider',
+      'provider:say',
+    )
     const { out, err } = await run('enqueue', 'task', 'say', '{"a": 1}', '--wait')
     const text = 'got {"args":{"a":1},"name":"say"}'
     expect({ out: out.trim(), err }).toEqual({ out: text, err: '' })
@@ -70,8 +76,14 @@ describe('fairlead enqueue and worker --exec', () => {
   })
 
   it('a job that is cancelled ends the program that works on it', async () => {
-    const slow = await worker('echo begun >&2; exec sleep 600', '--model', 'slow', '--provider', 'provider:slow')
-    const { task_id } = await json('enqueue', 'task', 'slow') as { task_id: string }
+    const slow = await worker(
+      'echo begun >&2; exec sleep 600',
+      '--model',
+      'slow',
+      '--provider',
+      'provider:slow',
+    )
+    const { task_id } = (await json('enqueue', 'task', 'slow')) as { task_id: string }
     await slow.says(/begun/)
     expect(await run('jobs', 'cancel', task_id)).toMatchObject({ code: 0 })
     await slow.says(/stopped after/)
@@ -80,7 +92,8 @@ describe('fairlead enqueue and worker --exec', () => {
 
   it('takes many from a file, one request a line', async () => {
     const file = join(folder, 'jobs.jsonl')
-    const line = (n: number) => JSON.stringify({ kind: 'task', payload: { name: 'bulk', args: { n } } })
+    const line = (n: number) =>
+      JSON.stringify({ kind: 'task', payload: { name: 'bulk', args: { n } } })
     writeFileSync(file, `${[1, 2, 3].map(line).join('\n')}\n\n`)
     const receipts = (await json('enqueue', '--from', file)) as { task_id: string }[]
     expect(new Set(receipts.map(({ task_id }) => task_id)).size).toBe(3)
@@ -94,7 +107,10 @@ describe('fairlead enqueue and worker --exec', () => {
     [['enqueue'], 'expected a kind and a name'],
     [['enqueue', 'dance', 'x'], 'kind: expected one of task, ai, quantum, got dance'],
     [['enqueue', 'task', 'x', '[1]'], 'input: expected a JSON object'],
-    [['enqueue', 'ai', 'm', 'p', '--max-tokens', '0'], '--max-tokens: expected a whole number from 1'],
+    [
+      ['enqueue', 'ai', 'm', 'p', '--max-tokens', '0'],
+      '--max-tokens: expected a whole number from 1',
+    ],
     [['enqueue', 'task', 'x', '--ttl', '5'], '--ttl: expected a number with its unit'],
     [['worker'], '--exec: expected a program'],
     [['worker', '--exec', 'true', '--kind', 'dance'], '--kind: expected one of ai, quantum'],
@@ -107,8 +123,12 @@ describe('fairlead enqueue and worker --exec', () => {
 
 describe('fairlead jobs, explain, providers', () => {
   it('shows, lists, explains and retries a job', async () => {
-    const { task_id } = (await json('enqueue', 'task', 'nobody', '--fee', '7')) as { task_id: string }
-    expect((await run('jobs', 'show', task_id)).out).toMatch(/status +QUEUED[\s\S]*\+0 s {2}jobEnqueued/)
+    const { task_id } = (await json('enqueue', 'task', 'nobody', '--fee', '7')) as {
+      task_id: string
+    }
+    expect((await run('jobs', 'show', task_id)).out).toMatch(
+      /status +QUEUED[\s\S]*\+0 s {2}jobEnqueued/,
+    )
     expect((await run('jobs', 'list', '--kind', 'task')).out).toContain(task_id)
     expect((await run('explain', task_id)).out).toContain('No provider fits it now.')
     const refused = await run('jobs', 'retry', task_id)
@@ -128,13 +148,24 @@ describe('fairlead jobs, explain, providers', () => {
     await worker('true', '--model', 'watched', '--provider', 'provider:watched')
     const { code, out } = await watching.ended
     expect(code).toBe(0)
-    const words = out.trim().split('\n').map((line) => /job\w+/.exec(line)?.[0])
+    const words = out
+      .trim()
+      .split('\n')
+      .map((line) => /job\w+/.exec(line)?.[0])
     expect(words).toEqual(['jobEnqueued', 'jobAssigned', 'jobStarted', 'jobCompleted'])
   })
 
   it('watches everything until it is told to stop', async () => {
     await run('enqueue', 'task', 'nobody')
-    const watching = new CliProcess(['jobs', 'watch', '--after', '0', '--json', '--url', server.url])
+    const watching = new CliProcess([
+      'jobs',
+      'watch',
+      '--after',
+      '0',
+      '--json',
+      '--url',
+      server.url,
+    ])
     await watching.says(/"seq":1\b/)
     watching.kill('SIGINT')
     expect((await watching.ended).code).toBe(0)
@@ -174,7 +205,9 @@ describe('fairlead policy and audit', () => {
   })
 
   it('verifies the log of the server, and an export of it on its own', async () => {
-    expect((await run('audit', 'verify')).out).toMatch(/^\d+ entries, every link holds\. Head: \d+ 0x/)
+    expect((await run('audit', 'verify')).out).toMatch(
+      /^\d+ entries, every link holds\. Head: \d+ 0x/,
+    )
     expect((await run('audit', 'list', '--limit', '1')).out).toMatch(/^ +1 {2}\d{4}-/)
     const file = join(folder, 'audit.jsonl')
     const { err } = await run('audit', 'export', '--out', file)
@@ -192,7 +225,8 @@ describe('fairlead policy and audit', () => {
 
   it('one look at the server, where nobody watches', async () => {
     const { out } = await run('top')
-    for (const part of ['waiting', 'oldest wait', 'providers:', 'completed']) expect(out).toContain(part)
+    for (const part of ['waiting', 'oldest wait', 'providers:', 'completed'])
+      expect(out).toContain(part)
     expect(await json('top')).toMatchObject({ queues: expect.any(Array) })
   })
 })
@@ -205,7 +239,9 @@ describe('fairlead serve, token, doctor', () => {
   afterEach(() => rmSync(own, { recursive: true }))
 
   it('refuses an open address without tokens, and says how to make one', async () => {
-    const { code, err } = await fairlead(['serve', '--host', '0.0.0.0', '--port', '0'], { cwd: own })
+    const { code, err } = await fairlead(['serve', '--host', '0.0.0.0', '--port', '0'], {
+      cwd: own,
+    })
     expect(code).toBe(2)
     expect(err).toContain('fairlead token create')
   })
@@ -231,7 +267,9 @@ describe('fairlead serve, token, doctor', () => {
       })
     try {
       expect((await list()).code).toBe(0)
-      const created = await fairlead(['token', 'create', '--role', 'admin', '--subject', 'me'], { cwd: own })
+      const created = await fairlead(['token', 'create', '--role', 'admin', '--subject', 'me'], {
+        cwd: own,
+      })
       const token = created.out.trim()
       expect(created.err).toContain('from now on every call needs a token')
       expect(statSync(join(own, 'fairlead.db.tokens.json')).mode & 0o077).toBe(0)
@@ -251,7 +289,9 @@ describe('fairlead serve, token, doctor', () => {
   it('a requester sees its own jobs only, and a wrong role is refused', async () => {
     const local = await serve(own)
     const as = async (role: string, subject: string) => {
-      const { out } = await fairlead(['token', 'create', '--role', role, '--subject', subject], { cwd: own })
+      const { out } = await fairlead(['token', 'create', '--role', role, '--subject', subject], {
+        cwd: own,
+      })
       return (...args: string[]) =>
         fairlead([...args, '--url', local.url, '--token', out.trim(), '--json'])
     }
@@ -284,7 +324,10 @@ describe('fairlead serve, token, doctor', () => {
   it('tells all problems of a configuration at once', async () => {
     writeFileSync(join(own, 'fairlead.yaml'), 'queue:\n  batch_size: 0\nserver:\n  prt: 1\n')
     for (const args of [['serve'], ['policy', 'check'], ['doctor']]) {
-      const { code, out, err } = await fairlead(args, { cwd: own, env: { FAIRLEAD_LOG_LEVEL: 'loud' } })
+      const { code, out, err } = await fairlead(args, {
+        cwd: own,
+        env: { FAIRLEAD_LOG_LEVEL: 'loud' },
+      })
       expect(code).toBe(args[0] === 'doctor' ? 1 : 2)
       for (const part of ['3 problems', 'queue.batch_size', 'server.prt', 'FAIRLEAD_LOG_LEVEL'])
         expect(out + err).toContain(part)

@@ -44,7 +44,9 @@ export async function runWireCrashes({ kills, seed, onKill = () => {} }) {
     })
 
   const peers = [
-    ...Array.from({ length: WORKERS }, (_, n) => start('wire-crash-worker.mjs', [url, `w-${n}`], note)),
+    ...Array.from({ length: WORKERS }, (_, n) =>
+      start('wire-crash-worker.mjs', [url, `w-${n}`], note),
+    ),
     start('wire-crash-load.mjs', [url], note),
   ]
   const load = peers.at(-1)
@@ -117,7 +119,10 @@ async function drain(url, signal) {
   const events = client.events({ topics: ['jobCompleted'], signal })
   const isDone = async () => {
     const { queues, leases } = await client.call('stats.get', {})
-    return leases === 0 && queues.every(({ ready, backoff, no_provider }) => ready + backoff + no_provider === 0)
+    return (
+      leases === 0 &&
+      queues.every(({ ready, backoff, no_provider }) => ready + backoff + no_provider === 0)
+    )
   }
   try {
     await events.ready()

@@ -50,7 +50,7 @@ export class ResultWaiters {
         } catch (error) {
           if (!isNotYet(error)) throw error
         }
-        await oneOf(heard, isListening ? null : retryDelayMs(tries, Math.random), signal)
+        await until(heard, isListening ? null : retryDelayMs(tries, Math.random), signal)
         isListening = this.#subscription !== null
       }
     } finally {
@@ -94,20 +94,19 @@ export class ResultWaiters {
   }
 }
 
-/** Until one of them: a signal that was heard, a time that is over, or the end of patience. */
-function oneOf(heard: Promise<void>, ms: number | null, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = ms === null ? undefined : setTimeout(done, ms)
-    function done(): void {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', aborted)
-      resolve()
-    }
-    function aborted(): void {
-      clearTimeout(timer)
-      reject(signal.reason)
-    }
-    signal.addEventListener('abort', aborted, { once: true })
-    void heard.then(done)
+/** Until something was heard, or a time is over; rejected at the end of patience. */
+async function until(heard: Promise<void>, ms: number | null, signal: AbortSignal): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let abort = (): void => {}
+  const ends = new Promise<void>((resolve, reject) => {
+    abort = () => reject(signal.reason)
+    signal.addEventListener('abort', abort, { once: true })
+    if (ms !== null) timer = setTimeout(resolve, ms)
   })
+  try {
+    await Promise.race([heard, ends])
+  } finally {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', abort)
+  }
 }

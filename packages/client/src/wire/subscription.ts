@@ -126,7 +126,13 @@ export class Subscription implements AsyncIterableIterator<WireEvent> {
     this.#end(error)
   }
 
-  #begin({ subscription_id, seq }: { readonly subscription_id: string; readonly seq: number }): void {
+  #begin({
+    subscription_id,
+    seq,
+  }: {
+    readonly subscription_id: string
+    readonly seq: number
+  }): void {
     this.#id = subscription_id
     this.#isAttaching = false
     this.#lastSeq ??= seq

@@ -39,12 +39,14 @@ interface Opening {
 
 /** Opens a WebSocket: the global one where there is one, else that of `ws`. */
 export async function openWebSocket(opening: Opening): Promise<AnyWebSocket> {
-  const Global = (globalThis as { WebSocket?: new (url: string, protocols: string[]) => AnyWebSocket })
-    .WebSocket
+  const Global = (
+    globalThis as { WebSocket?: new (url: string, protocols: string[]) => AnyWebSocket }
+  ).WebSocket
   if (Global !== undefined) {
     const { url, token, protocols } = opening
     // A browser cannot send headers with a WebSocket: the token goes as a subprotocol of its own.
-    const offered = token === undefined ? protocols : [...protocols, `${BEARER_PROTOCOL_PREFIX}${token}`]
+    const offered =
+      token === undefined ? protocols : [...protocols, `${BEARER_PROTOCOL_PREFIX}${token}`]
     return await opened(new Global(url, [...offered]), opening)
   }
   return await openWithPackage(opening)
@@ -104,11 +106,14 @@ async function refusalOf(url: string, response: HttpAnswer): Promise<FairleadErr
   const text = await textOf(response)
   const message = messageIn(text)
   const said = message === '' ? '' : `: ${message}`
-  switch (response.statusCode) {
+  switch (response.statusCode ?? 0) {
     case 401:
       return new FairleadError('Unauthorized', message || `${url} wants a valid token`)
     case 403:
-      return new FairleadError('Forbidden', message || `${url} does not let this origin or token in`)
+      return new FairleadError(
+        'Forbidden',
+        message || `${url} does not let this origin or token in`,
+      )
     case 404:
       return new FairleadError(
         'NotFound',

@@ -11,7 +11,10 @@ export const auditVerify = command<{ file?: string }>({
   needs: 'server',
   examples: [
     ['fairlead audit verify', 'The log of the server, checked by the server.'],
-    ['fairlead audit verify --file audit.jsonl', 'An export, checked here. Ends with 1 if it is broken.'],
+    [
+      'fairlead audit verify --file audit.jsonl',
+      'An export, checked here. Ends with 1 if it is broken.',
+    ],
   ],
 
   async run({ flags, client, print }) {

@@ -21,8 +21,14 @@ export const demo = command<Flags>({
     'and why, and stays up until Ctrl-C.',
   ].join('\n'),
   options: [
-    { flags: '--exit', text: 'end after the summary; with 0 only if every job came to its right end' },
-    { flags: '--dir <folder>', text: 'where the store goes (a temporary folder, removed at the end)' },
+    {
+      flags: '--exit',
+      text: 'end after the summary; with 0 only if every job came to its right end',
+    },
+    {
+      flags: '--dir <folder>',
+      text: 'where the store goes (a temporary folder, removed at the end)',
+    },
     { flags: '--port <n>', text: 'port to listen on; 0 takes a free one', default: '0' },
     { flags: '--jobs <n>', text: 'jobs of each kind', default: '300' },
     { flags: '--rules', text: 'instead: only the rules, in memory on a simulated clock' },

@@ -9,7 +9,10 @@ export const explain = command({
   needs: 'server',
   examples: [
     ['fairlead explain 0x2f1d…', 'In sentences.'],
-    ['fairlead explain 0x2f1d… --json', 'With seeds, orders and every provider’s first failing check.'],
+    [
+      'fairlead explain 0x2f1d… --json',
+      'With seeds, orders and every provider’s first failing check.',
+    ],
   ],
 
   async run({ args, client, print }) {

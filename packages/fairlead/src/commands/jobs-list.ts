@@ -14,7 +14,10 @@ export const jobsList = command<Flags>({
   name: 'jobs list',
   summary: 'List jobs in the order of their acceptance.',
   options: [
-    { flags: '--status <status>', text: 'QUEUED, ASSIGNED, RUNNING, COMPLETED, FAILED, EXPIRED, CANCELED' },
+    {
+      flags: '--status <status>',
+      text: 'QUEUED, ASSIGNED, RUNNING, COMPLETED, FAILED, EXPIRED, CANCELED',
+    },
     { flags: '--kind <kind>', text: 'ai, quantum, task, registration' },
     { flags: '--provider <id>', text: 'those whose newest attempt it has or had' },
     { flags: '--caller <id>', text: 'those of one requester' },
@@ -43,7 +46,8 @@ export const jobsList = command<Flags>({
       if (jobs.length === limit) break
     }
     print(jobs, jobs.length === 0 ? 'There are none.' : jobsTable(jobs))
-    if (jobs.length === limit) terminal.note(terminal.colors.dim(`The first ${limit}; see --limit.`))
+    if (jobs.length === limit)
+      terminal.note(terminal.colors.dim(`The first ${limit}; see --limit.`))
     return EXIT.ok
   },
 })

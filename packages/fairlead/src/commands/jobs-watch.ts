@@ -2,7 +2,12 @@ import type { WireEvent } from '@fairlead/client'
 import { command } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
 
-const ENDS: ReadonlySet<string> = new Set(['jobCompleted', 'jobFailed', 'jobExpired', 'jobCanceled'])
+const ENDS: ReadonlySet<string> = new Set([
+  'jobCompleted',
+  'jobFailed',
+  'jobExpired',
+  'jobCanceled',
+])
 
 /** `fairlead jobs watch`: what happens, as it happens. */
 export const jobsWatch = command<{ after?: string }>({
@@ -26,7 +31,8 @@ export const jobsWatch = command<{ after?: string }>({
     const stop = untilSignal()
     const after = flags.after === undefined ? {} : { afterSeq: wholeNumber('--after', flags.after) }
     // A job that has begun already is told from its beginning.
-    const start = taskId === undefined ? after : { afterSeq: await beforeJob(server, taskId), ...after }
+    const start =
+      taskId === undefined ? after : { afterSeq: await beforeJob(server, taskId), ...after }
     const events = server.events({ ...start, signal: stop.signal })
     const leases = new Set<string>()
     for await (const event of events) {

@@ -5,7 +5,8 @@ import { EXIT } from '../exit-codes.ts'
 export const policyCheck = command({
   name: 'policy check',
   summary: 'Check the configuration without a server; all problems at once.',
-  details: 'Reads fairlead.yaml or the file of --config, the environment and --set, as `serve` does.',
+  details:
+    'Reads fairlead.yaml or the file of --config, the environment and --set, as `serve` does.',
   needs: 'file',
   examples: [
     ['fairlead policy check', 'Check what is here.'],

@@ -6,7 +6,9 @@ export const policyShow = command({
   name: 'policy show',
   summary: 'Print the policy that the server has in force, as YAML.',
   needs: 'server',
-  examples: [['fairlead policy show > policy.yaml', 'Every setting with its value, to edit and set.']],
+  examples: [
+    ['fairlead policy show > policy.yaml', 'Every setting with its value, to edit and set.'],
+  ],
 
   async run({ client, print }) {
     const { stringify } = await import('yaml')

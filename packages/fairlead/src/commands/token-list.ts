@@ -12,7 +12,10 @@ export const tokenList = command({
     const { openTokens, tokensTable } = await import('../tokens.ts')
     const tokens = openTokens(await config())
     const records = tokens.list()
-    print(records, records.length === 0 ? `There are none in ${tokens.path}.` : tokensTable(records))
+    print(
+      records,
+      records.length === 0 ? `There are none in ${tokens.path}.` : tokensTable(records),
+    )
     return EXIT.ok
   },
 })

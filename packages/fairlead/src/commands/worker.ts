@@ -30,7 +30,11 @@ export const worker = command<Flags>({
   options: [
     { flags: '--provider <id>', text: 'whom to serve', default: 'provider:local' },
     { flags: '--exec <command>', text: 'program to run for each job, with its arguments' },
-    { flags: '--kind <kind>', text: `one of ${KINDS.join(', ')}; can be repeated (task)`, many: true },
+    {
+      flags: '--kind <kind>',
+      text: `one of ${KINDS.join(', ')}; can be repeated (task)`,
+      many: true,
+    },
     { flags: '--model <name>', text: 'models or task names; can be repeated (all)', many: true },
     { flags: '--concurrency <n>', text: 'jobs at once', default: '1' },
     { flags: '--worker-id <id>', text: 'name of this process among those of the provider' },
@@ -39,7 +43,10 @@ export const worker = command<Flags>({
   needs: 'server',
   examples: [
     ['fairlead worker --exec ./handler.sh', 'Take all tasks, one at a time.'],
-    ['fairlead worker --exec "wc -c" --model count --concurrency 4', 'Tasks called count, four at once.'],
+    [
+      'fairlead worker --exec "wc -c" --model count --concurrency 4',
+      'Tasks called count, four at once.',
+    ],
     [
       'fairlead worker --provider provider:gpu1 --kind ai --model llama3-8b --exec ./generate',
       'Prompts on standard input.',

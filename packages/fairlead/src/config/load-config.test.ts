@@ -43,7 +43,9 @@ describe('where settings come from', () => {
     const { policy, writtenPolicy } = load({ env, sets: ['queue.batch_size=3'] })
     const { batchSize, ackTimeoutMs, maxDepth } = policy.queue
     expect([batchSize, ackTimeoutMs, maxDepth]).toEqual([3, 2_000, 10])
-    expect(writtenPolicy).toEqual({ queue: { batch_size: 3, ack_timeout_ms: 2_000, max_depth: 10 } })
+    expect(writtenPolicy).toEqual({
+      queue: { batch_size: 3, ack_timeout_ms: 2_000, max_depth: 10 },
+    })
   })
 
   it('a preset changes the defaults of the policy', () => {
@@ -97,7 +99,9 @@ describe('what is wrong', () => {
     const file = join(cwd, 'fairlead.yaml')
     expect(problems).toEqual([
       `queue.batchsize: there is no such setting; did you mean batch_size? (${file}:5)`,
-      expect.stringMatching(/^quue: there is no such setting; expected one of preset, server, .*:6\)$/),
+      expect.stringMatching(
+        /^quue: there is no such setting; expected one of preset, server, .*:6\)$/,
+      ),
       expect.stringContaining('--set queue.nothing: there is no such setting; expected one of'),
       '--set queue: expected <setting>=<value>, as in queue.batch_size=64',
       `server.port: expected a whole number from 0 to 65535, got "http" (${file}:2)`,
@@ -109,7 +113,9 @@ describe('what is wrong', () => {
   it('rules that two settings share are checked over all sources together', () => {
     yaml('queue:\n  lease:\n    ai_secs: 2\n')
     expect(problemsOf({ env: { FAIRLEAD_QUEUE_ACK_TIMEOUT_MS: '3000' } })).toEqual([
-      expect.stringMatching(/^queue\.ack_timeout_ms: .* \(environment FAIRLEAD_QUEUE_ACK_TIMEOUT_MS\)$/),
+      expect.stringMatching(
+        /^queue\.ack_timeout_ms: .* \(environment FAIRLEAD_QUEUE_ACK_TIMEOUT_MS\)$/,
+      ),
     ])
   })
 

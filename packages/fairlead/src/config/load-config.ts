@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import {
   FairleadError,
-  type Policy,
   POLICY_FIELDS,
+  type Policy,
   parsePolicy,
   problemList,
   readSettings,

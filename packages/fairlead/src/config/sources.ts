@@ -63,7 +63,8 @@ export function readFlags(
   for (const pair of sets) {
     const at = pair.indexOf('=')
     const path = pair.slice(0, at === -1 ? undefined : at)
-    if (at === -1) problems.push(`--set ${pair}: expected <setting>=<value>, as in queue.batch_size=64`)
+    if (at === -1)
+      problems.push(`--set ${pair}: expected <setting>=<value>, as in queue.batch_size=64`)
     else if (!FIELDS.has(path)) problems.push(`--set ${unknownSetting(path, near(path))}`)
     else values.set(path, { value: typed(path, pair.slice(at + 1)), from: `--set ${path}` })
   }
@@ -106,7 +107,9 @@ function collect(map: YAMLMap, prefix: string, into: Collecting): void {
       if (isMap(value)) collect(value, `${path}.`, into)
       // A heading with nothing under it says nothing.
       else if (!isScalar(value) || value.value !== null) {
-        into.problems.push(`${path}: expected settings under it (${from}); put each on a line of its own`)
+        into.problems.push(
+          `${path}: expected settings under it (${from}); put each on a line of its own`,
+        )
       }
     } else into.problems.push(`${unknownSetting(path, near(path))} (${from})`)
   }

@@ -100,7 +100,10 @@ class LiveDemo {
     void this.#listen(events)
     for (const provider of LIVE_PROVIDERS) this.#providers.start(provider)
     progress(`${LIVE_PROVIDERS.length} providers start …`)
-    await this.#tally.until(() => this.#tally.connected.size === LIVE_PROVIDERS.length, this.#signal)
+    await this.#tally.until(
+      () => this.#tally.connected.size === LIVE_PROVIDERS.length,
+      this.#signal,
+    )
     progress('')
     const jobs = liveJobs(perKind)
     note(`${LIVE_PROVIDERS.length} providers, ${LIVE_TENANTS.length} tenants, ${jobs.length} jobs.`)

@@ -69,7 +69,12 @@ function brokenJob(i: number): LiveJob {
 /** One that nobody can take before its time is over. */
 function lateJob(i: number): LiveJob {
   const payload = { name: 'sum', args: { numbers: [i] } }
-  const request: EnqueueRequest = { kind: 'task', payload, ttl_abs_secs: 4, ...UNKNOWN_KIND_OF_WORK }
+  const request: EnqueueRequest = {
+    kind: 'task',
+    payload,
+    ttl_abs_secs: 4,
+    ...UNKNOWN_KIND_OF_WORK,
+  }
   return { ...tenantOf(i), request, end: 'EXPIRED', output: null }
 }
 

@@ -86,7 +86,9 @@ function wrongText(wrong: readonly string[]): string {
   if (wrong.length === 0) {
     return 'Every one came to the end that it should have, and every output is right.'
   }
-  return [`WRONG: ${wrong.length} did not end as they should have.`, ...wrong.slice(0, 10)].join('\n')
+  return [`WRONG: ${wrong.length} did not end as they should have.`, ...wrong.slice(0, 10)].join(
+    '\n',
+  )
 }
 
 function waitsByTier(all: readonly LiveOutcome[]): Record<string, Spread> {
@@ -103,7 +105,8 @@ function waitsByTier(all: readonly LiveOutcome[]): Record<string, Spread> {
 }
 
 function spreadOf(sorted: readonly number[]): Spread {
-  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]
+  const at = (share: number) =>
+    sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]
   return {
     jobs: sorted.length,
     median: at(0.5) ?? 0,

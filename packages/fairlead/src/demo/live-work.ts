@@ -1,15 +1,10 @@
-import { type Job, PermanentFailure, type Payloads } from '@fairlead/client'
+import { type Job, type Payloads, PermanentFailure } from '@fairlead/client'
 
 /** What a provider of the demo makes of a job; the demo knows what has to come out of it. */
-export function answerTo(job: Pick<Job, 'kind' | 'payload'>): string {
-  switch (job.kind) {
-    case 'ai':
-      return aiAnswer(job.payload as Payloads['ai'])
-    case 'quantum':
-      return quantumAnswer(job.payload as Payloads['quantum'])
-    default:
-      return taskAnswer(job.payload as Payloads['task'])
-  }
+export function answerTo({ kind, payload }: Pick<Job, 'kind' | 'payload'>): string {
+  if (kind === 'ai') return aiAnswer(payload as Payloads['ai'])
+  if (kind === 'quantum') return quantumAnswer(payload as Payloads['quantum'])
+  return taskAnswer(payload as Payloads['task'])
 }
 
 function aiAnswer({ model, prompt }: Payloads['ai']): string {
@@ -29,7 +24,7 @@ function taskAnswer({ name, args }: Payloads['task']): string {
     return String(numbers.reduce((sum, n) => sum + n, 0))
   }
   try {
-    return JSON.stringify(JSON.parse(String(args['text'])))
+    return JSON.stringify(JSON.parse(args['text'] as string))
   } catch {
     // No other provider could read it either.
     throw new PermanentFailure('invalid_input', 'the text is no JSON')

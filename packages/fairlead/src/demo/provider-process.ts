@@ -36,7 +36,8 @@ function serve({ url, token, provider }: Orders): void {
       await delay(shortest + Math.random() * (longest - shortest), null, { signal: job.signal })
       // With leases in hand and without a word, as a crash is.
       if (isTurn(turn, provider.crashesEvery)) process.kill(process.pid, 'SIGKILL')
-      if (isTurn(turn, provider.failsEvery)) throw Object.assign(new Error(), { code: 'overheated' })
+      if (isTurn(turn, provider.failsEvery))
+        throw Object.assign(new Error(), { code: 'overheated' })
       return answerTo(job)
     },
     // The demo counts failures by what the server says of them.

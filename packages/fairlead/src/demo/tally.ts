@@ -87,32 +87,23 @@ export class Tally {
   }
 
   #note(outcome: LiveOutcome, event: WireEvent): void {
-    switch (event.type) {
-      case 'jobEnqueued':
-        outcome.enqueuedAt = event.at
-        return
-      case 'jobAssigned':
-        outcome.assignedAt ??= event.at
-        outcome.attempts++
-        this.#holders.set(event.leaseId, event.providerId)
-        return
-      case 'jobRequeued':
-        this.requeues.set(event.reason, (this.requeues.get(event.reason) ?? 0) + 1)
-        return
-      case 'jobCompleted':
-        this.#counts(event.providerId).completed++
-        this.#end(outcome, event)
-        return
-      case 'jobFailed':
-      case 'jobExpired':
-      case 'jobCanceled':
-        this.#end(outcome, event)
-        return
-      default:
+    if (event.type === 'jobEnqueued') outcome.enqueuedAt = event.at
+    else if (event.type === 'jobAssigned') {
+      outcome.assignedAt ??= event.at
+      outcome.attempts++
+      this.#holders.set(event.leaseId, event.providerId)
+    } else if (event.type === 'jobRequeued') {
+      this.requeues.set(event.reason, (this.requeues.get(event.reason) ?? 0) + 1)
+    } else if (event.type in ENDS) {
+      if (event.type === 'jobCompleted') this.#counts(event.providerId).completed++
+      this.#end(outcome, event as WireEvent & { readonly type: keyof typeof ENDS })
     }
   }
 
-  #end(outcome: LiveOutcome, event: { readonly type: keyof typeof ENDS; readonly at: number }): void {
+  #end(
+    outcome: LiveOutcome,
+    event: { readonly type: keyof typeof ENDS; readonly at: number },
+  ): void {
     outcome.status = ENDS[event.type]
     outcome.endedAt = event.at
     this.#ended++

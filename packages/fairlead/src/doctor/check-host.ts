@@ -46,7 +46,9 @@ export function checkFolder(file: string): Finding {
   const { bavail, bsize } = statfsSync(folder)
   const free = (bavail * bsize) / GIB
   const text = `${folder} can be written; ${free.toFixed(1)} GiB are free.`
-  return free >= 1 ? ok('folder', text) : warn('folder', text, 'Free some space, or move the store.')
+  return free >= 1
+    ? ok('folder', text)
+    : warn('folder', text, 'Free some space, or move the store.')
 }
 
 /** Files that hold other people's work or keys are nobody else's to read. */

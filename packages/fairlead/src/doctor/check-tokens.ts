@@ -16,7 +16,10 @@ export function checkTokens(config: Config): Finding {
     })
     if (valid.length > 0) return ok('tokens', `${valid.length} valid ones in ${path}.`)
     if (tokens.length === 0 && LOOPBACK.test(host)) {
-      return ok('tokens', `There are none; whoever reaches ${host} on this machine is a local admin.`)
+      return ok(
+        'tokens',
+        `There are none; whoever reaches ${host} on this machine is a local admin.`,
+      )
     }
     const advice = 'Make one: fairlead token create --role admin --subject <name>'
     const text = tokens.length === 0 ? `Without any, the server refuses ${host}.` : 'None is valid.'

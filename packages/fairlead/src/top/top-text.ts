@@ -43,7 +43,9 @@ function ratesLine({ per_second: rate, leases, workers }: Stats): string {
 }
 
 function totalsLine({ totals }: Stats): string {
-  const parts = Object.entries(totals).map(([name, count]) => `${name} ${count.toLocaleString('en')}`)
+  const parts = Object.entries(totals).map(
+    ([name, count]) => `${name} ${count.toLocaleString('en')}`,
+  )
   return `since start  ${parts.join('  ')}`
 }
 
@@ -73,7 +75,11 @@ function queueLines({ queues }: Stats, { bold, yellow }: Terminal['colors']): st
   ]
 }
 
-function providerLines(stats: Stats, { bold, dim, red }: Terminal['colors'], rows: number): string[] {
+function providerLines(
+  stats: Stats,
+  { bold, dim, red }: Terminal['colors'],
+  rows: number,
+): string[] {
   const counts = Object.entries(stats.providers)
     .filter(([, count]) => count > 0)
     .map(([status, count]) => `${count} ${status}`)
@@ -92,7 +98,11 @@ function providerLines(stats: Stats, { bold, dim, red }: Terminal['colors'], row
   ]
   const [head = '', ...rest] = table(columns, cells).split('\n')
   const body = rest.map((line, i) => ((shown[i - 1]?.health ?? 1_000) < 600 ? red(line) : line))
-  return [`providers: ${counts.join(', ') || 'none'}`, bold(head), ...body.map((l, i) => (i === 0 ? dim(l) : l))]
+  return [
+    `providers: ${counts.join(', ') || 'none'}`,
+    bold(head),
+    ...body.map((l, i) => (i === 0 ? dim(l) : l)),
+  ]
 }
 
 function gauge(value: number, of: number): string {

@@ -30,7 +30,9 @@ export async function serveWithProgram(serving: Serving): Promise<void> {
     }
     const word = outcome === 'completed' ? green(outcome) : red(outcome)
     const why = reason === null ? '' : ` (${reason})`
-    terminal.out(`${dim(job.jobId.slice(0, 18))}  ${job.kind} ${job.model ?? ''}  ${word}${why} after ${durationText(ms)}`)
+    terminal.out(
+      `${dim(job.jobId.slice(0, 18))}  ${job.kind} ${job.model ?? ''}  ${word}${why} after ${durationText(ms)}`,
+    )
   }
   const stop = untilSignal()
   const worker = client.worker({
@@ -49,7 +51,12 @@ export async function serveWithProgram(serving: Serving): Promise<void> {
       } catch (error) {
         const { code } = error as { code?: string }
         const isLost = job.signal.aborted
-        tell(job, isLost ? 'stopped' : 'failed', Date.now() - started, isLost ? null : (code ?? null))
+        tell(
+          job,
+          isLost ? 'stopped' : 'failed',
+          Date.now() - started,
+          isLost ? null : (code ?? null),
+        )
         throw error
       }
     },

@@ -1,0 +1,229 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { FairleadError } from '@fairlead/core'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { connect, type Job, type StandardSchema } from '../src/index.ts'
+import { ServerRig } from './server-rig.ts'
+
+let rig: ServerRig
+afterEach(() => rig.close())
+
+/** A handler that the test lets go on, and what it was given. */
+class Gate {
+  readonly begun: Promise<Job<'task'>>
+  #tell: (job: Job<'task'>) => void = () => {}
+  #open: (result: string) => void = () => {}
+
+  constructor() {
+    this.begun = new Promise((resolve) => {
+      this.#tell = resolve
+    })
+  }
+
+  readonly handler = (job: Job<'task'>): Promise<string> => {
+    this.#tell(job)
+    return new Promise((resolve) => {
+      this.#open = resolve
+    })
+  }
+
+  finish(result: string): void {
+    this.#open(result)
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<FairleadError> {
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(signal.reason), { once: true })
+    if (signal.aborted) resolve(signal.reason)
+  })
+}
+
+describe('a worker over the wire', () => {
+  beforeEach(async () => {
+    rig = await ServerRig.open()
+  })
+
+  it('WORKER-9: registers its provider, and says what it takes when it comes with something else', async () => {
+    const first = rig.worker(() => 'x', { models: ['a'] })
+    const provider = async () =>
+      (await rig.client.call('aicf.getProvider', { provider_id: 'provider:atlas' })).provider
+    await rig.connected()
+    expect(await provider()).toMatchObject({ kinds: ['task'], models: ['a'], lease_cap: 2 })
+    await first.stop()
+    rig.worker(() => 'x', { models: ['b', 'c'], concurrency: 5 })
+    await rig.connected()
+    expect(await provider()).toMatchObject({ models: ['b', 'c'], lease_cap: 5 })
+  })
+
+  it('WORKER-4: takes its leases up again when the line was cut, and nobody is charged', async () => {
+    const gate = new Gate()
+    rig.worker(gate.handler)
+    const taskId = await rig.enqueue(1)
+    const job = await gate.begun
+    rig.line.cut()
+    await rig.line.nextConnection()
+    gate.finish('after the cut')
+    expect((await rig.client.waitForResult(taskId)).text).toBe('after the cut')
+    expect(job.signal.aborted).toBe(false)
+    expect(await rig.story(taskId)).toEqual([
+      'jobEnqueued',
+      'jobAssigned',
+      'jobStarted',
+      'jobCompleted',
+    ])
+  })
+
+  it('WORKER-8: reports what was finished while the line was down, once it is up again', async () => {
+    const gate = new Gate()
+    rig.worker(gate.handler)
+    const taskId = await rig.enqueue(1)
+    await gate.begun
+    rig.line.isDown = true
+    rig.line.cut()
+    gate.finish('in the dark')
+    rig.line.isDown = false
+    expect((await rig.client.waitForResult(taskId)).text).toBe('in the dark')
+    expect((await rig.client.getJob(taskId)).job).toMatchObject({ attempt: 0, retries: 0 })
+  })
+
+  it('WORKER-8: stops a handler whose job was cancelled', async () => {
+    const gate = new Gate()
+    rig.worker(gate.handler)
+    const taskId = await rig.enqueue(1)
+    const { signal } = await gate.begun
+    const reason = aborted(signal)
+    await rig.client.cancel(taskId)
+    expect(await reason).toMatchObject({ code: 'LeaseNotLive', details: { reason: 'job_ended' } })
+  })
+
+  it('WORKER-12: declines what it does not accept, and another provider gets it', async () => {
+    const declined: string[] = []
+    rig.worker(() => 'never', { accepts: (job) => declined.push(job.jobId) < 0 })
+    const taskId = await rig.enqueue(1)
+    await rig.happened('jobRequeued', taskId)
+    rig.worker(() => 'here', { providerId: 'provider:borea' })
+    expect((await rig.client.waitForResult(taskId)).text).toBe('here')
+    expect(declined).toEqual([taskId])
+  })
+
+  it('WORKER-10: a second worker under the same id takes the place of the first, which ends', async () => {
+    const first = rig.worker(() => 'first', { workerId: 'w-1' })
+    await rig.connected()
+    rig.worker(() => 'second', { workerId: 'w-1' })
+    await expect(first.closed).rejects.toMatchObject({ code: 'InvalidState' })
+    expect((await rig.client.waitForResult(await rig.enqueue(1))).text).toBe('second')
+  })
+
+  it('WORKER-11: stops by finishing what it has begun, and gives back what it has not', async () => {
+    const gate = new Gate()
+    const worker = rig.worker(gate.handler, { concurrency: 1 })
+    const taskId = await rig.enqueue(1)
+    await gate.begun
+    const stopped = worker.stop()
+    const later = await rig.enqueue(2)
+    gate.finish('done')
+    await stopped
+    expect((await rig.client.getJob(taskId)).status).toBe('COMPLETED')
+    expect((await rig.client.getJob(later)).status).toBe('QUEUED')
+  })
+
+  it('gives results that fit a schema, and requesters read them by it', async () => {
+    const worker = rig.client.worker({
+      providerId: 'provider:sums',
+      kinds: ['task'],
+      concurrency: 1,
+      drainMs: null,
+      result: totals,
+      handler: ({ payload }) => ({ total: Number(payload.args['n']) + 1 }),
+    })
+    const taskId = await rig.enqueue(41)
+    const { value } = await rig.client.waitForResult(taskId, { schema: totals })
+    expect(value.total).toBe(42)
+    const odd: StandardSchema<unknown, string> = {
+      '~standard': {
+        version: 1,
+        vendor: 'test',
+        validate: () => ({ issues: [{ message: 'no' }] }),
+      },
+    }
+    await expect(rig.client.readResult(taskId, { schema: odd })).rejects.toThrow('does not fit')
+    await worker.stop()
+  })
+})
+
+describe('leases over the wire', () => {
+  it('WORKER-8: are renewed before renew_by while the handler runs', async () => {
+    rig = await ServerRig.open({ queue: { ack_timeout_ms: 500, lease: { task_secs: 1 } } })
+    const gate = new Gate()
+    rig.worker(gate.handler)
+    const taskId = await rig.enqueue(1)
+    const { signal } = await gate.begun
+    // A lease of one second that was renewed is alive after the second.
+    await rig.happened('leaseRenewed')
+    await rig.happened('leaseRenewed')
+    expect(signal.aborted).toBe(false)
+    gate.finish('long work')
+    expect((await rig.client.waitForResult(taskId)).text).toBe('long work')
+  })
+
+  it('WORKER-8: end at their deadline for the worker as for the server, also on a dead line', async () => {
+    const lease = { task_secs: 1, renewals_max: 0 }
+    rig = await ServerRig.open({ queue: { ack_timeout_ms: 500, lease } })
+    const gate = new Gate()
+    rig.worker(gate.handler)
+    const taskId = await rig.enqueue(1)
+    const { signal } = await gate.begun
+    rig.line.isDown = true
+    rig.line.cut()
+    expect(await aborted(signal)).toMatchObject({ details: { reason: 'deadline' } })
+    rig.line.isDown = false
+    await rig.happened('jobRequeued', taskId)
+    gate.finish('too late')
+    expect((await rig.client.getJob(taskId)).job.retries).toBe(1)
+  })
+})
+
+describe('a worker process', () => {
+  it('WORKER-11: drains on SIGTERM and ends by that signal', async () => {
+    rig = await ServerRig.open()
+    const program = join(import.meta.dirname, 'worker-process.mjs')
+    const child = spawn(process.execPath, [program, rig.line.url], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const lines = createInterface({ input: child.stdout })
+    const ended = once(child, 'exit')
+    const taskId = await rig.enqueue(300)
+    await once(lines, 'line')
+    child.kill('SIGTERM')
+    expect(await ended).toEqual([null, 'SIGTERM'])
+    expect((await rig.client.getJob(taskId)).status).toBe('COMPLETED')
+  })
+
+  it('is refused with a token that is none, and says so', async () => {
+    rig = await ServerRig.open({}, true)
+    const client = connect(rig.line.url, { token: 'nonsense' })
+    const worker = client.worker({
+      providerId: 'provider:atlas',
+      kinds: ['task'],
+      concurrency: 1,
+      drainMs: null,
+      handler: () => 'x',
+    })
+    await expect(worker.closed).rejects.toMatchObject({ code: 'Unauthorized' })
+    await expect(client.getJob(`0x${'0'.repeat(64)}`)).rejects.toMatchObject({
+      code: 'Unauthorized',
+    })
+    await client.close()
+  })
+})
+
+const totals: StandardSchema<{ total: number }> = {
+  '~standard': {
+    version: 1,
+    vendor: 'test',
+    validate: (value) => ({ value: value as { total: number } }),
+  },
+}

@@ -1,0 +1,104 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import {
+  CliProcess,
+  type CliServer,
+  fairlead,
+  serve,
+} from '../packages/fairlead/test/cli-process.ts'
+
+const root = join(import.meta.dirname, '..')
+const examples = join(root, 'examples')
+
+let folder: string
+let server: CliServer
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'fairlead-examples-'))
+  server = await serve(folder)
+})
+afterAll(async () => {
+  await server.stop()
+  rmSync(folder, { recursive: true })
+})
+
+/** Runs an example to its end, as its reader would. */
+async function run(program: string, ...args: string[]): Promise<string> {
+  const child = spawn(program, args, {
+    cwd: root,
+    env: { ...process.env, FAIRLEAD_URL: server.url },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let out = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    out += text
+  })
+  const [code] = await once(child, 'close')
+  expect(`${args.at(-1) ?? program} ended with ${code}`).toMatch(/ 0$/)
+  return out
+}
+
+it('enqueue.sh and handler.sh: a job with curl, and a shell script that does it', async () => {
+  const { result } = JSON.parse(await run(join(examples, 'enqueue.sh'), 'hello'))
+  expect(result).toMatchObject({ accepted: true, kind: 'task' })
+  const handler = join(examples, 'handler.sh')
+  const worker = new CliProcess([
+    'worker',
+    '--exec',
+    handler,
+    '--model',
+    'shout',
+    '--url',
+    server.url,
+  ])
+  const watching = await fairlead(['jobs', 'watch', result.task_id, '--url', server.url])
+  expect(watching.code).toBe(0)
+  const shown = await fairlead(['jobs', 'show', result.task_id, '--url', server.url])
+  expect(shown.out).toMatch(/output +HELLO/)
+  worker.kill('SIGTERM')
+  expect((await worker.ended).code).toBe(0)
+})
+
+it('worker.mjs and requester.mjs: a job goes in, is done, and is explained', async () => {
+  const child = spawn(process.execPath, [join(examples, 'worker.mjs')], {
+    cwd: root,
+    env: { ...process.env, FAIRLEAD_URL: server.url },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const ended = once(child, 'close')
+  const out = await run(process.execPath, join(examples, 'requester.mjs'))
+  expect(out).toMatch(/^You said: Hello!\nJob 0x\w+ \(ai "llama3-8b"\) is COMPLETED/)
+  child.kill('SIGTERM')
+  await ended
+})
+
+it('events.mjs: follows what has happened', async () => {
+  expect(await run(process.execPath, join(examples, 'events.mjs'))).toMatch(/jobCompleted 0x\w+\n$/)
+})
+
+it('typed-results.mjs: results by a schema', async () => {
+  expect(await run(process.execPath, join(examples, 'typed-results.mjs'))).toBe('42\n')
+})
+
+it('in-process.mjs: the engine without a server', async () => {
+  const file = join(folder, 'own.db')
+  expect(await run(process.execPath, join(examples, 'in-process.mjs'), file)).toBe('hello world\n')
+})
+
+it('fairlead.yaml: has no problems', async () => {
+  const { code } = await fairlead(['policy', 'check', '--config', join(examples, 'fairlead.yaml')])
+  expect(code).toBe(0)
+})
+
+it('every example is in the list, and run by a test', () => {
+  const files = readdirSync(examples).filter((name) => name !== 'README.md')
+  const list = readFileSync(join(examples, 'README.md'), 'utf8')
+  const tests = readFileSync(import.meta.filename, 'utf8')
+  for (const file of files) {
+    expect(list).toContain(`(${file})`)
+    expect(tests).toContain(file)
+  }
+})
