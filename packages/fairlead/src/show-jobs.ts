@@ -58,7 +58,7 @@ export function jobText(
   const start = entries[0]?.at ?? 0
   const steps = entries.map(({ at, action, details }) => {
     const after = `+${durationText(at - start)}`
-    return `${after.padStart(12)}  ${action}${detailText(details)}`
+    return `${after.padStart(12)}  ${action}${detailText(details, 'jobId')}`
   })
   return [bold(job.task_id), ...lines, '', bold('What happened'), ...steps].join('\n')
 }
@@ -69,11 +69,19 @@ export function eventLine(event: WireEvent, { dim, bold }: Colors): string {
   return `${dim(String(seq).padStart(8))}  ${new Date(at).toISOString()}  ${bold(type)}${detailText(details)}`
 }
 
-function detailText(details: object): string {
+/** Details that are times, in ms since the epoch. */
+const TIMES: ReadonlySet<string> = new Set(['deadline', 'notBefore'])
+
+function detailText(details: object, leftOut?: string): string {
   const parts = Object.entries(details)
-    .filter(([, value]) => value !== null)
-    .map(([name, value]) => `${name}=${typeof value === 'object' ? JSON.stringify(value) : value}`)
+    .filter(([name, value]) => value !== null && name !== leftOut)
+    .map(([name, value]) => `${name}=${shownDetail(name, value)}`)
   return parts.length === 0 ? '' : `  ${parts.join(' ')}`
+}
+
+function shownDetail(name: string, value: unknown): string {
+  if (typeof value === 'number' && TIMES.has(name)) return new Date(value).toISOString()
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 /** Seconds since the epoch, as the wire has them. */

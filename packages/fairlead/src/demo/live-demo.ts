@@ -191,7 +191,6 @@ class LiveDemo {
     return [
       bold('The server stays up, and a job comes now and then. Ctrl-C ends it.'),
       '',
-      `  ${url}/metrics        figures for Prometheus`,
       `  ${url}/openrpc.json   every method`,
       `  ${url}/readyz         does it take work?`,
       '',
@@ -201,6 +200,7 @@ class LiveDemo {
       '  npx fairlead jobs list --status FAILED',
       '  npx fairlead enqueue ai llama3-8b "over the fence" --wait',
       '  npx fairlead jobs watch',
+      '  curl -H "authorization: Bearer $FAIRLEAD_TOKEN" $FAIRLEAD_URL/metrics',
     ].join('\n')
   }
 
