@@ -26,7 +26,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'prom-client',
     'ws',
   ],
-  testkit: ['@fairlead/core', '@fairlead/engine', '@fairlead/store/memory'],
+  testkit: ['@fairlead/core', '@fairlead/engine', '@fairlead/store/memory', 'cddl'],
   store: ['@fairlead/core', '@photostructure/sqlite'],
   fairlead: [
     '@fairlead/client',
