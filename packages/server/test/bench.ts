@@ -1,5 +1,5 @@
 import type { Assignment, ResultOf } from '@fairlead/protocol'
-import type { RawSocket } from './raw-socket.ts'
+import type { Message, RawSocket } from './raw-socket.ts'
 import type { Person, Rig } from './rig.ts'
 
 /** A worker in the hands of a test: it gets its leases over a socket and does what it is told. */
@@ -35,12 +35,11 @@ export class Bench {
 
   /** The lease on a job, once it was pushed. */
   async offered(taskId: string, attempt = 0): Promise<Assignment> {
+    const leasesOf = ({ method, params }: Message): Assignment[] =>
+      method === 'leases.offered' ? ((params?.['leases'] ?? []) as Assignment[]) : []
     const isIt = (lease: Assignment) => lease.task_id === taskId && lease.attempt === attempt
-    const message = await this.socket.find(
-      ({ method, params }) =>
-        method === 'leases.offered' && (params?.['leases'] as Assignment[]).some(isIt),
-    )
-    return (message.params?.['leases'] as Assignment[]).find(isIt) as Assignment
+    const message = await this.socket.find((one) => leasesOf(one).some(isIt))
+    return leasesOf(message).find(isIt) as Assignment
   }
 
   async call(

@@ -62,8 +62,9 @@ export class Fuzz {
     const copy = [...bytes]
     for (let i = 0; i <= this.below(4); i++) {
       const at = this.below(copy.length + 1)
-      if (this.chance(0.3)) copy.splice(at, this.below(8))
-      else if (this.chance(0.3)) copy.splice(at, 0, ...this.bytes(8))
+      const way = this.below(10)
+      if (way < 3) copy.splice(at, this.below(8))
+      else if (way < 5) copy.splice(at, 0, ...this.bytes(8))
       else copy[at % Math.max(1, copy.length)] = this.below(256)
     }
     return Uint8Array.from(copy)

@@ -26,8 +26,9 @@ describe('a session by hand', () => {
     socket.send(
       '{"jsonrpc":"2.0","id":3,"method":"aicf.enqueue","params":{"kind":"task","payload":{"name":"hello","args":{}}}}',
     )
-    const { params } = await socket.notification('leases.offered')
-    const [{ lease_id, task_id }] = params?.['leases'] as [{ lease_id: string; task_id: string }]
+    const offered = await socket.notification('leases.offered')
+    const { leases } = offered.params as { leases: [{ lease_id: string; task_id: string }] }
+    const [{ lease_id, task_id }] = leases
     socket.send(
       `{"jsonrpc":"2.0","id":4,"method":"aicf.ackLease","params":{"lease_id":"${lease_id}"}}`,
     )
