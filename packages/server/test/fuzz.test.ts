@@ -83,7 +83,7 @@ async function overHttp(
   const response = await fetch(`${rig.server.url}/rpc`, {
     method: 'POST',
     headers,
-    body: body as BodyInit,
+    body: body as NonNullable<RequestInit['body']>,
     signal: patience,
   }).catch((error: unknown) => {
     if (patience.aborted) return null

@@ -1,5 +1,4 @@
 import { FairleadError } from '@fairlead/core'
-import { parseOpenRPCDocument } from '@open-rpc/schema-utils-js'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { AI, Rig, TASK } from './rig.ts'
 
@@ -71,8 +70,15 @@ it('RPC-7: the description is a right OpenRPC document, and the same by both way
   const byPath = (await (await rig.get('/openrpc.json')).json()) as typeof byCall
   expect(byPath).toEqual(byCall)
   expect(await rig.call('alice', 'rpc.discover', {}, 'cbor')).toEqual(byCall)
-  const parsed = await parseOpenRPCDocument(byCall as never)
-  expect(parsed.methods.map((method) => (method as { name: string }).name)).toContain(
-    'aicf.enqueue',
-  )
+  const parsed = await parse(byCall)
+  expect(parsed.methods.map(({ name }) => name)).toContain('aicf.enqueue')
 })
+
+/** By a name that the compiler does not follow: the package has sources in it that our settings refuse. */
+async function parse(document: object): Promise<{ methods: { name: string }[] }> {
+  const name: string = '@open-rpc/schema-utils-js'
+  const { parseOpenRPCDocument } = (await import(name)) as {
+    parseOpenRPCDocument(document: object): Promise<{ methods: { name: string }[] }>
+  }
+  return parseOpenRPCDocument(document)
+}

@@ -164,7 +164,7 @@ export class Rig {
     return fetch(`${this.server.url}/rpc`, {
       method: 'POST',
       headers: { 'content-type': contentType, ...this.authorization(as), ...headers },
-      body: body as BodyInit,
+      body: body as NonNullable<RequestInit['body']>,
     })
   }
 
