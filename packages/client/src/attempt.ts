@@ -20,6 +20,8 @@ interface JobOf<Kind extends KindName> {
   /** ai: the model; task: its name; else null. */
   readonly model: string | null
   readonly payload: Payloads[Kind]
+  /** W3C trace context of whoever asked for the work, to go on with; null where there is none. */
+  readonly traceparent: string | null
   /** Fires when the work is wanted no more; its reason is a `FairleadError`. */
   readonly signal: AbortSignal
   /** When the lease ends unless it is renewed, on the worker's own clock. It moves on by renewals. */
@@ -42,6 +44,7 @@ export class Attempt implements JobOf<KindName> {
   readonly attempt: number
   readonly kind: KindName
   readonly model: string | null
+  readonly traceparent: string | null
   stage: Stage = 'queued'
   deadline = 0
   /** When to renew; infinity once that is of no use any more. */
@@ -63,6 +66,7 @@ export class Attempt implements JobOf<KindName> {
     this.attempt = offer.attempt
     this.kind = offer.kind
     this.model = offer.model
+    this.traceparent = offer.traceparent ?? null
     this.#payload = offer.payload
     this.retime(offer, nowMs)
   }

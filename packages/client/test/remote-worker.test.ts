@@ -58,6 +58,20 @@ describe('a worker over the wire', () => {
     expect(await provider()).toMatchObject({ models: ['b', 'c'], lease_cap: 5 })
   })
 
+  it('carries the trace context of the requester to the handler', async () => {
+    const seen: (string | null)[] = []
+    rig.worker((job) => {
+      seen.push(job.traceparent)
+      return 'x'
+    })
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+    const payload = { name: 'traced', args: {} }
+    const { task_id } = await rig.client.enqueue({ kind: 'task', payload, traceparent })
+    await rig.client.waitForResult(task_id)
+    await rig.client.waitForResult(await rig.enqueue(1))
+    expect(seen).toEqual([expect.stringContaining('0af7651916cd43dd8448eb211c80319c'), null])
+  })
+
   it('WORKER-4: takes its leases up again when the line was cut, and nobody is charged', async () => {
     const gate = new Gate()
     rig.worker(gate.handler)

@@ -48,7 +48,7 @@ export {
   PRESETS,
   showPolicy,
 } from './policy.ts'
-export { type Field, flag, int, names, oneOf } from './policy-field.ts'
+export { type Field, int, names, oneOf } from './policy-field.ts'
 export {
   problemList,
   readSettings,

@@ -109,6 +109,7 @@ function offerOf(lease: Assignment): LeaseOffer {
     tStart: lease.t_start,
     lengthMs: 1_000 * lease.ttl_seconds,
     renewalsMax: lease.max_renewals,
+    traceparent: lease.traceparent,
   }
 }
 

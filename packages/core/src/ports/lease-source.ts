@@ -71,6 +71,8 @@ export interface LeaseOffer extends LeaseTimes {
   /** As it was issued; renewals add to the deadline. */
   readonly lengthMs: number
   readonly renewalsMax: number
+  /** W3C trace context of whoever asked for the work, where the source carries it. */
+  readonly traceparent?: string | null
 }
 
 /** What a worker says of a job that it has done. */

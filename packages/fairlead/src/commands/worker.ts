@@ -22,7 +22,7 @@ export const worker = command<Flags>({
     'The program gets the payload on standard input and gives the result on standard output; what it',
     'writes to standard error is shown. For ai its input is the prompt, for quantum the circuit, for all',
     'else the payload as JSON. FAIRLEAD_TASK_ID, FAIRLEAD_LEASE_ID, FAIRLEAD_ATTEMPT, FAIRLEAD_KIND,',
-    'FAIRLEAD_MODEL and FAIRLEAD_PAYLOAD (as JSON) are in its environment.',
+    'FAIRLEAD_MODEL and FAIRLEAD_PAYLOAD (as JSON) are in its environment, and TRACEPARENT if it is traced.',
     'Exit code 0: done. 65: the job itself is wrong, and is not tried again. 75: try again later. Any',
     'other: failed, and tried again. When the work is wanted no more it gets SIGTERM, and 5 s later SIGKILL.',
     'On SIGTERM or Ctrl-C the worker takes no more jobs, waits for those it has, and gives back the rest.',

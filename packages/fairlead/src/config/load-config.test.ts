@@ -64,13 +64,13 @@ describe('where settings come from', () => {
     const env = {
       FAIRLEAD_REGISTRY_DENIED_REGIONS: '[eu-1, eu-2]',
       FAIRLEAD_QUEUE_MAX_PER_CALLER: 'null',
-      FAIRLEAD_LOG_PRETTY: 'true',
+      FAIRLEAD_REGISTRY_ATTESTATION_REQUIRED_AI: 'true',
       FAIRLEAD_PRIORITY_WEIGHTS_FEE: '0.55',
     }
-    const { policy, settings } = load({ env })
+    const { policy } = load({ env })
     expect(policy.registry.deniedRegions).toEqual(['eu-1', 'eu-2'])
     expect(policy.queue.maxPerCaller).toBeNull()
-    expect(settings.log.pretty).toBe(true)
+    expect(policy.registry.attestationRequired.ai).toBe(true)
     expect(policy.priority.weights.fee).toBe(550)
   })
 

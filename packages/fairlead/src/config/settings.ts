@@ -1,6 +1,5 @@
 import {
   type Field,
-  flag,
   int,
   names,
   oneOf,
@@ -37,7 +36,6 @@ export const SETTINGS = {
   },
   log: {
     level: oneOf('info', logLevels, 'what the server logs'),
-    pretty: flag(false, 'lines for people instead of JSON'),
   },
   telemetry: {
     otlpEndpoint: optional(url(['http:', 'https:'], 'where spans go by OTLP over HTTP'), 'no spans'),

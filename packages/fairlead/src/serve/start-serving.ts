@@ -33,6 +33,7 @@ export async function startServing({ config, tokens, log, policy }: Options): Pr
       await engine.setPolicy(written ?? {}, settings.preset)
     }
     const { host, port, shutdownMs, requestsPerSecond, connectionsMax } = settings.server
+    const { otlpEndpoint } = settings.telemetry
     const server = await startServer({
       engine,
       store,
@@ -45,6 +46,7 @@ export async function startServing({ config, tokens, log, policy }: Options): Pr
         connections: connectionsMax,
       },
       origins: settings.server.allowedOrigins,
+      ...(otlpEndpoint === null ? {} : { otlpEndpoint }),
     }).catch((error: NodeJS.ErrnoException) => {
       throw listenError(error, host, port)
     })

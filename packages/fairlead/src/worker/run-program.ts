@@ -57,6 +57,7 @@ function environmentOf(job: Job): Record<string, string> {
     FAIRLEAD_ATTEMPT: String(job.attempt),
     FAIRLEAD_KIND: job.kind,
     FAIRLEAD_MODEL: job.model ?? '',
+    ...(job.traceparent === null ? {} : { TRACEPARENT: job.traceparent }),
     // Longer ones do not fit into an environment; they are on standard input in any case.
     ...smallEnough('FAIRLEAD_PAYLOAD', JSON.stringify(job.payload, bytes)),
   }
