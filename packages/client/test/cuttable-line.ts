@@ -34,6 +34,11 @@ export class CuttableLine {
     return new Promise((resolve) => this.#opened.push(resolve))
   }
 
+  /** Lets nothing through any more, and tells neither end: as when a cable is pulled. */
+  freeze(): void {
+    for (const socket of this.#sockets) socket.unpipe()
+  }
+
   cut(): void {
     for (const socket of this.#sockets) socket.destroy()
   }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { FairleadError } from '@fairlead/core'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { connect, type Job, type StandardSchema } from '../src/index.ts'
+import { connect, type Job, type StandardSchema, WireLeaseSource, worker } from '../src/index.ts'
 import { ServerRig } from './server-rig.ts'
 
 let rig: ServerRig
@@ -200,6 +200,32 @@ describe('leases over the wire', () => {
   })
 })
 
+describe('a line that went silent', () => {
+  it('WORKER-9: is given up for another, though nobody has closed it', async () => {
+    rig = await ServerRig.open({}, { limits: { pingMs: 200 } })
+    const url = `${rig.line.url.replace('http', 'ws')}/ws`
+    const gate = new Gate()
+    const serving = worker({
+      source: new WireLeaseSource({ url, patienceMs: 1_000 }),
+      providerId: 'provider:silent',
+      kinds: ['task'],
+      concurrency: 1,
+      handler: gate.handler,
+      onError: () => {},
+    })
+    const taskId = await rig.enqueue(1)
+    await gate.begun
+    const again = rig.line.nextConnection()
+    rig.line.freeze()
+    await again
+    gate.finish('heard again')
+    const other = connect(rig.line.url)
+    expect((await other.waitForResult(taskId)).text).toBe('heard again')
+    await serving.stop()
+    await other.close()
+  })
+})
+
 describe('a worker process', () => {
   it('WORKER-11: drains on SIGTERM and ends by that signal', async () => {
     rig = await ServerRig.open()
@@ -217,7 +243,7 @@ describe('a worker process', () => {
   })
 
   it('is refused with a token that is none, and says so', async () => {
-    rig = await ServerRig.open({}, true)
+    rig = await ServerRig.open({}, { hasTokens: true })
     const client = connect(rig.line.url, { token: 'nonsense' })
     const worker = client.worker({
       providerId: 'provider:atlas',

@@ -1,5 +1,5 @@
 import { type Engine, openEngine } from '@fairlead/engine'
-import { type RunningServer, startServer } from '@fairlead/server'
+import { type RunningServer, type ServerLimits, startServer } from '@fairlead/server'
 import { MemoryStore } from '@fairlead/testkit'
 import { connect, type NodeClient, type RemoteWorkerOptions, type Worker } from '../src/index.ts'
 import { CuttableLine } from './cuttable-line.ts'
@@ -21,10 +21,17 @@ export class ServerRig {
   }
 
   /** With tokens, nobody gets in without: there is one that the test does not know. */
-  static async open(policy: object = {}, hasTokens = false): Promise<ServerRig> {
+  static async open(
+    policy: object = {},
+    {
+      hasTokens = false,
+      limits = {},
+    }: { hasTokens?: boolean; limits?: Partial<ServerLimits> } = {},
+  ): Promise<ServerRig> {
     const engine = await openEngine({ store: new MemoryStore(), policy })
     const tokens = hasTokens ? { verify: () => null, isEmpty: () => false } : null
-    const server = await startServer({ engine, tokens, listen: { host: '127.0.0.1', port: 0 } })
+    const listen = { host: '127.0.0.1', port: 0 }
+    const server = await startServer({ engine, tokens, listen, limits })
     const line = await CuttableLine.to(Number(new URL(server.url).port))
     return new ServerRig(engine, server, line)
   }

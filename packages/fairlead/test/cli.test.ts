@@ -27,8 +27,38 @@ describe('fairlead', () => {
   it('shows its commands with --help and its version with --version', () => {
     const help = fairlead('--help')
     expect(help).toMatchObject({ code: 0 })
-    for (const command of ['demo', 'conformance']) expect(help.out).toContain(command)
+    const commands = ['demo', 'serve', 'worker', 'enqueue', 'jobs', 'explain', 'top', 'providers']
+    commands.push('policy', 'token', 'audit', 'doctor', 'conformance')
+    for (const command of commands) expect(help.out).toMatch(new RegExp(`^  ${command} `, 'm'))
+    expect(help.out).toContain('Exit codes:')
     expect(fairlead('--version').out).toMatch(/^\d+\.\d+\.\d+\n$/)
+  })
+
+  it('shows the help of every command with examples, and what stands under a group', () => {
+    const help = fairlead('jobs', 'cancel', '--help')
+    expect(help.out).toContain('Examples:')
+    expect(help.out).toContain('--json')
+    expect(fairlead('jobs', '--help').out).toMatch(
+      /list[\s\S]*show[\s\S]*watch[\s\S]*cancel[\s\S]*retry/,
+    )
+    expect(fairlead('jobs').code).toBe(2)
+  })
+
+  it('loads nothing for --help but the commands themselves and their parser', () => {
+    const bin = join(root, 'packages', 'fairlead', 'bin', 'fairlead.mjs')
+    const { stderr } = spawnSync(process.execPath, [bin, '--help'], {
+      encoding: 'utf8',
+      env: { ...process.env, NODE_DEBUG: 'esm' },
+    })
+    const loaded = new Set(stderr.match(/file:\/\/[^\s'"]+\.m?js/g) ?? [])
+    const others = [...loaded].filter(
+      (url) => !/packages\/fairlead\/|node_modules\/(commander|picocolors)\//.test(url),
+    )
+    expect(loaded.size).toBeGreaterThan(20)
+    expect(others).toEqual([])
+    expect(
+      [...loaded].filter((url) => /\/(demo|doctor|config|conformance|top|worker)\//.test(url)),
+    ).toEqual([])
   })
 
   it('refuses an unknown command or option, says which, and ends with 2', () => {

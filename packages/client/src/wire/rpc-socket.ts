@@ -30,6 +30,7 @@ interface Message {
 }
 
 const PATIENCE_MS = 30_000
+const GOODBYE_MS = 1_000
 /** Calls in one frame, and their length together: the server takes 1,000 and 2 MiB. */
 const FRAME_CALLS_MAX = 500
 const FRAME_CHARS_MAX = 500_000
@@ -49,6 +50,8 @@ export class RpcSocket {
   readonly #waiting = new Map<number, Waiting>()
   readonly #queue: string[] = []
   readonly #mayBatch: boolean
+  /** The server pings every few seconds, and the package `ws` tells of it; browsers do not. */
+  readonly #tellsPings: boolean
   #lastId = 0
   #isFlushing = false
   #heardAt = performance.now()
@@ -75,6 +78,7 @@ export class RpcSocket {
     this.#onNotification = options.onNotification ?? (() => {})
     this.#patienceMs = options.patienceMs ?? PATIENCE_MS
     this.#mayBatch = socket.protocol === BATCH_PROTOCOL
+    this.#tellsPings = 'terminate' in socket
     socket.onmessage = ({ data }) => this.#take(data)
     socket.onerror = () => {}
     this.closed = new Promise((resolve) => {
@@ -99,11 +103,13 @@ export class RpcSocket {
     })
   }
 
-  /** Says goodbye; what is under way is rejected. */
+  /** Says goodbye, and waits for the other side to do so, but not for long; what is under way is rejected. */
   async close(): Promise<void> {
     this.#isClosing = true
     this.#socket.close(1000)
+    const timer = setTimeout(() => this.#drop('no goodbye'), GOODBYE_MS)
     await this.closed
+    clearTimeout(timer)
   }
 
   /** The server has been heard of, if only by a ping. */
@@ -170,10 +176,11 @@ export class RpcSocket {
     return this.#queue.splice(0, count)
   }
 
-  /** With calls under way, or a server that is known to ping, silence means that the line is dead. */
+  /** Where something is due to be heard, long silence means that the line is dead. */
   #checkSilence(): void {
     const silentMs = performance.now() - this.#heardAt
-    if (this.#waiting.size > 0 && silentMs > this.#patienceMs) {
+    const isOwed = this.#waiting.size > 0 || this.#tellsPings
+    if (isOwed && silentMs > this.#patienceMs) {
       this.#drop(`silent for ${Math.round(silentMs / 1_000)} s`)
     }
   }

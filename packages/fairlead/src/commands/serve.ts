@@ -48,9 +48,10 @@ export const serve = command<Flags>({
     const stop = untilSignal()
     const tokens = openTokens(loaded)
     const serving = await startServing({ config: loaded, tokens })
-    if (isJson)
-      terminal.out(JSON.stringify({ url: serving.url, store: loaded.settings.store.path }))
-    else terminal.out(`Fairlead serves ${serving.url} on ${loaded.settings.store.path}`)
+    const { path } = loaded.settings.store
+    // Standard output has the log, a JSON object a line, and so nothing else.
+    if (isJson) terminal.out(JSON.stringify({ url: serving.url, store: path }))
+    else terminal.note(`Fairlead serves ${serving.url} on ${path}`)
     if (tokens.isEmpty()) {
       terminal.note('There are no tokens: everybody on this machine is a local admin.')
     }
