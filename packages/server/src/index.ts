@@ -5,5 +5,6 @@ export { type NewToken, TokenFile, type TokenRecord } from './auth/token-file.ts
 export { DEFAULT_LIMITS, type ServerLimits } from './limits.ts'
 export { createLogger, type Logger } from './log.ts'
 export { MeteredStore } from './metrics/metered-store.ts'
-export { type RunningServer, type ServerOptions, startServer } from './start-server.ts'
+export type { ServerOptions } from './server-options.ts'
+export { type RunningServer, startServer } from './start-server.ts'
 export { CLOSE } from './ws/close-codes.ts'

@@ -142,6 +142,32 @@ describe('a server', () => {
     await engine.close()
   })
 
+  it('AUTH-2: a port that is taken is named, and nothing is left behind', async () => {
+    await open({})
+    const engine = await openEngine({ store: new MemoryStore() })
+    const listen = { host: '127.0.0.1', port: rig.server.port }
+    await expect(startServer({ engine, listen })).rejects.toMatchObject({
+      code: 'InvalidParams',
+      message: expect.stringContaining('another process does') as string,
+    })
+    await engine.close()
+  })
+
+  it('AUTH-3: tokens that cannot be read let nobody in, and say so to nobody but the operator', async () => {
+    await open({ limits: { pingMs: 20 } })
+    const socket = await rig.socket('alice')
+    writeFileSync(rig.tokenFile.path, 'broken')
+    // It is noticed after a quarter of a second at the latest.
+    let text = ''
+    while (!text.includes('StoreUnavailable')) {
+      const { body } = await rig.post('bob', { jsonrpc: '2.0', id: 1, method: 'aicf.listJobs' })
+      text = JSON.stringify(body)
+    }
+    expect(text).not.toContain(rig.tokenFile.path)
+    expect((await rig.get('/metrics', 'admin')).status).toBe(503)
+    expect(await socket.call('aicf.listJobs', {})).toMatchObject({ jobs: [] })
+  })
+
   it('AUTH-5: refused attempts are in the audit log, counted, and not at any rate', async () => {
     await open({ limits: { refusalsPerSecond: 1, refusalsBurst: 50 } })
     const codes = new Set<string>()

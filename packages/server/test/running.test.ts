@@ -59,6 +59,7 @@ describe('limits', () => {
   it('LIMITS-2: who sends its headers too slowly is cut off', async () => {
     await open({ limits: { headersTimeoutMs: 100, requestTimeoutMs: 100 } })
     const socket = connect(rig.server.port, '127.0.0.1')
+    socket.resume()
     socket.write('POST /rpc HTTP/1.1\r\nHost: localhost\r\n')
     await new Promise((resolve) => socket.once('close', resolve))
   })

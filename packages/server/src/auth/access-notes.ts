@@ -67,7 +67,13 @@ export class AccessNotes {
     this.#timer = null
     const waiting = [...this.#gathered.values()].filter(({ attempts }) => attempts > 0)
     this.#gathered.clear()
-    for (const { refusal, attempts } of waiting) await this.#put({ ...refusal, attempts })
+    let rest = 0
+    for (const { refusal, attempts } of waiting) {
+      if (this.#rate.take('all', 1, performance.now()) > 0) rest += attempts
+      else await this.#put({ ...refusal, attempts })
+    }
+    if (rest > 0)
+      await this.#put({ by: 'others', subject: 'several', reason: 'several', attempts: rest })
   }
 
   async #put(refusal: Refusal): Promise<void> {

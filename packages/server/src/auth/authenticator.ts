@@ -36,7 +36,8 @@ export class Authenticator {
 
   /** Whether everybody is let in as a local admin. */
   get isOpen(): boolean {
-    return this.#isLoopback && (this.#tokens === null || this.#tokens.isEmpty())
+    const tokens = this.#tokens
+    return this.#isLoopback && (tokens === null || readably(() => tokens.isEmpty()))
   }
 
   async identify({ token, address, host }: Knock): Promise<Identity> {
@@ -48,7 +49,8 @@ export class Authenticator {
     if (token === null) {
       throw this.#refusal(address, 'no_token', 'send a header "Authorization: Bearer <token>"')
     }
-    const identity = (await this.#tokens?.verify(token)) ?? null
+    const tokens = this.#tokens
+    const identity = tokens === null ? null : await readably(() => tokens.verify(token))
     if (identity !== null) return identity
     throw this.#refusal(address, 'wrong_token', 'the token is unknown, revoked or expired')
   }
@@ -72,7 +74,27 @@ export class Authenticator {
   }
 }
 
+/** What is wrong with the tokens is the operator's affair, not that of who knocks. */
+function readably<Value>(read: () => Value): Value {
+  try {
+    return read()
+  } catch (cause) {
+    throw new FairleadError(
+      'StoreUnavailable',
+      'the tokens of the server cannot be read; tell its operator',
+      {},
+      { cause },
+    )
+  }
+}
+
 /** The token of an Authorization header. */
 export function bearerOf(header: string | undefined): string | null {
   return /^Bearer +(\S+)$/i.exec(header ?? '')?.[1] ?? null
+}
+
+/** The HTTP status of a refusal to let somebody in. */
+export function statusOf({ code }: FairleadError): number {
+  if (code === 'RateLimited') return 429
+  return code === 'StoreUnavailable' ? 503 : 401
 }

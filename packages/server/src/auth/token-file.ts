@@ -108,11 +108,13 @@ export class TokenFile implements TokenStore {
   }
 
   #refresh(): void {
-    this.#lookedAt = Date.now()
     const version = versionOf(this.path)
-    if (version === this.#version) return
-    this.#byId = version === NO_FILE ? new Map() : readTokens(this.path)
-    this.#version = version
+    if (version !== this.#version) {
+      this.#byId = version === NO_FILE ? new Map() : readTokens(this.path)
+      this.#version = version
+    }
+    // Only now: while the file cannot be read, nobody is let in by what it said before.
+    this.#lookedAt = Date.now()
   }
 }
 

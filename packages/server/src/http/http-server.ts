@@ -1,7 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { FairleadError } from '@fairlead/core'
 import type { Registry } from 'prom-client'
-import { type Authenticator, bearerOf } from '../auth/authenticator.ts'
+import { type Authenticator, bearerOf, statusOf } from '../auth/authenticator.ts'
 import type { ServerLimits } from '../limits.ts'
 import type { Logger } from '../log.ts'
 import { refuse, reply } from './reply.ts'
@@ -88,6 +89,11 @@ export function createHttpServer(parts: HttpParts): Server {
   server.keepAliveTimeout = limits.keepAliveMs
   server.maxConnections = limits.connections
   server.maxHeadersCount = 100
+  server.on('clientError', (_, socket: Socket) => {
+    if (socket.writable) socket.write('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n')
+    // Not only ended: the other side may never end its own.
+    socket.destroySoon()
+  })
   return server
 }
 
@@ -108,7 +114,7 @@ async function metrics(
   } catch (error) {
     if (!(error instanceof FairleadError)) throw error
     const headers = { 'www-authenticate': 'Bearer realm="fairlead"' }
-    return refuse(response, error.code === 'RateLimited' ? 429 : 401, error.message, headers)
+    return refuse(response, statusOf(error), error.message, headers)
   }
   refreshMetrics()
   reply(response, 200, await registry.metrics(), { 'content-type': registry.contentType })

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import { FairleadError } from '@fairlead/core'
 import { BATCH_PROTOCOL, BEARER_PROTOCOL_PREFIX, PLAIN_PROTOCOL } from '@fairlead/protocol'
 import { WebSocketServer } from 'ws'
-import { type Authenticator, bearerOf } from '../auth/authenticator.ts'
+import { type Authenticator, bearerOf, statusOf } from '../auth/authenticator.ts'
 import type { Identity } from '../auth/identity.ts'
 import type { Ownership } from '../events/ownership.ts'
 import type { ServerLimits } from '../limits.ts'
@@ -39,7 +39,7 @@ export class SocketGate {
       perMessageDeflate: false,
       handleProtocols: chosenProtocol,
     })
-    this.#timer = setInterval(() => void this.#lookAfter(), parts.limits.pingMs).unref()
+    this.#timer = setInterval(() => this.#lookAfter(), parts.limits.pingMs).unref()
   }
 
   get size(): number {
@@ -62,7 +62,7 @@ export class SocketGate {
       })
     } catch (error) {
       if (!(error instanceof FairleadError)) throw error
-      return refuse(socket, error.code === 'RateLimited' ? 429 : 401, error.message)
+      return refuse(socket, statusOf(error), error.message)
     }
     if (socket.destroyed) return
     socket.off('error', ignore)
@@ -118,11 +118,17 @@ export class SocketGate {
   }
 
   /** Asks for signs of life, and ends what was opened with a token that is over. */
-  async #lookAfter(): Promise<void> {
+  #lookAfter(): void {
+    const { authenticator, logger } = this.#parts
     for (const [peer, token] of this.#peers) {
       peer.ping()
-      if (await this.#parts.authenticator.isStill(peer.identity, token)) continue
-      peer.cutOff(CLOSE.tokenEnded, 'the token was revoked or has expired')
+      authenticator.isStill(peer.identity, token).then(
+        (isStill) => {
+          if (!isStill) peer.cutOff(CLOSE.tokenEnded, 'the token was revoked or has expired')
+        },
+        // Who was let in stays until it is known to be over.
+        (err: unknown) => logger.error({ err }, 'the tokens cannot be read'),
+      )
     }
   }
 }

@@ -12,6 +12,7 @@ interface Parts {
   readonly unsentBytes: number
   readonly stallMs: number
   readonly tooSlow: (why: string) => void
+  readonly broken: (error: unknown) => void
 }
 
 /** Messages of one frame, so that none is too long for the other side. */
@@ -93,7 +94,13 @@ export class SocketOutbox {
   #schedule(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
-    setImmediate(() => this.flush())
+    setImmediate(() => {
+      try {
+        this.flush()
+      } catch (error) {
+        this.#parts.broken(error)
+      }
+    })
   }
 
   #flushReady(): void {

@@ -69,6 +69,7 @@ export class SocketPeer {
       unsentBytes: limits.unsentBytes,
       stallMs: limits.stallMs,
       tooSlow: (why) => this.cutOff(CLOSE.tooSlow, why),
+      broken: (err) => this.#broken(err),
     })
     ws.on('message', (data, isBinary) => this.#receive(data as Buffer, isBinary))
     ws.on('pong', () => {
@@ -150,7 +151,16 @@ export class SocketPeer {
         if (this.#workers.get(key)?.push === push) this.#workers.delete(key)
       },
     })
-    const session = await engine.leaseSource().open(hello, push.listener)
+    const session = await engine
+      .leaseSource()
+      .open(hello, push.listener)
+      .catch(async (error: unknown) => {
+        // It is deaf by now, so it has left: to be served it has to connect again.
+        const before = this.#workers.get(key)
+        this.#workers.delete(key)
+        await before?.session.close().catch(() => undefined)
+        throw error
+      })
     // It may have gone while it was being connected.
     if (!this.#isOpen) {
       push.close()
@@ -237,10 +247,18 @@ export class SocketPeer {
   #begin<Given>(answering: Promise<Given | null>, send: (answer: Given) => void): void {
     const { ws, limits } = this.#parts
     if (++this.#openCalls > limits.callsPerSocket && !ws.isPaused) ws.pause()
-    void answering.then((answer) => {
-      if (answer !== null) send(answer)
-      if (--this.#openCalls < limits.callsPerSocket / 2 && ws.isPaused) ws.resume()
-    })
+    answering
+      .then((answer) => {
+        if (answer !== null) send(answer)
+        if (--this.#openCalls < limits.callsPerSocket / 2 && ws.isPaused) ws.resume()
+      })
+      .catch((err: unknown) => this.#broken(err))
+  }
+
+  /** An answer that cannot be written is a defect, and nobody may wait for it in vain. */
+  #broken(err: unknown): void {
+    this.#parts.logger.error({ err, socket: this.#parts.id }, 'a message could not be written')
+    this.cutOff(CLOSE.internal, 'an error inside of Fairlead; its log has more')
   }
 
   #send(form: Form, answer: Answer): void {

@@ -1,0 +1,177 @@
+import type { Server } from 'node:http'
+import type { Engine } from '@fairlead/engine'
+import { openRpcDocument } from '@fairlead/protocol'
+import type { Registry } from 'prom-client'
+import { AccessNotes } from './auth/access-notes.ts'
+import { Authenticator } from './auth/authenticator.ts'
+import { EventHub } from './events/event-hub.ts'
+import { Ownership } from './events/ownership.ts'
+import { createHttpServer } from './http/http-server.ts'
+import { RpcEndpoint } from './http/rpc-endpoint.ts'
+import { DEFAULT_LIMITS, type ServerLimits } from './limits.ts'
+import { type Logger, SILENT } from './log.ts'
+import { EventMeter } from './metrics/event-meter.ts'
+import { LoopLag } from './metrics/loop-lag.ts'
+import type { MeteredStore } from './metrics/metered-store.ts'
+import { meterCommits, meterState, newRegistry } from './metrics/metrics.ts'
+import { RpcMeter } from './metrics/rpc-meter.ts'
+import { ServerStats } from './metrics/server-stats.ts'
+import type { Services } from './rpc/call.ts'
+import { Dispatcher } from './rpc/dispatcher.ts'
+import { isLoopback, type ServerOptions } from './server-options.ts'
+import { JobSpans } from './trace/job-spans.ts'
+import { Traces } from './trace/traces.ts'
+import { startTracing, type Tracing } from './trace/tracing.ts'
+import { PollDesk } from './workers/poll-desk.ts'
+import { SocketGate } from './ws/socket-gate.ts'
+
+/** The parts of a server that has not begun to listen. */
+export interface Assembled {
+  readonly http: Server
+  readonly gate: SocketGate
+  readonly polls: PollDesk
+  readonly dispatcher: Dispatcher
+  readonly authenticator: Authenticator
+  readonly logger: Logger
+  /** `/readyz` fails from now on. */
+  readonly beginClose: () => void
+  /** Stops watching the engine, and writes what is left to write. */
+  readonly dispose: () => Promise<void>
+}
+
+/** A write that takes longer than this is taken for one that is refused. */
+const STUCK_MS = 5_000
+
+/** The composition root: every part is made here, and given what it needs. */
+export async function assemble(options: ServerOptions): Promise<Assembled> {
+  const { engine, listen, logger = SILENT, store, tokens = null, version = '0.1.0' } = options
+  const limits = { ...DEFAULT_LIMITS, ...options.limits }
+  const origins = new Set(options.origins ?? [])
+  const newRequestId = requestIds()
+  const openRpc = lazily(() => openRpcDocument({ version }))
+
+  const watch = await startWatch(engine, options.otlpEndpoint, version)
+  const { registry, meter, lag, traces, tracing } = watch
+  if (store !== undefined) meterCommits(registry, store)
+  const hub = await EventHub.open(engine)
+  const notes = new AccessNotes((refusal) => engine.noteRefusal(refusal), logger)
+  const authenticator = new Authenticator({
+    tokens,
+    isLoopback: isLoopback(listen.host),
+    notes,
+    refusals: { perSecond: limits.refusalsPerSecond, burst: limits.refusalsBurst },
+  })
+  const source = engine.leaseSource()
+  const polls = new PollDesk({ source, traces, logger, pollsMax: limits.polls })
+  const connections = () => ({ websocket: gate.size, polls: polls.open })
+  const stats = new ServerStats({ engine, meter, version, connections })
+  const noteJob: Services['noteJob'] = (jobId, note) => {
+    engine.noteJob(jobId, note).catch((err: unknown) => {
+      logger.warn({ err, job_id: jobId }, 'what came with a job could not be noted')
+    })
+  }
+  const dispatcher = new Dispatcher(
+    { engine, hub, polls, stats, traces, notes, limits, openRpc, noteJob },
+    { meter: new RpcMeter(registry), tracing, logger },
+  )
+  const ownership = new Ownership(engine.view)
+  const common = { dispatcher, authenticator, origins, limits, logger, newRequestId }
+  const gate = new SocketGate({ ...common, ownership })
+  let isClosing = false
+  const http = createHttpServer({
+    ...common,
+    rpc: new RpcEndpoint(dispatcher, authenticator, limits),
+    registry,
+    refreshMetrics: meterState(registry, { engine, meter, lag, connections }),
+    notReady: () => (isClosing ? 'the server shuts down' : notReady({ store, lag, limits })),
+    openRpc,
+  })
+  http.on('upgrade', (request, socket, head) => {
+    gate.upgrade(request, socket, head).catch((err: unknown) => {
+      logger.error({ err }, 'a WebSocket could not be opened')
+      socket.destroy()
+    })
+  })
+  return {
+    http,
+    gate,
+    polls,
+    dispatcher,
+    authenticator,
+    logger,
+    beginClose: () => {
+      isClosing = true
+    },
+    dispose: async () => {
+      hub.close()
+      await watch.close()
+      await notes.close()
+    },
+  }
+}
+
+interface Watch {
+  readonly registry: Registry
+  readonly meter: EventMeter
+  readonly lag: LoopLag
+  readonly traces: Traces
+  readonly tracing: Tracing | null
+  readonly close: () => Promise<void>
+}
+
+/** What looks on while others work: metrics and traces. */
+async function startWatch(
+  engine: Engine,
+  otlpEndpoint: string | undefined,
+  version: string,
+): Promise<Watch> {
+  const tracing = otlpEndpoint === undefined ? null : await startTracing(otlpEndpoint, version)
+  const registry = newRegistry()
+  const meter = new EventMeter(engine, registry)
+  const traces = new Traces()
+  const spans = new JobSpans({ traces, view: engine.view, tracing })
+  const stop = await engine.onEvent((event) => {
+    meter.see(event)
+    spans.see(event)
+  })
+  const lag = new LoopLag()
+  return {
+    registry,
+    meter,
+    lag,
+    traces,
+    tracing,
+    close: async () => {
+      stop()
+      lag.close()
+      await tracing?.close()
+    },
+  }
+}
+
+function notReady(parts: {
+  readonly store: MeteredStore | undefined
+  readonly lag: LoopLag
+  readonly limits: ServerLimits
+}): string | null {
+  const { failingSince = null, pendingSince = null } = parts.store?.health ?? {}
+  if (failingSince !== null) return 'the store refuses writes'
+  const isStuck = pendingSince !== null && performance.now() - pendingSince > STUCK_MS
+  if (isStuck) return 'the store is stuck'
+  return parts.lag.ms > parts.limits.lagMs ? 'the event loop lags' : null
+}
+
+/** Short, and different for each start of the server. */
+function requestIds(): () => string {
+  const start = Math.floor(Math.random() * 2 ** 32).toString(36)
+  let count = 0
+  return () => `${start}-${(++count).toString(36)}`
+}
+
+function lazily<Value>(make: () => Value): () => Value {
+  let made: Value | undefined
+  return () => {
+    made ??= make()
+    return made
+  }
+}

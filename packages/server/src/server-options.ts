@@ -1,0 +1,26 @@
+import type { Engine } from '@fairlead/engine'
+import type { TokenStore } from './auth/identity.ts'
+import type { ServerLimits } from './limits.ts'
+import type { Logger } from './log.ts'
+import type { MeteredStore } from './metrics/metered-store.ts'
+
+export interface ServerOptions {
+  readonly engine: Engine
+  /** The store that the engine was opened on, for its metrics and for `/readyz`. */
+  readonly store?: MeteredStore
+  readonly listen: { readonly host: string; readonly port: number }
+  /** Null, or one without tokens: on loopback everybody is a local admin, elsewhere it does not start. */
+  readonly tokens?: TokenStore | null
+  readonly logger?: Logger
+  readonly limits?: Partial<ServerLimits>
+  /** Pages of these origins may connect, beside the server's own. */
+  readonly origins?: readonly string[]
+  /** Where OpenTelemetry spans go, such as http://localhost:4318; left out, none are made. */
+  readonly otlpEndpoint?: string
+  readonly version?: string
+}
+
+/** Can only this machine reach it? */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host)
+}
