@@ -112,7 +112,7 @@ async function overSocket(
 /** A last call that is right: what came before it has been looked at by then. */
 async function answered(socket: RawSocket): Promise<void> {
   socket.send({ jsonrpc: '2.0', id: 'last', method: 'stats.get' })
-  await Promise.race([socket.find(({ id }) => id === 'last'), socket.closed])
+  await socket.find(({ id }) => id === 'last').catch(() => socket.closed)
 }
 
 /** Neither HTTP nor WebSocket, or almost. */

@@ -31,6 +31,7 @@ export class RawSocket {
       this.ws.once('close', (code, reason) => resolve({ code, reason: reason.toString() }))
     })
     this.ws.on('error', () => undefined)
+    this.ws.once('close', () => this.#tell())
     this.ws.on('message', (data, isBinary) => this.#receive(data as Buffer, isBinary))
   }
 
@@ -56,6 +57,7 @@ export class RawSocket {
         const message = this.messages[looked] as Message
         if (fits(message)) return message
       }
+      if (this.ws.readyState === this.ws.CLOSED) throw new Error('the socket was closed')
       await new Promise<void>((resolve) => this.#waiting.push(resolve))
     }
   }
@@ -89,6 +91,10 @@ export class RawSocket {
       : JSON.parse(data.toString('utf8'))
     this.frames.push(Array.isArray(read) ? read.length : 0)
     this.messages.push(...((Array.isArray(read) ? read : [read]) as Message[]))
+    this.#tell()
+  }
+
+  #tell(): void {
     for (const wake of this.#waiting.splice(0)) wake()
   }
 }

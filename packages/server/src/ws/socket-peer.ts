@@ -39,6 +39,8 @@ export interface PeerParts {
   readonly takesBatches: boolean
 }
 
+/** Pings without an answer. More than one: what was answered may not have been read yet. */
+const PINGS_MAX = 2
 /** How long a socket that is cut off may take to read why. */
 const FAREWELL_MS = 5_000
 
@@ -56,7 +58,7 @@ export class SocketPeer {
   #form: Form = JSON_FORM
   #subscribed = 0
   #openCalls = 0
-  #isAlive = true
+  #unanswered = 0
   #isOpen = true
 
   constructor(parts: PeerParts) {
@@ -73,7 +75,7 @@ export class SocketPeer {
     })
     ws.on('message', (data, isBinary) => this.#receive(data as Buffer, isBinary))
     ws.on('pong', () => {
-      this.#isAlive = true
+      this.#unanswered = 0
     })
     // The close that follows says all there is to say.
     ws.on('error', () => undefined)
@@ -91,11 +93,11 @@ export class SocketPeer {
     return new Promise((resolve) => ws.once('close', () => resolve()))
   }
 
-  /** Asks for a sign of life; one that did not answer the last time is cut off. */
+  /** Asks for a sign of life; one that did not answer twice is cut off. */
   ping(): void {
     const { ws } = this.#parts
-    if (!this.#isAlive) return ws.terminate()
-    this.#isAlive = false
+    if (this.#unanswered >= PINGS_MAX) return ws.terminate()
+    this.#unanswered++
     ws.ping()
   }
 
@@ -217,7 +219,7 @@ export class SocketPeer {
     const { dispatcher, takesBatches } = this.#parts
     const form = isBinary ? CBOR_FORM : JSON_FORM
     this.#form = form
-    this.#isAlive = true
+    this.#unanswered = 0
     let message: unknown
     try {
       message = form.read(data)
