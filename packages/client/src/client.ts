@@ -64,13 +64,23 @@ export class Client {
     this.#waiters = new ResultWaiters({ subscribe: (topics) => this.#subscribe({ topics }) })
   }
 
-  /** Any method by its name; see the reference of methods. */
+  /** Resolves when there is a connection; calls wait for one by themselves. */
+  ready(): Promise<void> {
+    return this.#connection.open()
+  }
+
+  /**
+   * Any method by its name; see the reference of methods. What may have been carried out is asked again
+   * only if it does no harm twice.
+   */
   call<Name extends MethodName>(
     method: Name,
     params: ParamsOf<Name>,
-    options?: CallOptions,
+    options: CallOptions = {},
   ): Promise<ResultOf<Name>> {
-    return this.#connection.call(method, params, options) as Promise<ResultOf<Name>>
+    const isRepeatable = mayBeRepeated(method, params)
+    const call = this.#connection.call(method, params, { isRepeatable, ...options })
+    return call as Promise<ResultOf<Name>>
   }
 
   /** Resolves with the receipt once the job is durable. */
@@ -213,6 +223,11 @@ export class Client {
     else this.#subscriptions.add(subscription)
     return subscription
   }
+}
+
+function mayBeRepeated(method: MethodName, params: object): boolean {
+  if (method === 'aicf.enqueue') return 'idempotency_key' in params || 'tx_hash' in params
+  return method !== 'aicf.stake'
 }
 
 /** A signal that fires when the time is over or the caller's own does. */

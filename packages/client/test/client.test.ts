@@ -137,6 +137,17 @@ describe('a line that is cut', () => {
     expect(rig.line.connections).toBe(2)
   })
 
+  it('is an error for what must not happen twice, because nobody knows whether it did', async () => {
+    await rig.client.ready()
+    const payload = { name: 'echo', args: {} }
+    const unnamed = rig.client.call('aicf.enqueue', { kind: 'task', payload })
+    const stake = rig.client.call('aicf.stake', { provider_id: 'provider:x', amount_u64: 1 })
+    rig.line.cut()
+    for (const call of [unnamed, stake]) {
+      await expect(call).rejects.toMatchObject({ details: { reason: 'connection_lost' } })
+    }
+  })
+
   it('costs no event, and brings none twice', async () => {
     const seen: number[] = []
     const jobs = 100
@@ -176,6 +187,9 @@ describe('a line that is cut', () => {
     await once(server, 'close')
     const client = connect(`http://127.0.0.1:${port}`, { timeoutMs: 100 })
     await expect(client.getJob('0x')).rejects.toThrow(/no server answers .* `fairlead serve`/)
+    await expect(client.ready()).rejects.toMatchObject({ code: 'StoreUnavailable' })
+    const waiting = client.waitForResult('0x', { timeoutMs: 20 })
+    await expect(waiting).rejects.toMatchObject({ code: 'NoResultYet' })
     await client.close()
     expect(() => connect('localhost:7433')).toThrow(/url: expected the address of a server/)
   })

@@ -227,7 +227,7 @@ describe('a line that went silent', () => {
 })
 
 describe('a worker process', () => {
-  it('WORKER-11: drains on SIGTERM and ends by that signal', async () => {
+  it('WORKER-11: drains all its workers on SIGTERM, and then ends by that signal', async () => {
     rig = await ServerRig.open()
     const program = join(import.meta.dirname, 'worker-process.mjs')
     const child = spawn(process.execPath, [program, rig.line.url], {
@@ -235,11 +235,16 @@ describe('a worker process', () => {
     })
     const lines = createInterface({ input: child.stdout })
     const ended = once(child, 'exit')
-    const taskId = await rig.enqueue(300)
-    await once(lines, 'line')
+    const begun = new Promise<void>((resolve) => {
+      let count = 0
+      lines.on('line', () => ++count === 2 && resolve())
+    })
+    const ids = [await rig.enqueue(100), await rig.enqueue(600)]
+    await begun
     child.kill('SIGTERM')
     expect(await ended).toEqual([null, 'SIGTERM'])
-    expect((await rig.client.getJob(taskId)).status).toBe('COMPLETED')
+    const jobs = await Promise.all(ids.map((id) => rig.client.getJob(id)))
+    expect(jobs.map(({ status }) => status)).toEqual(['COMPLETED', 'COMPLETED'])
   })
 
   it('is refused with a token that is none, and says so', async () => {

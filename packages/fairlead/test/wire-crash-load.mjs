@@ -9,6 +9,8 @@ const [url] = process.argv.slice(2)
 const client = connect(url, { timeoutMs: 120_000 })
 let next = 0
 let isOver = false
+/** All wait for it before they ask again. */
+let room = Promise.resolve()
 process.stdin.resume()
 process.stdin.once('end', () => {
   isOver = true
@@ -20,15 +22,21 @@ process.exit(0)
 
 async function enqueueForever() {
   while (!isOver) {
+    await room
     const key = `k-${next++}`
     const payload = { name: 'echo', args: { key } }
     const { task_id } = await client.enqueue({ kind: 'task', payload, idempotency_key: key })
     process.stdout.write(`E ${key} ${task_id}\n`)
-    // Enough to do is enough: what has to be shown is not how long a queue can get.
-    if (next % 50 === 0) {
-      const { queues } = await client.call('stats.get', {})
-      const waiting = queues.reduce((sum, queue) => sum + queue.ready, 0)
-      if (waiting > WAITING_MAX) await delay(50)
-    }
+    if (next % 50 === 0) room = untilRoom()
+  }
+}
+
+/** Enough to do is enough: what has to be shown is not how long a queue can get. */
+async function untilRoom() {
+  while (!isOver) {
+    const { queues } = await client.call('stats.get', {})
+    const waiting = queues.map(({ ready, backoff, no_provider }) => ready + backoff + no_provider)
+    if (waiting.reduce((sum, n) => sum + n, 0) < WAITING_MAX) return
+    await delay(50)
   }
 }

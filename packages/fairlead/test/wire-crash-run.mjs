@@ -33,10 +33,11 @@ export async function runWireCrashes({ kills, seed, onKill = () => {} }) {
     else if (type === 'R') seen.resumed++
     for (const listener of listeners) listener(type)
   }
-  /** Resolves with the next answer that anybody gets. */
-  const nextAnswer = () =>
+  /** Resolves with the next answer that anybody gets, or the next of a sort. */
+  const nextAnswer = (wanted = null) =>
     new Promise((resolve) => {
-      const listener = () => {
+      const listener = (type) => {
+        if (wanted !== null && type !== wanted) return
         listeners.delete(listener)
         resolve()
       }
@@ -56,8 +57,12 @@ export async function runWireCrashes({ kills, seed, onKill = () => {} }) {
       const lifeMs = dice.draw(LIFE_MS)
       const started = performance.now()
       server = serve(file, port)
-      await Promise.race([nextAnswer(), server.exit.then(failed)])
+      const ended = server.exit.then(failed)
+      const working = nextAnswer('C')
+      await Promise.race([nextAnswer(), ended])
       seen.recoveryMs.push(performance.now() - started)
+      // Until its workers are back there is nothing to lose.
+      await Promise.race([working, ended])
       await new Promise((resolve) => setTimeout(resolve, lifeMs))
       server.child.kill('SIGKILL')
       await server.exit
@@ -109,8 +114,8 @@ function started(child) {
   return { child, exit }
 }
 
-function failed({ code, said }) {
-  throw new Error(`the server ended by itself with code ${code}: ${said}`)
+function failed({ code, signal, said }) {
+  if (signal === null) throw new Error(`the server ended by itself with code ${code}: ${said}`)
 }
 
 /** Until nothing waits and nothing runs any more; false if that takes too long. */

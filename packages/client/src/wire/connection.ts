@@ -1,5 +1,5 @@
 import { retryDelayMs } from '../retry-delay.ts'
-import { closedForGood, isConnectionLost, isRetryable } from './lost.ts'
+import { closedForGood, isRetryable, mayHaveHappened } from './lost.ts'
 import { RpcSocket } from './rpc-socket.ts'
 
 export interface ConnectionOptions {
@@ -44,17 +44,25 @@ export class Connection {
     this.#options = options
   }
 
-  async call(method: string, params: object, options: CallOptions = {}): Promise<unknown> {
+  call(method: string, params: object, options: CallOptions = {}): Promise<unknown> {
+    return this.#persist((socket) => socket.call(method, params), options)
+  }
+
+  /** Resolves when there is a connection. */
+  async open(): Promise<void> {
+    await this.#persist(() => Promise.resolve(), {})
+  }
+
+  async #persist<T>(act: (socket: RpcSocket) => Promise<T>, options: CallOptions): Promise<T> {
     const { isRepeatable = true, timeoutMs = this.#options.timeoutMs, signal } = options
     const deadline = performance.now() + timeoutMs
     for (let tries = 0; ; tries++) {
       signal?.throwIfAborted()
       try {
-        const socket = this.#socket ?? (await this.#open())
-        return await socket.call(method, params)
+        return await act(this.#socket ?? (await this.#open()))
       } catch (error) {
-        const mayAgain = isRetryable(error) && ASK_AGAIN.has(error.code)
-        if (!mayAgain || (isConnectionLost(error) && !isRepeatable)) throw error
+        const isPassing = isRetryable(error) && ASK_AGAIN.has(error.code)
+        if (!isPassing || (mayHaveHappened(error) && !isRepeatable)) throw error
         const waitMs = retryDelayMs(tries, Math.random)
         if (performance.now() + waitMs > deadline) throw error
         await this.#pause(waitMs, signal)

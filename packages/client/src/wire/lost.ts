@@ -22,6 +22,11 @@ export function isConnectionLost(error: unknown): boolean {
   return error instanceof FairleadError && error.details['reason'] === 'connection_lost'
 }
 
+/** Whether a call that was refused so may have been carried out all the same. */
+export function mayHaveHappened(error: FairleadError): boolean {
+  return error.code === 'StoreUnavailable' && error.details['reason'] !== 'unreachable'
+}
+
 /** May the same call succeed later without a change? */
 export function isRetryable(error: unknown): error is FairleadError {
   return error instanceof FairleadError && error.retryable

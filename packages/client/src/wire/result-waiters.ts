@@ -39,7 +39,11 @@ export class ResultWaiters {
     this.#waiting.set(taskId, set)
     try {
       // Listens before it asks: what ends in between is heard of.
-      let isListening = await this.#listen()
+      let isListening = false
+      const listening = this.#listen().then((isSo) => {
+        isListening = isSo
+      })
+      await until(listening, null, signal)
       for (let tries = 0; ; tries++) {
         signal.throwIfAborted()
         const heard = new Promise<void>((resolve) => {

@@ -28,6 +28,8 @@ export const jobsWatch = command<{ after?: string }>({
     const { untilSignal } = await import('../until-signal.ts')
     const [taskId] = args
     const server = await client()
+    // An iterator of events would wait for a server for as long as it takes.
+    await server.ready()
     const stop = untilSignal()
     const after = flags.after === undefined ? {} : { afterSeq: wholeNumber('--after', flags.after) }
     // A job that has begun already is told from its beginning.
