@@ -145,6 +145,20 @@ describe('operations', () => {
     expect((await rig.get('/readyz')).status).toBe(200)
   })
 
+  it('READY-1: is not ready while the event loop lags', async () => {
+    await open({ limits: { lagMs: 200 } })
+    const until = performance.now() + 600
+    while (performance.now() < until);
+    const ready = await rig.get('/readyz')
+    expect([ready.status, await ready.text()]).toEqual([503, 'the event loop lags\n'])
+  })
+
+  it('LIMITS-1: a server has so many connections', async () => {
+    await open({ limits: { connections: 1 } })
+    await rig.socket('alice')
+    await expect(rig.get('/livez')).rejects.toThrow()
+  })
+
   it('LOG-1: logs are JSON lines without secrets, with the id of the request', async () => {
     const lines: string[] = []
     const to = new Writable({
