@@ -44,6 +44,22 @@ describe('fairlead', () => {
     expect(fairlead('jobs').code).toBe(2)
   })
 
+  it('has every command that the pages for people name', () => {
+    const pages = [
+      'README.md',
+      'docs/getting-started.md',
+      'docs/operations.md',
+      'examples/README.md',
+    ]
+    const named = pages.flatMap((page) => {
+      const text = readFileSync(join(root, page), 'utf8')
+      return [...text.matchAll(/(?:^ {4}|`|npx )fairlead ([a-z]+)/gm)].map((match) => match[1])
+    })
+    const { out } = fairlead('--help')
+    expect(named.length).toBeGreaterThan(20)
+    for (const name of new Set(named)) expect(out).toMatch(new RegExp(`^  ${name} `, 'm'))
+  })
+
   it('loads nothing for --help but the commands themselves and their parser', () => {
     const bin = join(root, 'packages', 'fairlead', 'bin', 'fairlead.mjs')
     const { stderr } = spawnSync(process.execPath, [bin, '--help'], {

@@ -29,7 +29,7 @@ const REQUEUE_MEANS: Readonly<Record<string, string>> = {
   LEASE_EXPIRED: 'a lease ran out; charged as a retry',
   PROVIDER_FAIL: 'the worker reported a failure; charged as a retry',
   DECLINED: 'the provider declined; nobody is charged',
-  RELEASED: 'a worker gave it back; nobody is charged',
+  RELEASED: 'a worker gave it back, or came back without it; nobody is charged',
   LEASE_CANCELLED: 'its worker was gone; nobody is charged',
 }
 
