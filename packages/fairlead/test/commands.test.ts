@@ -9,13 +9,18 @@ const NOBODY = `0x${'0'.repeat(64)}`
 
 let folder: string
 let server: CliServer
+/** Tells all that happens on the server, so that tests can wait for it. */
+let events: CliProcess
 const workers: CliProcess[] = []
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'fairlead-cli-'))
   server = await serve(folder)
+  events = new CliProcess(['jobs', 'watch', '--after', '0', '--url', server.url])
 })
 afterAll(async () => {
+  events.kill('SIGTERM')
+  await events.ended
   await server.stop()
   rmSync(folder, { recursive: true })
 })
@@ -34,23 +39,19 @@ async function json(...args: string[]): Promise<never> {
   return JSON.parse(out) as never
 }
 
-/** A worker that runs a shell command, once it serves. */
-async function worker(exec: string, ...args: string[]): Promise<CliProcess> {
-  const process = new CliProcess(['worker', '--exec', exec, '--url', server.url, ...args])
+/** A worker that runs a shell command for a provider of its own, once it is connected. */
+async function worker(name: string, exec: string, ...args: string[]): Promise<CliProcess> {
+  const provider = `provider:${name}`
+  const own = ['--provider', provider, '--model', name, '--url', server.url]
+  const process = new CliProcess(['worker', '--exec', exec, ...own, ...args])
   workers.push(process)
-  await process.says(/is served by/)
+  await events.says(new RegExp(`workerConnected.*${provider}\\b`))
   return process
 }
 
 describe('fairlead enqueue and worker --exec', () => {
   it('a payload goes in on standard input, and the result comes back by --wait', async () => {
-    const serving = await worker(
-      `sed -e 's/^/got /'`,
-      '--model',
-      'say',
-      '--provider',
-      'provider:say',
-    )
+    const serving = await worker('say', `sed -e 's/^/got /'`)
     const { out, err } = await run('enqueue', 'task', 'say', '{"a": 1}', '--wait')
     const text = 'got {"args":{"a":1},"name":"say"}'
     expect({ out: out.trim(), err }).toEqual({ out: text, err: '' })
@@ -59,30 +60,24 @@ describe('fairlead enqueue and worker --exec', () => {
 
   it('an ai worker gets the prompt as it is, and the rest in its environment', async () => {
     const exec = 'printf "%s/%s/%s: " "$FAIRLEAD_KIND" "$FAIRLEAD_MODEL" "$FAIRLEAD_ATTEMPT"; cat'
-    await worker(exec, '--kind', 'ai', '--model', 'm1', '--provider', 'provider:ai')
+    await worker('m1', exec, '--kind', 'ai')
     const { out } = await run('enqueue', 'ai', 'm1', 'Hello there', '--wait')
     expect(out.trim()).toBe('ai/m1/0: Hello there')
   })
 
   it('exit code 65 is for good, another is tried again', async () => {
-    await worker('exit 65', '--model', 'wrong', '--provider', 'provider:wrong')
+    await worker('wrong', 'exit 65')
     const wrong = await run('enqueue', 'task', 'wrong', '--wait')
     expect(wrong.code).toBe(3)
     expect(wrong.err).toContain('is FAILED and has no result')
-    const again = await worker('exit 7', '--model', 'again', '--provider', 'provider:again')
-    await run('enqueue', 'task', 'again')
+    const again = await worker('again', 'exit 7')
+    const { task_id } = (await json('enqueue', 'task', 'again')) as { task_id: string }
     await again.says(/failed \(exit_7\)/)
-    expect(await json('jobs', 'list', '--status', 'QUEUED')).toMatchObject([{ retries: 1 }])
+    await events.says(new RegExp(`jobRequeued.*${task_id}.*PROVIDER_FAIL`))
   })
 
   it('a job that is cancelled ends the program that works on it', async () => {
-    const slow = await worker(
-      'echo begun >&2; exec sleep 600',
-      '--model',
-      'slow',
-      '--provider',
-      'provider:slow',
-    )
+    const slow = await worker('slow', 'echo begun >&2; exec sleep 600')
     const { task_id } = (await json('enqueue', 'task', 'slow')) as { task_id: string }
     await slow.says(/begun/)
     expect(await run('jobs', 'cancel', task_id)).toMatchObject({ code: 0 })
@@ -145,7 +140,7 @@ describe('fairlead jobs, explain, providers', () => {
     const { task_id } = (await json('enqueue', 'task', 'watched')) as { task_id: string }
     const watching = new CliProcess(['jobs', 'watch', task_id, '--url', server.url])
     await watching.says(/jobEnqueued/)
-    await worker('true', '--model', 'watched', '--provider', 'provider:watched')
+    await worker('watched', 'true')
     const { code, out } = await watching.ended
     expect(code).toBe(0)
     const words = out
@@ -172,7 +167,7 @@ describe('fairlead jobs, explain, providers', () => {
   })
 
   it('lists providers, shows one, and sets its status', async () => {
-    await worker('true', '--provider', 'provider:shown', '--model', 'x')
+    await worker('shown', 'true')
     expect((await run('providers', 'list')).out).toMatch(/provider:shown +ACTIVE +100 % +0\/1/)
     expect((await run('providers', 'show', 'provider:shown')).out).toContain('0 of 1 slots taken')
     const set = await run('providers', 'set-status', 'provider:shown', 'SUSPENDED')
@@ -252,7 +247,7 @@ describe('fairlead serve, token, doctor', () => {
     const { port } = taken.address() as { port: number }
     const { code, err } = await fairlead(['serve', '--port', String(port)], { cwd: own })
     expect(code).toBe(2)
-    expect(err).toContain('another program listens there')
+    expect(err).toContain('stop it, or choose another port')
     taken.close()
     const second = await fairlead(['serve', '--port', '0', '--store', join(folder, 'fairlead.db')])
     expect(second.code).toBe(4)

@@ -7,7 +7,7 @@ export const jobsCancel = command({
   summary: 'Cancel a job. A worker that has it is told to stop; its result will be ignored.',
   args: [{ name: '<task_id>', text: 'of the job' }],
   needs: 'server',
-  examples: [['fairlead jobs cancel 0x2f1d…', 'Ends with 3 if the job has ended already.']],
+  examples: [['fairlead jobs cancel 0x2f1d…', 'Ends with 3 if the job has ended otherwise.']],
 
   async run({ args, client, print }) {
     const task_id = args[0] as string

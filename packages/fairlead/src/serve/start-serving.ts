@@ -2,7 +2,6 @@ import { openEngine } from '@fairlead/engine'
 import { createLogger, MeteredStore, startServer, type TokenStore } from '@fairlead/server'
 import { openSqliteStore } from '@fairlead/store/sqlite'
 import type { Config } from '../config/load-config.ts'
-import { listenError } from './listen-error.ts'
 
 export interface Serving {
   readonly url: string
@@ -47,8 +46,6 @@ export async function startServing({ config, tokens, log, policy }: Options): Pr
       },
       origins: settings.server.allowedOrigins,
       ...(otlpEndpoint === null ? {} : { otlpEndpoint }),
-    }).catch((error: NodeJS.ErrnoException) => {
-      throw listenError(error, host, port)
     })
     return {
       url: server.url,
