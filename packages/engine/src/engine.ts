@@ -31,7 +31,7 @@ import { EngineView } from './engine-view.ts'
 import { ATTEMPTS_EXPLAINED, type Explanation, explainAssigned } from './explain.ts'
 import { type EngineEvent, eventOf } from './journal.ts'
 import { EngineLeaseSource } from './lease-source.ts'
-import { type JobNote, noteJob, noteRefusal, type Refusal } from './note.ts'
+import { type AdminAct, type JobNote, noteAct, noteJob, noteRefusal, type Refusal } from './note.ts'
 import { guarded, type Subscribers, type Unsubscribe } from './subscribers.ts'
 
 /** Who enqueues: given by whoever authenticated the request, never by the request itself. */
@@ -290,6 +290,11 @@ export class Engine {
   /** Writes refused attempts into the audit log; who calls sees to it that they are not too many. */
   noteRefusal(refusal: Refusal): Promise<void> {
     return noteRefusal(this.#loop, refusal)
+  }
+
+  /** Writes into the audit log who changed something for others. */
+  noteAct(act: AdminAct): Promise<void> {
+    return noteAct(this.#loop, act)
   }
 
   /** Counts of what is in memory, which is ahead of the store by what is being written. */

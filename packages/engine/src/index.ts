@@ -17,7 +17,7 @@ export type {
 export { durationText } from './duration-text.ts'
 export { explanationText } from './explanation-text.ts'
 export { type EngineEvent, eventOf } from './journal.ts'
-export type { JobNote, Refusal } from './note.ts'
+export type { AdminAct, JobNote, Refusal } from './note.ts'
 export { type EngineOptions, openEngine } from './open-engine.ts'
 export type { Deliveries } from './outbox.ts'
 export { prepareCommands } from './prepare-commands.ts'

@@ -11,6 +11,16 @@ export interface Refusal {
   readonly attempts: number
 }
 
+/** Somebody with the right to do so changed something for others. */
+export interface AdminAct {
+  /** The id of a token. */
+  readonly by: string
+  /** What was changed. */
+  readonly subject: string
+  /** By which call. */
+  readonly method: string
+}
+
 /** What came with a job and is no part of its work. */
 export interface JobNote {
   /** A job that this one takes up again. */
@@ -25,30 +35,38 @@ export function noteJob(loop: EngineLoop, jobId: JobId, note: JobNote): Promise<
 }
 
 /** Appends an entry about refused attempts (AUTH-5). */
-export async function noteRefusal(loop: EngineLoop, refusal: Refusal): Promise<void> {
+export function noteRefusal(loop: EngineLoop, refusal: Refusal): Promise<void> {
+  const { by, subject, reason, attempts } = refusal
+  return appendOf(loop, subject, { type: 'accessRefused', by, reason, attempts })
+}
+
+/** Appends an entry about an act of an operator (AUTH-7). */
+export function noteAct(loop: EngineLoop, { by, subject, method }: AdminAct): Promise<void> {
+  return appendOf(loop, subject, { type: 'adminActed', by, method })
+}
+
+/** About something that is no job, lease or provider, or not only that. */
+async function appendOf(loop: EngineLoop, subject: string, fields: Fields): Promise<void> {
   // The engine's time stands still while nothing happens.
   await loop.submit({ type: 'tick' })
-  await append(loop, (at) => new AccessRefused(refusal, at))
+  await append(loop, (at) => new SubjectEvent(subject, { ...fields, at }))
+}
+
+interface Fields {
+  readonly type: string
+  readonly [field: string]: string | number
 }
 
 /**
- * An event that is about no job, lease or provider. The journal takes the subject of an entry from the
- * id that its event has; here that is no part of the details, and so no field of its own.
+ * An event with a subject of its own. The journal takes the subject of an entry from the id that its
+ * event has; here that is no part of the details, and so no field of its own.
  */
-class AccessRefused {
-  readonly type = 'accessRefused'
-  readonly at: number
-  readonly by: string
-  readonly reason: string
-  readonly attempts: number
+class SubjectEvent {
   readonly #subject: string
 
-  constructor({ by, subject, reason, attempts }: Refusal, at: number) {
-    this.at = at
-    this.by = by
-    this.reason = reason
-    this.attempts = attempts
+  constructor(subject: string, fields: Fields) {
     this.#subject = subject
+    Object.assign(this, fields)
   }
 
   get providerId(): string {
@@ -57,7 +75,7 @@ class AccessRefused {
 }
 
 /** What the rules know nothing of, and the journal takes all the same. */
-type Noted = AccessRefused | ({ type: 'jobNoted'; at: number; jobId: JobId } & JobNote)
+type Noted = SubjectEvent | ({ type: 'jobNoted'; at: number; jobId: JobId } & JobNote)
 
 /** Adds to the batch that is open, and waits until it is written. */
 async function append(loop: EngineLoop, event: (at: number) => Noted): Promise<void> {
