@@ -191,6 +191,28 @@ describe('a server', () => {
     expect(counts.slice(2)).toEqual([49, 4])
   })
 
+  it('AUTH-7: what an operator changes for others is in the audit log, with its token', async () => {
+    await open({})
+    const provider_id = 'provider:atlas'
+    await rig.call('atlas', 'aicf.registerProvider', { provider_id })
+    await rig.call('operator', 'aicf.updateProvider', { provider_id, kinds: ['task'] })
+    await rig.call('operator', 'aicf.setProviderStatus', { provider_id, status: 'SUSPENDED' })
+    await rig.call('admin', 'aicf.stake', { provider_id, amount_u64: 5 })
+    await rig.call('admin', 'policy.set', { policy: {} })
+    await rig.outcome('operator', 'policy.set', { policy: { odd: 1 } })
+    const { entries } = await rig.call('auditor', 'audit.list', {})
+    const acts = entries.filter(({ action }) => action === 'adminActed')
+    expect(acts.map(({ subject, details }) => [subject, details['method']])).toEqual([
+      [provider_id, 'aicf.updateProvider'],
+      [provider_id, 'aicf.setProviderStatus'],
+      [provider_id, 'aicf.stake'],
+      ['policy.set', 'policy.set'],
+    ])
+    const ids = rig.tokenFile.list().map(({ id, role }) => [role, `token:${id}`])
+    expect(acts[0]?.details['by']).toBe(new Map(ids as [string, string][]).get('operator'))
+    expect(await rig.call('auditor', 'audit.verify', {})).toMatchObject({ broken_seq: null })
+  })
+
   it('AUTH-6: a token has so many calls a second', async () => {
     await open({ limits: { requestsPerSecond: 1, requestsBurst: 3 } })
     const outcomes = []

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { accessRefused } from './access-refused.ts'
+import { adminActed } from './admin-acted.ts'
 import { jobAssigned } from './job-assigned.ts'
 import { jobCanceled } from './job-canceled.ts'
 import { jobCompleted } from './job-completed.ts'
@@ -37,6 +38,7 @@ export const EVENTS = {
   workerConnected,
   workerLeft,
   accessRefused,
+  adminActed,
 } as const satisfies { readonly [Name in Topic]: { readonly name: Name } }
 
 /** Any of them. */
@@ -59,6 +61,7 @@ export const event = z
     workerConnected.schema,
     workerLeft.schema,
     accessRefused.schema,
+    adminActed.schema,
   ])
   .meta({ id: 'Event' })
 

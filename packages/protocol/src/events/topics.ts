@@ -17,5 +17,6 @@ export const TOPICS = [
   'workerConnected',
   'workerLeft',
   'accessRefused',
+  'adminActed',
 ] as const
 export type Topic = (typeof TOPICS)[number]
