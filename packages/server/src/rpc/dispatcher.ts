@@ -123,8 +123,8 @@ export class Dispatcher {
   async #noteAct(method: MethodName, params: unknown, { identity }: Call): Promise<void> {
     if (identity.role !== 'operator' && identity.role !== 'admin') return
     const named = namedParams(params) ?? {}
-    const subject = named['provider_id'] ?? method
-    const act = { by: `token:${identity.tokenId}`, subject: String(subject), method }
+    const { provider_id: provider } = named as { readonly provider_id?: string }
+    const act = { by: `token:${identity.tokenId}`, subject: provider ?? method, method }
     await this.#services.engine.noteAct(act).catch((err: unknown) => {
       this.#logger.error({ err, ...act }, 'an act could not be written to the audit log')
     })
