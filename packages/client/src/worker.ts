@@ -20,7 +20,7 @@ export interface WorkerOptions<Kind extends KindName = KindName, Value = JobResu
   /** Handlers that run at once, at most. */
   readonly concurrency: number
   readonly handler: Handler<Kind, Value>
-  /** Asked before a job is taken on; false declines it, and it goes to another provider (WORKER-12). */
+  /** Asked before a job is taken on; false declines it, and it goes to another provider (WORKER-13). */
   readonly accepts?: (job: Job<Kind>) => boolean
   /** Hears of what a handler threw and of calls that were refused; a warning where it is left out. */
   readonly onError?: (error: unknown, job: Job | null) => void

@@ -113,7 +113,7 @@ describe('a worker over the wire', () => {
     expect(await reason).toMatchObject({ code: 'LeaseNotLive', details: { reason: 'job_ended' } })
   })
 
-  it('WORKER-12: declines what it does not accept, and another provider gets it', async () => {
+  it('WORKER-13: declines what it does not accept, and another provider gets it', async () => {
     const declined: string[] = []
     rig.worker(() => 'never', { accepts: (job) => declined.push(job.jobId) < 0 })
     const taskId = await rig.enqueue(1)

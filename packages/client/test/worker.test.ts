@@ -70,7 +70,7 @@ describe('a job', () => {
     expect(await rig.output(jobId)).toBe('{"total":3}')
   })
 
-  it('WORKER-12: can be declined before it is acked, and goes to another provider', async () => {
+  it('WORKER-13: can be declined before it is acked, and goes to another provider', async () => {
     const seen: string[] = []
     const accepts = (job: Job) => {
       seen.push(job.jobId)
@@ -91,7 +91,7 @@ describe('a job', () => {
     expect((await rig.engine.getJob(jobId)).retries).toBe(0)
   })
 
-  it('WORKER-12: is declined if looking at it throws', async () => {
+  it('WORKER-13: is declined if looking at it throws', async () => {
     const accepts = () => {
       throw new Error('cannot say')
     }
