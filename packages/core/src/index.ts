@@ -72,6 +72,14 @@ export {
   type Touch,
 } from './market.ts'
 
+// Sessions: registrations in memory, and when each is sent
+export {
+  type DispatchTouch,
+  SessionDispatch,
+  type SessionDispatchState,
+  type SessionSend,
+} from './session-dispatch.ts'
+
 // Enqueue
 export { enqueueJob, type NewJob, newJob } from './enqueue/enqueue-job.ts'
 export {
@@ -88,7 +96,9 @@ export type { PayloadField } from './enqueue/payload.ts'
 export { type AcceptedRequest, acceptRequest, readTxHash } from './enqueue/request.ts'
 
 // Order
+export type { DispatchJob, DispatchJobState, SessionEnd } from './order/dispatch-job.ts'
 export type { FairState } from './order/fair-shares.ts'
+export type { OrgDispatch, OrgDispatchState } from './order/org-dispatch.ts'
 export { type QueuedJob, type Shape, shapeOf } from './order/queued-job.ts'
 export {
   type PriorityPolicy,
@@ -103,6 +113,7 @@ export {
   compareInSession,
   compareSessions,
   minSpacingMs,
+  type OpenGroup,
   type SessionJob,
   type SessionKey,
   SessionRanks,
@@ -118,6 +129,8 @@ export {
 } from './order/waiting-queue.ts'
 
 // Admit
+export type { DispatchBudget } from './admit/dispatch-budget.ts'
+export { type PlatformPolicy, platformPolicy, type PlatformRows } from './admit/platform-policy.ts'
 export { type Assigned, addUnits, epochOf, RequesterWindows, unitsUsed } from './admit/quotas.ts'
 
 // Match
@@ -168,9 +181,11 @@ export {
 
 // Outcome
 export { backoffSecs } from './outcome/backoff.ts'
+export { classifyAnswer, type ErrorTaxonomy, type OutcomeClass } from './outcome/classify.ts'
 export { completeLease, type Completion, settleProof } from './outcome/complete-lease.ts'
 export { cancelJob, forgetJob } from './outcome/end-job.ts'
 export { type Failure, failLease } from './outcome/fail-lease.ts'
+export { type AttemptOutcome, type Lookup, lookupDecides } from './outcome/judge-attempt.ts'
 export {
   hasEnded,
   JOB_EVENTS,

@@ -98,6 +98,7 @@ describe('fairlead conformance', () => {
       'lease',
       'match',
       'priority',
+      'session-dispatch',
       'session-order',
       'shuffle',
       'task-id',

@@ -309,7 +309,7 @@ describe('ranks', () => {
   })
 
   it('SESSION-4: one step over many openings opens them all, each with its own spacing', () => {
-    const ranks = new SessionRanks({ other: 7, default: 3 })
+    const ranks = new SessionRanks((platform) => minSpacingMs(platform, { other: 7, default: 3 }))
     const jobs = Array.from({ length: 40 }, (_, n) =>
       ranks.join(
         signUp(n, {
@@ -326,7 +326,7 @@ describe('ranks', () => {
   })
 
   it('SESSION-4: a spacing of 0 sends all at once', () => {
-    const ranks = new SessionRanks({ bookeo: 0 })
+    const ranks = new SessionRanks(() => 0)
     ranks.advance(T0)
     expect([ranks.join(signUp(0)).sendAt, ranks.join(signUp(1)).sendAt]).toEqual([T0, T0])
   })

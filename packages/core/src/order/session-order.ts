@@ -1,3 +1,4 @@
+import { platformPolicy } from '../admit/platform-policy.ts'
 import { compareAscii, compareText } from '../bytes.ts'
 import { sha256Hex } from '../hash.ts'
 import type { JobId } from '../ids.ts'
@@ -27,21 +28,10 @@ export interface SessionJob extends SessionRequest {
   sendAt: number | null
 }
 
-/** Distance of first attempts where neither the platform nor the operator says otherwise. */
-const BUILT_IN_SPACING_MS: Readonly<Record<string, number>> = {
-  default: 50,
-  bookeo: 40,
-  campminder: 100,
-}
-
 /** A platform's own figure, else its built-in one, else the given default, else 50 (SESSION-5). */
 export function minSpacingMs(platform: string, given: Readonly<Record<string, number>>): number {
-  return (
-    own(given, platform) ??
-    own(BUILT_IN_SPACING_MS, platform) ??
-    own(given, 'default') ??
-    (BUILT_IN_SPACING_MS['default'] as number)
-  )
+  const rows = Object.entries(given).map(([name, spacing]) => [name, { minSpacingMs: spacing }])
+  return platformPolicy(platform, Object.fromEntries(rows)).minSpacingMs
 }
 
 /** Decides between two who joined in the same millisecond; nobody can choose it (SESSION-3). */
@@ -69,10 +59,16 @@ export function compareSessions(a: SessionKey, b: SessionKey): number {
   )
 }
 
+/** A group that has opened, and how far its ranks have come; stored, so that no rank is given twice. */
+export interface OpenGroup extends SessionKey {
+  readonly scheduledTime: number
+  readonly nextRank: number
+}
+
 interface Group {
   readonly id: string
+  readonly key: SessionKey
   readonly scheduledTime: number
-  readonly spacingMs: number
   /** Those that wait for the opening; empty afterwards. */
   waiting: Set<SessionJob>
   nextRank: number
@@ -86,7 +82,7 @@ interface Group {
  * is never given twice and never moves, so a cancellation leaves a gap and nobody is overtaken.
  */
 export class SessionRanks {
-  readonly #spacings: Readonly<Record<string, number>>
+  readonly #spacingMs: (platform: string) => number
   readonly #groups = new Map<string, Group>()
   readonly #openings = new LazyHeap<Group>({
     place: 0,
@@ -95,18 +91,23 @@ export class SessionRanks {
   })
   #nowMs = 0
 
-  constructor(spacings: Readonly<Record<string, number>> = {}) {
-    this.#spacings = spacings
+  constructor(spacingMs = (platform: string): number => minSpacingMs(platform, {})) {
+    this.#spacingMs = spacingMs
   }
 
-  /** Opens every group whose time has come. Time never goes back. */
-  advance(nowMs: number): void {
+  /** Opens every group whose time has come and gives those who got a rank. Time never goes back. */
+  advance(nowMs: number): SessionJob[] {
     this.#nowMs = Math.max(this.#nowMs, nowMs)
-    for (let group = this.#openings.top(); group !== undefined; group = this.#openings.top()) {
-      if (group.scheduledTime > this.#nowMs) break
-      this.#openings.pop()
-      this.#open(group)
+    const ranked: SessionJob[] = []
+    while (this.nextOpeningAt() <= this.#nowMs) {
+      ranked.push(...this.#open(this.#openings.pop() as Group))
     }
+    return ranked
+  }
+
+  /** Infinite while nobody waits for an opening. */
+  nextOpeningAt(): number {
+    return this.#openings.topKey()
   }
 
   /** A registration comes in at the latest time seen. */
@@ -124,7 +125,7 @@ export class SessionRanks {
       this.#openings.leave(group)
       this.#open(group)
     }
-    if (group.isOpen) giveRank(group, job)
+    if (group.isOpen) this.#giveRank(group, job)
     else group.waiting.add(job)
     return job
   }
@@ -134,20 +135,45 @@ export class SessionRanks {
     this.#groups.get(groupId(job))?.waiting.delete(job)
   }
 
-  #open(group: Group): void {
-    group.isOpen = true
-    for (const job of [...group.waiting].sort(compareInSession)) giveRank(group, job)
-    group.waiting = new Set()
+  openGroups(): OpenGroup[] {
+    return [...this.#groups.values()]
+      .filter(({ isOpen }) => isOpen)
+      .map(({ key, scheduledTime, nextRank }) => ({ ...key, scheduledTime, nextRank }))
   }
 
-  #groupFor(request: SessionRequest): Group {
-    const id = groupId(request)
+  /** Goes on where another left off: with its open groups and those who had no rank yet. */
+  restore(openGroups: readonly OpenGroup[], unranked: readonly SessionJob[]): void {
+    for (const { nextRank, ...session } of openGroups) {
+      const group = this.#groupFor(session)
+      this.#openings.leave(group)
+      group.isOpen = true
+      group.nextRank = nextRank
+    }
+    for (const job of unranked) this.#groupFor(job).waiting.add(job)
+  }
+
+  #open(group: Group): SessionJob[] {
+    const ranked = [...group.waiting].sort(compareInSession)
+    group.isOpen = true
+    group.waiting = new Set()
+    for (const job of ranked) this.#giveRank(group, job)
+    return ranked
+  }
+
+  #giveRank(group: Group, job: SessionJob): void {
+    job.rank = group.nextRank++
+    job.sendAt = group.scheduledTime + job.rank * this.#spacingMs(group.key.platform)
+  }
+
+  #groupFor(of: SessionKey & { readonly scheduledTime: number }): Group {
+    const id = groupId(of)
     let group = this.#groups.get(id)
     if (group === undefined) {
+      const { platform, orgRef, eventId, scheduledTime } = of
       group = {
         id,
-        scheduledTime: request.scheduledTime,
-        spacingMs: minSpacingMs(request.platform, this.#spacings),
+        key: { platform, orgRef, eventId },
+        scheduledTime,
         waiting: new Set(),
         nextRank: 0,
         isOpen: false,
@@ -160,15 +186,6 @@ export class SessionRanks {
   }
 }
 
-function giveRank(group: Group, job: SessionJob): void {
-  job.rank = group.nextRank++
-  job.sendAt = group.scheduledTime + job.rank * group.spacingMs
-}
-
-function groupId({ platform, orgRef, eventId, scheduledTime }: SessionRequest): string {
-  return JSON.stringify([platform, orgRef, eventId, scheduledTime])
-}
-
-function own(table: Readonly<Record<string, number>>, key: string): number | undefined {
-  return Object.hasOwn(table, key) ? table[key] : undefined
+function groupId(of: SessionKey & { readonly scheduledTime: number }): string {
+  return JSON.stringify([of.platform, of.orgRef, of.eventId, of.scheduledTime])
 }

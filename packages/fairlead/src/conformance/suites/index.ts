@@ -7,6 +7,7 @@ import { hashes } from './hashes.ts'
 import { lease } from './lease.ts'
 import { match } from './match.ts'
 import { priority } from './priority.ts'
+import { sessionDispatch } from './session-dispatch.ts'
 import { sessionOrder } from './session-order.ts'
 import { shuffle } from './shuffle.ts'
 import { taskId } from './task-id.ts'
@@ -23,5 +24,6 @@ export const SUITES: ReadonlyMap<string, Suite> = new Map([
   ['backoff', backoff],
   ['lease', lease],
   ['session-order', sessionOrder],
+  ['session-dispatch', sessionDispatch],
   ['audit', audit],
 ])

@@ -1,15 +1,23 @@
-import { compareInSession, compareSessions, type SessionJob, SessionRanks } from '@fairlead/core'
+import {
+  compareInSession,
+  compareSessions,
+  minSpacingMs,
+  type SessionJob,
+  SessionRanks,
+  type SessionRequest,
+} from '@fairlead/core'
 import { type Json, suite } from '../suite.ts'
 
 /** §13: the order in a session, ranks and send times. */
 export const sessionOrder = suite(({ providers, steps, until }) => {
-  const ranks = new SessionRanks(spacings(providers))
+  const spacings = spacingsOf(providers)
+  const ranks = new SessionRanks((platform) => minSpacingMs(platform, spacings))
   const jobs = new Map<string, SessionJob>()
   const cancelled = new Set<SessionJob>()
   for (const step of steps) {
     ranks.advance(step.at)
     if (step.op === 'join') {
-      jobs.set(step.job.job_id, ranks.join(request(step.job)))
+      jobs.set(step.job.job_id, ranks.join(sessionRequest(step.job)))
       continue
     }
     if (step.op !== 'cancel') throw new TypeError(`unknown op ${step.op}`)
@@ -45,7 +53,8 @@ function sessionsOf(jobs: SessionJob[], cancelled: ReadonlySet<SessionJob>): Jso
   }))
 }
 
-function request(json: Json): Parameters<SessionRanks['join']>[0] {
+/** A registration as the vectors describe one. */
+export function sessionRequest(json: Json): SessionRequest {
   return {
     id: json.job_id,
     platform: json.provider,
@@ -56,7 +65,7 @@ function request(json: Json): Parameters<SessionRanks['join']>[0] {
   }
 }
 
-function spacings(providers: Json): Record<string, number> {
+function spacingsOf(providers: Json): Record<string, number> {
   const rows = Object.entries<Json>(providers)
     .filter(([, row]) => row.min_spacing_ms !== undefined)
     .map(([name, row]) => [name, row.min_spacing_ms])

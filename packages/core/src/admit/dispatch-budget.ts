@@ -1,0 +1,174 @@
+import type { PlatformPolicy } from './platform-policy.ts'
+
+/** A token, in the millionths that a level is counted in. */
+const TOKEN = 1_000_000
+const RECOVERY_MS = 10_000
+/** A tenth of a send a second: no number of 429s takes the rate below this. */
+const RATE_MILLI_MIN = 100
+/** By how much the spacing can grow. */
+const SPACING_FACTOR_MAX = 8
+
+/**
+ * What one dispatch key may send: a token bucket, a cap on attempts in flight, and the distance that
+ * sends of a session keep. All of it is plain data and durable.
+ *
+ * A 429 halves rate and cap and doubles the distance; each 10 s without one brings them back by a tenth
+ * of what is configured. Neither refill nor recovery needs a timer: both follow from the times in here,
+ * and `settleBudget` brings them up to date.
+ */
+export interface DispatchBudget {
+  /** In millionths of a token, as of `levelAt`. */
+  level: number
+  levelAt: number
+  /** In thousandths of a token a second, which is millionths a millisecond. */
+  rate: number
+  /** Attempts allowed in flight, in tenths. */
+  conc10: number
+  /** Distance of sends in a session, in tenths of a millisecond. */
+  spacing10: number
+  /** Nothing is sent and nothing refilled before this; null when no pause was ever asked for. */
+  pausedUntil: number | null
+  halvedAt: number | null
+  /** The last 429 or recovery; the next recovery is 10 s later. */
+  throttledAt: number | null
+}
+
+/** An untouched budget: a full bucket, everything as configured (BUDGET-2). */
+export function openBudget(policy: PlatformPolicy, nowMs: number): DispatchBudget {
+  return {
+    level: policy.burst * TOKEN,
+    levelAt: nowMs,
+    ...configured(policy),
+    pausedUntil: null,
+    halvedAt: null,
+    throttledAt: null,
+  }
+}
+
+/** Refills and recovers up to now; a rate counts until the moment at which it changes (BUDGET-6). */
+export function settleBudget(budget: DispatchBudget, policy: PlatformPolicy, nowMs: number): void {
+  for (;;) {
+    const at = nextRecoveryAt(budget, policy)
+    if (at > nowMs) break
+    accrue(budget, policy, at)
+    recover(budget, policy)
+    budget.throttledAt = at
+  }
+  accrue(budget, policy, nowMs)
+}
+
+/** The platform answered 429 to an attempt of this dispatch key (BUDGET-4, BUDGET-5). */
+export function throttleBudget(
+  budget: DispatchBudget,
+  policy: PlatformPolicy,
+  answer: { readonly nowMs: number; readonly sentAt: number; readonly retryAfterMs: number },
+): void {
+  const { nowMs, sentAt, retryAfterMs } = answer
+  // A recovery that is due at this very moment would come after the outcome, which puts it off.
+  settleBudget(budget, policy, nowMs - 1)
+  accrue(budget, policy, nowMs)
+  // Attempts that were under way when the key slowed down say nothing about its new pace.
+  if (budget.halvedAt === null || sentAt >= budget.halvedAt) {
+    halve(budget, policy)
+    budget.halvedAt = nowMs
+  }
+  budget.throttledAt = nowMs
+  if (retryAfterMs > 0) {
+    budget.pausedUntil = Math.max(budget.pausedUntil ?? 0, nowMs + retryAfterMs)
+    budget.level = Math.min(budget.level, TOKEN)
+  }
+}
+
+/** May one more attempt go now? The budget has been settled. */
+export function admitsSend(budget: DispatchBudget, inFlight: number, nowMs: number): boolean {
+  const isPaused = budget.pausedUntil !== null && nowMs < budget.pausedUntil
+  return !isPaused && inFlight < allowedInFlight(budget) && budget.level >= TOKEN
+}
+
+/** Each send takes a token, retries too. */
+export function takeToken(budget: DispatchBudget): void {
+  budget.level -= TOKEN
+}
+
+export function allowedInFlight(budget: DispatchBudget): number {
+  return Math.floor(budget.conc10 / 10)
+}
+
+/** The distance between sends of one session; 0 unless it is widened (BUDGET-7). */
+export function widenedSpacingMs(budget: DispatchBudget, policy: PlatformPolicy): number {
+  return budget.spacing10 > 10 * policy.minSpacingMs ? Math.ceil(budget.spacing10 / 10) : 0
+}
+
+/** No distance is ever longer than this, so an older send holds nobody back. */
+export function spacingMsMax(policy: PlatformPolicy): number {
+  return SPACING_FACTOR_MAX * policy.minSpacingMs
+}
+
+/** When the pause is over and a token is there, unless the rate changes before; may be infinite. */
+export function nextTokenAt(budget: DispatchBudget): number {
+  const from = refillsFrom(budget)
+  if (budget.level >= TOKEN) return from
+  return budget.rate === 0 ? Infinity : from + Math.ceil((TOKEN - budget.level) / budget.rate)
+}
+
+/** Infinite while everything is as configured. */
+export function nextRecoveryAt(budget: DispatchBudget, policy: PlatformPolicy): number {
+  const { throttledAt } = budget
+  return throttledAt === null || isAsConfigured(budget, policy)
+    ? Infinity
+    : throttledAt + RECOVERY_MS
+}
+
+/** Another policy from now on. What is throttled stays so, within the new bounds (BUDGET-8). */
+export function changeBudget(
+  budget: DispatchBudget,
+  change: { readonly from: PlatformPolicy; readonly to: PlatformPolicy; readonly nowMs: number },
+): void {
+  const { from, to, nowMs } = change
+  settleBudget(budget, from, nowMs)
+  const full = configured(to)
+  if (isAsConfigured(budget, from)) Object.assign(budget, full)
+  budget.rate = Math.min(budget.rate, full.rate)
+  budget.conc10 = Math.min(budget.conc10, full.conc10)
+  const spacing10Max = SPACING_FACTOR_MAX * full.spacing10
+  budget.spacing10 = Math.min(spacing10Max, Math.max(full.spacing10, budget.spacing10))
+  budget.level = Math.min(budget.level, to.burst * TOKEN)
+}
+
+type Pace = Pick<DispatchBudget, 'rate' | 'conc10' | 'spacing10'>
+
+function configured(policy: PlatformPolicy): Pace {
+  const { maxRpsMilli, maxConcurrency, minSpacingMs } = policy
+  return { rate: maxRpsMilli, conc10: 10 * maxConcurrency, spacing10: 10 * minSpacingMs }
+}
+
+function isAsConfigured(budget: DispatchBudget, policy: PlatformPolicy): boolean {
+  const { rate, conc10, spacing10 } = configured(policy)
+  return budget.rate === rate && budget.conc10 === conc10 && budget.spacing10 === spacing10
+}
+
+function halve(budget: DispatchBudget, policy: PlatformPolicy): void {
+  const full = configured(policy)
+  const rateMin = Math.min(full.rate, RATE_MILLI_MIN)
+  budget.rate = Math.max(rateMin, Math.floor(budget.rate / 2))
+  budget.conc10 = Math.max(Math.min(full.conc10, 10), Math.floor(budget.conc10 / 2))
+  budget.spacing10 = Math.min(SPACING_FACTOR_MAX * full.spacing10, 2 * budget.spacing10)
+}
+
+function recover(budget: DispatchBudget, policy: PlatformPolicy): void {
+  const full = configured(policy)
+  budget.rate = Math.min(full.rate, budget.rate + Math.ceil(full.rate / 10))
+  budget.conc10 = Math.min(full.conc10, budget.conc10 + policy.maxConcurrency)
+  budget.spacing10 = Math.max(full.spacing10, budget.spacing10 - policy.minSpacingMs)
+}
+
+/** The bucket stands still during a pause, so that no burst follows it. */
+function accrue(budget: DispatchBudget, policy: PlatformPolicy, nowMs: number): void {
+  const elapsedMs = Math.max(0, nowMs - refillsFrom(budget))
+  budget.level = Math.min(policy.burst * TOKEN, budget.level + budget.rate * elapsedMs)
+  budget.levelAt = Math.max(budget.levelAt, nowMs)
+}
+
+function refillsFrom({ levelAt, pausedUntil }: DispatchBudget): number {
+  return Math.max(levelAt, pausedUntil ?? 0)
+}

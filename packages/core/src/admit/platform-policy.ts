@@ -1,0 +1,57 @@
+import type { ErrorTaxonomy } from '../outcome/classify.ts'
+
+/** How registrations go to one platform: the budget of each of its organisations, pace, retries. */
+export interface PlatformPolicy {
+  /** Attempts in flight, for each dispatch key. */
+  readonly maxConcurrency: number
+  /** Tokens in a full bucket, for each dispatch key. */
+  readonly burst: number
+  /** Refill of the bucket, in thousandths of a token a second. */
+  readonly maxRpsMilli: number
+  readonly minSpacingMs: number
+  /** How long after its opening or its first attempt a job may be tried again. */
+  readonly windowMs: number
+  /** The waits before the first, second … retry; the last one repeats. */
+  readonly backoffMs: readonly number[]
+  readonly idempotencyKeySupported: boolean
+  readonly lookupSupported: boolean
+  readonly errorTaxonomy: ErrorTaxonomy
+  /** By event_id, 1 where not given; null is plain round robin. */
+  readonly weights: Readonly<Record<string, number>> | null
+}
+
+/** What is given for a platform; the row `default` is for all of them. */
+export type PlatformRows = Readonly<Record<string, Partial<PlatformPolicy>>>
+
+const BUILT_IN_DEFAULT: PlatformPolicy = {
+  maxConcurrency: 2,
+  burst: 4,
+  maxRpsMilli: 2_000,
+  minSpacingMs: 50,
+  windowMs: 120_000,
+  backoffMs: [250, 500, 1_000, 2_000],
+  idempotencyKeySupported: false,
+  lookupSupported: false,
+  errorTaxonomy: {},
+  weights: null,
+}
+
+const BUILT_IN_ROWS: PlatformRows = {
+  bookeo: { maxConcurrency: 3, burst: 6, maxRpsMilli: 3_000, minSpacingMs: 40 },
+  campminder: { maxConcurrency: 1, burst: 2, maxRpsMilli: 1_000, minSpacingMs: 100 },
+}
+
+/** Field by field: the platform's row, its built-in row, the row `default`, the built-in default (BUDGET-1). */
+export function platformPolicy(platform: string, rows: PlatformRows): PlatformPolicy {
+  return {
+    ...BUILT_IN_DEFAULT,
+    ...own(rows, 'default'),
+    ...own(BUILT_IN_ROWS, platform),
+    ...own(rows, platform),
+  }
+}
+
+/** The name of a platform is anybody's text, also `constructor`. */
+function own(rows: PlatformRows, name: string): Partial<PlatformPolicy> | undefined {
+  return Object.hasOwn(rows, name) ? rows[name] : undefined
+}

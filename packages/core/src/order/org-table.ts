@@ -1,0 +1,115 @@
+import { changeBudget } from '../admit/dispatch-budget.ts'
+import { type PlatformPolicy, type PlatformRows, platformPolicy } from '../admit/platform-policy.ts'
+import { compareText } from '../bytes.ts'
+import { IndexedHeap } from './indexed-heap.ts'
+import { OrgDispatch, type OrgDispatchState } from './org-dispatch.ts'
+
+/** `(provider, org_ref)` of the request: whose budget a registration uses (SESSION-1). */
+export interface DispatchKey {
+  readonly platform: string
+  readonly orgRef: string
+}
+
+/**
+ * All dispatch keys, and when each of them has to be looked at again. A key that nothing happens to
+ * costs nothing, however many there are.
+ */
+export class OrgTable {
+  #rows: PlatformRows
+  readonly #policies = new Map<string, PlatformPolicy>()
+  readonly #orgs = new Map<string, OrgDispatch>()
+  readonly #wakes = new IndexedHeap<OrgDispatch>((a, b) => a.wakeAt < b.wakeAt)
+  /** Changed since their wake time was computed. */
+  readonly #stale = new Set<OrgDispatch>()
+  /** Could send, but nobody was there to do it: time alone does not help them. */
+  readonly #unserved = new Set<OrgDispatch>()
+
+  constructor(rows: PlatformRows) {
+    this.#rows = rows
+  }
+
+  policyOf(platform: string): PlatformPolicy {
+    let policy = this.#policies.get(platform)
+    if (policy === undefined) {
+      policy = platformPolicy(platform, this.#rows)
+      this.#policies.set(platform, policy)
+    }
+    return policy
+  }
+
+  /** The dispatch key; a new one has a full bucket. */
+  get(key: DispatchKey, nowMs: number): OrgDispatch {
+    return this.#orgs.get(orgId(key)) ?? this.#add(key, nowMs)
+  }
+
+  restore(state: OrgDispatchState): OrgDispatch {
+    return this.#add(state, state)
+  }
+
+  all(): IterableIterator<OrgDispatch> {
+    return this.#orgs.values()
+  }
+
+  /** Something has changed that its next send depends on. */
+  changed(org: OrgDispatch): void {
+    this.#stale.add(org)
+  }
+
+  /** Has a job to send and nobody to do it; it is due again at every call. */
+  leaveUnserved(org: OrgDispatch): void {
+    this.#unserved.add(org)
+    this.#stale.add(org)
+  }
+
+  /** When the first of them may be able to send; infinite if only something new can help. */
+  nextWakeAt(): number {
+    this.#refresh()
+    return this.#wakes.top()?.wakeAt ?? Infinity
+  }
+
+  /** Takes out those that may be able to send, in the byte order of their keys (DISPATCH-5). */
+  takeDue(nowMs: number): OrgDispatch[] {
+    this.#refresh()
+    const due = [...this.#unserved]
+    this.#unserved.clear()
+    for (let org = this.#wakes.top(); org !== undefined; org = this.#wakes.top()) {
+      if (org.wakeAt > nowMs) break
+      this.#wakes.remove(org)
+      due.push(org)
+    }
+    for (const org of due) this.#stale.add(org)
+    return due.sort(
+      (a, b) => compareText(a.platform, b.platform) || compareText(a.orgRef, b.orgRef),
+    )
+  }
+
+  changePolicies(rows: PlatformRows, nowMs: number): void {
+    this.#rows = rows
+    this.#policies.clear()
+    for (const org of this.#orgs.values()) {
+      const to = this.policyOf(org.platform)
+      changeBudget(org.budget, { from: org.policy, to, nowMs })
+      org.policy = to
+      this.#stale.add(org)
+    }
+  }
+
+  #refresh(): void {
+    for (const org of this.#stale) {
+      this.#wakes.remove(org)
+      org.wakeAt = this.#unserved.has(org) ? Infinity : org.nextSendAt()
+      if (org.wakeAt < Infinity) this.#wakes.add(org)
+    }
+    this.#stale.clear()
+  }
+
+  #add(key: DispatchKey, start: number | OrgDispatchState): OrgDispatch {
+    const org = new OrgDispatch(key, this.policyOf(key.platform), start)
+    this.#orgs.set(orgId(key), org)
+    return org
+  }
+}
+
+function orgId({ platform, orgRef }: DispatchKey): string {
+  return JSON.stringify([platform, orgRef])
+}
