@@ -158,6 +158,7 @@ export class SessionDispatch {
   sendReady(serve: (job: DispatchJob) => boolean = () => true): SessionSend[] {
     const sends: SessionSend[] = []
     for (const org of this.#orgs.takeDue(this.#nowMs)) {
+      if (org.settle(this.#nowMs)) this.#touch.org(org)
       for (let next = org.choose(this.#nowMs); next !== null; next = org.choose(this.#nowMs)) {
         if (!serve(next.job)) {
           this.#orgs.leaveUnserved(org)

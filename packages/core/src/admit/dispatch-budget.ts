@@ -45,8 +45,16 @@ export function openBudget(policy: PlatformPolicy, nowMs: number): DispatchBudge
   }
 }
 
-/** Refills and recovers up to now; a rate counts until the moment at which it changes (BUDGET-6). */
-export function settleBudget(budget: DispatchBudget, policy: PlatformPolicy, nowMs: number): void {
+/**
+ * Refills and recovers up to now; a rate counts until the moment at which it changes (BUDGET-6). Tells
+ * whether it recovered: that is worth storing, a refill follows from the time alone.
+ */
+export function settleBudget(
+  budget: DispatchBudget,
+  policy: PlatformPolicy,
+  nowMs: number,
+): boolean {
+  const { throttledAt } = budget
   for (;;) {
     const at = nextRecoveryAt(budget, policy)
     if (at > nowMs) break
@@ -55,6 +63,7 @@ export function settleBudget(budget: DispatchBudget, policy: PlatformPolicy, now
     budget.throttledAt = at
   }
   accrue(budget, policy, nowMs)
+  return budget.throttledAt !== throttledAt
 }
 
 /** The platform answered 429 to an attempt of this dispatch key (BUDGET-4, BUDGET-5). */

@@ -40,8 +40,7 @@ export interface SendChoice {
 
 /**
  * One dispatch key: an organisation's account at a platform. Its sessions share one budget and take
- * turns. `choose` finds the next send and changes nothing that is stored but the settled budget;
- * `book` makes it happen.
+ * turns. `choose` finds the next send and changes nothing that is stored; `book` makes it happen.
  */
 export class OrgDispatch implements IndexedItem {
   readonly platform: string
@@ -111,9 +110,13 @@ export class OrgDispatch implements IndexedItem {
     return lane
   }
 
-  /** The next send, if the budget admits one and a session has a ready job (DISPATCH-5). */
+  /** Brings the budget up to date; true if that is worth storing. */
+  settle(nowMs: number): boolean {
+    return settleBudget(this.budget, this.policy, nowMs)
+  }
+
+  /** The next send, if the settled budget admits one and a session has a ready job (DISPATCH-5). */
   choose(nowMs: number): SendChoice | null {
-    settleBudget(this.budget, this.policy, nowMs)
     if (!admitsSend(this.budget, this.inFlight, nowMs)) return null
     const spacingMs = widenedSpacingMs(this.budget, this.policy)
     const ready = this.#lanes.filter((lane) => this.#readyAt(lane, spacingMs) <= nowMs)

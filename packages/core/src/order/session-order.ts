@@ -98,11 +98,11 @@ export class SessionRanks {
   /** Opens every group whose time has come and gives those who got a rank. Time never goes back. */
   advance(nowMs: number): SessionJob[] {
     this.#nowMs = Math.max(this.#nowMs, nowMs)
-    const ranked: SessionJob[] = []
+    const opened: SessionJob[][] = []
     while (this.nextOpeningAt() <= this.#nowMs) {
-      ranked.push(...this.#open(this.#openings.pop() as Group))
+      opened.push(this.#open(this.#openings.pop() as Group))
     }
-    return ranked
+    return opened.flat()
   }
 
   /** Infinite while nobody waits for an opening. */
