@@ -96,7 +96,12 @@ export type { PayloadField } from './enqueue/payload.ts'
 export { type AcceptedRequest, acceptRequest, readTxHash } from './enqueue/request.ts'
 
 // Order
-export type { DispatchJob, DispatchJobState, SessionEnd } from './order/dispatch-job.ts'
+export {
+  type DispatchJob,
+  type DispatchJobState,
+  dispatchJobState,
+  type SessionEnd,
+} from './order/dispatch-job.ts'
 export type { FairState } from './order/fair-shares.ts'
 export type { OrgDispatch, OrgDispatchState } from './order/org-dispatch.ts'
 export { type QueuedJob, type Shape, shapeOf } from './order/queued-job.ts'

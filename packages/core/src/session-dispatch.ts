@@ -5,6 +5,7 @@ import type { JobId } from './ids.ts'
 import {
   type DispatchJob,
   type DispatchJobState,
+  dispatchJobState,
   newDispatchJob,
   type SessionEnd,
   windowEndsAt,
@@ -189,11 +190,11 @@ export class SessionDispatch {
   state(): SessionDispatchState {
     return {
       nowMs: this.#nowMs,
-      orgs: [...this.#orgs.all()].map((org) => org.state()),
+      orgs: this.#orgs.all().map((org) => org.state()),
       groups: this.#ranks.openGroups(),
-      jobs: [...this.#jobs.values()].map(({ place, places: _, ...state }) => ({
-        place: { ...place },
-        state,
+      jobs: [...this.#jobs.values()].map((job) => ({
+        place: { ...job.place },
+        state: dispatchJobState(job),
       })),
     }
   }
@@ -219,10 +220,17 @@ export class SessionDispatch {
   }
 
   #open(): void {
-    for (const { id } of this.#ranks.advance(this.#nowMs)) {
-      const job = this.#jobs.get(id) as DispatchJob
-      this.#queue(job)
-      this.#touch.job(job)
+    for (const group of this.#ranks.advance(this.#nowMs)) {
+      const [first] = group
+      if (first === undefined) continue
+      const org = this.#orgs.get(first, this.#nowMs)
+      const lane = org.lane(first.eventId)
+      this.#orgs.changed(org)
+      for (const { id } of group) {
+        const job = this.#jobs.get(id) as DispatchJob
+        lane.enter(job)
+        this.#touch.job(job)
+      }
     }
   }
 
@@ -271,7 +279,7 @@ export class SessionDispatch {
     org.lane(place.eventId).leave(job)
     org.dropLive(place.eventId)
     this.#windows.leave(job)
-    this.#ranks.cancel(place)
+    if (place.rank === null) this.#ranks.cancel(place)
     this.#jobs.delete(place.id)
     this.#orgs.changed(org)
     this.#touch.job(job)

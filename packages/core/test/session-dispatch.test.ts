@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type PlatformPolicy, platformPolicy } from '../src/admit/platform-policy.ts'
-import type { DispatchJob } from '../src/order/dispatch-job.ts'
+import { type DispatchJob, dispatchJobState } from '../src/order/dispatch-job.ts'
 import type { OrgDispatch } from '../src/order/org-dispatch.ts'
 import { compareInSession } from '../src/order/session-order.ts'
 import { SessionDispatch, type SessionDispatchState } from '../src/session-dispatch.ts'
@@ -252,8 +252,10 @@ class Disk {
   }
 
   write({ nowMs, groups }: SessionDispatchState): SessionDispatchState {
-    for (const { place, places: _, ...state } of this.#touched.jobs) {
-      if (state.end === null) this.#jobs.set(place.id, JSON.stringify({ place, state }))
+    for (const job of this.#touched.jobs) {
+      const { place, end } = job
+      const row = { place, state: dispatchJobState(job) }
+      if (end === null) this.#jobs.set(place.id, JSON.stringify(row))
       else this.#jobs.delete(place.id)
     }
     for (const org of this.#touched.orgs) {

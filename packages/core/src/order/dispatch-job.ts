@@ -46,6 +46,12 @@ export function newDispatchJob(place: SessionJob): DispatchJob {
   }
 }
 
+/** Its stored form, beside its place. */
+export function dispatchJobState(job: DispatchJob): DispatchJobState {
+  const { attempts, firstSentAt, sentAt, retryAt, isUnknown, isCancelNoted, end } = job
+  return { attempts, firstSentAt, sentAt, retryAt, isUnknown, isCancelNoted, end }
+}
+
 /** From when on a waiting job can be sent; infinite before it has a rank (DISPATCH-2). */
 export function readyAt({ retryAt, place }: DispatchJob): number {
   return retryAt ?? place.sendAt ?? Infinity

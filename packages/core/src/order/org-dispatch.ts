@@ -11,12 +11,11 @@ import {
   widenedSpacingMs,
 } from '../admit/dispatch-budget.ts'
 import type { PlatformPolicy } from '../admit/platform-policy.ts'
-import { compareText } from '../bytes.ts'
 import { invariant } from '../errors.ts'
 import type { DispatchJob } from './dispatch-job.ts'
 import type { IndexedItem } from './indexed-heap.ts'
 import { SessionLane } from './session-lane.ts'
-import { bookWeightedTurn, nextTurn, weightedTurn } from './session-turns.ts'
+import { bookWeightedTurn, nextTurn, placeBehind, weightedTurn } from './session-turns.ts'
 
 /** What is stored of a dispatch key, whole. */
 export interface OrgDispatchState {
@@ -171,8 +170,7 @@ export class OrgDispatch implements IndexedItem {
 
   #openLane(eventId: string): SessionLane {
     const lane = new SessionLane(eventId)
-    const behind = this.#lanes.findIndex((other) => compareText(other.eventId, eventId) > 0)
-    this.#lanes.splice(behind === -1 ? this.#lanes.length : behind, 0, lane)
+    this.#lanes.splice(placeBehind(this.#lanes, eventId), 0, lane)
     this.#laneOf.set(eventId, lane)
     return lane
   }

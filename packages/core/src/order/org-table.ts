@@ -17,7 +17,8 @@ export interface DispatchKey {
 export class OrgTable {
   #rows: PlatformRows
   readonly #policies = new Map<string, PlatformPolicy>()
-  readonly #orgs = new Map<string, OrgDispatch>()
+  /** By platform, then by org_ref. */
+  readonly #orgs = new Map<string, Map<string, OrgDispatch>>()
   readonly #wakes = new IndexedHeap<OrgDispatch>((a, b) => a.wakeAt < b.wakeAt)
   /** Changed since their wake time was computed. */
   readonly #stale = new Set<OrgDispatch>()
@@ -39,15 +40,15 @@ export class OrgTable {
 
   /** The dispatch key; a new one has a full bucket. */
   get(key: DispatchKey, nowMs: number): OrgDispatch {
-    return this.#orgs.get(orgId(key)) ?? this.#add(key, nowMs)
+    return this.#orgs.get(key.platform)?.get(key.orgRef) ?? this.#add(key, nowMs)
   }
 
   restore(state: OrgDispatchState): OrgDispatch {
     return this.#add(state, state)
   }
 
-  all(): IterableIterator<OrgDispatch> {
-    return this.#orgs.values()
+  all(): OrgDispatch[] {
+    return [...this.#orgs.values()].flatMap((orgs) => [...orgs.values()])
   }
 
   /** Something has changed that its next send depends on. */
@@ -86,7 +87,7 @@ export class OrgTable {
   changePolicies(rows: PlatformRows, nowMs: number): void {
     this.#rows = rows
     this.#policies.clear()
-    for (const org of this.#orgs.values()) {
+    for (const org of this.all()) {
       const to = this.policyOf(org.platform)
       changeBudget(org.budget, { from: org.policy, to, nowMs })
       org.policy = to
@@ -105,11 +106,8 @@ export class OrgTable {
 
   #add(key: DispatchKey, start: number | OrgDispatchState): OrgDispatch {
     const org = new OrgDispatch(key, this.policyOf(key.platform), start)
-    this.#orgs.set(orgId(key), org)
+    const orgs = this.#orgs.get(key.platform) ?? new Map<string, OrgDispatch>()
+    this.#orgs.set(key.platform, orgs.set(key.orgRef, org))
     return org
   }
-}
-
-function orgId({ platform, orgRef }: DispatchKey): string {
-  return JSON.stringify([platform, orgRef])
 }

@@ -95,14 +95,14 @@ export class SessionRanks {
     this.#spacingMs = spacingMs
   }
 
-  /** Opens every group whose time has come and gives those who got a rank. Time never goes back. */
-  advance(nowMs: number): SessionJob[] {
+  /** Opens every group whose time has come, and gives who got a rank in each. Time never goes back. */
+  advance(nowMs: number): SessionJob[][] {
     this.#nowMs = Math.max(this.#nowMs, nowMs)
     const opened: SessionJob[][] = []
     while (this.nextOpeningAt() <= this.#nowMs) {
       opened.push(this.#open(this.#openings.pop() as Group))
     }
-    return opened.flat()
+    return opened
   }
 
   /** Infinite while nobody waits for an opening. */
@@ -125,7 +125,7 @@ export class SessionRanks {
       this.#openings.leave(group)
       this.#open(group)
     }
-    if (group.isOpen) this.#giveRank(group, job)
+    if (group.isOpen) giveRank(group, job, this.#spacingMs(job.platform))
     else group.waiting.add(job)
     return job
   }
@@ -156,13 +156,9 @@ export class SessionRanks {
     const ranked = [...group.waiting].sort(compareInSession)
     group.isOpen = true
     group.waiting = new Set()
-    for (const job of ranked) this.#giveRank(group, job)
+    const spacingMs = this.#spacingMs(group.key.platform)
+    for (const job of ranked) giveRank(group, job, spacingMs)
     return ranked
-  }
-
-  #giveRank(group: Group, job: SessionJob): void {
-    job.rank = group.nextRank++
-    job.sendAt = group.scheduledTime + job.rank * this.#spacingMs(group.key.platform)
   }
 
   #groupFor(of: SessionKey & { readonly scheduledTime: number }): Group {
@@ -184,6 +180,11 @@ export class SessionRanks {
     }
     return group
   }
+}
+
+function giveRank(group: Group, job: SessionJob, spacingMs: number): void {
+  job.rank = group.nextRank++
+  job.sendAt = group.scheduledTime + job.rank * spacingMs
 }
 
 function groupId(of: SessionKey & { readonly scheduledTime: number }): string {

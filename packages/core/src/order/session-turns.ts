@@ -15,7 +15,19 @@ export function nextTurn<T extends Turn>(
   servedLast: string | null,
 ): T | undefined {
   if (servedLast === null) return ready[0]
-  return ready.find(({ eventId }) => compareText(eventId, servedLast) > 0) ?? ready[0]
+  return ready[placeBehind(ready, servedLast)] ?? ready[0]
+}
+
+/** The index of the first that comes behind a key; that of the end if none does. */
+export function placeBehind(turns: readonly Turn[], eventId: string): number {
+  let low = 0
+  let high = turns.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (compareText((turns[middle] as Turn).eventId, eventId) > 0) high = middle
+    else low = middle + 1
+  }
+  return low
 }
 
 /** Smooth weighted round robin: who would be served (DISPATCH-4). `ready` is in key order. */
