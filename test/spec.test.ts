@@ -6,11 +6,15 @@ const root = join(import.meta.dirname, '..')
 /** What looks like the number of a rule, and is not the name of an encoding. */
 const RULE = /\b(?!UTF-)[A-Z]{2,}-\d{1,2}\b/g
 
-const rules = new Set(
-  markdownIn('docs/spec').flatMap((text) =>
-    [...text.matchAll(/^### ([A-Z]+-\d+)$/gm)].map((match) => match[1] as string),
-  ),
+const headings = markdownIn('docs/spec').flatMap((text) =>
+  [...text.matchAll(/^### ([A-Z]+-\d+)$/gm)].map((match) => match[1] as string),
 )
+const rules = new Set(headings)
+
+it('a number names one rule', () => {
+  expect(headings.filter((id, i) => headings.indexOf(id) !== i)).toEqual([])
+})
+
 it('every rule that code or a test quotes is in the spec', () => {
   const quoted = [...typescriptIn('packages'), ...typescriptIn('test')].flatMap(({ path, text }) =>
     [...text.matchAll(RULE)]
