@@ -96,11 +96,13 @@ describe('fairlead conformance', () => {
       'fair',
       'hashes',
       'lease',
+      'limits',
       'match',
       'priority',
       'session-dispatch',
       'session-order',
       'shuffle',
+      'slots',
       'task-id',
     ])
     expect(out).not.toContain(': 0 passed')

@@ -5,11 +5,13 @@ import { cbor } from './cbor.ts'
 import { fair } from './fair.ts'
 import { hashes } from './hashes.ts'
 import { lease } from './lease.ts'
+import { limits } from './limits.ts'
 import { match } from './match.ts'
 import { priority } from './priority.ts'
 import { sessionDispatch } from './session-dispatch.ts'
 import { sessionOrder } from './session-order.ts'
 import { shuffle } from './shuffle.ts'
+import { slots } from './slots.ts'
 import { taskId } from './task-id.ts'
 
 /** The suites that the product knows, by the name in a vector file. */
@@ -25,5 +27,7 @@ export const SUITES: ReadonlyMap<string, Suite> = new Map([
   ['lease', lease],
   ['session-order', sessionOrder],
   ['session-dispatch', sessionDispatch],
+  ['slots', slots],
+  ['limits', limits],
   ['audit', audit],
 ])
