@@ -26,6 +26,7 @@ export {
   taskId,
   type WorkerId,
 } from './ids.ts'
+export type { ExactInt } from './exact-int.ts'
 export { isoUtc } from './iso-utc.ts'
 export { readU64, showU64 } from './u64.ts'
 
@@ -102,7 +103,65 @@ export {
 export { type Batch, type QueueState, type Verdict, WaitingQueue } from './order/waiting-queue.ts'
 
 // Admit
+export {
+  type BucketLimit,
+  capacityOf,
+  type ConcurrencyLimit,
+  type FixedLimit,
+  type Limit,
+  LIMIT_KINDS,
+  type LimitKind,
+  type Overage,
+  readLimit,
+  type RollingLimit,
+} from './admit/limit-definition.ts'
+export {
+  type CompleteAnswer,
+  LEASES_MAX,
+  Limits,
+  type LimitsOptions,
+  type LimitsState,
+  type LimitView,
+  REMEMBER_MS,
+  type ReserveAnswer,
+  type StoredHold,
+} from './admit/limits.ts'
+export type { MeterState } from './admit/meter.ts'
 export { addUnits, epochOf, RequesterWindows, unitsUsed } from './admit/quotas.ts'
+export type { HeldLease, RememberedLease } from './admit/remembered-leases.ts'
+export {
+  type Actual,
+  addUp,
+  completeProblem,
+  type Requirement,
+  REQUIREMENTS_MAX,
+  reserveProblem,
+} from './admit/reserve-request.ts'
+export { type AcquireAnswer, SharedUsage } from './admit/shared-usage.ts'
+export {
+  DAY_MS,
+  type Dimension,
+  type JobEstimate,
+  MINUTE_MS,
+  type ModelLimits,
+  poolOf,
+  RATE_DIMENSIONS,
+  type RateDimension,
+  type Shares,
+  type SlotPool,
+  type TypeSlots,
+  typeSlots,
+  type Usage,
+} from './admit/slot-pool.ts'
+export {
+  adjustRatios,
+  initRatios,
+  RATIO_POLICY,
+  type RatioPolicy,
+  type Ratios,
+  type TypeLoad,
+  WHOLE_PPM,
+} from './admit/job-type-ratios.ts'
 
 // Match
 export { dispatchRound } from './match/dispatch-round.ts'

@@ -50,10 +50,12 @@ describe('fairlead conformance', () => {
       'fair',
       'hashes',
       'lease',
+      'limits',
       'match',
       'priority',
       'session-order',
       'shuffle',
+      'slots',
       'task-id',
     ])
     expect(out).not.toContain(': 0 passed')

@@ -25,6 +25,11 @@ export function amount(written: Json): bigint {
   return value
 }
 
+/** A whole number in either of its forms, for where only exact ones are taken: others come out as they can. */
+export function number(written: Json): number {
+  return typeof written === 'string' ? Number(written) : written
+}
+
 /** Runs a call that may be refused, and gives the code of its refusal. */
 export function refusal(call: () => void): string | null {
   try {

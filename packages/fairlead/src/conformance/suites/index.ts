@@ -5,10 +5,12 @@ import { cbor } from './cbor.ts'
 import { fair } from './fair.ts'
 import { hashes } from './hashes.ts'
 import { lease } from './lease.ts'
+import { limits } from './limits.ts'
 import { match } from './match.ts'
 import { priority } from './priority.ts'
 import { sessionOrder } from './session-order.ts'
 import { shuffle } from './shuffle.ts'
+import { slots } from './slots.ts'
 import { taskId } from './task-id.ts'
 
 /** The suites that the product knows, by the name in a vector file. */
@@ -23,5 +25,7 @@ export const SUITES: ReadonlyMap<string, Suite> = new Map([
   ['backoff', backoff],
   ['lease', lease],
   ['session-order', sessionOrder],
+  ['slots', slots],
+  ['limits', limits],
   ['audit', audit],
 ])

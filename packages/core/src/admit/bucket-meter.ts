@@ -1,0 +1,71 @@
+import type { ExactInt } from '../exact-int.ts'
+import type { BucketLimit, Limit } from './limit-definition.ts'
+import type { Meter, MeterState, Settlement } from './meter.ts'
+import { TokenBucket } from './token-bucket.ts'
+
+/** A limit of kind `bucket`: nothing in it is held, but tokens come back with time (LIMIT-7). */
+export class BucketMeter implements Meter {
+  #limit: BucketLimit
+  readonly #bucket: TokenBucket
+  #nowMs: number
+
+  constructor(limit: BucketLimit, nowMs: number, level?: ExactInt) {
+    this.#limit = limit
+    this.#nowMs = nowMs
+    const { burst } = limit
+    const known = level === undefined ? {} : { level }
+    this.#bucket = new TokenBucket({ burst, rateMilli: rateMilli(limit), nowMs, ...known })
+  }
+
+  get limit(): BucketLimit {
+    return this.#limit
+  }
+
+  get waiting(): null {
+    return null
+  }
+
+  get amountMax(): number {
+    return this.#limit.burst
+  }
+
+  get levelMicro(): ExactInt {
+    return this.#bucket.levelMicro
+  }
+
+  advance(nowMs: number): void {
+    this.#nowMs = nowMs
+    this.#bucket.advance(nowMs)
+  }
+
+  redefine(limit: Limit): void {
+    this.#limit = limit as BucketLimit
+    this.#bucket.change({ burst: this.#limit.burst, rateMilli: rateMilli(this.#limit) })
+  }
+
+  fits(amount: number): boolean {
+    return this.#bucket.has(amount)
+  }
+
+  waitMs(amount: number): number {
+    return Math.max(1, this.#bucket.waitMs(amount))
+  }
+
+  take(amount: number, nowMs: number): number {
+    this.#bucket.take(amount)
+    return nowMs + this.#bucket.fillMs()
+  }
+
+  settle({ reserved, actual }: Settlement): void {
+    if (actual !== null) this.#bucket.take(actual - reserved)
+  }
+
+  state(): MeterState {
+    const bucket = { levelMicro: this.#bucket.levelMicro, atMs: this.#nowMs }
+    return { limit: this.#limit, waiting: null, holds: [], bucket }
+  }
+}
+
+function rateMilli({ rate }: BucketLimit): number {
+  return Math.round(rate * 1_000)
+}

@@ -1,0 +1,301 @@
+import { compareText } from '../bytes.ts'
+import { invalidParams } from '../errors.ts'
+import { type ExactInt, plus } from '../exact-int.ts'
+import { capacityOf, type Limit, readLimit } from './limit-definition.ts'
+import type { Meter, MeterState } from './meter.ts'
+import { openMeter, restoreMeter } from './open-meter.ts'
+import { type HeldLease, type RememberedLease, RememberedLeases } from './remembered-leases.ts'
+import {
+  type Actual,
+  addUp,
+  completeProblem,
+  type Requirement,
+  reserveProblem,
+} from './reserve-request.ts'
+
+/** The answer to a reserve. A refusal is a value, not an exception (LIMIT-8). */
+export interface ReserveAnswer {
+  readonly allowed: boolean
+  /** When to ask again, with another lease id; 0 if that would not help. */
+  readonly retryAfterMs: number
+  readonly reservedAtUnixMs: number | null
+  readonly error: string | null
+  readonly deniedKey: string | null
+  /** For `invalid_request`: which field, and what was expected. */
+  readonly detail: string | null
+}
+
+export interface CompleteAnswer {
+  readonly ok: boolean
+  readonly error: string | null
+  readonly detail: string | null
+}
+
+/** A limit as people and programs are shown it. */
+export interface LimitView {
+  readonly limit: Limit
+  readonly state: 'active' | 'decreasing'
+  readonly pendingDecreaseTo: number | null
+  /** What is held, or null for a bucket. */
+  readonly held: ExactInt | null
+  /** Millionths of a token in a bucket, else null. */
+  readonly levelMicro: ExactInt | null
+}
+
+export interface LimitsOptions {
+  /** How long a finished or denied lease id is remembered. */
+  readonly rememberMs?: number
+  readonly leasesMax?: number
+}
+
+/** All that decides, as data. */
+export interface LimitsState {
+  readonly nowMs: number
+  readonly meters: readonly MeterState[]
+  readonly leases: readonly (readonly [id: string, RememberedLease<StoredHold>])[]
+}
+
+export interface StoredHold {
+  readonly key: string
+  readonly amount: number
+  readonly end: number
+}
+
+interface Hold {
+  readonly meter: Meter
+  readonly amount: number
+  readonly end: number
+}
+
+export const REMEMBER_MS = 60_000
+export const LEASES_MAX = 1_000_000
+
+/**
+ * The limits of one limiter: reserve before, complete after. No I/O and no clock: the same calls at the
+ * same times give the same answers on every backend.
+ */
+export class Limits {
+  readonly #meters = new Map<string, Meter>()
+  readonly #leases: RememberedLeases<Hold>
+  readonly #rememberMs: number
+  #nowMs = 0
+
+  constructor({ rememberMs = REMEMBER_MS, leasesMax = LEASES_MAX }: LimitsOptions = {}) {
+    this.#rememberMs = rememberMs
+    this.#leases = new RememberedLeases(leasesMax)
+  }
+
+  /** Goes on exactly where `state()` was taken. */
+  static restore({ nowMs, meters, leases }: LimitsState, options: LimitsOptions = {}): Limits {
+    const limits = new Limits(options)
+    limits.#nowMs = nowMs
+    for (const state of meters) limits.#meters.set(state.limit.key, restoreMeter(state))
+    for (const [id, lease] of leases) limits.#leases.set(id, limits.#linked(lease), nowMs)
+    return limits
+  }
+
+  state(): LimitsState {
+    const meters = this.#keys().map((key) => this.#meterAt(key, this.#nowMs) as Meter)
+    const leases = [...this.#leases.entries(this.#nowMs)].map(
+      ([id, lease]) => [id, stored(lease)] as const,
+    )
+    return { nowMs: this.#nowMs, meters: meters.map((meter) => meter.state()), leases }
+  }
+
+  /** Defines a limit or changes one; `InvalidParams` if it is malformed or of another kind. */
+  define(given: unknown, nowMs: number): LimitView {
+    const now = this.#advance(nowMs)
+    const limit = readLimit(given)
+    const meter = this.#meterAt(limit.key, now)
+    if (meter === undefined) {
+      const opened = openMeter(limit, now)
+      this.#meters.set(limit.key, opened)
+      return viewOf(opened)
+    }
+    if (meter.limit.kind !== limit.kind) {
+      const why = `${meter.limit.kind}, as it was defined; another kind needs another key`
+      throw invalidParams('kind', why, limit.kind)
+    }
+    meter.redefine(limit)
+    return viewOf(meter)
+  }
+
+  get(key: string, nowMs: number): LimitView | null {
+    const meter = this.#meterAt(key, this.#advance(nowMs))
+    return meter === undefined ? null : viewOf(meter)
+  }
+
+  /** Every limit, in order of the keys. */
+  list(nowMs: number): LimitView[] {
+    const now = this.#advance(nowMs)
+    return this.#keys().map((key) => viewOf(this.#meterAt(key, now) as Meter))
+  }
+
+  /** All requirements are held, or none (LIMIT-8). */
+  reserve(leaseId: string, requirements: readonly Requirement[], nowMs: number): ReserveAnswer {
+    const now = this.#advance(nowMs)
+    const problem = reserveProblem(leaseId, requirements)
+    if (problem !== null) return refused('invalid_request', null, problem)
+    const wanted = addUp(requirements)
+    const known = this.#leases.get(leaseId, now)
+    if (known !== undefined) return answerKnown(known, wanted, now)
+
+    const meters: Meter[] = []
+    for (const { key } of wanted) {
+      const meter = this.#meterAt(key, now)
+      if (meter === undefined) return refused(`unknown_limit_key:${key}`, key)
+      meters.push(meter)
+    }
+    const tooLarge = wanted.find(({ amount }, i) => amount > (meters[i] as Meter).amountMax)
+    if (tooLarge !== undefined) return refused(`exceeds_capacity:${tooLarge.key}`, tooLarge.key)
+
+    const denial = denialOf(wanted, meters, now)
+    if (denial === null) return this.#hold(leaseId, wanted, meters, now)
+    this.#remember(leaseId, 'denied', now)
+    return denial
+  }
+
+  /** Puts actual usage in the place of what was reserved, and ends the lease (LIMIT-12). */
+  complete(leaseId: string, actuals: readonly Actual[], nowMs: number): CompleteAnswer {
+    const now = this.#advance(nowMs)
+    const problem = completeProblem(leaseId, actuals)
+    if (problem !== null) return { ok: false, error: 'invalid_request', detail: problem }
+    const lease = this.#leases.get(leaseId, now)
+    if (lease?.state === 'held') {
+      const given = addUp(actuals)
+      for (const { meter, amount, end } of lease.holds) {
+        meter.advance(now)
+        const actual = given.find(({ key }) => key === meter.limit.key)?.amount ?? null
+        meter.settle({ reserved: amount, actual, end, nowMs: now })
+      }
+      this.#remember(leaseId, 'completed', now)
+    }
+    return DONE
+  }
+
+  #hold(
+    leaseId: string,
+    wanted: readonly Requirement[],
+    meters: readonly Meter[],
+    now: number,
+  ): ReserveAnswer {
+    let endsAt = now
+    const holds = wanted.map(({ amount }, i): Hold => {
+      const meter = meters[i] as Meter
+      const end = meter.take(amount, now)
+      if (end > endsAt) endsAt = end
+      return { meter, amount, end }
+    })
+    const forgetAt = endsAt + this.#rememberMs
+    this.#leases.set(leaseId, { state: 'held', reservedAt: now, endsAt, holds, forgetAt }, now)
+    return allowedAt(now)
+  }
+
+  #remember(leaseId: string, state: 'completed' | 'denied', now: number): void {
+    this.#leases.set(leaseId, { state, forgetAt: now + this.#rememberMs }, now)
+  }
+
+  #linked(lease: RememberedLease<StoredHold>): RememberedLease<Hold> {
+    if (lease.state !== 'held') return lease
+    const holds = lease.holds.map(({ key, amount, end }): Hold => {
+      const meter = this.#meters.get(key)
+      if (meter === undefined) throw invalidParams('leases', `a limit for ${key} among the meters`)
+      return { meter, amount, end }
+    })
+    return { ...lease, holds }
+  }
+
+  #meterAt(key: string, now: number): Meter | undefined {
+    const meter = this.#meters.get(key)
+    meter?.advance(now)
+    return meter
+  }
+
+  #keys(): string[] {
+    return [...this.#meters.keys()].sort(compareText)
+  }
+
+  /** Time never goes back. */
+  #advance(nowMs: number): number {
+    if (nowMs > this.#nowMs) this.#nowMs = nowMs
+    return this.#nowMs
+  }
+}
+
+const DONE: CompleteAnswer = { ok: true, error: null, detail: null }
+
+/** The first key that does not fit gives the reason, the slowest one the wait (LIMIT-11). */
+function denialOf(
+  wanted: readonly Requirement[],
+  meters: readonly Meter[],
+  now: number,
+): ReserveAnswer | null {
+  let first: Meter | null = null
+  let retryAfterMs = 0
+  for (let i = 0; i < wanted.length; i++) {
+    const { amount } = wanted[i] as Requirement
+    const meter = meters[i] as Meter
+    if (meter.fits(amount)) continue
+    first ??= meter
+    retryAfterMs = Math.max(retryAfterMs, meter.waitMs(amount, now))
+  }
+  if (first === null) return null
+  const { key } = first.limit
+  const error = first.waiting === null ? null : `limit_decreasing:${key}`
+  return { ...refused(error, key), retryAfterMs }
+}
+
+function answerKnown(
+  lease: RememberedLease<Hold>,
+  wanted: readonly Requirement[],
+  now: number,
+): ReserveAnswer {
+  if (lease.state === 'denied') return refused('lease_already_denied', null)
+  if (lease.state !== 'held' || now >= lease.endsAt) return refused('lease_finished', null)
+  if (holdsJust(lease, wanted)) return allowedAt(lease.reservedAt)
+  return refused('invalid_request', null, 'lease_id: expected a new one for other requirements')
+}
+
+function holdsJust({ holds }: HeldLease<Hold>, wanted: readonly Requirement[]): boolean {
+  const isHeld = ({ key, amount }: Requirement): boolean =>
+    holds.some((hold) => hold.meter.limit.key === key && hold.amount === amount)
+  return holds.length === wanted.length && wanted.every(isHeld)
+}
+
+function stored(lease: RememberedLease<Hold>): RememberedLease<StoredHold> {
+  if (lease.state !== 'held') return lease
+  const holds = lease.holds.map(({ meter, amount, end }) => ({ key: meter.limit.key, amount, end }))
+  return { ...lease, holds }
+}
+
+function allowedAt(reservedAtUnixMs: number): ReserveAnswer {
+  return {
+    allowed: true,
+    retryAfterMs: 0,
+    reservedAtUnixMs,
+    error: null,
+    deniedKey: null,
+    detail: null,
+  }
+}
+
+function refused(
+  error: string | null,
+  deniedKey: string | null,
+  detail: string | null = null,
+): ReserveAnswer {
+  return { allowed: false, retryAfterMs: 0, reservedAtUnixMs: null, error, deniedKey, detail }
+}
+
+function viewOf(meter: Meter): LimitView {
+  const { limit, waiting, holds, bucket } = meter.state()
+  const held =
+    limit.kind === 'bucket' ? null : holds.reduce<ExactInt>((sum, [, n]) => plus(sum, n), 0)
+  return {
+    limit,
+    state: waiting === null ? 'active' : 'decreasing',
+    pendingDecreaseTo: waiting === null ? null : capacityOf(waiting),
+    held,
+    levelMicro: bucket?.levelMicro ?? null,
+  }
+}

@@ -1,0 +1,42 @@
+import type { ExactInt } from '../exact-int.ts'
+import type { Limit } from './limit-definition.ts'
+
+/** One limit and what is held of it. Every call but `limit` and `waiting` needs `advance` first. */
+export interface Meter {
+  /** As it is in force. */
+  readonly limit: Limit
+  /** The lower capacity that waits until enough has ended, with the fields that come with it. */
+  readonly waiting: Limit | null
+  /** The most that one reserve may ask for; while decreasing that of the new definition. */
+  readonly amountMax: number
+  /** Ends what has run out, and applies what waited for that. */
+  advance(nowMs: number): void
+  /** A new definition of the same kind (LIMIT-13). */
+  redefine(limit: Limit): void
+  fits(amount: number): boolean
+  /** For an amount that does not fit: the time until enough has ended (LIMIT-11). */
+  waitMs(amount: number, nowMs: number): number
+  /** Holds an amount, whether or not it fits, and says when that hold ends. */
+  take(amount: number, nowMs: number): number
+  /** Puts actual usage in the place of what was reserved; null: none was given (LIMIT-12). */
+  settle(use: Settlement): void
+  state(): MeterState
+}
+
+export interface Settlement {
+  readonly reserved: number
+  readonly actual: number | null
+  /** As `take` gave it. */
+  readonly end: number
+  readonly nowMs: number
+}
+
+/** All that decides, as data: for a store, and for what people are shown. */
+export interface MeterState {
+  readonly limit: Limit
+  readonly waiting: Limit | null
+  /** Of a window or concurrency: what is held, by its end. Of a bucket: empty. */
+  readonly holds: readonly (readonly [end: number, amount: ExactInt])[]
+  /** Of a bucket alone: its level and when it had that. */
+  readonly bucket: { readonly levelMicro: ExactInt; readonly atMs: number } | null
+}

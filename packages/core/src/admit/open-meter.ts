@@ -1,0 +1,13 @@
+import { BucketMeter } from './bucket-meter.ts'
+import type { Limit } from './limit-definition.ts'
+import type { Meter, MeterState } from './meter.ts'
+import { WindowMeter } from './window-meter.ts'
+
+export function openMeter(limit: Limit, nowMs: number): Meter {
+  return limit.kind === 'bucket' ? new BucketMeter(limit, nowMs) : new WindowMeter(limit)
+}
+
+export function restoreMeter({ limit, waiting, holds, bucket }: MeterState): Meter {
+  if (limit.kind === 'bucket') return new BucketMeter(limit, bucket?.atMs ?? 0, bucket?.levelMicro)
+  return new WindowMeter(limit, waiting?.kind === 'bucket' ? null : waiting, holds)
+}

@@ -1,0 +1,68 @@
+/** What a limiter knows of a lease id. */
+export type RememberedLease<Hold> =
+  | HeldLease<Hold>
+  | { readonly state: 'completed' | 'denied'; readonly forgetAt: number }
+
+export interface HeldLease<Hold> {
+  readonly state: 'held'
+  readonly reservedAt: number
+  /** When the last of its holds ends. */
+  readonly endsAt: number
+  readonly holds: readonly Hold[]
+  readonly forgetAt: number
+}
+
+/** How many of the others are looked at when one comes in: more than come in, so all are seen in time. */
+const SWEPT_EACH_TIME = 2
+
+/**
+ * Lease ids and what became of them, each until its time to be forgotten, at most `max` of them; then the
+ * oldest go first (LIMIT-10). Two iterators walk the map for good: one throws out what is over, the other
+ * points at the oldest. Asking the map for its first entry each time would pass over every entry that
+ * was deleted before it.
+ */
+export class RememberedLeases<Hold> {
+  readonly #leases = new Map<string, RememberedLease<Hold>>()
+  readonly #max: number
+  #sweep = this.#leases.entries()
+  #oldest = this.#leases.keys()
+
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  get size(): number {
+    return this.#leases.size
+  }
+
+  get(id: string, nowMs: number): RememberedLease<Hold> | undefined {
+    const lease = this.#leases.get(id)
+    return lease === undefined || nowMs >= lease.forgetAt ? undefined : lease
+  }
+
+  /** A new id, or a new state of a known one, which keeps its age. */
+  set(id: string, lease: RememberedLease<Hold>, nowMs: number): void {
+    const known = this.#leases.get(id)
+    if (known !== undefined && nowMs >= known.forgetAt) this.#leases.delete(id)
+    this.#leases.set(id, lease)
+    this.#forgetSome(nowMs)
+  }
+
+  /** All that is remembered, oldest first. */
+  *entries(nowMs: number): IterableIterator<[string, RememberedLease<Hold>]> {
+    for (const entry of this.#leases) if (nowMs < entry[1].forgetAt) yield entry
+  }
+
+  #forgetSome(nowMs: number): void {
+    for (let i = 0; i < SWEPT_EACH_TIME; i++) {
+      const { done, value } = this.#sweep.next()
+      if (done) this.#sweep = this.#leases.entries()
+      else if (nowMs >= value[1].forgetAt) this.#leases.delete(value[0])
+    }
+    while (this.#leases.size > this.#max) {
+      const { done, value } = this.#oldest.next()
+      if (done) this.#oldest = this.#leases.keys()
+      else this.#leases.delete(value)
+    }
+  }
+}

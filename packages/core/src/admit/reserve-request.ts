@@ -1,0 +1,67 @@
+import { isLimitKey, isTextWithin } from './limit-definition.ts'
+
+/** How much of which limit. */
+export interface Requirement {
+  readonly key: string
+  readonly amount: number
+}
+
+/** What was used of which limit. */
+export type Actual = Requirement
+
+export const REQUIREMENTS_MAX = 32
+const LEASE_ID_BYTES_MAX = 256
+
+/** What is wrong with a reserve, or null (LIMIT-8). */
+export function reserveProblem(
+  leaseId: string,
+  requirements: readonly Requirement[],
+): string | null {
+  if (!isTextWithin(leaseId, LEASE_ID_BYTES_MAX)) return LEASE_ID_PROBLEM
+  if (!Array.isArray(requirements) || requirements.length < 1) return COUNT_PROBLEM
+  return requirements.length > REQUIREMENTS_MAX
+    ? COUNT_PROBLEM
+    : amountsProblem('requirements', requirements, 1)
+}
+
+/** What is wrong with a complete, or null (LIMIT-12). */
+export function completeProblem(leaseId: string, actuals: readonly Actual[]): string | null {
+  if (!isTextWithin(leaseId, LEASE_ID_BYTES_MAX)) return LEASE_ID_PROBLEM
+  if (!Array.isArray(actuals) || actuals.length > REQUIREMENTS_MAX) {
+    return `actuals: expected a list of at most ${REQUIREMENTS_MAX}`
+  }
+  return amountsProblem('actuals', actuals, 0)
+}
+
+/** A key that is named twice is added up, at the place where it was named first (LIMIT-8). */
+export function addUp(amounts: readonly Requirement[]): readonly Requirement[] {
+  for (let i = 1; i < amounts.length; i++) {
+    const { key } = amounts[i] as Requirement
+    for (let j = 0; j < i; j++) if ((amounts[j] as Requirement).key === key) return added(amounts)
+  }
+  return amounts
+}
+
+const LEASE_ID_PROBLEM = `lease_id: expected text of 1 to ${LEASE_ID_BYTES_MAX} bytes`
+const COUNT_PROBLEM = `requirements: expected 1 to ${REQUIREMENTS_MAX} of them`
+
+function amountsProblem(
+  field: string,
+  amounts: readonly Requirement[],
+  least: number,
+): string | null {
+  for (let i = 0; i < amounts.length; i++) {
+    const { key, amount } = (amounts[i] ?? {}) as Requirement
+    if (!isLimitKey(key)) return `${field}[${i}].key: expected text of 1 to 256 bytes`
+    if (!Number.isSafeInteger(amount) || amount < least) {
+      return `${field}[${i}].amount: expected a whole number from ${least} to 2^53 − 1`
+    }
+  }
+  return null
+}
+
+function added(amounts: readonly Requirement[]): readonly Requirement[] {
+  const sums = new Map<string, number>()
+  for (const { key, amount } of amounts) sums.set(key, (sums.get(key) ?? 0) + amount)
+  return [...sums].map(([key, amount]) => ({ key, amount }))
+}

@@ -1,0 +1,117 @@
+import { type ExactInt, minus, plus } from '../exact-int.ts'
+import { HoldLedger } from './hold-ledger.ts'
+import type { Limit, WindowLimit } from './limit-definition.ts'
+import type { Meter, MeterState, Settlement } from './meter.ts'
+
+/** Slices of a rolling window. */
+const SLICES = 64
+const CONCURRENCY_WAIT_MS = 100
+const DECREASING_WAIT_MS = 10_000
+
+/** Rolling, fixed and concurrency limits: they differ only in when a hold ends. */
+export class WindowMeter implements Meter {
+  #limit: WindowLimit
+  #waiting: WindowLimit | null
+  readonly #ledger = new HoldLedger()
+  #nowMs = 0
+
+  constructor(
+    limit: WindowLimit,
+    waiting: WindowLimit | null = null,
+    holds: MeterState['holds'] = [],
+  ) {
+    this.#limit = limit
+    this.#waiting = waiting
+    for (const [end, amount] of holds) this.#ledger.add(end, amount)
+  }
+
+  get limit(): WindowLimit {
+    return this.#limit
+  }
+
+  get waiting(): WindowLimit | null {
+    return this.#waiting
+  }
+
+  get held(): ExactInt {
+    return this.#ledger.held
+  }
+
+  get amountMax(): number {
+    return (this.#waiting ?? this.#limit).capacity
+  }
+
+  advance(nowMs: number): void {
+    this.#nowMs = nowMs
+    this.#ledger.expire(nowMs)
+    this.#applyWaiting()
+  }
+
+  redefine(limit: Limit): void {
+    this.#waiting = null
+    const next = limit as WindowLimit
+    const isLower = next.capacity < this.#limit.capacity
+    if (isLower && this.#ledger.held > next.capacity) this.#waiting = next
+    else this.#limit = next
+  }
+
+  fits(amount: number): boolean {
+    return this.#waiting === null && this.#isRoomFor(amount, this.#limit.capacity)
+  }
+
+  waitMs(amount: number, nowMs: number): number {
+    if (this.#waiting !== null) return DECREASING_WAIT_MS
+    if (this.#limit.kind === 'concurrency') return CONCURRENCY_WAIT_MS
+    const excess = minus(plus(this.#ledger.held, amount), this.#limit.capacity)
+    return Math.max(1, (this.#ledger.freeAt(excess) ?? nowMs) - nowMs)
+  }
+
+  take(amount: number, nowMs: number): number {
+    const end = endOf(this.#limit, nowMs)
+    this.#ledger.add(end, amount)
+    return end
+  }
+
+  settle({ reserved, actual, end, nowMs }: Settlement): void {
+    if (this.#limit.kind === 'concurrency') {
+      this.#ledger.free(end, reserved)
+    } else if (actual !== null && actual < reserved) {
+      this.#ledger.free(end, reserved - actual)
+    } else if (actual !== null && actual > reserved) {
+      this.#takeExcess(actual - reserved, nowMs)
+    }
+    this.#applyWaiting()
+  }
+
+  state(): MeterState {
+    const holds = this.#ledger.entries().filter(([end]) => end > this.#nowMs)
+    return { limit: this.#limit, waiting: this.#waiting, holds, bucket: null }
+  }
+
+  #takeExcess(excess: number, nowMs: number): void {
+    if (this.#limit.overage !== 'deny' || this.#isRoomFor(excess, this.amountMax)) {
+      this.take(excess, nowMs)
+    }
+  }
+
+  #isRoomFor(amount: number, capacity: number): boolean {
+    const held = this.#ledger.held
+    // The difference is exact where the sum might not be.
+    return typeof held === 'number' ? amount <= capacity - held : plus(held, amount) <= capacity
+  }
+
+  #applyWaiting(): void {
+    if (this.#waiting === null || this.#ledger.held > this.#waiting.capacity) return
+    this.#limit = this.#waiting
+    this.#waiting = null
+  }
+}
+
+/** When what is held from now on ends (LIMIT-4, LIMIT-5, LIMIT-6). */
+export function endOf(limit: WindowLimit, nowMs: number): number {
+  if (limit.kind === 'concurrency') return nowMs + 1_000 * limit.timeoutSecs
+  const windowMs = 1_000 * limit.windowSecs
+  if (limit.kind === 'fixed') return nowMs - (nowMs % windowMs) + windowMs
+  const sliceMs = Math.ceil(windowMs / SLICES)
+  return nowMs - (nowMs % sliceMs) + sliceMs + windowMs
+}

@@ -1,0 +1,45 @@
+/**
+ * A whole number of any size: a number while that is exact, else a bigint. Comparing the two with `<` is
+ * exact in JavaScript, and a value has one form only, so `===` is right too.
+ */
+export type ExactInt = number | bigint
+
+export function plus(a: ExactInt, b: ExactInt): ExactInt {
+  if (typeof a === 'number' && typeof b === 'number') {
+    const sum = a + b
+    if (Number.isSafeInteger(sum)) return sum
+  }
+  return exactInt(BigInt(a) + BigInt(b))
+}
+
+export function minus(a: ExactInt, b: ExactInt): ExactInt {
+  return plus(a, -b)
+}
+
+export function times(a: ExactInt, b: ExactInt): ExactInt {
+  if (typeof a === 'number' && typeof b === 'number') {
+    const product = a * b
+    if (Number.isSafeInteger(product)) return product
+  }
+  return exactInt(BigInt(a) * BigInt(b))
+}
+
+/** `floor(a / b)` for `a ≥ 0` and `b > 0`. */
+export function floorDiv(a: ExactInt, b: ExactInt): ExactInt {
+  if (typeof a === 'number' && typeof b === 'number') return (a - (a % b)) / b
+  return exactInt(BigInt(a) / BigInt(b))
+}
+
+/** `ceil(a / b)` for `a ≥ 0` and `b > 0`. */
+export function ceilDiv(a: ExactInt, b: ExactInt): ExactInt {
+  return floorDiv(plus(a, minus(b, 1)), b)
+}
+
+export function least(a: ExactInt, b: ExactInt): ExactInt {
+  return a <= b ? a : b
+}
+
+export function exactInt(value: bigint): ExactInt {
+  const isSafe = value <= Number.MAX_SAFE_INTEGER && value >= Number.MIN_SAFE_INTEGER
+  return isSafe ? Number(value) : value
+}
