@@ -7,9 +7,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   core: [],
   client: ['@fairlead/core'],
   engine: ['@fairlead/core'],
+  limiter: ['@fairlead/core', 'ioredis'],
   testkit: ['@fairlead/core', '@fairlead/engine', '@fairlead/store/memory'],
   store: ['@fairlead/core', '@photostructure/sqlite'],
-  fairlead: ['@fairlead/core', 'commander', 'picocolors'],
+  fairlead: ['@fairlead/core', '@fairlead/limiter', 'commander', 'picocolors'],
 }
 
 /** A conformance suite runs inside the tests of whoever calls it, and so may import their runner. */

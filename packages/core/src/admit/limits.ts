@@ -146,13 +146,30 @@ export class Limits {
       if (meter === undefined) return refused(`unknown_limit_key:${key}`, key)
       meters.push(meter)
     }
-    const tooLarge = wanted.find(({ amount }, i) => amount > (meters[i] as Meter).amountMax)
-    if (tooLarge !== undefined) return refused(`exceeds_capacity:${tooLarge.key}`, tooLarge.key)
+    for (let i = 0; i < wanted.length; i++) {
+      const { key, amount } = wanted[i] as Requirement
+      if (amount > (meters[i] as Meter).amountMax) return refused(`exceeds_capacity:${key}`, key)
+    }
 
     const denial = denialOf(wanted, meters, now)
     if (denial === null) return this.#hold(leaseId, wanted, meters, now)
     this.#remember(leaseId, 'denied', now)
     return denial
+  }
+
+  /** Holds what another backend has granted, without asking whether it fits. Unknown keys are left out. */
+  book(leaseId: string, requirements: readonly Requirement[], nowMs: number): void {
+    const now = this.#advance(nowMs)
+    if (this.#leases.get(leaseId, now) !== undefined) return
+    const known = addUp(requirements).filter(({ key }) => this.#meterAt(key, now) !== undefined)
+    const meters = known.map(({ key }) => this.#meters.get(key) as Meter)
+    this.#hold(leaseId, known, meters, now)
+  }
+
+  /** The limits that a lease holds; none if it is unknown or has ended. */
+  keysOf(leaseId: string): readonly string[] {
+    const lease = this.#leases.get(leaseId, this.#nowMs)
+    return lease?.state === 'held' ? lease.holds.map(({ meter }) => meter.limit.key) : []
   }
 
   /** Puts actual usage in the place of what was reserved, and ends the lease (LIMIT-12). */

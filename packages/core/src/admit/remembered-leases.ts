@@ -37,15 +37,17 @@ export class RememberedLeases<Hold> {
 
   get(id: string, nowMs: number): RememberedLease<Hold> | undefined {
     const lease = this.#leases.get(id)
-    return lease === undefined || nowMs >= lease.forgetAt ? undefined : lease
+    if (lease === undefined || nowMs < lease.forgetAt) return lease
+    // Or it would keep its old age if it came again.
+    this.#leases.delete(id)
+    return undefined
   }
 
   /** A new id, or a new state of a known one, which keeps its age. */
   set(id: string, lease: RememberedLease<Hold>, nowMs: number): void {
-    const known = this.#leases.get(id)
-    if (known !== undefined && nowMs >= known.forgetAt) this.#leases.delete(id)
+    const sizeBefore = this.#leases.size
     this.#leases.set(id, lease)
-    this.#forgetSome(nowMs)
+    if (this.#leases.size > sizeBefore) this.#forgetSome(nowMs)
   }
 
   /** All that is remembered, oldest first. */

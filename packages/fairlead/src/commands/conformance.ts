@@ -14,11 +14,13 @@ export function conformance(
     .description('Run the conformance vectors of a folder against this build of the rules.')
     .argument('<dir>', 'folder with vector files (*.json)')
     .option('--suite <name>', 'run one suite only')
+    .option('--redis <url>', 'run the suite limits on this Redis instead of in memory')
     .option('--json', 'print one JSON document instead of lines')
-    .action(async (dir: string, options: { suite?: string; json?: boolean }) => {
+    .action(async (dir: string, options: { suite?: string; redis?: string; json?: boolean }) => {
       const show =
         options.json === true ? () => {} : (r: SuiteReport) => terminal.out(lines(r, terminal))
-      const reports = await runVectors(dir, options.suite ?? null, show)
+      const chosen = { only: options.suite ?? null, redisUrl: options.redis ?? null }
+      const reports = await runVectors(dir, chosen, show)
       const passed = sum(reports, 'passed')
       const failed = sum(reports, 'failed')
       if (options.json === true)
