@@ -20,3 +20,24 @@ export type {
   Requirement,
   ReserveAnswer,
 } from '@fairlead/core'
+
+// Slots and job types
+export type { JobUsage, Pricing } from './slots/cost.ts'
+export {
+  createModelLimiter,
+  type JobContext,
+  JobRejected,
+  type ModelLimiter,
+  type ModelLimiterOptions,
+  type RunJob,
+  type RunOptions,
+  type RunResult,
+} from './slots/model-limiter.ts'
+export type {
+  AdjustOptions,
+  JobTypeOptions,
+  ModelLimiterEvents,
+  ModelOptions,
+  OverageEvent,
+} from './slots/model-options.ts'
+export type { ModelLimiterStats } from './slots/model-stats.ts'
