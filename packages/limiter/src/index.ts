@@ -41,3 +41,19 @@ export type {
   OverageEvent,
 } from './slots/model-options.ts'
 export type { ModelLimiterStats } from './slots/model-stats.ts'
+
+// Scheduler
+export {
+  type Feedback,
+  type FeedbackSource,
+  type HeadersLike,
+  type ProviderLimit,
+  readFeedback,
+} from './scheduler/feedback.ts'
+export { dailyKey, modelKeys, type SchedulerJob } from './scheduler/job.ts'
+export {
+  createScheduler,
+  type Scheduler,
+  type SchedulerObserver,
+  type SchedulerOptions,
+} from './scheduler/scheduler.ts'

@@ -1,0 +1,107 @@
+import type { Requirement } from '@fairlead/core'
+import type { SchedulerJob } from './job.ts'
+
+/** A job in its queue. */
+export interface Entry {
+  readonly job: SchedulerJob<unknown>
+  readonly requirements: readonly Requirement[]
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: unknown) => void
+  readonly controller: AbortController
+  /** New after each denial; the same while the outcome of a reserve is unknown. */
+  leaseId: string
+  /** Whether the limiter may hold something under this id that nobody has heard of. */
+  isUnknown: boolean
+  /** Aborted, refused or closed: it has had its answer. */
+  isOver: boolean
+}
+
+/** The jobs of one tenant, first in, first out. */
+export class TenantQueue {
+  notBefore = 0
+  #entries: Entry[] = []
+  #head = 0
+
+  get size(): number {
+    return this.#entries.length - this.#head
+  }
+
+  add(entry: Entry): void {
+    this.#entries.push(entry)
+  }
+
+  /** The first that still waits. */
+  peek(): Entry | undefined {
+    while (this.#entries[this.#head]?.isOver) this.shift()
+    return this.#entries[this.#head]
+  }
+
+  shift(): void {
+    this.#head++
+    if (this.#head > 64 && 2 * this.#head > this.#entries.length) {
+      this.#entries = this.#entries.slice(this.#head)
+      this.#head = 0
+    }
+  }
+
+  *waiting(): IterableIterator<Entry> {
+    for (let i = this.#head; i < this.#entries.length; i++) {
+      const entry = this.#entries[i] as Entry
+      if (!entry.isOver) yield entry
+    }
+  }
+}
+
+/** The jobs for one model of one provider: a queue for each tenant, served in turn (SCHED-1). */
+export class ModelQueue {
+  readonly provider: string
+  readonly model: string
+  notBefore = 0
+  /** The wait is for a job to end, so the next one that ends lifts it. */
+  waitsForEnd = false
+  /** One reserve at a time: a saturated model is asked once, not once for each job. */
+  isAsking = false
+  readonly #tenants = new Map<string, TenantQueue>()
+
+  constructor(provider: string, model: string) {
+    this.provider = provider
+    this.model = model
+  }
+
+  tenant(name: string): TenantQueue {
+    let queue = this.#tenants.get(name)
+    if (queue === undefined) {
+      queue = new TenantQueue()
+      this.#tenants.set(name, queue)
+    }
+    return queue
+  }
+
+  /** The tenant whose turn it is; it goes to the end of the line. Those without jobs are forgotten. */
+  next(nowMs: number): { tenant: TenantQueue; entry: Entry } | null {
+    for (const [name, tenant] of this.#tenants) {
+      const entry = tenant.peek()
+      if (entry === undefined) this.#tenants.delete(name)
+      else if (tenant.notBefore <= nowMs) {
+        this.#tenants.delete(name)
+        this.#tenants.set(name, tenant)
+        return { tenant, entry }
+      }
+    }
+    return null
+  }
+
+  /** When something of it may go next; infinity while nothing waits. */
+  readyAt(): number {
+    let earliest = Number.POSITIVE_INFINITY
+    for (const tenant of this.#tenants.values()) {
+      if (tenant.peek() !== undefined) earliest = Math.min(earliest, tenant.notBefore)
+      if (earliest <= this.notBefore) break
+    }
+    return Math.max(earliest, this.notBefore)
+  }
+
+  *waiting(): IterableIterator<Entry> {
+    for (const tenant of this.#tenants.values()) yield* tenant.waiting()
+  }
+}
