@@ -16,8 +16,14 @@ export interface SchedulerJob<T> {
   }>
 }
 
+export interface ModelKeys {
+  readonly rpm: string
+  readonly tpm: string
+  readonly concurrency: string
+}
+
 /** The keys of the limits of a model and of a tenant (LIMIT-2). */
-export function modelKeys(provider: string, model: string) {
+export function modelKeys(provider: string, model: string): ModelKeys {
   const prefix = `global:llm:${provider}:${model}`
   return { rpm: `${prefix}:rpm`, tpm: `${prefix}:tpm`, concurrency: `${prefix}:concurrency` }
 }
@@ -31,27 +37,31 @@ export function utf8Bytes(text: string): number {
   return Buffer.byteLength(text, 'utf8')
 }
 
-export function requirementsOf(job: SchedulerJob<unknown>, promptTokens: number): Requirement[] {
-  const { rpm, tpm, concurrency } = modelKeys(job.provider, job.model)
+export function requirementsOf(
+  job: SchedulerJob<unknown>,
+  { rpm, tpm, concurrency }: ModelKeys,
+  promptTokens: number,
+): Requirement[] {
   const tokens = Math.max(1, promptTokens + job.maxOutputTokens)
-  const daily = job.wantDailyBudget ? [{ key: dailyKey(job.tenant), amount: tokens }] : []
-  return [
+  const requirements = [
     { key: rpm, amount: 1 },
     { key: tpm, amount: tokens },
     { key: concurrency, amount: 1 },
-    ...daily,
   ]
+  if (job.wantDailyBudget) requirements.push({ key: dailyKey(job.tenant), amount: tokens })
+  return requirements
 }
 
 /** Actual tokens in the place of the estimate, of the model and of the tenant. */
 export function actualsOf(
   job: SchedulerJob<unknown>,
+  { tpm }: ModelKeys,
   actualTokens: number | undefined,
 ): Requirement[] {
   if (actualTokens === undefined) return []
-  const { tpm } = modelKeys(job.provider, job.model)
-  const keys = job.wantDailyBudget ? [tpm, dailyKey(job.tenant)] : [tpm]
-  return keys.map((key) => ({ key, amount: actualTokens }))
+  const actuals = [{ key: tpm, amount: actualTokens }]
+  if (job.wantDailyBudget) actuals.push({ key: dailyKey(job.tenant), amount: actualTokens })
+  return actuals
 }
 
 export function checkJob(job: SchedulerJob<unknown>): void {

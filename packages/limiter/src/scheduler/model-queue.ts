@@ -1,18 +1,19 @@
 import type { Requirement } from '@fairlead/core'
-import type { SchedulerJob } from './job.ts'
+import { type ModelKeys, modelKeys, type SchedulerJob } from './job.ts'
 
-/** A job in its queue. */
+/** A job in its queue. What it takes to ask and to run is made when its turn comes: many may wait. */
 export interface Entry {
   readonly job: SchedulerJob<unknown>
-  readonly requirements: readonly Requirement[]
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
-  readonly controller: AbortController
-  /** New after each denial; the same while the outcome of a reserve is unknown. */
+  requirements: readonly Requirement[] | null
+  /** New after each denial; the same while the outcome of a reserve is unknown. '' before the first. */
   leaseId: string
+  /** Made when the job looks at its signal. */
+  controller: AbortController | null
   /** Whether the limiter may hold something under this id that nobody has heard of. */
   isUnknown: boolean
-  /** Aborted, refused or closed: it has had its answer. */
+  /** Aborted, refused, closed or started: it waits no more. */
   isOver: boolean
 }
 
@@ -56,6 +57,8 @@ export class TenantQueue {
 export class ModelQueue {
   readonly provider: string
   readonly model: string
+  /** Made once: a map finds a text that it has seen before much faster. */
+  readonly keys: ModelKeys
   notBefore = 0
   /** The wait is for a job to end, so the next one that ends lifts it. */
   waitsForEnd = false
@@ -66,6 +69,7 @@ export class ModelQueue {
   constructor(provider: string, model: string) {
     this.provider = provider
     this.model = model
+    this.keys = modelKeys(provider, model)
   }
 
   tenant(name: string): TenantQueue {

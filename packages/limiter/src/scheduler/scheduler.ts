@@ -93,14 +93,13 @@ class QueueScheduler implements Scheduler {
       checkJob(job)
       if (this.#isClosed) throw closed()
       signal?.throwIfAborted()
-      const { estimateTokens = utf8Bytes } = this.#options
       const entry: Entry = {
         job,
-        requirements: requirementsOf(job, estimateTokens(job.prompt, job.model)),
         resolve,
         reject,
-        controller: new AbortController(),
-        leaseId: randomUUID(),
+        requirements: null,
+        leaseId: '',
+        controller: null,
         isUnknown: false,
         isOver: false,
       }
@@ -146,7 +145,7 @@ class QueueScheduler implements Scheduler {
         }
       })
     }
-    for (const { controller } of this.#running) controller.abort(closed())
+    for (const entry of this.#running) controllerOf(entry).abort(closed())
     return { running: this.#running.size }
   }
 
@@ -163,10 +162,13 @@ class QueueScheduler implements Scheduler {
   }
 
   #ask(queue: ModelQueue, tenant: TenantQueue, entry: Entry): void {
-    const { leaseId, requirements } = entry
+    const { job } = entry
+    const { limiter, estimateTokens = utf8Bytes } = this.#options
+    entry.leaseId ||= randomUUID()
+    entry.requirements ??= requirementsOf(job, queue.keys, estimateTokens(job.prompt, job.model))
     queue.isAsking = true
     this.#idle--
-    this.#options.limiter.reserve({ leaseId, requirements }).then(
+    limiter.reserve({ leaseId: entry.leaseId, requirements: entry.requirements }).then(
       (answer) => this.#answered(queue, tenant, entry, answer),
       (error: unknown) => this.#unknown(queue, entry, String(error)),
     )
@@ -182,7 +184,7 @@ class QueueScheduler implements Scheduler {
     else if (allowed) this.#run(queue, tenant, entry)
     else if (error === 'lease_already_denied' || error === 'lease_finished') {
       // The answer to an earlier try was lost; this is another attempt.
-      entry.leaseId = randomUUID()
+      entry.leaseId = ''
     } else if (retryAfterMs === 0) this.#end(entry, () => entry.reject(refusedForGood(answer)))
     else this.#denied(queue, tenant, entry, deniedKey ?? '', retryAfterMs)
     this.#offer(queue)
@@ -198,13 +200,12 @@ class QueueScheduler implements Scheduler {
     retryAfterMs: number,
   ): void {
     const { provider, model } = queue
-    entry.leaseId = randomUUID()
+    entry.leaseId = ''
     const { random = Math.random, onDenied } = this.#options
     const jitter = Math.min(JITTER_MAX_MS, Math.floor(random() * 0.1 * retryAfterMs))
     const until = this.#clock.now() + retryAfterMs + jitter
-    const keys = modelKeys(provider, model)
     if (key.startsWith('tenant:')) tenant.notBefore = Math.max(tenant.notBefore, until)
-    else this.#hold(queue, until, key === keys.concurrency)
+    else this.#hold(queue, until, key === queue.keys.concurrency)
     onDenied?.({ provider, model, key, retryAfterMs })
   }
 
@@ -230,16 +231,16 @@ class QueueScheduler implements Scheduler {
     entry.isOver = true
     this.#idle--
     this.#running.add(entry)
-    const { job, leaseId, controller } = entry
+    const { job, leaseId } = entry
     const ended = (actualTokens: number | undefined, answer: () => void): void => {
       this.#running.delete(entry)
       this.#idle++
       answer()
-      this.#complete(queue, leaseId, actualsOf(job, actualTokens))
+      this.#complete(queue, leaseId, actualsOf(job, queue.keys, actualTokens))
       this.#pump()
     }
     // In a promise, so that what throws at once is treated like what throws later.
-    Promise.resolve({ signal: controller.signal })
+    Promise.resolve(contextOf(entry))
       .then(job.execute)
       .then(
         ({ value, actualTokens }) => ended(actualTokens, () => entry.resolve(value)),
@@ -281,7 +282,7 @@ class QueueScheduler implements Scheduler {
   }
 
   #abort(entry: Entry, reason: unknown): void {
-    if (this.#running.has(entry)) entry.controller.abort(reason)
+    if (this.#running.has(entry)) controllerOf(entry).abort(reason)
     else this.#end(entry, () => entry.reject(reason))
   }
 
@@ -337,6 +338,20 @@ class QueueScheduler implements Scheduler {
   #tellQuiet(): void {
     if (this.#isQuiet()) this.#onQuiet?.()
   }
+}
+
+/** Most jobs never look at their signal, and one costs more than all the rest of a short job. */
+function contextOf(entry: Entry): { readonly signal: AbortSignal } {
+  return {
+    get signal() {
+      return controllerOf(entry).signal
+    },
+  }
+}
+
+function controllerOf(entry: Entry): AbortController {
+  entry.controller ??= new AbortController()
+  return entry.controller
 }
 
 function closed(): FairleadError {
