@@ -67,7 +67,8 @@ export class RedisLimiter implements Limiter {
     this.#given = limits.map(checkExact)
     this.#keys = new Keys(name)
     this.#hasGuard = coldStartGuard
-    this.#rememberMs = rememberMs
+    // Redis takes no expiry of 0.
+    this.#rememberMs = Math.max(1, rememberMs)
     this.#clock = clock ?? null
     this.#connection = connectRedis(address)
     // Whoever calls is told.

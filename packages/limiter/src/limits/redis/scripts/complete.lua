@@ -10,6 +10,34 @@ local remember = tonumber(ARGV[2])
 local meters, now, stale = load_known(count, clock(ARGV[1]), 4)
 if not meters then return { -1, unpack(stale) } end
 
+local function free(m, ends, amount)
+  if ends <= now then return end
+  m.held, m.dirty = m.held - amount, true
+  if ends == m.last then
+    local part = math.min(m.tail, amount)
+    m.tail, amount = m.tail - part, amount - part
+  end
+  if amount == 0 then return end
+  if call('HINCRBY', m.key, text(ends), text(-amount)) <= 0 then call('HDEL', m.key, text(ends)) end
+end
+
+-- Puts actual usage in the place of what was reserved; -1 is none given.
+local function settle(m, reserved, actual, ends)
+  if m.kind == CONCURRENCY then
+    free(m, ends, reserved)
+  elseif actual >= 0 and m.kind == BUCKET then
+    m.level = math.min(m.capacity * MICRO, m.level - (actual - reserved) * MICRO)
+    m.dirty = true
+  elseif actual >= 0 and actual < reserved then
+    free(m, ends, reserved - actual)
+  elseif actual > reserved then
+    local excess = actual - reserved
+    local capacity = m.waiting >= 0 and m.waiting or m.capacity
+    if m.deny == 0 or m.held + excess <= capacity then take(m, excess) end
+  end
+  if m.waiting >= 0 then slow().apply_waiting(m) end
+end
+
 local number_of = {}
 for i = 1, count do number_of[KEYS[i]] = i end
 
@@ -44,7 +72,7 @@ for request = 1, #KEYS - count do
       local i = number_of[holds[h]]
       if meters[i] then settle(meters[i], holds[h + 1], actual[i] or -1, holds[h + 2]) end
     end
-    call('SET', key, cmsgpack.pack({ 'completed', now + remember }), 'PX', text(remember))
+    call('PSETEX', key, ARGV[2], cmsgpack.pack({ 'completed', now + remember }))
     leases[key] = nil
   end
 end

@@ -5,6 +5,7 @@
 --          knew or '', for how long new starts are held up after a loss (ms), what it has taken of a bucket
 --          (millionths), the number of entries it holds, and the end and the amount of each
 -- returns  now, then a description of each limit, or 0 where there is none
+local s = slow()
 local now = clock(ARGV[1])
 for i = 2, #KEYS do
   local m = load(KEYS[i])
@@ -31,7 +32,7 @@ for i = 2, #KEYS do
   local entries = tonumber(ARGV[at + 10])
   local m = load(KEYS[i])
   if not m and ARGV[at + 1] ~= '' then
-    m = create(KEYS[i], ARGV[2], now, definition_at(at + 1))
+    m = s.create(KEYS[i], ARGV[2], now, s.definition_at(at + 1))
     call('SADD', KEYS[1], ARGV[at])
     call('PEXPIRE', KEYS[1], text(2 * KEEP_MS))
   end
@@ -39,7 +40,7 @@ for i = 2, #KEYS do
     advance(m, now)
     report(m, at, entries)
     save(m)
-    answers[i] = described(m)
+    answers[i] = s.described(m)
   else
     answers[i] = 0
   end

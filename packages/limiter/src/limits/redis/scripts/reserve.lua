@@ -14,26 +14,8 @@ local remember = tonumber(ARGV[2])
 local meters, now, stale = load_known(count, clock(ARGV[1]), 4)
 if not meters then return { -1, unpack(stale) } end
 
-local function remember_lease(key, lease, forget_at)
-  call('SET', key, cmsgpack.pack(lease), 'PX', text(math.max(1, forget_at - now)))
-end
-
-local function is_same(holds, wanted, amounts)
-  if #holds ~= 3 * #wanted then return false end
-  for i = 1, #holds, 3 do
-    local found = false
-    for j = 1, #wanted do
-      found = found or (KEYS[wanted[j]] == holds[i] and amounts[j] == holds[i + 1])
-    end
-    if not found then return false end
-  end
-  return true
-end
-
--- What is known of the lease: its answer, or nil.
-local function again(key, wanted, amounts)
-  local packed = call('GET', key)
-  if not packed then return nil end
+-- What is known of a lease: its answer, or nil when that is to be forgotten.
+local function again(packed, wanted, amounts)
   local lease = cmsgpack.unpack(packed)
   if lease[1] ~= 'held' then
     if now >= lease[2] then return nil end
@@ -41,50 +23,64 @@ local function again(key, wanted, amounts)
   end
   if now >= lease[4] then return nil end
   if now >= lease[3] then return FINISHED, 0, 0 end
-  if not is_same(lease[5], wanted, amounts) then return OTHER, 0, 0 end
+  local holds = lease[5]
+  local same = 0
+  for i = 1, #holds, 3 do
+    for j = 1, #wanted do
+      if KEYS[wanted[j]] == holds[i] and amounts[j] == holds[i + 1] then same = same + 1 end
+    end
+  end
+  if same ~= #wanted or #holds ~= 3 * #wanted then return OTHER, 0, 0 end
   return ALLOWED, lease[2], 0
 end
 
-local function reserve(key, wanted, amounts)
-  local code, value, limit = again(key, wanted, amounts)
-  if code then return code, value, limit end
-  for _, i in ipairs(wanted) do
-    if not meters[i] then return UNKNOWN, 0, i end
+local function decide(key, wanted, amounts)
+  local packed = call('GET', key)
+  if packed then
+    local code, value, limit = again(packed, wanted, amounts)
+    if code then return code, value, limit end
   end
-  for j, i in ipairs(wanted) do
-    if amounts[j] > amount_max(meters[i]) then return EXCEEDS, 0, i end
+  for j = 1, #wanted do
+    if not meters[wanted[j]] then return UNKNOWN, 0, wanted[j] end
+  end
+  for j = 1, #wanted do
+    local m = meters[wanted[j]]
+    if amounts[j] > (m.waiting >= 0 and m.waiting or m.capacity) then return EXCEEDS, 0, wanted[j] end
   end
   local denied, retry = nil, 0
-  for j, i in ipairs(wanted) do
-    if not fits(meters[i], amounts[j]) then
-      denied = denied or i
-      retry = math.max(retry, wait(meters[i], amounts[j]))
+  for j = 1, #wanted do
+    local m, amount = meters[wanted[j]], amounts[j]
+    local has_room = m.waiting < 0 and m.held + amount <= m.capacity
+    if m.kind == BUCKET then has_room = m.level >= amount * MICRO end
+    if not has_room or m.guard > now then
+      denied = denied or wanted[j]
+      retry = math.max(retry, slow().wait(m, amount))
     end
   end
   if denied then
-    remember_lease(key, { 'denied', now + remember }, now + remember)
+    call('PSETEX', key, ARGV[2], cmsgpack.pack({ 'denied', now + remember }))
     return meters[denied].waiting >= 0 and DECREASING or DENIED, retry, denied
   end
   local holds, ends_at = {}, now
-  for j, i in ipairs(wanted) do
-    local ends = take(meters[i], amounts[j])
+  for j = 1, #wanted do
+    local ends = take(meters[wanted[j]], amounts[j])
     if ends > ends_at then ends_at = ends end
-    holds[3 * j - 2], holds[3 * j - 1], holds[3 * j] = KEYS[i], amounts[j], ends
+    holds[3 * j - 2], holds[3 * j - 1], holds[3 * j] = KEYS[wanted[j]], amounts[j], ends
   end
-  remember_lease(key, { 'held', now, ends_at, ends_at + remember, holds }, ends_at + remember)
+  local lease = cmsgpack.pack({ 'held', now, ends_at, ends_at + remember, holds })
+  call('PSETEX', key, text(ends_at + remember - now), lease)
   return ALLOWED, now, 0
 end
 
 local answers, at = { now }, 4 + count
 for request = 1, #KEYS - count do
-  local wanted, amounts = {}, {}
-  for j = 1, tonumber(ARGV[at]) do
+  local wanted, amounts, n = {}, {}, tonumber(ARGV[at])
+  for j = 1, n do
     wanted[j], amounts[j] = tonumber(ARGV[at + 2 * j - 1]), tonumber(ARGV[at + 2 * j])
   end
-  at = at + 1 + 2 * #wanted
-  local code, value, limit = reserve(KEYS[count + request], wanted, amounts)
-  local n = #answers
-  answers[n + 1], answers[n + 2], answers[n + 3] = code, value, limit
+  at = at + 1 + 2 * n
+  local a = 3 * request
+  answers[a - 1], answers[a], answers[a + 1] = decide(KEYS[count + request], wanted, amounts)
 end
 for i = 1, count do
   if meters[i] then save(meters[i]) end
