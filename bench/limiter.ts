@@ -58,7 +58,7 @@ const CASES = {
         const operations = await made(report, options, makers, (make) => make(url))
         const what = `redis, ${inFlight} in flight`
         const rates = await inTurns(report, options, { what, operations, inFlight })
-        await Promise.all(operations.map(({ close }) => close?.()))
+        for (const { close } of operations) await close?.()
         if (inFlight !== MEMORY_IN_FLIGHT) return
         const own = rates.get('fairlead-3')
         bar(

@@ -45,8 +45,8 @@ describe('job types', () => {
 
   it('SLOT-10: a type without capacity holds up no other, and within a type the first come first', async () => {
     const { clock, started, run } = rig()
-    for (let i = 0; i < 10; i++) run(`s${i}`, { jobType: 'summary' })
-    for (let i = 0; i < 3; i++) run(`c${i}`, { jobType: 'chat' })
+    for (let i = 0; i < 10; i++) void run(`s${i}`, { jobType: 'summary' })
+    for (let i = 0; i < 3; i++) void run(`c${i}`, { jobType: 'chat' })
     await clock.settle()
     expect(started.map(({ name }) => name)).toEqual([
       ...['s0', 's1', 's2', 's3', 's4', 's5', 's6'],
@@ -121,7 +121,7 @@ describe('models', () => {
     })
     await run('a', { jobType: 'chat' })
     let error: unknown = null
-    run('b', { jobType: 'chat' }).catch((refused: unknown) => {
+    void run('b', { jobType: 'chat' }).catch((refused: unknown) => {
       error = refused
     })
     await clock.advance(64_999)
@@ -169,7 +169,7 @@ describe('models', () => {
     const abort = new AbortController()
     await run('a', { jobType: 'chat' })
     const waiting = run('b', { jobType: 'chat', signal: abort.signal })
-    run('c', { jobType: 'chat' })
+    void run('c', { jobType: 'chat' })
     await clock.settle()
     abort.abort(new Error('enough'))
     await expect(waiting).rejects.toThrow('enough')
@@ -209,7 +209,7 @@ describe('ratios', () => {
       },
       onRatioChange: (change) => ratios.push(change),
     })
-    for (let i = 0; i < 12; i++) run(`${i}`, { jobType: 'busy' })
+    for (let i = 0; i < 12; i++) void run(`${i}`, { jobType: 'busy' })
     await clock.settle()
     expect(ratios).toEqual([{ busy: 0.3, idle: 0.7 }])
     await clock.advance(60_000)

@@ -86,7 +86,7 @@ describe('queues', () => {
       { workers: 1 },
     )
     await submit('first', { model: 'full' })
-    for (let i = 0; i < 50; i++) submit(`full${i}`, { model: 'full' })
+    for (let i = 0; i < 50; i++) void submit(`full${i}`, { model: 'full' })
     const others = Array.from({ length: 100 }, (_, i) => submit(`free${i}`, { model: 'free' }))
     await clock.advance(200)
     await Promise.all(others)
@@ -96,7 +96,7 @@ describe('queues', () => {
 
   it('SCHED-3: 1,000 jobs on a saturated model are one question each time it may have room', async () => {
     const { clock, scheduler, reserves, ran, submit } = rig(limitsOf('m', { rpm: 1 }))
-    for (let i = 0; i < 1_000; i++) submit(`${i}`)
+    for (let i = 0; i < 1_000; i++) void submit(`${i}`)
     await clock.settle()
     expect(ran).toHaveLength(1)
     const asked = reserves.length
@@ -111,8 +111,8 @@ describe('queues', () => {
 
   it('SCHED-1: tenants take turns, and each is served in its own order', async () => {
     const { clock, ran, submit } = rig(limitsOf('m'), { workers: 1 })
-    for (let i = 0; i < 4; i++) submit(`a${i}`, { tenant: 'a' })
-    for (let i = 0; i < 2; i++) submit(`b${i}`, { tenant: 'b' })
+    for (let i = 0; i < 4; i++) void submit(`a${i}`, { tenant: 'a' })
+    for (let i = 0; i < 2; i++) void submit(`b${i}`, { tenant: 'b' })
     await clock.settle()
     expect(ran.map(({ name }) => name)).toEqual(['a0', 'a1', 'b0', 'a2', 'b1', 'a3'])
   })
@@ -120,8 +120,9 @@ describe('queues', () => {
   it('SCHED-3: a tenant that has used up its day holds up no other tenant', async () => {
     const poor: Limit = { key: dailyKey('poor'), kind: 'fixed', capacity: 15, windowSecs: 86_400 }
     const { clock, scheduler, ran, submit } = rig([...limitsOf('m'), poor])
-    for (const name of ['p0', 'p1', 'p2']) submit(name, { tenant: 'poor', wantDailyBudget: true })
-    submit('r0', { tenant: 'rich' })
+    for (const name of ['p0', 'p1', 'p2'])
+      void submit(name, { tenant: 'poor', wantDailyBudget: true })
+    void submit('r0', { tenant: 'rich' })
     await clock.settle()
     expect(ran.map(({ name }) => name)).toEqual(['p0', 'r0'])
     await scheduler.shutdown()
@@ -276,7 +277,7 @@ describe('shutdown', () => {
   it('SCHED-6: at the deadline what still runs is told to stop, and counted', async () => {
     const { clock, scheduler, submit } = rig(limitsOf('m'))
     let stopped: unknown = null
-    submit('stubborn', {
+    void submit('stubborn', {
       execute: ({ signal }) => {
         signal.addEventListener('abort', () => {
           stopped = signal.reason
@@ -296,8 +297,8 @@ describe('what a provider says', () => {
   it('SCHED-7: a retry-after holds up that model alone', async () => {
     const { clock, scheduler, ran, submit } = rig([...limitsOf('m'), ...limitsOf('n')])
     await scheduler.feedback({ provider: 'p', model: 'm' }, { headers: { 'Retry-After': '2' } })
-    submit('m')
-    submit('n', { model: 'n' })
+    void submit('m')
+    void submit('n', { model: 'n' })
     await clock.advance(1_999)
     expect(ran.map(({ name }) => name)).toEqual(['n'])
     await clock.advance(1)

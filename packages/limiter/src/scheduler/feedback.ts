@@ -53,8 +53,7 @@ type Read = (name: string) => string | null
 function reader(source: FeedbackSource): Read {
   const headers = headersOf(source)
   if (headers === null) return () => null
-  const { get } = headers
-  if (typeof get === 'function') return (name) => get.call(headers, name) ?? null
+  if (isLikeFetch(headers)) return (name) => headers.get(name) ?? null
   const fields = Object.entries(headers as Record<string, string | readonly string[] | undefined>)
   const byName = new Map(fields.map(([name, value]) => [name.toLowerCase(), value]))
   return (name) => {
@@ -70,6 +69,10 @@ function headersOf(source: FeedbackSource): HeadersLike | null {
   if (isHeaders(carrier.headers)) return carrier.headers
   if (isHeaders(carrier.response?.headers)) return carrier.response.headers
   return source instanceof Error ? null : (source as HeadersLike)
+}
+
+function isLikeFetch(headers: HeadersLike): headers is { get(name: string): string | null } {
+  return typeof (headers as { get?: unknown }).get === 'function'
 }
 
 function isHeaders(value: unknown): value is HeadersLike {
