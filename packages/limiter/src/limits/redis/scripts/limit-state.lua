@@ -31,13 +31,16 @@ local function clock(given)
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
+-- The fields are named in one go: a table that grows field by field is laid out anew five times.
 local function load(key)
   local packed = call('HGET', key, 'm')
   if not packed then return nil end
-  local m = { key = key }
-  m.version, m.kind, m.capacity, m.window, m.rate, m.deny, m.waiting, m.wait_window, m.wait_deny, m.held,
-    m.first, m.last, m.tail, m.now, m.level, m.guard, m.expiry = struct.unpack(METER, packed)
-  return m
+  local version, kind, capacity, window, rate, deny, waiting, wait_window, wait_deny, held, first, last, tail,
+    now, level, guard, expiry = struct.unpack(METER, packed)
+  return {
+    key = key, version = version, kind = kind, capacity = capacity, window = window, rate = rate, deny = deny,
+    waiting = waiting, wait_window = wait_window, wait_deny = wait_deny, held = held, first = first, last = last,
+    tail = tail, now = now, level = level, guard = guard, expiry = expiry, dirty = false }
 end
 
 local function save(m)
@@ -194,7 +197,7 @@ end
 -- Loads the limits of a call, all at one time, which never goes back. What is not as the caller knows it
 -- is listed in the third result; an empty version means that the caller knows of no such limit.
 local function load_known(count, now, versions_at)
-  local meters, stale = {}, nil
+  local meters, stale = { false, false, false, false }, nil
   for i = 1, count do
     local m = load(KEYS[i])
     if (m and m.version or '') ~= ARGV[versions_at + i - 1] then
