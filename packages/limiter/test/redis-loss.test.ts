@@ -121,3 +121,61 @@ describe('a Redis that has forgotten everything', () => {
     await back.stop()
   })
 })
+
+describe('onBackendLoss: local', () => {
+  const local = { onBackendLoss: 'local', instances: 2 } as const
+
+  it('REDIS-6: goes on with an equal share, less what is held, and tells Redis afterwards', async () => {
+    const logged = await startRedis({ folder, keeps: 'log' })
+    const backend = redis(logged.url, { clock, ...local })
+    const a = createLimiter({ backend, limits: [limit] })
+    open.push(a)
+    await take(a, 'redis', 2)
+    await logged.stop()
+    // A share of 5, 2 of which are held.
+    expect(await take(a, 'too much', 4)).toMatchObject({
+      allowed: false,
+      error: null,
+      deniedKey: 'k',
+    })
+    expect(await take(a, 'local', 3)).toMatchObject({ allowed: true, reservedAtUnixMs: START })
+    expect(await take(a, 'local', 3)).toMatchObject({ allowed: true, reservedAtUnixMs: START })
+    const used = { leaseId: 'redis', actuals: [{ key: 'k', amount: 1 }] }
+    expect(await a.complete(used)).toMatchObject({ ok: true })
+    const port = Number(new URL(logged.url).port)
+    const back = await startRedis({ folder, keeps: 'log', port })
+    await untilHeld(a, 4)
+    await back.stop()
+  })
+
+  it('REDIS-6: what was granted meanwhile is told to a Redis that has forgotten the rest, too', async () => {
+    const a = instance([limit], { ...local, coldStartGuard: false })
+    await take(a, 'redis', 2)
+    await server.stop()
+    expect(await take(a, 'local', 3)).toMatchObject({ allowed: true })
+    server = await startRedis({ folder, keeps: 'none', port })
+    await untilHeld(a, 5)
+  })
+
+  it('REDIS-6: a share of nothing allows nothing', async () => {
+    const a = instance([{ ...limit, capacity: 1 }], local)
+    await a.list()
+    await server.stop()
+    expect(await take(a, 'a')).toMatchObject({ allowed: false, deniedKey: 'k', retryAfterMs: 100 })
+    server = await startRedis({ folder, keeps: 'none', port })
+  })
+
+  it('REDIS-6: needs to know how many instances there are', () => {
+    expect(() => instance([limit], { onBackendLoss: 'local' })).toThrow(/^instances: expected/)
+  })
+
+  /** Once it is connected again a call brings everything over; until then it is decided here. */
+  async function untilHeld(limiter: Limiter, held: number): Promise<void> {
+    for (;;) {
+      await limiter.complete({ leaseId: 'nobody' })
+      const view = await limiter.get('k').catch(() => null)
+      if (view?.held === held) return
+      await setImmediate()
+    }
+  }
+})

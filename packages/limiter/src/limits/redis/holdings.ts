@@ -1,11 +1,5 @@
-import {
-  type ExactInt,
-  type Limit,
-  Limits,
-  type MeterState,
-  type Requirement,
-} from '@fairlead/core'
-import type { Joined } from './scripts.ts'
+import { type Limit, Limits, type LimitsState, type Requirement } from '@fairlead/core'
+import { systemClock } from '../../clock.ts'
 
 /** After a loss new starts wait for one window, but no longer than this. */
 const GUARD_MAX_MS = 120_000
@@ -18,18 +12,24 @@ export class Holdings {
   /** A completed id is of no more use here. */
   readonly #limits = new Limits({ rememberMs: 0 })
   #nowMs = 0
+  #offsetMs = 0
+
+  /** How far the server's clock is ahead of this process's. */
+  get clockOffsetMs(): number {
+    return this.#offsetMs
+  }
 
   define(limit: Limit): void {
     this.#limits.define(limit, this.#nowMs)
   }
 
   granted(leaseId: string, amounts: readonly Requirement[], atMs: number): void {
-    this.#nowMs = Math.max(this.#nowMs, atMs)
+    this.#heardAt(atMs)
     this.#limits.book(leaseId, amounts, this.#nowMs)
   }
 
   completed(leaseId: string, actuals: readonly Requirement[], atMs: number): void {
-    this.#nowMs = Math.max(this.#nowMs, atMs)
+    this.#heardAt(atMs)
     this.#limits.complete(leaseId, actuals, this.#nowMs)
   }
 
@@ -38,15 +38,13 @@ export class Holdings {
     return this.#limits.keysOf(leaseId)
   }
 
-  /** What Redis has to hear of these limits, should it have forgotten. */
-  report(): ReadonlyMap<string, Pick<Joined, 'holds' | 'takenMicro'>> {
-    const { meters } = this.#limits.state()
-    return new Map(
-      meters.map((meter) => [
-        meter.limit.key,
-        { holds: meter.holds, takenMicro: takenFrom(meter) },
-      ]),
-    )
+  #heardAt(atMs: number): void {
+    this.#offsetMs = atMs - systemClock.now()
+    this.#nowMs = Math.max(this.#nowMs, atMs)
+  }
+
+  state(): LimitsState {
+    return this.#limits.state()
   }
 }
 
@@ -57,9 +55,4 @@ export function guardMsOf(limit: Limit): number {
   }
   const secs = limit.kind === 'concurrency' ? limit.timeoutSecs : limit.windowSecs
   return Math.min(GUARD_MAX_MS, 1_000 * secs)
-}
-
-function takenFrom({ limit, bucket }: MeterState): ExactInt {
-  if (limit.kind !== 'bucket' || bucket === null) return 0
-  return BigInt(limit.burst) * 1_000_000n - BigInt(bucket.levelMicro)
 }

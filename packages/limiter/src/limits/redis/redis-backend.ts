@@ -11,6 +11,13 @@ export interface RedisOptions {
    * for one window, at most 120 s. Off, they go on at once.
    */
   readonly coldStartGuard?: boolean
+  /**
+   * While Redis is away: `deny` (default) allows nothing; `local` goes on with an equal share of each limit,
+   * `floor(capacity / instances)`, less what this instance holds.
+   */
+  readonly onBackendLoss?: 'deny' | 'local'
+  /** How many instances share the limits; needed for `local`. */
+  readonly instances?: number
   /** How long a finished or denied lease id is remembered. */
   readonly rememberMs?: number
   /** For tests: the time is this one's, and not the server's. */

@@ -13,7 +13,14 @@ import {
   readLimit,
   reserveProblem,
 } from '@fairlead/core'
-import { type CompleteRequest, checkBatch, type Limiter, type ReserveRequest } from '../limiter.ts'
+import { systemClock } from '../../clock.ts'
+import {
+  BATCH_MAX,
+  type CompleteRequest,
+  checkBatch,
+  type Limiter,
+  type ReserveRequest,
+} from '../limiter.ts'
 import {
   COMPLETED,
   notReserved,
@@ -23,6 +30,7 @@ import {
 } from './answers.ts'
 import { guardMsOf, Holdings } from './holdings.ts'
 import { Keys } from './keys.ts'
+import { LocalShare, reportOf } from './local-share.ts'
 import type { RedisOptions } from './redis-backend.ts'
 import { connectRedis, type RedisAddress, type RedisPort } from './redis-port.ts'
 import {
@@ -58,6 +66,9 @@ export class RedisLimiter implements Limiter {
   readonly #instance = randomUUID()
   readonly #known = new Map<string, Known>()
   readonly #holdings = new Holdings()
+  /** How many share the limits while Redis is away; null: nothing is allowed then. */
+  readonly #instances: number | null
+  #local: LocalShare | null = null
   /** What was given at the start and Redis has not heard of yet. */
   #given: readonly Limit[]
   #defining: Promise<void> | null = null
@@ -70,6 +81,7 @@ export class RedisLimiter implements Limiter {
     // Redis takes no expiry of 0.
     this.#rememberMs = Math.max(1, rememberMs)
     this.#clock = clock ?? null
+    this.#instances = instancesOf(options)
     this.#connection = connectRedis(address)
     // Whoever calls is told.
     this.#connection.catch(() => undefined)
@@ -138,6 +150,7 @@ export class RedisLimiter implements Limiter {
   async #decide(requests: readonly Sound[]): Promise<ReserveAnswer[]> {
     try {
       const context = await this.#context()
+      await this.#comeBack(context)
       const keys = keysIn(requests)
       for (let tries = 0; tries < TRIES_MAX; tries++) {
         const call = { versions: this.#versions(keys), rememberMs: this.#rememberMs, requests }
@@ -154,7 +167,12 @@ export class RedisLimiter implements Limiter {
       }
       return requests.map(() => TOO_CHANGEABLE)
     } catch (error) {
-      return requests.map(() => notReserved('backend_error', String(error), UNKNOWN_RETRY_MS))
+      const local = this.#goLocal()
+      return requests.map(({ leaseId, amounts }) =>
+        local === null
+          ? notReserved('backend_error', String(error), UNKNOWN_RETRY_MS)
+          : local.reserve(leaseId, amounts, this.#serverNow()),
+      )
     }
   }
 
@@ -174,32 +192,42 @@ export class RedisLimiter implements Limiter {
   async #settle(requests: readonly Sound[]): Promise<string | null> {
     try {
       const context = await this.#context()
-      const own = requests.flatMap(({ leaseId }) => this.#holdings.keysOf(leaseId))
-      const keys = new Set([...keysIn(requests), ...own])
-      for (let tries = 0; tries < TRIES_MAX; tries++) {
-        const call = { versions: this.#versions(keys), rememberMs: this.#rememberMs, requests }
-        const reply = await completeScript(context, call)
-        if ('stale' in reply) await this.#join(context, reply.stale)
-        else if ('missing' in reply) for (const key of reply.missing) keys.add(key)
-        else {
-          for (const { leaseId, amounts } of requests) {
-            this.#holdings.completed(leaseId, amounts, reply.nowMs)
-          }
-          return null
-        }
-      }
-      return TOO_CHANGEABLE.detail
+      await this.#comeBack(context)
+      return await this.#settleOn(context, requests)
     } catch (error) {
-      return String(error)
+      const local = this.#goLocal()
+      for (const { leaseId, amounts } of requests) {
+        local?.complete(leaseId, amounts, this.#serverNow())
+      }
+      return local === null ? String(error) : null
     }
+  }
+
+  async #settleOn(context: ScriptContext, requests: readonly Sound[]): Promise<string | null> {
+    const own = requests.flatMap(({ leaseId }) => this.#holdings.keysOf(leaseId))
+    const keys = new Set([...keysIn(requests), ...own])
+    for (let tries = 0; tries < TRIES_MAX; tries++) {
+      const call = { versions: this.#versions(keys), rememberMs: this.#rememberMs, requests }
+      const reply = await completeScript(context, call)
+      if ('stale' in reply) await this.#join(context, reply.stale)
+      else if ('missing' in reply) for (const key of reply.missing) keys.add(key)
+      else {
+        for (const { leaseId, amounts } of requests) {
+          this.#holdings.completed(leaseId, amounts, reply.nowMs)
+        }
+        return null
+      }
+    }
+    return TOO_CHANGEABLE.detail
   }
 
   /** Learns of limits, makes those that Redis has lost, and tells it what is held of them. */
   async #join(
     context: ScriptContext,
     keys: readonly string[],
+    made: LocalShare | null = null,
   ): Promise<readonly (Described | null)[]> {
-    const report = this.#holdings.report()
+    const report = made === null ? reportOf(this.#holdings.state()) : made.made()
     const joined = keys.map((key) => {
       const known = this.#known.get(key)
       const own = report.get(key)
@@ -212,10 +240,39 @@ export class RedisLimiter implements Limiter {
         takenMicro: own?.takenMicro ?? 0,
       }
     })
-    const names = { birth: randomUUID(), instance: this.#instance }
+    const reporter = made?.id ?? this.#instance
+    const names = { birth: randomUUID(), reporter, isForced: made !== null }
     const { limits } = await joinScript(context, joined, names)
     for (const described of limits) if (described !== null) this.#learn(described)
     return limits
+  }
+
+  /** Goes on with an equal share, where that is wanted; null where it is not. */
+  #goLocal(): LocalShare | null {
+    if (this.#instances === null) return null
+    this.#local ??= new LocalShare(this.#holdings.state(), this.#instances)
+    return this.#local
+  }
+
+  /** Before anything else Redis hears what was granted and completed while it was away (REDIS-6). */
+  async #comeBack(context: ScriptContext): Promise<void> {
+    const local = this.#local
+    if (local === null) return
+    const keys = [...this.#known.keys()]
+    if (keys.length > 0) {
+      await this.#join(context, keys)
+      await this.#join(context, keys, local)
+    }
+    const completes = local.completes()
+    for (let i = 0; i < completes.length; i += BATCH_MAX) {
+      await this.#settleOn(context, completes.slice(i, i + BATCH_MAX))
+    }
+    if (this.#local === local) this.#local = null
+  }
+
+  /** The server's time, as far as it can be told without it. */
+  #serverNow(): number {
+    return this.#clock?.now() ?? systemClock.now() + this.#holdings.clockOffsetMs
   }
 
   #learn({ view: { limit }, version }: Described): void {
@@ -258,6 +315,15 @@ interface Sound {
 
 function keysIn(requests: readonly Sound[]): Set<string> {
   return new Set(requests.flatMap(({ amounts }) => amounts.map(({ key }) => key)))
+}
+
+function instancesOf({ onBackendLoss = 'deny', instances }: RedisOptions): number | null {
+  if (onBackendLoss === 'deny') return null
+  if (onBackendLoss !== 'local') throw invalidParams('onBackendLoss', 'deny or local')
+  if (instances === undefined || !Number.isSafeInteger(instances) || instances < 1) {
+    throw invalidParams('instances', 'how many share the limits, as local needs to know')
+  }
+  return instances
 }
 
 function checkExact(limit: Limit): Limit {

@@ -152,7 +152,7 @@ export interface Joined {
 export async function joinScript(
   { redis, keys, now }: ScriptContext,
   limits: readonly Joined[],
-  { birth, instance }: { readonly birth: string; readonly instance: string },
+  names: { readonly birth: string; readonly reporter: string; readonly isForced: boolean },
 ): Promise<{ readonly nowMs: number; readonly limits: readonly (Described | null)[] }> {
   const args = limits.flatMap(({ key, limit, version, guardMs, holds, takenMicro }) => [
     key,
@@ -165,8 +165,9 @@ export async function joinScript(
   ])
   const reply = await runScript(redis, JOIN, limitKeys(keys, limits), [
     now,
-    birth,
-    instance,
+    names.birth,
+    names.reporter,
+    names.isForced ? 1 : 0,
     ...args,
   ])
   const [nowMs, ...rows] = reply as unknown[]

@@ -1,6 +1,6 @@
 -- join.lua: tells a caller of limits, and Redis of what the caller holds if Redis has forgotten it (REDIS-3).
 -- KEYS     the index of all limits, then the limits
--- ARGV     now or '', a name for hashes that are made now, the instance; then for each limit its key as users write
+-- ARGV     now or '', a name for hashes that are made now, who reports, 1 to be heard though nothing was lost; then for each limit its key as users write
 --          it, the six fields of a definition ('' as JSON where the caller has none), the version that the caller
 --          knew or '', for how long new starts are held up after a loss (ms), what it has taken of a bucket
 --          (millionths), the number of entries it holds, and the end and the amount of each
@@ -16,9 +16,10 @@ end
 local function report(m, at, entries)
   local birth = string.match(ARGV[at + 7], '^(.*):')
   local field = 'j:' .. ARGV[3]
-  if not birth or birth == string.match(m.version, '^(.*):') or call('HEXISTS', m.key, field) == 1 then return end
+  local is_lost = birth and birth ~= string.match(m.version, '^(.*):')
+  if not (is_lost or ARGV[4] == '1') or call('HEXISTS', m.key, field) == 1 then return end
   call('HSET', m.key, field, '1')
-  m.guard = math.max(m.guard, now + tonumber(ARGV[at + 8]))
+  if is_lost then m.guard = math.max(m.guard, now + tonumber(ARGV[at + 8])) end
   m.level = m.level - tonumber(ARGV[at + 9])
   m.dirty = true
   for e = 1, entries do
@@ -27,7 +28,7 @@ local function report(m, at, entries)
   end
 end
 
-local answers, at = { now }, 4
+local answers, at = { now }, 5
 for i = 2, #KEYS do
   local entries = tonumber(ARGV[at + 10])
   local m = load(KEYS[i])
