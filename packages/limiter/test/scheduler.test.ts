@@ -128,6 +128,25 @@ describe('queues', () => {
     await scheduler.shutdown()
   })
 
+  it('SCHED-6: no job is forgotten, though time goes on while the scheduler looks at it', async () => {
+    let now = START
+    const clock = {
+      now: () => now++,
+      wakeAt: (_: number, wake: () => void) => {
+        const timer = setImmediate(wake)
+        return () => clearImmediate(timer)
+      },
+    }
+    const { rpm } = modelKeys('p', 'm')
+    const [, ...others] = limitsOf('m')
+    const limits: Limit[] = [{ key: rpm, kind: 'bucket', burst: 1, rate: 17 }, ...others]
+    const limiter = createLimiter({ backend: memory({ clock }), limits })
+    const scheduler = createScheduler({ limiter, workers: 2, clock })
+    const { job } = rig([])
+    const results = Array.from({ length: 100 }, (_, i) => scheduler.submit(job(`${i}`)))
+    expect(await Promise.all(results)).toHaveLength(100)
+  })
+
   it('SCHED-3: a job that ends lifts a wait for concurrency at once', async () => {
     const { clock, submit } = rig(limitsOf('m', { concurrency: 1 }))
     let end = () => {}

@@ -303,11 +303,9 @@ class QueueScheduler implements Scheduler {
   /** One timer, for the queue that may go first (SCHED-6). */
   #setTimer(): void {
     let earliest = Number.POSITIVE_INFINITY
-    const now = this.#clock.now()
     for (const queue of this.#queues.values()) {
-      if (queue.isAsking || this.#ready.has(queue)) continue
-      const at = queue.readyAt()
-      if (at > now && at < earliest) earliest = at
+      // Its time may have come since it was looked at; then the timer fires at once.
+      if (!queue.isAsking && !this.#ready.has(queue)) earliest = Math.min(earliest, queue.readyAt())
     }
     if (this.#isClosed || this.#timer?.at === earliest) return
     this.#timer?.cancel()
