@@ -9,7 +9,7 @@ const WINDOW_MS = 1_000
 export async function startFakeProvider({ requests, tokens }) {
   const seen = []
   const calls = { answered: 0, refused: 0, tokens: 0 }
-  const server = createServer(async (request, response) => {
+  const answer = async (request, response) => {
     const chunks = []
     for await (const chunk of request) chunks.push(chunk)
     const { messages, max_tokens: most } = JSON.parse(Buffer.concat(chunks).toString())
@@ -32,7 +32,8 @@ export async function startFakeProvider({ requests, tokens }) {
     calls.tokens += used
     const message = { role: 'assistant', content: 'as you wish' }
     response.end(JSON.stringify({ choices: [{ message }], usage: { total_tokens: used } }))
-  })
+  }
+  const server = createServer((request, response) => void answer(request, response))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address()
