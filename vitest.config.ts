@@ -5,5 +5,6 @@ export default defineConfig({
     include: ['packages/*/src/**/*.test.ts', 'packages/*/test/**/*.test.ts', 'test/**/*.test.ts'],
     reporters: ['default', './scripts/count-reporter.mjs'],
     testTimeout: 60_000,
+    globalSetup: './scripts/test-servers.mjs',
   },
 })

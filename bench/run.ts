@@ -2,6 +2,7 @@ import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
 import { type Bench, median, type Options, type Report, type Table } from './bench.ts'
 import * as fair from './fair.ts'
+import * as limiter from './limiter.ts'
 import * as match from './match.ts'
 import { UnknownName } from './queue/chosen.ts'
 import * as queue from './queue.ts'
@@ -11,13 +12,22 @@ import * as storeCommit from './store-commit.ts'
 import * as taskId from './task-id.ts'
 
 /** `npm run bench -- NAME… [--json] [--check]`; without a name it lists what there is. */
-const BENCHES: readonly Bench[] = [scoreQueue, match, taskId, storeCommit, queue, fair, rpc]
+const BENCHES: readonly Bench[] = [
+  scoreQueue,
+  match,
+  taskId,
+  storeCommit,
+  queue,
+  fair,
+  rpc,
+  limiter,
+]
 
 const USAGE = `usage: npm run bench -- NAME… [--json] [--check]
 
   --json           one object a line
   --check          fails when a bar is missed
-  queue, fair and rpc also take
+  queue, fair, rpc and limiter also take
   --only A,B       some of their cases
   --subjects A,B   some of what they compare
   --repeats N      runs of each case

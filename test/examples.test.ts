@@ -93,6 +93,11 @@ it('fairlead.yaml: has no problems', async () => {
   expect(code).toBe(0)
 })
 
+it('openai-limits.mjs: the openai package against fake-provider.mjs, within its limits', async () => {
+  const out = await run(process.execPath, join(examples, 'openai-limits.mjs'), '25')
+  expect(out).toMatch(/^25 answers in /)
+})
+
 it('every example is in the list, and run by a test', () => {
   const files = readdirSync(examples).filter((name) => name !== 'README.md')
   const list = readFileSync(join(examples, 'README.md'), 'utf8')

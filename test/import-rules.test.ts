@@ -13,6 +13,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'ws',
   ],
   engine: ['@fairlead/core'],
+  limiter: ['@fairlead/core', 'ioredis'],
   protocol: ['@fairlead/core', '@fairlead/core/errors', 'zod'],
   server: [
     '@fairlead/core',
@@ -32,6 +33,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     '@fairlead/client',
     '@fairlead/core',
     '@fairlead/engine',
+    '@fairlead/limiter',
     '@fairlead/protocol',
     '@fairlead/server',
     '@fairlead/server/tokens',

@@ -6,9 +6,9 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { startRedis } from '@fairlead/testkit/servers'
 import type { ServerName } from '../subject.ts'
 import { type Postgres, startPostgres } from './postgres.ts'
-import { startRedis } from './redis.ts'
 
 /** What the bench asks for; each question has one answer. */
 export type Question =
@@ -56,7 +56,7 @@ async function open(server: ServerName, folder: string): Promise<string> {
     closeOpen = database.drop
     return database.url
   }
-  const redis = await startRedis({ folder, hasLog: server === 'redis-aof' })
+  const redis = await startRedis({ folder, keeps: server === 'redis-aof' ? 'log' : 'snapshots' })
   closeOpen = redis.stop
   return redis.url
 }

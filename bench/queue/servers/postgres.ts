@@ -1,5 +1,5 @@
+import { freePort } from '@fairlead/testkit/servers'
 import { importPeer } from '../peer.ts'
-import { freePort } from './redis.ts'
 
 export interface Postgres {
   readonly createDatabase: () => Promise<{

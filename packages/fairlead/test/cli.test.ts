@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { startRedis } from '@fairlead/testkit/servers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 const root = join(import.meta.dirname, '..', '..', '..')
@@ -106,6 +107,16 @@ describe('fairlead conformance', () => {
       'task-id',
     ])
     expect(out).not.toContain(': 0 passed')
+  })
+
+  it('passes the suite limits on a Redis too', async () => {
+    const redis = await startRedis({ folder, keeps: 'none' })
+    const run = ['conformance', vectors, '--suite', 'limits', '--redis', redis.url, '--json']
+    const { code, out } = fairlead(...run)
+    await redis.stop()
+    expect({ code, ...JSON.parse(out) }).toMatchObject({ code: 0, failed: 0 })
+    const memory = JSON.parse(fairlead(...run.slice(0, 4), '--json').out)
+    expect(JSON.parse(out).passed).toBe(memory.passed)
   })
 
   it('names a suite that it does not know and goes on', () => {

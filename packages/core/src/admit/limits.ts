@@ -4,7 +4,7 @@ import { type ExactInt, plus } from '../exact-int.ts'
 import { capacityOf, type Limit, readLimit } from './limit-definition.ts'
 import type { Meter, MeterState } from './meter.ts'
 import { openMeter, restoreMeter } from './open-meter.ts'
-import { type HeldLease, type RememberedLease, RememberedLeases } from './remembered-leases.ts'
+import { type LeaseRecord, type RememberedLease, RememberedLeases } from './remembered-leases.ts'
 import {
   type Actual,
   addUp,
@@ -90,7 +90,7 @@ export class Limits {
     const limits = new Limits(options)
     limits.#nowMs = nowMs
     for (const state of meters) limits.#meters.set(state.limit.key, restoreMeter(state))
-    for (const [id, lease] of leases) limits.#leases.set(id, limits.#linked(lease), nowMs)
+    for (const [id, lease] of leases) limits.#leases.add(id, limits.#linked(lease), nowMs)
     return limits
   }
 
@@ -146,13 +146,31 @@ export class Limits {
       if (meter === undefined) return refused(`unknown_limit_key:${key}`, key)
       meters.push(meter)
     }
-    const tooLarge = wanted.find(({ amount }, i) => amount > (meters[i] as Meter).amountMax)
-    if (tooLarge !== undefined) return refused(`exceeds_capacity:${tooLarge.key}`, tooLarge.key)
+    for (let i = 0; i < wanted.length; i++) {
+      const { key, amount } = wanted[i] as Requirement
+      if (amount > (meters[i] as Meter).amountMax) return refused(`exceeds_capacity:${key}`, key)
+    }
 
     const denial = denialOf(wanted, meters, now)
     if (denial === null) return this.#hold(leaseId, wanted, meters, now)
-    this.#remember(leaseId, 'denied', now)
+    const forgetAt = now + this.#rememberMs
+    this.#leases.add(leaseId, { state: 'denied', ...NOTHING_HELD, forgetAt }, now)
     return denial
+  }
+
+  /** Holds what another backend has granted, without asking whether it fits. Unknown keys are left out. */
+  book(leaseId: string, requirements: readonly Requirement[], nowMs: number): void {
+    const now = this.#advance(nowMs)
+    if (this.#leases.get(leaseId, now) !== undefined) return
+    const known = addUp(requirements).filter(({ key }) => this.#meterAt(key, now) !== undefined)
+    const meters = known.map(({ key }) => this.#meters.get(key) as Meter)
+    this.#hold(leaseId, known, meters, now)
+  }
+
+  /** The limits that a lease holds; none if it is unknown or has ended. */
+  keysOf(leaseId: string): readonly string[] {
+    const lease = this.#leases.get(leaseId, this.#nowMs)
+    return lease?.state === 'held' ? lease.holds.map(({ meter }) => meter.limit.key) : []
   }
 
   /** Puts actual usage in the place of what was reserved, and ends the lease (LIMIT-12). */
@@ -168,7 +186,9 @@ export class Limits {
         const actual = given.find(({ key }) => key === meter.limit.key)?.amount ?? null
         meter.settle({ reserved: amount, actual, end, nowMs: now })
       }
-      this.#remember(leaseId, 'completed', now)
+      lease.state = 'completed'
+      lease.holds = NOTHING_HELD.holds
+      lease.forgetAt = now + this.#rememberMs
     }
     return DONE
   }
@@ -187,16 +207,12 @@ export class Limits {
       return { meter, amount, end }
     })
     const forgetAt = endsAt + this.#rememberMs
-    this.#leases.set(leaseId, { state: 'held', reservedAt: now, endsAt, holds, forgetAt }, now)
+    this.#leases.add(leaseId, { state: 'held', reservedAt: now, endsAt, holds, forgetAt }, now)
     return allowedAt(now)
   }
 
-  #remember(leaseId: string, state: 'completed' | 'denied', now: number): void {
-    this.#leases.set(leaseId, { state, forgetAt: now + this.#rememberMs }, now)
-  }
-
-  #linked(lease: RememberedLease<StoredHold>): RememberedLease<Hold> {
-    if (lease.state !== 'held') return lease
+  #linked(lease: RememberedLease<StoredHold>): LeaseRecord<Hold> {
+    if (lease.state !== 'held') return { ...NOTHING_HELD, ...lease }
     const holds = lease.holds.map(({ key, amount, end }): Hold => {
       const meter = this.#meters.get(key)
       if (meter === undefined) throw invalidParams('leases', `a limit for ${key} among the meters`)
@@ -222,6 +238,8 @@ export class Limits {
   }
 }
 
+/** Of a lease that was denied or completed. */
+const NOTHING_HELD = { reservedAt: 0, endsAt: 0, holds: [] } as const
 const DONE: CompleteAnswer = { ok: true, error: null, detail: null }
 
 /** The first key that does not fit gives the reason, the slowest one the wait (LIMIT-11). */
@@ -246,7 +264,7 @@ function denialOf(
 }
 
 function answerKnown(
-  lease: RememberedLease<Hold>,
+  lease: LeaseRecord<Hold>,
   wanted: readonly Requirement[],
   now: number,
 ): ReserveAnswer {
@@ -256,16 +274,17 @@ function answerKnown(
   return refused('invalid_request', null, 'lease_id: expected a new one for other requirements')
 }
 
-function holdsJust({ holds }: HeldLease<Hold>, wanted: readonly Requirement[]): boolean {
+function holdsJust({ holds }: LeaseRecord<Hold>, wanted: readonly Requirement[]): boolean {
   const isHeld = ({ key, amount }: Requirement): boolean =>
     holds.some((hold) => hold.meter.limit.key === key && hold.amount === amount)
   return holds.length === wanted.length && wanted.every(isHeld)
 }
 
-function stored(lease: RememberedLease<Hold>): RememberedLease<StoredHold> {
-  if (lease.state !== 'held') return lease
+function stored(lease: LeaseRecord<Hold>): RememberedLease<StoredHold> {
+  const { state, reservedAt, endsAt, forgetAt } = lease
+  if (state !== 'held') return { state, forgetAt }
   const holds = lease.holds.map(({ meter, amount, end }) => ({ key: meter.limit.key, amount, end }))
-  return { ...lease, holds }
+  return { state, reservedAt, endsAt, holds, forgetAt }
 }
 
 function allowedAt(reservedAtUnixMs: number): ReserveAnswer {

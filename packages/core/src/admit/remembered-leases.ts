@@ -1,4 +1,4 @@
-/** What a limiter knows of a lease id. */
+/** What a limiter knows of a lease id, as data. */
 export type RememberedLease<Hold> =
   | HeldLease<Hold>
   | { readonly state: 'completed' | 'denied'; readonly forgetAt: number }
@@ -12,6 +12,16 @@ export interface HeldLease<Hold> {
   readonly forgetAt: number
 }
 
+/** The same in memory; it changes in its place, which saves looking it up again. */
+export interface LeaseRecord<Hold> {
+  state: 'held' | 'completed' | 'denied'
+  /** Only of one that holds. */
+  reservedAt: number
+  endsAt: number
+  holds: readonly Hold[]
+  forgetAt: number
+}
+
 /** How many of the others are looked at when one comes in: more than come in, so all are seen in time. */
 const SWEPT_EACH_TIME = 2
 
@@ -22,7 +32,7 @@ const SWEPT_EACH_TIME = 2
  * was deleted before it.
  */
 export class RememberedLeases<Hold> {
-  readonly #leases = new Map<string, RememberedLease<Hold>>()
+  readonly #leases = new Map<string, LeaseRecord<Hold>>()
   readonly #max: number
   #sweep = this.#leases.entries()
   #oldest = this.#leases.keys()
@@ -31,25 +41,22 @@ export class RememberedLeases<Hold> {
     this.#max = max
   }
 
-  get size(): number {
-    return this.#leases.size
-  }
-
-  get(id: string, nowMs: number): RememberedLease<Hold> | undefined {
+  get(id: string, nowMs: number): LeaseRecord<Hold> | undefined {
     const lease = this.#leases.get(id)
-    return lease === undefined || nowMs >= lease.forgetAt ? undefined : lease
+    if (lease === undefined || nowMs < lease.forgetAt) return lease
+    // Or it would keep its old age if it came again.
+    this.#leases.delete(id)
+    return undefined
   }
 
-  /** A new id, or a new state of a known one, which keeps its age. */
-  set(id: string, lease: RememberedLease<Hold>, nowMs: number): void {
-    const known = this.#leases.get(id)
-    if (known !== undefined && nowMs >= known.forgetAt) this.#leases.delete(id)
+  /** An id that `get` does not know. */
+  add(id: string, lease: LeaseRecord<Hold>, nowMs: number): void {
     this.#leases.set(id, lease)
     this.#forgetSome(nowMs)
   }
 
   /** All that is remembered, oldest first. */
-  *entries(nowMs: number): IterableIterator<[string, RememberedLease<Hold>]> {
+  *entries(nowMs: number): IterableIterator<[string, LeaseRecord<Hold>]> {
     for (const entry of this.#leases) if (nowMs < entry[1].forgetAt) yield entry
   }
 

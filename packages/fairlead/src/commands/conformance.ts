@@ -5,11 +5,17 @@ import { EXIT } from '../exit-codes.ts'
 import type { Terminal } from '../terminal.ts'
 
 /** `fairlead conformance <dir>`: do the rules of this build give what the vectors expect? */
-export const conformance = command<{ suite?: string }>({
+export const conformance = command<{ suite?: string; redis?: string }>({
   name: 'conformance',
   summary: 'Run the conformance vectors of a folder against this build of the rules.',
   args: [{ name: '<dir>', text: 'folder with vector files (*.json)' }],
-  options: [{ flags: '--suite <name>', text: 'run one suite only' }],
+  options: [
+    { flags: '--suite <name>', text: 'run one suite only' },
+    {
+      flags: '--redis <url>',
+      text: 'run the suite limits on this Redis instead of in memory',
+    },
+  ],
   examples: [
     ['fairlead conformance vectors', 'Run all suites.'],
     ['fairlead conformance vectors --suite match', 'Run one, with its failures case by case.'],
@@ -18,7 +24,8 @@ export const conformance = command<{ suite?: string }>({
   async run({ args, flags, terminal, isJson }) {
     const { runVectors } = await import('../conformance/run-vectors.ts')
     const show = isJson ? () => {} : (r: SuiteReport) => terminal.out(lines(r, terminal))
-    const reports = await runVectors(args[0] as string, flags.suite ?? null, show)
+    const chosen = { only: flags.suite ?? null, redisUrl: flags.redis ?? null }
+    const reports = await runVectors(args[0] as string, chosen, show)
     const passed = sum(reports, 'passed')
     const failed = sum(reports, 'failed')
     if (isJson) terminal.out(JSON.stringify({ passed, failed, suites: reports }, null, 2))

@@ -2,8 +2,8 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { FairleadError } from '@fairlead/core'
 import { type Difference, differences, isObject } from './differences.ts'
-import type { Json } from './suite.ts'
-import { SUITES } from './suites/index.ts'
+import type { Json, Suite } from './suite.ts'
+import { suitesOn } from './suites/index.ts'
 
 export interface CaseFailure {
   readonly name: string
@@ -23,16 +23,17 @@ export interface SuiteReport {
 /** Runs the vector files of a folder, in order of their names; with `only`, that suite alone. */
 export async function runVectors(
   folder: string,
-  only: string | null,
+  { only, redisUrl }: { readonly only: string | null; readonly redisUrl: string | null },
   onReport: (report: SuiteReport) => void,
 ): Promise<SuiteReport[]> {
+  const suites = suitesOn(redisUrl)
   const reports: SuiteReport[] = []
   const seen: string[] = []
   for (const file of await vectorFiles(folder)) {
     const vectors = parseVectors(await readText(folder, file), file)
     seen.push(vectors.suite)
     if (only !== null && vectors.suite !== only) continue
-    const report = runSuite(vectors, file)
+    const report = await runSuite(vectors, file, suites)
     reports.push(report)
     onReport(report)
   }
@@ -47,8 +48,12 @@ interface Vectors {
   readonly cases: readonly { readonly name: string; readonly input: Json; readonly expect: Json }[]
 }
 
-function runSuite({ suite: name, cases }: Vectors, file: string): SuiteReport {
-  const suite = SUITES.get(name)
+async function runSuite(
+  { suite: name, cases }: Vectors,
+  file: string,
+  suites: ReadonlyMap<string, Suite>,
+): Promise<SuiteReport> {
+  const suite = suites.get(name)
   if (suite === undefined) {
     return { suite: name, file, known: false, passed: 0, failed: 0, failures: [] }
   }
@@ -56,7 +61,7 @@ function runSuite({ suite: name, cases }: Vectors, file: string): SuiteReport {
   for (const { name: caseName, input, expect } of cases) {
     let found: readonly Difference[]
     try {
-      const { expected, actual } = suite(input, expect)
+      const { expected, actual } = await suite(input, expect)
       found = differences(expected, actual)
     } catch (error) {
       // A case that the product cannot run has failed; the others still count.

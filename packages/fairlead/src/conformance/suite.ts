@@ -10,8 +10,8 @@ export interface Outcome {
   readonly actual: Json
 }
 
-/** A suite runs one case through the functions of core. */
-export type Suite = (input: Json, expect: Json) => Outcome
+/** A suite runs one case through the product. */
+export type Suite = (input: Json, expect: Json) => Outcome | Promise<Outcome>
 
 /** The usual suite: the result for an input stands beside what was expected. */
 export function suite(run: (input: Json) => Json): Suite {

@@ -5,7 +5,7 @@ import { cbor } from './cbor.ts'
 import { fair } from './fair.ts'
 import { hashes } from './hashes.ts'
 import { lease } from './lease.ts'
-import { limits } from './limits.ts'
+import { limits, limitsOnRedis } from './limits.ts'
 import { match } from './match.ts'
 import { priority } from './priority.ts'
 import { sessionDispatch } from './session-dispatch.ts'
@@ -15,7 +15,7 @@ import { slots } from './slots.ts'
 import { taskId } from './task-id.ts'
 
 /** The suites that the product knows, by the name in a vector file. */
-export const SUITES: ReadonlyMap<string, Suite> = new Map([
+const SUITES: ReadonlyMap<string, Suite> = new Map([
   ['cbor', cbor],
   ['task-id', taskId],
   ['hashes', hashes],
@@ -31,3 +31,8 @@ export const SUITES: ReadonlyMap<string, Suite> = new Map([
   ['limits', limits],
   ['audit', audit],
 ])
+
+/** With the address of a Redis, those that can run on one do so. */
+export function suitesOn(redisUrl: string | null): ReadonlyMap<string, Suite> {
+  return redisUrl === null ? SUITES : new Map([...SUITES, ['limits', limitsOnRedis(redisUrl)]])
+}

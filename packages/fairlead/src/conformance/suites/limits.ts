@@ -1,25 +1,41 @@
-import { capacityOf, Limits, type LimitView } from '@fairlead/core'
-import { type Json, number, refusal, suite } from '../suite.ts'
+import { randomUUID } from 'node:crypto'
+import { capacityOf, FairleadError, type LimitView } from '@fairlead/core'
+import { createLimiter, type Limiter, type LimiterBackend, memory, redis } from '@fairlead/limiter'
+import { type Json, number, type Suite } from '../suite.ts'
 
-/** §15: limits, reserve and complete. */
-export const limits = suite(({ steps }) => {
-  const all = new Limits()
-  return {
-    steps: steps.map((step: Json) => {
-      const answer = answerTo(all, step)
-      return { answer, keys: Object.fromEntries(all.list(step.at).map(view)) }
-    }),
-  }
-})
+type Clock = { readonly now: () => number }
 
-function answerTo(all: Limits, step: Json): Json {
-  const { at, op } = step
-  if (op === 'define') {
-    const refused = refusal(() => all.define(limitOf(step.limit), at))
-    return refused === null ? { ok: true, error: null } : { ok: false, error: 'invalid_request' }
+/** §15: limits, reserve and complete, in memory. */
+export const limits = limitsOn((clock) => memory({ clock }))
+
+/** The same on a Redis, each case under a name of its own. */
+export function limitsOnRedis(url: string): Suite {
+  return limitsOn((clock) => redis(url, { clock, name: `conformance-${randomUUID()}` }))
+}
+
+function limitsOn(backend: (clock: Clock) => LimiterBackend): Suite {
+  return async ({ steps }, expected) => {
+    let now = 0
+    const limiter = createLimiter({ backend: backend({ now: () => now }), limits: [] })
+    const answers: Json[] = []
+    try {
+      for (const step of steps) {
+        now = Math.max(now, step.at)
+        const answer = await answerTo(limiter, step)
+        answers.push({ answer, keys: Object.fromEntries((await limiter.list()).map(view)) })
+      }
+    } finally {
+      await limiter.close()
+    }
+    return { expected, actual: { steps: answers } }
   }
-  if (op === 'reserve') {
-    const answer = all.reserve(step.lease_id, amounts(step.requirements), at)
+}
+
+async function answerTo(limiter: Limiter, step: Json): Promise<Json> {
+  if (step.op === 'define') return define(limiter, step.limit)
+  if (step.op === 'reserve') {
+    const requirements = amounts(step.requirements)
+    const answer = await limiter.reserve({ leaseId: step.lease_id, requirements })
     return {
       allowed: answer.allowed,
       retry_after_ms: answer.retryAfterMs,
@@ -28,12 +44,24 @@ function answerTo(all: Limits, step: Json): Json {
       denied_key: answer.deniedKey,
     }
   }
-  if (op === 'complete') {
-    const { ok, error } = all.complete(step.lease_id, amounts(step.actuals), at)
+  if (step.op === 'complete') {
+    const request = { leaseId: step.lease_id, actuals: amounts(step.actuals) }
+    const { ok, error } = await limiter.complete(request)
     return { ok, error }
   }
-  if (op !== 'tick') throw new TypeError(`unknown op ${op}`)
+  if (step.op !== 'tick') throw new TypeError(`unknown op ${step.op}`)
   return {}
+}
+
+async function define(limiter: Limiter, given: Json): Promise<Json> {
+  try {
+    await limiter.define(limitOf(given))
+    return { ok: true, error: null }
+  } catch (error) {
+    const isRefused = error instanceof FairleadError && error.code === 'InvalidParams'
+    if (!isRefused) throw error
+    return { ok: false, error: 'invalid_request' }
+  }
 }
 
 function limitOf({ window_secs, timeout_secs, capacity, burst, ...rest }: Json): Json {
@@ -53,12 +81,8 @@ function amounts(given: Json): Json {
 function view({ limit, pendingDecreaseTo, held, levelMicro }: LimitView): [string, Json] {
   const { key, kind } = limit
   const shown = { kind, capacity: capacityOf(limit), decreasing_to: pendingDecreaseTo }
-  return [
-    key,
-    kind === 'bucket'
-      ? { ...shown, level_micro: json(levelMicro) }
-      : { ...shown, held: json(held) },
-  ]
+  const amount = kind === 'bucket' ? { level_micro: json(levelMicro) } : { held: json(held) }
+  return [key, { ...shown, ...amount }]
 }
 
 /** An integer above 2^53 − 1 is a decimal string. */

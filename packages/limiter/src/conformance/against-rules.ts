@@ -1,0 +1,88 @@
+import { type Limit, Limits, type Requirement } from '@fairlead/core'
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { START, type TrialLimiter } from './trial-limiter.ts'
+
+type Call =
+  | { readonly op: 'define'; readonly limit: Limit }
+  | { readonly op: 'reserve' | 'complete'; readonly id: string; readonly amounts: Requirement[] }
+
+const whole = (min: number, max: number) => fc.integer({ min, max })
+const anyOverage = fc.constantFrom('debt' as const, 'deny' as const)
+const anyWindow = {
+  capacity: whole(1, 20),
+  windowSecs: whole(1, 4),
+  overage: anyOverage,
+}
+const anyLimit: fc.Arbitrary<Limit> = fc.oneof(
+  fc.record({ key: fc.constant('roll'), kind: fc.constant('rolling' as const), ...anyWindow }),
+  fc.record({ key: fc.constant('fix'), kind: fc.constant('fixed' as const), ...anyWindow }),
+  fc.record({
+    key: fc.constant('buck'),
+    kind: fc.constantFrom('bucket' as const),
+    burst: whole(1, 20),
+    rate: whole(1, 9_999).map((milli) => milli / 1_000),
+  }),
+  fc.record({
+    key: fc.constant('conc'),
+    kind: fc.constant('concurrency' as const),
+    capacity: whole(1, 5),
+    timeoutSecs: whole(1, 40),
+  }),
+)
+
+const anyAmounts = (min: number) =>
+  fc.array(
+    fc.record({ key: fc.constantFrom('roll', 'fix', 'buck', 'conc'), amount: whole(min, 12) }),
+    { minLength: min, maxLength: 4 },
+  )
+const anyId = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f')
+const op = <Name extends string>(name: Name) => fc.constant(name)
+const anyCall: fc.Arbitrary<Call> = fc.oneof(
+  { weight: 1, arbitrary: fc.record({ op: op('define'), limit: anyLimit }) },
+  { weight: 5, arbitrary: fc.record({ op: op('reserve'), id: anyId, amounts: anyAmounts(1) }) },
+  { weight: 3, arbitrary: fc.record({ op: op('complete'), id: anyId, amounts: anyAmounts(0) }) },
+)
+const anyGap = fc.oneof(whole(0, 40), whole(0, 3_000), whole(0, 70_000))
+const anyScript = fc.tuple(
+  fc.array(anyLimit, { minLength: 2, maxLength: 6 }),
+  fc.array(fc.tuple(anyGap, anyCall), { minLength: 5, maxLength: 40 }),
+)
+
+/** Random calls, each of whose answers and each of whose views must be what the rules give. */
+export function againstRules(open: (limits: readonly Limit[]) => Promise<TrialLimiter>): void {
+  it('LIMIT-3: random calls are answered as the rules answer them', async () => {
+    const check = fc.asyncProperty(anyScript, async ([given, calls]) => {
+      const limits = [...new Map(given.map((limit) => [limit.key, limit])).values()]
+      const rules = new Limits()
+      let now = START
+      for (const limit of limits) rules.define(limit, now)
+      const trial = await open(limits)
+      try {
+        for (const [gap, call] of calls) {
+          now += gap
+          trial.advance(gap)
+          expect(await answered(trial, call)).toEqual(ruled(rules, call, now))
+          expect(await trial.limiter.list()).toEqual(rules.list(now))
+        }
+      } finally {
+        await trial.close()
+      }
+    })
+    await fc.assert(check, { numRuns: 60 })
+  })
+}
+
+async function answered({ limiter }: TrialLimiter, call: Call): Promise<object> {
+  if (call.op === 'define') return limiter.define(call.limit)
+  if (call.op === 'reserve') {
+    return limiter.reserve({ leaseId: call.id, requirements: call.amounts })
+  }
+  return limiter.complete({ leaseId: call.id, actuals: call.amounts })
+}
+
+function ruled(rules: Limits, call: Call, now: number): object {
+  if (call.op === 'define') return rules.define(call.limit, now)
+  if (call.op === 'reserve') return rules.reserve(call.id, call.amounts, now)
+  return rules.complete(call.id, call.amounts, now)
+}

@@ -1,0 +1,12 @@
+import type { Limiter } from '../limits/limiter.ts'
+
+/** A limiter on trial, and the hands of its clock. */
+export interface TrialLimiter {
+  readonly limiter: Limiter
+  /** Moves the clock that the limiter goes by; it starts at `START`. */
+  readonly advance: (ms: number) => void
+  readonly close: () => Promise<void>
+}
+
+/** On a boundary of every slice and window that the suite uses. */
+export const START = 1_767_261_600_000

@@ -1,0 +1,59 @@
+/** Limits that an application keeps by itself, alone or together with its other instances. */
+
+export { createLimiter, type LimiterOptions } from './limits/create-limiter.ts'
+export {
+  BATCH_MAX,
+  type CompleteRequest,
+  type Limiter,
+  type LimiterBackend,
+  type ReserveRequest,
+} from './limits/limiter.ts'
+export { memory, type MemoryOptions } from './limits/memory/memory-limiter.ts'
+export { redis, type RedisOptions } from './limits/redis/redis-backend.ts'
+
+// What the calls take and give is of the rules.
+export type {
+  Actual,
+  CompleteAnswer,
+  Limit,
+  LimitView,
+  Requirement,
+  ReserveAnswer,
+} from '@fairlead/core'
+
+// Slots and job types
+export type { JobUsage, Pricing } from './slots/cost.ts'
+export {
+  createModelLimiter,
+  type JobContext,
+  JobRejected,
+  type ModelLimiter,
+  type ModelLimiterOptions,
+  type RunJob,
+  type RunOptions,
+  type RunResult,
+} from './slots/model-limiter.ts'
+export type {
+  AdjustOptions,
+  JobTypeOptions,
+  ModelLimiterEvents,
+  ModelOptions,
+  OverageEvent,
+} from './slots/model-options.ts'
+export type { ModelLimiterStats } from './slots/model-stats.ts'
+
+// Scheduler
+export {
+  type Feedback,
+  type FeedbackSource,
+  type HeadersLike,
+  type ProviderLimit,
+  readFeedback,
+} from './scheduler/feedback.ts'
+export { dailyKey, modelKeys, type SchedulerJob } from './scheduler/job.ts'
+export {
+  createScheduler,
+  type Scheduler,
+  type SchedulerObserver,
+  type SchedulerOptions,
+} from './scheduler/scheduler.ts'

@@ -1,0 +1,73 @@
+import {
+  type Clock,
+  type CompleteAnswer,
+  type Limit,
+  Limits,
+  type LimitsOptions,
+  type LimitView,
+  type ReserveAnswer,
+} from '@fairlead/core'
+import { systemClock } from '../../clock.ts'
+import {
+  type CompleteRequest,
+  checkBatch,
+  type Limiter,
+  type LimiterBackend,
+  type ReserveRequest,
+} from '../limiter.ts'
+
+export interface MemoryOptions extends LimitsOptions {
+  readonly clock?: Pick<Clock, 'now'>
+}
+
+/** Limits of this process alone; they last as long as the limiter. */
+export function memory(options: MemoryOptions = {}): LimiterBackend {
+  return { open: (limits) => new MemoryLimiter(limits, options) }
+}
+
+class MemoryLimiter implements Limiter {
+  readonly #clock: Pick<Clock, 'now'>
+  readonly #limits: Limits
+
+  constructor(limits: readonly Limit[], { clock = systemClock, ...options }: MemoryOptions) {
+    this.#clock = clock
+    this.#limits = new Limits(options)
+    for (const limit of limits) this.#limits.define(limit, clock.now())
+  }
+
+  async define(limit: Limit): Promise<LimitView> {
+    return this.#limits.define(limit, this.#clock.now())
+  }
+
+  async list(): Promise<LimitView[]> {
+    return this.#limits.list(this.#clock.now())
+  }
+
+  async get(key: string): Promise<LimitView | null> {
+    return this.#limits.get(key, this.#clock.now())
+  }
+
+  async reserve({ leaseId, requirements }: ReserveRequest): Promise<ReserveAnswer> {
+    return this.#limits.reserve(leaseId, requirements, this.#clock.now())
+  }
+
+  async complete({ leaseId, actuals = [] }: CompleteRequest): Promise<CompleteAnswer> {
+    return this.#limits.complete(leaseId, actuals, this.#clock.now())
+  }
+
+  async reserveMany(requests: readonly ReserveRequest[]): Promise<ReserveAnswer[]> {
+    checkBatch(requests)
+    const now = this.#clock.now()
+    return requests.map(({ leaseId, requirements }) =>
+      this.#limits.reserve(leaseId, requirements, now),
+    )
+  }
+
+  async completeMany(requests: readonly CompleteRequest[]): Promise<CompleteAnswer[]> {
+    checkBatch(requests)
+    const now = this.#clock.now()
+    return requests.map(({ leaseId, actuals = [] }) => this.#limits.complete(leaseId, actuals, now))
+  }
+
+  async close(): Promise<void> {}
+}

@@ -1,0 +1,337 @@
+import { randomUUID } from 'node:crypto'
+import {
+  addUp,
+  type Clock,
+  type CompleteAnswer,
+  compareText,
+  completeProblem,
+  invalidParams,
+  type Limit,
+  type LimitView,
+  REMEMBER_MS,
+  type ReserveAnswer,
+  readLimit,
+  reserveProblem,
+} from '@fairlead/core'
+import { systemClock } from '../../clock.ts'
+import {
+  BATCH_MAX,
+  type CompleteRequest,
+  checkBatch,
+  type Limiter,
+  type ReserveRequest,
+} from '../limiter.ts'
+import {
+  COMPLETED,
+  notReserved,
+  reserveAnswer,
+  TOO_CHANGEABLE,
+  UNKNOWN_RETRY_MS,
+} from './answers.ts'
+import { guardMsOf, Holdings } from './holdings.ts'
+import { Keys } from './keys.ts'
+import { LocalShare, reportOf } from './local-share.ts'
+import type { RedisOptions } from './redis-backend.ts'
+import { connectRedis, type RedisAddress, type RedisPort } from './redis-port.ts'
+import {
+  completeScript,
+  type Described,
+  defineScript,
+  joinScript,
+  reserveScript,
+  type ScriptContext,
+} from './scripts.ts'
+
+/** How often a call is made again because limits changed meanwhile. */
+const TRIES_MAX = 5
+/** Levels are kept in millionths in numbers that are exact below 2^53. */
+const BURST_MAX = 9_007_199_254
+
+interface Known {
+  readonly limit: Limit
+  readonly version: string
+}
+
+/**
+ * A limiter on Redis. Decisions are made by scripts, one round trip each, on the server's clock. It keeps a
+ * copy of the definitions with their versions: a script that finds another version does nothing, and the call is
+ * made again with the new one. That is also how a Redis that has forgotten everything is found out.
+ */
+export class RedisLimiter implements Limiter {
+  readonly #connection: Promise<{ redis: RedisPort; disconnect: () => void }>
+  readonly #keys: Keys
+  readonly #clock: Pick<Clock, 'now'> | null
+  readonly #rememberMs: number
+  readonly #hasGuard: boolean
+  readonly #instance = randomUUID()
+  readonly #known = new Map<string, Known>()
+  readonly #holdings = new Holdings()
+  /** How many share the limits while Redis is away; null: nothing is allowed then. */
+  readonly #instances: number | null
+  #local: LocalShare | null = null
+  /** What was given at the start and Redis has not heard of yet. */
+  #given: readonly Limit[]
+  #defining: Promise<void> | null = null
+
+  constructor(address: RedisAddress, limits: readonly Limit[], options: RedisOptions) {
+    const { name = 'default', coldStartGuard = true, rememberMs = REMEMBER_MS, clock } = options
+    this.#given = limits.map(checkExact)
+    this.#keys = new Keys(name)
+    this.#hasGuard = coldStartGuard
+    // Redis takes no expiry of 0.
+    this.#rememberMs = Math.max(1, rememberMs)
+    this.#clock = clock ?? null
+    this.#instances = instancesOf(options)
+    this.#connection = connectRedis(address)
+    // Whoever calls is told.
+    this.#connection.catch(() => undefined)
+  }
+
+  async define(given: Limit): Promise<LimitView> {
+    const limit = checkExact(readLimit(given))
+    const context = await this.#context()
+    const [described] = await defineScript(context, [limit], randomUUID())
+    if (described == null) {
+      throw invalidParams('kind', 'the kind it was defined with; another one needs another key')
+    }
+    this.#learn(described)
+    return described.view
+  }
+
+  async list(): Promise<LimitView[]> {
+    const context = await this.#context()
+    const keys = await context.redis.smembers(this.#keys.index)
+    const described = keys.length === 0 ? [] : await this.#join(context, keys.sort(compareText))
+    return described.flatMap((one) => (one === null ? [] : [one.view]))
+  }
+
+  async get(key: string): Promise<LimitView | null> {
+    const [described] = await this.#join(await this.#context(), [key])
+    return described?.view ?? null
+  }
+
+  async reserve(request: ReserveRequest): Promise<ReserveAnswer> {
+    return (await this.#reserve([request]))[0] as ReserveAnswer
+  }
+
+  async complete(request: CompleteRequest): Promise<CompleteAnswer> {
+    return (await this.#complete([request]))[0] as CompleteAnswer
+  }
+
+  async reserveMany(requests: readonly ReserveRequest[]): Promise<ReserveAnswer[]> {
+    checkBatch(requests)
+    return this.#reserve(requests)
+  }
+
+  async completeMany(requests: readonly CompleteRequest[]): Promise<CompleteAnswer[]> {
+    checkBatch(requests)
+    return this.#complete(requests)
+  }
+
+  async close(): Promise<void> {
+    const connection = await this.#connection.catch(() => null)
+    connection?.disconnect()
+  }
+
+  async #reserve(requests: readonly ReserveRequest[]): Promise<ReserveAnswer[]> {
+    const problems = requests.map((one) => reserveProblem(one.leaseId, one.requirements))
+    const sound = requests
+      .filter((_, i) => problems[i] === null)
+      .map(({ leaseId, requirements }) => ({ leaseId, amounts: addUp(requirements) }))
+    const decided = sound.length === 0 ? [] : await this.#decide(sound)
+    const next = decided.values()
+    return problems.map((problem) =>
+      problem === null
+        ? (next.next().value as ReserveAnswer)
+        : notReserved('invalid_request', problem),
+    )
+  }
+
+  async #decide(requests: readonly Sound[]): Promise<ReserveAnswer[]> {
+    try {
+      const context = await this.#context()
+      await this.#comeBack(context)
+      const keys = keysIn(requests)
+      for (let tries = 0; tries < TRIES_MAX; tries++) {
+        const call = { versions: this.#versions(keys), rememberMs: this.#rememberMs, requests }
+        const reply = await reserveScript(context, call)
+        if ('stale' in reply) {
+          await this.#join(context, reply.stale)
+          continue
+        }
+        return reply.rows.map((row, i) => {
+          const { leaseId, amounts } = requests[i] as Sound
+          if (row.code === 'allowed') this.#holdings.granted(leaseId, amounts, row.value)
+          return reserveAnswer(row)
+        })
+      }
+      return requests.map(() => TOO_CHANGEABLE)
+    } catch (error) {
+      const local = this.#goLocal()
+      return requests.map(({ leaseId, amounts }) =>
+        local === null
+          ? notReserved('backend_error', String(error), UNKNOWN_RETRY_MS)
+          : local.reserve(leaseId, amounts, this.#serverNow()),
+      )
+    }
+  }
+
+  async #complete(requests: readonly CompleteRequest[]): Promise<CompleteAnswer[]> {
+    const problems = requests.map((one) => completeProblem(one.leaseId, one.actuals ?? []))
+    const sound = requests
+      .filter((_, i) => problems[i] === null)
+      .map(({ leaseId, actuals = [] }) => ({ leaseId, amounts: addUp(actuals) }))
+    const failed = sound.length === 0 ? null : await this.#settle(sound)
+    return problems.map((problem) => {
+      if (problem !== null) return { ok: false, error: 'invalid_request', detail: problem }
+      return failed === null ? COMPLETED : { ok: false, error: 'backend_error', detail: failed }
+    })
+  }
+
+  /** What went wrong, or null. */
+  async #settle(requests: readonly Sound[]): Promise<string | null> {
+    try {
+      const context = await this.#context()
+      await this.#comeBack(context)
+      return await this.#settleOn(context, requests)
+    } catch (error) {
+      const local = this.#goLocal()
+      for (const { leaseId, amounts } of requests) {
+        local?.complete(leaseId, amounts, this.#serverNow())
+      }
+      return local === null ? String(error) : null
+    }
+  }
+
+  async #settleOn(context: ScriptContext, requests: readonly Sound[]): Promise<string | null> {
+    const own = requests.flatMap(({ leaseId }) => this.#holdings.keysOf(leaseId))
+    const keys = new Set([...keysIn(requests), ...own])
+    for (let tries = 0; tries < TRIES_MAX; tries++) {
+      const call = { versions: this.#versions(keys), rememberMs: this.#rememberMs, requests }
+      const reply = await completeScript(context, call)
+      if ('stale' in reply) await this.#join(context, reply.stale)
+      else if ('missing' in reply) for (const key of reply.missing) keys.add(key)
+      else {
+        for (const { leaseId, amounts } of requests) {
+          this.#holdings.completed(leaseId, amounts, reply.nowMs)
+        }
+        return null
+      }
+    }
+    return TOO_CHANGEABLE.detail
+  }
+
+  /** Learns of limits, makes those that Redis has lost, and tells it what is held of them. */
+  async #join(
+    context: ScriptContext,
+    keys: readonly string[],
+    made: LocalShare | null = null,
+  ): Promise<readonly (Described | null)[]> {
+    const report = made === null ? reportOf(this.#holdings.state()) : made.made()
+    const joined = keys.map((key) => {
+      const known = this.#known.get(key)
+      const own = report.get(key)
+      return {
+        key,
+        limit: known?.limit ?? null,
+        version: known?.version ?? '',
+        guardMs: known !== undefined && this.#hasGuard ? guardMsOf(known.limit) : 0,
+        holds: own?.holds ?? [],
+        takenMicro: own?.takenMicro ?? 0,
+      }
+    })
+    const reporter = made?.id ?? this.#instance
+    const names = { birth: randomUUID(), reporter, isForced: made !== null }
+    const { limits } = await joinScript(context, joined, names)
+    for (const described of limits) if (described !== null) this.#learn(described)
+    return limits
+  }
+
+  /** Goes on with an equal share, where that is wanted; null where it is not. */
+  #goLocal(): LocalShare | null {
+    if (this.#instances === null) return null
+    this.#local ??= new LocalShare(this.#holdings.state(), this.#instances)
+    return this.#local
+  }
+
+  /** Before anything else Redis hears what was granted and completed while it was away (REDIS-6). */
+  async #comeBack(context: ScriptContext): Promise<void> {
+    const local = this.#local
+    if (local === null) return
+    const keys = [...this.#known.keys()]
+    if (keys.length > 0) {
+      await this.#join(context, keys)
+      await this.#join(context, keys, local)
+    }
+    const completes = local.completes()
+    for (let i = 0; i < completes.length; i += BATCH_MAX) {
+      await this.#settleOn(context, completes.slice(i, i + BATCH_MAX))
+    }
+    if (this.#local === local) this.#local = null
+  }
+
+  /** The server's time, as far as it can be told without it. */
+  #serverNow(): number {
+    return this.#clock?.now() ?? systemClock.now() + this.#holdings.clockOffsetMs
+  }
+
+  #learn({ view: { limit }, version }: Described): void {
+    this.#known.set(limit.key, { limit, version })
+    this.#holdings.define(limit)
+  }
+
+  #versions(keys: Iterable<string>): Map<string, string> {
+    return new Map(Array.from(keys, (key) => [key, this.#known.get(key)?.version ?? '']))
+  }
+
+  /** Connected, and with the limits that were given at the start defined. */
+  async #context(): Promise<ScriptContext> {
+    const { redis } = await this.#connection
+    const context = { redis, keys: this.#keys, now: this.#clock?.now() ?? '' } as const
+    if (this.#given.length > 0) {
+      this.#defining ??= this.#defineGiven(context).finally(() => {
+        this.#defining = null
+      })
+      await this.#defining
+    }
+    return context
+  }
+
+  async #defineGiven(context: ScriptContext): Promise<void> {
+    const described = await defineScript(context, this.#given, randomUUID())
+    for (const [i, one] of described.entries()) {
+      const key = this.#given[i]?.key
+      if (one === null) throw invalidParams('kind', `the kind that ${key} was defined with before`)
+      this.#learn(one)
+    }
+    this.#given = []
+  }
+}
+
+interface Sound {
+  readonly leaseId: string
+  readonly amounts: ReturnType<typeof addUp>
+}
+
+function keysIn(requests: readonly Sound[]): Set<string> {
+  return new Set(requests.flatMap(({ amounts }) => amounts.map(({ key }) => key)))
+}
+
+function instancesOf({ onBackendLoss = 'deny', instances }: RedisOptions): number | null {
+  if (onBackendLoss === 'deny') return null
+  if (onBackendLoss !== 'local') throw invalidParams('onBackendLoss', 'deny or local')
+  if (instances === undefined || !Number.isSafeInteger(instances) || instances < 1) {
+    throw invalidParams('instances', 'how many share the limits, as local needs to know')
+  }
+  return instances
+}
+
+function checkExact(limit: Limit): Limit {
+  if (limit.kind === 'bucket' && limit.burst > BURST_MAX) {
+    throw invalidParams(
+      'burst',
+      `at most ${BURST_MAX} on Redis, where numbers are exact up to 2^53`,
+    )
+  }
+  return limit
+}

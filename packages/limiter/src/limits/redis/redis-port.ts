@@ -1,0 +1,65 @@
+import { FairleadError } from '@fairlead/core'
+
+/** What is needed of a Redis client; `Redis` and `Cluster` of ioredis have it. */
+export interface RedisPort {
+  evalsha(sha: string, keys: number, ...args: (string | number)[]): Promise<unknown>
+  eval(text: string, keys: number, ...args: (string | number)[]): Promise<unknown>
+  smembers(key: string): Promise<string[]>
+}
+
+/** A connection of the limiter's own, which it also closes. */
+export interface OwnedRedis extends RedisPort {
+  disconnect(): void
+}
+
+/** Where Redis is: an address, those of some nodes of a cluster, or a client that is there already. */
+export type RedisAddress = string | readonly string[] | RedisPort
+
+/** How long an answer is waited for before the outcome is unknown. */
+const COMMAND_TIMEOUT_MS = 2_000
+const RECONNECT_MAX_MS = 500
+
+/** A connected client. With an address it is made here, from the optional package `ioredis`. */
+export async function connectRedis(
+  address: RedisAddress,
+): Promise<{ redis: RedisPort; disconnect: () => void }> {
+  if (typeof address === 'object' && !Array.isArray(address)) {
+    return { redis: address as RedisPort, disconnect: () => {} }
+  }
+  const { Cluster, Redis } = await loadIoredis()
+  // Without the offline queue a call fails at once while Redis is away, and its caller is told.
+  const options = {
+    lazyConnect: true,
+    enableOfflineQueue: false,
+    commandTimeout: COMMAND_TIMEOUT_MS,
+    connectTimeout: COMMAND_TIMEOUT_MS,
+    maxRetriesPerRequest: 0,
+    retryStrategy: (tries: number) => Math.min(RECONNECT_MAX_MS, 10 * 2 ** Math.min(tries, 6)),
+  }
+  const client =
+    typeof address === 'string'
+      ? new Redis(address, options)
+      : new Cluster([...(address as readonly string[])], {
+          lazyConnect: true,
+          enableOfflineQueue: false,
+          redisOptions: { commandTimeout: COMMAND_TIMEOUT_MS, connectTimeout: COMMAND_TIMEOUT_MS },
+        })
+  // Every call is told of its own failure; without a listener the client would print them.
+  client.on('error', () => {})
+  // It goes on connecting by itself if this first try fails.
+  await client.connect().catch(() => undefined)
+  return { redis: client, disconnect: () => client.disconnect() }
+}
+
+async function loadIoredis(): Promise<Pick<typeof import('ioredis'), 'Cluster' | 'Redis'>> {
+  try {
+    return await import('ioredis')
+  } catch (cause) {
+    throw new FairleadError(
+      'InvalidParams',
+      'backend: redis() with an address needs the package ioredis; run: npm install ioredis',
+      { field: 'backend' },
+      { cause },
+    )
+  }
+}

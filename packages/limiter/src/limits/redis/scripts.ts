@@ -1,0 +1,226 @@
+import {
+  type Actual,
+  capacityOf,
+  type ExactInt,
+  invariant,
+  type Limit,
+  type LimitView,
+  type MeterState,
+  type Requirement,
+} from '@fairlead/core'
+import type { Keys } from './keys.ts'
+import type { RedisPort } from './redis-port.ts'
+import { loadScript, runScript } from './script.ts'
+
+/** A typed wrapper for each script: what it takes as KEYS and ARGV, and what its numbers mean. */
+
+const RESERVE = loadScript('reserve')
+const COMPLETE = loadScript('complete')
+const DEFINE = loadScript('define')
+const JOIN = loadScript('join')
+
+/** What every call carries. */
+export interface ScriptContext {
+  readonly redis: RedisPort
+  readonly keys: Keys
+  /** A time given by a test, else '' for the server's own. */
+  readonly now: number | ''
+}
+
+/** The limits of a call and the version of each as the caller knows it; '' is none. */
+export type KnownVersions = ReadonlyMap<string, string>
+
+/** `stale` are limits that are not as the caller knows them; then nothing was done. */
+export type Stale = { readonly stale: readonly string[] }
+
+export const RESERVE_CODES = [
+  'allowed',
+  'denied',
+  'decreasing',
+  'finished',
+  'denied before',
+  'other requirements',
+  'unknown',
+  'exceeds',
+] as const
+
+export interface ReserveRow {
+  readonly code: (typeof RESERVE_CODES)[number]
+  /** When it was reserved, or how long to wait. */
+  readonly value: number
+  readonly key: string | null
+}
+
+/** reserve.lua */
+export async function reserveScript(
+  { redis, keys, now }: ScriptContext,
+  call: {
+    readonly versions: KnownVersions
+    readonly rememberMs: number
+    readonly requests: readonly {
+      readonly leaseId: string
+      readonly amounts: readonly Requirement[]
+    }[]
+  },
+): Promise<Stale | { readonly nowMs: number; readonly rows: readonly ReserveRow[] }> {
+  const limits = [...call.versions.keys()]
+  const reply = (await runScript(
+    redis,
+    RESERVE,
+    [
+      ...limits.map((key) => keys.limit(key)),
+      ...call.requests.map(({ leaseId }) => keys.lease(leaseId)),
+    ],
+    [
+      now,
+      call.rememberMs,
+      limits.length,
+      ...call.versions.values(),
+      ...amountsOf(limits, call.requests),
+    ],
+  )) as number[]
+  if (reply[0] === -1) return { stale: named(limits, reply.slice(1)) }
+  const rows = call.requests.map((_, i): ReserveRow => {
+    const [code = -1, value = 0, limit = 0] = reply.slice(1 + 3 * i, 4 + 3 * i)
+    const name = RESERVE_CODES[code]
+    invariant(name !== undefined, `reserve.lua gave the code ${code}`)
+    return { code: name, value, key: limits[limit - 1] ?? null }
+  })
+  return { nowMs: reply[0] as number, rows }
+}
+
+/** complete.lua */
+export async function completeScript(
+  { redis, keys, now }: ScriptContext,
+  call: {
+    readonly versions: KnownVersions
+    readonly rememberMs: number
+    readonly requests: readonly { readonly leaseId: string; readonly amounts: readonly Actual[] }[]
+  },
+): Promise<Stale | { readonly missing: readonly string[] } | { readonly nowMs: number }> {
+  const limits = [...call.versions.keys()]
+  const reply = (await runScript(
+    redis,
+    COMPLETE,
+    [
+      ...limits.map((key) => keys.limit(key)),
+      ...call.requests.map(({ leaseId }) => keys.lease(leaseId)),
+    ],
+    [
+      now,
+      call.rememberMs,
+      limits.length,
+      ...call.versions.values(),
+      ...amountsOf(limits, call.requests),
+    ],
+  )) as (number | string)[]
+  const [first, ...rest] = reply
+  if (first === -1) return { stale: named(limits, rest as number[]) }
+  if (first === -2) return { missing: rest.map((key) => keys.limitOf(String(key))) }
+  return { nowMs: Number(first) }
+}
+
+/** What Redis says of a limit. */
+export interface Described {
+  readonly version: string
+  readonly view: LimitView
+}
+
+/** define.lua; null where the limit has another kind. */
+export async function defineScript(
+  { redis, keys, now }: ScriptContext,
+  limits: readonly Limit[],
+  birth: string,
+): Promise<readonly (Described | null)[]> {
+  const args = limits.flatMap((limit) => [limit.key, ...fieldsOf(limit)])
+  const reply = await runScript(redis, DEFINE, limitKeys(keys, limits), [now, birth, ...args])
+  return (reply as unknown[]).slice(1).map(describedOf)
+}
+
+/** What an instance knows of a limit and holds of it. */
+export interface Joined {
+  readonly key: string
+  /** Made anew from this if Redis does not have it. */
+  readonly limit: Limit | null
+  readonly version: string
+  readonly guardMs: number
+  readonly holds: MeterState['holds']
+  readonly takenMicro: ExactInt
+}
+
+/** join.lua; null where there is no such limit. */
+export async function joinScript(
+  { redis, keys, now }: ScriptContext,
+  limits: readonly Joined[],
+  names: { readonly birth: string; readonly reporter: string; readonly isForced: boolean },
+): Promise<{ readonly nowMs: number; readonly limits: readonly (Described | null)[] }> {
+  const args = limits.flatMap(({ key, limit, version, guardMs, holds, takenMicro }) => [
+    key,
+    ...(limit === null ? ['', 0, 0, 0, 0, 0] : fieldsOf(limit)),
+    version,
+    guardMs,
+    String(takenMicro),
+    holds.length,
+    ...holds.flatMap(([end, amount]) => [end, String(amount)]),
+  ])
+  const reply = await runScript(redis, JOIN, limitKeys(keys, limits), [
+    now,
+    names.birth,
+    names.reporter,
+    names.isForced ? 1 : 0,
+    ...args,
+  ])
+  const [nowMs, ...rows] = reply as unknown[]
+  return { nowMs: Number(nowMs), limits: rows.map(describedOf) }
+}
+
+function limitKeys(keys: Keys, limits: readonly { readonly key: string }[]): string[] {
+  return [keys.index, ...limits.map(({ key }) => keys.limit(key))]
+}
+
+/** For each request the number of amounts, and of each the number of its limit and the amount. */
+function amountsOf(
+  limits: readonly string[],
+  requests: readonly { readonly amounts: readonly Requirement[] }[],
+): number[] {
+  return requests.flatMap(({ amounts }) => [
+    amounts.length,
+    ...amounts.flatMap(({ key, amount }) => [limits.indexOf(key) + 1, amount]),
+  ])
+}
+
+/** As `limit-state.lua` counts them. */
+const KIND_NUMBERS = { rolling: 1, fixed: 2, concurrency: 3, bucket: 4 } as const
+
+/** JSON, kind, capacity or burst, window or timeout (ms), rate (thousandths), 1 for deny. */
+function fieldsOf(limit: Limit): (string | number)[] {
+  const windowMs = 1_000 * windowSecsOf(limit)
+  const rate = limit.kind === 'bucket' ? Math.round(1_000 * limit.rate) : 0
+  const deny = limit.overage === 'deny' ? 1 : 0
+  return [JSON.stringify(limit), KIND_NUMBERS[limit.kind], capacityOf(limit), windowMs, rate, deny]
+}
+
+function windowSecsOf(limit: Limit): number {
+  if (limit.kind === 'bucket') return Math.ceil(limit.burst / limit.rate)
+  return limit.kind === 'concurrency' ? limit.timeoutSecs : limit.windowSecs
+}
+
+function describedOf(row: unknown): Described | null {
+  if (!Array.isArray(row)) return null
+  const [version, def, next, held, level] = row as string[]
+  const limit = JSON.parse(def ?? '') as Limit
+  const waiting = next === '' || next === undefined ? null : (JSON.parse(next) as Limit)
+  const isBucket = limit.kind === 'bucket'
+  const view: LimitView = {
+    limit,
+    state: waiting === null ? 'active' : 'decreasing',
+    pendingDecreaseTo: waiting === null ? null : capacityOf(waiting),
+    held: isBucket ? null : Number(held),
+    levelMicro: isBucket ? Number(level) : null,
+  }
+  return { version: version ?? '', view }
+}
+
+function named(limits: readonly string[], numbers: readonly number[]): string[] {
+  return numbers.map((n) => limits[n - 1] as string)
+}

@@ -1,0 +1,82 @@
+-- complete.lua: LIMIT-12 for one request or a batch of them, in order.
+-- KEYS     the limits, then one lease a request
+-- ARGV     now or '', how long an id is remembered (ms), the number of limits, the version of each as the
+--          caller knows it; then for each request the number of actuals, and the number of the limit and the
+--          amount of each
+-- returns  {now}; or -1 and the numbers of limits that the caller knows otherwise; or -2 and the keys of limits
+--          that a lease holds and the call did not name: then nothing was done
+local count = tonumber(ARGV[3])
+local remember = tonumber(ARGV[2])
+local meters, now, stale = load_known(count, clock(ARGV[1]), 4)
+if not meters then return { -1, unpack(stale) } end
+
+local function free(m, ends, amount)
+  if ends <= now then return end
+  m.held, m.dirty = m.held - amount, true
+  if ends == m.last then
+    local part = math.min(m.tail, amount)
+    m.tail, amount = m.tail - part, amount - part
+  end
+  if amount == 0 then return end
+  if call('HINCRBY', m.key, text(ends), text(-amount)) <= 0 then call('HDEL', m.key, text(ends)) end
+end
+
+-- Puts actual usage in the place of what was reserved; -1 is none given.
+local function settle(m, reserved, actual, ends)
+  if m.kind == CONCURRENCY then
+    free(m, ends, reserved)
+  elseif actual >= 0 and m.kind == BUCKET then
+    m.level = math.min(m.capacity * MICRO, m.level - (actual - reserved) * MICRO)
+    m.dirty = true
+  elseif actual >= 0 and actual < reserved then
+    free(m, ends, reserved - actual)
+  elseif actual > reserved then
+    local excess = actual - reserved
+    local capacity = m.waiting >= 0 and m.waiting or m.capacity
+    if m.deny == 0 or m.held + excess <= capacity then take(m, excess) end
+  end
+  if m.waiting >= 0 then slow().apply_waiting(m) end
+end
+
+local number_of = {}
+for i = 1, count do number_of[KEYS[i]] = i end
+
+-- Each lease once, though it may be named twice.
+local leases, missing = {}, {}
+for request = 1, #KEYS - count do
+  local key = KEYS[count + request]
+  local packed = not leases[key] and call('GET', key)
+  local lease = packed and cmsgpack.unpack(packed)
+  if lease and lease[1] == 'held' and now < lease[4] then
+    leases[key] = lease
+    for i = 1, #lease[5], 3 do
+      if not number_of[lease[5][i]] then missing[#missing + 1] = lease[5][i] end
+    end
+  end
+end
+if #missing > 0 then return { -2, unpack(missing) } end
+
+local at = 4 + count
+for request = 1, #KEYS - count do
+  local actual = {}
+  for j = 1, tonumber(ARGV[at]) do
+    local i = tonumber(ARGV[at + 2 * j - 1])
+    actual[i] = (actual[i] or 0) + tonumber(ARGV[at + 2 * j])
+  end
+  at = at + 1 + 2 * tonumber(ARGV[at])
+  local key = KEYS[count + request]
+  local lease = leases[key]
+  if lease then
+    local holds = lease[5]
+    for h = 1, #holds, 3 do
+      local i = number_of[holds[h]]
+      if meters[i] then settle(meters[i], holds[h + 1], actual[i] or -1, holds[h + 2]) end
+    end
+    call('PSETEX', key, ARGV[2], cmsgpack.pack({ 'completed', now + remember }))
+    leases[key] = nil
+  end
+end
+for i = 1, count do
+  if meters[i] then save(meters[i]) end
+end
+return { now }

@@ -1,0 +1,90 @@
+-- reserve.lua: LIMIT-8 to LIMIT-11 for one request or a batch of them, in order.
+-- KEYS     the limits, then one lease a request
+-- ARGV     now or '', how long an id is remembered (ms), the number of limits, the version of each as the
+--          caller knows it; then for each request the number of requirements, and the number of the limit
+--          and the amount of each
+-- returns  now, then three numbers a request: code, value, limit; or -1 and the limits that the caller knows
+--          otherwise, and nothing was done
+-- A lease is a string: packed {'held', reserved_at, ends_at, forget_at, {limit, amount, end, …}}, or
+-- {'completed' | 'denied', forget_at}.
+local ALLOWED, DENIED, DECREASING, FINISHED, DENIED_BEFORE, OTHER, UNKNOWN, EXCEEDS = 0, 1, 2, 3, 4, 5, 6, 7
+
+local count = tonumber(ARGV[3])
+local remember = tonumber(ARGV[2])
+local meters, now, stale = load_known(count, clock(ARGV[1]), 4)
+if not meters then return { -1, unpack(stale) } end
+
+-- What is known of a lease: its answer, or nil when that is to be forgotten.
+local function again(packed, n, wanted, amounts)
+  local lease = cmsgpack.unpack(packed)
+  if lease[1] ~= 'held' then
+    if now >= lease[2] then return nil end
+    return lease[1] == 'denied' and DENIED_BEFORE or FINISHED, 0, 0
+  end
+  if now >= lease[4] then return nil end
+  if now >= lease[3] then return FINISHED, 0, 0 end
+  local holds = lease[5]
+  local same = 0
+  for i = 1, #holds, 3 do
+    for j = 1, n do
+      if KEYS[wanted[j]] == holds[i] and amounts[j] == holds[i + 1] then same = same + 1 end
+    end
+  end
+  if same ~= n or #holds ~= 3 * n then return OTHER, 0, 0 end
+  return ALLOWED, lease[2], 0
+end
+
+local function decide(key, n, wanted, amounts)
+  local packed = call('GET', key)
+  if packed then
+    local code, value, limit = again(packed, n, wanted, amounts)
+    if code then return code, value, limit end
+  end
+  for j = 1, n do
+    if not meters[wanted[j]] then return UNKNOWN, 0, wanted[j] end
+  end
+  for j = 1, n do
+    local m = meters[wanted[j]]
+    if amounts[j] > (m.waiting >= 0 and m.waiting or m.capacity) then return EXCEEDS, 0, wanted[j] end
+  end
+  local denied, retry = nil, 0
+  for j = 1, n do
+    local m, amount = meters[wanted[j]], amounts[j]
+    local has_room = m.waiting < 0 and m.held + amount <= m.capacity
+    if m.kind == BUCKET then has_room = m.level >= amount * MICRO end
+    if not has_room or m.guard > now then
+      denied = denied or wanted[j]
+      retry = math.max(retry, slow().wait(m, amount))
+    end
+  end
+  if denied then
+    call('PSETEX', key, ARGV[2], cmsgpack.pack({ 'denied', now + remember }))
+    return meters[denied].waiting >= 0 and DECREASING or DENIED, retry, denied
+  end
+  local holds, ends_at = { 0, 0, 0, 0, 0, 0, 0, 0, 0 }, now
+  for i = 9, 3 * n + 1, -1 do holds[i] = nil end
+  for j = 1, n do
+    local ends = take(meters[wanted[j]], amounts[j])
+    if ends > ends_at then ends_at = ends end
+    holds[3 * j - 2], holds[3 * j - 1], holds[3 * j] = KEYS[wanted[j]], amounts[j], ends
+  end
+  local lease = cmsgpack.pack({ 'held', now, ends_at, ends_at + remember, holds })
+  call('PSETEX', key, text(ends_at + remember - now), lease)
+  return ALLOWED, now, 0
+end
+
+local answers, at = { now, 0, 0, 0 }, 4 + count
+for request = 1, #KEYS - count do
+  -- With room for the usual number from the start; `n` says how many there are.
+  local wanted, amounts, n = { 0, 0, 0, 0 }, { 0, 0, 0, 0 }, tonumber(ARGV[at])
+  for j = 1, n do
+    wanted[j], amounts[j] = tonumber(ARGV[at + 2 * j - 1]), tonumber(ARGV[at + 2 * j])
+  end
+  at = at + 1 + 2 * n
+  local a = 3 * request
+  answers[a - 1], answers[a], answers[a + 1] = decide(KEYS[count + request], n, wanted, amounts)
+end
+for i = 1, count do
+  if meters[i] then save(meters[i]) end
+end
+return answers

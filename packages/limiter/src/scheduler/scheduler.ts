@@ -1,0 +1,373 @@
+import { randomUUID } from 'node:crypto'
+import { type Clock, FairleadError, invalidParams, type ReserveAnswer } from '@fairlead/core'
+import { systemClock } from '../clock.ts'
+import type { Limiter } from '../limits/limiter.ts'
+import { type Feedback, type FeedbackSource, readFeedback } from './feedback.ts'
+import { bookForeignUse } from './foreign-use.ts'
+import {
+  actualsOf,
+  checkJob,
+  modelKeys,
+  requirementsOf,
+  type SchedulerJob,
+  utf8Bytes,
+} from './job.ts'
+import { type Entry, ModelQueue, type TenantQueue } from './model-queue.ts'
+
+export interface SchedulerObserver {
+  readonly onDenied?: (event: {
+    readonly provider: string
+    readonly model: string
+    readonly key: string
+    readonly retryAfterMs: number
+  }) => void
+  /** The limiter did not answer; the same reserve is made again. */
+  readonly onUnknown?: (event: { readonly leaseId: string; readonly detail: string }) => void
+  /** What a job held could not be given back; it ends by itself. */
+  readonly onCompleteFailed?: (event: { readonly leaseId: string }) => void
+}
+
+export interface SchedulerOptions extends SchedulerObserver {
+  readonly limiter: Limiter
+  /** Jobs that run, or ask whether they may, at one time. */
+  readonly workers: number
+  /** Tokens of a prompt; its bytes unless given, which are never fewer. */
+  readonly estimateTokens?: (prompt: string, model: string) => number
+  /** 0 to 1, for the jitter of waits. */
+  readonly random?: () => number
+  readonly clock?: Clock
+}
+
+export interface Scheduler {
+  /** The job's value, once it ran. */
+  submit<T>(job: SchedulerJob<T>, options?: { readonly signal?: AbortSignal }): Promise<T>
+  /** What a provider said in an answer or an error: waits, and less quota than configured. */
+  feedback(
+    to: { readonly provider: string; readonly model: string },
+    source: FeedbackSource,
+  ): Promise<Feedback>
+  /**
+   * Takes no more, refuses what never ran with `SchedulerClosed`, and waits for what runs; after `deadline` ms
+   * that is told to stop. Gives the number of jobs that still ran then.
+   */
+  shutdown(options?: { readonly deadline?: number }): Promise<{ readonly running: number }>
+}
+
+const UNKNOWN_RETRY_MS = 100
+const JITTER_MAX_MS = 25
+const COMPLETE_TRIES_MAX = 50
+
+export function createScheduler(options: SchedulerOptions): Scheduler {
+  if (!Number.isSafeInteger(options.workers) || options.workers < 1) {
+    throw invalidParams('workers', 'a whole number of at least 1')
+  }
+  return new QueueScheduler(options)
+}
+
+/**
+ * Queues by model, in each one by tenant, and a number of workers. A model that is used up, or a tenant, is
+ * left alone until it may have room again, and the others go on meanwhile (SCHED-1, SCHED-3).
+ */
+class QueueScheduler implements Scheduler {
+  readonly #options: SchedulerOptions
+  readonly #clock: Clock
+  readonly #queues = new Map<string, ModelQueue>()
+  /** Queues with a job that may go now, in the order of their turns. */
+  readonly #ready = new Set<ModelQueue>()
+  readonly #running = new Set<Entry>()
+  #idle: number
+  #isClosed = false
+  #timer: { readonly at: number; readonly cancel: () => void } | null = null
+  #onQuiet: (() => void) | null = null
+  /** Completes under way. */
+  #completing = 0
+
+  constructor(options: SchedulerOptions) {
+    this.#options = options
+    this.#clock = options.clock ?? systemClock
+    this.#idle = options.workers
+  }
+
+  submit<T>(job: SchedulerJob<T>, { signal }: { readonly signal?: AbortSignal } = {}): Promise<T> {
+    return new Promise<unknown>((resolve, reject) => {
+      checkJob(job)
+      if (this.#isClosed) throw closed()
+      signal?.throwIfAborted()
+      const entry: Entry = {
+        job,
+        resolve,
+        reject,
+        requirements: null,
+        leaseId: '',
+        controller: null,
+        isUnknown: false,
+        isOver: false,
+      }
+      signal?.addEventListener('abort', () => this.#abort(entry, signal.reason), { once: true })
+      const queue = this.#queueOf(job.provider, job.model)
+      queue.tenant(job.tenant).add(entry)
+      this.#offer(queue)
+      this.#pump()
+    }) as Promise<T>
+  }
+
+  async feedback(
+    { provider, model }: { readonly provider: string; readonly model: string },
+    source: FeedbackSource,
+  ): Promise<Feedback> {
+    const now = this.#clock.now()
+    const feedback = readFeedback(source, now)
+    if (feedback.retryAfterMs !== null) {
+      const queue = this.#queueOf(provider, model)
+      this.#hold(queue, now + feedback.retryAfterMs, false)
+      this.#setTimer()
+    }
+    await bookForeignUse(this.#options.limiter, modelKeys(provider, model), feedback)
+    return feedback
+  }
+
+  async shutdown({ deadline }: { readonly deadline?: number } = {}): Promise<{ running: number }> {
+    this.#isClosed = true
+    this.#timer?.cancel()
+    this.#timer = null
+    for (const queue of this.#queues.values()) {
+      for (const entry of queue.waiting()) this.#end(entry, () => entry.reject(closed()))
+    }
+    if (!this.#isQuiet()) {
+      await new Promise<void>((resolve) => {
+        const cancel =
+          deadline === undefined
+            ? () => {}
+            : this.#clock.wakeAt(this.#clock.now() + deadline, resolve)
+        this.#onQuiet = () => {
+          cancel()
+          resolve()
+        }
+      })
+    }
+    for (const entry of this.#running) controllerOf(entry).abort(closed())
+    return { running: this.#running.size }
+  }
+
+  /** Gives work to idle workers, queue by queue. */
+  #pump(): void {
+    while (this.#idle > 0 && !this.#isClosed) {
+      const [queue] = this.#ready
+      if (queue === undefined) break
+      this.#ready.delete(queue)
+      const turn = queue.next(this.#clock.now())
+      if (turn !== null) this.#ask(queue, turn.tenant, turn.entry)
+    }
+    this.#setTimer()
+  }
+
+  #ask(queue: ModelQueue, tenant: TenantQueue, entry: Entry): void {
+    const { job } = entry
+    const { limiter, estimateTokens = utf8Bytes } = this.#options
+    entry.leaseId ||= randomUUID()
+    entry.requirements ??= requirementsOf(job, queue.keys, estimateTokens(job.prompt, job.model))
+    queue.isAsking = true
+    this.#idle--
+    limiter.reserve({ leaseId: entry.leaseId, requirements: entry.requirements }).then(
+      (answer) => this.#answered(queue, tenant, entry, answer),
+      (error: unknown) => this.#unknown(queue, entry, String(error)),
+    )
+  }
+
+  #answered(queue: ModelQueue, tenant: TenantQueue, entry: Entry, answer: ReserveAnswer): void {
+    const { allowed, error, deniedKey, retryAfterMs } = answer
+    if (error === 'backend_error') return this.#unknown(queue, entry, answer.detail ?? error)
+    entry.isUnknown = false
+    this.#idle++
+    queue.isAsking = false
+    if (allowed && entry.isOver) this.#complete(queue, entry.leaseId, [])
+    else if (allowed) this.#run(queue, tenant, entry)
+    else if (error === 'lease_already_denied' || error === 'lease_finished') {
+      // The answer to an earlier try was lost; this is another attempt.
+      entry.leaseId = ''
+    } else if (retryAfterMs === 0) this.#end(entry, () => entry.reject(refusedForGood(answer)))
+    else this.#denied(queue, tenant, entry, deniedKey ?? '', retryAfterMs)
+    this.#offer(queue)
+    this.#pump()
+  }
+
+  /** The job keeps its place; whoever's key it is waits, with one jitter for all (SCHED-3). */
+  #denied(
+    queue: ModelQueue,
+    tenant: TenantQueue,
+    entry: Entry,
+    key: string,
+    retryAfterMs: number,
+  ): void {
+    const { provider, model } = queue
+    entry.leaseId = ''
+    const { random = Math.random, onDenied } = this.#options
+    const jitter = Math.min(JITTER_MAX_MS, Math.floor(random() * 0.1 * retryAfterMs))
+    const until = this.#clock.now() + retryAfterMs + jitter
+    if (key.startsWith('tenant:')) tenant.notBefore = Math.max(tenant.notBefore, until)
+    else this.#hold(queue, until, key === queue.keys.concurrency)
+    onDenied?.({ provider, model, key, retryAfterMs })
+  }
+
+  #hold(queue: ModelQueue, until: number, waitsForEnd: boolean): void {
+    queue.notBefore = Math.max(queue.notBefore, until)
+    queue.waitsForEnd = waitsForEnd
+    this.#ready.delete(queue)
+  }
+
+  /** Perhaps it is held, perhaps not: only the same id can tell (SCHED-4). */
+  #unknown(queue: ModelQueue, entry: Entry, detail: string): void {
+    this.#idle++
+    queue.isAsking = false
+    entry.isUnknown = true
+    this.#options.onUnknown?.({ leaseId: entry.leaseId, detail })
+    if (entry.isOver) this.#complete(queue, entry.leaseId, [])
+    this.#hold(queue, this.#clock.now() + UNKNOWN_RETRY_MS, false)
+    this.#pump()
+  }
+
+  #run(queue: ModelQueue, tenant: TenantQueue, entry: Entry): void {
+    tenant.shift()
+    entry.isOver = true
+    this.#idle--
+    this.#running.add(entry)
+    const { job, leaseId } = entry
+    const ended = (actualTokens: number | undefined, answer: () => void): void => {
+      this.#running.delete(entry)
+      this.#idle++
+      answer()
+      this.#complete(queue, leaseId, actualsOf(job, queue.keys, actualTokens))
+      this.#pump()
+    }
+    // In a promise, so that what throws at once is treated like what throws later.
+    Promise.resolve(contextOf(entry))
+      .then(job.execute)
+      .then(
+        ({ value, actualTokens }) => ended(actualTokens, () => entry.resolve(value)),
+        (error: unknown) => ended(usageOf(error), () => entry.reject(error)),
+      )
+  }
+
+  /** Again and again while the limiter is away: what is held must be given back (SCHED-5). */
+  #complete(
+    queue: ModelQueue,
+    leaseId: string,
+    actuals: ReturnType<typeof actualsOf>,
+    tries = 1,
+  ): void {
+    this.#completing++
+    const failed = (): void => {
+      this.#completing--
+      if (tries >= COMPLETE_TRIES_MAX) this.#options.onCompleteFailed?.({ leaseId })
+      else {
+        this.#completing++
+        this.#clock.wakeAt(this.#clock.now() + UNKNOWN_RETRY_MS, () => {
+          this.#completing--
+          this.#complete(queue, leaseId, actuals, tries + 1)
+        })
+      }
+      this.#tellQuiet()
+    }
+    this.#options.limiter.complete({ leaseId, actuals }).then(({ error }) => {
+      if (error === 'backend_error') return failed()
+      this.#completing--
+      if (queue.waitsForEnd) {
+        queue.notBefore = 0
+        queue.waitsForEnd = false
+        this.#offer(queue)
+        this.#pump()
+      }
+      this.#tellQuiet()
+    }, failed)
+  }
+
+  #abort(entry: Entry, reason: unknown): void {
+    if (this.#running.has(entry)) controllerOf(entry).abort(reason)
+    else this.#end(entry, () => entry.reject(reason))
+  }
+
+  #end(entry: Entry, answer: () => void): void {
+    if (entry.isOver) return
+    entry.isOver = true
+    answer()
+    const { provider, model } = entry.job
+    // A reserve whose answer was lost may hold something.
+    if (entry.isUnknown) this.#complete(this.#queueOf(provider, model), entry.leaseId, [])
+  }
+
+  /** Into the line of those that may go, if it may. */
+  #offer(queue: ModelQueue): void {
+    if (!queue.isAsking && queue.readyAt() <= this.#clock.now()) this.#ready.add(queue)
+  }
+
+  /** One timer, for the queue that may go first (SCHED-6). */
+  #setTimer(): void {
+    let earliest = Number.POSITIVE_INFINITY
+    for (const queue of this.#queues.values()) {
+      // Its time may have come since it was looked at; then the timer fires at once.
+      if (!queue.isAsking && !this.#ready.has(queue)) earliest = Math.min(earliest, queue.readyAt())
+    }
+    if (this.#isClosed || this.#timer?.at === earliest) return
+    this.#timer?.cancel()
+    this.#timer = null
+    if (earliest === Number.POSITIVE_INFINITY) return
+    const cancel = this.#clock.wakeAt(earliest, () => {
+      this.#timer = null
+      for (const queue of this.#queues.values()) this.#offer(queue)
+      this.#pump()
+    })
+    this.#timer = { at: earliest, cancel }
+  }
+
+  #queueOf(provider: string, model: string): ModelQueue {
+    const key = `${provider} ${model}`
+    let queue = this.#queues.get(key)
+    if (queue === undefined) {
+      queue = new ModelQueue(provider, model)
+      this.#queues.set(key, queue)
+    }
+    return queue
+  }
+
+  #isQuiet(): boolean {
+    return this.#running.size === 0 && this.#completing === 0
+  }
+
+  #tellQuiet(): void {
+    if (this.#isQuiet()) this.#onQuiet?.()
+  }
+}
+
+/** Most jobs never look at their signal, and one costs more than all the rest of a short job. */
+function contextOf(entry: Entry): { readonly signal: AbortSignal } {
+  return {
+    get signal() {
+      return controllerOf(entry).signal
+    },
+  }
+}
+
+function controllerOf(entry: Entry): AbortController {
+  entry.controller ??= new AbortController()
+  return entry.controller
+}
+
+function closed(): FairleadError {
+  return new FairleadError('SchedulerClosed', 'the scheduler is shut down and takes no more jobs')
+}
+
+function refusedForGood({ error, deniedKey, detail }: ReserveAnswer): FairleadError {
+  const isTooLarge = error?.startsWith('exceeds_capacity:') === true
+  const text = isTooLarge
+    ? `${error}: the job alone is more than the limit allows; make it smaller or raise the limit`
+    : `${error}: ${detail ?? 'define the limit before jobs need it'}`
+  return new FairleadError(isTooLarge ? 'LimitExceeded' : 'InvalidParams', text, {
+    error,
+    deniedKey,
+  })
+}
+
+function usageOf(error: unknown): number | undefined {
+  const tokens = (error as { actualTokens?: unknown } | null | undefined)?.actualTokens
+  return typeof tokens === 'number' ? tokens : undefined
+}

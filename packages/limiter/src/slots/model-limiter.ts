@@ -1,0 +1,320 @@
+import {
+  type Clock,
+  FairleadError,
+  invalidParams,
+  MINUTE_MS,
+  RATIO_POLICY,
+  WHOLE_PPM,
+} from '@fairlead/core'
+import { systemClock } from '../clock.ts'
+import { costOf, type JobUsage, type Pricing, tokensOf } from './cost.ts'
+import { JobTypes } from './job-types.ts'
+import {
+  type AdjustOptions,
+  type JobType,
+  type JobTypeOptions,
+  type ModelLimiterEvents,
+  type ModelOptions,
+  readJobType,
+  readModel,
+} from './model-options.ts'
+import { ModelPool } from './model-pool.ts'
+import { type ModelLimiterStats, statsOf } from './model-stats.ts'
+import { StartQueue } from './start-queue.ts'
+
+export interface ModelLimiterOptions extends ModelLimiterEvents {
+  readonly models: Readonly<Record<string, ModelOptions>>
+  readonly jobTypes: Readonly<Record<string, JobTypeOptions>>
+  /** Which model a job tries first, second …; as they are listed unless given. */
+  readonly order?: readonly string[]
+  /** How slots are counted from the estimates of all types; by their average unless given. */
+  readonly estimate?: 'average' | 'max'
+  /** Memory that all running jobs share, in KB. */
+  readonly memoryKB?: number
+  readonly minJobTypeCapacity?: number
+  readonly adjust?: AdjustOptions
+  readonly clock?: Clock
+}
+
+export interface RunOptions {
+  readonly jobType: string
+  /** The models to try, in order, in place of the limiter's. */
+  readonly models?: readonly string[]
+  readonly signal?: AbortSignal
+}
+
+/** What a job is given. */
+export interface JobContext {
+  readonly model: string
+  /**
+   * Ends the job here, with what it has used. With `delegate` the next model is tried, without it the job has
+   * failed. Never returns.
+   */
+  readonly reject: (usage: JobUsage, options?: { readonly delegate?: boolean }) => never
+}
+
+export interface RunResult<T> {
+  readonly data: T
+  readonly model: string
+  /** Of all attempts, by the prices given. */
+  readonly cost: number
+  readonly waitedMs: number
+}
+
+export type RunJob<T> = (
+  context: JobContext,
+) => Promise<{ readonly data: T; readonly usage?: JobUsage }>
+
+export interface ModelLimiter {
+  run<T>(options: RunOptions, job: RunJob<T>): Promise<RunResult<T>>
+  stats(): ModelLimiterStats
+  /** Whoever still waits is refused; what runs goes on. */
+  close(): Promise<void>
+}
+
+/** The wait for a model ends this long after the next minute has begun. */
+const DEFAULT_GRACE_MS = 5_000
+const ADJUST_INTERVAL_MS = 5_000
+const ADJUST_RELEASES = 10
+
+export function createModelLimiter(options: ModelLimiterOptions): ModelLimiter {
+  return new LocalModelLimiter(options)
+}
+
+class LocalModelLimiter implements ModelLimiter {
+  readonly #options: ModelLimiterOptions
+  readonly #clock: Clock
+  readonly #pools: ReadonlyMap<string, ModelPool>
+  readonly #types: ReadonlyMap<string, JobType>
+  readonly #jobTypes: JobTypes
+  readonly #queues = new Map<string, StartQueue>()
+  readonly #active = new Map<string, { model: string; jobType: string; startedAt: number }>()
+  #refs = 0
+  #releases = 0
+  #isClosed = false
+  #cancelTimer: (() => void) | null = null
+  #nextAdjustAt: number
+
+  constructor(options: ModelLimiterOptions) {
+    this.#options = options
+    this.#clock = options.clock ?? systemClock
+    const types = Object.entries(options.jobTypes).map(([name, one]) => readJobType(name, one))
+    this.#types = new Map(types.map((type) => [type.name, type]))
+    const { estimate = 'average' } = options
+    const estimates = types.map((type) => type.estimate)
+    this.#pools = new Map(
+      Object.entries(options.models).map(([name, one]) => {
+        const limits = readModel(name, one)
+        return [name, new ModelPool({ limits, estimates, estimate })]
+      }),
+    )
+    this.#jobTypes = new JobTypes({
+      types,
+      policy: { ...RATIO_POLICY, ...options.adjust },
+      minCapacity: options.minJobTypeCapacity ?? 1,
+      memoryKB: options.memoryKB ?? null,
+    })
+    this.#nextAdjustAt = this.#clock.now() + this.#adjustIntervalMs
+  }
+
+  async run<T>({ jobType, models, signal }: RunOptions, job: RunJob<T>): Promise<RunResult<T>> {
+    const type = this.#types.get(jobType)
+    if (type === undefined) throw invalidParams('jobType', listed(this.#types), jobType)
+    const order = models ?? this.#options.order ?? [...this.#pools.keys()]
+    const unknown = order.find((model) => !this.#pools.has(model))
+    if (unknown !== undefined) throw invalidParams('models', listed(this.#pools), unknown)
+
+    const started = this.#clock.now()
+    const reasons: { model: string; reason: string }[] = []
+    let cost = 0
+    let waitedMs = 0
+    for (const model of order) {
+      const askedAt = this.#clock.now()
+      const ref = await this.#start(type, model, signal)
+      waitedMs += this.#clock.now() - askedAt
+      if (ref === null) {
+        reasons.push({ model, reason: this.#isClosed ? 'closed' : 'no capacity in time' })
+        continue
+      }
+      const attempt = await this.#attempt(type, model, ref, job)
+      cost += attempt.cost
+      if (attempt.state === 'done') return { data: attempt.data, model, cost, waitedMs }
+      if (attempt.state === 'failed') throw attempt.error
+      reasons.push({ model, reason: 'rejected by the job' })
+    }
+    throw refused(jobType, reasons, this.#clock.now() - started)
+  }
+
+  stats(): ModelLimiterStats {
+    return statsOf({
+      nowMs: this.#clock.now(),
+      pools: this.#pools,
+      types: this.#types,
+      jobTypes: this.#jobTypes,
+      waiting: (type, model) => this.#queues.get(`${model} ${type}`)?.size ?? 0,
+      active: [...this.#active.values()],
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#cancelTimer?.()
+    this.#cancelTimer = null
+    for (const queue of this.#queues.values()) queue.clear()
+  }
+
+  /** A reference to what was started, or null if there was no capacity in time. */
+  async #start(
+    type: JobType,
+    model: string,
+    signal: AbortSignal | undefined,
+  ): Promise<string | null> {
+    signal?.throwIfAborted()
+    if (this.#isClosed) return null
+    const now = this.#clock.now()
+    const untilMs =
+      type.maxWaitMs === null
+        ? now - (now % MINUTE_MS) + MINUTE_MS + DEFAULT_GRACE_MS
+        : now + type.maxWaitMs
+    let ref = ''
+    const queue = this.#queueOf(type, model)
+    const pending = queue.wait(untilMs, signal, () => {
+      ref = `${this.#refs++}`
+      return this.#tryStart(type, model, ref)
+    })
+    this.#setTimer()
+    const isStarted = await pending
+    if (isStarted) return ref
+    signal?.throwIfAborted()
+    return null
+  }
+
+  /** Every counter of the type below its slots, and the whole estimate within the model's limits (SLOT-6). */
+  #tryStart(type: JobType, model: string, ref: string): boolean {
+    const now = this.#clock.now()
+    const pool = this.#pools.get(model) as ModelPool
+    if (!this.#jobTypes.start(type, model, pool.pool(now), now)) return false
+    if (pool.acquire(ref, type.estimate, now)) {
+      this.#active.set(ref, { model, jobType: type.name, startedAt: now })
+      return true
+    }
+    this.#jobTypes.takeBack(type.name, model, now)
+    return false
+  }
+
+  async #attempt<T>(
+    type: JobType,
+    model: string,
+    ref: string,
+    job: RunJob<T>,
+  ): Promise<Attempt<T>> {
+    const pricing: Pricing = this.#options.models[model]?.pricing ?? {}
+    try {
+      const { data, usage } = await job({ model, reject })
+      this.#release(type, model, ref, usage)
+      return { state: 'done', data, cost: usage === undefined ? 0 : costOf(usage, pricing) }
+    } catch (error) {
+      if (!(error instanceof JobRejected)) {
+        // What it used is unknown, so its estimate stays.
+        this.#release(type, model, ref, undefined)
+        return { state: 'failed', error, cost: 0 }
+      }
+      this.#release(type, model, ref, error.usage)
+      const cost = costOf(error.usage, pricing)
+      return error.isDelegated ? { state: 'delegated', cost } : { state: 'failed', error, cost }
+    }
+  }
+
+  #release(type: JobType, model: string, ref: string, usage: JobUsage | undefined): void {
+    const now = this.#clock.now()
+    const pool = this.#pools.get(model) as ModelPool
+    const actual = usage && { tokens: tokensOf(usage), requests: usage.requests ?? 1 }
+    const overage = pool.release(ref, actual ?? null, now)
+    this.#active.delete(ref)
+    this.#jobTypes.finish(type.name, model, now)
+    if (overage.tokens > 0 || overage.requests > 0) {
+      this.#options.onOverage?.({ model, jobType: type.name, overage })
+    }
+    this.#options.onPoolChange?.({ model, pool: pool.pool(now) })
+    this.#releases++
+    if (this.#releases % (this.#options.adjust?.releases ?? ADJUST_RELEASES) === 0) this.#adjust()
+    this.#wakeAll()
+  }
+
+  #adjust(): void {
+    const now = this.#clock.now()
+    this.#nextAdjustAt = now + this.#adjustIntervalMs
+    const pools = new Map([...this.#pools].map(([model, pool]) => [model, pool.pool(now)]))
+    if (!this.#jobTypes.adjust(pools, now)) return
+    const shown = [...this.#jobTypes.ratios].map(([name, ratio]) => [name, ratio / WHOLE_PPM])
+    this.#options.onRatioChange?.(Object.fromEntries(shown))
+  }
+
+  #wakeAll(): void {
+    for (const queue of this.#queues.values()) queue.wake()
+  }
+
+  /** One timer, for the next minute or the next adjustment, as long as anyone waits. */
+  #setTimer(): void {
+    const isWaiting = [...this.#queues.values()].some(({ size }) => size > 0)
+    if (!isWaiting || this.#isClosed || this.#cancelTimer !== null) return
+    const now = this.#clock.now()
+    const at = Math.min(now - (now % MINUTE_MS) + MINUTE_MS, Math.max(now + 1, this.#nextAdjustAt))
+    this.#cancelTimer = this.#clock.wakeAt(at, () => {
+      this.#cancelTimer = null
+      if (this.#clock.now() >= this.#nextAdjustAt) this.#adjust()
+      this.#wakeAll()
+      this.#setTimer()
+    })
+  }
+
+  #queueOf(type: JobType, model: string): StartQueue {
+    const key = `${model} ${type.name}`
+    let queue = this.#queues.get(key)
+    if (queue === undefined) {
+      queue = new StartQueue(this.#clock)
+      this.#queues.set(key, queue)
+    }
+    return queue
+  }
+
+  get #adjustIntervalMs(): number {
+    return this.#options.adjust?.intervalMs ?? ADJUST_INTERVAL_MS
+  }
+}
+
+type Attempt<T> =
+  | { readonly state: 'done'; readonly data: T; readonly cost: number }
+  | { readonly state: 'delegated'; readonly cost: number }
+  | { readonly state: 'failed'; readonly error: unknown; readonly cost: number }
+
+/** Thrown by `reject`, and by `run` where the job is not delegated. */
+export class JobRejected extends Error {
+  override readonly name = 'JobRejected'
+  readonly usage: JobUsage
+  readonly isDelegated: boolean
+
+  constructor(usage: JobUsage, isDelegated: boolean) {
+    super('the job has rejected this attempt')
+    this.usage = usage
+    this.isDelegated = isDelegated
+  }
+}
+
+const reject: JobContext['reject'] = (usage, { delegate = false } = {}) => {
+  throw new JobRejected(usage, delegate)
+}
+
+function refused(
+  jobType: string,
+  reasons: readonly { readonly model: string; readonly reason: string }[],
+  waitedMs: number,
+): FairleadError {
+  const why = reasons.map(({ model, reason }) => `${model}: ${reason}`).join('; ')
+  const text = `no model took this ${jobType} job (${why}); try later, or allow a longer maxWaitMs`
+  return new FairleadError('RateLimited', text, { jobType, reasons, waitedMs })
+}
+
+function listed(known: ReadonlyMap<string, unknown>): string {
+  return `one of ${[...known.keys()].join(', ')}`
+}

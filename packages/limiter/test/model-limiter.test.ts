@@ -1,0 +1,218 @@
+import { TestClock } from '@fairlead/testkit'
+import { describe, expect, it } from 'vitest'
+import { createModelLimiter, type ModelLimiterOptions, type RunOptions } from '../src/index.ts'
+
+const START = 1_767_261_600_000
+const NOTHING = async () => ({ data: null })
+
+function rig(options: Partial<ModelLimiterOptions> = {}) {
+  const clock = new TestClock(START)
+  const limiter = createModelLimiter({
+    clock,
+    models: { gpt: { tokensPerMinute: 250_000, requestsPerMinute: 250 } },
+    jobTypes: {
+      summary: { estimatedTokens: 10_000, ratio: { initial: 0.3, flexible: false } },
+      chat: { estimatedTokens: 10_000 },
+    },
+    ...options,
+  })
+  const started: { name: string; at: number; model: string }[] = []
+  const run = (name: string, options: RunOptions) => {
+    const result = limiter.run(options, async ({ model }) => {
+      started.push({ name, at: clock.now(), model })
+      return { data: name, usage: { inputTokens: 10_000 } }
+    })
+    result.catch(() => undefined)
+    return result
+  }
+  return { clock, limiter, started, run }
+}
+
+describe('job types', () => {
+  it('SLOT-6: 7 a minute, though all of them have finished; the 8th at the next minute, on the same model', async () => {
+    const { clock, started, run } = rig({
+      models: { gpt: { tokensPerMinute: 250_000, requestsPerMinute: 250 }, other: {} },
+    })
+    const jobs = Array.from({ length: 8 }, (_, i) => run(`${i}`, { jobType: 'summary' }))
+    await clock.advance(1_000)
+    expect(started).toHaveLength(7)
+    await clock.advance(58_999)
+    expect(started).toHaveLength(7)
+    await clock.advance(1)
+    expect(started.at(-1)).toEqual({ name: '7', at: START + 60_000, model: 'gpt' })
+    expect(await jobs[7]).toMatchObject({ model: 'gpt', waitedMs: 60_000 })
+  })
+
+  it('SLOT-10: a type without capacity holds up no other, and within a type the first come first', async () => {
+    const { clock, started, run } = rig()
+    for (let i = 0; i < 10; i++) void run(`s${i}`, { jobType: 'summary' })
+    for (let i = 0; i < 3; i++) void run(`c${i}`, { jobType: 'chat' })
+    await clock.settle()
+    expect(started.map(({ name }) => name)).toEqual([
+      ...['s0', 's1', 's2', 's3', 's4', 's5', 's6'],
+      ...['c0', 'c1', 'c2'],
+    ])
+    await clock.advance(60_000)
+    expect(started.slice(10).map(({ name }) => name)).toEqual(['s7', 's8', 's9'])
+  })
+
+  it('SLOT-6: what is in flight is given back, and wakes the next', async () => {
+    const { clock, limiter } = rig({
+      models: { gpt: { maxConcurrentRequests: 2 } },
+      jobTypes: { chat: { estimatedTokens: 1 } },
+    })
+    const ends: (() => void)[] = []
+    const job = () => new Promise<{ data: null }>((done) => ends.push(() => done({ data: null })))
+    const jobs = Array.from({ length: 3 }, () => limiter.run({ jobType: 'chat' }, job))
+    await clock.settle()
+    expect(ends).toHaveLength(2)
+    expect(limiter.stats().jobTypes['chat']?.models['gpt']).toMatchObject({
+      inFlight: 2,
+      waiting: 1,
+    })
+    ends[0]?.()
+    await clock.settle()
+    expect(ends).toHaveLength(3)
+    for (const end of ends) end()
+    await Promise.all(jobs)
+    expect(limiter.stats()).toMatchObject({ activeJobs: [], models: { gpt: { inFlight: 0 } } })
+  })
+
+  it('SLOT-11: memory is one more limit on what runs at one time', async () => {
+    const { clock, limiter } = rig({
+      models: { gpt: {} },
+      jobTypes: { chat: { estimatedTokens: 1, estimatedMemoryKB: 400 } },
+      memoryKB: 1_000,
+    })
+    let running = 0
+    const never = () => {
+      running++
+      return new Promise<{ data: null }>(() => {})
+    }
+    for (let i = 0; i < 5; i++) void limiter.run({ jobType: 'chat' }, never)
+    await clock.settle()
+    expect(running).toBe(2)
+  })
+})
+
+describe('models', () => {
+  const two = {
+    models: { first: { requestsPerMinute: 1 }, second: { requestsPerMinute: 1 } },
+    jobTypes: { chat: { estimatedTokens: 1, maxWaitMs: 0 } },
+  }
+
+  it('SLOT-12: each model is tried once in order, then the job is refused with the reasons', async () => {
+    const { run } = rig(two)
+    expect(await run('a', { jobType: 'chat' })).toMatchObject({ model: 'first' })
+    expect(await run('b', { jobType: 'chat' })).toMatchObject({ model: 'second' })
+    await expect(run('c', { jobType: 'chat' })).rejects.toMatchObject({
+      code: 'RateLimited',
+      details: { reasons: [{ model: 'first' }, { model: 'second' }] },
+    })
+    await expect(run('d', { jobType: 'chat', models: ['second'] })).rejects.toMatchObject({
+      details: { reasons: [{ model: 'second' }] },
+    })
+  })
+
+  it('SLOT-12: without a time of its own a job waits to the next minute and 5 s', async () => {
+    const { clock, run } = rig({
+      models: { gpt: { requestsPerDay: 1 } },
+      jobTypes: { chat: { estimatedTokens: 1 } },
+    })
+    await run('a', { jobType: 'chat' })
+    let error: unknown = null
+    void run('b', { jobType: 'chat' }).catch((refused: unknown) => {
+      error = refused
+    })
+    await clock.advance(64_999)
+    expect(error).toBeNull()
+    await clock.advance(1)
+    expect(error).toMatchObject({ code: 'RateLimited', details: { waitedMs: 65_000 } })
+  })
+
+  it('SLOT-12: a job that rejects is charged for what it used, and may go on to the next model', async () => {
+    const { limiter } = rig({
+      ...two,
+      models: { first: { pricing: { input: 2 } }, second: { pricing: { input: 4, output: 8 } } },
+    })
+    const result = await limiter.run({ jobType: 'chat' }, async ({ model, reject }) => {
+      if (model === 'first') return reject({ inputTokens: 500_000 }, { delegate: true })
+      return { data: model, usage: { inputTokens: 250_000, outputTokens: 250_000 } }
+    })
+    expect(result).toMatchObject({ data: 'second', model: 'second', cost: 4 })
+    expect(limiter.stats().models['first']?.used.tpm).toBe(500_000)
+    const failing = limiter.run({ jobType: 'chat' }, async ({ reject }) => reject({}))
+    await expect(failing).rejects.toMatchObject({ name: 'JobRejected' })
+  })
+
+  it('SLOT-7: a job that throws keeps its estimate, and overage is told', async () => {
+    const overages: object[] = []
+    const { limiter } = rig({ onOverage: (event) => overages.push(event) })
+    const broken = limiter.run({ jobType: 'chat' }, async () => {
+      throw new Error('broken')
+    })
+    await expect(broken).rejects.toThrow('broken')
+    expect(limiter.stats().models['gpt']?.used.tpm).toBe(10_000)
+    await limiter.run({ jobType: 'chat' }, async () => ({
+      data: 1,
+      usage: { inputTokens: 10_007 },
+    }))
+    const overage = { tokens: 7, requests: 0 }
+    expect(overages).toEqual([{ model: 'gpt', jobType: 'chat', overage }])
+  })
+
+  it('a job can be aborted while it waits, and lets those behind it pass', async () => {
+    const { clock, started, run } = rig({
+      models: { gpt: { requestsPerMinute: 1 } },
+      jobTypes: { chat: { estimatedTokens: 1 } },
+    })
+    const abort = new AbortController()
+    await run('a', { jobType: 'chat' })
+    const waiting = run('b', { jobType: 'chat', signal: abort.signal })
+    void run('c', { jobType: 'chat' })
+    await clock.settle()
+    abort.abort(new Error('enough'))
+    await expect(waiting).rejects.toThrow('enough')
+    await clock.advance(60_000)
+    expect(started.map(({ name }) => name)).toEqual(['a', 'c'])
+  })
+
+  it('refuses what it does not know, by the name of the field', async () => {
+    const { limiter } = rig()
+    await expect(limiter.run({ jobType: 'x' }, NOTHING)).rejects.toThrow(
+      /^jobType: expected one of/,
+    )
+    const models = ['y']
+    await expect(limiter.run({ jobType: 'chat', models }, NOTHING)).rejects.toThrow(/^models: /)
+    expect(() => rig({ models: { gpt: { tokensPerMinute: -1 } } })).toThrow(/tokensPerMinute: /)
+    const jobTypes = { a: { estimatedTokens: 1, ratio: { initial: 0.7 } } }
+    expect(() => rig({ jobTypes })).toThrow(/^ratios: expected a sum of 1/)
+  })
+
+  it('closing refuses whoever waits', async () => {
+    const { clock, limiter, run } = rig(two)
+    await run('a', { jobType: 'chat', models: ['first'] })
+    await limiter.close()
+    await expect(run('b', { jobType: 'chat' })).rejects.toMatchObject({ code: 'RateLimited' })
+    await clock.settle()
+  })
+})
+
+describe('ratios', () => {
+  it('SLOT-9: a busy type gets from an idle one, after some releases or some time', async () => {
+    const ratios: object[] = []
+    const { clock, run } = rig({
+      models: { gpt: { requestsPerMinute: 100 } },
+      jobTypes: {
+        busy: { estimatedTokens: 0, ratio: { initial: 0.1 } },
+        idle: { estimatedTokens: 0, ratio: { initial: 0.9 } },
+      },
+      onRatioChange: (change) => ratios.push(change),
+    })
+    for (let i = 0; i < 12; i++) void run(`${i}`, { jobType: 'busy' })
+    await clock.settle()
+    expect(ratios).toEqual([{ busy: 0.3, idle: 0.7 }])
+    await clock.advance(60_000)
+    expect(ratios).toHaveLength(1)
+  })
+})

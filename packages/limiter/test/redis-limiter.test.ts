@@ -1,0 +1,126 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startRedis } from '@fairlead/testkit/servers'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { limiterConformance, START } from '../src/conformance/limiter-conformance.ts'
+import { createLimiter, type Limit, type Limiter, redis } from '../src/index.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'fairlead-redis-'))
+let server: Awaited<ReturnType<typeof startRedis>>
+let direct: Redis
+beforeAll(async () => {
+  server = await startRedis({ folder, keeps: 'none' })
+  direct = new Redis(server.url)
+})
+afterAll(async () => {
+  direct.disconnect()
+  await server.stop()
+  rmSync(folder, { recursive: true })
+})
+
+let names = 0
+const newName = () => `test-${names++}`
+
+limiterConformance('redis', {
+  open: async (limits) => {
+    let now = START
+    const clock = { now: () => now }
+    const limiter = createLimiter({
+      backend: redis(server.url, { name: newName(), clock }),
+      limits,
+    })
+    const advance = (ms: number): void => {
+      now += ms
+    }
+    return { limiter, advance, close: () => limiter.close() }
+  },
+})
+
+describe('on Redis', () => {
+  const rolling: Limit = { key: 'k', kind: 'rolling', capacity: 10, windowSecs: 60 }
+  const take = (limiter: Limiter, leaseId: string, amount = 1) =>
+    limiter.reserve({ leaseId, requirements: [{ key: 'k', amount }] })
+
+  it('REDIS-1: instances of one name share their limits, on the clock of the server', async () => {
+    const backend = redis(server.url, { name: newName() })
+    const [a, b] = [0, 1].map(() => createLimiter({ backend, limits: [rolling] })) as [
+      Limiter,
+      Limiter,
+    ]
+    const answers = await Promise.all([take(a, '1', 6), take(b, '2', 6)])
+    expect(answers.filter(({ allowed }) => allowed)).toHaveLength(1)
+    const [seconds = 0] = (await direct.time()).map(Number)
+    const reservedAt = answers.find(({ allowed }) => allowed)?.reservedAtUnixMs ?? 0
+    expect(Math.abs(reservedAt / 1_000 - seconds)).toBeLessThan(5)
+    await Promise.all([a.close(), b.close()])
+  })
+
+  it('REDIS-2: every key has the hash tag of its limiter, and expires', async () => {
+    const name = newName()
+    const limiter = createLimiter({ backend: redis(server.url, { name }), limits: [rolling] })
+    await take(limiter, 'held')
+    await take(limiter, 'denied', 10)
+    await take(limiter, 'done')
+    await limiter.complete({ leaseId: 'done' })
+    const keys = await direct.keys(`*${name}*`)
+    expect(keys).toHaveLength(5)
+    for (const key of keys) {
+      expect(key).toMatch(`{fairlead:${name}}:`)
+      expect(await direct.pttl(key)).toBeGreaterThan(0)
+    }
+    await limiter.close()
+  })
+
+  it('REDIS-4: scripts that Redis has forgotten are sent again', async () => {
+    const limiter = createLimiter({
+      backend: redis(server.url, { name: newName() }),
+      limits: [rolling],
+    })
+    await take(limiter, 'a')
+    await direct.script('FLUSH')
+    expect(await take(limiter, 'b')).toMatchObject({ allowed: true })
+    expect((await limiter.get('k'))?.held).toBe(2)
+    await limiter.close()
+  })
+
+  it('REDIS-1: a lease is completed by an instance that did not reserve it', async () => {
+    const backend = redis(server.url, { name: newName() })
+    const limits: Limit[] = [{ key: 'k', kind: 'concurrency', capacity: 1, timeoutSecs: 60 }]
+    const a = createLimiter({ backend, limits })
+    const b = createLimiter({ backend, limits: [] })
+    await take(a, '1')
+    expect(await b.complete({ leaseId: '1' })).toMatchObject({ ok: true })
+    expect((await a.get('k'))?.held).toBe(0)
+    await Promise.all([a.close(), b.close()])
+  })
+
+  it('REDIS-1: a limit that another instance defined or changed is known at once', async () => {
+    const backend = redis(server.url, { name: newName() })
+    const a = createLimiter({ backend, limits: [] })
+    const b = createLimiter({ backend, limits: [] })
+    expect(await take(a, '1')).toMatchObject({ error: 'unknown_limit_key:k' })
+    await b.define(rolling)
+    expect(await take(a, '2', 8)).toMatchObject({ allowed: true })
+    await b.define({ ...rolling, capacity: 20 })
+    expect(await take(a, '3', 12)).toMatchObject({ allowed: true })
+    expect((await a.list()).map(({ held }) => held)).toEqual([20])
+    await Promise.all([a.close(), b.close()])
+  })
+
+  it('REDIS-5: while Redis is away nothing is allowed, and the outcome is called unknown', async () => {
+    const gone = createLimiter({ backend: redis('redis://127.0.0.1:1'), limits: [rolling] })
+    expect(await take(gone, 'a')).toMatchObject({
+      allowed: false,
+      error: 'backend_error',
+      retryAfterMs: 100,
+    })
+    expect(await gone.complete({ leaseId: 'a' })).toMatchObject({
+      ok: false,
+      error: 'backend_error',
+    })
+    await expect(gone.list()).rejects.toThrow()
+    await gone.close()
+  })
+})

@@ -1,0 +1,342 @@
+import { TestClock } from '@fairlead/testkit'
+import { describe, expect, it } from 'vitest'
+import {
+  createLimiter,
+  createScheduler,
+  dailyKey,
+  type Limit,
+  type Limiter,
+  memory,
+  modelKeys,
+  type SchedulerJob,
+  type SchedulerOptions,
+} from '../src/index.ts'
+
+const START = 1_767_261_600_000
+
+function limitsOf(
+  model: string,
+  capacity: { rpm?: number; tpm?: number; concurrency?: number } = {},
+) {
+  const { rpm, tpm, concurrency } = modelKeys('p', model)
+  return [
+    { key: rpm, kind: 'fixed', capacity: capacity.rpm ?? 1_000_000, windowSecs: 60 },
+    { key: tpm, kind: 'fixed', capacity: capacity.tpm ?? 1_000_000_000, windowSecs: 60 },
+    {
+      key: concurrency,
+      kind: 'concurrency',
+      capacity: capacity.concurrency ?? 1_000,
+      timeoutSecs: 600,
+    },
+  ] satisfies Limit[]
+}
+
+function rig(limits: readonly Limit[], options: Partial<SchedulerOptions> = {}) {
+  const clock = new TestClock(START)
+  const inner = createLimiter({ backend: memory({ clock }), limits })
+  const reserves: string[] = []
+  const limiter: Limiter = {
+    ...bound(inner),
+    reserve: (request) => {
+      reserves.push(request.leaseId)
+      return inner.reserve(request)
+    },
+  }
+  const scheduler = createScheduler({ limiter, workers: 4, clock, random: () => 0, ...options })
+  const ran: { name: string; at: number }[] = []
+  const job = (name: string, more: Partial<SchedulerJob<string>> = {}): SchedulerJob<string> => ({
+    tenant: 't',
+    provider: 'p',
+    model: 'm',
+    prompt: 'hello',
+    maxOutputTokens: 5,
+    execute: async () => {
+      ran.push({ name, at: clock.now() - START })
+      return { value: name, actualTokens: 7 }
+    },
+    ...more,
+  })
+  const submit = (name: string, more: Partial<SchedulerJob<string>> = {}) => {
+    const result = scheduler.submit(job(name, more))
+    result.catch(() => undefined)
+    return result
+  }
+  return { clock, limiter: inner, scheduler, reserves, ran, job, submit }
+}
+
+function bound(limiter: Limiter): Limiter {
+  const call = <K extends keyof Limiter>(name: K): Limiter[K] =>
+    (limiter[name] as (...args: never[]) => unknown).bind(limiter) as Limiter[K]
+  return {
+    define: call('define'),
+    list: call('list'),
+    get: call('get'),
+    reserve: call('reserve'),
+    complete: call('complete'),
+    reserveMany: call('reserveMany'),
+    completeMany: call('completeMany'),
+    close: call('close'),
+  }
+}
+
+describe('queues', () => {
+  it('SCHED-1: with one worker, a model that is always denied holds up no other', async () => {
+    const { clock, scheduler, ran, submit } = rig(
+      [...limitsOf('full', { rpm: 1 }), ...limitsOf('free')],
+      { workers: 1 },
+    )
+    await submit('first', { model: 'full' })
+    for (let i = 0; i < 50; i++) void submit(`full${i}`, { model: 'full' })
+    const others = Array.from({ length: 100 }, (_, i) => submit(`free${i}`, { model: 'free' }))
+    await clock.advance(200)
+    await Promise.all(others)
+    expect(ran).toHaveLength(101)
+    await scheduler.shutdown()
+  })
+
+  it('SCHED-3: 1,000 jobs on a saturated model are one question each time it may have room', async () => {
+    const { clock, scheduler, reserves, ran, submit } = rig(limitsOf('m', { rpm: 1 }))
+    for (let i = 0; i < 1_000; i++) void submit(`${i}`)
+    await clock.settle()
+    expect(ran).toHaveLength(1)
+    const asked = reserves.length
+    expect(asked).toBeLessThanOrEqual(2)
+    await clock.advance(59_999)
+    expect(reserves).toHaveLength(asked)
+    await clock.advance(1)
+    expect(ran).toHaveLength(2)
+    expect(reserves.length - asked).toBeLessThanOrEqual(2)
+    await scheduler.shutdown()
+  })
+
+  it('SCHED-1: tenants take turns, and each is served in its own order', async () => {
+    const { clock, ran, submit } = rig(limitsOf('m'), { workers: 1 })
+    for (let i = 0; i < 4; i++) void submit(`a${i}`, { tenant: 'a' })
+    for (let i = 0; i < 2; i++) void submit(`b${i}`, { tenant: 'b' })
+    await clock.settle()
+    expect(ran.map(({ name }) => name)).toEqual(['a0', 'a1', 'b0', 'a2', 'b1', 'a3'])
+  })
+
+  it('SCHED-3: a tenant that has used up its day holds up no other tenant', async () => {
+    const poor: Limit = { key: dailyKey('poor'), kind: 'fixed', capacity: 15, windowSecs: 86_400 }
+    const { clock, scheduler, ran, submit } = rig([...limitsOf('m'), poor])
+    for (const name of ['p0', 'p1', 'p2'])
+      void submit(name, { tenant: 'poor', wantDailyBudget: true })
+    void submit('r0', { tenant: 'rich' })
+    await clock.settle()
+    expect(ran.map(({ name }) => name)).toEqual(['p0', 'r0'])
+    await scheduler.shutdown()
+  })
+
+  it('SCHED-6: no job is forgotten, though time goes on while the scheduler looks at it', async () => {
+    let now = START
+    const clock = {
+      now: () => now++,
+      wakeAt: (_: number, wake: () => void) => {
+        const timer = setImmediate(wake)
+        return () => clearImmediate(timer)
+      },
+    }
+    const { rpm } = modelKeys('p', 'm')
+    const [, ...others] = limitsOf('m')
+    const limits: Limit[] = [{ key: rpm, kind: 'bucket', burst: 1, rate: 17 }, ...others]
+    const limiter = createLimiter({ backend: memory({ clock }), limits })
+    const scheduler = createScheduler({ limiter, workers: 2, clock })
+    const { job } = rig([])
+    const results = Array.from({ length: 100 }, (_, i) => scheduler.submit(job(`${i}`)))
+    expect(await Promise.all(results)).toHaveLength(100)
+  })
+
+  it('SCHED-3: a job that ends lifts a wait for concurrency at once', async () => {
+    const { clock, submit } = rig(limitsOf('m', { concurrency: 1 }))
+    let end = () => {}
+    const long = submit('long', {
+      execute: () =>
+        new Promise((done) => {
+          end = () => done({ value: 'long' })
+        }),
+    })
+    const next = submit('next')
+    await clock.settle()
+    end()
+    expect(await long).toBe('long')
+    expect(await next).toBe('next')
+    expect(clock.now()).toBe(START)
+  })
+})
+
+describe('jobs', () => {
+  it('SCHED-2: reserve the bytes of the prompt and the most output, complete with what was used', async () => {
+    const daily: Limit = { key: dailyKey('t'), kind: 'fixed', capacity: 99, windowSecs: 86_400 }
+    const { clock, limiter, submit } = rig([...limitsOf('m'), daily])
+    const { rpm, tpm, concurrency } = modelKeys('p', 'm')
+    const held = async (key: string) => (await limiter.get(key))?.held
+    let during: unknown[] = []
+    await submit('a', {
+      prompt: 'é€',
+      wantDailyBudget: true,
+      execute: async () => {
+        during = await Promise.all([rpm, tpm, concurrency, daily.key].map(held))
+        return { value: '', actualTokens: 3 }
+      },
+    })
+    await clock.settle()
+    expect(during).toEqual([1, 10, 1, 10])
+    expect(await Promise.all([rpm, tpm, concurrency, daily.key].map(held))).toEqual([1, 3, 0, 3])
+  })
+
+  it('SCHED-5: one that throws is completed without actuals, or with those of its error', async () => {
+    const { clock, limiter, submit } = rig(limitsOf('m'))
+    const { tpm, concurrency } = modelKeys('p', 'm')
+    const fail = (error: Error) => ({ execute: () => Promise.reject(error) })
+    await expect(submit('a', fail(new Error('broken')))).rejects.toThrow('broken')
+    await clock.settle()
+    expect((await limiter.get(tpm))?.held).toBe(10)
+    const knowing = Object.assign(new Error('late'), { actualTokens: 2 })
+    await expect(submit('b', fail(knowing))).rejects.toThrow('late')
+    await clock.settle()
+    expect((await limiter.get(tpm))?.held).toBe(12)
+    expect((await limiter.get(concurrency))?.held).toBe(0)
+  })
+
+  it('SCHED-3: what can never be allowed is refused for good', async () => {
+    const { submit } = rig(limitsOf('m', { tpm: 100 }))
+    await expect(submit('a', { maxOutputTokens: 200 })).rejects.toMatchObject({
+      code: 'LimitExceeded',
+      details: { error: `exceeds_capacity:${modelKeys('p', 'm').tpm}` },
+    })
+    await expect(submit('b', { model: 'unknown' })).rejects.toMatchObject({ code: 'InvalidParams' })
+    expect(await submit('c')).toBe('c')
+  })
+
+  it('SCHED-4: after an unknown outcome the same id asks again, until there is an answer', async () => {
+    const away = { isAway: true }
+    const ids: string[] = []
+    const clock = new TestClock(START)
+    const inner = createLimiter({ backend: memory({ clock }), limits: limitsOf('m') })
+    const limiter: Limiter = {
+      ...bound(inner),
+      reserve: async (request) => {
+        ids.push(request.leaseId)
+        // Reserved, but the answer is lost.
+        const answer = await inner.reserve(request)
+        if (away.isAway) throw new Error('connection lost')
+        return answer
+      },
+    }
+    const unknown: object[] = []
+    const onUnknown = (event: object) => unknown.push(event)
+    const scheduler = createScheduler({ limiter, workers: 2, clock, onUnknown })
+    const done = scheduler.submit({
+      tenant: 't',
+      provider: 'p',
+      model: 'm',
+      prompt: '',
+      maxOutputTokens: 1,
+      execute: async () => ({ value: 'done' }),
+    })
+    await clock.advance(250)
+    expect(ids).toHaveLength(3)
+    expect(new Set(ids).size).toBe(1)
+    expect(unknown).toHaveLength(3)
+    away.isAway = false
+    await clock.advance(100)
+    expect(await done).toBe('done')
+    expect((await inner.get(modelKeys('p', 'm').rpm))?.held).toBe(1)
+  })
+
+  it('an aborted job is out of its queue at once; a running one is told', async () => {
+    const { clock, scheduler, ran, job, submit } = rig(limitsOf('m', { concurrency: 1 }))
+    const abort = new AbortController()
+    const running = scheduler.submit(
+      job('running', {
+        execute: ({ signal }) =>
+          new Promise((_, reject) => {
+            signal.addEventListener('abort', () => reject(signal.reason as Error))
+          }),
+      }),
+      { signal: abort.signal },
+    )
+    await clock.settle()
+    const waiting = scheduler.submit(job('waiting'), { signal: abort.signal })
+    const last = submit('last')
+    await clock.settle()
+    abort.abort(new Error('enough'))
+    await expect(running).rejects.toThrow('enough')
+    await expect(waiting).rejects.toThrow('enough')
+    expect(await last).toBe('last')
+    expect(ran.map(({ name }) => name)).toEqual(['last'])
+    const late = scheduler.submit(job('late'), { signal: abort.signal })
+    await expect(late).rejects.toThrow('enough')
+  })
+})
+
+describe('shutdown', () => {
+  it('SCHED-6: waits for what runs, refuses what never ran, and takes no more', async () => {
+    const { clock, limiter, scheduler, submit } = rig(limitsOf('m', { concurrency: 1 }))
+    let end = () => {}
+    const long = submit('long', {
+      execute: () =>
+        new Promise((done) => {
+          end = () => done({ value: 'long' })
+        }),
+    })
+    await clock.settle()
+    const never = submit('never')
+    await clock.settle()
+    const down = scheduler.shutdown({ deadline: 1_000 })
+    await expect(never).rejects.toMatchObject({ code: 'SchedulerClosed' })
+    await expect(submit('after')).rejects.toMatchObject({ code: 'SchedulerClosed' })
+    end()
+    expect(await long).toBe('long')
+    expect(await down).toEqual({ running: 0 })
+    expect((await limiter.get(modelKeys('p', 'm').concurrency))?.held).toBe(0)
+  })
+
+  it('SCHED-6: at the deadline what still runs is told to stop, and counted', async () => {
+    const { clock, scheduler, submit } = rig(limitsOf('m'))
+    let stopped: unknown = null
+    void submit('stubborn', {
+      execute: ({ signal }) => {
+        signal.addEventListener('abort', () => {
+          stopped = signal.reason
+        })
+        return new Promise(() => {})
+      },
+    })
+    await clock.settle()
+    const down = scheduler.shutdown({ deadline: 1_000 })
+    await clock.advance(1_000)
+    expect(await down).toEqual({ running: 1 })
+    expect(stopped).toMatchObject({ code: 'SchedulerClosed' })
+  })
+})
+
+describe('what a provider says', () => {
+  it('SCHED-7: a retry-after holds up that model alone', async () => {
+    const { clock, scheduler, ran, submit } = rig([...limitsOf('m'), ...limitsOf('n')])
+    await scheduler.feedback({ provider: 'p', model: 'm' }, { headers: { 'Retry-After': '2' } })
+    void submit('m')
+    void submit('n', { model: 'n' })
+    await clock.advance(1_999)
+    expect(ran.map(({ name }) => name)).toEqual(['n'])
+    await clock.advance(1)
+    expect(ran).toHaveLength(2)
+  })
+
+  it('SCHED-7: less left than believed is reserved, and comes back with the window', async () => {
+    const { clock, limiter, scheduler } = rig(limitsOf('m', { rpm: 100, tpm: 1_000 }))
+    const { rpm, tpm } = modelKeys('p', 'm')
+    const held = async (key: string) => (await limiter.get(key))?.held
+    const says = {
+      'x-ratelimit-limit-requests': '100',
+      'x-ratelimit-remaining-requests': '40',
+      'x-ratelimit-limit-tokens': '800',
+      'x-ratelimit-remaining-tokens': '800',
+    }
+    for (let i = 0; i < 2; i++) await scheduler.feedback({ provider: 'p', model: 'm' }, says)
+    expect([await held(rpm), await held(tpm)]).toEqual([60, 200])
+    await clock.advance(60_000)
+    expect([await held(rpm), await held(tpm)]).toEqual([0, 0])
+  })
+})
