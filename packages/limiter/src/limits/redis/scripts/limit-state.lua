@@ -14,7 +14,7 @@
 
 local call = redis.call
 local FIXED, CONCURRENCY, BUCKET = 2, 3, 4 -- 1 is a rolling window
--- The version as text, then sixteen doubles: twice as fast as MessagePack.
+-- The version as text, then sixteen doubles.
 local METER = '>sdddddddddddddddd'
 local MICRO = 1000000
 local NEVER = 9007199254740991
