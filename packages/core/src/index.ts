@@ -166,7 +166,9 @@ export type { HeldLease, RememberedLease } from './admit/remembered-leases.ts'
 export {
   type Actual,
   addUp,
+  checkLimitBatch,
   completeProblem,
+  LIMIT_BATCH_MAX,
   type Requirement,
   REQUIREMENTS_MAX,
   reserveProblem,
@@ -311,6 +313,7 @@ export type {
   LostReason,
   WorkerHello,
 } from './ports/lease-source.ts'
+export type { CompleteRequest, Limiter, ReserveRequest } from './ports/limiter.ts'
 export {
   type AnyRow,
   type JobFacts,

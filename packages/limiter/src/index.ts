@@ -1,24 +1,22 @@
 /** Limits that an application keeps by itself, alone or together with its other instances. */
 
 export { createLimiter, type LimiterOptions } from './limits/create-limiter.ts'
-export {
-  BATCH_MAX,
-  type CompleteRequest,
-  type Limiter,
-  type LimiterBackend,
-  type ReserveRequest,
-} from './limits/limiter.ts'
+export type { LimiterBackend } from './limits/limiter-backend.ts'
 export { memory, type MemoryOptions } from './limits/memory/memory-limiter.ts'
 export { redis, type RedisOptions } from './limits/redis/redis-backend.ts'
 
-// What the calls take and give is of the rules.
-export type {
-  Actual,
-  CompleteAnswer,
-  Limit,
-  LimitView,
-  Requirement,
-  ReserveAnswer,
+// The port, and what its calls take and give, are of the rules.
+export {
+  type Actual,
+  type CompleteAnswer,
+  type CompleteRequest,
+  LIMIT_BATCH_MAX as BATCH_MAX,
+  type Limit,
+  type Limiter,
+  type LimitView,
+  type Requirement,
+  type ReserveAnswer,
+  type ReserveRequest,
 } from '@fairlead/core'
 
 // Slots and job types

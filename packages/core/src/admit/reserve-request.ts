@@ -1,3 +1,4 @@
+import { invalidParams } from '../errors.ts'
 import { isLimitKey, isTextWithin } from './limit-definition.ts'
 
 /** How much of which limit. */
@@ -10,6 +11,8 @@ export interface Requirement {
 export type Actual = Requirement
 
 export const REQUIREMENTS_MAX = 32
+/** The most requests in one batch (LIMIT-15). */
+export const LIMIT_BATCH_MAX = 256
 const LEASE_ID_BYTES_MAX = 256
 
 /** What is wrong with a reserve, or null (LIMIT-8). */
@@ -40,6 +43,13 @@ export function addUp(amounts: readonly Requirement[]): readonly Requirement[] {
     for (let j = 0; j < i; j++) if ((amounts[j] as Requirement).key === key) return added(amounts)
   }
   return amounts
+}
+
+/** Refuses a batch that is empty or too large (LIMIT-15). */
+export function checkLimitBatch(requests: readonly unknown[]): void {
+  if (requests.length < 1 || requests.length > LIMIT_BATCH_MAX) {
+    throw invalidParams('requests', `1 to ${LIMIT_BATCH_MAX} of them`, String(requests.length))
+  }
 }
 
 const LEASE_ID_PROBLEM = `lease_id: expected text of 1 to ${LEASE_ID_BYTES_MAX} bytes`

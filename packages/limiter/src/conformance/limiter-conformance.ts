@@ -1,6 +1,5 @@
-import type { Limit } from '@fairlead/core'
+import type { Limit, Limiter } from '@fairlead/core'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Limiter } from '../limits/limiter.ts'
 import { againstRules } from './against-rules.ts'
 import { START, type TrialLimiter } from './trial-limiter.ts'
 

@@ -1,4 +1,4 @@
-import type { Limiter } from '../limits/limiter.ts'
+import type { Limiter } from '@fairlead/core'
 
 /** A limiter on trial, and the hands of its clock. */
 export interface TrialLimiter {

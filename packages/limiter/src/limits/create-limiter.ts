@@ -1,5 +1,5 @@
-import { type Limit, readLimit } from '@fairlead/core'
-import type { Limiter, LimiterBackend } from './limiter.ts'
+import { type Limit, type Limiter, readLimit } from '@fairlead/core'
+import type { LimiterBackend } from './limiter-backend.ts'
 import { memory } from './memory/memory-limiter.ts'
 
 export interface LimiterOptions {

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { capacityOf } from '@fairlead/core'
-import type { Limiter } from '../limits/limiter.ts'
+import { capacityOf, type Limiter } from '@fairlead/core'
 import type { Feedback, ProviderLimit } from './feedback.ts'
 
 /** Smaller differences are jobs under way and estimates, not someone else. */

@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { type Clock, FairleadError, invalidParams, type ReserveAnswer } from '@fairlead/core'
+import {
+  type Clock,
+  FairleadError,
+  invalidParams,
+  type Limiter,
+  type ReserveAnswer,
+} from '@fairlead/core'
 import { systemClock } from '../clock.ts'
-import type { Limiter } from '../limits/limiter.ts'
 import { type Feedback, type FeedbackSource, readFeedback } from './feedback.ts'
 import { bookForeignUse } from './foreign-use.ts'
 import {

@@ -1,20 +1,18 @@
 import {
   type Clock,
   type CompleteAnswer,
+  type CompleteRequest,
+  checkLimitBatch,
   type Limit,
+  type Limiter,
   Limits,
   type LimitsOptions,
   type LimitView,
   type ReserveAnswer,
+  type ReserveRequest,
 } from '@fairlead/core'
 import { systemClock } from '../../clock.ts'
-import {
-  type CompleteRequest,
-  checkBatch,
-  type Limiter,
-  type LimiterBackend,
-  type ReserveRequest,
-} from '../limiter.ts'
+import type { LimiterBackend } from '../limiter-backend.ts'
 
 export interface MemoryOptions extends LimitsOptions {
   readonly clock?: Pick<Clock, 'now'>
@@ -56,7 +54,7 @@ class MemoryLimiter implements Limiter {
   }
 
   async reserveMany(requests: readonly ReserveRequest[]): Promise<ReserveAnswer[]> {
-    checkBatch(requests)
+    checkLimitBatch(requests)
     const now = this.#clock.now()
     return requests.map(({ leaseId, requirements }) =>
       this.#limits.reserve(leaseId, requirements, now),
@@ -64,7 +62,7 @@ class MemoryLimiter implements Limiter {
   }
 
   async completeMany(requests: readonly CompleteRequest[]): Promise<CompleteAnswer[]> {
-    checkBatch(requests)
+    checkLimitBatch(requests)
     const now = this.#clock.now()
     return requests.map(({ leaseId, actuals = [] }) => this.#limits.complete(leaseId, actuals, now))
   }

@@ -1,5 +1,5 @@
 import type { Clock } from '@fairlead/core'
-import type { LimiterBackend } from '../limiter.ts'
+import type { LimiterBackend } from '../limiter-backend.ts'
 import { RedisLimiter } from './redis-limiter.ts'
 import type { RedisAddress } from './redis-port.ts'
 

@@ -3,24 +3,22 @@ import {
   addUp,
   type Clock,
   type CompleteAnswer,
+  type CompleteRequest,
+  checkLimitBatch,
   compareText,
   completeProblem,
   invalidParams,
+  LIMIT_BATCH_MAX,
   type Limit,
+  type Limiter,
   type LimitView,
   REMEMBER_MS,
   type ReserveAnswer,
+  type ReserveRequest,
   readLimit,
   reserveProblem,
 } from '@fairlead/core'
 import { systemClock } from '../../clock.ts'
-import {
-  BATCH_MAX,
-  type CompleteRequest,
-  checkBatch,
-  type Limiter,
-  type ReserveRequest,
-} from '../limiter.ts'
 import {
   COMPLETED,
   notReserved,
@@ -119,12 +117,12 @@ export class RedisLimiter implements Limiter {
   }
 
   async reserveMany(requests: readonly ReserveRequest[]): Promise<ReserveAnswer[]> {
-    checkBatch(requests)
+    checkLimitBatch(requests)
     return this.#reserve(requests)
   }
 
   async completeMany(requests: readonly CompleteRequest[]): Promise<CompleteAnswer[]> {
-    checkBatch(requests)
+    checkLimitBatch(requests)
     return this.#complete(requests)
   }
 
@@ -264,8 +262,8 @@ export class RedisLimiter implements Limiter {
       await this.#join(context, keys, local)
     }
     const completes = local.completes()
-    for (let i = 0; i < completes.length; i += BATCH_MAX) {
-      await this.#settleOn(context, completes.slice(i, i + BATCH_MAX))
+    for (let i = 0; i < completes.length; i += LIMIT_BATCH_MAX) {
+      await this.#settleOn(context, completes.slice(i, i + LIMIT_BATCH_MAX))
     }
     if (this.#local === local) this.#local = null
   }

@@ -1,15 +1,6 @@
-import {
-  type Actual,
-  type CompleteAnswer,
-  invalidParams,
-  type Limit,
-  type LimitView,
-  type Requirement,
-  type ReserveAnswer,
-} from '@fairlead/core'
-
-/** The most requests in one batch. */
-export const BATCH_MAX = 256
+import type { Limit } from '../admit/limit-definition.ts'
+import type { CompleteAnswer, LimitView, ReserveAnswer } from '../admit/limits.ts'
+import type { Actual, Requirement } from '../admit/reserve-request.ts'
 
 export interface ReserveRequest {
   /** New for each attempt; the same again only to repeat a call whose answer was lost. */
@@ -39,16 +30,4 @@ export interface Limiter {
   reserveMany(requests: readonly ReserveRequest[]): Promise<ReserveAnswer[]>
   completeMany(requests: readonly CompleteRequest[]): Promise<CompleteAnswer[]>
   close(): Promise<void>
-}
-
-/** Where the limits are kept: `memory()` or `redis(url)`. */
-export interface LimiterBackend {
-  open(limits: readonly Limit[]): Limiter
-}
-
-/** Refuses a batch that is empty or too large. */
-export function checkBatch(requests: readonly unknown[]): void {
-  if (requests.length < 1 || requests.length > BATCH_MAX) {
-    throw invalidParams('requests', `1 to ${BATCH_MAX} of them`, String(requests.length))
-  }
 }

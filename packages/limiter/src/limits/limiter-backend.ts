@@ -1,0 +1,6 @@
+import type { Limit, Limiter } from '@fairlead/core'
+
+/** Where the limits are kept: `memory()` or `redis(url)`. */
+export interface LimiterBackend {
+  open(limits: readonly Limit[]): Limiter
+}
