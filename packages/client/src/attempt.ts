@@ -4,6 +4,7 @@ import {
   type KindName,
   type LeaseId,
   type LeaseOffer,
+  type LeaseTask,
   type LeaseTimes,
 } from '@fairlead/core'
 import { type Payloads, payloadOf } from './payloads.ts'
@@ -22,6 +23,12 @@ interface JobOf<Kind extends KindName> {
   readonly payload: Payloads[Kind]
   /** W3C trace context of whoever asked for the work, to go on with; null where there is none. */
   readonly traceparent: string | null
+  /** Registrations: `lookup` asks whether an earlier attempt booked, and to send nothing; else null. */
+  readonly task: LeaseTask | null
+  /** Registrations: the place in the session; else null. */
+  readonly rank: number | null
+  /** Registrations: the same for all attempts of the job; else null. */
+  readonly idempotencyKey: string | null
   /** Fires when the work is wanted no more; its reason is a `FairleadError`. */
   readonly signal: AbortSignal
   /** When the lease ends unless it is renewed, on the worker's own clock. It moves on by renewals. */
@@ -45,6 +52,9 @@ export class Attempt implements JobOf<KindName> {
   readonly kind: KindName
   readonly model: string | null
   readonly traceparent: string | null
+  readonly task: LeaseTask | null
+  readonly rank: number | null
+  readonly idempotencyKey: string | null
   stage: Stage = 'queued'
   deadline = 0
   /** When to renew; infinity once that is of no use any more. */
@@ -67,6 +77,9 @@ export class Attempt implements JobOf<KindName> {
     this.kind = offer.kind
     this.model = offer.model
     this.traceparent = offer.traceparent ?? null
+    this.task = offer.task ?? null
+    this.rank = offer.rank ?? null
+    this.idempotencyKey = offer.idempotencyKey ?? null
     this.#payload = offer.payload
     this.retime(offer, nowMs)
   }

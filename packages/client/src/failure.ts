@@ -1,8 +1,4 @@
-/** What a worker says of a job that it could not do. */
-export interface Failure {
-  readonly code: string
-  readonly permanent: boolean
-}
+import type { LeaseFailure } from '@fairlead/core'
 
 /** A code that may be shown to anybody: a word, never a sentence with somebody's data in it. */
 const CODE = /^[A-Za-z0-9_.-]{1,64}$/
@@ -22,8 +18,20 @@ export class PermanentFailure extends Error {
   }
 }
 
+/** What a platform answered to a registration that it did not book, or that no answer came back. */
+export class AttemptFailure extends Error {
+  override readonly name = 'AttemptFailure'
+  readonly failure: LeaseFailure
+
+  constructor(failure: LeaseFailure, options?: ErrorOptions) {
+    super(failure.code, options)
+    this.failure = failure
+  }
+}
+
 /** What is reported of an error that a handler threw: its code, if it has a fit one. */
-export function failureOf(error: unknown): Failure {
+export function failureOf(error: unknown): LeaseFailure {
+  if (error instanceof AttemptFailure) return error.failure
   const code = (error as { readonly code?: unknown } | null | undefined)?.code
   return {
     code: typeof code === 'string' && CODE.test(code) ? code : 'handler_error',

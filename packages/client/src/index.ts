@@ -15,7 +15,7 @@ export type {
 export type { Job } from './attempt.ts'
 export { Client, type ClientOptions, type ResultOptions } from './client.ts'
 export { connect, NodeClient, type RemoteWorkerOptions } from './connect.ts'
-export { PermanentFailure } from './failure.ts'
+export { AttemptFailure, PermanentFailure } from './failure.ts'
 export type { Json, Payloads } from './payloads.ts'
 export type { ReadResult } from './read-result.ts'
 export type { EnqueueOptions, EnqueueRequest, RequestPayloads } from './requests.ts'

@@ -82,13 +82,13 @@ export class WorkerLoop implements Worker {
   }
 
   #hello(): WorkerHello {
-    const { providerId, kinds, models = ['*'], concurrency } = this.#options
+    const { providerId, kinds, models = ['*'], platforms = [], concurrency } = this.#options
     return {
       providerId: providerId as ProviderId,
       workerId: this.workerId,
       slots: this.#drained === null ? concurrency : 0,
       holds: [...this.#attempts.keys()],
-      offer: { kinds, models },
+      offer: { kinds, models, platforms },
     }
   }
 

@@ -17,6 +17,8 @@ export interface WorkerOptions<Kind extends KindName = KindName, Value = JobResu
   readonly kinds: readonly Kind[]
   /** Models and task names; any where it is left out. */
   readonly models?: readonly string[]
+  /** Booking sites to register people at, `*` is any; none where it is left out. */
+  readonly platforms?: readonly string[]
   /** Handlers that run at once, at most. */
   readonly concurrency: number
   readonly handler: Handler<Kind, Value>

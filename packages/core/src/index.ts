@@ -304,11 +304,13 @@ export { type Loggable, pseudonym, REDACTED, redactor, redactText } from './audi
 // Ports: what the engine needs of the outside world
 export type { Clock } from './ports/clock.ts'
 export type {
+  LeaseFailure,
   LeaseListener,
   LeaseOffer,
   LeaseResult,
   LeaseSession,
   LeaseSource,
+  LeaseTask,
   LeaseTimes,
   LostReason,
   WorkerHello,

@@ -2,6 +2,7 @@ import type {
   Assigned,
   Caller,
   JobId,
+  LeaseFailure,
   LeaseId,
   Preset,
   ProviderId,
@@ -53,7 +54,7 @@ export type Command =
       readonly meta: Uint8Array | null
       readonly actualUnits: number | null
     } & OnLease)
-  | ({ readonly type: 'fail'; readonly code: string; readonly permanent: boolean } & OnLease)
+  | ({ readonly type: 'fail' } & LeaseFailure & OnLease)
   /** Its offer could not be brought to the worker. */
   | { readonly type: 'withdraw'; readonly leaseId: LeaseId }
   | {

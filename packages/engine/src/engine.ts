@@ -8,6 +8,7 @@ import {
   type JobFilter,
   type JobId,
   type JobRow,
+  type LeaseFailure,
   type LeaseId,
   type LeaseRow,
   type LeaseSource,
@@ -234,11 +235,8 @@ export class Engine {
     await this.#onLease({ type: 'complete', leaseId, by, workerId, ...result })
   }
 
-  async fail(
-    failure: Holder & { readonly code: string; readonly permanent: boolean },
-  ): Promise<void> {
-    const { leaseId, by, workerId, code, permanent } = failure
-    await this.#onLease({ type: 'fail', leaseId, by, workerId, code, permanent })
+  async fail(failure: Holder & LeaseFailure): Promise<void> {
+    await this.#onLease({ ...failure, type: 'fail' })
   }
 
   /** Leases for workers in this process. */

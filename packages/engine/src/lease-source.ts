@@ -1,5 +1,6 @@
 import {
   FairleadError,
+  type LeaseFailure,
   type LeaseId,
   type LeaseListener,
   type LeaseResult,
@@ -36,6 +37,7 @@ export class EngineLeaseSource implements LeaseSource {
       await this.#introduce(providerId, {
         capabilities: new Set(offer.kinds),
         models: new Set(offer.models),
+        platforms: new Set(offer.platforms ?? []),
       })
     }
     // Before the command: the batch that connects the worker may already have leases for it.
@@ -55,7 +57,7 @@ export class EngineLeaseSource implements LeaseSource {
   /** Registers the provider, or says what it takes from now on. */
   async #introduce(
     providerId: ProviderId,
-    offer: Pick<ProviderOffer, 'capabilities' | 'models'>,
+    offer: Pick<ProviderOffer, 'capabilities' | 'models' | 'platforms'>,
   ): Promise<void> {
     const { engine } = this.#parts
     try {
@@ -110,12 +112,9 @@ class EngineSession implements LeaseSession {
     return this.#engine.complete({ ...result, ...this.#holder(leaseId) })
   }
 
-  fail(
-    leaseId: LeaseId,
-    { code, permanent }: { readonly code: string; readonly permanent: boolean },
-  ): Promise<void> {
+  fail(leaseId: LeaseId, failure: LeaseFailure): Promise<void> {
     if (!this.#isOpen()) return over()
-    return this.#engine.fail({ ...this.#holder(leaseId), code, permanent })
+    return this.#engine.fail({ ...failure, ...this.#holder(leaseId) })
   }
 
   async setSlots(slots: number): Promise<void> {

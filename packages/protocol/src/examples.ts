@@ -123,6 +123,7 @@ export const PROVIDER = {
   status: 'ACTIVE' as const,
   kinds: ['ai' as const],
   models: ['llama3-8b'],
+  platforms: [],
   max_depth: null,
   max_shots: null,
   region: 'eu-west',

@@ -5,6 +5,7 @@ import {
   decodeCbor,
   FairleadError,
   fromHex,
+  type LeaseFailure,
   type LeaseId,
   type LeaseListener,
   type LeaseOffer,
@@ -52,7 +53,7 @@ export class WireLeaseSource implements LeaseSource {
         worker_id: workerId,
         slots,
         holds,
-        ...(offer === undefined ? {} : { kinds: offer.kinds, models: offer.models }),
+        ...(offer === undefined ? {} : offerParams(offer)),
         push: true,
       })
       return session
@@ -61,6 +62,10 @@ export class WireLeaseSource implements LeaseSource {
       throw error
     }
   }
+}
+
+function offerParams({ kinds, models, platforms }: NonNullable<WorkerHello['offer']>): object {
+  return { kinds, models, ...(platforms === undefined ? {} : { platforms }) }
 }
 
 /** What the server says by itself, in the words of the port. */
@@ -110,6 +115,9 @@ function offerOf(lease: Assignment): LeaseOffer {
     lengthMs: 1_000 * lease.ttl_seconds,
     renewalsMax: lease.max_renewals,
     traceparent: lease.traceparent,
+    ...(lease.task === undefined ? {} : { task: lease.task }),
+    ...(lease.rank === undefined ? {} : { rank: lease.rank }),
+    ...(lease.idempotency_key === undefined ? {} : { idempotencyKey: lease.idempotency_key }),
   }
 }
 
@@ -164,11 +172,16 @@ class WireSession implements LeaseSession {
     })
   }
 
-  async fail(
-    leaseId: LeaseId,
-    failure: { readonly code: string; readonly permanent: boolean },
-  ): Promise<void> {
-    await this.#call('aicf.failLease', leaseId, { ...failure })
+  async fail(leaseId: LeaseId, failure: LeaseFailure): Promise<void> {
+    const { code, permanent, http, retryAfterMs, isUnknown, lookup } = failure
+    await this.#call('aicf.failLease', leaseId, {
+      code,
+      permanent,
+      ...(http === undefined ? {} : { http }),
+      ...(retryAfterMs === undefined ? {} : { retry_after_ms: retryAfterMs }),
+      ...(isUnknown === undefined ? {} : { is_unknown: isUnknown }),
+      ...(lookup === undefined ? {} : { lookup }),
+    })
   }
 
   async setSlots(slots: number): Promise<void> {

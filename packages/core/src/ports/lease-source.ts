@@ -3,6 +3,7 @@ import type { KindName } from '../enqueue/kinds.ts'
 import type { FairleadError } from '../errors.ts'
 import type { JobId, LeaseId, ProviderId, WorkerId } from '../ids.ts'
 import type { CancelReason } from '../market.ts'
+import type { Lookup } from '../outcome/judge-attempt.ts'
 
 /**
  * Where a worker gets its leases from: the engine in this process, or one behind a wire. A worker opens
@@ -30,6 +31,8 @@ export interface WorkerHello {
     readonly kinds: readonly KindName[]
     /** Models and task names; `*` is any. */
     readonly models: readonly string[]
+    /** The booking sites that it registers people at; `*` is any, left out is none. */
+    readonly platforms?: readonly string[]
   }
 }
 
@@ -73,7 +76,18 @@ export interface LeaseOffer extends LeaseTimes {
   readonly renewalsMax: number
   /** W3C trace context of whoever asked for the work, where the source carries it. */
   readonly traceparent?: string | null
+  /**
+   * Registrations only. `lookup` asks whether an earlier attempt has booked, and to send nothing: the
+   * answer is `fail` with a `lookup`.
+   */
+  readonly task?: LeaseTask
+  /** Registrations only: the place in the session. */
+  readonly rank?: number
+  /** Registrations only, as hex: the same for all attempts of a job (ATTEMPT-6). */
+  readonly idempotencyKey?: string
 }
+
+export type LeaseTask = 'book' | 'lookup'
 
 /** What a worker says of a job that it has done. */
 export interface LeaseResult {
@@ -85,6 +99,20 @@ export interface LeaseResult {
   readonly actualUnits?: number
 }
 
+/** What a worker says of a job that it could not do. */
+export interface LeaseFailure {
+  readonly code: string
+  readonly permanent: boolean
+  /** Registrations only, all of these: the status that the platform answered with. */
+  readonly http?: number
+  /** As the platform asked for. */
+  readonly retryAfterMs?: number
+  /** The request may have arrived, and no answer came back. */
+  readonly isUnknown?: boolean
+  /** What a look at the platform's bookings found. */
+  readonly lookup?: Lookup
+}
+
 export interface LeaseSession {
   ack(leaseId: LeaseId): Promise<void>
   /** Gives the times as they are then. */
@@ -93,10 +121,7 @@ export interface LeaseSession {
   /** Gives a lease back; nobody is charged. */
   release(leaseId: LeaseId): Promise<void>
   complete(leaseId: LeaseId, result: LeaseResult): Promise<void>
-  fail(
-    leaseId: LeaseId,
-    failure: { readonly code: string; readonly permanent: boolean },
-  ): Promise<void>
+  fail(leaseId: LeaseId, failure: LeaseFailure): Promise<void>
   setSlots(slots: number): Promise<void>
   /** The provider is alive. */
   heartbeat(): Promise<void>

@@ -25,6 +25,8 @@ export interface ProviderOffer {
   readonly capabilities: ReadonlySet<KindName>
   /** Models and task names that it takes; `*` is any. */
   readonly models: ReadonlySet<string>
+  /** Booking sites that it registers people at; `*` is any. */
+  readonly platforms: ReadonlySet<string>
   readonly maxDepth: number | null
   readonly maxShots: number | null
   readonly region: string | null
@@ -106,6 +108,7 @@ export function newProvider(from: NewProvider): Provider {
 const NO_OFFER: ProviderOffer = {
   capabilities: new Set(),
   models: new Set(),
+  platforms: new Set(),
   maxDepth: null,
   maxShots: null,
   region: null,

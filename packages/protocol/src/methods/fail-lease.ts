@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { LEASE_ID } from '../examples.ts'
 import { defineMethod } from '../method.ts'
 import { accepted, leaseCallFields } from '../records/lease-call.ts'
+import { count } from '../wire/leaves.ts'
 
 export const failLease = defineMethod({
   name: 'aicf.failLease',
@@ -17,6 +18,21 @@ export const failLease = defineMethod({
       })
       .describe('what went wrong, as a word that may be shown to anybody'),
     permanent: z.boolean().optional().describe('false if left out'),
+    http: z
+      .int()
+      .min(100)
+      .max(599)
+      .optional()
+      .describe('registrations: the status that the platform answered with'),
+    retry_after_ms: count.optional().describe('registrations: as the platform asked for'),
+    is_unknown: z
+      .boolean()
+      .optional()
+      .describe('registrations: the request may have arrived, and no answer came back'),
+    lookup: z
+      .enum(['booked', 'not_booked', 'failed'])
+      .optional()
+      .describe('registrations: what a look at the platform’s bookings found'),
   }),
   result: accepted,
   errors: ['NotFound', 'LeaseNotLive'],

@@ -13,7 +13,7 @@ export const pollLeases = defineMethod({
   summary:
     'Connects a worker and gets it leases: held until there are some, or pushed from then on.',
   description: [
-    'With `kinds` and `models` the provider is registered, or takes these from now on. `holds` names the leases that the worker still has; others of its own are given back.',
+    'With `kinds`, `models` and `platforms` the provider is registered, or takes these from now on. `holds` names the leases that the worker still has; others of its own are given back.',
     'As a poll it is answered as soon as there is anything to say, at the latest after `wait_ms`. The worker takes new leases only while a poll is open; it counts as gone 30 s after its last poll or call.',
     'With `push`, on a WebSocket only, it is answered at once with empty lists; leases then come as `leases.offered`, `leases.held` and `leases.lost`, until the socket closes or another session of the same worker takes its place (`leases.closed`).',
   ].join('\n\n'),
@@ -25,6 +25,7 @@ export const pollLeases = defineMethod({
     holds: z.array(leaseId).max(100_000).nullable().optional(),
     kinds: z.array(z.enum(KIND_NAMES)).max(KIND_NAMES.length).optional(),
     models: z.array(name).max(10_000).optional(),
+    platforms: z.array(name).max(10_000).optional(),
     wait_ms: z.int().min(0).max(POLL_WAIT_MAX_MS).optional().describe('30,000 if left out'),
     push: z.boolean().optional(),
   }),

@@ -37,6 +37,17 @@ export const assignment = z
     model: z.string().nullable().describe('ai: the model; task: its name'),
     payload,
     traceparent: z.string().nullable(),
+    task: z
+      .enum(['book', 'lookup'])
+      .optional()
+      .describe(
+        'registrations: `lookup` asks whether an earlier attempt booked, and to send nothing',
+      ),
+    rank: count.optional().describe('registrations: the place in the session'),
+    idempotency_key: z
+      .string()
+      .optional()
+      .describe('registrations: the same for all attempts of the job'),
   })
   .meta({ id: 'Assignment' })
 

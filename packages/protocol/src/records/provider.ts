@@ -15,6 +15,10 @@ import {
 export const offerFields = {
   kinds: z.array(z.enum(KIND_NAMES)).max(KIND_NAMES.length),
   models: z.array(name).max(10_000).describe('models and task names; * is any'),
+  platforms: z
+    .array(name)
+    .max(10_000)
+    .describe('booking sites that it registers people at; * is any'),
   max_depth: count.nullable(),
   max_shots: count.nullable(),
   region: name.nullable(),

@@ -47,22 +47,32 @@ export const completeLease: Handlers['aicf.completeLease'] = async (params, call
 }
 
 export const failLease: Handlers['aicf.failLease'] = async (params, call, services) => {
-  const { code, permanent = false } = params
-  await services.engine.fail({ ...holderOf(params, call, services), code, permanent })
+  const { code, permanent = false, http, retry_after_ms: retryAfterMs, lookup } = params
+  await services.engine.fail({
+    ...holderOf(params, call, services),
+    code,
+    permanent,
+    ...(http === undefined ? {} : { http }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...(params.is_unknown === undefined ? {} : { isUnknown: params.is_unknown }),
+    ...(lookup === undefined ? {} : { lookup }),
+  })
   return ACCEPTED
 }
 
 export const pollLeases: Handlers['aicf.pollLeases'] = (params, call, services) => {
-  const { worker_id: workerId, slots, holds = null, kinds, models, wait_ms, push = false } = params
+  const { worker_id: workerId, slots, holds = null, wait_ms, push = false } = params
   const providerId = providerOf(call, params.provider_id)
+  const { kinds, models, platforms } = params
+  const isOffer = kinds !== undefined || models !== undefined || platforms !== undefined
   const hello = {
     providerId,
     workerId,
     slots,
     holds,
-    ...(kinds === undefined && models === undefined
-      ? {}
-      : { offer: { kinds: kinds ?? [], models: models ?? ['*'] } }),
+    ...(isOffer
+      ? { offer: { kinds: kinds ?? [], models: models ?? ['*'], platforms: platforms ?? [] } }
+      : {}),
   }
   if (!push) return services.polls.poll(hello, { waitMs: wait_ms ?? 30_000, signal: call.signal })
   if (call.socket === null) {

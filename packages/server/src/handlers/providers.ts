@@ -104,10 +104,12 @@ type Offered = CheckedParamsOf<'aicf.updateProvider'>
 
 /** What was said of an offer; the rest stays as it is. */
 function offerOf(params: Offered): Partial<ProviderOffer> {
-  const { kinds, models, max_depth, max_shots, region, allow, deny, leases_max } = params
+  const { kinds, models, platforms, max_depth, max_shots, region } = params
+  const { allow, deny, leases_max } = params
   return {
     ...(kinds === undefined ? {} : { capabilities: new Set(kinds) }),
     ...(models === undefined ? {} : { models: new Set(models) }),
+    ...(platforms === undefined ? {} : { platforms: new Set(platforms) }),
     ...(max_depth === undefined ? {} : { maxDepth: max_depth }),
     ...(max_shots === undefined ? {} : { maxShots: max_shots }),
     ...(region === undefined ? {} : { region }),

@@ -42,6 +42,9 @@ export function assignmentRecord(offer: LeaseOffer, traceparent: string | null):
     model: offer.model,
     payload: new PayloadView(offer.payload as Uint8Array) as unknown as Assignment['payload'],
     traceparent,
+    ...(offer.task === undefined ? {} : { task: offer.task }),
+    ...(offer.rank === undefined ? {} : { rank: offer.rank }),
+    ...(offer.idempotencyKey === undefined ? {} : { idempotency_key: offer.idempotencyKey }),
   }
 }
 

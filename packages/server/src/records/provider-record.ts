@@ -17,6 +17,7 @@ export function providerRecord(provider: Readonly<Provider>, policy: Policy): Pr
     status,
     kinds: [...offer.capabilities].sort(compareAscii),
     models: [...offer.models].sort(compareText),
+    platforms: [...offer.platforms].sort(compareText),
     max_depth: offer.maxDepth,
     max_shots: offer.maxShots,
     region: offer.region,
