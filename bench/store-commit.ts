@@ -75,6 +75,7 @@ function batchNumber(k: number): WriteBatch {
     providers: [],
     results: [],
     shares: [],
+    lanes: [],
     rounds: [],
     journal,
     meta: { beat: String(START + k) },

@@ -323,6 +323,7 @@ export {
   type JobRow,
   type JobState,
   type JournalRecord,
+  type LaneRow,
   type LeaseFacts,
   type LeaseRow,
   type LeaseState,

@@ -288,6 +288,7 @@ function isWorthWriting({ batch }: Outcome, answers: readonly Answer[]): boolean
     batch.results.length > 0 ||
     batch.journal.length > 0 ||
     batch.shares.length > 0 ||
+    batch.lanes.length > 0 ||
     batch.pruneEndedBefore !== null ||
     answers.some(({ refusal }) => refusal === undefined)
   )

@@ -252,6 +252,7 @@ export class EngineState {
         providers: [...this.#providers].map(providerRow),
         results: this.#results,
         shares,
+        lanes: [],
         rounds: this.#rounds,
         journal,
         meta: Object.fromEntries(this.#meta),

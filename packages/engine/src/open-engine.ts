@@ -111,6 +111,7 @@ async function install(
     providers: [],
     results: [],
     shares: [],
+    lanes: [],
     rounds: [],
     journal: [],
     meta: {

@@ -297,6 +297,12 @@ describe('the files of the log', () => {
     await expectSame(imageOf(path), await modelOf([FIRST, ...LATER]))
   })
 
+  it('STORE-14: a batch in the format of another version is refused, and says what to do', () => {
+    const bytes = encodeBatch(FIRST)
+    bytes[0] = 99
+    expect(() => new OpenFile().file.commit(bytes, 0)).toThrow(/format 99.*version that wrote it/)
+  })
+
   it('STORE-14: those of another store are not taken for its own', async () => {
     const { path } = killed()
     const other = tempPath()

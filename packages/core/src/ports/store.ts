@@ -167,6 +167,16 @@ export interface ShareRow {
   readonly finish: bigint | null
 }
 
+/**
+ * A piece of the state of *admit*: of its lanes and budgets, which limit, dispatch key or session it is
+ * about, and what is to be remembered of it. Null forgets it.
+ */
+export interface LaneRow {
+  readonly lane: string
+  readonly key: string
+  readonly value: Uint8Array | null
+}
+
 /** Counters and settings by name: whatever else decides. */
 export type Meta = Readonly<Record<string, string>>
 
@@ -182,6 +192,7 @@ export interface WriteBatch {
   readonly providers: readonly ProviderRow[]
   readonly results: readonly ResultRow[]
   readonly shares: readonly ShareRow[]
+  readonly lanes: readonly LaneRow[]
   readonly rounds: readonly RoundRow[]
   readonly journal: readonly JournalRecord[]
   /** Only what changed. */
@@ -198,6 +209,7 @@ export interface Snapshot {
   readonly leases: readonly LeaseRow[]
   readonly providers: readonly ProviderRow[]
   readonly shares: readonly ShareRow[]
+  readonly lanes: readonly (LaneRow & { readonly value: Uint8Array })[]
   readonly meta: Meta
   readonly journalHead: AuditHead
 }

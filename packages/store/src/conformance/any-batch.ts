@@ -108,6 +108,16 @@ export async function anyBatch(draw: Draw, model: MemoryStore, k: number): Promi
         selector: (share) => `${share.kind} ${share.caller}`,
       }),
     ),
+    lanes: draw(() =>
+      fc.uniqueArray(
+        fc.record({
+          lane: fc.constantFrom('limit', 'org'),
+          key: text(),
+          value: maybe(fc.uint8Array({ maxLength: 9 })),
+        }),
+        { maxLength: 3, selector: ({ lane, key }) => `${lane} ${key}` },
+      ),
+    ),
     rounds: draw(fc.boolean) ? [anyRound(draw)] : [],
     journal: anyEntries(draw, journalHead.seq, seqs),
     meta: draw(() => fc.dictionary(text(), text(), { maxKeys: 3 })),

@@ -300,15 +300,22 @@ export function batchRules({ store, reopen }: Subject): void {
       providers: [sampleProvider(1)],
       results: [sampleResult(1)],
       meta: { a: '1', b: '1' },
+      lanes: ['a', 'b'].map((key) => ({ lane: 'x', key, value: Uint8Array.of(1) })),
     }
     await store().commit({ ...BEFORE, ...before, shares: [{ ...share, finish: 6n }] })
-    const later = { providers: [provider], results: [result], meta: { b: '2', c: '3' } }
+    const lanes = ['b', 'c'].map((key) => ({ lane: 'x', key, value: Uint8Array.of(2) }))
+    const later = { providers: [provider], results: [result], meta: { b: '2', c: '3' }, lanes }
     await store().commit(batchOf({ ...later, leases: [lease], shares: [share] }))
     await reopen()
     const snapshot = await store().load()
     expect(snapshot.providers).toEqual([provider])
     expect(snapshot.shares).toEqual([share])
     expect(snapshot.meta).toEqual({ a: '1', b: '2', c: '3' })
+    expect(snapshot.lanes.map(({ key, value }) => [key, ...value])).toEqual([
+      ['a', 1],
+      ['b', 2],
+      ['c', 2],
+    ])
     expect(await store().read.result(JOB.id)).toEqual(result)
     expect(await store().read.lease(LEASE.id)).toEqual(lease)
   })
@@ -319,5 +326,13 @@ export function batchRules({ store, reopen }: Subject): void {
     const strange = { ...share, caller: callerOf(2), finish: null }
     await store().commit(batchOf({ shares: [{ ...share, finish: null }, strange] }))
     expect((await store().load()).shares).toEqual([])
+  })
+
+  it('STORE-7: a piece of a lane without a value is forgotten, a known one or not', async () => {
+    const lane = { lane: 'limit', key: 'k', value: Uint8Array.of(1) }
+    await store().commit(batchOf({ lanes: [lane] }))
+    const strange = { ...lane, key: 'other', value: null }
+    await store().commit(batchOf({ lanes: [{ ...lane, value: null }, strange] }))
+    expect((await store().load()).lanes).toEqual([])
   })
 }

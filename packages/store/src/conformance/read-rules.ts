@@ -68,6 +68,7 @@ export function readRules({ store, reopen }: Subject): void {
       leases: [],
       providers: [],
       shares: [],
+      lanes: [],
       meta: {},
       journalHead: EMPTY_AUDIT,
     })

@@ -1,6 +1,7 @@
 import {
   brokenSeq,
   type CborMap,
+  compareText,
   JOB_STATUSES,
   type JobRow,
   LEASE_STATUSES,
@@ -120,7 +121,7 @@ export function roundTripRules({ store, reopen }: Subject): void {
     expect((await store().load()).providers).toEqual(providers)
   })
 
-  it('STORE-1: leases, providers, results, rounds and shares come back with every field', async () => {
+  it('STORE-1: leases, providers, results, rounds, shares and lanes come back with every field', async () => {
     const lease = sampleLease(1, {
       status: 'RENEWED',
       renewals: 2,
@@ -185,10 +186,16 @@ export function roundTripRules({ store, reopen }: Subject): void {
       refusals: [],
     })
     const share = { kind: 'ai', caller: callerOf(1), finish: 2n ** 90n } as const
+    const lanes = ODD_TEXTS.map((key, n) => ({
+      lane: 'limit',
+      key,
+      value: Uint8Array.of(n, 0, 255),
+    }))
     await store().commit(
       batchOf({
         newJobs: [newJob(sampleJob(1)), newJob(sampleJob(2))],
         newLeases: [lease],
+        lanes,
         providers: [provider],
         results,
         rounds: [round, empty],
@@ -201,8 +208,10 @@ export function roundTripRules({ store, reopen }: Subject): void {
     expect(await Promise.all(results.map(({ jobId }) => read.result(jobId)))).toEqual(results)
     expect(await read.round(1, 'quantum')).toEqual(round)
     expect(await read.round(2, 'ai')).toEqual(empty)
-    const { providers, shares } = await store().load()
-    expect({ providers, shares }).toEqual({ providers: [provider], shares: [share] })
+    const loaded = await store().load()
+    expect(loaded).toMatchObject({ providers: [provider], shares: [share] })
+    const byKey = lanes.toSorted((a, b) => compareText(a.key, b.key))
+    expect(loaded.lanes).toEqual(byKey)
   })
 
   it('STORE-1: a change of a lease comes back, its facts stay', async () => {

@@ -194,6 +194,7 @@ export function batchOf(given: Partial<WriteBatch>): WriteBatch {
     providers: [],
     results: [],
     shares: [],
+    lanes: [],
     rounds: [],
     journal: [],
     meta: {},

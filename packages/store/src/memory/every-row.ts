@@ -1,5 +1,5 @@
 import { type AnyRow, compareAscii } from '@fairlead/core'
-import { metaByName, providersById, sharesInOrder, type Tables } from './tables.ts'
+import { lanesInOrder, metaByName, providersById, sharesInOrder, type Tables } from './tables.ts'
 
 /** Every row of every table, in the order of STORE-9. */
 export function everyRow(tables: Tables): AnyRow[] {
@@ -15,6 +15,7 @@ export function everyRow(tables: Tables): AnyRow[] {
       (a, b) => compareAscii(a.jobId, b.jobId) || a.jobSeq - b.jobSeq,
     ),
     shares: sharesInOrder(tables),
+    lanes: lanesInOrder(tables),
     rounds: rounds.sort((a, b) => a.height - b.height || compareAscii(a.kind, b.kind)),
     journal: tables.journal,
     meta: metaByName(tables).map(([name, value]) => ({ name, value })),

@@ -15,6 +15,7 @@ import {
   findJob,
   findLease,
   findResult,
+  lanesInOrder,
   leasesByStart,
   metaByName,
   providersById,
@@ -69,6 +70,7 @@ export class MemoryStore implements Store {
       leases: leasesByStart(alive),
       providers: providersById(tables),
       shares: sharesInOrder(tables),
+      lanes: lanesInOrder(tables),
       meta: Object.fromEntries(metaByName(tables)),
       journalHead: { seq, hash },
     }

@@ -6,6 +6,7 @@ import {
   type JobId,
   type JobRow,
   type KindName,
+  type LaneRow,
   type LeaseId,
   type LeaseRow,
   type ProviderId,
@@ -39,12 +40,16 @@ export interface Tables {
   readonly newestWithResult: Map<JobId, number>
   /** By kind and caller. */
   readonly shares: Map<string, ShareRow>
+  /** By lane and key. */
+  readonly lanes: Map<string, StoredLane>
   /** By height, then by kind. */
   readonly rounds: Map<number, Map<KindName, RoundRow>>
   /** Entry n is at n − 1: there are no gaps. */
   readonly journal: AuditEntry[]
   readonly meta: Map<string, string>
 }
+
+export type StoredLane = LaneRow & { readonly value: Uint8Array }
 
 export type LeasePlace = Pick<LeaseRow, 'jobSeq' | 'attempt'>
 
@@ -58,6 +63,7 @@ export function emptyTables(): Tables {
     results: new Map(),
     newestWithResult: new Map(),
     shares: new Map(),
+    lanes: new Map(),
     rounds: new Map(),
     journal: [],
     meta: new Map(),
@@ -100,6 +106,12 @@ export function providersById({ providers }: Tables): ProviderRow[] {
 export function sharesInOrder({ shares }: Tables): ShareRow[] {
   return [...shares.values()].sort(
     (a, b) => compareAscii(a.kind, b.kind) || compareAscii(a.caller, b.caller),
+  )
+}
+
+export function lanesInOrder({ lanes }: Tables): StoredLane[] {
+  return [...lanes.values()].sort(
+    (a, b) => compareText(a.lane, b.lane) || compareText(a.key, b.key),
   )
 }
 

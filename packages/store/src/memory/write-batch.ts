@@ -11,6 +11,7 @@ import {
   type JobRow,
   type JobState,
   type JournalRecord,
+  type LaneRow,
   LEASE_STATUSES,
   type LeaseRow,
   type LeaseState,
@@ -39,6 +40,7 @@ export function writeBatch(tables: Tables, batch: WriteBatch, tx: Transaction): 
   for (const row of batch.providers) writeProvider(tables, row, tx)
   for (const row of batch.results) writeResult(tables, row, tx)
   for (const row of batch.shares) writeShare(tables, row, tx)
+  for (const row of batch.lanes) writeLane(tables, row, tx)
   for (const row of batch.rounds) insertRound(tables, row, tx)
   dropOldRounds(tables, tx)
   for (const record of batch.journal) append(tables, record, tx)
@@ -128,6 +130,12 @@ function writeShare(tables: Tables, row: ShareRow, tx: Transaction): void {
   const key = `${row.kind} ${row.caller}`
   if (row.finish === null) tx.delete(tables.shares, key)
   else tx.set(tables.shares, key, copyOf(row))
+}
+
+function writeLane(tables: Tables, { lane, key, value }: LaneRow, tx: Transaction): void {
+  const name = JSON.stringify([lane, key])
+  if (value === null) tx.delete(tables.lanes, name)
+  else tx.set(tables.lanes, name, { lane, key, value: copyOf(value) })
 }
 
 function insertRound({ rounds }: Tables, row: RoundRow, tx: Transaction): void {

@@ -10,6 +10,7 @@ import { CellReader, CellWriter } from './cell-codec.ts'
 import {
   putJob,
   putJobState,
+  putLane,
   putLease,
   putLeaseState,
   putMeta,
@@ -35,6 +36,9 @@ export const LEASE_AT = { job: 0, attempt: 8, id: 16, cells: 48 } as const
 export const LEASE_STATE_AT = { job: 0, attempt: 8, id: 16, status: 48, cells: 49 } as const
 export const RESULT_AT = { job: 0, cells: 8 } as const
 
+/** Changes whenever the bytes of a batch do: a log may have been written by another version. */
+const FORMAT = 1
+
 const LENGTH_BYTES = 4
 const NUMBER_BYTES = 8
 
@@ -58,6 +62,7 @@ export interface BatchRows {
   readonly providers: readonly number[]
   readonly results: readonly number[]
   readonly shares: readonly number[]
+  readonly lanes: readonly number[]
   readonly rounds: readonly number[]
   readonly meta: readonly number[]
   /** The number of the first entry of the journal, or null if there is none. */
@@ -71,6 +76,7 @@ const writer = new CellWriter()
 export function encodeBatch(batch: WriteBatch): Uint8Array {
   const { journal } = batch
   writer.start()
+  writer.rawByte(FORMAT)
   writer.cell(batch.pruneEndedBefore)
   section(batch.newJobs, encodeJob)
   section(batch.newJobs, ({ row }) => encodeJobState(row))
@@ -91,6 +97,7 @@ export function encodeBatch(batch: WriteBatch): Uint8Array {
     putResult(writer, row)
   })
   section(batch.shares, (row) => putShare(writer, row))
+  section(batch.lanes, (row) => putLane(writer, row))
   section(batch.rounds, (row) => putRound(writer, row))
   section(Object.entries(batch.meta), (entry) => putMeta(writer, entry))
   const first = journal[0]?.seq ?? null
@@ -150,8 +157,15 @@ function section<Row>(rows: readonly Row[], put: (row: Row) => void): void {
 /** Finds the rows of a batch, in the order in which they were written. */
 export function rowsOf(given: Uint8Array): BatchRows {
   const bytes = Buffer.from(given.buffer, given.byteOffset, given.byteLength)
+  if (bytes[0] !== FORMAT) {
+    throw new FairleadError(
+      'StoreUnavailable',
+      `its log is of format ${bytes[0]}, and this Fairlead reads format ${FORMAT}; ` +
+        'start and stop it once with the version that wrote it, which empties the log',
+    )
+  }
   const reader = new CellReader()
-  let at = 0
+  let at = 1
   const cell = () => {
     const value = reader.seek(bytes, at).cell()
     at = reader.at
@@ -179,6 +193,7 @@ export function rowsOf(given: Uint8Array): BatchRows {
     providers: rows(),
     results: rows(),
     shares: rows(),
+    lanes: rows(),
     rounds: rows(),
     meta: rows(),
     firstEntry: cell() as number | null,

@@ -38,6 +38,7 @@ const reader = new CellReader()
 export interface OtherRows {
   readonly providers: ReadonlyMap<string, RowAt>
   readonly shares: ReadonlyMap<string, RowAt>
+  readonly lanes: ReadonlyMap<string, RowAt>
   readonly rounds: ReadonlyMap<string, RowAt>
   readonly meta: ReadonlyMap<string, RowAt>
 }
@@ -57,6 +58,7 @@ export class PendingRows {
   readonly #leaseIds = new Set<string>()
   readonly #providers = new Map<string, RowAt>()
   readonly #shares = new Map<string, RowAt>()
+  readonly #lanes = new Map<string, RowAt>()
   readonly #rounds = new Map<string, RowAt>()
   readonly #meta = new Map<string, RowAt>()
   /** Records of the journal. */
@@ -68,8 +70,8 @@ export class PendingRows {
   }
 
   get isEmpty(): boolean {
-    const others = this.#providers.size + this.#shares.size + this.#rounds.size + this.#meta.size
-    return this.#jobs.size + this.#records.length + others === 0
+    const hasOthers = this.#others.some(({ size }) => size > 0)
+    return this.#jobs.size + this.#records.length === 0 && !hasOthers
   }
 
   get jobCount(): number {
@@ -135,6 +137,7 @@ export class PendingRows {
     for (const at of batch.providers) this.#setProvider({ bytes, at })
     for (const at of batch.rounds) this.#addRound({ bytes, at })
     for (const at of batch.shares) this.#shares.set(nameOf(bytes, at, 2), { bytes, at })
+    for (const at of batch.lanes) this.#lanes.set(nameOf(bytes, at, 2), { bytes, at })
     for (const at of batch.meta) this.#meta.set(nameOf(bytes, at, 1), { bytes, at })
     this.#addEntries(batch, journalEnd)
   }
@@ -165,6 +168,7 @@ export class PendingRows {
     const taken = {
       providers: new Map(this.#providers),
       shares: new Map(this.#shares),
+      lanes: new Map(this.#lanes),
       rounds: new Map(this.#rounds),
       meta: new Map(this.#meta),
     }
@@ -178,8 +182,12 @@ export class PendingRows {
     this.#clearOthers()
   }
 
+  get #others(): readonly Map<string, RowAt>[] {
+    return [this.#providers, this.#shares, this.#lanes, this.#rounds, this.#meta]
+  }
+
   #clearOthers(): void {
-    for (const rows of [this.#providers, this.#shares, this.#rounds, this.#meta]) rows.clear()
+    for (const rows of this.#others) rows.clear()
   }
 
   #addJobs({ bytes, newJobs, newJobStates }: BatchRows): void {

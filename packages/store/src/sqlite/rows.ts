@@ -4,6 +4,7 @@ import type {
   JobId,
   JobRow,
   JobState,
+  LaneRow,
   LeaseFacts,
   LeaseId,
   LeaseRow,
@@ -34,6 +35,7 @@ export const WIDTH = {
   provider: 21,
   result: 8,
   share: 3,
+  lane: 3,
   round: 11,
   meta: 2,
 } as const
@@ -262,6 +264,13 @@ export function putShare(to: CellWriter, { kind, caller, finish }: ShareRow): vo
   to.cell(finish === null ? null : finish.toString())
 }
 
+/** A key may be any text, so it is stored as its bytes. One that is to be forgotten has no value. */
+export function putLane(to: CellWriter, { lane, key, value }: LaneRow): void {
+  to.text(lane)
+  to.cell(Buffer.from(key, 'utf8'))
+  to.cell(value)
+}
+
 export function putMeta(to: CellWriter, [name, value]: readonly [string, string]): void {
   to.cell(textCell(name))
   to.cell(textCell(value))
@@ -273,6 +282,10 @@ export function shareRow(c: Columns): ShareRow & { readonly finish: bigint } {
     caller: c['caller_id'] as Caller,
     finish: BigInt(c['finish'] as string),
   }
+}
+
+export function laneRow(c: Columns): LaneRow & { readonly value: Uint8Array } {
+  return { lane: c['lane'] as string, key: textOf(c['key']), value: rawOf(c['value']) }
 }
 
 export function blockRow(c: Columns): Block {

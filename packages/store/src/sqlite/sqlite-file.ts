@@ -13,7 +13,7 @@ import { headOf } from './journal-blocks.ts'
 import { LogFile } from './log-file.ts'
 import { migrate, refuseForeign } from './migrate.ts'
 import { PendingRows } from './pending-rows.ts'
-import { jobRow, leaseRow, metaRow, providerRow, shareRow } from './rows.ts'
+import { jobRow, laneRow, leaseRow, metaRow, providerRow, shareRow } from './rows.ts'
 import { type DirectReads, SqliteReads } from './sqlite-reads.ts'
 import { Statements } from './statements.ts'
 import { StoredRows } from './stored-rows.ts'
@@ -152,6 +152,7 @@ export class SqliteFile {
       leases: this.#rows('load-leases', leaseRow),
       providers: this.#rows('all-providers', providerRow),
       shares: this.#rows('all-shares', shareRow),
+      lanes: this.#rows('all-lanes', laneRow),
       meta: Object.fromEntries(
         this.#rows('all-meta', metaRow).map(({ name, value }) => [name, value]),
       ),

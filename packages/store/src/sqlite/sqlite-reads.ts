@@ -23,6 +23,7 @@ import {
   assignmentRow,
   blockRow,
   jobRow,
+  laneRow,
   leaseRow,
   metaRow,
   payloadOf,
@@ -49,6 +50,7 @@ const TABLES: readonly (readonly [table: string, row: (columns: Columns) => obje
   ['providers', providerRow],
   ['results', resultRow],
   ['shares', shareRow],
+  ['lanes', laneRow],
   ['rounds', roundRow],
 ]
 

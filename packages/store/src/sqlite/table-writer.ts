@@ -66,11 +66,12 @@ export class TableWriter {
     this.#results.write(results, 1 + WIDTH.result)
   }
 
-  writeOthers({ providers, shares, rounds, meta }: OtherRows): void {
+  writeOthers({ providers, shares, lanes, rounds, meta }: OtherRows): void {
     for (const row of providers.values()) {
       this.#run('write-provider', this.#cells([], row, 0, WIDTH.provider))
     }
     for (const row of shares.values()) this.#writeShare(this.#cells([], row, 0, WIDTH.share))
+    for (const row of lanes.values()) this.#writeLane(this.#cells([], row, 0, WIDTH.lane))
     for (const row of rounds.values()) {
       this.#run('insert-round', this.#cells([], row, 0, WIDTH.round))
     }
@@ -156,6 +157,11 @@ export class TableWriter {
     const no = this.#callers.numberOf({ bytes: id, at: 0 })
     if (finish === null) this.#run('forget-share', [kind as SqlValue, no])
     else this.#run('write-share', [kind as SqlValue, no, finish as SqlValue])
+  }
+
+  #writeLane(cells: readonly SqlValue[]): void {
+    if (cells[2] === null) this.#run('forget-lane', cells.slice(0, 2))
+    else this.#run('write-lane', cells)
   }
 
   /** Adds cells of a row, from a place in it on. */

@@ -35,6 +35,7 @@ export class SimDisk {
   readonly providers = new Map<ProviderId, ProviderRow>()
   readonly results = new Map<JobId, ResultRow>()
   readonly shares = new Map<string, ShareRow>()
+  readonly lanes = new Map<string, Snapshot['lanes'][number]>()
   readonly rounds = new Map<string, RoundRow>()
   readonly journal: JournalRecord[] = []
   readonly meta = new Map<string, string>()
@@ -60,6 +61,10 @@ export class SimDisk {
     for (const row of batch.results) {
       if (this.results.has(row.jobId)) broken('completed-once', `job ${row.jobId} has two results`)
       this.results.set(row.jobId, row)
+    }
+    for (const { lane, key, value } of batch.lanes) {
+      if (value === null) this.lanes.delete(JSON.stringify([lane, key]))
+      else this.lanes.set(JSON.stringify([lane, key]), { lane, key, value })
     }
     for (const row of batch.shares) {
       const key = shareKey(row)
@@ -90,6 +95,7 @@ export class SimDisk {
       leases,
       providers: sortedValues(this.providers),
       shares: sortedValues(this.shares),
+      lanes: sortedValues(this.lanes),
       meta: Object.fromEntries(this.meta),
       journalHead: this.chain().at(-1) ?? EMPTY_AUDIT,
     }
@@ -161,6 +167,7 @@ export class SimDisk {
       ...named('providers', sortedValues(this.providers)),
       ...named('results', sortedValues(this.results)),
       ...named('shares', sortedValues(this.shares)),
+      ...named('lanes', sortedValues(this.lanes)),
       ...named('rounds', sortedValues(this.rounds)),
       ...named('journal', this.chain()),
       ...valued('meta', this.meta),

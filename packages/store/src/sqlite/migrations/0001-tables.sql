@@ -138,6 +138,14 @@ CREATE TABLE shares (
   PRIMARY KEY (kind, caller)
 ) STRICT, WITHOUT ROWID;
 
+-- The state of the step that admits jobs, piece by piece; the engine knows what a value means.
+CREATE TABLE lanes (
+  lane  TEXT NOT NULL,
+  key   BLOB NOT NULL,
+  value BLOB NOT NULL,
+  PRIMARY KEY (lane, key)
+) STRICT, WITHOUT ROWID;
+
 -- Rows are large and the index is small: the newest are found without reading them.
 CREATE TABLE rounds (
   height       INTEGER NOT NULL,
