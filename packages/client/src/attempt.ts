@@ -36,7 +36,7 @@ interface JobOf<Kind extends KindName> {
 }
 
 /**
- * Where an attempt stands. `queued`: offered, no handler is free. `acking`: the ack is on its way.
+ * Where an attempt stands. `queued`: offered, no handler is free. `acking`: it has one, which waits.
  * `running`: the handler has it. `reporting`: its outcome is on its way.
  */
 export type Stage = 'queued' | 'acking' | 'running' | 'reporting'
@@ -60,6 +60,8 @@ export class Attempt implements JobOf<KindName> {
   /** When to renew; infinity once that is of no use any more. */
   renewAt = 0
   isRenewing = false
+  /** The source has said that it took the ack; before that nothing can be renewed. */
+  isAcked = false
   /** Whether it counts as one of the handlers that may run at once. */
   hasPlace = false
   readonly #payload: LeaseOffer['payload']
@@ -110,7 +112,7 @@ export class Attempt implements JobOf<KindName> {
 
   /** When there is next something to do about it. */
   get dueAt(): number {
-    const mayRenew = this.stage === 'running' && !this.isRenewing
+    const mayRenew = this.stage === 'running' && this.isAcked && !this.isRenewing
     return mayRenew ? Math.min(this.renewAt, this.deadline) : this.deadline
   }
 

@@ -25,7 +25,7 @@ const HEARTBEAT_MS = 60_000
 type Report = (session: LeaseSession) => Promise<void>
 
 /**
- * The worker loop. Each lease goes through one run of `#serve`: ack, handler, report. All that has a
+ * The worker loop. Each lease goes through one run of `#serve`: handler and ack, report. All that has a
  * time (renewals, deadlines, heartbeats) shares one timer. While the session is lost the handlers go
  * on, and calls wait for the next session.
  */
@@ -40,6 +40,8 @@ export class WorkerLoop implements Worker {
   readonly #attempts = new Map<LeaseId, Attempt>()
   /** Offered while as many handlers ran as may. */
   readonly #queue: Attempt[] = []
+  /** Those that are to be acked in a moment. */
+  readonly #unacked: Attempt[] = []
   #places = 0
   #timer = { at: Number.POSITIVE_INFINITY, cancel: ignore }
   #beatAt = Number.POSITIVE_INFINITY
@@ -140,7 +142,9 @@ export class WorkerLoop implements Worker {
         await this.#persist(attempt, (session) => session.decline(leaseId))
         return
       }
-      if (this.#drained === null) await this.#persist(attempt, (session) => session.ack(leaseId))
+      // What a registration sends cannot be taken back: before the ack is durable nothing is sent.
+      if (this.#drained === null && attempt.kind === 'registration') await this.#ack(attempt)
+      else if (this.#drained === null) this.#ackSoon(attempt)
       // Unless somebody lost it or stopped us meanwhile.
       if (attempt.endedBy === null) await this.#report(attempt, await this.#reportOf(attempt))
     } catch (error) {
@@ -149,6 +153,37 @@ export class WorkerLoop implements Worker {
       this.#vacate(attempt)
       this.#forget(attempt)
     }
+  }
+
+  /**
+   * The lease is ours from the offer on, so its handler need not wait for the ack. Nor need there be one
+   * if the outcome is known by the time that it would go out: a completion implies it (STATE-9).
+   */
+  #ackSoon(attempt: Attempt): void {
+    this.#unacked.push(attempt)
+    if (this.#unacked.length > 1) return
+    setImmediate(() => {
+      for (const each of this.#unacked.splice(0)) void this.#tryAck(each)
+    })
+  }
+
+  async #tryAck(attempt: Attempt): Promise<void> {
+    try {
+      await this.#ack(attempt)
+    } catch (error) {
+      if (attempt.endedBy !== null || attempt.stage === 'reporting') return
+      if (!isLost(error)) this.#note(error, attempt.job)
+      this.#lose(attempt, error instanceof Error ? error.message : String(error))
+    }
+  }
+
+  async #ack(attempt: Attempt): Promise<void> {
+    const { leaseId } = attempt
+    await this.#persist(attempt, async (session) => {
+      if (attempt.stage !== 'reporting') await session.ack(leaseId)
+    })
+    attempt.isAcked = true
+    this.#arm(attempt.dueAt)
   }
 
   /** Asked before the ack, so that a job which is not wanted here goes on at once. */

@@ -94,7 +94,8 @@ export interface Pace {
   readonly sliceJobs: number
 }
 
-const PACE: Pace = { waitMs: 500, jobsAtOnce: 4_000, sliceJobs: 16 }
+/** Each carrying over ends with a commit of the tables, which holds up the commits that come meanwhile. */
+const PACE: Pace = { waitMs: 2_000, jobsAtOnce: 4_000, sliceJobs: 16 }
 
 /** Records of the journal that are carried with a slice; what is more than these waits for the last. */
 const RECORDS_PER_JOB = 4
