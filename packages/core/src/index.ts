@@ -143,6 +143,7 @@ export {
   capacityOf,
   type ConcurrencyLimit,
   type FixedLimit,
+  isTextWithin,
   type Limit,
   LIMIT_KINDS,
   type LimitKind,

@@ -150,3 +150,41 @@ export const AUDIT_ENTRY = {
   prev_hash: SEED,
   hash: DIGEST,
 }
+
+export const LIMIT = {
+  key: 'global:llm:openai:gpt-5.2:tpm',
+  kind: 'rolling' as const,
+  capacity: 200_000,
+  window_seconds: 60,
+  overage: 'debt' as const,
+  unit: 'tokens',
+}
+
+export const LIMIT_RECORD = {
+  definition: LIMIT,
+  state: 'active' as const,
+  pending_decrease_to: null,
+  held: 1_800,
+  level_micro: null,
+}
+
+export const RESERVE = {
+  lease_id: '01JC8Q5G6V5Q0T1YH2M9X4D7KB',
+  requirements: [{ key: LIMIT.key, amount: 1_800 }],
+}
+
+export const RESERVED = {
+  allowed: true,
+  retry_after_ms: 0,
+  reserved_at_unix_ms: AT,
+  error: null,
+  denied_key: null,
+  detail: null,
+}
+
+export const COMPLETE = {
+  lease_id: RESERVE.lease_id,
+  actuals: [{ key: LIMIT.key, actual_amount: 740 }],
+}
+
+export const COMPLETED = { ok: true, error: null, detail: null }

@@ -15,14 +15,27 @@ export type { AuditEntryRecord } from './records/audit.ts'
 export type { ExplanationRecord } from './records/explanation.ts'
 export type { JobReceipt, JobRecord, JobSummary, ResultRecord } from './records/job.ts'
 export type { Assignment, Lease } from './records/lease.ts'
+export {
+  type CompleteRecord,
+  type LimitComplete,
+  type LimitDefinition,
+  type LimitRecord,
+  type LimitReserve,
+  limitComplete,
+  limitReserve,
+  type ReserveRecord,
+} from './records/limit.ts'
 export type { ProviderRecord } from './records/provider.ts'
 export type { Stats } from './records/stats.ts'
 export {
   BATCH_PROTOCOL,
   BEARER_PROTOCOL_PREFIX,
+  completeOfWire,
   ERROR_NUMBERS,
   errorOfRpc,
   idOf,
+  limitOfWire,
+  limitToWire,
   namedParams,
   PLAIN_PROTOCOL,
   RPC_ERRORS,
@@ -34,7 +47,10 @@ export {
   type RpcResponse,
   type RpcResult,
   readRequest,
+  reserveAnswerToWire,
+  reserveOfWire,
   rpcErrorOf,
+  viewToWire,
 } from './rpc/index.ts'
 export type { CheckedParamsOf, NotificationOf, ParamsOf, ResultOf } from './types.ts'
 export { type WireCodec, wireCodec } from './wire/codec.ts'

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { COMMON_ERRORS, type Method } from './method.ts'
 import { METHODS } from './methods/index.ts'
 import { ERROR_NUMBERS } from './rpc/error-numbers.ts'
+import { SHOWN_AS } from './wire/checked-later.ts'
 import { LEAVES } from './wire/leaves.ts'
 import { anyPayload, payload } from './wire/payload.ts'
 
@@ -35,8 +36,9 @@ export function jsonSchemaOf(
     io,
     unrepresentable: 'any',
     override: ({ zodSchema, jsonSchema }) => {
-      // A payload is checked by the rules of its kind; documents show what these accept.
-      if (isPayload(zodSchema)) Object.assign(jsonSchema, jsonSchemaOf(anyPayload, io, named))
+      // What is checked by others is taken as it is; documents show what these accept.
+      const shown = isPayload(zodSchema) ? anyPayload : SHOWN_AS.get(zodSchema)
+      if (shown !== undefined) Object.assign(jsonSchema, jsonSchemaOf(shown, io, named))
     },
   }) as JsonSchema
   const { $schema: _, definitions = {}, ...own } = made

@@ -92,6 +92,8 @@ function fieldsTable(
 }
 
 function schemaTable(schema: JsonSchema): string {
+  const options = (schema['oneOf'] ?? schema['anyOf']) as JsonSchema[] | undefined
+  if (options !== undefined) return options.map(schemaTable).join('\n\nor\n\n')
   const properties = (schema['properties'] ?? {}) as Record<string, JsonSchema>
   const required = new Set((schema['required'] ?? []) as string[])
   const rows = Object.entries(properties).map(([name, field]) => [

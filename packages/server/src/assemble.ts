@@ -1,5 +1,6 @@
 import type { Server } from 'node:http'
 import type { Engine } from '@fairlead/engine'
+import { createLimiter } from '@fairlead/limiter'
 import { openRpcDocument } from '@fairlead/protocol'
 import type { Registry } from 'prom-client'
 import { AccessNotes } from './auth/access-notes.ts'
@@ -7,10 +8,12 @@ import { Authenticator } from './auth/authenticator.ts'
 import { EventHub } from './events/event-hub.ts'
 import { Ownership } from './events/ownership.ts'
 import { createHttpServer } from './http/http-server.ts'
+import { LimitsEndpoint } from './http/limits-endpoint.ts'
 import { RpcEndpoint } from './http/rpc-endpoint.ts'
 import { DEFAULT_LIMITS, type ServerLimits } from './limits.ts'
 import { type Logger, SILENT } from './log.ts'
 import { EventMeter } from './metrics/event-meter.ts'
+import { HttpMeter } from './metrics/http-meter.ts'
 import { LoopLag } from './metrics/loop-lag.ts'
 import type { MeteredStore } from './metrics/metered-store.ts'
 import { meterCommits, meterState, newRegistry } from './metrics/metrics.ts'
@@ -45,6 +48,7 @@ const STUCK_MS = 5_000
 /** The composition root: every part is made here, and given what it needs. */
 export async function assemble(options: ServerOptions): Promise<Assembled> {
   const { engine, listen, logger = SILENT, store, tokens = null, version = '0.1.0' } = options
+  const limiter = options.limiter ?? createLimiter({ limits: [] })
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
   const origins = new Set(options.origins ?? [])
   const newRequestId = requestIds()
@@ -71,7 +75,7 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
     })
   }
   const dispatcher = new Dispatcher(
-    { engine, hub, polls, stats, traces, notes, limits, openRpc, noteJob },
+    { engine, hub, polls, limiter, stats, traces, notes, limits, openRpc, noteJob },
     { meter: new RpcMeter(registry), tracing, logger },
   )
   const ownership = new Ownership(engine.view)
@@ -81,7 +85,9 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
   const http = createHttpServer({
     ...common,
     rpc: new RpcEndpoint(dispatcher, authenticator, limits),
+    limiting: new LimitsEndpoint(dispatcher, authenticator, limits),
     registry,
+    meter: new HttpMeter(registry),
     refreshMetrics: meterState(registry, { engine, meter, lag, connections }),
     notReady: () => (isClosing ? 'the server shuts down' : notReady({ store, lag, limits })),
     openRpc,

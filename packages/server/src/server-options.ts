@@ -1,3 +1,4 @@
+import type { Limiter } from '@fairlead/core'
 import type { Engine } from '@fairlead/engine'
 import type { TokenStore } from './auth/identity.ts'
 import type { ServerLimits } from './limits.ts'
@@ -8,6 +9,8 @@ export interface ServerOptions {
   readonly engine: Engine
   /** The store that the engine was opened on, for its metrics and for `/readyz`. */
   readonly store?: MeteredStore
+  /** Where limits are kept; left out, in this process. It stays its owner's. */
+  readonly limiter?: Limiter
   readonly listen: { readonly host: string; readonly port: number }
   /** Null, or one without tokens: on loopback everybody is a local admin, elsewhere it does not start. */
   readonly tokens?: TokenStore | null

@@ -42,7 +42,10 @@ describe('the CDDL files', () => {
         'JobReceipt',
         'JobRecord',
         'JobSummary',
+        'CompleteRecord',
         'Lease',
+        'LimitRecord',
+        'ReserveRecord',
         'ResultRecord',
       ]),
     )
@@ -129,6 +132,18 @@ describe('the CDDL files', () => {
     for (const job of listed as CborMap[]) expect(cddl.problem('JobSummary', job)).toBe(null)
     const { provider } = await exchange('aicf.getProvider', { provider_id: 'provider:atlas' })
     expect(cddl.problem('ProviderRecord', provider as CborValue)).toBe(null)
+    for (const limit of [
+      { key: 'r', kind: 'rolling', capacity: 1, window_seconds: 1, unit: 'tokens' },
+      { key: 'c', kind: 'concurrency', capacity: 1, timeout_seconds: 1 },
+      { key: 'b', kind: 'bucket', burst: 1, rate: 0.5 },
+    ]) {
+      const defined = await exchange('limits.define', { limit })
+      expect(cddl.problem('LimitRecord', defined['limit'] as CborValue)).toBe(null)
+      const lease = { lease_id: limit.key, requirements: [{ key: limit.key, amount: 1 }] }
+      expect(cddl.problem('ReserveRecord', await exchange('limits.reserve', lease))).toBe(null)
+      const done = await exchange('limits.complete', { lease_id: limit.key })
+      expect(cddl.problem('CompleteRecord', done)).toBe(null)
+    }
     await exchange('aicf.getJob', { task_id: NO_ID })
     await exchange('aicf.getJob', { task_id: 'wrong' })
 

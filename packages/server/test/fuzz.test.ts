@@ -44,8 +44,11 @@ it(`RPC-2: ${COUNT} random and mutated requests are answered, and nothing breaks
   for (let i = 0; i < perWay; i += PARALLEL) {
     await Promise.all(Array.from({ length: PARALLEL }, () => overHttp(fuzz, calls, 'cbor')))
   }
+  for (let i = 0; i < perWay; i += PARALLEL) {
+    await Promise.all(Array.from({ length: PARALLEL }, () => overLimits(fuzz)))
+  }
   for (const form of ['json', 'cbor'] as const) {
-    for (let i = 0; i < 3.5 * perWay; i += FRAMES) await overSocket(fuzz, calls, form)
+    for (let i = 0; i < 3 * perWay; i += FRAMES) await overSocket(fuzz, calls, form)
   }
   for (let i = 0; i < 200; i++) await overTcp(fuzz)
 
@@ -93,6 +96,45 @@ async function overHttp(
   if (response.status >= 500) note({ status: response.status, body: String(body) })
   await response.arrayBuffer().catch(() => null)
 }
+
+/** The routes of limits, which are no JSON-RPC. */
+const LIMIT_ROUTES = [
+  ['PUT', '/v1/admin/limits', METHODS['limits.define'].example.params.limit],
+  ['POST', '/v1/reserve', METHODS['limits.reserve'].example.params],
+  ['POST', '/v1/reserve/batch', METHODS['limits.reserveMany'].example.params],
+  ['POST', '/v1/complete', METHODS['limits.complete'].example.params],
+  ['POST', '/v1/complete/batch', METHODS['limits.completeMany'].example.params],
+] as const
+
+async function overLimits(fuzz: Fuzz): Promise<void> {
+  const [method, path, right] = fuzz.pick(LIMIT_ROUTES)
+  const headers = { ...rig.authorization('admin'), 'content-type': 'application/json' }
+  const request = fuzz.chance(0.2)
+    ? { path: `/v1/admin/limits${fuzz.pick(PATH_ENDS)}`, init: { headers } }
+    : {
+        path,
+        init: {
+          method,
+          headers,
+          body: bodyOf(fuzz, [right], 'json') as NonNullable<RequestInit['body']>,
+        },
+      }
+  const response = await fetch(`${rig.server.url}${request.path}`, request.init)
+  if (response.status >= 500) note({ status: response.status, ...request })
+  await response.arrayBuffer()
+}
+
+const PATH_ENDS = [
+  '',
+  '/',
+  '/%',
+  '/%00',
+  '/../..',
+  '/%2e%2e',
+  '?limit=-1',
+  '?cursor=%ff',
+  '/__proto__',
+]
 
 async function overSocket(
   fuzz: Fuzz,

@@ -77,7 +77,7 @@ it('RPC-2: a method that comes later, or never, is −32601', async () => {
   for (const method of [
     'aicf.unstake',
     'signup.schedule',
-    'limits.reserve',
+    'limits.undefine',
     '__proto__',
     'toString',
   ]) {

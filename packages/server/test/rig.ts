@@ -46,6 +46,7 @@ export interface RigOptions {
   readonly policy?: unknown
   readonly origins?: readonly string[]
   readonly logger?: ServerOptions['logger']
+  readonly limiter?: ServerOptions['limiter']
   readonly otlpEndpoint?: string
   /** On a file, as in earnest; else in memory. */
   readonly isOnFile?: boolean
@@ -100,6 +101,7 @@ export class Rig {
       ...(limits === undefined ? {} : { limits }),
       ...(origins === undefined ? {} : { origins }),
       ...(logger === undefined ? {} : { logger }),
+      ...(options.limiter === undefined ? {} : { limiter: options.limiter }),
       ...(options.otlpEndpoint === undefined ? {} : { otlpEndpoint: options.otlpEndpoint }),
     })
     return new Rig({ store, engine, server, tokenFile, tokens, folder })
@@ -166,6 +168,21 @@ export class Rig {
       headers: { 'content-type': contentType, ...this.authorization(as), ...headers },
       body: body as NonNullable<RequestInit['body']>,
     })
+  }
+
+  /** Any request in JSON, with its answer. */
+  async json(
+    as: Person | null,
+    method: 'GET' | 'POST' | 'PUT',
+    path: string,
+    body?: unknown,
+  ): Promise<{ status: number; headers: Headers; body: unknown }> {
+    const response = await fetch(`${this.server.url}${path}`, {
+      method,
+      headers: { ...this.authorization(as), 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    return { status: response.status, headers: response.headers, body: await response.json() }
   }
 
   get(path: string, as: Person | null = null): Promise<Response> {

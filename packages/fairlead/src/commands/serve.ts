@@ -6,6 +6,7 @@ interface Flags {
   readonly port?: string
   readonly store?: string
   readonly preset?: string
+  readonly redis?: string
   readonly logLevel?: string
 }
 
@@ -25,6 +26,7 @@ export const serve = command<Flags>({
     { flags: '--port <n>', text: 'port to listen on (7433)' },
     { flags: '--store <file>', text: 'SQLite file with all state (./fairlead.db)' },
     { flags: '--preset <name>', text: 'defaults of the policy: queue or fund (queue)' },
+    { flags: '--redis <url>', text: 'Redis server that keeps the limits (none: the store does)' },
     { flags: '--log-level <level>', text: 'trace, debug, info, warn, error or silent (info)' },
   ],
   needs: 'file',
@@ -43,6 +45,7 @@ export const serve = command<Flags>({
       'server.port': { flag: '--port', raw: flags.port },
       'store.path': { flag: '--store', raw: flags.store },
       preset: { flag: '--preset', raw: flags.preset },
+      'redis.url': { flag: '--redis', raw: flags.redis },
       'log.level': { flag: '--log-level', raw: flags.logLevel },
     })
     const stop = untilSignal()

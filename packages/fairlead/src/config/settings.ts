@@ -41,7 +41,7 @@ export const SETTINGS = {
     otlpEndpoint: optional(url(['http:', 'https:'], 'where spans go by OTLP over HTTP'), 'no spans'),
   },
   redis: {
-    url: optional(url(['redis:', 'rediss:'], 'Redis server of the limiter'), 'none'),
+    url: optional(url(['redis:', 'rediss:'], 'Redis server that keeps the limits, for several servers together'), 'they are kept in the store'),
   },
   client: {
     url: url(['http:', 'https:', 'ws:', 'wss:'], 'server that commands talk to', 'http://127.0.0.1:7433'),

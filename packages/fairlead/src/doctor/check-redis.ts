@@ -24,7 +24,7 @@ export async function checkRedis(url: string): Promise<Finding> {
       : 'Look at the log of the Redis server.'
     return fail('redis', `Redis at ${place} refuses: ${refusal.slice(1)}.`, advice)
   } catch (error) {
-    const advice = 'Start Redis there, correct redis.url, or remove it to go without the limiter.'
+    const advice = 'Start Redis there, correct redis.url, or remove it to keep limits in the store.'
     return fail('redis', `Redis at ${place} does not answer: ${(error as Error).message}.`, advice)
   }
 }

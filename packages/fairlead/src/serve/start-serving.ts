@@ -1,5 +1,13 @@
+import type { FairleadError } from '@fairlead/core'
 import { openEngine } from '@fairlead/engine'
-import { createLogger, MeteredStore, startServer, type TokenStore } from '@fairlead/server'
+import { createLimiter, type Limiter, redis } from '@fairlead/limiter'
+import {
+  createLogger,
+  type Logger,
+  MeteredStore,
+  startServer,
+  type TokenStore,
+} from '@fairlead/server'
 import { openSqliteStore } from '@fairlead/store/sqlite'
 import type { Config } from '../config/load-config.ts'
 
@@ -33,12 +41,19 @@ export async function startServing({ config, tokens, log, policy }: Options): Pr
     }
     const { host, port, shutdownMs, requestsPerSecond, connectionsMax } = settings.server
     const { otlpEndpoint } = settings.telemetry
+    const logger = createLogger({ level: log ?? settings.log.level })
+    const limiter = settings.redis.url === null ? null : await openRedis(settings.redis.url, logger)
+    close = async () => {
+      await limiter?.close()
+      await engine.close()
+    }
     const server = await startServer({
       engine,
       store,
       listen: { host, port },
       tokens,
-      logger: createLogger({ level: log ?? settings.log.level }),
+      logger,
+      ...(limiter === null ? {} : { limiter }),
       limits: {
         requestsPerSecond,
         requestsBurst: 2 * requestsPerSecond,
@@ -51,7 +66,7 @@ export async function startServing({ config, tokens, log, policy }: Options): Pr
       url: server.url,
       close: async () => {
         await server.close(shutdownMs)
-        await engine.close()
+        await close()
       },
     }
   } catch (error) {
@@ -59,4 +74,20 @@ export async function startServing({ config, tokens, log, policy }: Options): Pr
     await close().catch(() => undefined)
     throw error
   }
+}
+
+/** Limits on Redis. One that is away does not hold up the start: until it is back nothing is allowed. */
+async function openRedis(url: string, logger: Logger): Promise<Limiter> {
+  const limiter = createLimiter({ backend: redis(url), limits: [] })
+  try {
+    // What it knows of them it can make again, should Redis lose them (REDIS-3).
+    await limiter.list()
+  } catch (err) {
+    if ((err as FairleadError).code !== 'StoreUnavailable') {
+      await limiter.close()
+      throw err
+    }
+    logger.warn({ err }, 'Redis does not answer: nothing is reserved until it does')
+  }
+  return limiter
 }

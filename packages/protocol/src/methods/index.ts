@@ -15,6 +15,13 @@ import { getProvider } from './get-provider.ts'
 import { getResult } from './get-result.ts'
 import { getTimeline } from './get-timeline.ts'
 import { heartbeat } from './heartbeat.ts'
+import { limitsComplete } from './limits-complete.ts'
+import { limitsCompleteMany } from './limits-complete-many.ts'
+import { limitsDefine } from './limits-define.ts'
+import { limitsGet } from './limits-get.ts'
+import { limitsList } from './limits-list.ts'
+import { limitsReserve } from './limits-reserve.ts'
+import { limitsReserveMany } from './limits-reserve-many.ts'
 import { listJobs } from './list-jobs.ts'
 import { listProviders } from './list-providers.ts'
 import { policyGet } from './policy-get.ts'
@@ -51,6 +58,13 @@ export const METHODS = {
   'aicf.getProvider': getProvider,
   'aicf.setProviderStatus': setProviderStatus,
   'aicf.stake': stake,
+  'limits.define': limitsDefine,
+  'limits.list': limitsList,
+  'limits.get': limitsGet,
+  'limits.reserve': limitsReserve,
+  'limits.reserveMany': limitsReserveMany,
+  'limits.complete': limitsComplete,
+  'limits.completeMany': limitsCompleteMany,
   'events.subscribe': eventsSubscribe,
   'events.unsubscribe': eventsUnsubscribe,
   'policy.get': policyGet,

@@ -2,6 +2,18 @@
 
 export { ERROR_NUMBERS, RPC_ERRORS } from './error-numbers.ts'
 export {
+  completeOfWire,
+  completeToWire,
+  limitOfWire,
+  limitToWire,
+  reserveAnswerOfWire,
+  reserveAnswerToWire,
+  reserveOfWire,
+  reserveToWire,
+  viewOfWire,
+  viewToWire,
+} from './limit-names.ts'
+export {
   idOf,
   namedParams,
   type RpcErrorObject,

@@ -10,6 +10,15 @@ import {
   releaseLease,
   renewLease,
 } from './leases.ts'
+import {
+  limitsComplete,
+  limitsCompleteMany,
+  limitsDefine,
+  limitsGet,
+  limitsList,
+  limitsReserve,
+  limitsReserveMany,
+} from './limits.ts'
 import { auditList, auditVerify, discover, policyGet, policySet, statsGet } from './operations.ts'
 import {
   getProvider,
@@ -44,6 +53,13 @@ export const HANDLERS: Handlers = {
   'aicf.getProvider': getProvider,
   'aicf.setProviderStatus': setProviderStatus,
   'aicf.stake': stake,
+  'limits.define': limitsDefine,
+  'limits.list': limitsList,
+  'limits.get': limitsGet,
+  'limits.reserve': limitsReserve,
+  'limits.reserveMany': limitsReserveMany,
+  'limits.complete': limitsComplete,
+  'limits.completeMany': limitsCompleteMany,
   'events.subscribe': subscribe,
   'events.unsubscribe': unsubscribe,
   'policy.get': policyGet,

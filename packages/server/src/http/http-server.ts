@@ -5,13 +5,18 @@ import type { Registry } from 'prom-client'
 import { type Authenticator, bearerOf, statusOf } from '../auth/authenticator.ts'
 import type { ServerLimits } from '../limits.ts'
 import type { Logger } from '../log.ts'
+import type { HttpMeter } from '../metrics/http-meter.ts'
+import { type LimitsEndpoint, limitRouteOf } from './limits-endpoint.ts'
 import { refuse, reply } from './reply.ts'
+import type { Methods, Route, Routes } from './routes.ts'
 import type { RpcEndpoint } from './rpc-endpoint.ts'
 
 export interface HttpParts {
   readonly rpc: RpcEndpoint
+  readonly limiting: LimitsEndpoint
   readonly authenticator: Authenticator
   readonly registry: Registry
+  readonly meter: HttpMeter
   readonly refreshMetrics: () => void
   /** Null: ready. Else why not. */
   readonly notReady: () => string | null
@@ -22,8 +27,6 @@ export interface HttpParts {
   readonly newRequestId: () => string
 }
 
-type Route = (request: IncomingMessage, response: ServerResponse, requestId: string) => unknown
-
 /** Who may see the metrics. */
 const METRICS_ROLES: ReadonlySet<string> = new Set(['admin', 'operator', 'auditor'])
 const CHECK_MS = 5_000
@@ -32,7 +35,8 @@ const REQUEST_ID = /^[\w.-]{1,64}$/
 /** The routes of the server, and the time-outs around them. WebSockets are taken elsewhere. */
 export function createHttpServer(parts: HttpParts): Server {
   const { rpc, limits, logger, notReady, newRequestId } = parts
-  const routes: Readonly<Record<string, Readonly<Record<string, Route>>>> = {
+  const routes: Routes = {
+    ...parts.limiting.routes,
     '/rpc': { POST: (request, response, id) => rpc.handle(request, response, id) },
     '/ws': {
       GET: (_, response) => refuse(response, 426, 'connect by WebSocket', { upgrade: 'websocket' }),
@@ -59,24 +63,19 @@ export function createHttpServer(parts: HttpParts): Server {
     response.setHeader('x-request-id', id)
     allowOrigin(parts.origins, request, response)
     const path = (request.url ?? '/').split('?', 1)[0] as string
-    const methods = Object.hasOwn(routes, path) ? routes[path] : undefined
-    if (methods === undefined) return refuse(response, 404, `there is nothing at this path`)
-    const method = request.method === 'HEAD' ? 'GET' : (request.method ?? 'GET')
-    if (method === 'OPTIONS')
-      return reply(response, 204, null, { allow: Object.keys(methods).join(', ') })
-    const route = Object.hasOwn(methods, method) ? methods[method] : undefined
-    if (route === undefined) {
-      const allow = Object.keys(methods).join(', ')
-      return refuse(response, 405, `this path takes ${allow}`, { allow })
-    }
+    const name = limitRouteOf(path)
+    const methods = Object.hasOwn(routes, name) ? routes[name] : undefined
     try {
-      await route(request, response, id)
+      if (methods === undefined) refuse(response, 404, `there is nothing at this path`)
+      else await routeOf(methods, request)(request, response, id)
     } catch (err) {
       // Nobody is there to be told if the request itself broke off.
       if (request.destroyed && !request.complete) return
       logger.error({ err, request_id: id, path }, 'a request failed')
       refuse(response, 500, `the request failed inside of Fairlead; its log has more under ${id}`)
     }
+    // Only names of routes: what a caller makes up would be a label without bounds.
+    parts.meter.count(methods === undefined ? 'other' : name, response.statusCode)
   }
 
   // Time-outs are looked at every so often, by default only twice a minute.
@@ -95,6 +94,14 @@ export function createHttpServer(parts: HttpParts): Server {
     socket.destroySoon()
   })
   return server
+}
+
+function routeOf(methods: Methods, request: IncomingMessage): Route {
+  const method = request.method === 'HEAD' ? 'GET' : (request.method ?? 'GET')
+  const allow = Object.keys(methods).join(', ')
+  if (method === 'OPTIONS') return (_, response) => reply(response, 204, null, { allow })
+  const route = Object.hasOwn(methods, method) ? methods[method] : undefined
+  return route ?? ((_, response) => refuse(response, 405, `this path takes ${allow}`, { allow }))
 }
 
 async function metrics(

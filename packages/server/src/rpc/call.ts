@@ -4,6 +4,7 @@ import {
   FairleadError,
   invalidParams,
   type JobId,
+  type Limiter,
   type ProviderId,
 } from '@fairlead/core'
 import type { Engine, JobNote } from '@fairlead/engine'
@@ -34,6 +35,7 @@ export interface Services {
   readonly engine: Engine
   readonly hub: EventHub
   readonly polls: PollDesk
+  readonly limiter: Limiter
   readonly stats: ServerStats
   readonly traces: Traces
   readonly notes: AccessNotes

@@ -26,6 +26,7 @@ const ADMIN_ACTS: ReadonlySet<MethodName> = new Set<MethodName>([
   'aicf.setProviderStatus',
   'aicf.registerProvider',
   'aicf.updateProvider',
+  'limits.define',
 ])
 
 /** Takes messages apart, checks them, and gives each call to its handler (RPC-2). */

@@ -7,6 +7,7 @@ import {
   checkLimitBatch,
   compareText,
   completeProblem,
+  FairleadError,
   invalidParams,
   LIMIT_BATCH_MAX,
   type Limit,
@@ -87,8 +88,9 @@ export class RedisLimiter implements Limiter {
 
   async define(given: Limit): Promise<LimitView> {
     const limit = checkExact(readLimit(given))
-    const context = await this.#context()
-    const [described] = await defineScript(context, [limit], randomUUID())
+    const [described] = await answered(async () =>
+      defineScript(await this.#context(), [limit], randomUUID()),
+    )
     if (described == null) {
       throw invalidParams('kind', 'the kind it was defined with; another one needs another key')
     }
@@ -97,14 +99,16 @@ export class RedisLimiter implements Limiter {
   }
 
   async list(): Promise<LimitView[]> {
-    const context = await this.#context()
-    const keys = await context.redis.smembers(this.#keys.index)
-    const described = keys.length === 0 ? [] : await this.#join(context, keys.sort(compareText))
+    const described = await answered(async () => {
+      const context = await this.#context()
+      const keys = await context.redis.smembers(this.#keys.index)
+      return keys.length === 0 ? [] : this.#join(context, keys.sort(compareText))
+    })
     return described.flatMap((one) => (one === null ? [] : [one.view]))
   }
 
   async get(key: string): Promise<LimitView | null> {
-    const [described] = await this.#join(await this.#context(), [key])
+    const [described] = await answered(async () => this.#join(await this.#context(), [key]))
     return described?.view ?? null
   }
 
@@ -303,6 +307,22 @@ export class RedisLimiter implements Limiter {
       this.#learn(one)
     }
     this.#given = []
+  }
+}
+
+/** Where there is no answer to give, a Redis that is away is an error like a store that is (REDIS-5). */
+async function answered<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await ask()
+  } catch (cause) {
+    if (cause instanceof FairleadError) throw cause
+    const why = (cause as Error).message
+    throw new FairleadError(
+      'StoreUnavailable',
+      `Redis does not answer (${why}); whether a limit was changed is not known; try again`,
+      { reason: 'redis' },
+      { cause },
+    )
   }
 }
 

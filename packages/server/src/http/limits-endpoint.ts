@@ -1,0 +1,182 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { FairleadError } from '@fairlead/core'
+import { type MethodName, type RpcErrorData, rpcErrorOf } from '@fairlead/protocol'
+import { type Authenticator, bearerOf } from '../auth/authenticator.ts'
+import type { ServerLimits } from '../limits.ts'
+import type { Dispatcher } from '../rpc/dispatcher.ts'
+import { JSON_FORM } from '../rpc/form.ts'
+import { readBody } from './body.ts'
+import { refuse, reply } from './reply.ts'
+import type { Routes } from './routes.ts'
+
+/** Limits of a page where the caller does not say. */
+const PAGE = 1_000
+const ONE_LIMIT = '/v1/admin/limits/'
+
+/**
+ * The limiter for other languages: plain HTTP and JSON. Each route stands for a method and goes the same way
+ * from there, so that roles, rates, checks, audit and metrics are those of all calls (HTTP-1).
+ */
+export class LimitsEndpoint {
+  readonly routes: Routes = {
+    '/v1/reserve': { POST: this.#posted('limits.reserve') },
+    '/v1/reserve/batch': { POST: this.#posted('limits.reserveMany') },
+    '/v1/complete': { POST: this.#posted('limits.complete') },
+    '/v1/complete/batch': { POST: this.#posted('limits.completeMany') },
+    '/v1/admin/limits': {
+      PUT: this.#posted('limits.define', (definition) => ({ limit: withoutZeros(definition) })),
+      GET: (request, response, id) =>
+        this.#answer(request, response, id, 'limits.list', async () => pageOf(request)),
+    },
+    [`${ONE_LIMIT}{key}`]: {
+      GET: (request, response, id) =>
+        this.#answer(request, response, id, 'limits.get', async () => ({ key: keyOf(request) })),
+    },
+  }
+  readonly #dispatcher: Dispatcher
+  readonly #authenticator: Authenticator
+  readonly #limits: ServerLimits
+
+  constructor(dispatcher: Dispatcher, authenticator: Authenticator, limits: ServerLimits) {
+    this.#dispatcher = dispatcher
+    this.#authenticator = authenticator
+    this.#limits = limits
+  }
+
+  /** A route whose params come in the body. */
+  #posted(method: MethodName, paramsOf: (body: unknown) => unknown = (body) => body) {
+    return async (request: IncomingMessage, response: ServerResponse, id: string) => {
+      const type = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase()
+      // A page of another origin can send anything else without being asked for leave.
+      if (type !== 'application/json') return refuse(response, 415, 'send application/json')
+      await this.#answer(request, response, id, method, async () => {
+        const body = await readBody(request, this.#limits.bodyBytes)
+        return body === null ? null : paramsOf(readJson(body))
+      })
+    }
+  }
+
+  async #answer(
+    request: IncomingMessage,
+    response: ServerResponse,
+    requestId: string,
+    method: MethodName,
+    read: () => Promise<unknown>,
+  ): Promise<void> {
+    try {
+      const identity = await this.#authenticator.identify({
+        token: bearerOf(request.headers.authorization),
+        address: request.socket.remoteAddress ?? 'unknown',
+        host: request.headers.host,
+      })
+      const params = await read()
+      if (params === null) {
+        const max = this.#limits.bodyBytes
+        // What is still on its way is not read: the connection cannot be used any more.
+        const headers = { connection: 'close' }
+        return refuse(response, 413, `the body is over the limit of ${max} bytes`, headers)
+      }
+      if (typeof params !== 'object') throw malformed('body', 'an object')
+      const call = { identity, socket: null, signal: null, traceparent: null, requestId }
+      const message = { jsonrpc: '2.0', id: 0, method, params }
+      const answer = await this.#dispatcher.answerOne(message, call, JSON_FORM)
+      if (answer?.error === undefined) return send(response, 200, answer?.result)
+      sendError(response, answer.error.message, answer.error.data as RpcErrorData)
+    } catch (error) {
+      if (!(error instanceof FairleadError)) throw error
+      const { message, data } = rpcErrorOf(error)
+      sendError(response, message, data)
+    }
+  }
+}
+
+/** The route of a path that is none by itself. */
+export function limitRouteOf(path: string): string {
+  return path.startsWith(ONE_LIMIT) && path.length > ONE_LIMIT.length ? `${ONE_LIMIT}{key}` : path
+}
+
+function send(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  reply(response, status, JSON.stringify(body), { 'content-type': 'application/json', ...headers })
+}
+
+/** Status and word of each refusal; all others are told as they are. */
+const REFUSALS: Readonly<Record<string, readonly [status: number, word: string]>> = {
+  InvalidParams: [400, 'invalid_request'],
+  Unauthorized: [401, 'unauthorized'],
+  Forbidden: [403, 'forbidden'],
+  NotFound: [404, 'unknown_limit_key'],
+  RateLimited: [429, 'rate_limited'],
+  StoreUnavailable: [503, 'backend_error'],
+  NotLeader: [503, 'backend_error'],
+}
+
+function sendError(response: ServerResponse, message: string, data: RpcErrorData): void {
+  const { code, details } = data
+  const [status, word] = REFUSALS[code] ?? [500, 'internal']
+  const { key, retry_after_ms: wait } = details as { key?: string; retry_after_ms?: number }
+  const error = status === 404 ? `${word}:${key}` : word
+  // Here a definition is the body itself, not a param of that name.
+  const detail = message.replaceAll(/(^|; )limit\./g, '$1')
+  send(
+    response,
+    status,
+    { error, detail },
+    {
+      ...(status === 401 ? { 'www-authenticate': 'Bearer realm="fairlead"' } : {}),
+      ...(wait === undefined ? {} : { 'retry-after': String(Math.ceil(wait / 1_000)) }),
+    },
+  )
+}
+
+function readJson(body: Uint8Array): unknown {
+  try {
+    const read = JSON_FORM.read(body)
+    if (typeof read === 'object' && read !== null && !Array.isArray(read)) return read
+  } catch {
+    throw malformed('body', 'JSON in UTF-8')
+  }
+  throw malformed('body', 'an object')
+}
+
+/** Clients whose languages have zero values send them for what a kind does not have. */
+function withoutZeros(definition: unknown): unknown {
+  const { window_seconds, timeout_seconds, overage, ...rest } = definition as Record<
+    string,
+    unknown
+  >
+  const isConcurrency = rest['kind'] === 'concurrency'
+  return {
+    ...rest,
+    ...(window_seconds === undefined || (window_seconds === 0 && isConcurrency)
+      ? {}
+      : { window_seconds }),
+    ...(timeout_seconds === undefined || (timeout_seconds === 0 && !isConcurrency)
+      ? {}
+      : { timeout_seconds }),
+    ...(overage === undefined || overage === '' ? {} : { overage }),
+  }
+}
+
+function pageOf({ url = '' }: IncomingMessage): unknown {
+  const { limit, ...rest } = Object.fromEntries(new URLSearchParams(url.split('?', 2)[1] ?? ''))
+  if (limit === undefined) return { ...rest, limit: PAGE }
+  return { ...rest, limit: /^\d{1,9}$/.test(limit) ? Number(limit) : limit }
+}
+
+function keyOf({ url = '' }: IncomingMessage): string {
+  const [path = ''] = url.split('?', 1)
+  try {
+    return decodeURIComponent(path.slice(ONE_LIMIT.length))
+  } catch {
+    throw malformed('key', 'a key in percent encoding')
+  }
+}
+
+function malformed(field: string, expected: string): FairleadError {
+  return new FairleadError('InvalidParams', `${field}: expected ${expected}`, { field })
+}
