@@ -65,6 +65,7 @@ export function advanceMarket(market: Market, nowMs: number): void {
     first.fire(market, until)
   }
   market.nowMs = until
+  market.limits.advance(until)
 }
 
 /** When the next deadline falls due, or null if there is none. */

@@ -157,11 +157,18 @@ export {
   Limits,
   type LimitsOptions,
   type LimitsState,
+  type LimitsTouch,
   type LimitView,
   REMEMBER_MS,
   type ReserveAnswer,
   type StoredHold,
 } from './admit/limits.ts'
+export {
+  type LimitChanges,
+  type LimitLeaseState,
+  MarketLimits,
+  type MarketLimitsState,
+} from './admit/market-limits.ts'
 export type { MeterState } from './admit/meter.ts'
 export type { HeldLease, RememberedLease } from './admit/remembered-leases.ts'
 export {

@@ -1,3 +1,4 @@
+import { MarketLimits, type MarketLimitsState } from './admit/market-limits.ts'
 import { RequesterWindows } from './admit/quotas.ts'
 import { KIND_NAMES, type KindName } from './enqueue/kinds.ts'
 import { invariant } from './errors.ts'
@@ -101,6 +102,7 @@ export interface Market {
   /** Jobs that are QUEUED, by caller. */
   readonly waitingOf: Map<Caller, number>
   readonly windows: RequesterWindows
+  readonly limits: MarketLimits
   readonly due: DueHeaps
   /** Is called in the middle of changes: it takes note, and must not throw or call back. */
   readonly emit: (event: MarketEvent) => void
@@ -114,6 +116,8 @@ export function openMarket(options: {
   readonly touch?: Touch
   /** What each queue had given out before; nothing where it is absent. */
   readonly queues?: ReadonlyMap<KindName, QueueState>
+  /** The limits and what was held of them; none where it is absent. */
+  readonly limits?: MarketLimitsState
 }): Market {
   const { policy, nowMs, emit = ignore, touch = NO_TOUCH } = options
   // Registrations are ordered by their sessions (SESSION-2), not by score.
@@ -131,6 +135,7 @@ export function openMarket(options: {
     ),
     waitingOf: new Map(),
     windows: new RequesterWindows(),
+    limits: new MarketLimits(options.limits),
     due: new DueHeaps(() => market.policy),
     emit,
     touch,

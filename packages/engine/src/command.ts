@@ -1,6 +1,7 @@
 import type {
   Assigned,
   Caller,
+  CompleteRequest,
   JobId,
   LeaseFailure,
   LeaseId,
@@ -8,6 +9,7 @@ import type {
   ProviderId,
   ProviderOffer,
   ProviderStatus,
+  ReserveRequest,
   WorkerId,
 } from '@fairlead/core'
 
@@ -92,6 +94,12 @@ export type Command =
       /** What was assigned before, where its window reaches further back; see `prepareCommands`. */
       readonly assigned: readonly Assigned[] | 'unknown' | null
     }
+  /** A limit in the form of the API, new or changed. */
+  | { readonly type: 'defineLimit'; readonly limit: unknown }
+  | { readonly type: 'reserveLimits'; readonly requests: readonly ReserveRequest[] }
+  | { readonly type: 'completeLimits'; readonly requests: readonly CompleteRequest[] }
+  /** All limits as they are then, or the one of a key. */
+  | { readonly type: 'listLimits'; readonly key: string | null }
   | { readonly type: 'round' }
   /** Nothing but the time. */
   | { readonly type: 'tick' }
@@ -119,8 +127,12 @@ export function actorOf(command: Command): string {
     case 'setProviderStatus':
     case 'stake':
     case 'setPolicy':
+    case 'defineLimit':
       return 'operator'
     case 'withdraw':
+    case 'reserveLimits':
+    case 'completeLimits':
+    case 'listLimits':
     case 'round':
     case 'tick':
       return 'engine'

@@ -49,6 +49,7 @@ import { actorOf, type Command, type KnownJob } from './command.ts'
 import { checkCompletion, resultRow } from './completion.ts'
 import { Journal } from './journal.ts'
 import { leaseTimes } from './lease-offer.ts'
+import { limitRows } from './limit-rows.ts'
 import { grantsKey, META, virtualKey } from './meta.ts'
 import { type Deliveries, Outbox } from './outbox.ts'
 import { restoreMarket } from './restore-market.ts'
@@ -187,6 +188,22 @@ export class EngineState {
         this.#meta.set(META.preset, command.preset)
         return policy
       }
+      case 'defineLimit':
+        return market.limits.define(command.limit, market.nowMs)
+      case 'reserveLimits':
+        return command.requests.map(({ leaseId, requirements }) =>
+          market.limits.reserve(leaseId, requirements, market.nowMs),
+        )
+      case 'completeLimits':
+        return command.requests.map(({ leaseId, actuals = [] }) =>
+          market.limits.complete(leaseId, actuals, market.nowMs),
+        )
+      case 'listLimits': {
+        const { key } = command
+        if (key === null) return market.limits.list(market.nowMs)
+        const view = market.limits.get(key, market.nowMs)
+        return view === null ? [] : [view]
+      }
       case 'round':
         return this.#round()
       case 'tick':
@@ -252,7 +269,7 @@ export class EngineState {
         providers: [...this.#providers].map(providerRow),
         results: this.#results,
         shares,
-        lanes: [],
+        lanes: limitRows(this.market.limits.takeChanges()),
         rounds: this.#rounds,
         journal,
         meta: Object.fromEntries(this.#meta),
@@ -393,6 +410,8 @@ export class EngineState {
     this.#meta.set(META.enqueueSeq, String(this.#enqueueSeq))
     this.#meta.set(META.roundHeight, String(this.#roundHeight))
     this.#meta.set(META.beat, String(this.market.nowMs))
+    const { seq } = this.market.limits
+    if (seq > 0) this.#meta.set(META.limitSeq, String(seq))
     for (const [kind, queue] of this.market.queues) {
       const { grants, virtual } = queue.counters()
       this.#meta.set(grantsKey(kind), String(grants))

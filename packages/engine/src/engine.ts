@@ -13,6 +13,7 @@ import {
   type LeaseRow,
   type LeaseSource,
   type LeaseTimes,
+  type Limiter,
   type Policy,
   type Preset,
   type Provider,
@@ -27,6 +28,7 @@ import {
 import type { Command, OnLease } from './command.ts'
 import { outputDigest } from './completion.ts'
 import type { Connections } from './connections.ts'
+import { EngineLimiter } from './engine-limiter.ts'
 import type { EngineLoop } from './engine-loop.ts'
 import { EngineView } from './engine-view.ts'
 import { ATTEMPTS_EXPLAINED, type Explanation, explainAssigned } from './explain.ts'
@@ -61,6 +63,8 @@ const WRITES_AWAITED = 3
 export class Engine {
   /** What it holds and has stored, for those who show it. */
   readonly view: EngineView
+  /** Its limits: durable with its state, and shared with what the queue itself reserves. */
+  readonly limiter: Limiter
   readonly #loop: EngineLoop
   readonly #store: Store
   readonly #random: () => Uint8Array
@@ -79,6 +83,7 @@ export class Engine {
     this.#random = parts.random
     this.#subscribers = parts.subscribers
     this.#connections = parts.connections
+    this.limiter = new EngineLimiter(this.#loop)
     this.view = new EngineView(() => this.#loop.state.market, this.#store.read)
   }
 

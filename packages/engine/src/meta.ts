@@ -6,6 +6,8 @@ export const META = {
   enqueueSeq: 'enqueue_seq',
   /** Rounds that assigned something. */
   roundHeight: 'round_height',
+  /** Number of the last lease id that a limit was reserved with. */
+  limitSeq: 'limit_seq',
   /** 32 bytes that every beacon comes from, drawn once. */
   installationSeed: 'installation_seed',
   /** The policy in force, as written. */

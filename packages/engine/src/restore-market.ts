@@ -24,6 +24,7 @@ import {
   type Touch,
   type WorkerRow,
 } from '@fairlead/core'
+import { restoreLimits } from './limit-rows.ts'
 import { grantsKey, virtualKey } from './meta.ts'
 
 /**
@@ -39,7 +40,9 @@ export function restoreMarket(options: {
   readonly touch: Touch
 }): Market {
   const { snapshot, policy, nowMs, gapMs, emit, touch } = options
-  const market = openMarket({ policy, nowMs, emit, touch, queues: queueStates(snapshot) })
+  const queues = queueStates(snapshot)
+  const limits = restoreLimits(snapshot, nowMs)
+  const market = openMarket({ policy, nowMs, emit, touch, queues, limits })
   for (const row of snapshot.providers) {
     const provider = restoreProvider(row, gapMs)
     market.pool.add(provider)

@@ -56,8 +56,9 @@ function answerOf(
   at: number,
 ): string {
   try {
-    state.apply(command, at)
-    return 'ok'
+    const reply = state.apply(command, at)
+    // What a limit answers is all that is seen of it.
+    return command.type.endsWith('Limits') ? JSON.stringify(reply) : 'ok'
   } catch (error) {
     if (error instanceof FairleadError && error.code !== 'Internal') return error.code
     throw error
@@ -91,6 +92,8 @@ describe.each(['queue', 'fund'] as const)('preset %s', (preset) => {
       // A trace in which nothing happens would prove nothing.
       expect(steady.leases.length).toBeGreaterThan(50)
       expect(new Set(steady.answers).size).toBeGreaterThan(3)
+      const isDenied = (answer: string): boolean => answer.includes('"deniedKey":"l-')
+      expect(steady.answers.filter(isDenied).length).toBeGreaterThan(0)
     },
   )
 })

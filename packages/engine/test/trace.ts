@@ -5,6 +5,7 @@ import {
   type JobId,
   type Lease,
   type LeaseId,
+  type Limit,
   type Policy,
   type ProviderId,
   parsePolicy,
@@ -82,7 +83,7 @@ export class TraceMaker {
     const by = this.#dice.draw(12) === 0 ? providerId : (lease?.provider.id ?? providerId)
     const workerId = this.#worker(lease)
     const holder = { leaseId, by, ...(workerId === undefined ? {} : { workerId }) }
-    switch (this.#dice.draw(20)) {
+    switch (this.#dice.draw(22)) {
       case 0:
       case 1:
       case 2:
@@ -118,6 +119,9 @@ export class TraceMaker {
       case 14:
       case 15:
         return this.#onWorker(providerId, leases)
+      case 16:
+      case 17:
+        return this.#onLimit()
       default:
         return { type: 'round' }
     }
@@ -147,6 +151,25 @@ export class TraceMaker {
     }
   }
 
+  /** Few lease ids and small limits, so that all of LIMIT-8 to LIMIT-13 happens. */
+  #onLimit(): Command {
+    const key = this.#pick(['l-roll', 'l-fix', 'l-conc', 'l-buck']) as string
+    const leaseId = `reserved-${this.#dice.draw(12)}`
+    const amount = 1 + this.#dice.draw(5)
+    switch (this.#dice.draw(8)) {
+      case 0:
+      case 1:
+        return { type: 'defineLimit', limit: limitOf(key, 2 + this.#dice.draw(5)) }
+      case 2:
+        return { type: 'listLimits', key: null }
+      case 3:
+      case 4:
+        return { type: 'completeLimits', requests: [{ leaseId, actuals: [{ key, amount }] }] }
+      default:
+        return { type: 'reserveLimits', requests: [{ leaseId, requirements: [{ key, amount }] }] }
+    }
+  }
+
   #enqueue(): Command {
     const isAi = this.#dice.draw(3) > 0
     const payload = isAi
@@ -173,6 +196,13 @@ export class TraceMaker {
 
 function byId(a: { readonly id: string }, b: { readonly id: string }): number {
   return a.id < b.id ? -1 : 1
+}
+
+function limitOf(key: string, capacity: number): Limit {
+  if (key === 'l-roll') return { key, kind: 'rolling', capacity, windowSecs: 3 }
+  if (key === 'l-fix') return { key, kind: 'fixed', capacity, windowSecs: 5, overage: 'deny' }
+  if (key === 'l-conc') return { key, kind: 'concurrency', capacity, timeoutSecs: 4 }
+  return { key, kind: 'bucket', burst: capacity, rate: 1.5 }
 }
 
 function register(providerId: ProviderId): Command {

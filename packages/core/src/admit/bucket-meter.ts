@@ -3,6 +3,9 @@ import type { BucketLimit, Limit } from './limit-definition.ts'
 import type { Meter, MeterState, Settlement } from './meter.ts'
 import { TokenBucket } from './token-bucket.ts'
 
+/** The last time that there is: a bucket may take longer to fill, and beyond 2^53 no time is exact. */
+const LAST_MS = 8_640_000_000_000_000
+
 /** A limit of kind `bucket`: nothing in it is held, but tokens come back with time (LIMIT-7). */
 export class BucketMeter implements Meter {
   #limit: BucketLimit
@@ -53,7 +56,7 @@ export class BucketMeter implements Meter {
 
   take(amount: number, nowMs: number): number {
     this.#bucket.take(amount)
-    return nowMs + this.#bucket.fillMs()
+    return Math.min(nowMs + this.#bucket.fillMs(), LAST_MS)
   }
 
   settle({ reserved, actual }: Settlement): void {

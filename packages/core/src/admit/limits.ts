@@ -46,6 +46,14 @@ export interface LimitsOptions {
   /** How long a finished or denied lease id is remembered. */
   readonly rememberMs?: number
   readonly leasesMax?: number
+  readonly touch?: LimitsTouch
+}
+
+/** Is told of every limit and lease whose stored form has changed. It takes note, and must not throw. */
+export interface LimitsTouch {
+  readonly limit: (key: string) => void
+  /** It may be forgotten by now. */
+  readonly lease: (id: string) => void
 }
 
 /** All that decides, as data. */
@@ -78,11 +86,14 @@ export class Limits {
   readonly #meters = new Map<string, Meter>()
   readonly #leases: RememberedLeases<Hold>
   readonly #rememberMs: number
+  readonly #touch: LimitsTouch | null
   #nowMs = 0
 
-  constructor({ rememberMs = REMEMBER_MS, leasesMax = LEASES_MAX }: LimitsOptions = {}) {
+  constructor(options: LimitsOptions = {}) {
+    const { rememberMs = REMEMBER_MS, leasesMax = LEASES_MAX, touch = null } = options
     this.#rememberMs = rememberMs
-    this.#leases = new RememberedLeases(leasesMax)
+    this.#touch = touch
+    this.#leases = new RememberedLeases(leasesMax, touch?.lease)
   }
 
   /** Goes on exactly where `state()` was taken. */
@@ -106,18 +117,32 @@ export class Limits {
   define(given: unknown, nowMs: number): LimitView {
     const now = this.#advance(nowMs)
     const limit = readLimit(given)
-    const meter = this.#meterAt(limit.key, now)
-    if (meter === undefined) {
-      const opened = openMeter(limit, now)
-      this.#meters.set(limit.key, opened)
-      return viewOf(opened)
-    }
-    if (meter.limit.kind !== limit.kind) {
-      const why = `${meter.limit.kind}, as it was defined; another kind needs another key`
+    const known = this.#meterAt(limit.key, now)
+    if (known !== undefined && known.limit.kind !== limit.kind) {
+      const why = `${known.limit.kind}, as it was defined; another kind needs another key`
       throw invalidParams('kind', why, limit.kind)
     }
-    meter.redefine(limit)
+    const meter = known ?? openMeter(limit, now)
+    if (known === undefined) this.#meters.set(limit.key, meter)
+    else meter.redefine(limit)
+    this.#touch?.limit(limit.key)
     return viewOf(meter)
+  }
+
+  /** One limit as data, or null if there is none. */
+  limitState(key: string): MeterState | null {
+    return this.#meters.get(key)?.state() ?? null
+  }
+
+  /** What is known of a lease id, as data. */
+  leaseState(id: string): RememberedLease<StoredHold> | null {
+    const lease = this.#leases.get(id, this.#nowMs)
+    return lease === undefined ? null : stored(lease)
+  }
+
+  /** Forgets a lease whose time has come, before anybody asks for it. */
+  forgetIfDue(id: string, nowMs: number): void {
+    this.#leases.get(id, this.#advance(nowMs))
   }
 
   get(key: string, nowMs: number): LimitView | null {
@@ -155,6 +180,7 @@ export class Limits {
     if (denial === null) return this.#hold(leaseId, wanted, meters, now)
     const forgetAt = now + this.#rememberMs
     this.#leases.add(leaseId, { state: 'denied', ...NOTHING_HELD, forgetAt }, now)
+    this.#touch?.lease(leaseId)
     return denial
   }
 
@@ -185,10 +211,12 @@ export class Limits {
         meter.advance(now)
         const actual = given.find(({ key }) => key === meter.limit.key)?.amount ?? null
         meter.settle({ reserved: amount, actual, end, nowMs: now })
+        this.#touch?.limit(meter.limit.key)
       }
       lease.state = 'completed'
       lease.holds = NOTHING_HELD.holds
       lease.forgetAt = now + this.#rememberMs
+      this.#touch?.lease(leaseId)
     }
     return DONE
   }
@@ -204,10 +232,12 @@ export class Limits {
       const meter = meters[i] as Meter
       const end = meter.take(amount, now)
       if (end > endsAt) endsAt = end
+      this.#touch?.limit(meter.limit.key)
       return { meter, amount, end }
     })
     const forgetAt = endsAt + this.#rememberMs
     this.#leases.add(leaseId, { state: 'held', reservedAt: now, endsAt, holds, forgetAt }, now)
+    this.#touch?.lease(leaseId)
     return allowedAt(now)
   }
 

@@ -34,19 +34,25 @@ const SWEPT_EACH_TIME = 2
 export class RememberedLeases<Hold> {
   readonly #leases = new Map<string, LeaseRecord<Hold>>()
   readonly #max: number
+  readonly #onForgotten: ((id: string) => void) | null
   #sweep = this.#leases.entries()
   #oldest = this.#leases.keys()
 
-  constructor(max: number) {
+  constructor(max: number, onForgotten: ((id: string) => void) | null = null) {
     this.#max = max
+    this.#onForgotten = onForgotten
   }
 
   get(id: string, nowMs: number): LeaseRecord<Hold> | undefined {
     const lease = this.#leases.get(id)
     if (lease === undefined || nowMs < lease.forgetAt) return lease
     // Or it would keep its old age if it came again.
-    this.#leases.delete(id)
+    this.forget(id)
     return undefined
+  }
+
+  forget(id: string): void {
+    if (this.#leases.delete(id)) this.#onForgotten?.(id)
   }
 
   /** An id that `get` does not know. */
@@ -64,12 +70,12 @@ export class RememberedLeases<Hold> {
     for (let i = 0; i < SWEPT_EACH_TIME; i++) {
       const { done, value } = this.#sweep.next()
       if (done) this.#sweep = this.#leases.entries()
-      else if (nowMs >= value[1].forgetAt) this.#leases.delete(value[0])
+      else if (nowMs >= value[1].forgetAt) this.forget(value[0])
     }
     while (this.#leases.size > this.#max) {
       const { done, value } = this.#oldest.next()
       if (done) this.#oldest = this.#leases.keys()
-      else this.#leases.delete(value)
+      else this.forget(value)
     }
   }
 }

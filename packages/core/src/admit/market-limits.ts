@@ -1,0 +1,156 @@
+import { IndexedHeap, type IndexedItem } from '../order/indexed-heap.ts'
+import {
+  type CompleteAnswer,
+  Limits,
+  type LimitsTouch,
+  type LimitView,
+  type ReserveAnswer,
+  type StoredHold,
+} from './limits.ts'
+import type { MeterState } from './meter.ts'
+import type { RememberedLease } from './remembered-leases.ts'
+import type { Actual, Requirement } from './reserve-request.ts'
+
+/** A lease id as it is stored. */
+export interface LimitLeaseState {
+  /** Leases are remembered in this order, which says which is the oldest. */
+  readonly seq: number
+  readonly lease: RememberedLease<StoredHold>
+  /** The limits that it holds tokens of, each as often as it does; for a lease of the queue. */
+  readonly tokenKeys: readonly string[]
+}
+
+/** What a restart needs. */
+export interface MarketLimitsState {
+  readonly nowMs: number
+  /** Number of the last lease id that came in. */
+  readonly seq: number
+  readonly limits: readonly MeterState[]
+  readonly leases: readonly (readonly [id: string, LimitLeaseState])[]
+}
+
+/** What has changed since the last time; null is to be forgotten. */
+export interface LimitChanges {
+  readonly limits: readonly MeterState[]
+  readonly leases: readonly (readonly [id: string, LimitLeaseState | null])[]
+}
+
+/** When a lease id is to be forgotten; void if that has changed since. */
+interface Forgetting extends IndexedItem {
+  readonly id: string
+  readonly at: number
+}
+
+/** What stands beside a lease id. */
+interface Beside {
+  readonly seq: number
+  readonly tokenKeys: readonly string[]
+}
+
+/**
+ * The limits of a market: those of LIMIT-1 to LIMIT-15, with all that changes told piece by piece, so that
+ * it can be stored (ADMIT-1). A lease id is forgotten at its very time. In memory alone that may be later,
+ * when somebody comes across it; but then a restart would change what is stored.
+ */
+export class MarketLimits {
+  readonly #limits: Limits
+  readonly #beside = new Map<string, Beside>()
+  readonly #due = new IndexedHeap<Forgetting>(
+    (a, b) => a.at < b.at || (a.at === b.at && a.id < b.id),
+  )
+  readonly #changedLimits = new Set<string>()
+  readonly #changedLeases = new Set<string>()
+  #seq = 0
+
+  constructor(state?: MarketLimitsState) {
+    const touch: LimitsTouch = {
+      limit: (key) => this.#changedLimits.add(key),
+      lease: (id) => this.#touchLease(id),
+    }
+    if (state === undefined) {
+      this.#limits = new Limits({ touch })
+      return
+    }
+    const { nowMs, seq, limits: meters } = state
+    const remembered: [id: string, lease: LimitLeaseState['lease']][] = []
+    for (const [id, { lease, ...beside }] of [...state.leases].sort(bySeq)) {
+      if (lease.forgetAt <= nowMs) {
+        this.#changedLeases.add(id)
+        continue
+      }
+      this.#beside.set(id, beside)
+      this.#due.add({ id, at: lease.forgetAt, heapIndex: -1 })
+      remembered.push([id, lease])
+    }
+    this.#seq = seq
+    this.#limits = Limits.restore({ nowMs, meters, leases: remembered }, { touch })
+  }
+
+  /** Number of the last lease id that came in. */
+  get seq(): number {
+    return this.#seq
+  }
+
+  define(given: unknown, nowMs: number): LimitView {
+    return this.#limits.define(given, nowMs)
+  }
+
+  get(key: string, nowMs: number): LimitView | null {
+    return this.#limits.get(key, nowMs)
+  }
+
+  list(nowMs: number): LimitView[] {
+    return this.#limits.list(nowMs)
+  }
+
+  reserve(leaseId: string, requirements: readonly Requirement[], nowMs: number): ReserveAnswer {
+    return this.#limits.reserve(leaseId, requirements, nowMs)
+  }
+
+  complete(leaseId: string, actuals: readonly Actual[], nowMs: number): CompleteAnswer {
+    return this.#limits.complete(leaseId, actuals, nowMs)
+  }
+
+  /** Forgets every lease id whose time has come. */
+  advance(nowMs: number): void {
+    for (let due = this.#due.top(); due !== undefined && due.at <= nowMs; due = this.#due.top()) {
+      this.#due.remove(due)
+      this.#limits.forgetIfDue(due.id, nowMs)
+    }
+  }
+
+  /** Everything that changed since the last call, in order of its key or id. */
+  takeChanges(): LimitChanges {
+    const limits = [...this.#changedLimits].sort().map((key) => this.#limits.limitState(key))
+    const leases = [...this.#changedLeases].sort().map((id) => [id, this.#leaseState(id)] as const)
+    this.#changedLimits.clear()
+    this.#changedLeases.clear()
+    return { limits: limits.filter((state) => state !== null), leases }
+  }
+
+  #leaseState(id: string): LimitLeaseState | null {
+    const lease = this.#limits.leaseState(id)
+    const beside = this.#beside.get(id)
+    return lease === null || beside === undefined ? null : { lease, ...beside }
+  }
+
+  #touchLease(id: string): void {
+    this.#changedLeases.add(id)
+    const lease = this.#limits.leaseState(id)
+    if (lease === null) {
+      this.#beside.delete(id)
+      return
+    }
+    this.#due.add({ id, at: lease.forgetAt, heapIndex: -1 })
+    if (!this.#beside.has(id)) this.#beside.set(id, { seq: ++this.#seq, tokenKeys: NO_KEYS })
+  }
+}
+
+function bySeq(
+  [, a]: MarketLimitsState['leases'][number],
+  [, b]: MarketLimitsState['leases'][number],
+): number {
+  return a.seq - b.seq
+}
+
+const NO_KEYS: readonly string[] = []

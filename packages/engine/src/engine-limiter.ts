@@ -1,0 +1,88 @@
+import {
+  type CompleteAnswer,
+  type CompleteRequest,
+  checkLimitBatch,
+  FairleadError,
+  type Limit,
+  type Limiter,
+  type LimitView,
+  type ReserveAnswer,
+  type ReserveRequest,
+} from '@fairlead/core'
+import type { EngineLoop } from './engine-loop.ts'
+
+/** When to ask again, with the same lease id, after a call whose outcome is unknown. */
+const UNKNOWN_RETRY_MS = 100
+
+/**
+ * The engine's own limits, behind the port that every limiter has: in memory, durable with its state, and
+ * shared with what the queue itself reserves (ADMIT-1). An answer is given once it is stored.
+ */
+export class EngineLimiter implements Limiter {
+  readonly #loop: EngineLoop
+
+  constructor(loop: EngineLoop) {
+    this.#loop = loop
+  }
+
+  define(limit: Limit): Promise<LimitView> {
+    return this.#loop.submit({ type: 'defineLimit', limit }) as Promise<LimitView>
+  }
+
+  list(): Promise<LimitView[]> {
+    return this.#loop.submit({ type: 'listLimits', key: null }) as Promise<LimitView[]>
+  }
+
+  async get(key: string): Promise<LimitView | null> {
+    const [view] = (await this.#loop.submit({ type: 'listLimits', key })) as LimitView[]
+    return view ?? null
+  }
+
+  async reserve(request: ReserveRequest): Promise<ReserveAnswer> {
+    const [answer] = await this.#reserve([request])
+    return answer as ReserveAnswer
+  }
+
+  async complete(request: CompleteRequest): Promise<CompleteAnswer> {
+    const [answer] = await this.#complete([request])
+    return answer as CompleteAnswer
+  }
+
+  async reserveMany(requests: readonly ReserveRequest[]): Promise<ReserveAnswer[]> {
+    checkLimitBatch(requests)
+    return this.#reserve(requests)
+  }
+
+  async completeMany(requests: readonly CompleteRequest[]): Promise<CompleteAnswer[]> {
+    checkLimitBatch(requests)
+    return this.#complete(requests)
+  }
+
+  /** The limits are the engine's and end with it. */
+  async close(): Promise<void> {}
+
+  async #reserve(requests: readonly ReserveRequest[]): Promise<ReserveAnswer[]> {
+    try {
+      return (await this.#loop.submit({ type: 'reserveLimits', requests })) as ReserveAnswer[]
+    } catch (error) {
+      const detail = unknownOutcome(error)
+      const answer = { allowed: false, retryAfterMs: UNKNOWN_RETRY_MS, reservedAtUnixMs: null }
+      return requests.map(() => ({ ...answer, error: 'backend_error', deniedKey: null, detail }))
+    }
+  }
+
+  async #complete(requests: readonly CompleteRequest[]): Promise<CompleteAnswer[]> {
+    try {
+      return (await this.#loop.submit({ type: 'completeLimits', requests })) as CompleteAnswer[]
+    } catch (error) {
+      const detail = unknownOutcome(error)
+      return requests.map(() => ({ ok: false, error: 'backend_error', detail }))
+    }
+  }
+}
+
+/** What the store said. It may have written all the same: only the same call again will tell. */
+function unknownOutcome(error: unknown): string {
+  if (error instanceof FairleadError && error.code === 'StoreUnavailable') return error.message
+  throw error
+}

@@ -1,0 +1,113 @@
+import {
+  type CborMap,
+  type CborValue,
+  decodeCbor,
+  type ExactInt,
+  encodeCbor,
+  type LaneRow,
+  type Limit,
+  type LimitChanges,
+  type LimitLeaseState,
+  type MarketLimitsState,
+  type MeterState,
+  readLimit,
+  type Snapshot,
+} from '@fairlead/core'
+import { META } from './meta.ts'
+
+/** The lanes of limits: each limit under its key, and each lease id that is remembered. */
+const LIMIT = 'limit'
+const LEASE = 'limit_lease'
+
+/** The stored form of limits and lease ids that have changed (ADMIT-1). */
+export function limitRows({ limits, leases }: LimitChanges): LaneRow[] {
+  const rows: LaneRow[] = limits.map((state) => ({
+    lane: LIMIT,
+    key: state.limit.key,
+    value: encodeCbor(meterCells(state)),
+  }))
+  for (const [id, state] of leases) {
+    rows.push({
+      lane: LEASE,
+      key: id,
+      value: state === null ? null : encodeCbor(leaseCells(state)),
+    })
+  }
+  return rows
+}
+
+/** The other way. */
+export function restoreLimits({ lanes, meta }: Snapshot, nowMs: number): MarketLimitsState {
+  const of = (lane: string) => lanes.filter((row) => row.lane === lane)
+  return {
+    nowMs,
+    seq: Number(meta[META.limitSeq] ?? 0),
+    limits: of(LIMIT).map(({ value }) => meterState(decodeCbor(value) as CborMap)),
+    leases: of(LEASE).map(({ key, value }) => [key, leaseState(decodeCbor(value) as Cells)]),
+  }
+}
+
+type Cells = readonly CborValue[]
+
+function meterCells({ limit, waiting, holds, bucket }: MeterState): CborMap {
+  return {
+    limit: limitCells(limit),
+    waiting: waiting === null ? null : limitCells(waiting),
+    holds: holds.map(([end, amount]) => [end, exactCell(amount)]),
+    bucket: bucket === null ? null : [exactCell(bucket.levelMicro), bucket.atMs],
+  }
+}
+
+function meterState({ limit, waiting, holds, bucket }: CborMap): MeterState {
+  const [level, atMs] = (bucket ?? [0, 0]) as readonly [ExactCell, number]
+  return {
+    limit: limitOf(limit as CborMap),
+    waiting: waiting === null ? null : limitOf(waiting as CborMap),
+    holds: (holds as readonly [number, ExactCell][]).map(([end, cell]) => [end, exactOf(cell)]),
+    bucket: bucket === null ? null : { levelMicro: exactOf(level), atMs },
+  }
+}
+
+/** What passes 2^53 may pass 2^64 too, which no integer of CBOR does: it is written as text. */
+type ExactCell = number | string
+
+function exactCell(value: ExactInt): ExactCell {
+  return typeof value === 'bigint' ? value.toString() : value
+}
+
+function exactOf(cell: ExactCell): ExactInt {
+  return typeof cell === 'string' ? BigInt(cell) : cell
+}
+
+/** A rate has at most three decimals, so that a whole number of thousandths stands for it. */
+function limitCells(limit: Limit): CborMap {
+  if (limit.kind !== 'bucket') return { ...limit }
+  return { ...limit, rate: Math.round(limit.rate * 1_000) }
+}
+
+function limitOf(cells: CborMap): Limit {
+  const isBucket = cells['kind'] === 'bucket'
+  return readLimit(isBucket ? { ...cells, rate: (cells['rate'] as number) / 1_000 } : cells)
+}
+
+function leaseCells({ seq, lease, tokenKeys }: LimitLeaseState): Cells {
+  if (lease.state !== 'held') return [seq, lease.state, lease.forgetAt]
+  const { state, forgetAt, reservedAt, endsAt, holds } = lease
+  const held = holds.map(({ key, amount, end }) => [key, amount, end])
+  return [seq, state, forgetAt, reservedAt, endsAt, held, tokenKeys]
+}
+
+function leaseState(cells: Cells): LimitLeaseState {
+  const [seq, state, forgetAt, reservedAt, endsAt, held, tokenKeys = []] = cells as readonly [
+    number,
+    'held' | 'completed' | 'denied',
+    number,
+    number,
+    number,
+    readonly (readonly [string, number, number])[],
+    string[]?,
+  ]
+  if (state !== 'held') return { seq, lease: { state, forgetAt }, tokenKeys }
+  const holds = held.map(([key, amount, end]) => ({ key, amount, end }))
+  return { seq, lease: { state, forgetAt, reservedAt, endsAt, holds }, tokenKeys }
+}
