@@ -1,6 +1,7 @@
-import type { KindName } from '@fairlead/core'
+import type { KindName, Limiter } from '@fairlead/core'
 import { Client, type ClientOptions, socketUrl } from './client.ts'
 import { drainOnSignals } from './drain-on-signals.ts'
+import { RemoteLimiter, type RemoteLimiterOptions } from './remote-limiter.ts'
 import type { JobResult } from './result.ts'
 import { WireLeaseSource } from './wire/lease-source.ts'
 import { type WithSchema, type Worker, type WorkerOptions, worker } from './worker.ts'
@@ -43,9 +44,23 @@ export class NodeClient extends Client {
     if (drainMs !== null) drainOnSignals(serving, drainMs)
     return serving
   }
+
+  /** The limits of the server, over the connection of this client, which stays open when they are closed. */
+  limiter(options: RemoteLimiterOptions = {}): Limiter {
+    return new RemoteLimiter(this, options, async () => {})
+  }
 }
 
 /** Connects to a server; `http://`, `https://`, `ws://` and `wss://` are all understood. */
 export function connect(url: string, options: ClientOptions = {}): NodeClient {
   return new NodeClient(url, options)
+}
+
+/** The limits of a server, over a connection of their own. */
+export function remoteLimiter(
+  url: string,
+  options: ClientOptions & RemoteLimiterOptions = {},
+): Limiter {
+  const client = new Client(url, options)
+  return new RemoteLimiter(client, options, () => client.close())
 }

@@ -1,3 +1,4 @@
+import type { Limiter } from '@fairlead/core'
 import { type Engine, openEngine } from '@fairlead/engine'
 import { type RunningServer, type ServerLimits, startServer } from '@fairlead/server'
 import { MemoryStore } from '@fairlead/testkit'
@@ -26,12 +27,19 @@ export class ServerRig {
     {
       hasTokens = false,
       limits = {},
-    }: { hasTokens?: boolean; limits?: Partial<ServerLimits> } = {},
+      limiter,
+    }: { hasTokens?: boolean; limits?: Partial<ServerLimits>; limiter?: Limiter } = {},
   ): Promise<ServerRig> {
     const engine = await openEngine({ store: new MemoryStore(), policy })
     const tokens = hasTokens ? { verify: () => null, isEmpty: () => false } : null
     const listen = { host: '127.0.0.1', port: 0 }
-    const server = await startServer({ engine, tokens, listen, limits })
+    const server = await startServer({
+      engine,
+      tokens,
+      listen,
+      limits,
+      ...(limiter === undefined ? {} : { limiter }),
+    })
     const line = await CuttableLine.to(Number(new URL(server.url).port))
     return new ServerRig(engine, server, line)
   }

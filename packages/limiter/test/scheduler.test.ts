@@ -1,3 +1,4 @@
+import { FairleadError } from '@fairlead/core'
 import { TestClock } from '@fairlead/testkit'
 import { describe, expect, it } from 'vitest'
 import {
@@ -183,6 +184,22 @@ describe('jobs', () => {
     await clock.settle()
     expect(during).toEqual([1, 10, 1, 10])
     expect(await Promise.all([rpm, tpm, concurrency, daily.key].map(held))).toEqual([1, 3, 0, 3])
+  })
+
+  it('SCHED-4: what no repetition can change is the error of the job, and holds up nobody', async () => {
+    const inner = createLimiter({ limits: limitsOf('m') })
+    let isForbidden = true
+    const limiter: Limiter = {
+      ...bound(inner),
+      reserve: (request) => {
+        if (!isForbidden) return inner.reserve(request)
+        return Promise.reject(new FairleadError('Forbidden', 'not for this token'))
+      },
+    }
+    const { submit } = rig([], { limiter })
+    await expect(submit('a')).rejects.toThrow('not for this token')
+    isForbidden = false
+    expect(await submit('b')).toBe('b')
   })
 
   it('SCHED-5: one that throws is completed without actuals, or with those of its error', async () => {

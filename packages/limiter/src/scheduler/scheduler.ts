@@ -175,8 +175,21 @@ class QueueScheduler implements Scheduler {
     this.#idle--
     limiter.reserve({ leaseId: entry.leaseId, requirements: entry.requirements }).then(
       (answer) => this.#answered(queue, tenant, entry, answer),
-      (error: unknown) => this.#unknown(queue, entry, String(error)),
+      (error: unknown) => this.#failed(queue, entry, error),
     )
+  }
+
+  /** What the limiter refuses for good will not be answered otherwise; all else may have been decided. */
+  #failed(queue: ModelQueue, entry: Entry, error: unknown): void {
+    if (!(error instanceof FairleadError) || error.retryable) {
+      this.#unknown(queue, entry, String(error))
+      return
+    }
+    this.#idle++
+    queue.isAsking = false
+    this.#end(entry, () => entry.reject(error))
+    this.#offer(queue)
+    this.#pump()
   }
 
   #answered(queue: ModelQueue, tenant: TenantQueue, entry: Entry, answer: ReserveAnswer): void {

@@ -1,0 +1,174 @@
+import {
+  type CompleteAnswer,
+  type CompleteRequest,
+  checkLimitBatch,
+  FairleadError,
+  invalidParams,
+  LIMIT_BATCH_MAX,
+  type Limit,
+  type Limiter,
+  type LimitView,
+  type ReserveAnswer,
+  type ReserveRequest,
+} from '@fairlead/core'
+import type { MethodName, ParamsOf, ResultOf } from '@fairlead/protocol'
+import {
+  completeToWire,
+  limitToWire,
+  reserveAnswerOfWire,
+  reserveToWire,
+  viewOfWire,
+} from '@fairlead/protocol/rpc'
+import { Batcher } from './batcher.ts'
+import { isRetryable } from './wire/lost.ts'
+
+export interface RemoteLimiterOptions {
+  /** Reserves, and completes, that go together at most; 128 if left out. */
+  readonly maxBatch?: number
+  /** How long the first of them waits for others; 2 ms if left out, 0: for those of the same turn. */
+  readonly flushMs?: number
+  /** How long an answer is waited for before the outcome is unknown; 5 s if left out. */
+  readonly answerMs?: number
+}
+
+/** Calls of a client, as far as they are needed here. */
+export interface LimitCalls {
+  call<Name extends MethodName>(
+    method: Name,
+    params: ParamsOf<Name>,
+    options?: { readonly timeoutMs?: number },
+  ): Promise<ResultOf<Name>>
+}
+
+/** When to ask again, with the same lease id, after a call whose outcome is unknown. */
+const UNKNOWN_RETRY_MS = 100
+
+/**
+ * The limits of a server. Reserves, and completes, that are made at about the same time go in one call. Where no
+ * answer came, nobody knows whether the server has decided: that is told at once, as `backend_error`, and whoever
+ * asked makes the same call again (REMOTE-2).
+ */
+export class RemoteLimiter implements Limiter {
+  readonly #calls: LimitCalls
+  readonly #answerMs: number
+  readonly #close: () => Promise<void>
+  readonly #reserves: Batcher<ReserveRequest, ReserveAnswer>
+  readonly #completes: Batcher<CompleteRequest, CompleteAnswer>
+
+  constructor(calls: LimitCalls, options: RemoteLimiterOptions, close: () => Promise<void>) {
+    const { maxBatch = 128, flushMs = 2, answerMs = 5_000 } = options
+    checkWhole('maxBatch', maxBatch, { min: 1, max: LIMIT_BATCH_MAX })
+    checkWhole('flushMs', flushMs, { min: 0, max: 1_000 })
+    checkWhole('answerMs', answerMs, { min: 1, max: 600_000 })
+    this.#calls = calls
+    this.#answerMs = answerMs
+    this.#close = close
+    this.#reserves = new Batcher((batch) => this.reserveMany(batch), { maxBatch, flushMs })
+    this.#completes = new Batcher((batch) => this.completeMany(batch), { maxBatch, flushMs })
+  }
+
+  async define(limit: Limit): Promise<LimitView> {
+    const defined = await this.#calls.call('limits.define', { limit: limitToWire(limit) })
+    return viewOfWire(defined.limit)
+  }
+
+  async list(): Promise<LimitView[]> {
+    const views: LimitView[] = []
+    let cursor: string | null = null
+    do {
+      const page: ResultOf<'limits.list'> = await this.#calls.call('limits.list', {
+        limit: 1_000,
+        ...(cursor === null ? {} : { cursor }),
+      })
+      for (const record of page.limits) views.push(viewOfWire(record))
+      cursor = page.cursor
+    } while (cursor !== null)
+    return views
+  }
+
+  async get(key: string): Promise<LimitView | null> {
+    try {
+      return viewOfWire((await this.#calls.call('limits.get', { key })).limit)
+    } catch (error) {
+      if (error instanceof FairleadError && error.code === 'NotFound') return null
+      throw error
+    }
+  }
+
+  reserve(request: ReserveRequest): Promise<ReserveAnswer> {
+    return this.#reserves.add(request)
+  }
+
+  complete(request: CompleteRequest): Promise<CompleteAnswer> {
+    return this.#completes.add(request)
+  }
+
+  async reserveMany(requests: readonly ReserveRequest[]): Promise<ReserveAnswer[]> {
+    checkLimitBatch(requests)
+    const answer = await this.#known('limits.reserveMany', {
+      requests: requests.map(reserveToWire),
+    })
+    if (typeof answer !== 'string') return answer.results.map(reserveAnswerOfWire)
+    return requests.map(() => unknownReserve(answer))
+  }
+
+  async completeMany(requests: readonly CompleteRequest[]): Promise<CompleteAnswer[]> {
+    checkLimitBatch(requests)
+    const answer = await this.#known('limits.completeMany', {
+      requests: requests.map(completeToWire),
+    })
+    if (typeof answer !== 'string') return answer.results
+    return requests.map(() => ({ ok: false, error: 'backend_error', detail: answer }))
+  }
+
+  /** Sends what waits to be sent; what is answered by then is answered. */
+  async close(): Promise<void> {
+    await Promise.all([this.#reserves.drain(), this.#completes.drain()])
+    await this.#close()
+  }
+
+  /** The answer, or why there is none; a refusal for good is thrown. */
+  async #known<Name extends 'limits.reserveMany' | 'limits.completeMany'>(
+    method: Name,
+    params: ParamsOf<Name>,
+  ): Promise<ResultOf<Name> | string> {
+    const { promise: late, end } = patience(this.#answerMs)
+    try {
+      // Not tried again in here: who asks may have had enough of it by then.
+      return await Promise.race([this.#calls.call(method, params, { timeoutMs: 0 }), late])
+    } catch (error) {
+      if (isRetryable(error)) return error.message
+      throw error
+    } finally {
+      end()
+    }
+  }
+}
+
+function unknownReserve(detail: string): ReserveAnswer {
+  return {
+    allowed: false,
+    retryAfterMs: UNKNOWN_RETRY_MS,
+    reservedAtUnixMs: null,
+    error: 'backend_error',
+    deniedKey: null,
+    detail,
+  }
+}
+
+function patience(ms: number): { readonly promise: Promise<string>; readonly end: () => void } {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const promise = new Promise<string>((resolve) => {
+    timer = setTimeout(() => resolve(`no answer within ${ms} ms`), ms)
+  })
+  return { promise, end: () => clearTimeout(timer) }
+}
+
+function checkWhole(
+  field: string,
+  value: number,
+  { min, max }: { readonly min: number; readonly max: number },
+): void {
+  if (Number.isSafeInteger(value) && value >= min && value <= max) return
+  throw invalidParams(field, `a whole number from ${min} to ${max}`)
+}
