@@ -18,7 +18,6 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   server: [
     '@fairlead/core',
     '@fairlead/engine',
-    '@fairlead/limiter',
     '@fairlead/protocol',
     '@opentelemetry/api',
     '@opentelemetry/exporter-trace-otlp-http',

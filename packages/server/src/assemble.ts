@@ -1,6 +1,5 @@
 import type { Server } from 'node:http'
 import type { Engine } from '@fairlead/engine'
-import { createLimiter } from '@fairlead/limiter'
 import { openRpcDocument } from '@fairlead/protocol'
 import type { Registry } from 'prom-client'
 import { AccessNotes } from './auth/access-notes.ts'
@@ -47,8 +46,15 @@ const STUCK_MS = 5_000
 
 /** The composition root: every part is made here, and given what it needs. */
 export async function assemble(options: ServerOptions): Promise<Assembled> {
-  const { engine, listen, logger = SILENT, store, tokens = null, version = '0.1.0' } = options
-  const limiter = options.limiter ?? createLimiter({ limits: [] })
+  const {
+    engine,
+    limiter = engine.limiter,
+    listen,
+    logger = SILENT,
+    store,
+    tokens = null,
+    version = '0.1.0',
+  } = options
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
   const origins = new Set(options.origins ?? [])
   const newRequestId = requestIds()
