@@ -12,6 +12,9 @@ import { jobsList } from './jobs-list.ts'
 import { jobsRetry } from './jobs-retry.ts'
 import { jobsShow } from './jobs-show.ts'
 import { jobsWatch } from './jobs-watch.ts'
+import { limitsList } from './limits-list.ts'
+import { limitsSet } from './limits-set.ts'
+import { limitsShow } from './limits-show.ts'
 import { policyCheck } from './policy-check.ts'
 import { policySet } from './policy-set.ts'
 import { policyShow } from './policy-show.ts'
@@ -41,6 +44,9 @@ export const COMMANDS: readonly Command<never>[] = [
   providersList,
   providersShow,
   providersSetStatus,
+  limitsList,
+  limitsShow,
+  limitsSet,
   policyShow,
   policyCheck,
   policySet,
@@ -57,6 +63,7 @@ export const COMMANDS: readonly Command<never>[] = [
 /** Commands that others stand under. */
 export const GROUPS: Readonly<Record<string, { readonly summary: string }>> = {
   jobs: { summary: 'List, show, watch, cancel and retry jobs.' },
+  limits: { summary: 'List, show and set limits.' },
   policy: { summary: 'Show, check and change the policy.' },
   providers: { summary: 'List and show providers, and change their status.' },
   token: { summary: 'Create, list and revoke tokens.' },

@@ -1,15 +1,8 @@
-import type { FairleadError } from '@fairlead/core'
 import { openEngine } from '@fairlead/engine'
-import { createLimiter, type Limiter, redis } from '@fairlead/limiter'
-import {
-  createLogger,
-  type Logger,
-  MeteredStore,
-  startServer,
-  type TokenStore,
-} from '@fairlead/server'
+import { createLogger, MeteredStore, startServer, type TokenStore } from '@fairlead/server'
 import { openSqliteStore } from '@fairlead/store/sqlite'
 import type { Config } from '../config/load-config.ts'
+import { openRedisLimits } from './redis-limits.ts'
 
 export interface Serving {
   readonly url: string
@@ -42,7 +35,8 @@ export async function startServing({ config, tokens, log, policy }: Options): Pr
     const { host, port, shutdownMs, requestsPerSecond, connectionsMax } = settings.server
     const { otlpEndpoint } = settings.telemetry
     const logger = createLogger({ level: log ?? settings.log.level })
-    const limiter = settings.redis.url === null ? null : await openRedis(settings.redis.url, logger)
+    const { url } = settings.redis
+    const limiter = url === null ? null : await openRedisLimits(url, engine.limiter, logger)
     close = async () => {
       await limiter?.close()
       await engine.close()
@@ -74,20 +68,4 @@ export async function startServing({ config, tokens, log, policy }: Options): Pr
     await close().catch(() => undefined)
     throw error
   }
-}
-
-/** Limits on Redis. One that is away does not hold up the start: until it is back nothing is allowed. */
-async function openRedis(url: string, logger: Logger): Promise<Limiter> {
-  const limiter = createLimiter({ backend: redis(url), limits: [] })
-  try {
-    // What it knows of them it can make again, should Redis lose them (REDIS-3).
-    await limiter.list()
-  } catch (err) {
-    if ((err as FairleadError).code !== 'StoreUnavailable') {
-      await limiter.close()
-      throw err
-    }
-    logger.warn({ err }, 'Redis does not answer: nothing is reserved until it does')
-  }
-  return limiter
 }

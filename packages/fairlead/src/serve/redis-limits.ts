@@ -1,0 +1,46 @@
+import type { FairleadError, Limit, Limiter, LimitView } from '@fairlead/core'
+import { createLimiter, redis } from '@fairlead/limiter'
+import type { Logger } from '@fairlead/server'
+
+/**
+ * Limits on Redis, for several servers together. Definitions are also kept in the engine: what the queue itself
+ * reserves is counted there, and a Redis that has lost them gets them back with the next start (HTTP-5).
+ */
+export async function openRedisLimits(url: string, own: Limiter, logger: Logger): Promise<Limiter> {
+  const shared = createLimiter({ backend: redis(url), limits: [] })
+  try {
+    await agree(shared, own)
+  } catch (err) {
+    if ((err as FairleadError).code !== 'StoreUnavailable') {
+      await shared.close()
+      throw err
+    }
+    // It does not hold up the start: until it is back nothing is allowed, and all else goes on.
+    logger.warn({ err }, 'Redis does not answer: nothing is reserved until it does')
+  }
+  return {
+    define: async (limit) => {
+      await own.define(limit)
+      return shared.define(limit)
+    },
+    list: () => shared.list(),
+    get: (key) => shared.get(key),
+    reserve: (request) => shared.reserve(request),
+    complete: (request) => shared.complete(request),
+    reserveMany: (requests) => shared.reserveMany(requests),
+    completeMany: (requests) => shared.completeMany(requests),
+    close: () => shared.close(),
+  }
+}
+
+/** Each learns what the other alone has; where both have a limit, each keeps its own. */
+async function agree(shared: Limiter, own: Limiter): Promise<void> {
+  const [there, here] = [await shared.list(), await own.list()]
+  for (const limit of without(here, there)) await shared.define(limit)
+  for (const limit of without(there, here)) await own.define(limit)
+}
+
+function without(views: readonly LimitView[], others: readonly LimitView[]): Limit[] {
+  const keys = new Set(others.map(({ limit }) => limit.key))
+  return views.map(({ limit }) => limit).filter(({ key }) => !keys.has(key))
+}
