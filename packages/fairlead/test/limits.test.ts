@@ -51,6 +51,8 @@ describe('fairlead limits', () => {
       state: 'decreasing',
       pending_decrease_to: 500,
     })
+    const noted = await run('limits', 'set', TPM, '--description', 'of gpt-5.2', '--json')
+    expect(JSON.parse(noted.out)).toMatchObject({ pending_decrease_to: 500 })
     await run('limits', 'set', 'site', '--kind', 'bucket', '--burst', '5', '--rate', '0.5')
     const { out } = await run('limits', 'list')
     expect(out).toMatch(/global\S+ +rolling +1000 in any 86400 s +800 +decreasing to 500/)

@@ -2,24 +2,10 @@ import type { NodeClient } from '@fairlead/client'
 import type { LimitDefinition } from '@fairlead/protocol'
 import { command } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
-import { duration, misuse, oneOfWords, wholeNumber } from '../flags.ts'
-
-interface Flags {
-  readonly kind?: string
-  readonly capacity?: string
-  readonly window?: string
-  readonly timeout?: string
-  readonly burst?: string
-  readonly rate?: string
-  readonly overage?: string
-  readonly unit?: string
-  readonly description?: string
-}
-
-const KINDS = ['rolling', 'fixed', 'concurrency', 'bucket'] as const
+import type { LimitFlags } from '../limit-flags.ts'
 
 /** `fairlead limits set`. */
-export const limitsSet = command<Flags>({
+export const limitsSet = command<LimitFlags>({
   name: 'limits set',
   summary: 'Define a limit, or change one; what is left out stays as it is.',
   details:
@@ -48,13 +34,18 @@ export const limitsSet = command<Flags>({
   ],
 
   async run({ args, flags, client, print }) {
+    const { LIMIT_KINDS } = await import('@fairlead/core')
+    const { readLimitFlags } = await import('../limit-flags.ts')
+    const { misuse } = await import('../flags.ts')
     const { limitText } = await import('../show-limits.ts')
     const key = args[0] as string
-    const given = readFlags(flags)
+    const given = readLimitFlags(flags)
     const server = await client()
     const before = await definitionOf(server, key)
     if (before === null && given['kind'] === undefined) {
-      throw misuse(`--kind: expected one of ${KINDS.join(', ')}; there is no limit ${key} yet`)
+      throw misuse(
+        `--kind: expected one of ${LIMIT_KINDS.join(', ')}; there is no limit ${key} yet`,
+      )
     }
     const definition = { ...before, ...given, key } as LimitDefinition
     const { limit } = await server.call('limits.define', { limit: definition })
@@ -63,42 +54,14 @@ export const limitsSet = command<Flags>({
   },
 })
 
-/** The fields that were given, by their names on the wire. */
-function readFlags(flags: Flags): Readonly<Record<string, string | number>> {
-  const { kind, capacity, window, timeout, burst, rate, overage, unit, description } = flags
-  return {
-    ...(kind === undefined ? {} : { kind: oneOfWords('--kind', kind, KINDS) }),
-    ...(capacity === undefined
-      ? {}
-      : { capacity: wholeNumber('--capacity', capacity, { min: 1 }) }),
-    ...(window === undefined ? {} : { window_seconds: seconds('--window', window) }),
-    ...(timeout === undefined ? {} : { timeout_seconds: seconds('--timeout', timeout) }),
-    ...(burst === undefined ? {} : { burst: wholeNumber('--burst', burst, { min: 1 }) }),
-    ...(rate === undefined ? {} : { rate: decimal('--rate', rate) }),
-    ...(overage === undefined
-      ? {}
-      : { overage: oneOfWords('--overage', overage, ['debt', 'deny']) }),
-    ...(unit === undefined ? {} : { unit }),
-    ...(description === undefined ? {} : { description }),
-  }
-}
-
 async function definitionOf(server: NodeClient, key: string): Promise<LimitDefinition | null> {
   try {
-    return (await server.call('limits.get', { key })).limit.definition
+    const { limit } = await server.call('limits.get', { key })
+    const { definition, pending_decrease_to: capacity } = limit
+    // A lower capacity that still waits to act is what was wanted last.
+    return capacity === null ? definition : ({ ...definition, capacity } as LimitDefinition)
   } catch (error) {
     if ((error as { code?: string }).code === 'NotFound') return null
     throw error
   }
-}
-
-function seconds(flag: string, text: string): number {
-  const ms = duration(flag, text)
-  if (ms > 0 && ms % 1_000 === 0) return ms / 1_000
-  throw misuse(`${flag}: expected whole seconds, such as 60s, 1h or 1d, got ${text}`)
-}
-
-function decimal(flag: string, text: string): number {
-  if (/^\d{1,10}(?:\.\d{1,3})?$/.test(text) && Number(text) > 0) return Number(text)
-  throw misuse(`${flag}: expected a number with at most three decimals, such as 0.5, got ${text}`)
 }
