@@ -31,6 +31,8 @@ interface JobOf<Kind extends KindName> {
   readonly idempotencyKey: string | null
   /** Fires when the work is wanted no more; its reason is a `FairleadError`. */
   readonly signal: AbortSignal
+  /** Asks the source whether the lease is still ours: before a step that must not be made twice. */
+  confirm(): Promise<void>
   /** When the lease ends unless it is renewed, on the worker's own clock. It moves on by renewals. */
   readonly deadline: number
 }
@@ -71,8 +73,10 @@ export class Attempt implements JobOf<KindName> {
   /** On the clock of the source. */
   #givenDeadline = 0
   #waiting: (() => void)[] = []
+  readonly #renew: (attempt: Attempt) => Promise<void>
 
-  constructor(offer: LeaseOffer, nowMs: number) {
+  constructor(offer: LeaseOffer, nowMs: number, renew: (attempt: Attempt) => Promise<void>) {
+    this.#renew = renew
     this.leaseId = offer.leaseId
     this.jobId = offer.jobId
     this.attempt = offer.attempt
@@ -103,6 +107,10 @@ export class Attempt implements JobOf<KindName> {
       if (this.#endedBy !== null) this.#abort.abort(this.#endedBy)
     }
     return this.#abort.signal
+  }
+
+  confirm(): Promise<void> {
+    return this.#renew(this)
   }
 
   /** Why it is over before its time; null while it is not. */

@@ -103,7 +103,7 @@ export class WorkerLoop implements Worker {
   #take(offer: LeaseOffer): void {
     // One that comes again is being acked already.
     if (this.#attempts.has(offer.leaseId) || this.#isOver) return
-    const attempt = new Attempt(offer, this.#clock.now())
+    const attempt = new Attempt(offer, this.#clock.now(), (own) => this.#confirm(own))
     this.#attempts.set(attempt.leaseId, attempt)
     this.#arm(attempt.dueAt)
     // A handler that does not heed its signal keeps its place, and the next job waits for it.
@@ -263,8 +263,7 @@ export class WorkerLoop implements Worker {
   async #renew(attempt: Attempt): Promise<void> {
     attempt.isRenewing = true
     try {
-      const times = await this.#persist(attempt, (session) => session.renew(attempt.leaseId))
-      attempt.renewed(times, this.#clock.now())
+      await this.#confirm(attempt)
     } catch (error) {
       // Without a renewal the lease runs on to its deadline.
       attempt.renewAt = Number.POSITIVE_INFINITY
@@ -273,6 +272,12 @@ export class WorkerLoop implements Worker {
     }
     attempt.isRenewing = false
     this.#arm(attempt.dueAt)
+  }
+
+  /** A renewal that comes too early changes nothing, and still says that the lease is ours. */
+  async #confirm(attempt: Attempt): Promise<void> {
+    const times = await this.#persist(attempt, (session) => session.renew(attempt.leaseId))
+    attempt.renewed(times, this.#clock.now())
   }
 
   /** One timer for whatever comes next. It may go off for nothing; that is cheaper than moving it. */

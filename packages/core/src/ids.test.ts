@@ -15,6 +15,7 @@ import {
   type ProviderId,
   pairHash,
   providerIdOf,
+  registrationKey,
   retryHash,
   type Seed,
   taskId,
@@ -134,6 +135,14 @@ describe('the hashes of a round', () => {
         )
       }),
     )
+  })
+
+  it('ID-10: the key of a registration is the SHA-256 of its bare id behind a prefix', () => {
+    const jobId = `0x${'ab'.repeat(32)}` as JobId
+    const expected = createHash('sha256')
+      .update(`fairlead|${'ab'.repeat(32)}`)
+      .digest('hex')
+    expect(registrationKey(jobId)).toBe(expected)
   })
 
   it('ID-5: the retry hash is H over the job id and the number of the retry', () => {

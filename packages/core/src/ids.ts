@@ -1,6 +1,6 @@
 import { fromHex } from './bytes.ts'
 import { invariant } from './errors.ts'
-import { hashInput, taggedHash, taggedHashHex } from './hash.ts'
+import { hashInput, sha256Hex, taggedHash, taggedHashHex } from './hash.ts'
 
 declare const brand: unique symbol
 type Id<Name extends string> = string & { readonly [brand]: Name }
@@ -79,6 +79,11 @@ export function pairHash(jobId: JobId, providerId: ProviderId, seed: Seed): stri
 /** The source of a retry's jitter (ID-5). */
 export function retryHash(jobId: JobId, retries: number): Uint8Array {
   return hashInput().text('AICF|retry').id(jobId).int(retries).digest()
+}
+
+/** What makes a platform book a registration once, however often it is asked (ID-10). */
+export function registrationKey(jobId: JobId): string {
+  return sha256Hex(`fairlead|${jobId.slice(2)}`)
 }
 
 /** The id of a provider that registers with a key of its own (ID-6). */

@@ -21,6 +21,7 @@ export {
   pairHash,
   type ProviderId,
   providerIdOf,
+  registrationKey,
   retryHash,
   type Seed,
   taskId,
@@ -49,7 +50,8 @@ export {
   PRESETS,
   showPolicy,
 } from './policy.ts'
-export { type Field, int, names, oneOf } from './policy-field.ts'
+export { isPlainObject } from './plain-object.ts'
+export { type Field, flag, int, intsByName, names, oneOf, thousandths } from './policy-field.ts'
 export {
   problemList,
   readSettings,
@@ -57,6 +59,7 @@ export {
   type SettingsOf,
   type SettingsTable,
   settingPaths,
+  snakeCase,
   unknownSetting,
 } from './settings-table.ts'
 
