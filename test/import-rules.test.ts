@@ -28,6 +28,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'ws',
   ],
   testkit: ['@fairlead/core', '@fairlead/engine', '@fairlead/store/memory', 'cddl'],
+  signup: ['@fairlead/client', '@fairlead/core', 'yaml'],
   store: ['@fairlead/core', '@photostructure/sqlite'],
   fairlead: [
     '@fairlead/client',

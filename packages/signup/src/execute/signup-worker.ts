@@ -1,0 +1,285 @@
+import {
+  AttemptFailure,
+  type Job,
+  type Worker as LeaseWorker,
+  worker as leaseWorker,
+  steadyClock,
+  type WorkerOptions,
+} from '@fairlead/client'
+import {
+  type Clock,
+  type JobId,
+  type LeaseFailure,
+  type LeaseSource,
+  registrationKey,
+} from '@fairlead/core'
+import type { Adapter, SignupJob } from '../adapter/adapter.ts'
+import type { ProviderConfig, Providers } from '../providers/providers.ts'
+import type { ProvidersFile } from '../providers/providers-file.ts'
+import { encodeOutput, type FeeStatus } from '../records/registration-output.ts'
+import { type ClockOffset, ClockOffsets } from './clock-offset.ts'
+import { type AttemptResult, Executor } from './executor.ts'
+
+/** Takes the success fee. Called at least once for each booking, always with the same key for one. */
+export type Charge = (fee: {
+  readonly jobId: JobId
+  readonly platform: string
+  readonly orgRef: string
+  readonly userId: string
+  readonly bookingNumber: string | null
+  /** A second call with this key must not charge again. */
+  readonly idempotencyKey: string
+  readonly signal: AbortSignal
+}) => Promise<void>
+
+/** What happened, without personal data. */
+export type SignupEvent =
+  | {
+      readonly type: 'attemptEnded'
+      readonly jobId: JobId
+      readonly platform: string
+      readonly attempt: number
+      readonly rank: number | null
+      /** `booked`, `waitlisted`, or the code of the failure. */
+      readonly result: string
+      readonly http: number | null
+      readonly tookMs: number
+    }
+  /** Somebody has to see to it: the booking stands, its fee was not taken. */
+  | { readonly type: 'feeFailed'; readonly jobId: JobId; readonly platform: string }
+  | {
+      readonly type: 'platformsChanged'
+      readonly platforms: readonly string[]
+    }
+
+export interface SignupWorkerOptions {
+  readonly source: LeaseSource
+  readonly providerId: string
+  /** With a file, what changes in it counts from the next attempt on. */
+  readonly providers: Providers | ProvidersFile
+  /** Platforms that need code of their own, by name; they go before what is configured. */
+  readonly adapters?: Readonly<Record<string, Adapter>>
+  /** Attempts at once, at most; 16 where it is left out. Budgets are the engine's. */
+  readonly concurrency?: number
+  readonly charge?: Charge
+  /** How long a charge may take before it counts as failed; 5,000 where it is left out. */
+  readonly chargeTimeoutMs?: number
+  readonly onEvent?: (event: SignupEvent) => void
+  readonly onError?: WorkerOptions['onError']
+  readonly workerId?: string
+  readonly clock?: Clock
+  readonly wallClock?: () => number
+}
+
+export interface SignupWorker {
+  /** By how much the clocks of the platforms differ from ours. Nothing is decided by it. */
+  clockOffsets(): Readonly<Record<string, ClockOffset>>
+  /** As that of any worker: gives back what has not begun, and waits for the rest. */
+  stop(options?: { readonly graceMs?: number }): Promise<void>
+  readonly closed: Promise<void>
+}
+
+type RegistrationJob = Job<'registration'>
+
+/** Serves registrations: for each lease one attempt at its platform, after the ack was answered (EXECUTE-1). */
+export function signupWorker(options: SignupWorkerOptions): SignupWorker {
+  return new Signups(options)
+}
+
+const CHARGE_TIMEOUT_MS = 5_000
+
+class Signups implements SignupWorker {
+  readonly closed: Promise<void>
+  readonly #options: SignupWorkerOptions
+  readonly #clock: Clock
+  readonly #offsets = new ClockOffsets()
+  readonly #executor: Executor
+  /** When each offer was looked at: right before its ack. */
+  readonly #offeredAt = new WeakMap<object, number>()
+  readonly #stopWatching: () => void
+  #worker: LeaseWorker
+  #platforms: readonly string[]
+  #settle: { resolve: () => void; reject: (error: unknown) => void } = {
+    resolve: () => {},
+    reject: () => {},
+  }
+
+  constructor(options: SignupWorkerOptions) {
+    this.#options = options
+    this.#clock = options.clock ?? steadyClock
+    this.closed = new Promise((resolve, reject) => {
+      this.#settle = { resolve, reject }
+    })
+    this.#executor = new Executor({
+      clock: this.#clock,
+      wallClock: options.wallClock ?? Date.now,
+      offsets: this.#offsets,
+      onError: (error) => this.#note(error),
+    })
+    this.#platforms = this.#served()
+    this.#worker = this.#start(options.workerId)
+    const { providers } = options
+    this.#stopWatching =
+      'onChange' in providers ? providers.onChange(() => this.#changed()) : () => {}
+  }
+
+  clockOffsets(): Readonly<Record<string, ClockOffset>> {
+    return this.#offsets.all()
+  }
+
+  stop(options: { readonly graceMs?: number } = {}): Promise<void> {
+    this.#stopWatching()
+    void this.#worker.stop(options)
+    return this.closed
+  }
+
+  get #providers(): Providers {
+    const { providers } = this.#options
+    return 'current' in providers ? providers.current : providers
+  }
+
+  #adapterOf(platform: string): Adapter | null {
+    const { adapters = {} } = this.#options
+    const own = Object.hasOwn(adapters, platform) ? adapters[platform] : undefined
+    return own ?? this.#providers.get(platform).adapter
+  }
+
+  /** The platforms that something is known of and that can be spoken to. */
+  #served(): readonly string[] {
+    const { adapters = {} } = this.#options
+    const names = new Set([...this.#providers.platforms, ...Object.keys(adapters)])
+    return [...names].filter((name) => this.#adapterOf(name) !== null).sort()
+  }
+
+  #start(workerId: string | undefined): LeaseWorker {
+    const { source, providerId, concurrency = 16, onError } = this.#options
+    const started = leaseWorker({
+      source,
+      providerId,
+      ...(workerId === undefined ? {} : { workerId }),
+      kinds: ['registration'],
+      platforms: this.#platforms,
+      concurrency,
+      accepts: (job) => {
+        this.#offeredAt.set(job, this.#clock.now())
+        return this.#adapterOf(job.payload.provider) !== null
+      },
+      handler: (job) => this.#serve(job),
+      // The outcome of an attempt is no error of the worker; it is told as an event.
+      onError: (error, job) => {
+        if (!(error instanceof AttemptFailure)) onError?.(error, job)
+      },
+      clock: this.#clock,
+    })
+    started.closed.then(
+      () => started === this.#worker && this.#settle.resolve(),
+      (error: unknown) => started === this.#worker && this.#settle.reject(error),
+    )
+    return started
+  }
+
+  /** What a worker offers is said when it connects: other platforms, another worker; the old one drains. */
+  #changed(): void {
+    const platforms = this.#served()
+    if (platforms.join('\n') === this.#platforms.join('\n')) return
+    this.#platforms = platforms
+    const old = this.#worker
+    this.#worker = this.#start(undefined)
+    old.stop().catch((error: unknown) => this.#note(error))
+    this.#tell({ type: 'platformsChanged', platforms })
+  }
+
+  async #serve(leased: RegistrationJob): Promise<Uint8Array> {
+    const job = signupJob(leased)
+    const provider = this.#providers.get(job.platform)
+    const adapter = this.#adapterOf(job.platform)
+    const from = this.#clock.now()
+    const result: AttemptResult =
+      adapter === null
+        ? // It was there when the job was taken on, and the file has changed since.
+          { type: 'failed', failure: { code: 'not_sent', permanent: false } }
+        : await this.#executor.run({
+            job,
+            task: leased.task ?? 'book',
+            provider,
+            adapter,
+            signal: leased.signal,
+            confirmedAt: this.#offeredAt.get(leased) ?? from,
+            confirm: () => leased.confirm(),
+          })
+    this.#tell(attemptEnded(leased, result, this.#clock.now() - from))
+    if (result.type === 'failed') throw new AttemptFailure(result.failure)
+    const feeStatus = await this.#fee(job, provider, result)
+    const { bookingNumber, isLookedUp } = result
+    return encodeOutput({ outcome: result.type, bookingNumber, feeStatus, isLookedUp })
+  }
+
+  /** A seat costs the fee; a place on the waitlist does not. What goes wrong here undoes no booking (FEE-1). */
+  async #fee(
+    job: SignupJob,
+    { platform }: ProviderConfig,
+    result: { readonly type: 'booked' | 'waitlisted'; readonly bookingNumber: string | null },
+  ): Promise<FeeStatus> {
+    const { charge, chargeTimeoutMs = CHARGE_TIMEOUT_MS } = this.#options
+    if (charge === undefined || result.type === 'waitlisted') return 'none'
+    const { jobId, orgRef, userId } = job
+    const signal = AbortSignal.timeout(chargeTimeoutMs)
+    const late = new Promise<never>((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+    })
+    try {
+      const { bookingNumber } = result
+      const idempotencyKey = `${job.idempotencyKey}-fee`
+      const fee = { jobId, platform, orgRef, userId, bookingNumber, idempotencyKey, signal }
+      await Promise.race([charge(fee), late])
+      return 'charged'
+    } catch (error) {
+      this.#note(error)
+      this.#tell({ type: 'feeFailed', jobId, platform })
+      return 'failed'
+    }
+  }
+
+  #tell(event: SignupEvent): void {
+    try {
+      this.#options.onEvent?.(event)
+    } catch (error) {
+      this.#note(error)
+    }
+  }
+
+  #note(error: unknown): void {
+    this.#options.onError?.(error, null)
+  }
+}
+
+function signupJob({ jobId, payload, idempotencyKey }: RegistrationJob): SignupJob {
+  return {
+    jobId,
+    platform: payload.provider,
+    orgRef: payload.org_ref,
+    eventId: payload.event_id,
+    userId: payload.user_id,
+    args: payload.args,
+    scheduledTime: payload.scheduled_time,
+    idempotencyKey: idempotencyKey ?? registrationKey(jobId),
+  }
+}
+
+function attemptEnded(
+  { jobId, attempt, rank, payload }: RegistrationJob,
+  result: AttemptResult,
+  tookMs: number,
+): SignupEvent {
+  const failure: LeaseFailure | null = result.type === 'failed' ? result.failure : null
+  return {
+    type: 'attemptEnded',
+    jobId,
+    platform: payload.provider,
+    attempt,
+    rank,
+    result: failure?.code ?? result.type,
+    http: failure?.http ?? null,
+    tookMs,
+  }
+}
