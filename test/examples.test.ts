@@ -98,6 +98,15 @@ it('openai-limits.mjs: the openai package against fake-provider.mjs, within its 
   expect(out).toMatch(/^25 answers in /)
 })
 
+it('limits.sh: a limit of the server, with curl', async () => {
+  const lines = (await run(join(examples, 'limits.sh'))).trim().split('\n')
+  const [defined, reserved, completed, shown] = lines.map((line) => JSON.parse(line))
+  expect(defined.limit).toMatchObject({ state: 'active', held: 0 })
+  expect(reserved).toMatchObject({ allowed: true, error: null })
+  expect(completed).toMatchObject({ ok: true })
+  expect(shown.limit).toMatchObject({ definition: defined.limit.definition, held: 740 })
+})
+
 it('every example is in the list, and run by a test', () => {
   const files = readdirSync(examples).filter((name) => name !== 'README.md')
   const list = readFileSync(join(examples, 'README.md'), 'utf8')
