@@ -106,6 +106,7 @@ function jobNumber(n: number): JobRow {
     chainId: 1n,
     enqueueHeight: BigInt(Math.floor((START + n) / 1_000)),
     txHash: taggedHashHex('tx', n),
+    origin: null,
     status: 'ASSIGNED',
     providerId: PROVIDER,
     attempt: 0,

@@ -65,7 +65,7 @@ export {
 
 // The market: jobs, leases and providers in memory
 export { advanceMarket, changePolicy, nextDueAt } from './advance-market.ts'
-export { type EndReason, Job } from './job.ts'
+export { type EndReason, Job, type JobOrigin } from './job.ts'
 export {
   type CancelReason,
   type Charge,

@@ -7,8 +7,17 @@ import type { JobStatus } from './outcome/job-table.ts'
 /** Why a job ended otherwise than by completion or cancellation. */
 export type EndReason = 'ttl_abs' | 'ttl_rel' | 'declined' | 'permanent_error' | 'retries_exhausted'
 
+/** What came with a job and is no part of its work: it decides nothing (ENGINE-9). */
+export interface JobOrigin {
+  /** A job that this one takes up again. */
+  readonly retryOf?: JobId
+  /** W3C trace context of whoever asked for the work. */
+  readonly traceparent?: string
+}
+
 /** What only some jobs have: a life of their own choice, a first assignment, an end. */
 interface Course {
+  origin: JobOrigin | null
   ttlAbsSecs: number | null
   attempt: number | null
   retries: number
@@ -53,6 +62,7 @@ export class Job implements QueuedJob {
     this.sizeBytes = request.sizeBytes
     this.shape = shapeOf(request)
     this.#fee = request.fee < 2n ** 31n ? Number(request.fee) : request.fee
+    if (request.origin != null) this.#own().origin = request.origin
     if (request.ttlAbsSecs !== null) this.#own().ttlAbsSecs = request.ttlAbsSecs
   }
 
@@ -67,6 +77,10 @@ export class Job implements QueuedJob {
   }
   get fee(): bigint {
     return BigInt(this.#fee)
+  }
+
+  get origin(): JobOrigin | null {
+    return this.#course?.origin ?? null
   }
 
   /** As given with the request; null is the policy's default. */
@@ -155,6 +169,7 @@ export class Job implements QueuedJob {
 
   #own(): Course {
     this.#course ??= {
+      origin: null,
       ttlAbsSecs: null,
       attempt: null,
       retries: 0,

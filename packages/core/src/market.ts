@@ -3,7 +3,7 @@ import { RequesterWindows } from './admit/quotas.ts'
 import { KIND_NAMES, type KindName } from './enqueue/kinds.ts'
 import { invariant } from './errors.ts'
 import type { Caller, JobId, LeaseId, ProviderId, WorkerId } from './ids.ts'
-import type { EndReason, Job } from './job.ts'
+import type { EndReason, Job, JobOrigin } from './job.ts'
 import { DueHeaps } from './lease/due-heaps.ts'
 import type { Lease } from './lease/lease.ts'
 import { ProviderPool } from './match/provider-pool.ts'
@@ -13,7 +13,7 @@ import type { Provider, ProviderStatus } from './registry/provider.ts'
 
 /** What has happened, in the order in which it did (EVENT-1). */
 export type MarketEvent = { readonly at: number } & (
-  | { readonly type: 'jobEnqueued'; readonly jobId: JobId }
+  | ({ readonly type: 'jobEnqueued'; readonly jobId: JobId } & JobOrigin)
   | {
       readonly type: 'jobAssigned'
       readonly jobId: JobId

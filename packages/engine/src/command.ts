@@ -3,6 +3,7 @@ import type {
   Caller,
   CompleteRequest,
   JobId,
+  JobOrigin,
   LeaseFailure,
   LeaseId,
   Preset,
@@ -27,6 +28,27 @@ export interface KnownJob {
   readonly payload: Uint8Array
 }
 
+/** Something that happened outside of the engine, and belongs into the log that everyone can verify. */
+export type OutsideNote =
+  /** Somebody was not let in, or not let to what it asked for. */
+  | {
+      readonly type: 'accessRefused'
+      /** What was refused. */
+      readonly subject: string
+      /** An address, or the id of a token. */
+      readonly by: string
+      readonly reason: string
+      readonly attempts: number
+    }
+  /** A limit was defined or changed, by its key. */
+  | { readonly type: 'limitDefined'; readonly subject: string }
+
+/** Who is written into the journal as the one who acted, where that is not clear from the command. */
+export interface Acting {
+  /** The id of a token, for example. */
+  readonly actor?: string | undefined
+}
+
 /** Which worker of which provider. */
 interface OfWorker {
   readonly providerId: ProviderId
@@ -44,10 +66,11 @@ export type Command =
       readonly request: Readonly<Record<string, unknown>>
       readonly caller: Caller
       readonly tier: string
+      readonly origin: JobOrigin | null
       /** The job that this caller enqueued under the same key before; see `prepareCommands`. */
       readonly before: KnownJob | 'unknown' | null
     }
-  | { readonly type: 'cancel'; readonly jobId: JobId; readonly by: Caller | 'operator' }
+  | ({ readonly type: 'cancel'; readonly jobId: JobId; readonly by: Caller | 'operator' } & Acting)
   | ({ readonly type: 'ack' | 'renew' | 'decline' | 'release' } & OnLease)
   | ({
       readonly type: 'complete'
@@ -59,17 +82,17 @@ export type Command =
   | ({ readonly type: 'fail' } & LeaseFailure & OnLease)
   /** Its offer could not be brought to the worker. */
   | { readonly type: 'withdraw'; readonly leaseId: LeaseId }
-  | {
+  | ({
       readonly type: 'registerProvider'
       readonly providerId: ProviderId
       readonly offer: Partial<ProviderOffer>
       readonly stake: bigint
-    }
-  | {
+    } & Acting)
+  | ({
       readonly type: 'updateProvider'
       readonly providerId: ProviderId
       readonly offer: Partial<ProviderOffer>
-    }
+    } & Acting)
   | { readonly type: 'heartbeat'; readonly providerId: ProviderId }
   | ({
       readonly type: 'connectWorker'
@@ -81,31 +104,34 @@ export type Command =
     } & OfWorker)
   | ({ readonly type: 'setWorkerSlots'; readonly slots: number } & OfWorker)
   | ({ readonly type: 'disconnectWorker' } & OfWorker)
-  | {
+  | ({
       readonly type: 'setProviderStatus'
       readonly providerId: ProviderId
       readonly status: ProviderStatus
-    }
-  | { readonly type: 'stake'; readonly providerId: ProviderId; readonly amount: bigint }
-  | {
+    } & Acting)
+  | ({ readonly type: 'stake'; readonly providerId: ProviderId; readonly amount: bigint } & Acting)
+  | ({
       readonly type: 'setPolicy'
       readonly written: unknown
       readonly preset: Preset
       /** What was assigned before, where its window reaches further back; see `prepareCommands`. */
       readonly assigned: readonly Assigned[] | 'unknown' | null
-    }
+    } & Acting)
   /** A limit in the form of the API, new or changed. */
   | { readonly type: 'defineLimit'; readonly limit: unknown }
   | { readonly type: 'reserveLimits'; readonly requests: readonly ReserveRequest[] }
   | { readonly type: 'completeLimits'; readonly requests: readonly CompleteRequest[] }
   /** All limits as they are then, or the one of a key. */
   | { readonly type: 'listLimits'; readonly key: string | null }
+  /** Something that happened outside of the engine. */
+  | ({ readonly type: 'note'; readonly note: OutsideNote } & Acting)
   | { readonly type: 'round' }
   /** Nothing but the time. */
   | { readonly type: 'tick' }
 
 /** Who is written into the journal as the one who acted. */
 export function actorOf(command: Command): string {
+  if ('actor' in command && command.actor !== undefined) return command.actor
   switch (command.type) {
     case 'enqueue':
       return command.caller
@@ -130,6 +156,7 @@ export function actorOf(command: Command): string {
     case 'defineLimit':
       return 'operator'
     case 'withdraw':
+    case 'note':
     case 'reserveLimits':
     case 'completeLimits':
     case 'listLimits':

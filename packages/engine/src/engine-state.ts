@@ -40,6 +40,8 @@ import {
   type Snapshot,
   setProviderStatus,
   setWorkerSlots,
+  showU64,
+  taggedHashHex,
   updateOffer,
   type WorkerId,
   type WriteBatch,
@@ -47,7 +49,7 @@ import {
 } from '@fairlead/core'
 import { actorOf, type Command, type KnownJob } from './command.ts'
 import { checkCompletion, resultRow } from './completion.ts'
-import { Journal } from './journal.ts'
+import { type EngineNote, Journal } from './journal.ts'
 import { leaseTimes } from './lease-offer.ts'
 import { limitRows } from './limit-rows.ts'
 import { grantsKey, META, virtualKey } from './meta.ts'
@@ -157,7 +159,8 @@ export class EngineState {
         return this.#register(command)
       case 'updateProvider': {
         const provider = this.#provider(command.providerId)
-        return updateOffer(market, provider, { ...provider.offer, ...command.offer })
+        updateOffer(market, provider, { ...provider.offer, ...command.offer })
+        return this.#note({ type: 'providerUpdated', at: market.nowMs, providerId: provider.id })
       }
       case 'heartbeat':
         return recordHeartbeat(market, this.#provider(command.providerId))
@@ -171,23 +174,12 @@ export class EngineState {
       }
       case 'setProviderStatus':
         return setProviderStatus(market, this.#provider(command.providerId), command.status)
-      case 'stake': {
-        const provider = this.#provider(command.providerId)
-        provider.stake += command.amount
-        market.pool.touch(provider, market.nowMs)
-        market.touch.provider(provider)
-        return provider.stake
-      }
-      case 'setPolicy': {
-        const policy = parsePolicy(command.written, command.preset)
-        const { assigned } = command
-        invariant(assigned !== 'unknown', 'what was assigned before has been looked up')
-        changePolicy(market, policy)
-        if (assigned !== null) market.windows.restore(assigned, policy)
-        this.#meta.set(META.policy, JSON.stringify(command.written))
-        this.#meta.set(META.preset, command.preset)
-        return policy
-      }
+      case 'stake':
+        return this.#stake(command)
+      case 'setPolicy':
+        return this.#setPolicy(command)
+      case 'note':
+        return this.#note({ at: market.nowMs, ...command.note })
       case 'defineLimit':
         return market.limits.define(command.limit, market.nowMs)
       case 'reserveLimits':
@@ -298,7 +290,7 @@ export class EngineState {
   /** The same key again with the same payload is the first job, with another one a conflict. */
   #enqueue(command: Extract<Command, { type: 'enqueue' }>): JobId {
     const { market } = this
-    const { caller, tier, before } = command
+    const { caller, tier, origin, before } = command
     invariant(before !== 'unknown', 'what was enqueued before has been looked up')
     const height = Math.floor(market.nowMs / 1_000)
     const request = acceptRequest(
@@ -332,6 +324,7 @@ export class EngineState {
       demand,
       regions,
       ttlAbsSecs,
+      origin,
       enqueueSeq,
     }
     const job = enqueueJob(market, facts)
@@ -359,6 +352,38 @@ export class EngineState {
     const provider = newProvider({ id, offer, stake, lastHeartbeat, workers: newWorkers() })
     registerProvider(this.market, provider)
     return provider
+  }
+
+  #stake({ providerId, amount }: Extract<Command, { type: 'stake' }>): bigint {
+    const { market } = this
+    const provider = this.#provider(providerId)
+    const stake = provider.stake + amount
+    provider.stake = stake
+    market.pool.touch(provider, market.nowMs)
+    market.touch.provider(provider)
+    const amounts = { amount: showU64(amount), stake: showU64(stake) }
+    this.#note({ type: 'providerStaked', at: market.nowMs, providerId, ...amounts })
+    return stake
+  }
+
+  #setPolicy(command: Extract<Command, { type: 'setPolicy' }>): Policy {
+    const { market } = this
+    const { written, preset, assigned } = command
+    const policy = parsePolicy(written, preset)
+    invariant(assigned !== 'unknown', 'what was assigned before has been looked up')
+    const text = JSON.stringify(written)
+    const digest = taggedHashHex('fairlead|policy', text)
+    this.#note({ type: 'policyChanged', at: market.nowMs, subject: 'policy', preset, digest })
+    changePolicy(market, policy)
+    if (assigned !== null) market.windows.restore(assigned, policy)
+    this.#meta.set(META.policy, text)
+    this.#meta.set(META.preset, preset)
+    return policy
+  }
+
+  /** For what happened outside of the market; who acted is the one of the command. */
+  #note(note: EngineNote): void {
+    this.#journal.append(note, this.#actor, this.market)
   }
 
   #connect(command: Extract<Command, { type: 'connectWorker' }>): void {

@@ -1,6 +1,7 @@
 import {
   type Caller,
   type JobId,
+  type JobOrigin,
   type KindName,
   type LeaseId,
   type Market,
@@ -21,6 +22,7 @@ export interface JobFactsInMemory {
   readonly fee: bigint
   readonly units: number
   readonly enqueueTs: number
+  readonly origin: JobOrigin | null
 }
 
 /** What never changes about a lease. */
@@ -58,8 +60,8 @@ export class EngineView {
   job(id: JobId): JobFactsInMemory | null {
     const job = this.#market().jobs.get(id)
     if (job === undefined) return null
-    const { fee, units, enqueueTs, caller, shape } = job
-    return { kind: shape.kind, caller, fee, units, enqueueTs }
+    const { fee, units, enqueueTs, origin, caller, shape } = job
+    return { kind: shape.kind, caller, fee, units, enqueueTs, origin }
   }
 
   lease(id: LeaseId): LeaseFactsInMemory | null {

@@ -7,6 +7,7 @@ import {
   heldByOther,
   type JobFilter,
   type JobId,
+  type JobOrigin,
   type JobRow,
   type LeaseFailure,
   type LeaseId,
@@ -25,7 +26,7 @@ import {
   toHex,
   type WorkerId,
 } from '@fairlead/core'
-import type { Command, OnLease } from './command.ts'
+import type { Acting, Command, OnLease, OutsideNote } from './command.ts'
 import { outputDigest } from './completion.ts'
 import type { Connections } from './connections.ts'
 import { EngineLimiter } from './engine-limiter.ts'
@@ -34,7 +35,6 @@ import { EngineView } from './engine-view.ts'
 import { ATTEMPTS_EXPLAINED, type Explanation, explainAssigned } from './explain.ts'
 import { type EngineEvent, eventOf } from './journal.ts'
 import { EngineLeaseSource } from './lease-source.ts'
-import { type AdminAct, type JobNote, noteAct, noteJob, noteRefusal, type Refusal } from './note.ts'
 import { guarded, type Subscribers, type Unsubscribe } from './subscribers.ts'
 
 /** Who enqueues: given by whoever authenticated the request, never by the request itself. */
@@ -88,13 +88,17 @@ export class Engine {
   }
 
   /** Takes a job in, in the form of the API; without a key it gets one of its own. */
-  enqueue(request: Readonly<Record<string, unknown>>, by: Requester): Promise<JobId> {
+  enqueue(
+    request: Readonly<Record<string, unknown>>,
+    by: Requester,
+    origin: JobOrigin | null = null,
+  ): Promise<JobId> {
     const isNamed = request['tx_hash'] !== undefined || request['idempotency_key'] !== undefined
     const named = isNamed ? request : { ...request, tx_hash: toHex(this.#random()) }
     const { caller, tier = 'FREE' } = by
     // A key that was made here was never used before.
     const before = isNamed ? 'unknown' : null
-    return this.#submit<JobId>({ type: 'enqueue', request: named, caller, tier, before })
+    return this.#submit<JobId>({ type: 'enqueue', request: named, caller, tier, origin, before })
   }
 
   /** Many at once, each with its own answer, in the order of the requests. */
@@ -105,9 +109,9 @@ export class Engine {
     return Promise.allSettled(requests.map((request) => this.enqueue(request, by)))
   }
 
-  async cancel(jobId: JobId, by: Caller | 'operator'): Promise<void> {
+  async cancel(jobId: JobId, by: Caller | 'operator', { actor }: Acting = {}): Promise<void> {
     try {
-      await this.#submit({ type: 'cancel', jobId, by })
+      await this.#submit({ type: 'cancel', jobId, by, actor })
     } catch (error) {
       if (isNotFound(error)) await this.#refuseEnded(jobId, by)
       throw error
@@ -182,29 +186,38 @@ export class Engine {
     providerId: ProviderId,
     offer: Partial<ProviderOffer>,
     stake = 0n,
+    { actor }: Acting = {},
   ): Promise<Provider> {
-    return this.#submit({ type: 'registerProvider', providerId, offer, stake })
+    return this.#submit({ type: 'registerProvider', providerId, offer, stake, actor })
   }
 
-  async updateProvider(providerId: ProviderId, offer: Partial<ProviderOffer>): Promise<void> {
-    await this.#submit({ type: 'updateProvider', providerId, offer })
+  async updateProvider(
+    providerId: ProviderId,
+    offer: Partial<ProviderOffer>,
+    { actor }: Acting = {},
+  ): Promise<void> {
+    await this.#submit({ type: 'updateProvider', providerId, offer, actor })
   }
 
   async heartbeat(providerId: ProviderId): Promise<void> {
     await this.#submit({ type: 'heartbeat', providerId })
   }
 
-  async setProviderStatus(providerId: ProviderId, status: ProviderStatus): Promise<void> {
-    await this.#submit({ type: 'setProviderStatus', providerId, status })
+  async setProviderStatus(
+    providerId: ProviderId,
+    status: ProviderStatus,
+    { actor }: Acting = {},
+  ): Promise<void> {
+    await this.#submit({ type: 'setProviderStatus', providerId, status, actor })
   }
 
   /** Adds to the stake; gives the new one. */
-  stake(providerId: ProviderId, amount: bigint): Promise<bigint> {
-    return this.#submit({ type: 'stake', providerId, amount })
+  stake(providerId: ProviderId, amount: bigint, { actor }: Acting = {}): Promise<bigint> {
+    return this.#submit({ type: 'stake', providerId, amount, actor })
   }
 
-  setPolicy(written: unknown, preset: Preset = 'queue'): Promise<Policy> {
-    return this.#submit({ type: 'setPolicy', written, preset, assigned: 'unknown' })
+  setPolicy(written: unknown, preset: Preset = 'queue', { actor }: Acting = {}): Promise<Policy> {
+    return this.#submit({ type: 'setPolicy', written, preset, assigned: 'unknown', actor })
   }
 
   async ack({ leaseId, by, workerId }: Holder): Promise<void> {
@@ -285,19 +298,9 @@ export class Engine {
     return stop
   }
 
-  /** Writes into a job's timeline what came with it and is no part of its work. */
-  noteJob(jobId: JobId, note: JobNote): Promise<void> {
-    return noteJob(this.#loop, jobId, note)
-  }
-
-  /** Writes refused attempts into the audit log; who calls sees to it that they are not too many. */
-  noteRefusal(refusal: Refusal): Promise<void> {
-    return noteRefusal(this.#loop, refusal)
-  }
-
-  /** Writes into the audit log who changed something for others. */
-  noteAct(act: AdminAct): Promise<void> {
-    return noteAct(this.#loop, act)
+  /** Writes into the audit log what happened outside; who calls sees to it that it is not too much. */
+  async note(note: OutsideNote, { actor }: Acting = {}): Promise<void> {
+    await this.#submit({ type: 'note', note, actor })
   }
 
   /** Counts of what is in memory, which is ahead of the store by what is being written. */

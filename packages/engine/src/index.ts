@@ -1,7 +1,7 @@
 /** The single writer: durable, deterministic, usable in-process without a server. */
 
 export type { Census, QueueCensus } from './census.ts'
-export type { Command } from './command.ts'
+export type { Acting, Command, OutsideNote } from './command.ts'
 export { Engine, type Holder, type Requester } from './engine.ts'
 export { EngineState, type Outcome } from './engine-state.ts'
 export { EngineView, type JobFactsInMemory, type LeaseFactsInMemory } from './engine-view.ts'
@@ -16,8 +16,7 @@ export type {
 } from './explain.ts'
 export { durationText } from './duration-text.ts'
 export { explanationText } from './explanation-text.ts'
-export { type EngineEvent, eventOf } from './journal.ts'
-export type { AdminAct, JobNote, Refusal } from './note.ts'
+export { type EngineEvent, type EngineNote, eventOf } from './journal.ts'
 export { type EngineOptions, openEngine } from './open-engine.ts'
 export type { Deliveries } from './outbox.ts'
 export { prepareCommands } from './prepare-commands.ts'

@@ -1,7 +1,37 @@
-import type { AuditRecord, CborMap, Job, JournalRecord, Market, MarketEvent } from '@fairlead/core'
+import type {
+  AuditRecord,
+  CborMap,
+  Job,
+  JournalRecord,
+  Market,
+  MarketEvent,
+  Preset,
+  ProviderId,
+} from '@fairlead/core'
+import type { OutsideNote } from './command.ts'
+
+/** What the rules of the market know nothing of, and the journal has all the same. */
+export type EngineNote = { readonly at: number } & (
+  | OutsideNote
+  | {
+      readonly type: 'policyChanged'
+      readonly subject: 'policy'
+      readonly preset: Preset
+      /** SHA3 of the policy as it was written; two entries with the same one set the same policy. */
+      readonly digest: string
+    }
+  | { readonly type: 'providerUpdated'; readonly providerId: ProviderId }
+  | {
+      readonly type: 'providerStaked'
+      readonly providerId: ProviderId
+      /** What was added, and what it is now. */
+      readonly amount: number | string
+      readonly stake: number | string
+    }
+)
 
 /** An event as subscribers get it. */
-export type EngineEvent = MarketEvent & { readonly seq: number }
+export type EngineEvent = (MarketEvent | EngineNote) & { readonly seq: number }
 
 /** One record a transition: audit entry, event and line of a timeline in one (ENGINE-3). */
 export class Journal {
@@ -13,11 +43,10 @@ export class Journal {
     this.#seq = seq
   }
 
-  append(event: MarketEvent, actor: string, market: Market): void {
-    const subject =
-      'jobId' in event ? event.jobId : 'leaseId' in event ? event.leaseId : event.providerId
+  append(event: MarketEvent | EngineNote, actor: string, market: Market): void {
     const { type: action, at } = event
     const jobSeq = jobOf(event, market)?.enqueueSeq ?? null
+    const subject = subjectOf(event)
     const seq = ++this.#seq
     this.#records.push({ seq, at, actor, action, subject, details: detailsOf(event), jobSeq })
   }
@@ -37,11 +66,17 @@ export function eventOf(entry: AuditRecord & { readonly seq: number }): EngineEv
 }
 
 /** All of an event but what an entry has fields for. */
-function detailsOf({ type: _type, at: _at, ...details }: MarketEvent): CborMap {
+function detailsOf({ type: _type, at: _at, ...details }: MarketEvent | EngineNote): CborMap {
   return details as CborMap
 }
 
-function jobOf(event: MarketEvent, market: Market): Job | undefined {
+function subjectOf(event: MarketEvent | EngineNote): string {
+  if ('jobId' in event) return event.jobId
+  if ('leaseId' in event) return event.leaseId
+  return 'providerId' in event ? event.providerId : event.subject
+}
+
+function jobOf(event: MarketEvent | EngineNote, market: Market): Job | undefined {
   if ('jobId' in event) return market.jobs.get(event.jobId)
   return 'leaseId' in event ? market.leases.get(event.leaseId)?.job : undefined
 }

@@ -23,5 +23,6 @@ export function leaseOffer(lease: Lease, payload: Uint8Array, at: number): Lease
     tStart: lease.tStart,
     lengthMs: lease.terms.lengthMs,
     renewalsMax: lease.terms.renewalsMax,
+    traceparent: job.origin?.traceparent ?? null,
   }
 }

@@ -56,10 +56,10 @@ export function restoreMarket(options: {
 }
 
 function restoreJob(market: Market, row: JobRow, gapMs: number): void {
-  const { id, kind, caller, tier, fee, sizeBytes, regions, ttlAbsSecs, seq } = row
+  const { id, kind, caller, tier, fee, sizeBytes, regions, ttlAbsSecs, origin, seq } = row
   const { model, shots, depthHint, units } = row
   const demand = { model, shots, depthHint, units }
-  const request = { id, kind, caller, tier, fee, sizeBytes, demand, regions, ttlAbsSecs }
+  const request = { id, kind, caller, tier, fee, sizeBytes, demand, regions, ttlAbsSecs, origin }
   const job = new Job({ ...request, enqueueSeq: seq }, row.enqueueTs)
   job.status = row.status
   if (row.attempt !== null) job.attempt = row.attempt

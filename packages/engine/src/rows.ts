@@ -38,6 +38,7 @@ export function jobRow(job: Job, request: AcceptedRequest): JobRow {
     chainId: request.chainId,
     enqueueHeight: request.enqueueHeight,
     txHash: request.txHash,
+    origin: job.origin,
     status: job.status,
     providerId: job.leases?.at(-1)?.provider.id ?? null,
     attempt: job.attempt,

@@ -222,6 +222,15 @@ describe('a store that fails', () => {
     expect(worker.offers.map((offer) => offer.jobId)).toEqual([jobId])
   })
 
+  it('ENGINE-10: what could not be stored has no entry', async () => {
+    await withProvider()
+    failing('fails')
+    expect(await codeOf(engine.stake(ATLAS, 7n))).toBe('StoreUnavailable')
+    const actions = (await store.read.journal(0, 100)).map(({ action }) => action)
+    expect(actions).not.toContain('providerStaked')
+    expect(await engine.stake(ATLAS, 1n)).toBe(1n)
+  })
+
   it('ENGINE-2: it goes on when the store is back', async () => {
     await withProvider()
     failing('fails', 'fails', 'fails')
@@ -282,6 +291,42 @@ describe('events', () => {
   })
 })
 
+describe('the acts of operators', () => {
+  it('ENGINE-10: each is one entry of the batch that it changes, with who did it', async () => {
+    await engine.registerProvider(ATLAS, OFFER, 0n, { actor: 'token:a' })
+    await engine.updateProvider(ATLAS, { leasesMax: 3 }, { actor: 'token:a' })
+    await engine.stake(ATLAS, 7n, { actor: 'token:b' })
+    await engine.stake(ATLAS, 2n ** 63n)
+    const policy = { queue: { quotas: { leases_max_per_provider: 5 } } }
+    await engine.setPolicy(policy)
+    await engine.setPolicy(policy, 'queue', { actor: 'configuration' })
+    expect(await codeOf(engine.setPolicy({ odd: 1 }))).toBe('InvalidParams')
+    const refusal = {
+      type: 'accessRefused',
+      by: '192.0.2.7',
+      subject: 'policy.set',
+      reason: 'forbidden',
+      attempts: 3,
+    } as const
+    await engine.note(refusal)
+    const rows = await store.read.journal(0, 100)
+    expect(rows.map(({ action, subject, actor }) => [action, subject, actor])).toEqual([
+      ['providerRegistered', ATLAS, 'token:a'],
+      ['providerUpdated', ATLAS, 'token:a'],
+      ['providerStaked', ATLAS, 'token:b'],
+      ['providerStaked', ATLAS, 'operator'],
+      ['policyChanged', 'policy', 'operator'],
+      ['policyChanged', 'policy', 'configuration'],
+      ['accessRefused', 'policy.set', 'engine'],
+    ])
+    expect(rows[3]?.details).toMatchObject({ amount: `${2n ** 63n}`, stake: `${2n ** 63n + 7n}` })
+    expect(rows[5]?.details).toEqual(rows[4]?.details)
+    const { type: _, ...details } = refusal
+    expect(rows[6]?.details).toEqual(details)
+    expect(brokenSeq(rows)).toBeNull()
+  })
+})
+
 describe('a restart', () => {
   it('ENGINE-4: leases survive, and the downtime is charged to nobody', async () => {
     await withProvider()
@@ -297,6 +342,22 @@ describe('a restart', () => {
     expect(await engine.getJob(offer.jobId)).toMatchObject({ status: 'RUNNING', retries: 0 })
     await engine.complete({ ...holder(offer), digest: DIGEST })
     expect((await engine.getJob(offer.jobId)).status).toBe('COMPLETED')
+  })
+
+  it('ENGINE-9: what came with a job is stored with it and goes to its worker', async () => {
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+    const first = await engine.enqueue(TASK, { caller: ACME })
+    const origin = { retryOf: first, traceparent }
+    const jobId = await engine.enqueue(TASK, { caller: ACME }, origin)
+    await engine.cancel(first, ACME)
+    await engine.close()
+    engine = await openEngine({ store, clock })
+    expect((await engine.getJob(jobId)).origin).toEqual(origin)
+    expect((await engine.getJob(first)).origin).toBeNull()
+    expect((await engine.timeline(jobId))[0]?.details).toEqual({ jobId, ...origin })
+    await withProvider()
+    await clock.settle()
+    expect(worker.offered).toMatchObject({ jobId, traceparent })
   })
 
   it('ENGINE-6: a store from the future is refused, a little lag is not', async () => {

@@ -111,6 +111,7 @@ export class TraceMaker {
         return { type: 'cancel', jobId, by: this.#dice.draw(2) === 0 ? 'operator' : this.#caller() }
       }
       case 12:
+        if (this.#dice.draw(2) === 0) return this.#ofOperator(providerId)
         return { type: 'heartbeat', providerId }
       case 13: {
         const status = this.#dice.draw(8) === 0 ? 'SUSPENDED' : 'ACTIVE'
@@ -118,6 +119,7 @@ export class TraceMaker {
       }
       case 14:
       case 15:
+      case 16:
         return this.#onWorker(providerId, leases)
       case 16:
       case 17:
@@ -127,15 +129,33 @@ export class TraceMaker {
     }
   }
 
+  #ofOperator(providerId: ProviderId): Command {
+    const actor = this.#pick(['token:a', 'token:b', undefined])
+    switch (this.#dice.draw(3)) {
+      case 0:
+        return { type: 'stake', providerId, amount: BigInt(this.#dice.draw(50)), actor }
+      case 1:
+        return { type: 'updateProvider', providerId, offer: {}, actor }
+      default: {
+        const attempts = 1 + this.#dice.draw(9)
+        const refusal = { by: '192.0.2.7', subject: 'policy.set', reason: 'forbidden', attempts }
+        return { type: 'note', note: { type: 'accessRefused', ...refusal } }
+      }
+    }
+  }
+
   /** Whom a call on a lease comes from: its worker, nobody in particular, at times another one. */
   #worker(lease: Lease | undefined): WorkerId | undefined {
     if (this.#dice.draw(12) === 0) return this.#pick(WORKERS)
     return this.#dice.draw(2) === 0 ? undefined : (lease?.workerId ?? undefined)
   }
 
-  #onWorker(providerId: ProviderId, leases: readonly Lease[]): Command {
-    const workerId = this.#pick(WORKERS) as WorkerId
-    const slots = this.#dice.draw(4)
+  #onWorker(named: ProviderId, leases: readonly Lease[]): Command {
+    // Mostly one that holds something.
+    const held = this.#pick(leases.filter(({ workerId: by }) => by !== null))
+    const providerId = held?.provider.id ?? named
+    const workerId = held?.workerId ?? (this.#pick(WORKERS) as WorkerId)
+    const slots = this.#dice.draw(6)
     switch (this.#dice.draw(6)) {
       case 0:
       case 1:
@@ -147,7 +167,7 @@ export class TraceMaker {
         return { ...connect(providerId, workerId, slots), holds }
       }
       default:
-        return connect(providerId, workerId, slots)
+        return connect(named, this.#pick(WORKERS) as WorkerId, slots)
     }
   }
 
@@ -182,7 +202,15 @@ export class TraceMaker {
       idempotency_key: `key-${this.#dice.draw(120)}`,
       max_fee_u64: this.#dice.draw(3_000_000),
     }
-    return { type: 'enqueue', request, caller: this.#caller(), tier: 'FREE', before: 'unknown' }
+    const origin = this.#pick([null, { traceparent: `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01` }])
+    return {
+      type: 'enqueue',
+      request,
+      caller: this.#caller(),
+      tier: 'FREE',
+      origin: origin ?? null,
+      before: 'unknown',
+    }
   }
 
   #caller(): Caller {

@@ -64,6 +64,8 @@ const REQUEST = {
   tx_hash: TX_HASH,
   chain_id: 1,
   enqueue_block: 1_713_200_000,
+  retry_of: null,
+  traceparent: null,
 }
 
 const STATE = {

@@ -18,11 +18,9 @@ import type { MeteredStore } from './metrics/metered-store.ts'
 import { meterCommits, meterState, newRegistry } from './metrics/metrics.ts'
 import { RpcMeter } from './metrics/rpc-meter.ts'
 import { ServerStats } from './metrics/server-stats.ts'
-import type { Services } from './rpc/call.ts'
 import { Dispatcher } from './rpc/dispatcher.ts'
 import { isLoopback, type ServerOptions } from './server-options.ts'
 import { JobSpans } from './trace/job-spans.ts'
-import { Traces } from './trace/traces.ts'
 import { startTracing, type Tracing } from './trace/tracing.ts'
 import { PollDesk } from './workers/poll-desk.ts'
 import { SocketGate } from './ws/socket-gate.ts'
@@ -61,10 +59,10 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
   const openRpc = lazily(() => openRpcDocument({ version }))
 
   const watch = await startWatch(engine, options.otlpEndpoint, version)
-  const { registry, meter, lag, traces, tracing } = watch
+  const { registry, meter, lag, tracing } = watch
   if (store !== undefined) meterCommits(registry, store)
   const hub = await EventHub.open(engine)
-  const notes = new AccessNotes((refusal) => engine.noteRefusal(refusal), logger)
+  const notes = new AccessNotes((refusal) => engine.note(refusal), logger)
   const authenticator = new Authenticator({
     tokens,
     isLoopback: isLoopback(listen.host),
@@ -72,16 +70,14 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
     refusals: { perSecond: limits.refusalsPerSecond, burst: limits.refusalsBurst },
   })
   const source = engine.leaseSource()
-  const polls = new PollDesk({ source, traces, logger, pollsMax: limits.polls })
+  const polls = new PollDesk({ source, logger, pollsMax: limits.polls })
   const connections = () => ({ websocket: gate.size, polls: polls.open })
   const stats = new ServerStats({ engine, meter, version, connections })
-  const noteJob: Services['noteJob'] = (jobId, note) => {
-    engine.noteJob(jobId, note).catch((err: unknown) => {
-      logger.warn({ err, job_id: jobId }, 'what came with a job could not be noted')
-    })
+  const noteFailed = (err: unknown) => {
+    logger.error({ err }, 'an act could not be written to the audit log')
   }
   const dispatcher = new Dispatcher(
-    { engine, hub, polls, limiter, stats, traces, notes, limits, openRpc, noteJob },
+    { engine, hub, polls, limiter, stats, notes, limits, openRpc, noteFailed },
     { meter: new RpcMeter(registry), tracing, logger },
   )
   const ownership = new Ownership(engine.view)
@@ -126,7 +122,6 @@ interface Watch {
   readonly registry: Registry
   readonly meter: EventMeter
   readonly lag: LoopLag
-  readonly traces: Traces
   readonly tracing: Tracing | null
   readonly close: () => Promise<void>
 }
@@ -140,18 +135,16 @@ async function startWatch(
   const tracing = otlpEndpoint === undefined ? null : await startTracing(otlpEndpoint, version)
   const registry = newRegistry()
   const meter = new EventMeter(engine, registry)
-  const traces = new Traces()
-  const spans = new JobSpans({ traces, view: engine.view, tracing })
+  const spans = tracing === null ? null : new JobSpans(engine.view, tracing)
   const stop = await engine.onEvent((event) => {
     meter.see(event)
-    spans.see(event)
+    spans?.see(event)
   })
   const lag = new LoopLag()
   return {
     registry,
     meter,
     lag,
-    traces,
     tracing,
     close: async () => {
       stop()

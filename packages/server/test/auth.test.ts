@@ -199,17 +199,25 @@ describe('a server', () => {
     await rig.call('operator', 'aicf.setProviderStatus', { provider_id, status: 'SUSPENDED' })
     await rig.call('admin', 'aicf.stake', { provider_id, amount_u64: 5 })
     await rig.call('admin', 'policy.set', { policy: {} })
-    await rig.outcome('operator', 'policy.set', { policy: { odd: 1 } })
+    expect(await rig.outcome('admin', 'policy.set', { policy: { odd: 1 } })).toBe('InvalidParams')
+    const { task_id } = await rig.call('alice', 'aicf.enqueue', TASK)
+    await rig.call('operator', 'aicf.cancelJob', { task_id })
+    await rig.outcome('alice', 'policy.set', { policy: {} })
+    await refusals(1)
     const { entries } = await rig.call('auditor', 'audit.list', {})
-    const acts = entries.filter(({ action }) => action === 'adminActed')
-    expect(acts.map(({ subject, details }) => [subject, details['method']])).toEqual([
-      [provider_id, 'aicf.updateProvider'],
-      [provider_id, 'aicf.setProviderStatus'],
-      [provider_id, 'aicf.stake'],
-      ['policy.set', 'policy.set'],
+    const roles = new Map(rig.tokenFile.list().map(({ id, role }) => [`token:${id}`, role]))
+    const acts = entries.map(({ action, subject, actor }) => [action, subject, roles.get(actor)])
+    expect(acts).toEqual([
+      ['providerRegistered', provider_id, undefined],
+      ['providerUpdated', provider_id, 'operator'],
+      ['providerStatus', provider_id, 'operator'],
+      ['providerStaked', provider_id, 'admin'],
+      ['policyChanged', 'policy', 'admin'],
+      ['jobEnqueued', task_id, undefined],
+      ['jobCanceled', task_id, 'operator'],
+      ['accessRefused', 'policy.set', undefined],
     ])
-    const ids = rig.tokenFile.list().map(({ id, role }) => [role, `token:${id}`])
-    expect(acts[0]?.details['by']).toBe(new Map(ids as [string, string][]).get('operator'))
+    expect(entries[3]?.details).toEqual({ providerId: provider_id, amount: 5, stake: 5 })
     expect(await rig.call('auditor', 'audit.verify', {})).toMatchObject({ broken_seq: null })
   })
 

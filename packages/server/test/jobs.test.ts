@@ -80,8 +80,22 @@ describe('aicf.enqueue', () => {
     const lease = await bench.offered(task_id)
     expect(lease.traceparent).toBe(traceparent)
     const { entries } = await rig.call('alice', 'aicf.getTimeline', { task_id })
-    const noted = entries.find(({ action }) => action === 'jobNoted')
-    expect(noted?.details).toEqual({ jobId: task_id, retryOf: first.task_id, traceparent })
+    expect(entries[0]?.details).toEqual({ jobId: task_id, retryOf: first.task_id, traceparent })
+    const { job } = await rig.call('alice', 'aicf.getJob', { task_id })
+    expect(job.request).toMatchObject({ retry_of: first.task_id, traceparent })
+  })
+
+  it('WIRE-2: the same key with another trace is the same job, and keeps the first trace', async () => {
+    const [one, other] = ['b7ad6b7169203331', 'b7ad6b7169203332'].map(
+      (span) => `00-0af7651916cd43dd8448eb211c80319c-${span}-01`,
+    )
+    const request = { ...TASK, idempotency_key: 'once' }
+    const first = await rig.call('alice', 'aicf.enqueue', { ...request, traceparent: one })
+    for (const traced of [{ traceparent: other }, {}, { retry_of: first.task_id }]) {
+      expect(await rig.call('alice', 'aicf.enqueue', { ...request, ...traced })).toEqual(first)
+    }
+    const { job } = await rig.call('alice', 'aicf.getJob', { task_id: first.task_id })
+    expect(job.request).toMatchObject({ retry_of: null, traceparent: one })
   })
 })
 

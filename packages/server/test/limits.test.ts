@@ -210,8 +210,7 @@ it('HTTP-1: who may define limits is not who may use them', async () => {
 it('AUTH-7: a limit that is defined is an entry of the audit log', async () => {
   await rig.call('operator', 'limits.define', { limit: rolling('k', 1) })
   const { entries } = await rig.call('auditor', 'audit.list', {})
-  expect(entries.at(-1)).toMatchObject({
-    action: 'adminActed',
-    details: { method: 'limits.define' },
-  })
+  const [operator] = rig.tokenFile.list().filter(({ role }) => role === 'operator')
+  const actor = `token:${operator?.id}`
+  expect(entries.at(-1)).toMatchObject({ action: 'limitDefined', subject: 'k', actor })
 })

@@ -1,6 +1,6 @@
 import { FairleadError, invalidParams } from '../errors.ts'
 import type { Caller, JobId } from '../ids.ts'
-import { Job } from '../job.ts'
+import { Job, type JobOrigin } from '../job.ts'
 import { type Market, queueFor } from '../market.ts'
 import { countWaiting } from '../outcome/move-job.ts'
 import type { Demand, KindName } from './kinds.ts'
@@ -15,6 +15,7 @@ export interface NewJob {
   readonly demand: Demand
   readonly regions: readonly string[] | null
   readonly ttlAbsSecs: number | null
+  readonly origin?: JobOrigin | null
   readonly enqueueSeq: number
 }
 
@@ -37,7 +38,7 @@ export function enqueueJob(market: Market, request: NewJob): Job {
   countWaiting(market, job, job.status, 1)
   market.due.ttlAbs.enter(job)
   market.touch.job(job)
-  market.emit({ type: 'jobEnqueued', at: market.nowMs, jobId: job.id })
+  market.emit({ type: 'jobEnqueued', at: market.nowMs, jobId: job.id, ...job.origin })
   return job
 }
 

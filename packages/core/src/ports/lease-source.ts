@@ -74,8 +74,8 @@ export interface LeaseOffer extends LeaseTimes {
   /** As it was issued; renewals add to the deadline. */
   readonly lengthMs: number
   readonly renewalsMax: number
-  /** W3C trace context of whoever asked for the work, where the source carries it. */
-  readonly traceparent?: string | null
+  /** W3C trace context of whoever asked for the work. */
+  readonly traceparent: string | null
   /**
    * Registrations only. `lookup` asks whether an earlier attempt has booked, and to send nothing: the
    * answer is `fail` with a `lookup`.

@@ -2,7 +2,7 @@ import type { Assigned } from '../admit/quotas.ts'
 import type { AuditEntry, AuditHead, AuditRecord } from '../audit/chain.ts'
 import type { KindName } from '../enqueue/kinds.ts'
 import type { Caller, JobId, LeaseId, ProviderId, WorkerId } from '../ids.ts'
-import type { EndReason } from '../job.ts'
+import type { EndReason, JobOrigin } from '../job.ts'
 import type { LeaseTerms } from '../lease/lease.ts'
 import type { LeaseStatus } from '../lease/lease-table.ts'
 import type { Refusal } from '../match/eligibility.ts'
@@ -30,6 +30,7 @@ export interface JobFacts {
   readonly chainId: bigint
   readonly enqueueHeight: bigint
   readonly txHash: string
+  readonly origin: JobOrigin | null
 }
 
 /** What becomes of it. */

@@ -30,7 +30,7 @@ export async function startServing({ config, tokens, log, policy }: Options): Pr
     close = () => engine.close()
     // What is configured goes over what the store has from an earlier start; nothing leaves it as it is.
     if (written !== null || origins.has('preset')) {
-      await engine.setPolicy(written ?? {}, settings.preset)
+      await engine.setPolicy(written ?? {}, settings.preset, { actor: 'configuration' })
     }
     const { host, port, shutdownMs, requestsPerSecond, connectionsMax } = settings.server
     const { otlpEndpoint } = settings.telemetry

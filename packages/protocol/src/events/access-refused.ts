@@ -10,6 +10,7 @@ export const accessRefused = defineEvent({
   schema: z.strictObject({
     type: z.literal('accessRefused'),
     ...eventFields,
+    subject: z.string().describe('what was refused'),
     by: z.string().describe('an address, or the id of a token'),
     reason: z.string(),
     attempts: count,
@@ -18,6 +19,7 @@ export const accessRefused = defineEvent({
     type: 'accessRefused',
     seq: 17,
     at: AT,
+    subject: 'authentication',
     by: '192.0.2.7',
     reason: 'wrong_token',
     attempts: 3,

@@ -1,20 +1,22 @@
 import { z } from 'zod'
 import { accessRefused } from './access-refused.ts'
-import { adminActed } from './admin-acted.ts'
 import { jobAssigned } from './job-assigned.ts'
 import { jobCanceled } from './job-canceled.ts'
 import { jobCompleted } from './job-completed.ts'
 import { jobEnqueued } from './job-enqueued.ts'
 import { jobExpired } from './job-expired.ts'
 import { jobFailed } from './job-failed.ts'
-import { jobNoted } from './job-noted.ts'
 import { jobRequeued } from './job-requeued.ts'
 import { jobStarted } from './job-started.ts'
 import { leaseCancelled } from './lease-cancelled.ts'
 import { leaseMoved } from './lease-moved.ts'
 import { leaseRenewed } from './lease-renewed.ts'
+import { limitDefined } from './limit-defined.ts'
+import { policyChanged } from './policy-changed.ts'
 import { providerRegistered } from './provider-registered.ts'
+import { providerStaked } from './provider-staked.ts'
 import { providerStatus } from './provider-status.ts'
+import { providerUpdated } from './provider-updated.ts'
 import type { Topic } from './topics.ts'
 import { workerConnected } from './worker-connected.ts'
 import { workerLeft } from './worker-left.ts'
@@ -29,16 +31,18 @@ export const EVENTS = {
   jobExpired,
   jobCanceled,
   jobRequeued,
-  jobNoted,
   leaseRenewed,
   leaseCancelled,
   leaseMoved,
   providerRegistered,
+  providerUpdated,
+  providerStaked,
   providerStatus,
   workerConnected,
   workerLeft,
   accessRefused,
-  adminActed,
+  policyChanged,
+  limitDefined,
 } as const satisfies { readonly [Name in Topic]: { readonly name: Name } }
 
 /** Any of them. */
@@ -52,16 +56,18 @@ export const event = z
     jobExpired.schema,
     jobCanceled.schema,
     jobRequeued.schema,
-    jobNoted.schema,
     leaseRenewed.schema,
     leaseCancelled.schema,
     leaseMoved.schema,
     providerRegistered.schema,
+    providerUpdated.schema,
+    providerStaked.schema,
     providerStatus.schema,
     workerConnected.schema,
     workerLeft.schema,
     accessRefused.schema,
-    adminActed.schema,
+    policyChanged.schema,
+    limitDefined.schema,
   ])
   .meta({ id: 'Event' })
 

@@ -7,6 +7,12 @@ import { eventFields } from './event-fields.ts'
 export const jobEnqueued = defineEvent({
   name: 'jobEnqueued',
   summary: 'A job was accepted and is durable.',
-  schema: z.strictObject({ type: z.literal('jobEnqueued'), ...eventFields, jobId: taskId }),
+  schema: z.strictObject({
+    type: z.literal('jobEnqueued'),
+    ...eventFields,
+    jobId: taskId,
+    retryOf: taskId.optional(),
+    traceparent: z.string().optional(),
+  }),
   example: { type: 'jobEnqueued', seq: 17, at: AT, jobId: TASK_ID },
 })

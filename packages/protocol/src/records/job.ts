@@ -57,6 +57,8 @@ const requestFields = {
   tx_hash: bytes32,
   chain_id: u64,
   enqueue_block: u64,
+  retry_of: taskId.nullable().describe('a job that this one takes up again'),
+  traceparent: z.string().nullable(),
 }
 
 const ends = {

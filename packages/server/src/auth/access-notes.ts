@@ -1,4 +1,4 @@
-import type { Refusal } from '@fairlead/engine'
+import type { OutsideNote } from '@fairlead/engine'
 import type { Logger } from '../log.ts'
 import type { Call } from '../rpc/call.ts'
 import { TokenBuckets } from './token-bucket.ts'
@@ -7,6 +7,8 @@ import { TokenBuckets } from './token-bucket.ts'
 const GATHER_MS = 10_000
 /** Kinds that are gathered at a time; what is beyond them is counted under one. */
 const KINDS_MAX = 100
+
+type Refusal = Extract<OutsideNote, { type: 'accessRefused' }>
 
 /**
  * Refused attempts on their way to the audit log (AUTH-5). The first of a kind is noted at once, more of
@@ -27,12 +29,13 @@ export class AccessNotes {
 
   /** A token that is none, or none at all. */
   unauthorized(from: string, reason: string): void {
-    this.#add({ by: from, subject: 'authentication', reason, attempts: 1 })
+    this.#add({ type: 'accessRefused', by: from, subject: 'authentication', reason, attempts: 1 })
   }
 
   /** A token that may not do this, or not with what belongs to somebody else. */
   forbidden({ identity }: Call, method: string): void {
     this.#add({
+      type: 'accessRefused',
       by: `token:${identity.tokenId}`,
       subject: method,
       reason: 'forbidden',
@@ -55,7 +58,8 @@ export class AccessNotes {
       known.attempts++
       return
     }
-    this.#logger.warn({ ...refusal }, 'access refused')
+    const { type: _, ...told } = refusal
+    this.#logger.warn(told, 'access refused')
     // What was noted stays here, with none to add, so that the next of its kind is gathered.
     const isNoted = this.#rate.take('all', 1, performance.now()) === 0
     this.#gathered.set(key, { refusal, attempts: isNoted ? 0 : 1 })
@@ -73,7 +77,13 @@ export class AccessNotes {
       else await this.#put({ ...refusal, attempts })
     }
     if (rest > 0)
-      await this.#put({ by: 'others', subject: 'several', reason: 'several', attempts: rest })
+      await this.#put({
+        type: 'accessRefused',
+        by: 'others',
+        subject: 'several',
+        reason: 'several',
+        attempts: rest,
+      })
   }
 
   async #put(refusal: Refusal): Promise<void> {

@@ -1,26 +1,25 @@
-import { FairleadError, type JobId, showU64 } from '@fairlead/core'
+import { FairleadError, type JobId, type JobOrigin, showU64 } from '@fairlead/core'
 import { auditRecord } from '../records/audit-record.ts'
 import { explanationRecord } from '../records/explanation-record.ts'
 import { jobRecord, jobSummary, resultRecord } from '../records/job-record.ts'
-import { type Call, type Handlers, ownCaller, requireOwnJob, type Services } from '../rpc/call.ts'
+import {
+  actingAs,
+  type Call,
+  type Handlers,
+  ownCaller,
+  requireOwnJob,
+  type Services,
+} from '../rpc/call.ts'
 
-export const enqueue: Handlers['aicf.enqueue'] = async (params, call, services) => {
-  const { engine, traces } = services
+export const enqueue: Handlers['aicf.enqueue'] = async (params, call, { engine }) => {
   const { schema_version: _, retry_of: retryOf, traceparent: traced, ...request } = params
   const caller = ownCaller(call)
   if (retryOf !== undefined) {
     const first = await engine.getJob(retryOf)
     requireOwnJob(call, first.caller, retryOf)
   }
-  const jobId = await engine.enqueue(request, { caller, tier: call.identity.tier })
-  const traceparent = traced ?? call.traceparent
-  if (traceparent !== null) traces.begin(jobId, traceparent)
-  if (retryOf !== undefined || traceparent !== null) {
-    services.noteJob(jobId, {
-      ...(retryOf === undefined ? {} : { retryOf }),
-      ...(traceparent === null ? {} : { traceparent }),
-    })
-  }
+  const by = { caller, tier: call.identity.tier }
+  const jobId = await engine.enqueue(request, by, originOf(retryOf, traced ?? call.traceparent))
   // A job that is still in memory need not be read; one that was enqueued before may have ended.
   const known = engine.view.job(jobId)
   const row = known === null ? await engine.getJob(jobId) : null
@@ -34,6 +33,14 @@ export const enqueue: Handlers['aicf.enqueue'] = async (params, call, services) 
     kind,
     max_fee_u64: showU64(fee),
     accepted: true,
+  }
+}
+
+function originOf(retryOf: JobId | undefined, traceparent: string | null): JobOrigin | null {
+  if (retryOf === undefined && traceparent === null) return null
+  return {
+    ...(retryOf === undefined ? {} : { retryOf }),
+    ...(traceparent === null ? {} : { traceparent }),
   }
 }
 
@@ -98,7 +105,8 @@ export const getResult: Handlers['aicf.getResult'] = async ({ task_id }, call, {
 }
 
 export const cancelJob: Handlers['aicf.cancelJob'] = async ({ task_id }, call, { engine }) => {
-  await engine.cancel(task_id, call.identity.role === 'requester' ? ownCaller(call) : 'operator')
+  const by = call.identity.role === 'requester' ? ownCaller(call) : 'operator'
+  await engine.cancel(task_id, by, actingAs(call))
   return { task_id, status: 'CANCELED' }
 }
 

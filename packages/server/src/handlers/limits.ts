@@ -9,11 +9,16 @@ import {
   reserveOfWire,
   viewToWire,
 } from '@fairlead/protocol'
-import type { Handlers } from '../rpc/call.ts'
+import { actingAs, type Handlers } from '../rpc/call.ts'
 
-export const limitsDefine: Handlers['limits.define'] = async ({ limit }, _, { limiter }) => ({
-  limit: viewToWire(await limiter.define(limitOfWire(limit))),
-})
+export const limitsDefine: Handlers['limits.define'] = async ({ limit }, call, services) => {
+  const { engine, limiter } = services
+  const view = await limiter.define(limitOfWire(limit))
+  // The limiter may be on a Redis, so this is not of one piece; what has happened is answered so.
+  const note = { type: 'limitDefined', subject: view.limit.key } as const
+  await engine.note(note, actingAs(call)).catch(services.noteFailed)
+  return { limit: viewToWire(view) }
+}
 
 export const limitsList: Handlers['limits.list'] = async (params, _, { limiter }) => {
   const { cursor, limit = 100 } = params

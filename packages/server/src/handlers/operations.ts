@@ -1,14 +1,14 @@
 import { type AuditHead, brokenSeq, EMPTY_AUDIT, showPolicy } from '@fairlead/core'
 import { VERIFY_MAX } from '@fairlead/protocol'
 import { auditRecord } from '../records/audit-record.ts'
-import type { Handlers } from '../rpc/call.ts'
+import { actingAs, type Handlers } from '../rpc/call.ts'
 
 export const policyGet: Handlers['policy.get'] = (_, __, { engine }) => ({
   policy: showPolicy(engine.view.policy),
 })
 
-export const policySet: Handlers['policy.set'] = async ({ policy, preset }, _, { engine }) => ({
-  policy: showPolicy(await engine.setPolicy(policy, preset)),
+export const policySet: Handlers['policy.set'] = async ({ policy, preset }, call, { engine }) => ({
+  policy: showPolicy(await engine.setPolicy(policy, preset, actingAs(call))),
 })
 
 export const auditList: Handlers['audit.list'] = async (params, _, { engine }) => {

@@ -7,7 +7,7 @@ import {
 } from '@fairlead/core'
 import type { CheckedParamsOf, ProviderRecord } from '@fairlead/protocol'
 import { providerRecord } from '../records/provider-record.ts'
-import { type Handlers, providerOf, type Services } from '../rpc/call.ts'
+import { actingAs, type Handlers, providerOf, type Services } from '../rpc/call.ts'
 
 export const registerProvider: Handlers['aicf.registerProvider'] = async (
   params,
@@ -15,13 +15,13 @@ export const registerProvider: Handlers['aicf.registerProvider'] = async (
   services,
 ) => {
   const id = providerOf(call, params.provider_id)
-  await services.engine.registerProvider(id, offerOf(params))
+  await services.engine.registerProvider(id, offerOf(params), 0n, actingAs(call))
   return { provider: recordOf(id, services) }
 }
 
 export const updateProvider: Handlers['aicf.updateProvider'] = async (params, call, services) => {
   const id = providerOf(call, params.provider_id)
-  await services.engine.updateProvider(id, offerOf(params))
+  await services.engine.updateProvider(id, offerOf(params), actingAs(call))
   return { provider: recordOf(id, services) }
 }
 
@@ -71,15 +71,16 @@ export const getProvider: Handlers['aicf.getProvider'] = ({ provider_id }, call,
 
 export const setProviderStatus: Handlers['aicf.setProviderStatus'] = async (
   params,
-  _,
+  call,
   services,
 ) => {
   const { provider_id: id, status } = params
-  await services.engine.setProviderStatus(id, status)
+  await services.engine.setProviderStatus(id, status, actingAs(call))
   return { provider: recordOf(id, services) }
 }
 
-export const stake: Handlers['aicf.stake'] = async ({ provider_id, amount_u64 }, _, { engine }) => {
+export const stake: Handlers['aicf.stake'] = async (params, call, { engine }) => {
+  const { provider_id, amount_u64 } = params
   const amount = BigInt(amount_u64)
   const before = engine.view.provider(provider_id)?.stake ?? 0n
   if (before + amount > U64_MAX) {
@@ -89,7 +90,10 @@ export const stake: Handlers['aicf.stake'] = async ({ provider_id, amount_u64 },
       observed: amount.toString(),
     })
   }
-  return { provider_id, stake_u64: showU64(await engine.stake(provider_id, amount)) }
+  return {
+    provider_id,
+    stake_u64: showU64(await engine.stake(provider_id, amount, actingAs(call))),
+  }
 }
 
 const U64_MAX = 2n ** 64n - 1n

@@ -99,6 +99,8 @@ function requestOf(row: JobRow) {
     tx_hash: row.txHash,
     chain_id: showU64(row.chainId),
     enqueue_block: showU64(row.enqueueHeight),
+    retry_of: row.origin?.retryOf ?? null,
+    traceparent: row.origin?.traceparent ?? null,
   }
 }
 

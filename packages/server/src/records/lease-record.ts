@@ -22,7 +22,7 @@ export function leaseRecord(row: LeaseRow): Lease {
 }
 
 /** A lease on its way to its worker; before the ack it cannot have been renewed. */
-export function assignmentRecord(offer: LeaseOffer, traceparent: string | null): Assignment {
+export function assignmentRecord(offer: LeaseOffer): Assignment {
   return {
     lease_id: offer.leaseId,
     task_id: offer.jobId,
@@ -41,7 +41,7 @@ export function assignmentRecord(offer: LeaseOffer, traceparent: string | null):
     kind: offer.kind,
     model: offer.model,
     payload: new PayloadView(offer.payload as Uint8Array) as unknown as Assignment['payload'],
-    traceparent,
+    traceparent: offer.traceparent,
     ...(offer.task === undefined ? {} : { task: offer.task }),
     ...(offer.rank === undefined ? {} : { rank: offer.rank }),
     ...(offer.idempotencyKey === undefined ? {} : { idempotency_key: offer.idempotencyKey }),

@@ -3,18 +3,16 @@ import {
   callerOf,
   FairleadError,
   invalidParams,
-  type JobId,
   type Limiter,
   type ProviderId,
 } from '@fairlead/core'
-import type { Engine, JobNote } from '@fairlead/engine'
+import type { Acting, Engine } from '@fairlead/engine'
 import type { CheckedParamsOf, MethodName, ResultOf } from '@fairlead/protocol'
 import type { AccessNotes } from '../auth/access-notes.ts'
 import type { Identity } from '../auth/identity.ts'
 import type { EventHub } from '../events/event-hub.ts'
 import type { ServerLimits } from '../limits.ts'
 import type { ServerStats } from '../metrics/server-stats.ts'
-import type { Traces } from '../trace/traces.ts'
 import type { PollDesk } from '../workers/poll-desk.ts'
 import type { SocketPeer } from '../ws/socket-peer.ts'
 
@@ -37,12 +35,11 @@ export interface Services {
   readonly polls: PollDesk
   readonly limiter: Limiter
   readonly stats: ServerStats
-  readonly traces: Traces
   readonly notes: AccessNotes
   readonly limits: ServerLimits
   readonly openRpc: () => Record<string, unknown>
-  /** Puts into a job's timeline what came with it and is no part of its work. */
-  readonly noteJob: (jobId: JobId, note: JobNote) => void
+  /** What has happened could not be written into the audit log. */
+  readonly noteFailed: (err: unknown) => void
 }
 
 export type Handler<Name extends MethodName> = (
@@ -72,6 +69,11 @@ const callers = new Map<string, Caller>()
 export function requireOwnJob(call: Call, caller: Caller, jobId: string): void {
   if (call.identity.role !== 'requester' || caller === ownCaller(call)) return
   throw new FairleadError('Forbidden', `job ${jobId} belongs to another requester`, { jobId })
+}
+
+/** An operator or admin who changes something for others is in the audit log by its token (AUTH-7). */
+export function actingAs({ identity: { role, tokenId } }: Call): Acting {
+  return role === 'operator' || role === 'admin' ? { actor: `token:${tokenId}` } : {}
 }
 
 /** The provider that a call is about: that of the token, or the one that somebody else names. */

@@ -19,16 +19,6 @@ import type { Tracing } from '../trace/tracing.ts'
 import type { Call, Handler, Services } from './call.ts'
 import type { Answer, Form } from './form.ts'
 
-/** Calls by which an operator changes something that is not its own. */
-const ADMIN_ACTS: ReadonlySet<MethodName> = new Set<MethodName>([
-  'policy.set',
-  'aicf.stake',
-  'aicf.setProviderStatus',
-  'aicf.registerProvider',
-  'aicf.updateProvider',
-  'limits.define',
-])
-
 /** Takes messages apart, checks them, and gives each call to its handler (RPC-2). */
 export class Dispatcher {
   readonly #services: Services
@@ -106,7 +96,6 @@ export class Dispatcher {
     this.#open++
     try {
       const result = await this.#carryOut(method, request.params, call, form)
-      if (ADMIN_ACTS.has(method)) await this.#noteAct(method, request.params, call)
       this.#meter.count(method, 'ok', performance.now() - startedAt)
       endSpan?.('ok')
       return answer({ method, result })
@@ -118,17 +107,6 @@ export class Dispatcher {
     } finally {
       if (--this.#open === 0) this.#tellIdle()
     }
-  }
-
-  /** Who changed something for others is in the audit log (AUTH-7). It has happened: it is answered so. */
-  async #noteAct(method: MethodName, params: unknown, { identity }: Call): Promise<void> {
-    if (identity.role !== 'operator' && identity.role !== 'admin') return
-    const named = namedParams(params) ?? {}
-    const { provider_id: provider } = named as { readonly provider_id?: string }
-    const act = { by: `token:${identity.tokenId}`, subject: provider ?? method, method }
-    await this.#services.engine.noteAct(act).catch((err: unknown) => {
-      this.#logger.error({ err, ...act }, 'an act could not be written to the audit log')
-    })
   }
 
   #carryOut(name: MethodName, params: unknown, call: Call, form: Form): unknown {

@@ -8,7 +8,6 @@ import type {
 } from '@fairlead/core'
 import type { Assignment, NotificationOf } from '@fairlead/protocol'
 import { assignmentRecord, leaseTimesRecord } from '../records/lease-record.ts'
-import type { Traces } from '../trace/traces.ts'
 
 type Lost = NotificationOf<'leases.lost'>['leases'][number]
 type Held = NotificationOf<'leases.held'>['leases']
@@ -70,12 +69,10 @@ export class LeaseInbox implements LeaseListener {
   }
 
   /** What came in since the last call. In order: what is held, what is new, what is lost. */
-  take(traces: Traces): LeaseMessages {
+  take(): LeaseMessages {
     const messages = {
       held: this.#held?.map(leaseTimesRecord) ?? null,
-      offered: [...this.#offers.values()].map((offer) =>
-        assignmentRecord(offer, traces.of(offer.jobId)),
-      ),
+      offered: [...this.#offers.values()].map(assignmentRecord),
       lost: this.#lost.splice(0),
     }
     this.#offers.clear()

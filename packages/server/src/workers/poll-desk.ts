@@ -8,7 +8,6 @@ import {
 } from '@fairlead/core'
 import type { ResultOf } from '@fairlead/protocol'
 import type { Logger } from '../log.ts'
-import type { Traces } from '../trace/traces.ts'
 import { LeaseInbox } from './lease-messages.ts'
 
 /** A worker that has not polled or called for so long is gone. */
@@ -23,7 +22,6 @@ type Polled = ResultOf<'aicf.pollLeases'>
  */
 export class PollDesk {
   readonly #source: LeaseSource
-  readonly #traces: Traces
   readonly #logger: Logger
   readonly #pollsMax: number
   readonly #workers = new Map<string, PollingWorker>()
@@ -32,12 +30,10 @@ export class PollDesk {
 
   constructor(parts: {
     readonly source: LeaseSource
-    readonly traces: Traces
     readonly logger: Logger
     readonly pollsMax: number
   }) {
     this.#source = parts.source
-    this.#traces = parts.traces
     this.#logger = parts.logger
     this.#pollsMax = parts.pollsMax
   }
@@ -84,7 +80,6 @@ export class PollDesk {
   #add(key: string): PollingWorker {
     const worker: PollingWorker = new PollingWorker({
       source: this.#source,
-      traces: this.#traces,
       gone: () => {
         this.#forget(key, worker)
         worker.close().catch((err: unknown) => {
@@ -103,7 +98,6 @@ export class PollDesk {
 
 class PollingWorker {
   readonly #source: LeaseSource
-  readonly #traces: Traces
   readonly #gone: () => void
   #session: LeaseSession | null = null
   #inbox: LeaseInbox
@@ -112,9 +106,8 @@ class PollingWorker {
   #answer: (() => void) | null = null
   #timer: NodeJS.Timeout | null = null
 
-  constructor(parts: { source: LeaseSource; traces: Traces; gone: () => void }) {
+  constructor(parts: { source: LeaseSource; gone: () => void }) {
     this.#source = parts.source
-    this.#traces = parts.traces
     this.#gone = parts.gone
     this.#inbox = this.#newInbox()
   }
@@ -134,7 +127,7 @@ class PollingWorker {
     if (this.#session !== null && this.#answer === null) this.touch()
     // Nobody is there to take it: it waits for the next poll.
     if (signal?.aborted === true) return { leases: [], held: null, lost: [] }
-    const { offered, held, lost } = this.#inbox.take(this.#traces)
+    const { offered, held, lost } = this.#inbox.take()
     return { leases: [...offered], held, lost: [...lost] }
   }
 

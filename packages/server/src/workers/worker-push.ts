@@ -1,11 +1,9 @@
 import type { FairleadError, LeaseListener, WorkerHello } from '@fairlead/core'
 import type { NotificationName, NotificationOf } from '@fairlead/protocol'
-import type { Traces } from '../trace/traces.ts'
 import { LeaseInbox } from './lease-messages.ts'
 
 interface Parts {
   readonly hello: WorkerHello
-  readonly traces: Traces
   /** There is something to send; `flush` is called when that can be done. */
   readonly isReady: () => void
   readonly notify: <Name extends NotificationName>(name: Name, params: NotificationOf<Name>) => void
@@ -42,8 +40,8 @@ export class WorkerPush {
 
   flush(): void {
     if (this.#isClosed || this.#inbox.isEmpty) return
-    const { traces, notify } = this.#parts
-    const { held, offered, lost } = this.#inbox.take(traces)
+    const { notify } = this.#parts
+    const { held, offered, lost } = this.#inbox.take()
     if (held !== null) notify('leases.held', { ...this.#worker, leases: held })
     if (offered.length > 0) notify('leases.offered', { ...this.#worker, leases: [...offered] })
     if (lost.length > 0) notify('leases.lost', { ...this.#worker, leases: [...lost] })

@@ -137,16 +137,12 @@ export class SocketPeer {
   }
 
   /** Connects a worker, whose leases are pushed from now on. */
-  async serve(
-    hello: WorkerHello,
-    { engine, traces }: Services,
-  ): Promise<ResultOf<'aicf.pollLeases'>> {
+  async serve(hello: WorkerHello, { engine }: Services): Promise<ResultOf<'aicf.pollLeases'>> {
     const { providerId, workerId } = hello
     const key = `${providerId} ${workerId}`
     this.#workers.get(key)?.push.close()
     const push: WorkerPush = new WorkerPush({
       hello,
-      traces,
       isReady: () => this.#outbox.wake(push),
       notify: (name, params) => this.notify(name, params),
       over: () => {

@@ -155,6 +155,7 @@ function anyJob(draw: Draw, n: number, seq: number): JobRow {
       chainId: u64(),
       enqueueHeight: u64(),
       txHash: fc.nat({ max: TXS - 1 }).map(txOf),
+      origin: maybe(fc.record({ traceparent: text() })),
     }),
   )
   return sampleJob(n, { seq, ...facts, ...anyState(draw) })

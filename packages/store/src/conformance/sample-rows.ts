@@ -56,6 +56,7 @@ export function sampleJob(n: number, given: Partial<JobRow> = {}): JobRow {
     chainId: 1n,
     enqueueHeight: 1_760_000_000n,
     txHash: named('tx', n),
+    origin: null,
     status: 'QUEUED',
     providerId: null,
     attempt: null,

@@ -28,7 +28,7 @@ import type { Block } from './journal-blocks.ts'
 
 /** Cells of a row in a batch, without what stands before them. */
 export const WIDTH = {
-  job: 13,
+  job: 14,
   jobState: 10,
   lease: 8,
   leaseState: 6,
@@ -59,6 +59,7 @@ export function jobRow(c: Columns): JobRow {
     chainId: BigInt(c['chain_id'] as string),
     enqueueHeight: BigInt(c['enqueue_height'] as string),
     txHash: c['tx_hash'] as string,
+    origin: c['origin'] === null ? null : jsonOf(c['origin']),
     status: c['status'] as JobRow['status'],
     providerId: c['provider_id'] as ProviderId | null,
     attempt: c['attempt'] as number | null,
@@ -88,6 +89,7 @@ export function putJob(to: CellWriter, row: JobFacts): void {
   to.cell(row.ttlAbsSecs)
   to.number(row.enqueueTs)
   to.text(row.chainId.toString())
+  to.cell(row.origin === null ? null : jsonCell(row.origin))
 }
 
 /** Behind the status. */

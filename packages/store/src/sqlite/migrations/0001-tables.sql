@@ -35,6 +35,7 @@ CREATE TABLE jobs (
   ttl_abs_secs        INTEGER,
   enqueue_ts          INTEGER NOT NULL,
   chain_id            TEXT NOT NULL,
+  origin              TEXT,
   attempt             INTEGER,
   retries             INTEGER NOT NULL,
   declines            INTEGER NOT NULL,
@@ -191,7 +192,7 @@ CREATE VIEW job_rows AS
 SELECT
   jobs.seq, jobs.status, jobs.ended_at, jobs.caller, jobs.kind, jobs.provider_id,
   jobs.enqueue_height, jobs.tier, jobs.fee, jobs.size_bytes, jobs.model, jobs.shots, jobs.depth_hint,
-  jobs.units, jobs.regions, jobs.ttl_abs_secs, jobs.enqueue_ts, jobs.chain_id, jobs.attempt,
+  jobs.units, jobs.regions, jobs.ttl_abs_secs, jobs.enqueue_ts, jobs.chain_id, jobs.origin, jobs.attempt,
   jobs.retries, jobs.declines, jobs.not_before, jobs.first_assigned_at, jobs.reason,
   jobs.proof_awaited_since, jobs.denials,
   '0x' || lower(hex(jobs.tx_hash)) AS tx_hash,

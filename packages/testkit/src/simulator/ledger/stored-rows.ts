@@ -20,7 +20,11 @@ export class StoredRows {
       if (job.endedAt !== null && job.endedAt < this.prunedBefore) return
       broken('job-lost', `job ${id} is ${job.status} and not stored`)
     }
-    const same = (field: keyof JobRow, due: unknown, invariant: InvariantName = 'rows'): void => {
+    const same = (
+      field: keyof Omit<JobRow, 'origin'>,
+      due: unknown,
+      invariant: InvariantName = 'rows',
+    ): void => {
       if (row[field] === due) return
       broken(
         invariant,
