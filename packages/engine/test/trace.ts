@@ -119,7 +119,6 @@ export class TraceMaker {
       }
       case 14:
       case 15:
-      case 16:
         return this.#onWorker(providerId, leases)
       case 16:
       case 17:
