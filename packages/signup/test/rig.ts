@@ -131,6 +131,7 @@ function offerOf(
     tStart: 0,
     lengthMs: 60_000,
     renewalsMax: 4,
+    traceparent: null,
     task,
     rank: 3,
     idempotencyKey: registrationKey(jobId(n)),
