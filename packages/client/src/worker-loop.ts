@@ -274,8 +274,9 @@ export class WorkerLoop implements Worker {
     this.#arm(attempt.dueAt)
   }
 
-  /** A renewal that comes too early changes nothing, and still says that the lease is ours. */
+  /** A renewal that comes too early changes nothing, and still says that the lease is ours; so does an ack. */
   async #confirm(attempt: Attempt): Promise<void> {
+    if (!attempt.isAcked) return this.#ack(attempt)
     const times = await this.#persist(attempt, (session) => session.renew(attempt.leaseId))
     attempt.renewed(times, this.#clock.now())
   }

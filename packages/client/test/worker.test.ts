@@ -42,6 +42,29 @@ describe('a job', () => {
     expect(await rig.story(jobId)).toEqual(['jobEnqueued', 'jobAssigned', 'jobCompleted'])
   })
 
+  it('WORKER-14: may ask whether its lease is still its own', async () => {
+    await rig.worker(gates.handler)
+    const jobId = await rig.enqueue()
+    const [job] = gates.jobs as [Job]
+    await job.confirm()
+    await rig.engine.cancel(jobId, 'operator')
+    await expect(job.confirm()).rejects.toMatchObject({ code: 'LeaseNotLive' })
+  })
+
+  it('WORKER-14: asks by an ack before there was one', async () => {
+    await rig.worker(async (job) => {
+      await job.confirm()
+      return 'mine'
+    })
+    const jobId = await rig.enqueue()
+    expect(await rig.story(jobId)).toEqual([
+      'jobEnqueued',
+      'jobAssigned',
+      'jobStarted',
+      'jobCompleted',
+    ])
+  })
+
   it('WORKER-8: may have a digest only, units and words about the result, or no result', async () => {
     const digest = `0x${'d'.repeat(64)}`
     const results = [{ digest, actualUnits: 7, meta: { took: 3 } }, undefined]

@@ -7,6 +7,7 @@ import {
   callerOf,
   claimKey,
   idBytes,
+  idempotencyKey,
   isProviderName,
   type JobId,
   leaseId,
@@ -15,7 +16,6 @@ import {
   type ProviderId,
   pairHash,
   providerIdOf,
-  registrationKey,
   retryHash,
   type Seed,
   taskId,
@@ -142,7 +142,7 @@ describe('the hashes of a round', () => {
     const expected = createHash('sha256')
       .update(`fairlead|${'ab'.repeat(32)}`)
       .digest('hex')
-    expect(registrationKey(jobId)).toBe(expected)
+    expect(idempotencyKey(jobId)).toBe(expected)
   })
 
   it('ID-5: the retry hash is H over the job id and the number of the retry', () => {

@@ -81,11 +81,6 @@ export function retryHash(jobId: JobId, retries: number): Uint8Array {
   return hashInput().text('AICF|retry').id(jobId).int(retries).digest()
 }
 
-/** What makes a platform book a registration once, however often it is asked (ID-10). */
-export function registrationKey(jobId: JobId): string {
-  return sha256Hex(`fairlead|${jobId.slice(2)}`)
-}
-
 /** The id of a provider that registers with a key of its own (ID-6). */
 export function providerIdOf(publicKey: Uint8Array): ProviderId {
   return `provider:${taggedHashHex('AICF|prov', publicKey).slice(2, 42)}` as ProviderId
@@ -125,4 +120,9 @@ export function idBytes(id: string): Uint8Array {
   const bytes = fromHex(id)
   invariant(bytes !== null, 'an id is 0x and lower-case hex')
   return bytes
+}
+
+/** What a platform tells the attempts of one registration by, as hex: it is the same for all of them (ID-10). */
+export function idempotencyKey(jobId: JobId): string {
+  return sha256Hex(`fairlead|${jobId.slice(2)}`)
 }
