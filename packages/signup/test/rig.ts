@@ -1,5 +1,6 @@
 import {
   encodeCbor,
+  idempotencyKey,
   type JobId,
   type LeaseFailure,
   type LeaseId,
@@ -10,7 +11,6 @@ import {
   type LeaseSource,
   type LeaseTask,
   type ProviderId,
-  registrationKey,
   type WorkerHello,
 } from '@fairlead/core'
 import { startBookingProvider } from '@fairlead/testkit/booking-provider'
@@ -134,7 +134,7 @@ function offerOf(
     traceparent: null,
     task,
     rank: 3,
-    idempotencyKey: registrationKey(jobId(n)),
+    idempotencyKey: idempotencyKey(jobId(n)),
     ...TIMES,
   }
 }

@@ -16,7 +16,11 @@ export type Exchange =
       readonly answeredAt: number
     }
   | { readonly type: 'unsent'; readonly code: 'network' | 'timeout' | 'not_sent' }
-  | { readonly type: 'unanswered'; readonly code: 'network' | 'timeout' }
+  | {
+      readonly type: 'unanswered'
+      readonly code: 'network' | 'timeout'
+      readonly sentAt: number
+    }
 
 export interface ExchangeOptions {
   readonly timeoutMs: number
@@ -46,10 +50,12 @@ export async function exchange(call: HttpCall, options: ExchangeOptions): Promis
     socket.destroy()
     return { type: 'unsent', code: 'not_sent' }
   }
+  const { wallClock } = options
+  const sentAt = wallClock()
   try {
-    return await answered(call, { url, socket, signal, wallClock: options.wallClock })
+    return await answered(call, { url, socket, signal, sentAt, wallClock })
   } catch {
-    return { type: 'unanswered', code: deadline.aborted ? 'timeout' : 'network' }
+    return { type: 'unanswered', code: deadline.aborted ? 'timeout' : 'network', sentAt }
   } finally {
     socket.destroy()
   }
@@ -83,12 +89,12 @@ function answered(
     readonly url: URL
     readonly socket: Socket
     readonly signal: AbortSignal
+    readonly sentAt: number
     readonly wallClock: () => number
   },
 ): Promise<Exchange> {
-  const { url, socket, signal, wallClock } = from
+  const { url, socket, signal, sentAt, wallClock } = from
   return new Promise((resolve, reject) => {
-    const sentAt = wallClock()
     const request = httpRequest(url, {
       method: call.method,
       headers: {

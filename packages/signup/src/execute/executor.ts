@@ -27,13 +27,17 @@ export interface Attempt {
 }
 
 /** How the attempt ended: a seat, a place on the waitlist, or why neither. */
-export type AttemptResult =
+export type AttemptResult = {
+  /** When the call that can book went out, on the wall clock; left out if none did. */
+  readonly sentAt?: number
+} & (
   | {
       readonly type: 'booked' | 'waitlisted'
       readonly bookingNumber: string | null
       readonly isLookedUp: boolean
     }
   | { readonly type: 'failed'; readonly failure: LeaseFailure }
+)
 
 export interface ExecutorOptions {
   readonly clock: Clock
@@ -72,14 +76,22 @@ export class Executor {
     attempt: Attempt,
     from: { readonly holdId: string | null; readonly confirmedAt: number; readonly until?: number },
   ): Promise<AttemptResult> {
-    const { adapter, job, provider } = attempt
+    const { adapter, job } = attempt
     const call = this.#made(attempt, () => adapter.request(job, from.holdId))
     if ('type' in call) return call
     const sent = await this.#send(attempt, call, from)
     if (sent.type === 'unsent') return failed({ code: sent.code })
+    return { ...(await this.#judged(attempt, sent)), sentAt: sent.sentAt }
+  }
+
+  /** What became of a call that went out. */
+  async #judged(
+    attempt: Attempt,
+    sent: Exclude<Exchange, { readonly type: 'unsent' }>,
+  ): Promise<AttemptResult> {
+    const { adapter, provider } = attempt
     if (sent.type === 'unanswered') return this.#unknown(attempt, { code: sent.code })
-    const { answer } = sent
-    const outcome = this.#read(attempt, () => adapter.outcome(answer))
+    const outcome = this.#read(attempt, () => adapter.outcome(sent.answer))
     if (outcome === null || outcome.type === 'unclear') {
       return this.#unknown(attempt, { code: 'unclear_answer' })
     }

@@ -8,10 +8,10 @@ import {
 } from '@fairlead/client'
 import {
   type Clock,
+  idempotencyKey,
   type JobId,
   type LeaseFailure,
   type LeaseSource,
-  registrationKey,
 } from '@fairlead/core'
 import type { Adapter, SignupJob } from '../adapter/adapter.ts'
 import type { ProviderConfig, Providers } from '../providers/providers.ts'
@@ -43,6 +43,8 @@ export type SignupEvent =
       /** `booked`, `waitlisted`, or the code of the failure. */
       readonly result: string
       readonly http: number | null
+      /** When the call that can book went out, on the wall clock; null if none did. */
+      readonly sentAt: number | null
       readonly tookMs: number
     }
   /** Somebody has to see to it: the booking stands, its fee was not taken. */
@@ -229,8 +231,8 @@ class Signups implements SignupWorker {
     })
     try {
       const { bookingNumber } = result
-      const idempotencyKey = `${job.idempotencyKey}-fee`
-      const fee = { jobId, platform, orgRef, userId, bookingNumber, idempotencyKey, signal }
+      const key = `${job.idempotencyKey}-fee`
+      const fee = { jobId, platform, orgRef, userId, bookingNumber, idempotencyKey: key, signal }
       await Promise.race([charge(fee), late])
       return 'charged'
     } catch (error) {
@@ -253,7 +255,7 @@ class Signups implements SignupWorker {
   }
 }
 
-function signupJob({ jobId, payload, idempotencyKey }: RegistrationJob): SignupJob {
+function signupJob({ jobId, payload, idempotencyKey: key }: RegistrationJob): SignupJob {
   return {
     jobId,
     platform: payload.provider,
@@ -262,7 +264,7 @@ function signupJob({ jobId, payload, idempotencyKey }: RegistrationJob): SignupJ
     userId: payload.user_id,
     args: payload.args,
     scheduledTime: payload.scheduled_time,
-    idempotencyKey: idempotencyKey ?? registrationKey(jobId),
+    idempotencyKey: key ?? idempotencyKey(jobId),
   }
 }
 
@@ -280,6 +282,7 @@ function attemptEnded(
     rank,
     result: failure?.code ?? result.type,
     http: failure?.http ?? null,
+    sentAt: result.sentAt ?? null,
     tookMs,
   }
 }

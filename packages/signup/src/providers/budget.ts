@@ -16,10 +16,10 @@ const MS_MAX = 86_400_000
 /** How registrations go to a platform: the budget of each of its organisations, pace and retries. */
 // biome-ignore format: one setting a line, so that the table can be read as one
 export const BUDGET_FIELDS = {
-  maxConcurrency: int(2, { min: 1, max: 10_000 }, 'attempts in flight, for each organisation'),
-  maxRps: thousandths(2_000, { min: 1, max: 1_000_000_000 }, 'attempts a second, for each organisation'),
-  burst: int(4, { min: 1, max: 1_000_000 }, 'attempts at once after a pause'),
-  minSpacingMs: int(50, { min: 0, max: MS_MAX }, 'distance of the first attempts of a session'),
+  maxConcurrency: int(2, { min: 1, max: 100_000 }, 'attempts in flight, for each organisation'),
+  maxRps: thousandths(2_000, { min: 1, max: 100_000_000 }, 'attempts a second, for each organisation'),
+  burst: int(4, { min: 1, max: 100_000 }, 'attempts at once after a pause'),
+  minSpacingMs: int(50, { min: 0, max: 3_600_000 }, 'distance of the first attempts of a session'),
   weights: intsByName({}, { min: 1, max: 1_000_000 }, 'shares of sessions in the budget of their organisation, by event_id'),
   retry: {
     windowMs: int(120_000, { min: 0, max: MS_MAX }, 'how long after the opening or the first attempt a retry may start'),
