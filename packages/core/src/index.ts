@@ -184,10 +184,11 @@ export {
   REQUIREMENTS_MAX,
   reserveProblem,
 } from './admit/reserve-request.ts'
-export { type AcquireAnswer, SharedUsage } from './admit/shared-usage.ts'
+export { type AcquireAnswer, type PoolStart, SharedUsage } from './admit/shared-usage.ts'
 export {
   DAY_MS,
   type Dimension,
+  isOfTokens,
   type JobEstimate,
   MINUTE_MS,
   type ModelLimits,

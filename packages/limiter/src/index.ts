@@ -38,6 +38,7 @@ export type {
   ModelOptions,
   OverageEvent,
 } from './slots/model-options.ts'
+export type { ModelPools, PoolBackend, PoolsOptions } from './slots/model-pools.ts'
 export type { ModelLimiterStats } from './slots/model-stats.ts'
 
 // Scheduler

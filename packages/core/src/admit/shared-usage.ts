@@ -10,8 +10,8 @@ import {
   type Usage,
 } from './slot-pool.ts'
 
-/** A start that all instances count against one model (SLOT-5). */
-interface Start {
+/** A start that all instances count against one model, and the windows it is counted in (SLOT-5). */
+export interface PoolStart {
   readonly estimate: JobEstimate
   readonly minute: number
   readonly day: number
@@ -34,7 +34,7 @@ export class SharedUsage {
   #minute = 0
   #day = 0
   #nowMs = 0
-  readonly #inFlight = new Map<string, Start>()
+  readonly #inFlight = new Map<string, PoolStart>()
 
   constructor(limits: ModelLimits) {
     this.#limits = limits
@@ -48,6 +48,22 @@ export class SharedUsage {
   used(nowMs: number): Usage {
     this.#advance(nowMs)
     return { ...this.#used }
+  }
+
+  /** The windows that are current. */
+  windows(nowMs: number): { readonly minute: number; readonly day: number } {
+    this.#advance(nowMs)
+    return { minute: this.#minute, day: this.#day }
+  }
+
+  /** What is in flight under this reference. */
+  start(ref: string): PoolStart | undefined {
+    return this.#inFlight.get(ref)
+  }
+
+  /** All that is in flight. */
+  starts(): IterableIterator<[ref: string, start: PoolStart]> {
+    return this.#inFlight.entries()
   }
 
   changeLimits(limits: ModelLimits): void {
@@ -97,7 +113,7 @@ export class SharedUsage {
     return maxConcurrency !== null && this.#inFlight.size >= maxConcurrency ? 'concurrency' : null
   }
 
-  #isCurrent(start: Start, dimension: RateDimension): boolean {
+  #isCurrent(start: PoolStart, dimension: RateDimension): boolean {
     return dimension === 'tpm' || dimension === 'rpm'
       ? start.minute === this.#minute
       : start.day === this.#day

@@ -74,17 +74,22 @@ export class JobTypes {
       slots === null || count < slots
     if (!hasRoom(counter.minuteStarts, minute) || !hasRoom(counter.dayStarts, day)) return false
     if (!hasRoom(counter.inFlight, concurrency) || !this.#hasMemory(type)) return false
-    counter.minuteStarts++
-    counter.dayStarts++
-    counter.inFlight++
+    count(counter)
     return true
   }
 
-  /** The shared acquire refused: it never started. */
-  takeBack(type: string, model: string, nowMs: number): void {
-    const counter = this.#counter(type, model, nowMs)
-    counter.minuteStarts = Math.max(0, counter.minuteStarts - 1)
-    counter.dayStarts = Math.max(0, counter.dayStarts - 1)
+  /** Counts a start of what the division among instances leaves over: it is no type's (SLOT-3). */
+  startOfCommon(type: JobType, model: string, nowMs: number): boolean {
+    if (!this.#hasMemory(type)) return false
+    count(this.#counter(type.name, model, nowMs))
+    return true
+  }
+
+  /** The shared acquire refused what was counted at that time: it never started. */
+  takeBack(type: string, model: string, startedAt: number): void {
+    const counter = this.#counter(type, model, startedAt)
+    if (counter.minute === Math.floor(startedAt / MINUTE_MS)) counter.minuteStarts--
+    if (counter.day === Math.floor(startedAt / DAY_MS)) counter.dayStarts--
     counter.inFlight--
   }
 
@@ -140,10 +145,17 @@ export class JobTypes {
       counter = { minute, minuteStarts: 0, day, dayStarts: 0, inFlight: 0 }
       this.#counters.set(key, counter)
     }
-    if (counter.minute !== minute) Object.assign(counter, { minute, minuteStarts: 0 })
-    if (counter.day !== day) Object.assign(counter, { day, dayStarts: 0 })
+    // Never back: a shared clock is known to within a round trip only.
+    if (minute > counter.minute) Object.assign(counter, { minute, minuteStarts: 0 })
+    if (day > counter.day) Object.assign(counter, { day, dayStarts: 0 })
     return counter
   }
+}
+
+function count(counter: Counter): void {
+  counter.minuteStarts++
+  counter.dayStarts++
+  counter.inFlight++
 }
 
 function usedOf(counter: Counter, windowMs: number): number {

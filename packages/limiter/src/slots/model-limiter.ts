@@ -7,6 +7,7 @@ import {
   WHOLE_PPM,
 } from '@fairlead/core'
 import { systemClock } from '../clock.ts'
+import { memory } from '../limits/memory/memory-limiter.ts'
 import { costOf, type JobUsage, type Pricing, tokensOf } from './cost.ts'
 import { JobTypes } from './job-types.ts'
 import {
@@ -18,9 +19,10 @@ import {
   readJobType,
   readModel,
 } from './model-options.ts'
-import { ModelPool } from './model-pool.ts'
+import type { ModelPools, PoolBackend } from './model-pools.ts'
 import { type ModelLimiterStats, statsOf } from './model-stats.ts'
-import { StartQueue } from './start-queue.ts'
+import { PoolView } from './pool-view.ts'
+import { type Asked, StartQueue } from './start-queue.ts'
 
 export interface ModelLimiterOptions extends ModelLimiterEvents {
   readonly models: Readonly<Record<string, ModelOptions>>
@@ -33,6 +35,8 @@ export interface ModelLimiterOptions extends ModelLimiterEvents {
   readonly memoryKB?: number
   readonly minJobTypeCapacity?: number
   readonly adjust?: AdjustOptions
+  /** `redis(url)`: the models are shared with all instances of that Redis and name; else they are this one's. */
+  readonly backend?: PoolBackend
   readonly clock?: Clock
 }
 
@@ -68,7 +72,7 @@ export type RunJob<T> = (
 export interface ModelLimiter {
   run<T>(options: RunOptions, job: RunJob<T>): Promise<RunResult<T>>
   stats(): ModelLimiterStats
-  /** Whoever still waits is refused; what runs goes on. */
+  /** Whoever still waits is refused, what runs goes on. Resolves when that has ended. */
   close(): Promise<void>
 }
 
@@ -76,53 +80,61 @@ export interface ModelLimiter {
 const DEFAULT_GRACE_MS = 5_000
 const ADJUST_INTERVAL_MS = 5_000
 const ADJUST_RELEASES = 10
+/** The most starts that are asked for in one step. */
+const ASK_MAX = 100
+/** Of a job that never ran. */
+const NO_USAGE: JobUsage = { requests: 0 }
+const NONE: Asked = { refs: [], isRefused: true }
 
 export function createModelLimiter(options: ModelLimiterOptions): ModelLimiter {
-  return new LocalModelLimiter(options)
+  return new JobModelLimiter(options)
 }
 
-class LocalModelLimiter implements ModelLimiter {
+class JobModelLimiter implements ModelLimiter {
   readonly #options: ModelLimiterOptions
   readonly #clock: Clock
-  readonly #pools: ReadonlyMap<string, ModelPool>
+  readonly #models: readonly string[]
+  readonly #pools: ModelPools
   readonly #types: ReadonlyMap<string, JobType>
   readonly #jobTypes: JobTypes
   readonly #queues = new Map<string, StartQueue>()
   readonly #active = new Map<string, { model: string; jobType: string; startedAt: number }>()
-  #refs = 0
   #releases = 0
   #isClosed = false
+  #onIdle: (() => void) | null = null
   #cancelTimer: (() => void) | null = null
   #nextAdjustAt: number
 
   constructor(options: ModelLimiterOptions) {
     this.#options = options
-    this.#clock = options.clock ?? systemClock
     const types = Object.entries(options.jobTypes).map(([name, one]) => readJobType(name, one))
     this.#types = new Map(types.map((type) => [type.name, type]))
-    const { estimate = 'average' } = options
-    const estimates = types.map((type) => type.estimate)
-    this.#pools = new Map(
-      Object.entries(options.models).map(([name, one]) => {
-        const limits = readModel(name, one)
-        return [name, new ModelPool({ limits, estimates, estimate })]
-      }),
-    )
+    const models = Object.entries(options.models)
+    this.#models = models.map(([name]) => name)
     this.#jobTypes = new JobTypes({
       types,
       policy: { ...RATIO_POLICY, ...options.adjust },
       minCapacity: options.minJobTypeCapacity ?? 1,
       memoryKB: options.memoryKB ?? null,
     })
+    const { backend = memory(), clock = systemClock, estimate = 'average' } = options
+    const estimates = types.map((type) => type.estimate)
+    this.#pools = backend.openPools({
+      limits: new Map(models.map(([name, one]) => [name, readModel(name, one)])),
+      view: () => new PoolView({ estimates, estimate }),
+      clock,
+      onChange: (model) => this.#onPoolChange(model),
+    })
+    this.#clock = this.#pools.clock
     this.#nextAdjustAt = this.#clock.now() + this.#adjustIntervalMs
   }
 
   async run<T>({ jobType, models, signal }: RunOptions, job: RunJob<T>): Promise<RunResult<T>> {
     const type = this.#types.get(jobType)
-    if (type === undefined) throw invalidParams('jobType', listed(this.#types), jobType)
-    const order = models ?? this.#options.order ?? [...this.#pools.keys()]
-    const unknown = order.find((model) => !this.#pools.has(model))
-    if (unknown !== undefined) throw invalidParams('models', listed(this.#pools), unknown)
+    if (type === undefined) throw invalidParams('jobType', listed([...this.#types.keys()]), jobType)
+    const order = models ?? this.#options.order ?? this.#models
+    const unknown = order.find((model) => !this.#models.includes(model))
+    if (unknown !== undefined) throw invalidParams('models', listed(this.#models), unknown)
 
     const started = this.#clock.now()
     const reasons: { model: string; reason: string }[] = []
@@ -148,6 +160,7 @@ class LocalModelLimiter implements ModelLimiter {
   stats(): ModelLimiterStats {
     return statsOf({
       nowMs: this.#clock.now(),
+      models: this.#models,
       pools: this.#pools,
       types: this.#types,
       jobTypes: this.#jobTypes,
@@ -161,6 +174,12 @@ class LocalModelLimiter implements ModelLimiter {
     this.#cancelTimer?.()
     this.#cancelTimer = null
     for (const queue of this.#queues.values()) queue.clear()
+    if (this.#active.size > 0) {
+      await new Promise<void>((resolve) => {
+        this.#onIdle = resolve
+      })
+    }
+    await this.#pools.close()
   }
 
   /** A reference to what was started, or null if there was no capacity in time. */
@@ -176,30 +195,41 @@ class LocalModelLimiter implements ModelLimiter {
       type.maxWaitMs === null
         ? now - (now % MINUTE_MS) + MINUTE_MS + DEFAULT_GRACE_MS
         : now + type.maxWaitMs
-    let ref = ''
-    const queue = this.#queueOf(type, model)
-    const pending = queue.wait(untilMs, signal, () => {
-      ref = `${this.#refs++}`
-      return this.#tryStart(type, model, ref)
-    })
+    const pending = this.#queueOf(type, model).wait(untilMs, signal)
     this.#setTimer()
-    const isStarted = await pending
-    if (isStarted) return ref
-    signal?.throwIfAborted()
-    return null
+    const ref = await pending
+    if (ref === null) signal?.throwIfAborted()
+    return ref
   }
 
   /** Every counter of the type below its slots, and the whole estimate within the model's limits (SLOT-6). */
-  #tryStart(type: JobType, model: string, ref: string): boolean {
+  async #ask(type: JobType, model: string, waiting: number): Promise<Asked> {
+    if (this.#pools.view(model).allocation === null) await this.#pools.join(model)
     const now = this.#clock.now()
-    const pool = this.#pools.get(model) as ModelPool
-    if (!this.#jobTypes.start(type, model, pool.pool(now), now)) return false
-    if (pool.acquire(ref, type.estimate, now)) {
-      this.#active.set(ref, { model, jobType: type.name, startedAt: now })
-      return true
+    const counted = this.#countStarts(type, model, Math.min(waiting, ASK_MAX), now)
+    if (counted === 0) return NONE
+    let refs: readonly string[] = []
+    try {
+      refs = await this.#pools.acquire(model, type.estimate, counted)
+    } finally {
+      for (let i = refs.length; i < counted; i++) this.#jobTypes.takeBack(type.name, model, now)
     }
-    this.#jobTypes.takeBack(type.name, model, now)
-    return false
+    const startedAt = this.#clock.now()
+    for (const ref of refs) this.#active.set(ref, { model, jobType: type.name, startedAt })
+    return { refs, isRefused: refs.length < counted }
+  }
+
+  /** How many of that many may start by the counters of this instance; they are counted. */
+  #countStarts(type: JobType, model: string, most: number, now: number): number {
+    const view = this.#pools.view(model)
+    if (!view.mayFit(type.estimate, now)) return 0
+    const pool = view.pool(now)
+    let counted = 0
+    while (counted < most && this.#jobTypes.start(type, model, pool, now)) counted++
+    if (counted > 0) return counted
+    const { inFlight } = this.#pools.own(model)
+    if (!view.mayTakeCommon(type.estimate, inFlight, now)) return 0
+    return this.#jobTypes.startOfCommon(type, model, now) ? 1 : 0
   }
 
   async #attempt<T>(
@@ -226,25 +256,34 @@ class LocalModelLimiter implements ModelLimiter {
   }
 
   #release(type: JobType, model: string, ref: string, usage: JobUsage | undefined): void {
-    const now = this.#clock.now()
-    const pool = this.#pools.get(model) as ModelPool
     const actual = usage && { tokens: tokensOf(usage), requests: usage.requests ?? 1 }
-    const overage = pool.release(ref, actual ?? null, now)
+    const overage = this.#pools.release(model, ref, actual ?? null)
     this.#active.delete(ref)
-    this.#jobTypes.finish(type.name, model, now)
+    this.#jobTypes.finish(type.name, model, this.#clock.now())
     if (overage.tokens > 0 || overage.requests > 0) {
       this.#options.onOverage?.({ model, jobType: type.name, overage })
     }
-    this.#options.onPoolChange?.({ model, pool: pool.pool(now) })
+    this.#tellPool(model)
     this.#releases++
     if (this.#releases % (this.#options.adjust?.releases ?? ADJUST_RELEASES) === 0) this.#adjust()
     this.#wakeAll()
+    if (this.#active.size === 0) this.#onIdle?.()
+  }
+
+  #onPoolChange(model: string): void {
+    this.#tellPool(model)
+    for (const type of this.#types.keys()) this.#queues.get(`${model} ${type}`)?.wake()
+  }
+
+  #tellPool(model: string): void {
+    const pool = this.#pools.view(model).pool(this.#clock.now())
+    this.#options.onPoolChange?.({ model, pool })
   }
 
   #adjust(): void {
     const now = this.#clock.now()
     this.#nextAdjustAt = now + this.#adjustIntervalMs
-    const pools = new Map([...this.#pools].map(([model, pool]) => [model, pool.pool(now)]))
+    const pools = new Map(this.#models.map((model) => [model, this.#pools.view(model).pool(now)]))
     if (!this.#jobTypes.adjust(pools, now)) return
     const shown = [...this.#jobTypes.ratios].map(([name, ratio]) => [name, ratio / WHOLE_PPM])
     this.#options.onRatioChange?.(Object.fromEntries(shown))
@@ -272,7 +311,11 @@ class LocalModelLimiter implements ModelLimiter {
     const key = `${model} ${type.name}`
     let queue = this.#queues.get(key)
     if (queue === undefined) {
-      queue = new StartQueue(this.#clock)
+      queue = new StartQueue({
+        clock: this.#clock,
+        ask: (waiting) => this.#ask(type, model, waiting),
+        giveBack: (ref) => this.#release(type, model, ref, NO_USAGE),
+      })
       this.#queues.set(key, queue)
     }
     return queue
@@ -315,6 +358,6 @@ function refused(
   return new FairleadError('RateLimited', text, { jobType, reasons, waitedMs })
 }
 
-function listed(known: ReadonlyMap<string, unknown>): string {
-  return `one of ${[...known.keys()].join(', ')}`
+function listed(known: readonly string[]): string {
+  return `one of ${known.join(', ')}`
 }

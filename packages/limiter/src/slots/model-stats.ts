@@ -1,11 +1,22 @@
 import { type SlotPool, type TypeSlots, type Usage, WHOLE_PPM } from '@fairlead/core'
 import type { JobTypes } from './job-types.ts'
 import type { JobType } from './model-options.ts'
-import type { ModelPool } from './model-pool.ts'
+import type { ModelPools } from './model-pools.ts'
 
 export interface ModelLimiterStats {
   readonly models: Readonly<
-    Record<string, { readonly used: Usage; readonly pool: SlotPool; readonly inFlight: number }>
+    Record<
+      string,
+      {
+        /** By this instance, in the current windows. */
+        readonly used: Usage
+        readonly pool: SlotPool
+        /** Of this instance. */
+        readonly inFlight: number
+        /** Among which the model is divided; 0 while that is not known. */
+        readonly instances: number
+      }
+    >
   >
   readonly jobTypes: Readonly<
     Record<
@@ -34,20 +45,22 @@ export interface ModelLimiterStats {
 
 export function statsOf(input: {
   readonly nowMs: number
-  readonly pools: ReadonlyMap<string, ModelPool>
+  readonly models: readonly string[]
+  readonly pools: ModelPools
   readonly types: ReadonlyMap<string, JobType>
   readonly jobTypes: JobTypes
   readonly waiting: (type: string, model: string) => number
   readonly active: ModelLimiterStats['activeJobs']
 }): ModelLimiterStats {
   const { nowMs, pools, types, jobTypes, waiting, active } = input
-  const models = [...pools].map(([model, pool]) => {
-    const shown = { used: pool.used(nowMs), pool: pool.pool(nowMs), inFlight: pool.inFlight }
-    return [model, shown] as const
+  const poolOf = (model: string): SlotPool => pools.view(model).pool(nowMs)
+  const models = input.models.map((model) => {
+    const instances = pools.view(model).allocation?.instances ?? 0
+    return [model, { ...pools.own(model), pool: poolOf(model), instances }] as const
   })
   const ofType = (type: JobType) => {
-    const onModels = [...pools].map(([model, pool]) => {
-      const { slots } = jobTypes.slots(type, pool.pool(nowMs))
+    const onModels = input.models.map((model) => {
+      const { slots } = jobTypes.slots(type, poolOf(model))
       const inFlight = jobTypes.inFlight(type.name, model)
       return [model, { slots, inFlight, waiting: waiting(type.name, model) }] as const
     })

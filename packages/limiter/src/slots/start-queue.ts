@@ -1,60 +1,111 @@
 import type { Clock } from '@fairlead/core'
 
-interface Waiter {
-  readonly tryStart: () => boolean
-  readonly end: (started: boolean) => void
+/** What came of asking for capacity: a reference to each start, and whether more would be refused. */
+export interface Asked {
+  readonly refs: readonly string[]
+  readonly isRefused: boolean
 }
+
+interface Waiter {
+  readonly untilMs: number
+  readonly end: (ref: string | null) => void
+}
+
+/** When to ask again after nobody could tell. */
+const RETRY_MS = 100
 
 /**
  * Jobs of one type that wait for one model, first come, first served. Each type has a queue of its own, so
- * one without capacity never holds up another (SLOT-10).
+ * one without capacity never holds up another (SLOT-10). Capacity is asked for as many as wait, and one
+ * question is under way at a time, so an answer always goes to whoever is first.
  */
 export class StartQueue {
   readonly #clock: Clock
+  readonly #ask: (waiting: number) => Promise<Asked>
+  readonly #giveBack: (ref: string) => void
   readonly #waiters = new Set<Waiter>()
+  #isAsking = false
+  #isWoken = false
+  #cancelRetry: (() => void) | null = null
 
-  constructor(clock: Clock) {
-    this.#clock = clock
+  constructor(options: {
+    readonly clock: Clock
+    readonly ask: (waiting: number) => Promise<Asked>
+    /** For a start that nobody waits for any more. */
+    readonly giveBack: (ref: string) => void
+  }) {
+    this.#clock = options.clock
+    this.#ask = options.ask
+    this.#giveBack = options.giveBack
   }
 
   get size(): number {
     return this.#waiters.size
   }
 
-  /** True once it is started, false if that did not happen until the time or before the abort. */
-  wait(
-    untilMs: number,
-    signal: AbortSignal | undefined,
-    tryStart: () => boolean,
-  ): Promise<boolean> {
-    if (this.#waiters.size === 0 && tryStart()) return Promise.resolve(true)
-    if (untilMs <= this.#clock.now()) return Promise.resolve(false)
+  /** A reference once it is started, null if that did not happen until the time or before the abort. */
+  wait(untilMs: number, signal: AbortSignal | undefined): Promise<string | null> {
     return new Promise((resolve) => {
-      const giveUp = (): void => end(false)
-      const end = (started: boolean): void => {
+      const giveUp = (): void => end(null)
+      const end = (ref: string | null): void => {
         this.#waiters.delete(waiter)
         cancel()
         signal?.removeEventListener('abort', giveUp)
-        resolve(started)
+        resolve(ref)
         // Whoever stood behind it may be able to start.
-        if (!started) this.wake()
+        if (ref === null) this.wake()
       }
-      const waiter: Waiter = { tryStart, end }
-      const cancel = this.#clock.wakeAt(untilMs, giveUp)
+      const waiter: Waiter = { untilMs, end }
+      // One that does not wait at all is asked for once.
+      const isPatient = untilMs > this.#clock.now()
+      const cancel = isPatient ? this.#clock.wakeAt(untilMs, giveUp) : () => {}
       signal?.addEventListener('abort', giveUp)
       this.#waiters.add(waiter)
+      this.wake()
     })
   }
 
   /** Starts as many as may start now. */
   wake(): void {
-    for (const waiter of this.#waiters) {
-      if (!waiter.tryStart()) return
-      waiter.end(true)
-    }
+    this.#isWoken = true
+    if (this.#isAsking || this.#waiters.size === 0) return
+    this.#isAsking = true
+    // Later in this tick, so that what comes together is asked for together.
+    queueMicrotask(() => void this.#askOn())
   }
 
   clear(): void {
-    for (const waiter of [...this.#waiters]) waiter.end(false)
+    this.#cancelRetry?.()
+    this.#cancelRetry = null
+    for (const waiter of [...this.#waiters]) waiter.end(null)
+  }
+
+  async #askOn(): Promise<void> {
+    while (this.#isWoken && this.#waiters.size > 0) {
+      this.#isWoken = false
+      try {
+        const { refs, isRefused } = await this.#ask(this.#waiters.size)
+        for (const ref of refs) this.#handOut(ref)
+        if (refs.length > 0 && !isRefused) this.#isWoken = true
+      } catch {
+        this.#retryLater()
+      }
+    }
+    this.#isAsking = false
+    const now = this.#clock.now()
+    for (const waiter of [...this.#waiters]) if (waiter.untilMs <= now) waiter.end(null)
+  }
+
+  #handOut(ref: string): void {
+    const [first] = this.#waiters
+    if (first === undefined) this.#giveBack(ref)
+    else first.end(ref)
+  }
+
+  #retryLater(): void {
+    this.#cancelRetry ??= this.#clock.wakeAt(this.#clock.now() + RETRY_MS, () => {
+      this.#cancelRetry = null
+      this.wake()
+    })
   }
 }

@@ -12,6 +12,8 @@ import {
   type ReserveRequest,
 } from '@fairlead/core'
 import { systemClock } from '../../clock.ts'
+import { MemoryPools } from '../../slots/memory/memory-pools.ts'
+import type { PoolBackend } from '../../slots/model-pools.ts'
 import type { LimiterBackend } from '../limiter-backend.ts'
 
 export interface MemoryOptions extends LimitsOptions {
@@ -19,8 +21,11 @@ export interface MemoryOptions extends LimitsOptions {
 }
 
 /** Limits of this process alone; they last as long as the limiter. */
-export function memory(options: MemoryOptions = {}): LimiterBackend {
-  return { open: (limits) => new MemoryLimiter(limits, options) }
+export function memory(options: MemoryOptions = {}): LimiterBackend & PoolBackend {
+  return {
+    open: (limits) => new MemoryLimiter(limits, options),
+    openPools: (pools) => new MemoryPools(pools),
+  }
 }
 
 class MemoryLimiter implements Limiter {

@@ -27,6 +27,7 @@ import {
   TOO_CHANGEABLE,
   UNKNOWN_RETRY_MS,
 } from './answers.ts'
+import { instancesOf } from './backend-loss.ts'
 import { guardMsOf, Holdings } from './holdings.ts'
 import { Keys } from './keys.ts'
 import { LocalShare, reportOf } from './local-share.ts'
@@ -333,15 +334,6 @@ interface Sound {
 
 function keysIn(requests: readonly Sound[]): Set<string> {
   return new Set(requests.flatMap(({ amounts }) => amounts.map(({ key }) => key)))
-}
-
-function instancesOf({ onBackendLoss = 'deny', instances }: RedisOptions): number | null {
-  if (onBackendLoss === 'deny') return null
-  if (onBackendLoss !== 'local') throw invalidParams('onBackendLoss', 'deny or local')
-  if (instances === undefined || !Number.isSafeInteger(instances) || instances < 1) {
-    throw invalidParams('instances', 'how many share the limits, as local needs to know')
-  }
-  return instances
 }
 
 function checkExact(limit: Limit): Limit {

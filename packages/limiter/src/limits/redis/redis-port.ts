@@ -7,9 +7,18 @@ export interface RedisPort {
   smembers(key: string): Promise<string[]>
 }
 
-/** A connection of the limiter's own, which it also closes. */
-export interface OwnedRedis extends RedisPort {
+/** A connection that hears what is published. */
+export interface Subscriber {
+  subscribe(...channels: string[]): Promise<unknown>
+  on(event: 'message', heard: (channel: string, text: string) => void): unknown
   disconnect(): void
+}
+
+export interface RedisConnection {
+  readonly redis: RedisPort
+  /** Opens one more connection; null where the given client does not know how. */
+  readonly subscriber: () => Subscriber | null
+  readonly disconnect: () => void
 }
 
 /** Where Redis is: an address, those of some nodes of a cluster, or a client that is there already. */
@@ -20,11 +29,11 @@ const COMMAND_TIMEOUT_MS = 2_000
 const RECONNECT_MAX_MS = 500
 
 /** A connected client. With an address it is made here, from the optional package `ioredis`. */
-export async function connectRedis(
-  address: RedisAddress,
-): Promise<{ redis: RedisPort; disconnect: () => void }> {
+export async function connectRedis(address: RedisAddress): Promise<RedisConnection> {
   if (typeof address === 'object' && !Array.isArray(address)) {
-    return { redis: address as RedisPort, disconnect: () => {} }
+    const redis = address as RedisPort & { duplicate?: () => Subscriber & Errors }
+    const subscriber = () => quietly(redis.duplicate?.() ?? null)
+    return { redis, subscriber, disconnect: () => {} }
   }
   const { Cluster, Redis } = await loadIoredis()
   // Without the offline queue a call fails at once while Redis is away, and its caller is told.
@@ -36,19 +45,37 @@ export async function connectRedis(
     maxRetriesPerRequest: 0,
     retryStrategy: (tries: number) => Math.min(RECONNECT_MAX_MS, 10 * 2 ** Math.min(tries, 6)),
   }
+  const nodes = [...(address as readonly string[])]
   const client =
     typeof address === 'string'
       ? new Redis(address, options)
-      : new Cluster([...(address as readonly string[])], {
+      : new Cluster(nodes, {
           lazyConnect: true,
           enableOfflineQueue: false,
           redisOptions: { commandTimeout: COMMAND_TIMEOUT_MS, connectTimeout: COMMAND_TIMEOUT_MS },
         })
-  // Every call is told of its own failure; without a listener the client would print them.
-  client.on('error', () => {})
+  quietly(client)
   // It goes on connecting by itself if this first try fails.
   await client.connect().catch(() => undefined)
-  return { redis: client, disconnect: () => client.disconnect() }
+  const { retryStrategy } = options
+  // It subscribes again by itself, whenever it is connected again.
+  const subscriber = () =>
+    quietly(
+      typeof address === 'string'
+        ? new Redis(address, { retryStrategy, maxRetriesPerRequest: null })
+        : new Cluster(nodes),
+    )
+  return { redis: client, subscriber, disconnect: () => client.disconnect() }
+}
+
+interface Errors {
+  on(event: 'error', heard: () => void): unknown
+}
+
+/** Every call is told of its own failure; without a listener the client would print them. */
+function quietly<T extends Errors | null>(client: T): T {
+  client?.on('error', () => {})
+  return client
 }
 
 async function loadIoredis(): Promise<Pick<typeof import('ioredis'), 'Cluster' | 'Redis'>> {

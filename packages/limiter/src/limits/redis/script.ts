@@ -2,19 +2,24 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { RedisPort } from './redis-port.ts'
 
-/** One script of `scripts/`, with what all of them share in front. */
+/** One script of a folder, with what all of them share in front. */
 export interface Script {
-  readonly name: string
   readonly text: string
   readonly sha: string
 }
 
-const FOLDER = new URL('../../../src/limits/redis/scripts/', import.meta.url)
-const SHARED = readFileSync(new URL('limit-state.lua', FOLDER), 'utf8')
+/** Scripts are read from `src`, also by what was built: they are files of their own. */
+const SOURCE = new URL('../../../src/', import.meta.url)
 
-export function loadScript(name: string): Script {
-  const text = `${SHARED}\n${readFileSync(new URL(`${name}.lua`, FOLDER), 'utf8')}`
-  return { name, text, sha: createHash('sha1').update(text).digest('hex') }
+/** For a folder below `src` and the part that its scripts share: a function that loads one by its name. */
+export function scriptsIn(folder: string, shared: string): (name: string) => Script {
+  const read = (name: string): string =>
+    readFileSync(new URL(`${folder}/${name}.lua`, SOURCE), 'utf8')
+  const before = read(shared)
+  return (name) => {
+    const text = `${before}\n${read(name)}`
+    return { text, sha: createHash('sha1').update(text).digest('hex') }
+  }
 }
 
 /** One round trip; a second one when Redis was restarted or flushed and has forgotten the script. */

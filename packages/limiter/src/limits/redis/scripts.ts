@@ -10,14 +10,15 @@ import {
 } from '@fairlead/core'
 import type { Keys } from './keys.ts'
 import type { RedisPort } from './redis-port.ts'
-import { loadScript, runScript } from './script.ts'
+import { runScript, scriptsIn } from './script.ts'
 
 /** A typed wrapper for each script: what it takes as KEYS and ARGV, and what its numbers mean. */
 
-const RESERVE = loadScript('reserve')
-const COMPLETE = loadScript('complete')
-const DEFINE = loadScript('define')
-const JOIN = loadScript('join')
+const load = scriptsIn('limits/redis/scripts', 'limit-state')
+const RESERVE = load('reserve')
+const COMPLETE = load('complete')
+const DEFINE = load('define')
+const JOIN = load('join')
 
 /** What every call carries. */
 export interface ScriptContext {

@@ -1,0 +1,236 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
+import { TestClock } from '@fairlead/testkit'
+import { freePort, startRedis } from '@fairlead/testkit/servers'
+import { Redis } from 'ioredis'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { START } from '../src/conformance/limiter-conformance.ts'
+import {
+  createModelLimiter,
+  type ModelLimiter,
+  type ModelLimiterOptions,
+  type RedisOptions,
+  redis,
+} from '../src/index.ts'
+
+let folder: string
+let port: number
+let server: Awaited<ReturnType<typeof startRedis>>
+let clock: TestClock
+let open: ModelLimiter[]
+let running: (() => void)[]
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'fairlead-pools-'))
+  port = await freePort()
+  server = await startRedis({ folder, keeps: 'none', port })
+  clock = new TestClock(START)
+  open = []
+  running = []
+})
+afterEach(async () => {
+  for (const end of running) end()
+  await Promise.all(open.map((limiter) => limiter.close()))
+  await server.stop()
+  rmSync(folder, { recursive: true })
+})
+
+/** One of several instances of an application; here they share a clock and a process. */
+function instance(
+  options: Partial<ModelLimiterOptions> = {},
+  more: RedisOptions = {},
+): ModelLimiter {
+  const limiter = createModelLimiter({
+    clock,
+    backend: redis(server.url, { clock, ...more }),
+    models: { gpt: { requestsPerMinute: 10 } },
+    jobTypes: { chat: { estimatedTokens: 100 } },
+    ...options,
+  })
+  open.push(limiter)
+  return limiter
+}
+
+async function instances(
+  count: number,
+  options: Partial<ModelLimiterOptions> = {},
+  more: RedisOptions = {},
+): Promise<ModelLimiter[]> {
+  const all = Array.from({ length: count }, () => instance(options, more))
+  await until(() => all.every((one) => one.stats().models['gpt']?.instances === count))
+  return all
+}
+
+/** Moves the clock on in small steps until it is so; what Redis answers takes a moment. */
+async function until(isSo: () => boolean, stepMs = 1): Promise<void> {
+  while (!isSo()) {
+    await clock.advance(stepMs)
+    await setImmediate()
+  }
+}
+
+/** A job that runs until it is ended. */
+function start(limiter: ModelLimiter, usage?: { inputTokens: number }) {
+  const state = { hasStarted: false, end: () => {} }
+  const ended = new Promise<void>((resolve) => {
+    state.end = resolve
+    running.push(resolve)
+  })
+  const result = limiter.run({ jobType: 'chat' }, async () => {
+    state.hasStarted = true
+    await ended
+    return { data: null, ...(usage === undefined ? {} : { usage }) }
+  })
+  result.catch(() => undefined)
+  return Object.assign(state, { result })
+}
+
+const restart = async (): Promise<void> => {
+  await server.stop()
+  server = await startRedis({ folder, keeps: 'none', port })
+}
+
+describe('models shared through Redis', () => {
+  it('SLOT-2: each instance has an equal part, and a larger one when another leaves', async () => {
+    const [a, b] = (await instances(2)) as [ModelLimiter, ModelLimiter]
+    expect(a.stats().models['gpt']?.pool.shares.rpm).toBe(5)
+    await b.close()
+    await until(() => a.stats().models['gpt']?.pool.shares.rpm === 10)
+  })
+
+  it.each([
+    ['one request a minute', { requestsPerMinute: 1 }],
+    ['the tokens of one job a minute', { tokensPerMinute: 100 }],
+    ['one at a time', { maxConcurrentRequests: 1 }],
+  ])('SLOT-3: %s and two instances: neither starves', async (_, gpt) => {
+    const [a, b] = (await instances(2, { models: { gpt } })) as [ModelLimiter, ModelLimiter]
+    const first = start(b)
+    await until(() => first.hasStarted)
+    const second = start(a)
+    await clock.advance(200)
+    expect(second.hasStarted).toBe(false)
+    first.end()
+    await until(() => second.hasStarted, 50)
+  })
+
+  it('SLOT-10: a job that ends on one instance lets one start on another', async () => {
+    const models = { gpt: { maxConcurrentRequests: 2 } }
+    const [a, b] = (await instances(2, { models })) as [ModelLimiter, ModelLimiter]
+    const jobs = [start(a), start(b), start(a), start(b)]
+    const started = () => jobs.filter(({ hasStarted }) => hasStarted)
+    await until(() => started().length === 2)
+    await clock.advance(200)
+    expect(started()).toHaveLength(2)
+    started()[0]?.end()
+    await until(() => started().length === 3)
+  })
+
+  it('SLOT-7: what one did not use can be started by another, within the same minute', async () => {
+    const models = { gpt: { tokensPerMinute: 200 } }
+    const [a, b] = (await instances(2, { models })) as [ModelLimiter, ModelLimiter]
+    const [one, two] = [start(a, { inputTokens: 10 }), start(b, { inputTokens: 90 })]
+    await until(() => one.hasStarted && two.hasStarted)
+    const third = start(b)
+    await clock.advance(200)
+    expect(third.hasStarted).toBe(false)
+    one.end()
+    two.end()
+    await until(() => third.hasStarted)
+    expect(clock.now()).toBeLessThan(START + 60_000)
+  })
+
+  it('SLOT-16: no job type and no ratio reaches Redis; every key has a tag, and expires', async () => {
+    const direct = new Redis(server.url)
+    const monitor = await direct.monitor()
+    const said: string[] = []
+    monitor.on('monitor', (_: string, args: string[]) => said.push(args.join(' ')))
+    const jobTypes = {
+      'type-of-a': { estimatedTokens: 100, ratio: { initial: 0.123457 } },
+      chat: { estimatedTokens: 50 },
+    }
+    const [a, b] = (await instances(2, { jobTypes })) as [ModelLimiter, ModelLimiter]
+    await a.run({ jobType: 'type-of-a' }, async () => ({ data: null, usage: { inputTokens: 7 } }))
+    const kept = start(b)
+    await until(() => kept.hasStarted)
+    await until(() => said.some((line) => line.startsWith('PUBLISH') || line.startsWith('publish')))
+    const keys = await direct.keys('*')
+    expect(keys).toHaveLength(3)
+    for (const key of keys) {
+      expect(key).toMatch(/^\{fairlead:default:gpt\}:/)
+      expect(await direct.pttl(key)).toBeGreaterThan(0)
+    }
+    monitor.disconnect()
+    direct.disconnect()
+    const all = said.join('\n')
+    expect(all).toContain('"instances":2')
+    for (const word of ['type-of-a', 'chat', '123457', '876543']) expect(all).not.toContain(word)
+  })
+})
+
+describe('without Redis', () => {
+  it('SLOT-17: nothing starts while it is away, and waiting jobs start when it is back', async () => {
+    const logged = await startRedis({ folder, keeps: 'log' })
+    const backend = redis(logged.url, { clock })
+    const [a] = (await instances(1, { backend })) as [ModelLimiter]
+    await a.run({ jobType: 'chat' }, async () => ({ data: null }))
+    await logged.stop()
+    const job = start(a)
+    await clock.advance(1_000)
+    expect(job.hasStarted).toBe(false)
+    const back = await startRedis({ folder, keeps: 'log', port: Number(new URL(logged.url).port) })
+    await until(() => job.hasStarted, 100)
+    job.end()
+    await job.result
+    expect(a.stats().models['gpt']?.used.rpm).toBe(2)
+    await a.close()
+    await back.stop()
+  })
+
+  it('SLOT-17: one that has forgotten everything hears it again, before anything more starts', async () => {
+    const guarded = { coldStartGuard: false }
+    const models = { gpt: { requestsPerDay: 5, maxConcurrentRequests: 3 } }
+    const [a, b] = (await instances(2, { models }, guarded)) as [ModelLimiter, ModelLimiter]
+    const jobs = [start(a), start(b)]
+    await until(() => jobs.every(({ hasStarted }) => hasStarted))
+    await restart()
+    // Heartbeats find it out.
+    const shared = () =>
+      open.map((one) => one.stats().models['gpt']).map((gpt) => gpt?.pool.shares.rpd)
+    const isTold = () => open.every((one) => one.stats().models['gpt']?.instances === 2)
+    await until(() => isTold() && shared().every((share) => share === 2), 1_000)
+    const more = [start(a), start(a), start(b), start(b)]
+    await until(() => more.some(({ hasStarted }) => hasStarted), 100)
+    await clock.advance(500)
+    // Two of three at one time were running already.
+    expect(more.filter(({ hasStarted }) => hasStarted)).toHaveLength(1)
+  })
+
+  it('SLOT-17: with onBackendLoss local it goes on with an equal part, and tells Redis afterwards', async () => {
+    const logged = await startRedis({ folder, keeps: 'log' })
+    const local = { clock, onBackendLoss: 'local', instances: 2 } as const
+    const backend = redis(logged.url, local)
+    const options = { backend, models: { gpt: { requestsPerDay: 8 } } }
+    const [a] = (await instances(1, options)) as [ModelLimiter]
+    const done = async () => ({ data: null })
+    await a.run({ jobType: 'chat' }, done)
+    await logged.stop()
+    for (let i = 0; i < 3; i++) await a.run({ jobType: 'chat' }, done)
+    const fifth = start(a)
+    await clock.advance(1_000)
+    expect(fifth.hasStarted).toBe(false)
+    const back = await startRedis({ folder, keeps: 'log', port: Number(new URL(logged.url).port) })
+    // 4 of 8 are used, as Redis knows now.
+    await until(() => fifth.hasStarted, 100)
+    const b = createModelLimiter({
+      ...{ clock, jobTypes: { chat: { estimatedTokens: 100 } }, ...options },
+    })
+    open.push(b)
+    await until(() => b.stats().models['gpt']?.pool.common.rpd === 1)
+    expect(b.stats().models['gpt']?.pool.shares.rpd).toBe(1)
+    fifth.end()
+    await Promise.all([a.close(), b.close()])
+    await back.stop()
+  })
+})
