@@ -20,12 +20,15 @@ let port: number
 let server: Awaited<ReturnType<typeof startRedis>>
 let clock: TestClock
 let open: ModelLimiter[]
+let direct: Redis
 let running: (() => void)[]
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'fairlead-pools-'))
   port = await freePort()
   server = await startRedis({ folder, keeps: 'none', port })
+  direct = new Redis(server.url)
+  direct.on('error', () => {})
   clock = new TestClock(START)
   open = []
   running = []
@@ -33,9 +36,13 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const end of running) end()
   await Promise.all(open.map((limiter) => limiter.close()))
+  direct.disconnect()
   await server.stop()
   rmSync(folder, { recursive: true })
 })
+
+/** Patient, so that how long Redis takes does not matter. */
+const JOB_TYPES = { chat: { estimatedTokens: 100, maxWaitMs: 3_600_000 } }
 
 /** One of several instances of an application; here they share a clock and a process. */
 function instance(
@@ -46,7 +53,7 @@ function instance(
     clock,
     backend: redis(server.url, { clock, ...more }),
     models: { gpt: { requestsPerMinute: 10 } },
-    jobTypes: { chat: { estimatedTokens: 100 } },
+    jobTypes: JOB_TYPES,
     ...options,
   })
   open.push(limiter)
@@ -63,12 +70,26 @@ async function instances(
   return all
 }
 
-/** Moves the clock on in small steps until it is so; what Redis answers takes a moment. */
-async function until(isSo: () => boolean, stepMs = 1): Promise<void> {
-  while (!isSo()) {
+/** Moves the clock on in small steps until it is so. After each, Redis gets to answer what it was asked. */
+async function until(isSo: () => boolean | Promise<boolean>, stepMs = 1): Promise<void> {
+  while (!(await isSo())) {
     await clock.advance(stepMs)
+    await answered()
+  }
+}
+
+/** A call may cause another, and a message: a few round trips. */
+async function answered(): Promise<void> {
+  for (let i = 0; i < 4; i++) {
+    await direct.ping().catch(() => undefined)
     await setImmediate()
   }
+}
+
+/** For a time in which nothing is to happen. */
+async function pass(ms: number): Promise<void> {
+  const end = clock.now() + ms
+  await until(() => clock.now() >= end, ms / 10)
 }
 
 /** A job that runs until it is ended. */
@@ -96,6 +117,7 @@ describe('models shared through Redis', () => {
   it('SLOT-2: each instance has an equal part, and a larger one when another leaves', async () => {
     const [a, b] = (await instances(2)) as [ModelLimiter, ModelLimiter]
     expect(a.stats().models['gpt']?.pool.shares.rpm).toBe(5)
+    await pass(100)
     await b.close()
     await until(() => a.stats().models['gpt']?.pool.shares.rpm === 10)
   })
@@ -109,7 +131,7 @@ describe('models shared through Redis', () => {
     const first = start(b)
     await until(() => first.hasStarted)
     const second = start(a)
-    await clock.advance(200)
+    await pass(200)
     expect(second.hasStarted).toBe(false)
     first.end()
     await until(() => second.hasStarted, 50)
@@ -121,7 +143,7 @@ describe('models shared through Redis', () => {
     const jobs = [start(a), start(b), start(a), start(b)]
     const started = () => jobs.filter(({ hasStarted }) => hasStarted)
     await until(() => started().length === 2)
-    await clock.advance(200)
+    await pass(200)
     expect(started()).toHaveLength(2)
     started()[0]?.end()
     await until(() => started().length === 3)
@@ -133,7 +155,7 @@ describe('models shared through Redis', () => {
     const [one, two] = [start(a, { inputTokens: 10 }), start(b, { inputTokens: 90 })]
     await until(() => one.hasStarted && two.hasStarted)
     const third = start(b)
-    await clock.advance(200)
+    await pass(200)
     expect(third.hasStarted).toBe(false)
     one.end()
     two.end()
@@ -142,13 +164,12 @@ describe('models shared through Redis', () => {
   })
 
   it('SLOT-16: no job type and no ratio reaches Redis; every key has a tag, and expires', async () => {
-    const direct = new Redis(server.url)
     const monitor = await direct.monitor()
     const said: string[] = []
     monitor.on('monitor', (_: string, args: string[]) => said.push(args.join(' ')))
     const jobTypes = {
       'type-of-a': { estimatedTokens: 100, ratio: { initial: 0.123457 } },
-      chat: { estimatedTokens: 50 },
+      chat: { estimatedTokens: 50, maxWaitMs: 3_600_000 },
     }
     const [a, b] = (await instances(2, { jobTypes })) as [ModelLimiter, ModelLimiter]
     await a.run({ jobType: 'type-of-a' }, async () => ({ data: null, usage: { inputTokens: 7 } }))
@@ -162,7 +183,6 @@ describe('models shared through Redis', () => {
       expect(await direct.pttl(key)).toBeGreaterThan(0)
     }
     monitor.disconnect()
-    direct.disconnect()
     const all = said.join('\n')
     expect(all).toContain('"instances":2')
     for (const word of ['type-of-a', 'chat', '123457', '876543']) expect(all).not.toContain(word)
@@ -170,16 +190,25 @@ describe('models shared through Redis', () => {
 })
 
 describe('without Redis', () => {
+  /** One that keeps everything, also when it is killed. */
+  async function startLogged(options: { readonly port?: number } = {}) {
+    const logged = await startRedis({ folder, keeps: 'log', ...options })
+    const client = new Redis(logged.url)
+    await client.config('SET', 'appendfsync', 'always')
+    client.disconnect()
+    return logged
+  }
+
   it('SLOT-17: nothing starts while it is away, and waiting jobs start when it is back', async () => {
-    const logged = await startRedis({ folder, keeps: 'log' })
+    const logged = await startLogged()
     const backend = redis(logged.url, { clock })
     const [a] = (await instances(1, { backend })) as [ModelLimiter]
     await a.run({ jobType: 'chat' }, async () => ({ data: null }))
     await logged.stop()
     const job = start(a)
-    await clock.advance(1_000)
+    await pass(1_000)
     expect(job.hasStarted).toBe(false)
-    const back = await startRedis({ folder, keeps: 'log', port: Number(new URL(logged.url).port) })
+    const back = await startLogged({ port: Number(new URL(logged.url).port) })
     await until(() => job.hasStarted, 100)
     job.end()
     await job.result
@@ -196,19 +225,16 @@ describe('without Redis', () => {
     await until(() => jobs.every(({ hasStarted }) => hasStarted))
     await restart()
     // Heartbeats find it out.
-    const shared = () =>
-      open.map((one) => one.stats().models['gpt']).map((gpt) => gpt?.pool.shares.rpd)
-    const isTold = () => open.every((one) => one.stats().models['gpt']?.instances === 2)
-    await until(() => isTold() && shared().every((share) => share === 2), 1_000)
+    await until(async () => (await direct.zcard('{fairlead:default:gpt}:instances')) === 2, 1_000)
     const more = [start(a), start(a), start(b), start(b)]
     await until(() => more.some(({ hasStarted }) => hasStarted), 100)
-    await clock.advance(500)
+    await pass(500)
     // Two of three at one time were running already.
     expect(more.filter(({ hasStarted }) => hasStarted)).toHaveLength(1)
   })
 
   it('SLOT-17: with onBackendLoss local it goes on with an equal part, and tells Redis afterwards', async () => {
-    const logged = await startRedis({ folder, keeps: 'log' })
+    const logged = await startLogged()
     const local = { clock, onBackendLoss: 'local', instances: 2 } as const
     const backend = redis(logged.url, local)
     const options = { backend, models: { gpt: { requestsPerDay: 8 } } }
@@ -218,13 +244,13 @@ describe('without Redis', () => {
     await logged.stop()
     for (let i = 0; i < 3; i++) await a.run({ jobType: 'chat' }, done)
     const fifth = start(a)
-    await clock.advance(1_000)
+    await pass(1_000)
     expect(fifth.hasStarted).toBe(false)
-    const back = await startRedis({ folder, keeps: 'log', port: Number(new URL(logged.url).port) })
+    const back = await startLogged({ port: Number(new URL(logged.url).port) })
     // 4 of 8 are used, as Redis knows now.
     await until(() => fifth.hasStarted, 100)
     const b = createModelLimiter({
-      ...{ clock, jobTypes: { chat: { estimatedTokens: 100 } }, ...options },
+      ...{ clock, jobTypes: JOB_TYPES, ...options },
     })
     open.push(b)
     await until(() => b.stats().models['gpt']?.pool.common.rpd === 1)

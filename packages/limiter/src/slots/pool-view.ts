@@ -80,8 +80,9 @@ export class PoolView {
     return true
   }
 
-  /** The shared state has heard of all that was started up to now. */
-  toldAll(): void {
+  /** Begins anew from a state that has heard of all that was started up to now. */
+  adopt(next: Allocation): void {
+    this.#allocation = next
     this.#toldUpTo(Number.POSITIVE_INFINITY)
   }
 

@@ -221,6 +221,8 @@ export class RedisModelPool {
     for (let tries = 0; tries < TRIES_MAX; tries++) {
       await this.#register(await this.#context())
       const reply = await call(await this.#context())
+      // A state that is older than what is known has lost its last writes: what it says now counts.
+      if (reply.version < (this.view.allocation?.version ?? 0)) this.#isRegistered = false
       if (reply.code !== NOT_A_MEMBER) {
         this.#heard(reply, isRegular)
         return reply
@@ -257,8 +259,9 @@ export class RedisModelPool {
     this.#wasRegistered = true
     if (this.#local === local) this.#local = null
     if (this.#local === null) this.#own.changeLimits(NO_LIMITS)
-    this.view.toldAll()
+    if (reply.allocation !== null) this.view.adopt(reply.allocation)
     this.#heard(reply, true)
+    this.#options.onChange()
   }
 
   #heard({ code, nowMs, allocation, announceMs }: PoolReply, isRegular: boolean): void {
