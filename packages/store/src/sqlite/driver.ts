@@ -19,7 +19,7 @@ export interface Database {
   readonly isTransaction: boolean
   exec(sql: string): void
   prepare(sql: string): Statement
-  function(name: string, call: (value: SqlValue) => SqlValue): void
+  function(name: string, call: (...values: SqlValue[]) => SqlValue): void
   close(): void
 }
 

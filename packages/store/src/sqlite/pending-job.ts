@@ -1,5 +1,6 @@
 import type { JobStatus, LeaseStatus } from '@fairlead/core'
 import type { RowAt } from './batch-codec.ts'
+import { ID_BYTES } from './names.ts'
 
 /** A lease of which something waits for its table. */
 export interface PendingLease {
@@ -39,8 +40,6 @@ export function isSameId(a: RowAt, b: RowAt): boolean {
 export function idKey({ bytes, at }: RowAt): string {
   return bytes.toString('latin1', at, at + ID_BYTES)
 }
-
-export const ID_BYTES = 32
 
 export function idBytes({ bytes, at }: RowAt): Uint8Array {
   return bytes.subarray(at, at + ID_BYTES)

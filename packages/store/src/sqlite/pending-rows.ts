@@ -22,14 +22,8 @@ import {
 } from './batch-codec.ts'
 import { CellReader } from './cell-codec.ts'
 import type { SqlValue } from './driver.ts'
-import {
-  ID_BYTES,
-  idBytes,
-  idKey,
-  isSameId,
-  type PendingJob,
-  type PendingLease,
-} from './pending-job.ts'
+import { ID_BYTES, KEY_BYTES, type NamedJob, type Names, NewNames } from './names.ts'
+import { idBytes, isSameId, type PendingJob, type PendingLease } from './pending-job.ts'
 import type { StoredRows } from './stored-rows.ts'
 
 const reader = new CellReader()
@@ -53,9 +47,9 @@ export class PendingRows {
   readonly #stored: StoredRows
   /** By number, in the order in which they began to wait. */
   readonly #jobs = new Map<number, PendingJob>()
-  readonly #seqOfId = new Map<string, number>()
-  readonly #seqOfKey = new Map<string, number>()
-  readonly #leaseIds = new Set<string>()
+  readonly #newNames: NewNames
+  /** Jobs that were taken, and their names not. */
+  #unnamed: PendingJob[] = []
   readonly #providers = new Map<string, RowAt>()
   readonly #shares = new Map<string, RowAt>()
   readonly #lanes = new Map<string, RowAt>()
@@ -65,13 +59,14 @@ export class PendingRows {
   #records: RowAt[] = []
   #isAgain = false
 
-  constructor(stored: StoredRows) {
+  constructor(stored: StoredRows, names: Names) {
     this.#stored = stored
+    this.#newNames = new NewNames(names)
   }
 
   get isEmpty(): boolean {
     const hasOthers = this.#others.some(({ size }) => size > 0)
-    return this.#jobs.size + this.#records.length === 0 && !hasOthers
+    return this.#jobs.size + this.#unnamed.length + this.#records.length === 0 && !hasOthers
   }
 
   get jobCount(): number {
@@ -94,11 +89,10 @@ export class PendingRows {
 
   /** The job that this caller enqueued under this key. */
   jobByKey(caller: Uint8Array, txHash: Uint8Array): { id: Uint8Array; payload: Uint8Array } | null {
-    if (this.#seqOfKey.size === 0) return null
-    const seq = this.#seqOfKey.get(Buffer.concat([caller, txHash]).toString('latin1'))
-    const job = seq === undefined ? undefined : this.#jobs.get(seq)
-    if (job === undefined) return null
-    return { id: idBytes(job.id), payload: this.payload(job.seq) as Uint8Array }
+    const facts = this.#newNames.factsOf(Buffer.concat([caller, txHash]))
+    if (facts === null) return null
+    const id = idBytes({ bytes: facts.bytes, at: facts.at + JOB_AT.id })
+    return { id, payload: Uint8Array.from(payloadIn(facts)) }
   }
 
   /** After a refusal nothing is sure to be whole: the rows are to be merged anew from the log. */
@@ -136,9 +130,9 @@ export class PendingRows {
     }
     for (const at of batch.providers) this.#setProvider({ bytes, at })
     for (const at of batch.rounds) this.#addRound({ bytes, at })
-    for (const at of batch.shares) this.#shares.set(nameOf(bytes, at, 2), { bytes, at })
-    for (const at of batch.lanes) this.#lanes.set(nameOf(bytes, at, 2), { bytes, at })
-    for (const at of batch.meta) this.#meta.set(nameOf(bytes, at, 1), { bytes, at })
+    for (const at of batch.shares) this.#shares.set(rowName(bytes, at, 2), { bytes, at })
+    for (const at of batch.lanes) this.#lanes.set(rowName(bytes, at, 2), { bytes, at })
+    for (const at of batch.meta) this.#meta.set(rowName(bytes, at, 1), { bytes, at })
     this.#addEntries(batch, journalEnd)
   }
 
@@ -149,13 +143,29 @@ export class PendingRows {
       if (taken.length === most) break
       taken.push(job)
       this.#jobs.delete(job.seq)
-      if (job.facts !== null) {
-        this.#seqOfId.delete(idKey(job.id))
-        this.#seqOfKey.delete(keyIn(job.facts))
+      if (job.facts !== null || job.leases.some(({ facts }) => facts !== null)) {
+        this.#unnamed.push(job)
       }
-      for (const { facts, id } of job.leases) if (facts !== null) this.#leaseIds.delete(idKey(id))
     }
     return taken
+  }
+
+  /** The names of the jobs that were taken, in no order. */
+  takeNames(): NamedJob[] {
+    const names: NamedJob[] = []
+    for (const { seq: job, id, facts, leases } of this.#unnamed) {
+      if (facts !== null) {
+        names.push({ name: this.#newNames.take(id, ID_BYTES), job })
+        names.push({ name: this.#newNames.take(keyIn(facts), KEY_BYTES), job })
+      }
+      for (const lease of leases) {
+        if (lease.facts !== null) {
+          names.push({ name: this.#newNames.take(lease.id, ID_BYTES), job })
+        }
+      }
+    }
+    this.#unnamed = []
+    return names
   }
 
   /** The records that have waited longest, and they wait no more. */
@@ -177,7 +187,9 @@ export class PendingRows {
   }
 
   clear(): void {
-    for (const rows of [this.#jobs, this.#seqOfId, this.#seqOfKey, this.#leaseIds]) rows.clear()
+    this.#jobs.clear()
+    this.#newNames.clear()
+    this.#unnamed = []
     this.#records = []
     this.#clearOthers()
   }
@@ -193,21 +205,19 @@ export class PendingRows {
   #addJobs({ bytes, newJobs, newJobStates }: BatchRows): void {
     if (newJobs.length === 0) return
     const seqs: number[] = []
-    const ids: SqlValue[] = []
-    const keys: SqlValue[] = []
+    const names: Uint8Array[] = []
     for (const [i, at] of newJobs.entries()) {
       const job = this.#newJob({ bytes, at }, { bytes, at: newJobStates[i] as number })
       seqs.push(job.seq)
-      ids.push(idBytes(job.id))
-      keys.push(
-        idBytes({ bytes, at: at + JOB_AT.caller }),
-        idBytes({ bytes, at: at + JOB_AT.txHash }),
-      )
+      names.push(idBytes(job.id), keyBytes(keyIn({ bytes, at })))
     }
     if (this.#stored.hasSeqs(seqs)) throw refused('the number of a new job is taken')
-    if (this.#stored.hasJobIds(ids)) throw refused('the id of a new job is taken')
-    if (this.#stored.hasJobKeys(keys)) {
-      throw refused('another job has the caller and tx_hash of a new one')
+    for (const name of this.#stored.taken(names)) {
+      if (name.length === ID_BYTES) {
+        if (this.#stored.hasJobId(name)) throw refused('the id of a new job is taken')
+      } else if (this.#stored.hasJobKey(name.subarray(0, ID_BYTES), name.subarray(ID_BYTES))) {
+        throw refused('another job has the caller and tx_hash of a new one')
+      }
     }
   }
 
@@ -215,9 +225,10 @@ export class PendingRows {
     const { bytes, at } = facts
     const seq = bytes.readDoubleLE(at + JOB_AT.seq)
     const id = { bytes, at: at + JOB_AT.id }
-    const [name, key] = [idKey(id), keyIn(facts)]
-    if (this.#jobs.has(seq) || this.#seqOfId.has(name)) throw refused(`job ${seq} is not new`)
-    if (this.#seqOfKey.has(key)) {
+    if (this.#jobs.has(seq) || !this.#newNames.add(id, ID_BYTES, facts)) {
+      throw refused(`job ${seq} is not new`)
+    }
+    if (!this.#newNames.add(keyIn(facts), KEY_BYTES, facts)) {
       throw refused(`another job than ${seq} has its caller and tx_hash`)
     }
     const status = jobStatusIn(state)
@@ -234,8 +245,6 @@ export class PendingRows {
       entries: '',
     }
     this.#jobs.set(seq, job)
-    this.#seqOfId.set(name, seq)
-    this.#seqOfKey.set(key, seq)
     return job
   }
 
@@ -317,12 +326,14 @@ export class PendingRows {
 
   #addLeases({ bytes, newLeases, newLeaseStates }: BatchRows): void {
     if (newLeases.length === 0) return
-    const ids: SqlValue[] = []
+    const ids: Uint8Array[] = []
     for (const [i, at] of newLeases.entries()) {
       const lease = this.#newLease({ bytes, at }, { bytes, at: newLeaseStates[i] as number })
       ids.push(idBytes(lease.id))
     }
-    if (this.#stored.hasLeaseIds(ids)) throw refused('the id of a new lease is taken')
+    for (const id of this.#stored.taken(ids)) {
+      if (this.#stored.hasLeaseId(id)) throw refused('the id of a new lease is taken')
+    }
   }
 
   #newLease(facts: RowAt, state: RowAt): PendingLease {
@@ -333,7 +344,7 @@ export class PendingRows {
     const isTaken = job.hasStoredLeases
       ? this.#lease(job, attempt) !== null
       : job.leases.some((lease) => lease.attempt === attempt)
-    if (isTaken || this.#leaseIds.has(idKey(id))) {
+    if (isTaken || !this.#newNames.add(id, ID_BYTES, facts)) {
       throw refused(`lease ${attempt} of job ${job.seq} is not new`)
     }
     const status = leaseStatusIn(state)
@@ -342,7 +353,6 @@ export class PendingRows {
     }
     const lease: PendingLease = { attempt, id, facts, state, status }
     job.leases.push(lease)
-    this.#leaseIds.add(idKey(id))
     return lease
   }
 
@@ -384,9 +394,13 @@ export function payloadIn({ bytes, at }: RowAt): Buffer {
   return bytesAt(bytes, at + JOB_AT.payload)
 }
 
-/** Caller and tx_hash of a new job, which stand side by side. */
-function keyIn({ bytes, at }: RowAt): string {
-  return bytes.toString('latin1', at + JOB_AT.caller, at + JOB_AT.txHash + ID_BYTES)
+/** Where caller and tx_hash of a new job are, which stand side by side. */
+function keyIn({ bytes, at }: RowAt): RowAt {
+  return { bytes, at: at + JOB_AT.caller }
+}
+
+function keyBytes({ bytes, at }: RowAt): Uint8Array {
+  return bytes.subarray(at, at + KEY_BYTES)
 }
 
 function jobStatusIn({ bytes, at }: RowAt): JobStatus {
@@ -420,7 +434,7 @@ function firstCells({ bytes, at }: RowAt): readonly SqlValue[] {
 }
 
 /** The first cells of a row, as they are encoded: the same for the same name, and no other. */
-function nameOf(bytes: Buffer, at: number, cells: number): string {
+function rowName(bytes: Buffer, at: number, cells: number): string {
   reader.seek(bytes, at)
   for (let i = 0; i < cells; i++) reader.cell()
   return bytes.toString('latin1', at, reader.at)

@@ -12,6 +12,7 @@ import { readHolder, removeHolder, writeHolder } from './holder.ts'
 import { headOf } from './journal-blocks.ts'
 import { LogFile } from './log-file.ts'
 import { migrate, refuseForeign } from './migrate.ts'
+import { Names } from './names.ts'
 import { PendingRows } from './pending-rows.ts'
 import { jobRow, laneRow, leaseRow, metaRow, providerRow, shareRow } from './rows.ts'
 import { type DirectReads, SqliteReads } from './sqlite-reads.ts'
@@ -95,7 +96,7 @@ export interface Pace {
 }
 
 /** Each carrying over ends with a commit of the tables, which holds up the commits that come meanwhile. */
-const PACE: Pace = { waitMs: 2_000, jobsAtOnce: 4_000, sliceJobs: 16 }
+const PACE: Pace = { waitMs: 2_000, jobsAtOnce: 8_000, sliceJobs: 16 }
 
 /** Records of the journal that are carried with a slice; what is more than these waits for the last. */
 const RECORDS_PER_JOB = 4
@@ -132,12 +133,17 @@ export class SqliteFile {
     this.#pace = pace
     this.#path = path
     this.#db = db
+    db.function('name_of', (id) => names.of(id as Uint8Array))
+    db.function('name_of_key', (caller, txHash) =>
+      names.of(Buffer.concat([caller as Uint8Array, txHash as Uint8Array])),
+    )
     this.#statements = new Statements(db)
-    this.#stored = new StoredRows(this.#statements)
-    this.#writer = new TableWriter(this.#statements)
-    this.#pending = new PendingRows(this.#stored)
-    this.#reads = new SqliteReads(this.#statements, this.#pending)
     const { id, carried } = this.#statements.get('find-store').get() as Columns
+    const names = new Names(id as Uint8Array)
+    this.#stored = new StoredRows(this.#statements, names)
+    this.#writer = new TableWriter(this.#statements)
+    this.#pending = new PendingRows(this.#stored, names)
+    this.#reads = new SqliteReads(this.#statements, this.#pending)
     this.#log = new LogFile(path, {
       id: id as Uint8Array,
       carried: carried as number,
@@ -320,6 +326,7 @@ export class SqliteFile {
 
   #writeRest(): void {
     this.#writer.append(this.#pending.takeRecords(this.#pending.recordCount))
+    this.#writer.writeNames(this.#pending.takeNames())
     this.#writer.writeOthers(this.#pending.takeOthers())
   }
 

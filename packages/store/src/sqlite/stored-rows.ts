@@ -3,6 +3,7 @@ import { type BatchRows, JOB_AT, LEASE_AT } from './batch-codec.ts'
 import { findMany } from './bulk.ts'
 import { CellReader } from './cell-codec.ts'
 import type { SqlValue } from './driver.ts'
+import type { Names } from './names.ts'
 import type { Statements } from './statements.ts'
 
 export interface JobStub {
@@ -15,11 +16,13 @@ export interface JobStub {
 /** What changes are checked by in the tables, looked up twenty at a time where there are many. */
 export class StoredRows {
   readonly #statements: Statements
+  readonly #names: Names
   /** No job has a higher number; null when that is not known. */
   #highest: number | null = null
 
-  constructor(statements: Statements) {
+  constructor(statements: Statements, names: Names) {
     this.#statements = statements
+    this.#names = names
   }
 
   /** What is known of the tables may be wrong from here on. */
@@ -46,17 +49,25 @@ export class StoredRows {
     return low.length > 0 && this.jobs(low).length > 0
   }
 
-  hasJobIds(ids: readonly SqlValue[]): boolean {
-    return findMany(this.#statements, 'find-job-ids-20', ids).length > 0
+  /** Those of the ids, or of callers with tx_hashes behind them, that may be taken: nearly always none. */
+  taken(names: readonly Uint8Array[]): Uint8Array[] {
+    const numbers = names.map((name) => this.#names.of(name))
+    const found = findMany(this.#statements, 'find-names-20', numbers)
+    if (found.length === 0) return []
+    const taken = new Set(found.map(({ name }) => name))
+    return names.filter((_, i) => taken.has(numbers[i] as number))
   }
 
-  /** A key is the id of a caller and, behind it, the tx_hash. */
-  hasJobKeys(keys: readonly SqlValue[]): boolean {
-    return findMany(this.#statements, 'find-job-keys-20', keys, 2).length > 0
+  hasJobId(id: Uint8Array): boolean {
+    return this.#statements.get('find-job-number').get(id) !== undefined
   }
 
-  hasLeaseIds(ids: readonly SqlValue[]): boolean {
-    return findMany(this.#statements, 'find-lease-ids-20', ids).length > 0
+  hasJobKey(caller: Uint8Array, txHash: Uint8Array): boolean {
+    return this.#statements.get('find-job-by-tx').get(caller, txHash) !== undefined
+  }
+
+  hasLeaseId(id: Uint8Array): boolean {
+    return this.#statements.get('find-lease').get(id) !== undefined
   }
 
   lease(

@@ -13,6 +13,7 @@ import { Callers } from './callers.ts'
 import { CellReader } from './cell-codec.ts'
 import type { SqlValue } from './driver.ts'
 import { chainBlocks, endOf, type JournalEnd } from './journal-blocks.ts'
+import { byName, type NamedJob } from './names.ts'
 import { idBytes, type PendingJob } from './pending-job.ts'
 import { type OtherRows, payloadIn } from './pending-rows.ts'
 import { blockRow, WIDTH } from './rows.ts'
@@ -31,6 +32,7 @@ export class TableWriter {
   readonly #payloads: Bulk
   readonly #leases: Bulk
   readonly #results: Bulk
+  readonly #names: Bulk
   /** Where the journal stands; null when that has to be looked up. */
   #end: JournalEnd | null = null
 
@@ -41,6 +43,7 @@ export class TableWriter {
     this.#payloads = new Bulk(statements, { one: 'insert-payload', many: 'insert-payloads-20' })
     this.#leases = new Bulk(statements, { one: 'insert-lease', many: 'insert-leases-20' })
     this.#results = new Bulk(statements, { one: 'write-result', many: 'write-results-20' })
+    this.#names = new Bulk(statements, { one: 'insert-name', many: 'insert-names-20' })
   }
 
   writeJobs(jobs: readonly PendingJob[]): void {
@@ -64,6 +67,13 @@ export class TableWriter {
     this.#payloads.write(payloads, 2)
     this.#leases.write(newLeases, LEASE_COLUMNS)
     this.#results.write(results, 1 + WIDTH.result)
+  }
+
+  /** In their own order, so that those of thousands of jobs go into one page after the other. */
+  writeNames(names: NamedJob[]): void {
+    const cells: number[] = []
+    for (const { name, job } of names.sort(byName)) cells.push(name, job)
+    this.#names.write(cells, 2)
   }
 
   writeOthers({ providers, shares, lanes, rounds, meta }: OtherRows): void {
@@ -93,7 +103,13 @@ export class TableWriter {
 
   /** Deletes jobs that ended before a time, with all that goes with them (STORE-10). */
   prune(endedBefore: number): void {
-    for (const name of ['keep-results', 'prune-payloads', 'prune-leases', 'prune-jobs']) {
+    for (const name of [
+      'prune-names',
+      'keep-results',
+      'prune-payloads',
+      'prune-leases',
+      'prune-jobs',
+    ]) {
       this.#run(name, [endedBefore])
     }
   }

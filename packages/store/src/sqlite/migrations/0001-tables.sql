@@ -1,9 +1,11 @@
 -- The first schema. What it is laid out for: a commit of thousands of rows that touches few pages.
 --
 -- Ids of 32 bytes are as good as random, so an index on one takes a page of its own for nearly every
--- row of a commit. There are three such indexes and no more: jobs (id), jobs (caller, tx_hash), leases
--- (id). All other tables name a job by its number of acceptance; numbers ascend, so what is new lies
--- together. A caller has a number that is the file's own business: nothing outside ever sees it.
+-- row of a commit. There is none: what a job or lease is called outside leads to its number by way of
+-- the table names, which is small and is written in its own order, once for thousands of jobs. All other
+-- tables name a job by its number of acceptance; numbers ascend, so what is new lies together. That no
+-- two jobs have one id is checked before anything is logged. A caller has a number that is the file's own
+-- business: nothing outside ever sees it.
 --
 -- u64 values are decimal text, because SQLite's integers end at 2^63. Columns of type ANY hold text
 -- that people chose; where it contains U+0000 it is stored as bytes, because a driver may cut text there.
@@ -15,7 +17,7 @@ CREATE TABLE callers (
 
 CREATE TABLE jobs (
   seq                 INTEGER PRIMARY KEY,
-  id                  BLOB NOT NULL UNIQUE CHECK (length(id) = 32),
+  id                  BLOB NOT NULL CHECK (length(id) = 32),
   status              TEXT NOT NULL CHECK (status IN
     ('QUEUED', 'ASSIGNED', 'RUNNING', 'COMPLETED', 'FAILED', 'EXPIRED', 'CANCELED')),
   ended_at            INTEGER,
@@ -46,7 +48,6 @@ CREATE TABLE jobs (
   denials             TEXT,
   -- The numbers of the entries about it, each behind a blank: its timeline without an index.
   entries             TEXT NOT NULL,
-  UNIQUE (caller, tx_hash),
   -- A job that is alive has no end, one that has ended has one (TTL-3).
   CHECK ((status IN ('QUEUED', 'ASSIGNED', 'RUNNING')) = (ended_at IS NULL))
 ) STRICT;
@@ -54,6 +55,13 @@ CREATE TABLE jobs (
 -- The live ones, which have no end, come first and in order; behind them, the first to be deleted.
 CREATE INDEX jobs_by_end ON jobs (ended_at, seq);
 CREATE INDEX jobs_by_caller ON jobs (caller, seq);
+
+-- Of a job's id, of its caller's id with its tx_hash, and of the ids of its leases; see names.ts.
+CREATE TABLE names (
+  name INTEGER NOT NULL,
+  job  INTEGER NOT NULL,
+  PRIMARY KEY (name, job)
+) STRICT, WITHOUT ROWID;
 
 -- Apart from the job, which is rewritten at every change of its status.
 CREATE TABLE payloads (
@@ -64,7 +72,7 @@ CREATE TABLE payloads (
 CREATE TABLE leases (
   job            INTEGER NOT NULL,
   attempt        INTEGER NOT NULL,
-  id             BLOB NOT NULL UNIQUE CHECK (length(id) = 32),
+  id             BLOB NOT NULL CHECK (length(id) = 32),
   status         TEXT NOT NULL CHECK (status IN
     ('ACTIVE', 'RENEWED', 'COMPLETED', 'CANCELLED', 'EXPIRED')),
   provider_id    TEXT NOT NULL,

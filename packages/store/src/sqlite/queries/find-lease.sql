@@ -1,4 +1,6 @@
 -- find-lease: one lease.
 -- in: id      out: one row, or none
-SELECT * FROM lease_rows
-WHERE (job, attempt) = (SELECT job, attempt FROM leases WHERE id = ?)
+SELECT lease_rows.* FROM names
+JOIN leases ON leases.job = names.job
+JOIN lease_rows ON lease_rows.job = leases.job AND lease_rows.attempt = leases.attempt
+WHERE names.name = name_of(?1) AND leases.id = ?1

@@ -2,6 +2,10 @@
 -- in: id of the job      out: one row, or none
 SELECT * FROM result_rows
 WHERE job = coalesce(
-  (SELECT seq FROM jobs WHERE id = ?1),
+  (
+    SELECT jobs.seq FROM names
+    JOIN jobs ON jobs.seq = names.job
+    WHERE names.name = name_of(?1) AND jobs.id = ?1
+  ),
   (SELECT max(job) FROM kept_results WHERE job_id = ?1)
 )

@@ -1,0 +1,24 @@
+-- insert-names-20: twenty names, as insert-name writes one.
+-- in: name and number of the job of each      out: at most twenty changes
+INSERT OR IGNORE INTO names (name, job)
+VALUES
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?),
+  (?, ?)
