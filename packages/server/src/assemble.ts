@@ -14,6 +14,7 @@ import { type Logger, SILENT } from './log.ts'
 import { EventMeter } from './metrics/event-meter.ts'
 import { HttpMeter } from './metrics/http-meter.ts'
 import { LoopLag } from './metrics/loop-lag.ts'
+import { meteredLimiter } from './metrics/metered-limiter.ts'
 import type { MeteredStore } from './metrics/metered-store.ts'
 import { meterCommits, meterState, newRegistry } from './metrics/metrics.ts'
 import { RpcMeter } from './metrics/rpc-meter.ts'
@@ -77,7 +78,17 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
     logger.error({ err }, 'an act could not be written to the audit log')
   }
   const dispatcher = new Dispatcher(
-    { engine, hub, polls, limiter, stats, notes, limits, openRpc, noteFailed },
+    {
+      engine,
+      hub,
+      polls,
+      limiter: meteredLimiter(limiter, registry),
+      stats,
+      notes,
+      limits,
+      openRpc,
+      noteFailed,
+    },
     { meter: new RpcMeter(registry), tracing, logger },
   )
   const ownership = new Ownership(engine.view)

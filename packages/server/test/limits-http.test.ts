@@ -191,21 +191,26 @@ describe('limits over HTTP', () => {
     )
   })
 
-  it('METRICS-1: requests are counted by route and status', async () => {
+  it('METRICS-1: requests are counted by route and status, reserves by outcome', async () => {
     await reserve(one('a', 1))
     await reserve({})
+    await reserve(one('b', 100))
+    await reserve(one('c', 1, 'x'))
     await rig.get(`/v1/admin/limits/${TPM}`, 'operator')
     await rig.get('/nothing/of/the/kind')
     const text = await (await rig.get('/metrics', 'operator')).text()
     for (const line of [
-      'route="/v1/reserve",code="200"} 1',
+      'route="/v1/reserve",code="200"} 3',
       'route="/v1/reserve",code="400"} 1',
       'route="/v1/admin/limits/{key}",code="200"} 1',
       'route="other",code="404"} 1',
     ]) {
       expect(text).toContain(`fairlead_http_requests_total{${line}`)
     }
-    expect(text).toContain('fairlead_rpc_requests_total{method="limits.reserve",code="ok"} 1')
+    expect(text).toContain('fairlead_rpc_requests_total{method="limits.reserve",code="ok"} 3')
+    for (const outcome of ['allowed', 'denied', 'refused']) {
+      expect(text).toContain(`fairlead_limit_reserves_total{outcome="${outcome}"} 1`)
+    }
   })
 
   it('AUTH-6: a token has so many calls a second here, too', async () => {

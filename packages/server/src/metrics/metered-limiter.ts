@@ -1,0 +1,38 @@
+import type { Limiter, ReserveAnswer } from '@fairlead/core'
+import { Counter, type Registry } from 'prom-client'
+
+const OUTCOMES = ['allowed', 'denied', 'refused', 'unknown'] as const
+type Outcome = (typeof OUTCOMES)[number]
+
+/** Counts what reserves are answered with. Keys are no label: there may be any number of them. */
+export function meteredLimiter(limiter: Limiter, registry: Registry): Limiter {
+  const counter = new Counter({
+    name: 'fairlead_limit_reserves_total',
+    help: 'Reserves of limits: allowed, denied for now, refused for good, or unknown (no backend).',
+    labelNames: ['outcome'],
+    registers: [registry],
+  })
+  const counts = Object.fromEntries(
+    OUTCOMES.map((outcome) => [outcome, counter.labels(outcome)]),
+  ) as Record<Outcome, { inc(): void }>
+  const counted = (answer: ReserveAnswer): ReserveAnswer => {
+    counts[outcomeOf(answer)].inc()
+    return answer
+  }
+  return {
+    define: (limit) => limiter.define(limit),
+    list: () => limiter.list(),
+    get: (key) => limiter.get(key),
+    reserve: async (request) => counted(await limiter.reserve(request)),
+    complete: (request) => limiter.complete(request),
+    reserveMany: async (requests) => (await limiter.reserveMany(requests)).map(counted),
+    completeMany: (requests) => limiter.completeMany(requests),
+    close: () => limiter.close(),
+  }
+}
+
+function outcomeOf({ allowed, error, retryAfterMs }: ReserveAnswer): Outcome {
+  if (allowed) return 'allowed'
+  if (error === 'backend_error') return 'unknown'
+  return retryAfterMs > 0 ? 'denied' : 'refused'
+}
