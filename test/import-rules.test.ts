@@ -38,6 +38,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     '@fairlead/protocol',
     '@fairlead/server',
     '@fairlead/server/tokens',
+    '@fairlead/signup',
     '@fairlead/store/sqlite',
     'commander',
     'picocolors',

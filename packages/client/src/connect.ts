@@ -1,4 +1,4 @@
-import type { KindName, Limiter } from '@fairlead/core'
+import type { KindName, LeaseSource, Limiter } from '@fairlead/core'
 import { Client, type ClientOptions, socketUrl } from './client.ts'
 import { drainOnSignals } from './drain-on-signals.ts'
 import { RemoteLimiter, type RemoteLimiterOptions } from './remote-limiter.ts'
@@ -39,10 +39,14 @@ export class NodeClient extends Client {
     options: RemoteWorkerOptions<Kind, Value> & Partial<WithSchema<Value>>,
   ): Worker {
     const { drainMs = DRAIN_MS, ...rest } = options
-    const source = new WireLeaseSource({ url: socketUrl(this.url), token: this.#token })
-    const serving = worker({ ...rest, source } as unknown as WorkerOptions)
+    const serving = worker({ ...rest, source: this.leaseSource() } as unknown as WorkerOptions)
     if (drainMs !== null) drainOnSignals(serving, drainMs)
     return serving
+  }
+
+  /** Leases of the server, for a worker that is made elsewhere. */
+  leaseSource(): LeaseSource {
+    return new WireLeaseSource({ url: socketUrl(this.url), token: this.#token })
   }
 
   /** The limits of the server, over the connection of this client, which stays open when they are closed. */

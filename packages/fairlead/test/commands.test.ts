@@ -49,6 +49,38 @@ async function worker(name: string, exec: string, ...args: string[]): Promise<Cl
   return process
 }
 
+describe('fairlead signup', () => {
+  const site = (url: string) => `providers:\n  swim:\n    adapter:\n      book: { url: '${url}' }\n`
+  const start = (file: string) => {
+    const process = new CliProcess(['signup', '--providers', file, '--url', server.url])
+    workers.push(process)
+    return process
+  }
+
+  it('serves the sites of its file, and reads the file again when it changes', async () => {
+    const file = join(folder, 'providers.yaml')
+    writeFileSync(file, site('https://swim.example/'))
+    const process = start(file)
+    await process.says(/provider:signup books at swim for http/)
+    await events.says(/workerConnected.*provider:signup\b/)
+    writeFileSync(file, `${site('https://swim.example/')}  golf: { burst: none }\n`)
+    await process.says(/providers\.golf\.burst: expected a whole number/)
+    writeFileSync(file, site('https://swim.example/').replace('swim:', 'golf:'))
+    await process.says(/The file has changed: golf/)
+    process.kill('SIGTERM')
+    expect((await process.ended).code).toBe(0)
+  })
+
+  it('a wrong file is told with all its problems, and nothing starts', async () => {
+    const file = join(folder, 'wrong.yaml')
+    writeFileSync(file, `${site('nowhere')}    burst: 0\n`)
+    const { code, err } = await start(file).ended
+    expect(code).toBe(2)
+    expect(err).toContain('providers.swim.burst: expected a whole number')
+    expect(err).toContain('providers.swim.adapter.book.url: expected http://')
+  })
+})
+
 describe('fairlead enqueue and worker --exec', () => {
   it('a payload goes in on standard input, and the result comes back by --wait', async () => {
     const serving = await worker('say', `sed -e 's/^/got /'`)
@@ -108,6 +140,8 @@ describe('fairlead enqueue and worker --exec', () => {
     ],
     [['enqueue', 'task', 'x', '--ttl', '5'], '--ttl: expected a number with its unit'],
     [['worker'], '--exec: expected a program'],
+    [['signup'], '--providers: expected a file with the booking sites'],
+    [['signup', '--providers', 'nowhere.yaml'], 'providers: cannot read'],
     [['worker', '--exec', 'true', '--kind', 'dance'], '--kind: expected one of ai, quantum'],
   ])('%j is wrong use: %s', async (args, message) => {
     const { code, err, out } = await run(...args)

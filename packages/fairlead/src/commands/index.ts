@@ -22,6 +22,7 @@ import { providersList } from './providers-list.ts'
 import { providersSetStatus } from './providers-set-status.ts'
 import { providersShow } from './providers-show.ts'
 import { serve } from './serve.ts'
+import { signup } from './signup.ts'
 import { tokenCreate } from './token-create.ts'
 import { tokenList } from './token-list.ts'
 import { tokenRevoke } from './token-revoke.ts'
@@ -33,6 +34,7 @@ export const COMMANDS: readonly Command<never>[] = [
   demo,
   serve,
   worker,
+  signup,
   enqueue,
   jobsList,
   jobsShow,

@@ -135,9 +135,11 @@ function withPaths(
   }
   const store = place('store.path', settings.store.path)
   const tokens = settings.tokens.path
+  const { providers } = settings.signup
   return {
     ...settings,
     store: { path: store },
     tokens: { path: tokens === null ? null : place('tokens.path', tokens) },
+    signup: { providers: providers === null ? null : place('signup.providers', providers) },
   }
 }
