@@ -5,6 +5,7 @@ import type { Market } from './market.ts'
 import type { LazyHeap } from './order/lazy-heap.ts'
 import { chargeJob } from './outcome/charge.ts'
 import { settleProof } from './outcome/complete-lease.ts'
+import { advanceSessions } from './outcome/end-attempt.ts'
 import { endJob, forgetJob } from './outcome/end-job.ts'
 import type { Policy } from './policy.ts'
 import { chargeSilence } from './registry/health.ts'
@@ -31,6 +32,10 @@ const DUE_TABLE: readonly DueRow[] = [
   }),
   row('lost', (market, lease) => giveBack(market, lease, 'worker_lost')),
   row('proof', (market, job) => settleProof(market, job, false)),
+  {
+    nextAt: ({ sessions }) => sessions.nextEndOrOpeningAt(),
+    fire: (market) => advanceSessions(market),
+  },
   {
     nextAt: ({ due, policy }) => {
       const provider = due.silence.top()
@@ -66,6 +71,7 @@ export function advanceMarket(market: Market, nowMs: number): void {
   }
   market.nowMs = until
   market.limits.advance(until)
+  advanceSessions(market)
 }
 
 /** When the next deadline falls due, or null if there is none. */
@@ -81,6 +87,7 @@ export function changePolicy(market: Market, policy: Policy): void {
   market.due.rebuild()
   for (const queue of market.queues.values()) queue.setPolicy(policy, market.nowMs)
   for (const provider of market.pool.all()) enforceLeaseCap(market, provider)
+  market.sessions.changePolicies(policy.sessions.platforms)
 }
 
 type HeapName = Exclude<keyof DueHeaps, 'rebuild' | 'silence'>

@@ -14,6 +14,7 @@ export {
   idempotencyKey,
   isProviderName,
   isWorkerName,
+  idempotencyKey,
   type JobId,
   type LeaseId,
   leaseId,
@@ -73,12 +74,14 @@ export {
   type MarketEvent,
   openMarket,
   type RequeueReason,
+  type SessionTouch,
   type Touch,
 } from './market.ts'
 
 // Sessions: registrations in memory, and when each is sent
 export {
   type DispatchTouch,
+  type Service,
   SessionDispatch,
   type SessionDispatchState,
   type SessionSend,
@@ -94,8 +97,10 @@ export {
   type KindName,
   KINDS,
   quantumDemand,
+  registrationDemand,
   taskDemand,
 } from './enqueue/kinds.ts'
+export { type SessionFacts, sessionFacts } from './enqueue/join-session.ts'
 export type { PayloadField } from './enqueue/payload.ts'
 export { type AcceptedRequest, acceptRequest, readTxHash } from './enqueue/request.ts'
 
@@ -129,6 +134,7 @@ export {
   type SessionRequest,
   tieBreaker,
 } from './order/session-order.ts'
+export { type Seat, type SessionRecord, SessionTable } from './order/session-table.ts'
 export {
   type Batch,
   type QueueState,
@@ -261,7 +267,9 @@ export {
 export { backoffSecs } from './outcome/backoff.ts'
 export { classifyAnswer, type ErrorTaxonomy, type OutcomeClass } from './outcome/classify.ts'
 export { completeLease, type Completion, settleProof } from './outcome/complete-lease.ts'
-export { cancelJob, forgetJob } from './outcome/end-job.ts'
+export { cancelJob } from './outcome/cancel-job.ts'
+export { forgetJob } from './outcome/end-job.ts'
+export { FOUND_OUTPUT } from './outcome/fail-attempt.ts'
 export { type Failure, failLease } from './outcome/fail-lease.ts'
 export { type AttemptOutcome, type Lookup, lookupDecides } from './outcome/judge-attempt.ts'
 export {

@@ -1,11 +1,20 @@
 import type { NewJob } from './enqueue/enqueue-job.ts'
 import type { Caller, JobId, ProviderId } from './ids.ts'
 import type { Lease } from './lease/lease.ts'
+import type { DispatchJob } from './order/dispatch-job.ts'
 import { type QueuedJob, type Shape, shapeOf } from './order/queued-job.ts'
 import type { JobStatus } from './outcome/job-table.ts'
 
-/** Why a job ended otherwise than by completion or cancellation. */
-export type EndReason = 'ttl_abs' | 'ttl_rel' | 'declined' | 'permanent_error' | 'retries_exhausted'
+/** Why a job ended otherwise than by completion or cancellation; of a registration, also any code. */
+export type EndReason = KnownEndReason | (string & {})
+export type KnownEndReason =
+  | 'ttl_abs'
+  | 'ttl_rel'
+  | 'declined'
+  | 'permanent_error'
+  | 'retries_exhausted'
+  | 'retry_window_exhausted'
+  | 'outcome_unknown'
 
 /** What came with a job and is no part of its work: it decides nothing (ENGINE-9). */
 export interface JobOrigin {
@@ -29,6 +38,7 @@ interface Course {
   reason: EndReason | null
   leases: Lease[] | null
   proofAwaitedSince: number | null
+  session: DispatchJob | null
 }
 
 /** Where a time in milliseconds is cut, so that both parts fit a small integer. */
@@ -163,6 +173,14 @@ export class Job implements QueuedJob {
     this.#set('proofAwaitedSince', at)
   }
 
+  /** Its way through its session; null where it is no registration. */
+  get session(): DispatchJob | null {
+    return this.#course?.session ?? null
+  }
+  set session(session: DispatchJob | null) {
+    this.#set('session', session)
+  }
+
   #set<Field extends keyof Course>(field: Field, value: Course[Field]): void {
     if (this.#course !== null || value !== null) this.#own()[field] = value
   }
@@ -181,6 +199,7 @@ export class Job implements QueuedJob {
       reason: null,
       leases: null,
       proofAwaitedSince: null,
+      session: null,
     }
     return this.#course
   }

@@ -7,9 +7,16 @@ import type { EndReason, Job, JobOrigin } from './job.ts'
 import { DueHeaps } from './lease/due-heaps.ts'
 import type { Lease } from './lease/lease.ts'
 import { ProviderPool } from './match/provider-pool.ts'
+import type { Seat, SessionRecord } from './order/session-table.ts'
+import { SessionTable } from './order/session-table.ts'
 import { type QueueState, WaitingQueue } from './order/waiting-queue.ts'
 import type { Policy } from './policy.ts'
 import type { Provider, ProviderStatus } from './registry/provider.ts'
+import {
+  type DispatchTouch,
+  SessionDispatch,
+  type SessionDispatchState,
+} from './session-dispatch.ts'
 
 /** What has happened, in the order in which it did (EVENT-1). */
 export type MarketEvent = { readonly at: number } & (
@@ -31,6 +38,8 @@ export type MarketEvent = { readonly at: number } & (
     }
   | { readonly type: 'jobFailed' | 'jobExpired'; readonly jobId: JobId; readonly reason: EndReason }
   | { readonly type: 'jobCanceled'; readonly jobId: JobId }
+  /** A registration that may have been sent: it is cancelled when its outcome is known. */
+  | { readonly type: 'jobCancelNoted'; readonly jobId: JobId }
   | {
       readonly type: 'jobRequeued'
       readonly jobId: JobId
@@ -38,7 +47,14 @@ export type MarketEvent = { readonly at: number } & (
       readonly notBefore: number | null
     }
   | { readonly type: 'leaseRenewed'; readonly leaseId: LeaseId; readonly deadline: number }
-  | { readonly type: 'leaseCancelled'; readonly leaseId: LeaseId; readonly reason: CancelReason }
+  | {
+      readonly type: 'leaseCancelled'
+      readonly leaseId: LeaseId
+      readonly reason: CancelReason
+      /** Of a registration: what its platform answered. */
+      readonly code?: string
+      readonly http?: number
+    }
   | { readonly type: 'leaseMoved'; readonly leaseId: LeaseId; readonly workerId: WorkerId }
   | { readonly type: 'providerRegistered'; readonly providerId: ProviderId }
   | {
@@ -78,6 +94,14 @@ export interface Touch {
   readonly job: (job: Job) => void
   readonly lease: (lease: Lease) => void
   readonly provider: (provider: Provider) => void
+  readonly session: SessionTouch
+}
+
+/** The same for what belongs to the sessions of registrations. */
+export interface SessionTouch extends DispatchTouch {
+  readonly record: (record: SessionRecord) => void
+  /** Somebody has booked, and keeps the place. */
+  readonly seat: (seat: Seat) => void
 }
 
 /**
@@ -99,6 +123,10 @@ export interface Market {
   /** Live leases that were not acked when their worker left, and have not found another yet. */
   readonly stranded: Set<Lease>
   readonly queues: ReadonlyMap<KindName, WaitingQueue>
+  /** Registrations: their order, their budgets, their retries. */
+  readonly sessions: SessionDispatch
+  /** When each session opens, and who has a place in it. */
+  readonly seats: SessionTable
   /** Jobs that are QUEUED, by caller. */
   readonly waitingOf: Map<Caller, number>
   readonly windows: RequesterWindows
@@ -118,6 +146,8 @@ export function openMarket(options: {
   readonly queues?: ReadonlyMap<KindName, QueueState>
   /** The limits and what was held of them; none where it is absent. */
   readonly limits?: MarketLimitsState
+  /** What the sessions of registrations had come to. */
+  readonly sessions?: SessionDispatchState
 }): Market {
   const { policy, nowMs, emit = ignore, touch = NO_TOUCH } = options
   // Registrations are ordered by their sessions (SESSION-2), not by score.
@@ -133,6 +163,12 @@ export function openMarket(options: {
     queues: new Map(
       byScore.map((kind) => [kind, new WaitingQueue(policy, nowMs, options.queues?.get(kind))]),
     ),
+    sessions: new SessionDispatch(policy.sessions.platforms, {
+      touch: touch.session,
+      looks: true,
+      ...(options.sessions === undefined ? {} : { state: options.sessions }),
+    }),
+    seats: new SessionTable(),
     waitingOf: new Map(),
     windows: new RequesterWindows(),
     limits: new MarketLimits(options.limits),
@@ -152,4 +188,16 @@ export function queueFor(market: Market, kind: KindName): WaitingQueue {
 
 function ignore(): void {}
 
-const NO_TOUCH: Touch = { job: ignore, lease: ignore, provider: ignore }
+const NO_TOUCH: Touch = {
+  job: ignore,
+  lease: ignore,
+  provider: ignore,
+  session: {
+    job: ignore,
+    org: ignore,
+    group: ignore,
+    opened: ignore,
+    record: ignore,
+    seat: ignore,
+  },
+}

@@ -94,7 +94,6 @@ const CHOICES: readonly [string, string, readonly string[]][] = [
   ['queue.completion.ai_verification', 'none', ['none', 'proof']],
   ['queue.completion.quantum_verification', 'none', ['none', 'proof']],
   ['queue.completion.task_verification', 'none', ['none', 'proof']],
-  ['queue.completion.registration_verification', 'none', ['none', 'proof']],
   ['match.order', 'first-fit', ['first-fit', 'rotate', 'score']],
   ['match.fairness', 'score', ['score', 'tenant']],
 ]
@@ -105,7 +104,6 @@ const TABLES: readonly [string, Record<string, number>, readonly [number, number
   ['priority.tiers', { FREE: 0, PRO: 300_000, PREMIUM: 600_000 }, [0, 1_000_000]],
   ['match.tenant_weights', {}, [1, 1_000_000]],
   ['match.tier_weights', { FREE: 1, PRO: 2, PREMIUM: 4 }, [1, 1_000_000]],
-  ['sessions.min_spacing_ms', {}, [0, 3_600_000]],
 ]
 const LISTS: readonly string[] = [
   'registry.denied_regions',

@@ -1,3 +1,4 @@
+import { platforms } from './admit/platform-field.ts'
 import { FairleadError } from './errors.ts'
 import {
   allowList,
@@ -85,7 +86,6 @@ export const POLICY_FIELDS = {
       aiVerification: oneOf('none', verifications, 'what makes an ai job complete'),
       quantumVerification: oneOf('none', verifications, 'what makes a quantum job complete'),
       taskVerification: oneOf('none', verifications, 'what makes a task complete'),
-      registrationVerification: oneOf('none', verifications, 'what makes a registration complete'),
       proofTimeoutSecs: int(600, secs, 'how long a completed lease waits for its proof'),
       metaMaxBytes: int(16_384, bytes, 'canonical CBOR of what a worker says about its result'),
       outputMaxBytes: int(262_144, bytes, 'output kept with a result'),
@@ -153,7 +153,7 @@ export const POLICY_FIELDS = {
     requestersDeny: names([], 'callers that get no work done'),
   },
   sessions: {
-    minSpacingMs: intsByName({}, { min: 0, max: 3_600_000 }, 'distance of first attempts, by platform; `default` for all others'),
+    platforms: platforms('budget, pace, retries and meaning of answers, by platform; `default` for all others'),
   },
   audit: {
     redactKeys: names(

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { jobIdOf, scriptJob, T0 } from '../test/any-session-script.ts'
 import type { PlatformPolicy } from './admit/platform-policy.ts'
 import type { SessionRequest } from './order/session-order.ts'
-import { SessionDispatch } from './session-dispatch.ts'
+import { type Service, SessionDispatch } from './session-dispatch.ts'
 
 const GENEROUS = { maxConcurrency: 50, burst: 50, maxRpsMilli: 50_000, minSpacingMs: 0 }
 
@@ -15,7 +15,7 @@ function opened(given: Partial<PlatformPolicy> = {}) {
     join(n: number, request: Partial<SessionRequest> = {}) {
       return dispatch.join(scriptJob(n, request).request)
     },
-    sendAt(ms: number, serve?: () => boolean): number[] {
+    sendAt(ms: number, serve?: () => Service): number[] {
       dispatch.advance(T0 + ms)
       return dispatch.sendReady(serve).map(({ job }) => Number(job.place.userId.slice(1)))
     },
@@ -46,7 +46,7 @@ describe('sending', () => {
     const { dispatch, join, sendAt, dueMs } = opened({ burst: 2, maxRpsMilli: 1 })
     join(1, { eventId: 'a' })
     join(2, { eventId: 'b' })
-    expect(sendAt(0, () => false)).toEqual([])
+    expect(sendAt(0, () => 'nobody')).toEqual([])
     expect(dispatch.state().orgs[0]).toMatchObject({
       servedLast: null,
       budget: { level: 2_000_000 },

@@ -1,5 +1,5 @@
 import { throttleBudget } from './admit/dispatch-budget.ts'
-import type { PlatformRows } from './admit/platform-policy.ts'
+import type { PlatformPolicy, PlatformRows } from './admit/platform-policy.ts'
 import { invariant } from './errors.ts'
 import type { JobId } from './ids.ts'
 import {
@@ -25,15 +25,18 @@ import {
   judgeAttempt,
   judgeCancel,
   type Lookup,
+  lookupDecides,
+  needsLookup,
   retryWaitMs,
 } from './outcome/judge-attempt.ts'
 
-/** One attempt goes out. */
+/** One attempt goes out; or somebody is sent to look whether an earlier one has booked. */
 export interface SessionSend {
   readonly at: number
   readonly job: DispatchJob
-  /** From 0. */
+  /** From 0; of a lookup, that of the attempt it is about. */
   readonly attempt: number
+  readonly isLookup: boolean
 }
 
 /** All that decides, as plain data: who goes on with it decides alike (DISPATCH-7). */
@@ -49,7 +52,16 @@ export interface SessionDispatchState {
 export interface DispatchTouch {
   readonly job: (job: DispatchJob) => void
   readonly org: (org: OrgDispatch) => void
+  readonly group: (group: OpenGroup) => void
+  /** A group has opened: those who waited have the ranks 0, 1, 2 … in this order. */
+  readonly opened: (jobs: readonly SessionJob[]) => void
 }
+
+/**
+ * Whether somebody can make an attempt: yes; nobody is there for this dispatch key; or nobody for this
+ * very job, while others of the key might go.
+ */
+export type Service = 'served' | 'nobody' | 'pass'
 
 /**
  * Registrations on their way to the platforms: who is sent when, and what becomes of it.
@@ -59,26 +71,45 @@ export interface DispatchTouch {
  * Everything acts at the time of the last `advance`. At one instant the driver calls `advance`, then
  * `outcome` for each attempt that ended, in the order of their sends, then `join`, `cancel` and
  * `sendReady` (DISPATCH-1). `nextDueAt` tells when it has to come back if nothing happens before.
+ *
+ * Where an outcome is unknown and a look at the platform's bookings decides, a driver either brings
+ * what was found along, or says `looks`: then the job waits until `sendReady` sends somebody to look.
  */
 export class SessionDispatch {
   readonly #touch: DispatchTouch
+  readonly #looks: boolean
   readonly #orgs: OrgTable
   readonly #jobs = new Map<JobId, DispatchJob>()
-  readonly #ranks = new SessionRanks((platform) => this.#orgs.policyOf(platform).minSpacingMs)
+  readonly #ranks: SessionRanks
   /** Jobs that wait for a retry, by the end of their window. */
   readonly #windows = new LazyHeap<DispatchJob>({
     place: 2,
-    keyOf: (job) => windowEndsAt(job, this.#orgs.policyOf(job.place.platform)) + 1,
+    keyOf: (job) => windowEndsAt(job, this.policyOf(job.place.platform)) + 1,
     before: (a, b) => a.place.id < b.place.id,
   })
+  /** Jobs that wait for somebody to look, by the end of the time that there is for it. */
+  readonly #lookups = new LazyHeap<DispatchJob>({
+    place: 3,
+    keyOf: ({ lookupUntil }) => (lookupUntil ?? Infinity) + 1,
+    before: (a, b) => a.place.id < b.place.id,
+  })
+  #inFlight = 0
   #nowMs = 0
 
   constructor(
     rows: PlatformRows,
-    options: { readonly state?: SessionDispatchState; readonly touch?: DispatchTouch } = {},
+    options: {
+      readonly state?: SessionDispatchState
+      readonly touch?: DispatchTouch
+      /** Lookups are sent like attempts; else outcomes and cancels bring along what was found. */
+      readonly looks?: boolean
+    } = {},
   ) {
     this.#orgs = new OrgTable(rows)
     this.#touch = options.touch ?? NO_TOUCH
+    this.#looks = options.looks ?? false
+    const spacingMs = (platform: string) => this.policyOf(platform).minSpacingMs
+    this.#ranks = new SessionRanks(spacingMs, this.#touch.group)
     if (options.state !== undefined) this.#restore(options.state)
   }
 
@@ -86,21 +117,42 @@ export class SessionDispatch {
     return this.#nowMs
   }
 
+  /** How many jobs wait: all that live and are not in flight. */
+  get waitingSize(): number {
+    return this.#jobs.size - this.#inFlight
+  }
+
   /** A job that has not ended. */
   job(id: JobId): DispatchJob | undefined {
     return this.#jobs.get(id)
   }
 
-  /** Retry windows that have ended and openings; gives the jobs that failed. Time never goes back. */
+  /** All that have not ended, in the order in which they joined. */
+  jobs(): IterableIterator<DispatchJob> {
+    return this.#jobs.values()
+  }
+
+  policyOf(platform: string): PlatformPolicy {
+    return this.#orgs.policyOf(platform)
+  }
+
+  /** The dispatch key of a job, as it stands. */
+  orgOf({ place }: DispatchJob): OrgDispatch {
+    return this.#orgs.get(place, this.#nowMs)
+  }
+
+  /** Windows that have ended and openings; gives the jobs that failed. Time never goes back. */
   advance(nowMs: number): DispatchJob[] {
     const before = this.#nowMs
     this.#nowMs = Math.max(before, nowMs)
     const failed: DispatchJob[] = []
-    for (let at = this.#windows.topKey(); at <= this.#nowMs; at = this.#windows.topKey()) {
-      const job = this.#windows.top() as DispatchJob
-      // A window that a change of policy shortened ends when that is noticed, not in the past.
-      this.#end(job, { ...windowExhausted(job), at: Math.max(at, before) })
-      failed.push(job)
+    for (const heap of [this.#windows, this.#lookups]) {
+      for (let at = heap.topKey(); at <= this.#nowMs; at = heap.topKey()) {
+        const job = heap.top() as DispatchJob
+        // A window that a change of policy shortened ends when that is noticed, not in the past.
+        this.#end(job, { ...windowExhausted(job), at: Math.max(at, before) })
+        failed.push(job)
+      }
     }
     this.#open()
     return failed
@@ -110,29 +162,34 @@ export class SessionDispatch {
     invariant(!this.#jobs.has(request.id), 'a job joins once')
     const job = newDispatchJob(this.#ranks.join(request))
     this.#jobs.set(request.id, job)
-    this.#orgOf(job).addLive(request.eventId)
+    this.orgOf(job).lanes.addLive(request.eventId)
     if (job.place.rank !== null) this.#queue(job)
     this.#touch.job(job)
     return job
   }
 
-  /** How the attempt in flight ended; the job has an `end` now, or a `retryAt`. */
+  /** How the attempt in flight ended; the job has an `end` now, or a `retryAt`, or waits for a look. */
   outcome(id: JobId, outcome: AttemptOutcome): DispatchJob {
     const job = this.#jobs.get(id)
     const sentAt = job?.sentAt ?? null
     invariant(job !== undefined && sentAt !== null, 'an outcome belongs to an attempt in flight')
-    const org = this.#orgOf(job)
+    const org = this.orgOf(job)
     const { policy } = org
-    org.inFlight--
-    this.#orgs.changed(org)
+    this.#land(job, org)
     if (outcome.type === 'refused' && outcome.http === 429) {
       const retryAfterMs = outcome.retryAfterMs ?? 0
       throttleBudget(org.budget, policy, { nowMs: this.#nowMs, sentAt, retryAfterMs })
       this.#touch.org(org)
     }
-    job.sentAt = null
-    const { isCancelNoted, isUnknown: wasUnknown } = job
-    this.#apply(job, judgeAttempt(outcome, { policy, isCancelNoted, wasUnknown }))
+    const { isCancelNoted, isUnknown, lookupUntil } = job
+    // Who looks sends nothing: what comes of it is about the attempt before.
+    const wasUnknown = isUnknown || lookupUntil !== null
+    const context = { policy, isCancelNoted, wasUnknown }
+    if (this.#looks && needsLookup(outcome, context)) this.#wantLookup(job)
+    else {
+      job.lookupUntil = null
+      this.#apply(job, judgeAttempt(outcome, context))
+    }
     return job
   }
 
@@ -143,41 +200,64 @@ export class SessionDispatch {
   cancel(id: JobId, lookup: Lookup | null = null): DispatchJob | null {
     const job = this.#jobs.get(id)
     if (job === undefined) return null
-    if (job.sentAt === null) {
-      this.#apply(job, judgeCancel(job.isUnknown, this.#orgOf(job).policy, lookup))
-    } else {
+    const { policy } = this.orgOf(job)
+    const isAsked = this.#looks && lookup === null && lookupDecides(policy, true)
+    if (job.sentAt !== null || job.lookupUntil !== null || (job.isUnknown && isAsked)) {
       job.isCancelNoted = true
+      if (job.sentAt === null && job.lookupUntil === null) this.#wantLookup(job)
       this.#touch.job(job)
-    }
+    } else this.#apply(job, judgeCancel(job.isUnknown, policy, lookup))
     return job
   }
 
+  /** A job ends for a reason that is none of its session's; its attempt counts no more. */
+  drop(id: JobId): void {
+    const job = this.#jobs.get(id)
+    if (job === undefined) return
+    if (job.sentAt !== null) this.#land(job, this.orgOf(job))
+    this.#end(job, null)
+  }
+
   /**
-   * Sends all that may go now. `serve` is asked before each send whether somebody is there to do it;
-   * if not, the dispatch key keeps its token and its turn, and is asked again at the next call.
+   * Sends all that may go now, at most `most`. `serve` is asked before each send whether somebody is
+   * there to do it; if not, token and turn are kept, and it is asked again at the next call.
    */
-  sendReady(serve: (job: DispatchJob) => boolean = () => true): SessionSend[] {
+  sendReady(
+    serve: (job: DispatchJob, isLookup: boolean) => Service = () => 'served',
+    most = Infinity,
+  ): SessionSend[] {
     const sends: SessionSend[] = []
     for (const org of this.#orgs.takeDue(this.#nowMs)) {
+      if (sends.length >= most) break
       if (org.settle(this.#nowMs)) this.#touch.org(org)
-      for (let next = org.choose(this.#nowMs); next !== null; next = org.choose(this.#nowMs)) {
-        if (!serve(next.job)) {
-          this.#orgs.leaveUnserved(org)
-          break
-        }
-        org.book(next, this.#nowMs)
-        sends.push(this.#send(next.job))
-        this.#touch.org(org)
-      }
+      this.#sendFrom(org, sends, { serve, most })
     }
     return sends
   }
 
   /** When the passing of time alone may change something next; null if it never does. */
   nextDueAt(): number | null {
-    const wakeAt = this.#orgs.nextWakeAt()
-    const at = Math.min(wakeAt, this.#windows.topKey(), this.#ranks.nextOpeningAt())
+    const at = Math.min(this.nextSendAt(), this.nextEndOrOpeningAt())
     return at === Infinity ? null : at
+  }
+
+  /** When time alone may make a send possible; infinite if it never does. */
+  nextSendAt(): number {
+    return this.#orgs.nextWakeAt()
+  }
+
+  /** When `advance` has something to do; infinite if it never has. */
+  nextEndOrOpeningAt(): number {
+    return Math.min(
+      this.#windows.topKey(),
+      this.#lookups.topKey(),
+      this.#ranks.nextOpeningAt(),
+    )
+  }
+
+  /** Whether somebody could go at once, had there been one to make the attempt. */
+  get hasUnserved(): boolean {
+    return this.#orgs.hasUnserved
   }
 
   /** Other policies from now on; ranks and send times that were given stay (BUDGET-8). */
@@ -185,6 +265,11 @@ export class SessionDispatch {
     this.#orgs.changePolicies(rows, this.#nowMs)
     this.#windows.rebuild()
     for (const org of this.#orgs.all()) this.#touch.org(org)
+  }
+
+  /** A group that nobody can join any more. */
+  forgetGroup(group: Omit<OpenGroup, 'nextRank'>): void {
+    this.#ranks.forget(group)
   }
 
   state(): SessionDispatchState {
@@ -205,10 +290,16 @@ export class SessionDispatch {
     for (const { place, state } of jobs) {
       const job = { ...newDispatchJob({ ...place }), ...state }
       this.#jobs.set(place.id, job)
-      const org = this.#orgOf(job)
-      org.addLive(place.eventId)
-      if (job.sentAt !== null) org.inFlight++
-      else if (place.rank !== null) this.#queue(job)
+      const org = this.orgOf(job)
+      org.lanes.addLive(place.eventId)
+      if (job.sentAt !== null) {
+        org.inFlight++
+        this.#inFlight++
+      } else if (job.lookupUntil !== null) {
+        org.lookups.add(job)
+        this.#lookups.enter(job)
+        this.#orgs.changed(org)
+      } else if (place.rank !== null) this.#queue(job)
     }
     for (const state of orgs) this.#orgs.get(state, nowMs).restoreCredits(state)
     const places = [...this.#jobs.values()].map(({ place }) => place)
@@ -224,25 +315,69 @@ export class SessionDispatch {
       const [first] = group
       if (first === undefined) continue
       const org = this.#orgs.get(first, this.#nowMs)
-      const lane = org.lane(first.eventId)
       this.#orgs.changed(org)
-      for (const { id } of group) {
-        const job = this.#jobs.get(id) as DispatchJob
-        lane.enter(job)
-        this.#touch.job(job)
-      }
+      org.lanes.enter(...group.map(({ id }) => this.#jobs.get(id) as DispatchJob))
+      this.#touch.opened(group)
     }
   }
 
-  #send(job: DispatchJob): SessionSend {
-    const attempt = job.attempts
+  #sendFrom(
+    org: OrgDispatch,
+    sends: SessionSend[],
+    {
+      serve,
+      most,
+    }: { serve: (job: DispatchJob, isLookup: boolean) => Service; readonly most: number },
+  ): void {
+    const passed: DispatchJob[] = []
+    while (sends.length < most) {
+      const lookup = org.chooseLookup(this.#nowMs)
+      const next = lookup === null ? org.choose(this.#nowMs) : null
+      const job = lookup ?? next?.job
+      if (job === undefined) break
+      const service = serve(job, lookup !== null)
+      if (service === 'nobody') {
+        this.#orgs.leaveUnserved(org)
+        break
+      }
+      if (service === 'pass') {
+        passed.push(job)
+        if (lookup === null) org.lanes.leave(job)
+        else org.lookups.delete(job)
+        continue
+      }
+      if (next !== null) org.book(next, this.#nowMs)
+      else org.inFlight++
+      sends.push(this.#send(job, lookup !== null))
+      this.#touch.org(org)
+    }
+    // They have kept their places, and are asked for again like those of a key that nobody serves.
+    for (const job of passed) {
+      if (job.lookupUntil === null) org.lanes.enter(job)
+      else org.lookups.add(job)
+      this.#orgs.leaveUnserved(org)
+    }
+  }
+
+  #send(job: DispatchJob, isLookup: boolean): SessionSend {
+    const attempt = isLookup ? job.attempts - 1 : job.attempts++
+    this.#inFlight++
     this.#windows.leave(job)
-    job.attempts++
+    this.#lookups.leave(job)
+    this.orgOf(job).lookups.delete(job)
     job.firstSentAt ??= this.#nowMs
     job.sentAt = this.#nowMs
     job.retryAt = null
     this.#touch.job(job)
-    return { at: this.#nowMs, job, attempt }
+    return { at: this.#nowMs, job, attempt, isLookup }
+  }
+
+  /** The attempt in flight is over. */
+  #land(job: DispatchJob, org: OrgDispatch): void {
+    job.sentAt = null
+    org.inFlight--
+    this.#inFlight--
+    this.#orgs.changed(org)
   }
 
   #apply(job: DispatchJob, judgement: Judgement): void {
@@ -251,7 +386,7 @@ export class SessionDispatch {
       this.#end(job, { status, reason, at: this.#nowMs })
       return
     }
-    const { policy } = this.#orgOf(job)
+    const { policy } = this.orgOf(job)
     const retryAt = this.#nowMs + retryWaitMs(policy, job.attempts - 1, judgement.retryAfterMs)
     job.isUnknown = judgement.isUnknown
     if (retryAt > windowEndsAt(job, policy)) {
@@ -263,22 +398,39 @@ export class SessionDispatch {
     this.#touch.job(job)
   }
 
+  /** Nothing more is sent for the job until somebody has looked, or the time for that is over. */
+  #wantLookup(job: DispatchJob): void {
+    const org = this.orgOf(job)
+    job.isUnknown = true
+    job.retryAt = null
+    job.lookupUntil ??= this.#nowMs + org.policy.windowMs
+    org.lanes.leave(job)
+    org.lookups.add(job)
+    this.#windows.leave(job)
+    this.#lookups.enter(job)
+    this.#orgs.changed(org)
+    this.#touch.job(job)
+  }
+
   /** A job that has a time to wait for: that of its first attempt, or that of a retry. */
   #queue(job: DispatchJob): void {
-    const org = this.#orgOf(job)
-    org.lane(job.place.eventId).enter(job)
+    const org = this.orgOf(job)
+    org.lanes.enter(job)
     if (job.retryAt !== null) this.#windows.enter(job)
     this.#orgs.changed(org)
   }
 
-  #end(job: DispatchJob, end: SessionEnd): void {
+  /** Null: it ends for a reason of somebody else. */
+  #end(job: DispatchJob, end: SessionEnd | null): void {
     const { place } = job
-    const org = this.#orgOf(job)
+    const org = this.orgOf(job)
     job.end = end
     job.retryAt = null
-    org.lane(place.eventId).leave(job)
-    org.dropLive(place.eventId)
+    org.lanes.leave(job)
+    org.lanes.dropLive(place.eventId)
+    org.lookups.delete(job)
     this.#windows.leave(job)
+    this.#lookups.leave(job)
     if (place.rank === null) this.#ranks.cancel(place)
     this.#jobs.delete(place.id)
     this.#orgs.changed(org)
@@ -286,15 +438,16 @@ export class SessionDispatch {
     // Its session may have been forgotten with it.
     this.#touch.org(org)
   }
-
-  #orgOf({ place }: DispatchJob): OrgDispatch {
-    return this.#orgs.get(place, this.#nowMs)
-  }
 }
 
-/** Its time for retries is over; the last attempt may have booked all the same (ATTEMPT-4). */
+/** Its time is over; the last attempt may have booked all the same (ATTEMPT-4, ATTEMPT-9). */
 function windowExhausted({ isUnknown }: DispatchJob): Omit<SessionEnd, 'at'> {
   return { status: 'FAILED', reason: isUnknown ? 'outcome_unknown' : 'retry_window_exhausted' }
 }
 
-const NO_TOUCH: DispatchTouch = { job: () => {}, org: () => {} }
+const NO_TOUCH: DispatchTouch = {
+  job: () => {},
+  org: () => {},
+  group: () => {},
+  opened: () => {},
+}

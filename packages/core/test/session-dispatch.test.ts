@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { type PlatformPolicy, platformPolicy } from '../src/admit/platform-policy.ts'
 import { type DispatchJob, dispatchJobState } from '../src/order/dispatch-job.ts'
 import type { OrgDispatch } from '../src/order/org-dispatch.ts'
-import { compareInSession } from '../src/order/session-order.ts'
+import { compareInSession, type SessionJob } from '../src/order/session-order.ts'
 import { SessionDispatch, type SessionDispatchState } from '../src/session-dispatch.ts'
 import {
   attemptOf,
@@ -250,6 +250,16 @@ class Disk {
   readonly org = (org: OrgDispatch): void => {
     this.#touched.orgs.add(org)
   }
+
+  /** Those who wait are written anew by their ranks alone: one row a group would do. */
+  readonly opened = (places: readonly SessionJob[]): void => {
+    for (const place of places) {
+      const row = this.#jobs.get(place.id)
+      if (row !== undefined) this.#jobs.set(place.id, JSON.stringify({ ...JSON.parse(row), place }))
+    }
+  }
+
+  readonly group = (): void => {}
 
   write({ nowMs, groups }: SessionDispatchState): SessionDispatchState {
     for (const job of this.#touched.jobs) {

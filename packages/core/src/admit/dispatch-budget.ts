@@ -90,8 +90,13 @@ export function throttleBudget(
 
 /** May one more attempt go now? The budget has been settled. */
 export function admitsSend(budget: DispatchBudget, inFlight: number, nowMs: number): boolean {
+  return admitsLookup(budget, inFlight, nowMs) && budget.level >= TOKEN
+}
+
+/** May somebody look now? That is no send: it needs a place in flight and no token (ATTEMPT-9). */
+export function admitsLookup(budget: DispatchBudget, inFlight: number, nowMs: number): boolean {
   const isPaused = budget.pausedUntil !== null && nowMs < budget.pausedUntil
-  return !isPaused && inFlight < allowedInFlight(budget) && budget.level >= TOKEN
+  return !isPaused && inFlight < allowedInFlight(budget)
 }
 
 /** Each send takes a token, retries too. */

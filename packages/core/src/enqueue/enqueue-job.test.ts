@@ -4,7 +4,7 @@ import { refusal } from '../../test/refusal.ts'
 import { OWNER, STRANGER, World, type Written } from '../../test/world.ts'
 import { nextDueAt } from '../advance-market.ts'
 import type { Job } from '../job.ts'
-import { cancelJob } from '../outcome/end-job.ts'
+import { cancelJob } from '../outcome/cancel-job.ts'
 
 const LIMITS = ['max_depth', 'max_per_caller'] as const
 

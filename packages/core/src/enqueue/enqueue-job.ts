@@ -3,6 +3,7 @@ import type { Caller, JobId } from '../ids.ts'
 import { Job, type JobOrigin } from '../job.ts'
 import { type Market, queueFor } from '../market.ts'
 import { countWaiting } from '../outcome/move-job.ts'
+import { checkSession, joinSession, type SessionFacts } from './join-session.ts'
 import type { Demand, KindName } from './kinds.ts'
 
 export interface NewJob {
@@ -17,23 +18,23 @@ export interface NewJob {
   readonly ttlAbsSecs: number | null
   readonly origin?: JobOrigin | null
   readonly enqueueSeq: number
+  /** Registrations only. */
+  readonly session?: SessionFacts
 }
 
 /** Takes a job in. The same id again is the same request and changes nothing. */
 export function enqueueJob(market: Market, request: NewJob): Job {
   const known = market.jobs.get(request.id)
   if (known !== undefined) return known
-  if (!market.queues.has(request.kind)) {
-    const kinds = [...market.queues.keys()].join(', ')
-    throw invalidParams('kind', `one of ${kinds}, which rounds dispatch`, request.kind)
-  }
   const { tiers } = market.policy.priority
   if (!Object.hasOwn(tiers, request.tier)) {
     throw invalidParams('tier', `one of ${Object.keys(tiers).join(', ')}`)
   }
   refuseOverCapacity(market, request.caller)
+  if (request.session !== undefined) checkSession(market, request.session)
   const job = newJob(request, market.nowMs)
-  queueFor(market, request.kind).push(job)
+  if (request.session === undefined) queueFor(market, request.kind).push(job)
+  else job.session = joinSession(market, job.id, request.session)
   market.jobs.set(job.id, job)
   countWaiting(market, job, job.status, 1)
   market.due.ttlAbs.enter(job)
@@ -50,7 +51,7 @@ export function newJob(request: NewJob, enqueueTs: number): Job {
 /** ENQUEUE-7: a full queue says so, and when to come back, instead of growing. */
 function refuseOverCapacity(market: Market, caller: Caller): void {
   const { maxDepth, maxPerCaller, dispatchIntervalMs } = market.policy.queue
-  let depth = 0
+  let depth = market.sessions.waitingSize
   for (const queue of market.queues.values()) depth += queue.size
   const own = market.waitingOf.get(caller) ?? 0
   const limit =

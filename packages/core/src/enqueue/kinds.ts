@@ -31,7 +31,7 @@ export interface Kind {
 
 /** What a job asks of a provider beside its kind. */
 export interface Demand {
-  /** ai: the model; task: its name; else null. */
+  /** ai: the model; task: its name; registration: its platform; else null. */
   readonly model: string | null
   /** quantum only, else 0. */
   readonly shots: number
@@ -104,13 +104,14 @@ export const KINDS: Readonly<Record<KindName, Kind>> = {
       event_id: registration.name,
       provider: registration.name,
     }),
-    demand: () => ({ model: null, shots: 0, depthHint: 0, units: 1 }),
+    demand: (payload) => registrationDemand(payload['provider'] as string),
     leaseSecs: ({ queue }) => queue.lease.registrationSecs,
     workerLostMs: ({ queue }) => queue.workerLostRegistrationMs,
     backoffBaseSecs: () => 0,
     ttlAbsSecs: ({ queue }) => queue.ttl.absDefaultRegistrationSecs,
     unitsPerEpoch: ({ queue }) => queue.quotas.registrationUnitsPerEpoch,
-    verification: ({ queue }) => queue.completion.registrationVerification,
+    // What a platform has booked is booked.
+    verification: () => 'none',
   },
 }
 
@@ -132,4 +133,9 @@ export function quantumDemand(shots: number, depthHint: number): Demand {
 /** QUOTA-2: a task is one unit; its name stands where an ai job has its model. */
 export function taskDemand(name: string): Demand {
   return { model: name, shots: 0, depthHint: 0, units: 1 }
+}
+
+/** QUOTA-2: a registration is one unit; its platform stands where an ai job has its model. */
+export function registrationDemand(platform: string): Demand {
+  return { model: platform, shots: 0, depthHint: 0, units: 1 }
 }

@@ -1,6 +1,6 @@
 import { addUnits } from '../admit/quotas.ts'
 import { invariant } from '../errors.ts'
-import { type CancelReason, type Market, queueFor } from '../market.ts'
+import type { CancelReason, Market } from '../market.ts'
 import { dropWorkerLease } from '../registry/workers.ts'
 import { unstrandLease, workerOf } from './hold-lease.ts'
 import type { Lease } from './lease.ts'
@@ -31,13 +31,18 @@ export function endLease(
   const worker = workerOf(lease)
   if (worker !== null && provider.workers !== null) dropWorkerLease(provider.workers, worker)
   addUnits(provider, kind, lease.epoch, actualUnits - job.units)
-  queueFor(market, kind).settleUnits(job, actualUnits)
+  market.queues.get(kind)?.settleUnits(job, actualUnits)
   market.touch.lease(lease)
   market.touch.provider(provider)
 }
 
 /** Ends a live lease as CANCELLED and says why. The job is left to the caller. */
-export function cancelLive(market: Market, lease: Lease, reason: CancelReason): void {
+export function cancelLive(
+  market: Market,
+  lease: Lease,
+  reason: CancelReason,
+  answer: { readonly code?: string; readonly http?: number } = {},
+): void {
   endLease(market, lease, 'cancel', 0)
-  market.emit({ type: 'leaseCancelled', at: market.nowMs, leaseId: lease.id, reason })
+  market.emit({ type: 'leaseCancelled', at: market.nowMs, leaseId: lease.id, reason, ...answer })
 }

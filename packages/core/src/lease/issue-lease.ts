@@ -2,7 +2,7 @@ import { addUnits, epochOf } from '../admit/quotas.ts'
 import { invariant } from '../errors.ts'
 import { leaseId, type Seed, type WorkerId } from '../ids.ts'
 import type { Job } from '../job.ts'
-import { type Market, queueFor } from '../market.ts'
+import type { Market } from '../market.ts'
 import { moveJob } from '../outcome/move-job.ts'
 import type { Provider } from '../registry/provider.ts'
 import { freestWorker } from '../registry/workers.ts'
@@ -14,7 +14,7 @@ export function issueLease(market: Market, job: Job, provider: Provider, seed: S
   const { nowMs, policy } = market
   moveJob(market, job, 'match')
   const { kind } = job.shape
-  queueFor(market, kind).remove(job.id)
+  market.queues.get(kind)?.remove(job.id)
   const attempt = job.attempt === null ? 0 : job.attempt + 1
   const terms = leaseTerms(kind, policy)
   const lease: Lease = {

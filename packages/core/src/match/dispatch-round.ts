@@ -6,6 +6,7 @@ import type { Lease } from '../lease/lease.ts'
 import { moveStranded } from '../lease/move-leases.ts'
 import type { Market } from '../market.ts'
 import { type KindRound, matchRound } from './match-round.ts'
+import { sendRound } from './send-round.ts'
 
 /**
  * Runs one round on a market and issues the leases that it decided on. Leases that lost their worker
@@ -27,5 +28,8 @@ export function dispatchRound(
   const leases = rounds.flatMap(({ assignments }) =>
     assignments.map(({ job, provider }) => issueLease(market, job as Job, provider, seed)),
   )
-  return { rounds, leases, moved }
+  // Last: what the other kinds have taken counts by now.
+  const sent = sendRound(market, seed)
+  if (sent === null) return { rounds, leases, moved }
+  return { rounds: [...rounds, sent.round], leases: [...leases, ...sent.leases], moved }
 }

@@ -77,7 +77,8 @@ export function jobRefusal(
   const { offer } = provider
   const { policy, nowMs } = terms
   if (!offer.capabilities.has(shape.kind)) return 'capability_missing'
-  if (shape.model !== null && !offer.models.has(shape.model) && !offer.models.has('*')) {
+  const offered = shape.kind === 'registration' ? offer.platforms : offer.models
+  if (shape.model !== null && !offered.has(shape.model) && !offered.has('*')) {
     return 'model_unsupported'
   }
   if (shape.kind === 'quantum' && exceedsCircuit(provider, shape)) return 'circuit_unsupported'

@@ -85,11 +85,15 @@ function matchBatch(
 }
 
 /** The terms of a round: its own assignments count against a caller's window at once. */
-interface RoundTerms extends Terms {
+export interface RoundTerms extends Terms {
   readonly count: (caller: Caller, by: 1 | -1) => void
 }
 
-function roundTerms({ nowMs, policy, windows }: RoundInput): RoundTerms {
+export function roundTerms({
+  nowMs,
+  policy,
+  windows,
+}: Pick<RoundInput, 'nowMs' | 'policy' | 'windows'>): RoundTerms {
   const window = policy.queue.quotas.requesterWindow
   const inRound = new Map<Caller, number>()
   return {
@@ -105,7 +109,8 @@ function roundTerms({ nowMs, policy, windows }: RoundInput): RoundTerms {
   }
 }
 
-class BatchMatcher {
+/** Gives jobs to providers, one after the other, in the order of the policy. */
+export class BatchMatcher {
   readonly #search: ProviderSearch
   readonly #terms: RoundTerms
   readonly #made: Assignment[] = []
@@ -232,7 +237,8 @@ function isTied(first: QueuedJob, job: QueuedJob, picks: Batch['picks']): boolea
   )
 }
 
-function firstOf({ shuffle }: ProviderSearch, count: number): readonly Provider[] {
+/** The first providers in shuffled order. */
+export function firstOf({ shuffle }: ProviderSearch, count: number): readonly Provider[] {
   const length = Math.min(count, shuffle.length)
   return Array.from({ length }, (_, place) => shuffle.at(place))
 }

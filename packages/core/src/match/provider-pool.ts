@@ -6,6 +6,14 @@ import type { Policy } from '../policy.ts'
 import { classKey, type Provider, type ProviderOffer } from '../registry/provider.ts'
 import { providerRefusal } from './eligibility.ts'
 
+/** What a provider may list for each kind; '' where it lists nothing. */
+const OFFERED: Readonly<Record<KindName, (offer: ProviderOffer) => Iterable<string>>> = {
+  ai: ({ models }) => models,
+  task: ({ models }) => models,
+  quantum: () => [''],
+  registration: ({ platforms }) => platforms,
+}
+
 interface Passing {
   readonly providers: readonly Provider[]
   /** From then on the list may be wrong by the mere passing of time. */
@@ -119,7 +127,7 @@ export class ProviderPool {
     if (offer.allow !== null || offer.deny.size > 0) this.#callerLists += by
     for (const kind of KIND_NAMES) {
       if (!offer.capabilities.has(kind)) continue
-      const models = kind === 'ai' || kind === 'task' ? offer.models : ['']
+      const models = OFFERED[kind](offer)
       for (const model of models) {
         const key = classKey(kind, model)
         const total = (this.#offers.get(key) ?? 0) + by

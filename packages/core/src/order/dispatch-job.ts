@@ -24,6 +24,11 @@ export interface DispatchJobState {
   isUnknown: boolean
   /** To be cancelled when its attempt ends. */
   isCancelNoted: boolean
+  /**
+   * Somebody has to look whether an attempt has booked, until this time; null where nobody has to. While
+   * `sentAt` is set, somebody does.
+   */
+  lookupUntil: number | null
   end: SessionEnd | null
 }
 
@@ -41,6 +46,7 @@ export function newDispatchJob(place: SessionJob): DispatchJob {
     retryAt: null,
     isUnknown: false,
     isCancelNoted: false,
+    lookupUntil: null,
     end: null,
     places: 0,
   }
@@ -48,8 +54,8 @@ export function newDispatchJob(place: SessionJob): DispatchJob {
 
 /** Its stored form, beside its place. */
 export function dispatchJobState(job: DispatchJob): DispatchJobState {
-  const { attempts, firstSentAt, sentAt, retryAt, isUnknown, isCancelNoted, end } = job
-  return { attempts, firstSentAt, sentAt, retryAt, isUnknown, isCancelNoted, end }
+  const { attempts, firstSentAt, sentAt, retryAt, isUnknown, isCancelNoted, lookupUntil, end } = job
+  return { attempts, firstSentAt, sentAt, retryAt, isUnknown, isCancelNoted, lookupUntil, end }
 }
 
 /** From when on a waiting job can be sent; infinite before it has a rank (DISPATCH-2). */

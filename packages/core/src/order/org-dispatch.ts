@@ -1,4 +1,5 @@
 import {
+  admitsLookup,
   admitsSend,
   allowedInFlight,
   type DispatchBudget,
@@ -11,11 +12,11 @@ import {
   widenedSpacingMs,
 } from '../admit/dispatch-budget.ts'
 import type { PlatformPolicy } from '../admit/platform-policy.ts'
-import { invariant } from '../errors.ts'
 import type { DispatchJob } from './dispatch-job.ts'
 import type { IndexedItem } from './indexed-heap.ts'
-import { SessionLane } from './session-lane.ts'
-import { bookWeightedTurn, nextTurn, placeBehind, weightedTurn } from './session-turns.ts'
+import type { SessionLane } from './session-lane.ts'
+import { SessionLanes } from './session-lanes.ts'
+import { bookWeightedTurn, nextTurn, weightedTurn } from './session-turns.ts'
 
 /** What is stored of a dispatch key, whole. */
 export interface OrgDispatchState {
@@ -52,9 +53,9 @@ export class OrgDispatch implements IndexedItem {
   heapIndex = -1
   #servedLast: string | null
   readonly #lastSends: Map<string, number>
-  /** Sessions with a live job, and the same in key order. */
-  readonly #laneOf = new Map<string, SessionLane>()
-  readonly #lanes: SessionLane[] = []
+  readonly lanes = new SessionLanes()
+  /** Jobs for which somebody has to look whether they have booked (ATTEMPT-9). */
+  readonly lookups = new Set<DispatchJob>()
 
   constructor(
     key: { readonly platform: string; readonly orgRef: string },
@@ -77,36 +78,13 @@ export class OrgDispatch implements IndexedItem {
       budget: { ...this.budget },
       servedLast: this.#servedLast,
       lastSends: [...this.#lastSends],
-      credits: this.#lanes
-        .filter(({ credit }) => credit !== 0)
-        .map(({ eventId, credit }) => [eventId, credit]),
+      credits: this.lanes.credits(),
     }
-  }
-
-  /** A job has joined. */
-  addLive(eventId: string): void {
-    const lane = this.#laneOf.get(eventId) ?? this.#openLane(eventId)
-    lane.live++
   }
 
   /** After a restart, when the live jobs are back. */
   restoreCredits({ credits }: OrgDispatchState): void {
-    for (const [eventId, credit] of credits) this.lane(eventId).credit = credit
-  }
-
-  /** A job has ended. The figure of a session goes with its last one. */
-  dropLive(eventId: string): void {
-    const lane = this.lane(eventId)
-    lane.live--
-    if (lane.live > 0) return
-    this.#laneOf.delete(eventId)
-    this.#lanes.splice(this.#lanes.indexOf(lane), 1)
-  }
-
-  lane(eventId: string): SessionLane {
-    const lane = this.#laneOf.get(eventId)
-    invariant(lane !== undefined, 'a session with a live job has a lane')
-    return lane
+    for (const [eventId, credit] of credits) this.lanes.lane(eventId).credit = credit
   }
 
   /** Brings the budget up to date; true if that is worth storing. */
@@ -118,18 +96,25 @@ export class OrgDispatch implements IndexedItem {
   choose(nowMs: number): SendChoice | null {
     if (!admitsSend(this.budget, this.inFlight, nowMs)) return null
     const spacingMs = widenedSpacingMs(this.budget, this.policy)
-    const ready = this.#lanes.filter((lane) => this.#readyAt(lane, spacingMs) <= nowMs)
+    const all = this.lanes.ready(nowMs)
+    const ready = spacingMs === 0 ? all : all.filter((lane) => this.#spacedAt(lane, spacingMs) <= nowMs)
     const { weights } = this.policy
     const lane = weights === null ? nextTurn(ready, this.#servedLast) : weightedTurn(ready, weights)
     const job = lane?.first(nowMs)
     return lane === undefined || job === undefined ? null : { job, lane, ready }
   }
 
+  /** Of the jobs to look for, the one whose time ends first; it needs a place in flight, no token. */
+  chooseLookup(nowMs: number): DispatchJob | null {
+    if (this.lookups.size === 0 || !admitsLookup(this.budget, this.inFlight, nowMs)) return null
+    return [...this.lookups].reduce((a, b) => (isLookedForFirst(b, a) ? b : a))
+  }
+
   /** Sends what `choose` gave. */
   book({ job, lane, ready }: SendChoice, nowMs: number): void {
     const { weights } = this.policy
     if (weights !== null) bookWeightedTurn(ready, weights, lane)
-    lane.leave(job)
+    this.lanes.leave(job)
     takeToken(this.budget)
     this.inFlight++
     this.#servedLast = lane.eventId
@@ -142,19 +127,29 @@ export class OrgDispatch implements IndexedItem {
    */
   nextSendAt(): number {
     const { budget, policy } = this
-    const spacingMs = widenedSpacingMs(budget, policy)
-    let jobAt = Infinity
-    for (const lane of this.#lanes) jobAt = Math.min(jobAt, this.#readyAt(lane, spacingMs))
-    if (jobAt === Infinity) return Infinity
     const isFull = this.inFlight >= allowedInFlight(budget)
+    const jobAt = this.#nextReadyAt()
+    const lookupAt = this.lookups.size > 0 && !isFull ? (budget.pausedUntil ?? -Infinity) : Infinity
+    if (jobAt === Infinity && this.lookups.size === 0) return Infinity
     const sendAt = isFull ? Infinity : Math.max(jobAt, nextTokenAt(budget))
-    return Math.min(sendAt, nextRecoveryAt(budget, policy))
+    return Math.min(sendAt, lookupAt, nextRecoveryAt(budget, policy))
+  }
+
+  /** When a session has a ready job, or can have one. */
+  #nextReadyAt(): number {
+    const spacingMs = widenedSpacingMs(this.budget, this.policy)
+    if (spacingMs === 0) return this.lanes.nextReadyAt()
+    let at = Infinity
+    for (const lane of this.lanes.all()) {
+      at = Math.min(at, Math.max(lane.readyAt(), this.#spacedAt(lane, spacingMs)))
+    }
+    return at
   }
 
   /** While the spacing is widened, sends of one session keep that distance (BUDGET-7). */
-  #readyAt(lane: SessionLane, spacingMs: number): number {
-    const lastSend = spacingMs === 0 ? undefined : this.#lastSends.get(lane.eventId)
-    return lastSend === undefined ? lane.readyAt() : Math.max(lane.readyAt(), lastSend + spacingMs)
+  #spacedAt({ eventId }: SessionLane, spacingMs: number): number {
+    const lastSend = this.#lastSends.get(eventId)
+    return lastSend === undefined ? -Infinity : lastSend + spacingMs
   }
 
   /** Kept in the order of time, so that those which no spacing can reach any more are in front. */
@@ -167,11 +162,10 @@ export class OrgDispatch implements IndexedItem {
       this.#lastSends.delete(oldest)
     }
   }
+}
 
-  #openLane(eventId: string): SessionLane {
-    const lane = new SessionLane(eventId)
-    this.#lanes.splice(placeBehind(this.#lanes, eventId), 0, lane)
-    this.#laneOf.set(eventId, lane)
-    return lane
-  }
+/** By the end of the time that there is for it, then by id. */
+function isLookedForFirst(a: DispatchJob, b: DispatchJob): boolean {
+  const [untilA, untilB] = [a.lookupUntil ?? Infinity, b.lookupUntil ?? Infinity]
+  return untilA < untilB || (untilA === untilB && a.place.id < b.place.id)
 }

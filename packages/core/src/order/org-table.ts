@@ -62,6 +62,10 @@ export class OrgTable {
     this.#stale.add(org)
   }
 
+  get hasUnserved(): boolean {
+    return this.#unserved.size > 0
+  }
+
   /** When the first of them may be able to send; infinite if only something new can help. */
   nextWakeAt(): number {
     this.#refresh()

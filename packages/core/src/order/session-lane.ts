@@ -1,4 +1,5 @@
 import { type DispatchJob, readyAt } from './dispatch-job.ts'
+import type { IndexedItem } from './indexed-heap.ts'
 import { LazyHeap } from './lazy-heap.ts'
 import { compareInSession } from './session-order.ts'
 
@@ -8,12 +9,16 @@ const isBefore = (a: DispatchJob, b: DispatchJob): boolean => compareInSession(a
  * The jobs of one session that wait for a send. Those whose time has not come lie in the order of their
  * times; the others in the order of the session, where the first one goes next, retries included.
  */
-export class SessionLane {
+export class SessionLane implements IndexedItem {
   readonly eventId: string
   /** Its figure in weighted round robin; forgotten with the last live job (DISPATCH-4). */
   credit = 0
   /** Jobs that have joined and not ended. */
   live = 0
+  /** Kept by the dispatch key: whether it is among the ready ones, or when it will be. */
+  isReady = false
+  wakeAt = Infinity
+  heapIndex = -1
   readonly #due = new LazyHeap<DispatchJob>({ place: 0, keyOf: readyAt, before: isBefore })
   readonly #ready = new LazyHeap<DispatchJob>({
     place: 1,

@@ -69,8 +69,8 @@ interface Group {
   readonly id: string
   readonly key: SessionKey
   readonly scheduledTime: number
-  /** Those that wait for the opening; empty afterwards. */
-  waiting: Set<SessionJob>
+  /** Those that wait for the opening, in order, so that nothing is left to be sorted then; empty afterwards. */
+  waiting: SessionJob[]
   nextRank: number
   isOpen: boolean
   places: number
@@ -89,10 +89,16 @@ export class SessionRanks {
     keyOf: (group) => group.scheduledTime,
     before: (a, b) => a.id < b.id,
   })
+  readonly #touch: (group: OpenGroup) => void
   #nowMs = 0
 
-  constructor(spacingMs = (platform: string): number => minSpacingMs(platform, {})) {
+  /** `touch` is told of every open group whose next rank has changed. */
+  constructor(
+    spacingMs = (platform: string): number => minSpacingMs(platform, {}),
+    touch: (group: OpenGroup) => void = () => {},
+  ) {
     this.#spacingMs = spacingMs
+    this.#touch = touch
   }
 
   /** Opens every group whose time has come, and gives who got a rank in each. Time never goes back. */
@@ -125,20 +131,33 @@ export class SessionRanks {
       this.#openings.leave(group)
       this.#open(group)
     }
-    if (group.isOpen) giveRank(group, job, this.#spacingMs(job.platform))
-    else group.waiting.add(job)
+    if (group.isOpen) {
+      giveRank(group, job, this.#spacingMs(job.platform))
+      this.#touch(shownGroup(group))
+    } else group.waiting.splice(placeIn(group.waiting, job), 0, job)
     return job
   }
 
   /** Before the opening the gap closes; afterwards the rank stays empty. */
   cancel(job: SessionJob): void {
-    this.#groups.get(groupId(job))?.waiting.delete(job)
+    const waiting = this.#groups.get(groupId(job))?.waiting ?? []
+    const place = placeIn(waiting, job) - 1
+    if (waiting[place] === job) waiting.splice(place, 1)
+  }
+
+  /** No job of it is alive, and none will come: its ranks are not asked for again. */
+  forget(group: SessionKey & { readonly scheduledTime: number }): void {
+    const id = groupId(group)
+    const known = this.#groups.get(id)
+    if (known === undefined) return
+    this.#openings.leave(known)
+    this.#groups.delete(id)
   }
 
   openGroups(): OpenGroup[] {
     return [...this.#groups.values()]
       .filter(({ isOpen }) => isOpen)
-      .map(({ key, scheduledTime, nextRank }) => ({ ...key, scheduledTime, nextRank }))
+      .map(shownGroup)
   }
 
   /** Goes on where another left off: with its open groups and those who had no rank yet. */
@@ -149,15 +168,16 @@ export class SessionRanks {
       group.isOpen = true
       group.nextRank = nextRank
     }
-    for (const job of unranked) this.#groupFor(job).waiting.add(job)
+    for (const job of unranked.toSorted(compareInSession)) this.#groupFor(job).waiting.push(job)
   }
 
   #open(group: Group): SessionJob[] {
-    const ranked = [...group.waiting].sort(compareInSession)
+    const ranked = group.waiting
     group.isOpen = true
-    group.waiting = new Set()
+    group.waiting = []
     const spacingMs = this.#spacingMs(group.key.platform)
     for (const job of ranked) giveRank(group, job, spacingMs)
+    this.#touch(shownGroup(group))
     return ranked
   }
 
@@ -170,7 +190,7 @@ export class SessionRanks {
         id,
         key: { platform, orgRef, eventId },
         scheduledTime,
-        waiting: new Set(),
+        waiting: [],
         nextRank: 0,
         isOpen: false,
         places: 0,
@@ -180,6 +200,24 @@ export class SessionRanks {
     }
     return group
   }
+}
+
+function shownGroup({ key, scheduledTime, nextRank }: Group): OpenGroup {
+  return { ...key, scheduledTime, nextRank }
+}
+
+/** Behind all that come before it or are itself; whoever joins last nearly always comes last. */
+function placeIn(waiting: readonly SessionJob[], job: SessionJob): number {
+  const last = waiting.at(-1)
+  if (last === undefined || compareInSession(last, job) <= 0) return waiting.length
+  let low = 0
+  let high = waiting.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (compareInSession(waiting[middle] as SessionJob, job) > 0) high = middle
+    else low = middle + 1
+  }
+  return low
 }
 
 function giveRank(group: Group, job: SessionJob, spacingMs: number): void {

@@ -30,7 +30,9 @@ export function chargeJob(
   const { on, denySecs } = CHARGES[charge]
   const before = job.retries
   job.retries++
-  if (permanent || job.retries >= market.policy.queue.retries.attemptMax) {
+  // For a registration its retry window takes the place of the most retries (ATTEMPT-4).
+  const isLast = job.session === null && job.retries >= market.policy.queue.retries.attemptMax
+  if (permanent || isLast) {
     const reason = permanent ? 'permanent_error' : 'retries_exhausted'
     endJob(market, job, { on, isLast: true, reason })
   } else {

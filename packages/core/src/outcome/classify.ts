@@ -8,6 +8,8 @@ export type ErrorTaxonomy = Readonly<Record<string, OutcomeClass>>
 export interface RefusedAnswer {
   readonly http?: number
   readonly error?: string
+  /** Its worker's own word, for a code and a status that nobody has named. */
+  readonly isPermanent?: boolean
 }
 
 const CODES: ErrorTaxonomy = {
@@ -27,7 +29,7 @@ export function classifyAnswer(answer: RefusedAnswer, taxonomy: ErrorTaxonomy): 
   return (
     (error === undefined ? undefined : (own(taxonomy, error) ?? own(CODES, error))) ??
     (http === undefined ? undefined : (own(taxonomy, String(http)) ?? classOfStatus(http))) ??
-    'transient'
+    (answer.isPermanent === true ? 'permanent' : 'transient')
   )
 }
 

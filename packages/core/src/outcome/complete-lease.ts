@@ -8,6 +8,7 @@ import { heldLease, type LeaseCall, liveHeldLease } from '../lease/lease-calls.t
 import type { Market } from '../market.ts'
 import { creditProvider } from '../registry/health.ts'
 import { chargeJob } from './charge.ts'
+import { advanceSessions } from './end-attempt.ts'
 import { endJob } from './end-job.ts'
 import { moveJob } from './move-job.ts'
 
@@ -33,6 +34,10 @@ export function completeLease(market: Market, completion: Completion): Lease {
   const { job } = lease
   endLease(market, lease, 'complete', actualUnits ?? job.units)
   lease.digest = digest
+  if (job.session !== null) {
+    advanceSessions(market)
+    market.sessions.outcome(job.id, { type: 'booked' })
+  }
   if (KINDS[job.shape.kind].verification(market.policy) === 'none') {
     completeJob(market, job, lease, 'complete')
   } else awaitProof(market, job)
@@ -65,7 +70,13 @@ function awaitProof(market: Market, job: Job): void {
   market.due.ttlRel.leave(job)
 }
 
-function completeJob(market: Market, job: Job, lease: Lease, on: 'complete' | 'proofValid'): void {
+/** Ends a job whose lease is completed. */
+export function completeJob(
+  market: Market,
+  job: Job,
+  lease: Lease,
+  on: 'complete' | 'proofValid',
+): void {
   const { digest } = lease
   invariant(digest !== null, 'a completed lease has a digest')
   endJob(market, job, { on, reason: null })

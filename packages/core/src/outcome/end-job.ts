@@ -1,11 +1,9 @@
-import { FairleadError } from '../errors.ts'
-import type { Caller } from '../ids.ts'
 import type { EndReason, Job } from '../job.ts'
 import { cancelLive } from '../lease/end-lease.ts'
 import type { Lease } from '../lease/lease.ts'
 import { isLive } from '../lease/lease-table.ts'
 import { type Market, queueFor } from '../market.ts'
-import { hasEnded, invalidJobMove, type JobEvent } from './job-table.ts'
+import type { JobEvent } from './job-table.ts'
 import { moveJob } from './move-job.ts'
 
 /** The lease that holds the job now. */
@@ -23,7 +21,7 @@ export function endJob(
   const lease = liveLease(job)
   if (lease !== null) cancelLive(market, lease, 'job_ended')
   const status = moveJob(market, job, how.on, how.isLast ?? false)
-  queueFor(market, job.shape.kind).remove(job.id)
+  leaveOrder(market, job)
   job.notBefore = null
   job.reason = how.reason
   job.endedAt = market.nowMs
@@ -37,15 +35,18 @@ export function endJob(
   announceEnd(market, job, status, how.reason)
 }
 
-/** The requester of a job, or an operator, ends it (STATE-5). */
-export function cancelJob(market: Market, job: Job, by: Caller | 'operator'): void {
-  if (by !== 'operator' && by !== job.caller) {
-    throw new FairleadError('Forbidden', `job ${job.id} belongs to another requester`, {
-      jobId: job.id,
-    })
+/** Out of the queue, or out of the session; who has booked keeps the place there (SESSION-10). */
+function leaveOrder(market: Market, job: Job): void {
+  if (job.session === null) {
+    queueFor(market, job.shape.kind).remove(job.id)
+    return
   }
-  if (hasEnded(job.status)) throw invalidJobMove(job.id, job.status, 'cancel')
-  endJob(market, job, { on: 'cancel', reason: null })
+  const { platform, orgRef, eventId, tieBreaker } = job.session.place
+  const seat = { platform, orgRef, eventId, tieBreaker, jobId: job.id }
+  const hasBooked = job.status === 'COMPLETED'
+  market.sessions.drop(job.id)
+  market.seats.leave(seat, hasBooked)
+  if (hasBooked) market.touch.session.seat(seat)
 }
 
 /** Takes an ended job out of memory: it was kept long enough (TTL-3), or is kept elsewhere. */

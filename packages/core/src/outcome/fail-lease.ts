@@ -3,12 +3,11 @@ import { cancelLive } from '../lease/end-lease.ts'
 import type { Lease } from '../lease/lease.ts'
 import { type LeaseCall, liveHeldLease } from '../lease/lease-calls.ts'
 import type { Market } from '../market.ts'
+import type { LeaseFailure } from '../ports/lease-source.ts'
 import { chargeJob } from './charge.ts'
+import { failAttempt } from './fail-attempt.ts'
 
-export interface Failure extends LeaseCall {
-  readonly code: string
-  readonly permanent: boolean
-}
+export interface Failure extends LeaseCall, LeaseFailure {}
 
 /** Permanent errors that are the job's own fault: the provider does not pay for them (HEALTH-5). */
 export const JOBS_OWN_FAULTS: ReadonlySet<string> = new Set([
@@ -24,6 +23,10 @@ export function failLease(market: Market, failure: Failure): Lease {
   const { code, permanent } = failure
   if (typeof code !== 'string' || code === '') throw invalidParams('code', 'an error code')
   const lease = liveHeldLease(market, failure)
+  if (lease.job.session !== null) {
+    failAttempt(market, lease, failure)
+    return lease
+  }
   cancelLive(market, lease, 'provider_fail')
   chargeJob(market, lease.job, lease.provider, {
     charge: 'PROVIDER_FAIL',

@@ -20,17 +20,17 @@ type Row = Readonly<Record<JobEvent, JobStatus | '–' | `${JobStatus}, last ${J
 const MOVES: Readonly<Record<JobStatus, Row>> = {
   QUEUED: {
     match: 'ASSIGNED', ack: '–', ackTimeout: '–', leaseDeadline: '–', decline: '–', giveBack: '–', providerFail: '–',
-    complete: '–', awaitProof: '–', proofValid: '–', proofInvalid: '–', ttl: 'EXPIRED', cancel: 'CANCELED',
+    complete: '–', awaitProof: '–', proofValid: '–', proofInvalid: '–', ttl: 'EXPIRED', cancel: 'CANCELED', attemptsOver: 'FAILED',
   },
   ASSIGNED: {
     match: '–', ack: 'RUNNING', ackTimeout: 'QUEUED, last EXPIRED', leaseDeadline: 'QUEUED, last EXPIRED',
     decline: 'QUEUED, last FAILED', giveBack: 'QUEUED', providerFail: 'QUEUED, last FAILED',
-    complete: 'COMPLETED', awaitProof: 'RUNNING', proofValid: '–', proofInvalid: '–', ttl: 'EXPIRED', cancel: 'CANCELED',
+    complete: 'COMPLETED', awaitProof: 'RUNNING', proofValid: '–', proofInvalid: '–', ttl: 'EXPIRED', cancel: 'CANCELED', attemptsOver: 'FAILED',
   },
   RUNNING: {
     match: '–', ack: '–', ackTimeout: '–', leaseDeadline: 'QUEUED, last EXPIRED',
     decline: 'QUEUED, last FAILED', giveBack: 'QUEUED', providerFail: 'QUEUED, last FAILED',
-    complete: 'COMPLETED', awaitProof: 'RUNNING', proofValid: 'COMPLETED', proofInvalid: 'QUEUED, last FAILED', ttl: 'EXPIRED', cancel: 'CANCELED',
+    complete: 'COMPLETED', awaitProof: 'RUNNING', proofValid: 'COMPLETED', proofInvalid: 'QUEUED, last FAILED', ttl: 'EXPIRED', cancel: 'CANCELED', attemptsOver: 'FAILED',
   },
   COMPLETED: nothing(),
   FAILED: nothing(),

@@ -26,6 +26,7 @@ export const JOB_EVENTS = [
   'proofInvalid',
   'ttl',
   'cancel',
+  'attemptsOver',
 ] as const
 export type JobEvent = (typeof JOB_EVENTS)[number]
 
@@ -36,7 +37,12 @@ interface Move {
 }
 type Moves = { readonly [From in JobStatus]: { readonly [On in JobEvent]?: Move } }
 
-const ends = { ttl: { to: 'EXPIRED' }, cancel: { to: 'CANCELED' } } as const
+/** `attemptsOver`: the session of a registration has no attempt left for it (ATTEMPT-2, ATTEMPT-4). */
+const ends = {
+  ttl: { to: 'EXPIRED' },
+  cancel: { to: 'CANCELED' },
+  attemptsOver: { to: 'FAILED' },
+} as const
 
 /** What ends an attempt, the same whether it was acked or not. A completion implies the ack. */
 const attempt = {

@@ -52,6 +52,13 @@ export function judgeAttempt(outcome: AttemptOutcome, context: AttemptContext): 
   return { type: 'retry', isUnknown, retryAfterMs }
 }
 
+/** Would the outcome stay unknown although somebody could look? Then that comes first (ATTEMPT-8). */
+export function needsLookup(outcome: AttemptOutcome, context: AttemptContext): boolean {
+  if (!lookupDecides(context.policy, context.isCancelNoted)) return false
+  const hasLooked = 'lookup' in outcome && outcome.lookup !== undefined
+  return !hasLooked && resultOf(outcome, context) === 'unknown'
+}
+
 /** A cancel while the job waits: of an attempt that could have booked, a lookup decides (ATTEMPT-7). */
 export function judgeCancel(
   isUnknown: boolean,

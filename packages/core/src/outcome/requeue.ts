@@ -1,5 +1,6 @@
 import type { Job } from '../job.ts'
 import { type Market, queueFor, type RequeueReason } from '../market.ts'
+import { endAttempt, silentOutcome } from './end-attempt.ts'
 import type { JobEvent } from './job-table.ts'
 import { moveJob } from './move-job.ts'
 
@@ -9,6 +10,8 @@ export function requeueJob(
   job: Job,
   how: { readonly on: JobEvent; readonly reason: RequeueReason; readonly notBefore: number | null },
 ): void {
+  // A registration goes back to its session, which may have other plans.
+  if (job.session !== null) return endAttempt(market, job, silentOutcome(job), how)
   moveJob(market, job, how.on)
   job.notBefore = how.notBefore
   queueFor(market, job.shape.kind).push(job)

@@ -4,8 +4,10 @@ import type { Policy } from '../policy.ts'
 
 /** When the job has lived too long since it was enqueued (TTL-1). */
 export function ttlAbsAt(job: Job, policy: Policy): number {
-  const secs = job.ttlAbsSecs ?? KINDS[job.shape.kind].ttlAbsSecs(policy)
-  return job.enqueueTs + 1_000 * secs
+  const { ttlAbsSecs, session } = job
+  if (ttlAbsSecs !== null) return job.enqueueTs + 1_000 * ttlAbsSecs
+  const from = session === null ? job.enqueueTs : session.place.scheduledTime
+  return from + 1_000 * KINDS[job.shape.kind].ttlAbsSecs(policy)
 }
 
 /** When it has lived too long since its first assignment (TTL-1). */

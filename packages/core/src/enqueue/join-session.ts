@@ -1,0 +1,68 @@
+import { FairleadError, invalidParams } from '../errors.ts'
+import type { JobId } from '../ids.ts'
+import { isoUtc } from '../iso-utc.ts'
+import type { Market } from '../market.ts'
+import type { CborMap } from '../cbor.ts'
+import type { DispatchJob } from '../order/dispatch-job.ts'
+import { type SessionKey, tieBreaker } from '../order/session-order.ts'
+import { advanceSessions } from '../outcome/end-attempt.ts'
+
+/** What a registration says of its session. */
+export interface SessionFacts extends SessionKey {
+  readonly userId: string
+  readonly scheduledTime: number
+  /** An operator may name another time than that of the session, and one in the past. */
+  readonly isOperators: boolean
+}
+
+/** The latest time that can be written as a date. */
+const TIME_MAX = 8_640_000_000_000_000
+
+/** The facts in a checked payload. */
+export function sessionFacts(payload: CborMap, isOperators: boolean): SessionFacts {
+  const scheduledTime = Number(payload['scheduled_time'])
+  if (scheduledTime > TIME_MAX) {
+    throw invalidParams('scheduled_time', 'milliseconds since 1970, before the year 275760')
+  }
+  return {
+    platform: payload['provider'] as string,
+    orgRef: payload['org_ref'] as string,
+    eventId: payload['event_id'] as string,
+    userId: payload['user_id'] as string,
+    scheduledTime,
+    isOperators,
+  }
+}
+
+/** Refuses a registration that its session does not admit; nothing has changed then. */
+export function checkSession(market: Market, facts: SessionFacts): void {
+  const { scheduledTime, isOperators, userId, eventId } = facts
+  const opensAt = market.seats.opensAt(facts)
+  if (!isOperators) {
+    if (opensAt !== null && opensAt !== scheduledTime) {
+      throw invalidParams('scheduled_time', `${opensAt} (${isoUtc(opensAt)}), when the session opens`)
+    }
+    if (opensAt === null && scheduledTime <= market.nowMs) {
+      throw invalidParams('scheduled_time', 'a time to come; only a session that is known may be open')
+    }
+  }
+  const jobId = market.seats.seat(facts, tieBreaker(userId, scheduledTime, eventId))
+  if (jobId === null) return
+  throw new FairleadError(
+    'IdempotencyConflict',
+    'user_id: this user has a place in the session already; look at that job, or cancel it first',
+    { field: 'user_id', jobId },
+  )
+}
+
+/** Takes a registration that was checked into its session. */
+export function joinSession(market: Market, id: JobId, facts: SessionFacts): DispatchJob {
+  const { platform, orgRef, eventId, userId, scheduledTime } = facts
+  advanceSessions(market)
+  if (market.seats.opensAt(facts) === null) {
+    market.touch.session.record(market.seats.setOpening(facts, scheduledTime))
+  }
+  const job = market.sessions.join({ id, platform, orgRef, eventId, userId, scheduledTime })
+  market.seats.take({ platform, orgRef, eventId, tieBreaker: job.place.tieBreaker, jobId: id }, true)
+  return job
+}

@@ -1,0 +1,84 @@
+import type { JobId } from '../ids.ts'
+import type { SessionKey } from './session-order.ts'
+
+/** What is stored of a session. */
+export interface SessionRecord extends SessionKey {
+  /** The operator's, else that of the first job (SESSION-9). */
+  readonly opensAt: number
+}
+
+/** Somebody's place in a session: a job that is alive, or one that has booked. */
+export interface Seat extends SessionKey {
+  /** The tie breaker of the job: it stands for the user, and does not name him. */
+  readonly tieBreaker: string
+  readonly jobId: JobId
+}
+
+interface Session {
+  record: SessionRecord
+  readonly seats: Map<string, JobId>
+  live: number
+}
+
+/**
+ * The sessions that have been heard of: when each of them opens, and who has a place in it. Nobody has
+ * two (SESSION-10). A session is kept until it is told to be forgotten, so that a late joiner meets the
+ * ranks that were given, and one who has booked is still known.
+ */
+export class SessionTable {
+  readonly #sessions = new Map<string, Session>()
+
+  opensAt(key: SessionKey): number | null {
+    return this.#sessions.get(sessionId(key))?.record.opensAt ?? null
+  }
+
+  setOpening({ platform, orgRef, eventId }: SessionKey, opensAt: number): SessionRecord {
+    const id = sessionId({ platform, orgRef, eventId })
+    const record = { platform, orgRef, eventId, opensAt }
+    const session = this.#sessions.get(id)
+    if (session === undefined) this.#sessions.set(id, { record, seats: new Map(), live: 0 })
+    else session.record = record
+    return record
+  }
+
+  /** The job by which somebody has a place already. */
+  seat(key: SessionKey, tieBreaker: string): JobId | null {
+    return this.#sessions.get(sessionId(key))?.seats.get(tieBreaker) ?? null
+  }
+
+  /** A job has joined; one of an earlier run that has booked only keeps its place. */
+  take({ tieBreaker, jobId, ...key }: Seat, isLive: boolean): void {
+    const session = this.#sessions.get(sessionId(key))
+    if (session === undefined) return
+    session.seats.set(tieBreaker, jobId)
+    if (isLive) session.live++
+  }
+
+  /** A job has ended. Who has booked keeps the place. */
+  leave({ tieBreaker, jobId, ...key }: Seat, hasBooked: boolean): void {
+    const session = this.#sessions.get(sessionId(key))
+    if (session === undefined) return
+    session.live--
+    if (!hasBooked && session.seats.get(tieBreaker) === jobId) session.seats.delete(tieBreaker)
+  }
+
+  /** Forgets the sessions that opened before a time and have no live job, and says which. */
+  forgetBefore(opensAt: number): { record: SessionRecord; tieBreakers: readonly string[] }[] {
+    const forgotten = []
+    for (const [id, { record, seats, live }] of this.#sessions) {
+      if (live > 0 || record.opensAt >= opensAt) continue
+      this.#sessions.delete(id)
+      forgotten.push({ record, tieBreakers: [...seats.keys()] })
+    }
+    return forgotten
+  }
+
+  /** All of them, in no order that counts. */
+  records(): SessionRecord[] {
+    return [...this.#sessions.values()].map(({ record }) => record)
+  }
+}
+
+function sessionId({ platform, orgRef, eventId }: SessionKey): string {
+  return JSON.stringify([platform, orgRef, eventId])
+}

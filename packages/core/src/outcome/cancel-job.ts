@@ -1,0 +1,37 @@
+import { FairleadError } from '../errors.ts'
+import type { Caller } from '../ids.ts'
+import type { Job } from '../job.ts'
+import { cancelLive } from '../lease/end-lease.ts'
+import type { Market } from '../market.ts'
+import { advanceSessions, endAttempt, endRegistration } from './end-attempt.ts'
+import { endJob, liveLease } from './end-job.ts'
+import { hasEnded, invalidJobMove } from './job-table.ts'
+
+/** The requester of a job, or an operator, ends it (STATE-5). */
+export function cancelJob(market: Market, job: Job, by: Caller | 'operator'): void {
+  if (by !== 'operator' && by !== job.caller) {
+    throw new FairleadError('Forbidden', `job ${job.id} belongs to another requester`, {
+      jobId: job.id,
+    })
+  }
+  if (hasEnded(job.status)) throw invalidJobMove(job.id, job.status, 'cancel')
+  if (job.session === null) endJob(market, job, { on: 'cancel', reason: null })
+  else cancelRegistration(market, job)
+}
+
+/**
+ * One that could have been sent is not over before its outcome is known: the cancel is noted
+ * (ATTEMPT-6). An attempt that was not acked was not sent, and ends at once.
+ */
+function cancelRegistration(market: Market, job: Job): void {
+  advanceSessions(market)
+  // What has just ended is not cancelled any more.
+  const dispatched = market.sessions.cancel(job.id)
+  if (dispatched === null) throw invalidJobMove(job.id, job.status, 'cancel')
+  if (dispatched.end !== null) return endRegistration(market, job, dispatched.end)
+  market.emit({ type: 'jobCancelNoted', at: market.nowMs, jobId: job.id })
+  const lease = liveLease(job)
+  if (lease === null || lease.isAcked) return
+  cancelLive(market, lease, 'job_ended')
+  endAttempt(market, job, { type: 'unsent' }, { on: 'giveBack', reason: 'LEASE_CANCELLED' })
+}

@@ -1,0 +1,55 @@
+import type { Job } from '../job.ts'
+import type { Market, RequeueReason } from '../market.ts'
+import type { DispatchJob, SessionEnd } from '../order/dispatch-job.ts'
+import { endJob } from './end-job.ts'
+import type { JobEvent } from './job-table.ts'
+import type { AttemptOutcome } from './judge-attempt.ts'
+import { moveJob } from './move-job.ts'
+
+/** How a job goes back to waiting, if its session has more attempts for it. */
+interface Requeue {
+  readonly on: JobEvent
+  readonly reason: RequeueReason
+}
+
+/** Lets the sessions catch up: groups open, and jobs whose time for retries is over end (ATTEMPT-4). */
+export function advanceSessions(market: Market): void {
+  for (const { place, end } of market.sessions.advance(market.nowMs)) {
+    const job = market.jobs.get(place.id)
+    if (job !== undefined && end !== null) endRegistration(market, job, end)
+  }
+}
+
+/** The lease of a registration has ended, and its session decides what becomes of the job. */
+export function endAttempt(
+  market: Market,
+  job: Job,
+  outcome: AttemptOutcome,
+  how: Requeue,
+): void {
+  advanceSessions(market)
+  settleAttempt(market, job, market.sessions.outcome(job.id, outcome), how)
+}
+
+/** What the session made of an outcome, made of the job. */
+export function settleAttempt(
+  market: Market,
+  job: Job,
+  { end, retryAt }: DispatchJob,
+  { on, reason }: Requeue,
+): void {
+  if (end !== null) return endRegistration(market, job, end)
+  moveJob(market, job, on)
+  job.notBefore = retryAt
+  const { id: jobId } = job
+  market.emit({ type: 'jobRequeued', at: market.nowMs, jobId, reason, notBefore: retryAt })
+}
+
+/** What is known of an attempt that its worker said nothing of: without an ack nothing was sent. */
+export function silentOutcome(job: Job): AttemptOutcome {
+  return job.leases?.at(-1)?.isAcked === true ? { type: 'unknown' } : { type: 'unsent' }
+}
+
+export function endRegistration(market: Market, job: Job, { status, reason }: SessionEnd): void {
+  endJob(market, job, { on: status === 'CANCELED' ? 'cancel' : 'attemptsOver', reason })
+}

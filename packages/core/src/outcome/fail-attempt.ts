@@ -1,0 +1,53 @@
+import { toHex } from '../bytes.ts'
+import { encodeCbor } from '../cbor.ts'
+import { invalidParams } from '../errors.ts'
+import { sha3 } from '../hash.ts'
+import { cancelLive, endLease } from '../lease/end-lease.ts'
+import type { Lease } from '../lease/lease.ts'
+import type { Market } from '../market.ts'
+import type { LeaseFailure } from '../ports/lease-source.ts'
+import { completeJob } from './complete-lease.ts'
+import { advanceSessions, settleAttempt } from './end-attempt.ts'
+import type { AttemptOutcome } from './judge-attempt.ts'
+
+/** The result of a job that a lookup found to be booked: nobody has told more than that. */
+export const FOUND_OUTPUT = encodeCbor({ outcome: 'booked' })
+export const FOUND_DIGEST = toHex(sha3(FOUND_OUTPUT))
+
+/**
+ * What a platform answered to a registration, or a lookup found. Nothing of it touches the health of
+ * the worker (HEALTH-5): retry, end or completion are the session's to decide (ATTEMPT-1).
+ */
+export function failAttempt(market: Market, lease: Lease, failure: LeaseFailure): void {
+  const { job } = lease
+  const { retryAfterMs = 0, code, http } = failure
+  if (!Number.isSafeInteger(retryAfterMs) || retryAfterMs < 0) {
+    throw invalidParams('retry_after_ms', 'a whole number of at least 0')
+  }
+  advanceSessions(market)
+  const isLookup = job.session?.lookupUntil != null
+  const dispatched = market.sessions.outcome(job.id, outcomeOf(failure, isLookup))
+  if (dispatched.end?.status === 'COMPLETED') {
+    endLease(market, lease, 'complete', job.units)
+    lease.digest = FOUND_DIGEST
+    return completeJob(market, job, lease, 'complete')
+  }
+  if (!isLookup) job.retries++
+  cancelLive(market, lease, 'provider_fail', { code, ...(http === undefined ? {} : { http }) })
+  settleAttempt(market, job, dispatched, { on: 'providerFail', reason: 'PROVIDER_FAIL' })
+}
+
+function outcomeOf(failure: LeaseFailure, isLookup: boolean): AttemptOutcome {
+  const { code, permanent, http, retryAfterMs, isUnknown = false, lookup } = failure
+  if (isLookup) return { type: 'unknown', lookup: lookup ?? 'failed' }
+  const found = lookup === undefined ? {} : { lookup }
+  if (isUnknown) return { type: 'unknown', ...found }
+  return {
+    type: 'refused',
+    error: code,
+    isPermanent: permanent,
+    ...(http === undefined ? {} : { http }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...found,
+  }
+}
