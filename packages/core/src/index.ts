@@ -14,7 +14,6 @@ export {
   idempotencyKey,
   isProviderName,
   isWorkerName,
-  idempotencyKey,
   type JobId,
   type LeaseId,
   leaseId,
@@ -66,7 +65,7 @@ export {
 
 // The market: jobs, leases and providers in memory
 export { advanceMarket, changePolicy, nextDueAt } from './advance-market.ts'
-export { type EndReason, Job, type JobOrigin } from './job.ts'
+export { type EndReason, Job, type JobOrigin, type KnownEndReason } from './job.ts'
 export {
   type CancelReason,
   type Charge,
@@ -135,6 +134,7 @@ export {
   tieBreaker,
 } from './order/session-order.ts'
 export { type Seat, type SessionRecord, SessionTable } from './order/session-table.ts'
+export { explainSession, type SessionGate, type SessionWait } from './match/explain-session.ts'
 export {
   type Batch,
   type QueueState,

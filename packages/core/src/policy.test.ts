@@ -184,6 +184,7 @@ describe('the table of settings', () => {
       ...LISTS,
       'queue.quotas.requester_window',
       'registry.requesters_allow',
+      'sessions.platforms',
     ]
     expect(SETTINGS.map(({ path }) => path).sort()).toEqual(named.sort())
   })

@@ -248,11 +248,7 @@ export class SessionDispatch {
 
   /** When `advance` has something to do; infinite if it never has. */
   nextEndOrOpeningAt(): number {
-    return Math.min(
-      this.#windows.topKey(),
-      this.#lookups.topKey(),
-      this.#ranks.nextOpeningAt(),
-    )
+    return Math.min(this.#windows.topKey(), this.#lookups.topKey(), this.#ranks.nextOpeningAt())
   }
 
   /** Whether somebody could go at once, had there been one to make the attempt. */

@@ -11,6 +11,7 @@ import type {
   ProviderOffer,
   ProviderStatus,
   ReserveRequest,
+  SessionKey,
   WorkerId,
 } from '@fairlead/core'
 
@@ -69,6 +70,8 @@ export type Command =
       readonly origin: JobOrigin | null
       /** The job that this caller enqueued under the same key before; see `prepareCommands`. */
       readonly before: KnownJob | 'unknown' | null
+      /** An operator may open a registration's session at another time than it does. */
+      readonly isOperator?: boolean
     }
   | ({ readonly type: 'cancel'; readonly jobId: JobId; readonly by: Caller | 'operator' } & Acting)
   | ({ readonly type: 'ack' | 'renew' | 'decline' | 'release' } & OnLease)
@@ -125,6 +128,8 @@ export type Command =
   | { readonly type: 'listLimits'; readonly key: string | null }
   /** Something that happened outside of the engine. */
   | ({ readonly type: 'note'; readonly note: OutsideNote } & Acting)
+  /** When a session opens, whatever its jobs say. */
+  | ({ readonly type: 'setOpening'; readonly opensAt: number } & SessionKey & Acting)
   | { readonly type: 'round' }
   /** Nothing but the time. */
   | { readonly type: 'tick' }
@@ -153,6 +158,7 @@ export function actorOf(command: Command): string {
     case 'setProviderStatus':
     case 'stake':
     case 'setPolicy':
+    case 'setOpening':
     case 'defineLimit':
       return 'operator'
     case 'withdraw':

@@ -30,7 +30,11 @@ export function checkCompletion({ digest, output, meta }: Complete, policy: Poli
   }
 }
 
-export function resultRow(lease: Lease, command: Complete, at: number): ResultRow {
+export function resultRow(
+  lease: Lease,
+  command: Pick<Complete, 'digest' | 'output' | 'meta' | 'actualUnits'>,
+  at: number,
+): ResultRow {
   const { digest, output, meta, actualUnits } = command
   return {
     jobId: lease.job.id,

@@ -226,6 +226,7 @@ export class EngineLoop {
       if ((queue.nextReadyAt() ?? Number.POSITIVE_INFINITY) <= now) this.#wantsRound = true
     }
     state.apply({ type: 'tick' }, now)
+    if (state.market.sessions.nextSendAt() <= now) this.#wantsRound = true
     const interval = state.market.policy.queue.dispatchIntervalMs
     if (this.#wantsRound || now - this.#lastRound >= interval) {
       this.#wantsRound = false
@@ -274,6 +275,10 @@ export class EngineLoop {
     for (const queue of market.queues.values()) {
       times.push(queue.nextReadyAt() ?? Number.POSITIVE_INFINITY)
       if (queue.readySize > 0) times.push(this.#lastRound + market.policy.queue.dispatchIntervalMs)
+    }
+    times.push(market.sessions.nextSendAt())
+    if (market.sessions.hasUnserved) {
+      times.push(this.#lastRound + market.policy.queue.dispatchIntervalMs)
     }
     if (this.#wantsRound) times.push(now)
     const at = Math.max(Math.min(...times), this.#reloadAt)

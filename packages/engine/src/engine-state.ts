@@ -13,6 +13,7 @@ import {
   enqueueJob,
   epochOf,
   FairleadError,
+  FOUND_OUTPUT,
   failLease,
   forgetJob,
   hasEnded,
@@ -38,6 +39,7 @@ import {
   releaseLease,
   renewLease,
   type Snapshot,
+  sessionFacts,
   setProviderStatus,
   setWorkerSlots,
   showU64,
@@ -57,6 +59,7 @@ import { type Deliveries, Outbox } from './outbox.ts'
 import { restoreMarket } from './restore-market.ts'
 import { roundRow } from './round-row.ts'
 import { jobRow, jobState, leaseRow, leaseState, providerRow } from './rows.ts'
+import { SessionRows } from './session-rows.ts'
 
 /** What a batch of commands leads to: rows to write, and then what workers are to be told. */
 export interface Outcome extends Deliveries {
@@ -92,6 +95,7 @@ export class EngineState {
   #results: ResultRow[] = []
   #rounds: RoundRow[] = []
   readonly #outbox = new Outbox()
+  readonly #sessions = new SessionRows()
   #meta = new Map<string, string>()
   #pruneEndedBefore: number | null = null
 
@@ -125,6 +129,7 @@ export class EngineState {
           if (lease.status === 'EXPIRED') this.#outbox.lost(lease, 'deadline')
         },
         provider: (provider) => this.#providers.add(provider),
+        session: this.#sessions.touch,
       },
     })
   }
@@ -152,7 +157,7 @@ export class EngineState {
       case 'complete':
         return this.#complete(command)
       case 'fail':
-        return failLease(market, command)
+        return this.#fail(command)
       case 'withdraw':
         return withdrawLease(market, command.leaseId)
       case 'registerProvider':
@@ -176,6 +181,8 @@ export class EngineState {
         return setProviderStatus(market, this.#provider(command.providerId), command.status)
       case 'stake':
         return this.#stake(command)
+      case 'setOpening':
+        return market.touch.session.record(market.seats.setOpening(command, command.opensAt))
       case 'setPolicy':
         return this.#setPolicy(command)
       case 'note':
@@ -231,6 +238,7 @@ export class EngineState {
   prune(): void {
     const { nowMs, policy } = this.market
     const { quotas, ttl } = policy.queue
+    this.#sessions.forgetBefore(this.market, nowMs - 1_000 * ttl.gcHorizonSecs)
     const keptSecs = Math.max(ttl.gcHorizonSecs, quotas.requesterWindow?.secs ?? 0)
     this.#pruneEndedBefore = nowMs - 1_000 * keptSecs
   }
@@ -261,7 +269,10 @@ export class EngineState {
         providers: [...this.#providers].map(providerRow),
         results: this.#results,
         shares,
-        lanes: limitRows(this.market.limits.takeChanges()),
+        lanes: [
+          ...limitRows(this.market.limits.takeChanges()),
+          ...this.#sessions.take(this.market),
+        ],
         rounds: this.#rounds,
         journal,
         meta: Object.fromEntries(this.#meta),
@@ -290,7 +301,7 @@ export class EngineState {
   /** The same key again with the same payload is the first job, with another one a conflict. */
   #enqueue(command: Extract<Command, { type: 'enqueue' }>): JobId {
     const { market } = this
-    const { caller, tier, origin, before } = command
+    const { caller, tier, origin, before, isOperator = false } = command
     invariant(before !== 'unknown', 'what was enqueued before has been looked up')
     const height = Math.floor(market.nowMs / 1_000)
     const request = acceptRequest(
@@ -326,6 +337,7 @@ export class EngineState {
       ttlAbsSecs,
       origin,
       enqueueSeq,
+      ...(kind === 'registration' ? { session: sessionFacts(request.payload, isOperator) } : {}),
     }
     const job = enqueueJob(market, facts)
     this.#enqueueSeq = enqueueSeq
@@ -342,6 +354,16 @@ export class EngineState {
     const lease = completeLease(market, command)
     if (lease.job.status === 'COMPLETED' && isFirst) {
       this.#results.push(resultRow(lease, command, market.nowMs))
+    }
+    return lease
+  }
+
+  /** A lookup may have found that an earlier attempt has booked. */
+  #fail(command: Extract<Command, { type: 'fail' }>): Lease {
+    const lease = failLease(this.market, command)
+    if (lease.status === 'COMPLETED' && lease.digest !== null) {
+      const found = { digest: lease.digest, output: FOUND_OUTPUT, meta: null, actualUnits: null }
+      this.#results.push(resultRow(lease, found, this.market.nowMs))
     }
     return lease
   }

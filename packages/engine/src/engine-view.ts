@@ -1,5 +1,6 @@
 import {
   type Caller,
+  explainSession,
   type JobId,
   type JobOrigin,
   type KindName,
@@ -75,6 +76,8 @@ export class EngineView {
     const market = this.#market()
     const job = market.jobs.get(id)
     if (job?.status !== 'QUEUED') return null
+    const gate = job.session === null ? null : explainSession(market, job.session).gate.reason
+    if (gate !== null) return gate
     if (job.notBefore !== null && job.notBefore > market.nowMs) return 'backoff'
     const terms = termsNow(market)
     const passing = market.pool.passing(job.shape.kind, market.nowMs)

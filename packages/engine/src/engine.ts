@@ -22,6 +22,7 @@ import {
   type ProviderOffer,
   type ProviderStatus,
   type ResultRow,
+  type SessionKey,
   type Store,
   toHex,
   type WorkerId,
@@ -41,6 +42,8 @@ import { guarded, type Subscribers, type Unsubscribe } from './subscribers.ts'
 export interface Requester {
   readonly caller: Caller
   readonly tier?: string
+  /** An operator may name a time for a registration at which its session does not open. */
+  readonly isOperator?: boolean
 }
 
 /** Who holds a lease, and which. */
@@ -95,10 +98,18 @@ export class Engine {
   ): Promise<JobId> {
     const isNamed = request['tx_hash'] !== undefined || request['idempotency_key'] !== undefined
     const named = isNamed ? request : { ...request, tx_hash: toHex(this.#random()) }
-    const { caller, tier = 'FREE' } = by
+    const { caller, tier = 'FREE', isOperator = false } = by
     // A key that was made here was never used before.
     const before = isNamed ? 'unknown' : null
-    return this.#submit<JobId>({ type: 'enqueue', request: named, caller, tier, origin, before })
+    return this.#submit<JobId>({
+      type: 'enqueue',
+      request: named,
+      caller,
+      tier,
+      origin,
+      before,
+      isOperator,
+    })
   }
 
   /** Many at once, each with its own answer, in the order of the requests. */
@@ -218,6 +229,11 @@ export class Engine {
 
   setPolicy(written: unknown, preset: Preset = 'queue', { actor }: Acting = {}): Promise<Policy> {
     return this.#submit({ type: 'setPolicy', written, preset, assigned: 'unknown', actor })
+  }
+
+  /** Says when a session opens; registrations for it name this time from then on (SESSION-9). */
+  async setOpening(session: SessionKey, opensAt: number): Promise<void> {
+    await this.#submit({ ...session, type: 'setOpening', opensAt })
   }
 
   async ack({ leaseId, by, workerId }: Holder): Promise<void> {

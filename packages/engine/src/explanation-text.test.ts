@@ -35,6 +35,7 @@ function waiting(given: Partial<WaitingExplanation>): string[] {
     terms: { fee: 500_000, size: 1, tier: 0, ageSecs: 0 },
     providers: [],
     earliestAt: AT,
+    session: null,
     ...given,
   }
   return explanationText(explanation).split('\n')

@@ -3,6 +3,7 @@ import {
   type EndReason,
   isoUtc,
   type JobRow,
+  type KnownEndReason,
   type LeaseRow,
   type LeaseStatus,
   PROVIDERS_KEPT,
@@ -60,6 +61,11 @@ const WAIT_MEANS: {
   ready: () => 'Nothing holds it: the next round can give it to a provider.',
   backoff: ({ job, notBefore, at }) =>
     `It is in backoff after ${times(job.retries, 'failed attempt')}: not before ${ahead(notBefore ?? at, at)}.`,
+  not_open: ({ notBefore, at }) =>
+    `Its session has not opened: not before ${ahead(notBefore ?? at, at)}.`,
+  pacing: ({ notBefore, at, session }) =>
+    `It has rank ${session?.rank ?? 0} in its session: not before ${ahead(notBefore ?? at, at)}.`,
+  budget: ({ session, at }) => budgetText(session, at),
   no_provider: ({ providers }) =>
     providers.length === 0 ? 'There is no provider at all.' : 'No provider fits it now.',
 }
@@ -83,28 +89,38 @@ const LEASE_MEANS: { readonly [S in LeaseStatus]: (lease: LeaseRow) => string } 
   EXPIRED: ({ tDeadline }) => `ran out at ${isoUtc(tDeadline)}`,
 }
 
-const END_MEANS: { readonly [R in EndReason]: string } = {
+const END_MEANS: { readonly [R in KnownEndReason]: string } = {
   ttl_abs: 'it was not done within the time that it had from its acceptance',
   ttl_rel: 'it was not done within the time that it had from its first assignment',
   declined: 'it was declined too often',
   permanent_error: 'its provider reported an error that no retry can mend',
   retries_exhausted: 'its last retry failed',
+  retry_window_exhausted: 'its time for retries was over',
+  outcome_unknown: 'an attempt may have booked, and nobody could find out',
 }
 
 function waiting(explanation: WaitingExplanation): string[] {
-  const { job, at, waitReason, place, of, fairness, score, terms, earliestAt } = explanation
+  const { job, at, waitReason, place, of, earliestAt } = explanation
+  return [
+    `${named(job)} waits for ${durationText(at - job.enqueueTs)}, since ${isoUtc(job.enqueueTs)}.`,
+    WAIT_MEANS[waitReason](explanation),
+    ...(explanation.session === null
+      ? queueLines(explanation)
+      : [`It has place ${place} of ${of} among those who wait in its session.`]),
+    ...providerLines(explanation.providers, at),
+    `The earliest time it can run: ${earliestAt === null ? 'not known' : ahead(earliestAt, at)}.`,
+  ]
+}
+
+function queueLines({ job, place, of, fairness, score, terms }: WaitingExplanation): string[] {
   const queue =
     fairness === 'score'
       ? `in the queue of kind ${job.kind}`
       : `among the jobs of its requester in the queue of kind ${job.kind}; between requesters fair shares decide`
   const [fee, size, tier] = [terms.fee, terms.size, terms.tier].map((n) => n.toLocaleString('en'))
   return [
-    `${named(job)} waits for ${durationText(at - job.enqueueTs)}, since ${isoUtc(job.enqueueTs)}.`,
-    WAIT_MEANS[waitReason](explanation),
     `It has place ${place} of ${of} ${queue}.`,
     `Its score is ${score.toFixed(4)}: fee ${fee}, size ${size}, tier ${tier} of 1,000,000 each, age ${durationText(1_000 * terms.ageSecs)}.`,
-    ...providerLines(explanation.providers, at),
-    `The earliest time it can run: ${earliestAt === null ? 'not known' : ahead(earliestAt, at)}.`,
   ]
 }
 
@@ -171,9 +187,26 @@ function endLines({ status, reason, endedAt, digest }: JobEnd, { enqueueTs }: Jo
     endedAt === null
       ? ''
       : ` at ${isoUtc(endedAt)}, ${durationText(endedAt - enqueueTs)} after it was enqueued`
-  const why = reason === null ? '' : `: ${reason} – ${END_MEANS[reason]}`
+  const why = reason === null ? '' : `: ${reason}${meaningOf(reason)}`
   const lines = [`It ended ${status}${when}${why}.`]
   return digest === null ? lines : [...lines, `The digest of its result is ${digest}.`]
+}
+
+function budgetText(session: WaitingExplanation['session'], at: number): string {
+  if (session === null) return 'Its budget is used up.'
+  const { inFlight, inFlightMax, nextTokenAt, orgRef, platform } = session
+  const key = `${oneLine(orgRef)} at ${oneLine(platform)}`
+  if (inFlight >= inFlightMax) {
+    return `${inFlight} of ${times(inFlightMax, 'attempt')} of ${key} are under way: it waits for one to end.`
+  }
+  const when = nextTokenAt === null ? 'not known' : ahead(nextTokenAt, at)
+  return `The budget of ${key} is used up; the next token: ${when}.`
+}
+
+/** What a platform said has no meaning but its own. */
+function meaningOf(reason: EndReason): string {
+  const means = END_MEANS[reason as KnownEndReason] as string | undefined
+  return means === undefined ? '' : ` – ${means}`
 }
 
 function refusalText(refusal: Refusal, slots: number | null): string {

@@ -1,4 +1,13 @@
-import { ackDueAt, type Lease, type LeaseOffer, type LeaseTimes, renewBy } from '@fairlead/core'
+import {
+  ackDueAt,
+  type DispatchJob,
+  idempotencyKey,
+  type JobId,
+  type Lease,
+  type LeaseOffer,
+  type LeaseTimes,
+  renewBy,
+} from '@fairlead/core'
 
 /** The times of a lease, as they are at `at`. */
 export function leaseTimes(lease: Lease, at: number): LeaseTimes {
@@ -24,5 +33,15 @@ export function leaseOffer(lease: Lease, payload: Uint8Array, at: number): Lease
     lengthMs: lease.terms.lengthMs,
     renewalsMax: lease.terms.renewalsMax,
     traceparent: job.origin?.traceparent ?? null,
+    ...(job.session === null ? {} : attemptOf(job.id, job.session)),
+  }
+}
+
+/** What the worker of a registration has to know beside its payload. */
+function attemptOf(id: JobId, { place, lookupUntil }: DispatchJob): Partial<LeaseOffer> {
+  return {
+    task: lookupUntil === null ? 'book' : 'lookup',
+    rank: place.rank ?? 0,
+    idempotencyKey: idempotencyKey(id),
   }
 }

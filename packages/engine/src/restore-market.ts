@@ -26,6 +26,7 @@ import {
 } from '@fairlead/core'
 import { restoreLimits } from './limit-rows.ts'
 import { grantsKey, virtualKey } from './meta.ts'
+import { restoreSessions } from './session-rows.ts'
 
 /**
  * Builds the market from its rows (ENGINE-4). The dispatcher's own downtime is charged to nobody: by
@@ -42,7 +43,10 @@ export function restoreMarket(options: {
   const { snapshot, policy, nowMs, gapMs, emit, touch } = options
   const queues = queueStates(snapshot)
   const limits = restoreLimits(snapshot, nowMs)
-  const market = openMarket({ policy, nowMs, emit, touch, queues, limits })
+  const { state: sessions, records, seats } = restoreSessions(snapshot, nowMs)
+  const market = openMarket({ policy, nowMs, emit, touch, queues, limits, sessions })
+  for (const record of records) market.seats.setOpening(record, record.opensAt)
+  for (const seat of seats) market.seats.take(seat, false)
   for (const row of snapshot.providers) {
     const provider = restoreProvider(row, gapMs)
     market.pool.add(provider)
@@ -75,6 +79,11 @@ function restoreJob(market: Market, row: JobRow, gapMs: number): void {
   }
   if (row.denials.length > 0) job.denials = new Map(row.denials)
   market.jobs.set(id, job)
+  if (kind !== 'registration') return
+  job.session = market.sessions.job(id) ?? null
+  if (job.session === null) return
+  const { platform, orgRef, eventId, tieBreaker } = job.session.place
+  market.seats.take({ platform, orgRef, eventId, tieBreaker, jobId: id }, true)
 }
 
 function restoreLease(market: Market, row: LeaseRow, gapMs: number): void {
@@ -136,6 +145,7 @@ function restoreProvider(row: ProviderRow, gapMs: number): Provider {
     offer: {
       capabilities: new Set(row.capabilities),
       models: new Set(row.models),
+      platforms: new Set(row.platforms),
       maxDepth,
       maxShots,
       region,

@@ -119,7 +119,7 @@ export function leaseState(lease: Lease): WriteBatch['leases'][number] {
 }
 
 export function providerRow(provider: Provider): ProviderRow {
-  const { capabilities, models, allow, deny, ...offer } = provider.offer
+  const { capabilities, models, platforms, allow, deny, ...offer } = provider.offer
   // In an order of their own: a map that was loaded anew may have another one.
   const units = [...provider.units]
     .flatMap(([kind, epochs]) =>
@@ -133,6 +133,7 @@ export function providerRow(provider: Provider): ProviderRow {
     status: provider.status,
     capabilities: [...capabilities].sort(),
     models: [...models].sort(),
+    platforms: [...platforms].sort(),
     allow: allow === null ? null : [...allow].sort(),
     deny: [...deny].sort(),
     stake: provider.stake,

@@ -18,8 +18,9 @@ async function run(
   preset: 'queue' | 'fund',
   restarts: boolean,
   store: Store = new MemoryStore(),
+  options: { readonly hasSessions?: boolean } = {},
 ): Promise<Run> {
-  const maker = new TraceMaker(seed)
+  const maker = new TraceMaker(seed, options)
   let state: EngineState = await stateFrom(store, START, preset)
   const answers: string[] = []
   const leases: string[] = []
@@ -94,6 +95,36 @@ describe.each(['queue', 'fund'] as const)('preset %s', (preset) => {
       expect(new Set(steady.answers).size).toBeGreaterThan(3)
       const isDenied = (answer: string): boolean => answer.includes('"deniedKey":"l-')
       expect(steady.answers.filter(isDenied).length).toBeGreaterThan(0)
+    },
+  )
+})
+
+describe('with registrations', () => {
+  it('DISPATCH-8: the traces have every sort of end', async () => {
+    const happened = new Set<unknown>()
+    for (const seed of [1, 2, 3, 4, 5]) {
+      const trace = await run(seed, 'queue', false, new MemoryStore(), { hasSessions: true })
+      for (const what of trace.happened) happened.add(what)
+    }
+    for (const what of [
+      'jobCancelNoted',
+      'sold_out',
+      'outcome_unknown',
+      'retry_window_exhausted',
+    ]) {
+      expect(happened).toContain(what)
+    }
+  })
+
+  it.each([1, 2, 3, 4])(
+    'DISPATCH-8: a restart after every single commit goes on with the same ranks, tokens and cursors (trace %i)',
+    async (seed) => {
+      const sessions = { hasSessions: true }
+      const steady = await run(seed, 'queue', false, new MemoryStore(), sessions)
+      const restarted = await run(seed, 'queue', true, new MemoryStore(), sessions)
+      expect(restarted.leases).toEqual(steady.leases)
+      expect(restarted.answers).toEqual(steady.answers)
+      expect(restarted.rows).toEqual(steady.rows)
     },
   )
 })

@@ -4,6 +4,7 @@ import {
   isLive,
   type JobId,
   type Lease,
+  type LeaseFailure,
   type LeaseId,
   type Limit,
   type Policy,
@@ -23,7 +24,8 @@ export const SHORT = {
   queue: {
     ack_timeout_ms: 1_500,
     worker_lost_ms: 500,
-    lease: { ai_secs: 4, quantum_secs: 3, task_secs: 4 },
+    worker_lost_registration_ms: 300,
+    lease: { ai_secs: 4, quantum_secs: 3, task_secs: 4, registration_secs: 4 },
     retries: { attempt_max: 3, base_backoff_ai_secs: 1, backoff_cap_secs: 2 },
     ttl: { abs_default_ai_secs: 30, rel_max_secs: 20, gc_horizon_secs: 40 },
     quotas: { leases_max_per_provider: 3, requester_window: { jobs: 12, secs: 5 }, epoch_secs: 10 },
@@ -33,6 +35,19 @@ export const SHORT = {
     heartbeat_interval_ms: 1_000,
     min_health: 0,
     cooldown_after: 9,
+  },
+  sessions: {
+    platforms: {
+      default: {
+        max_concurrency: 3,
+        burst: 3,
+        max_rps: 4,
+        window_ms: 6_000,
+        backoff_ms: [200, 900],
+      },
+      asks: { lookup_supported: true, min_spacing_ms: 20 },
+      keyed: { idempotency_key_supported: true, lookup_supported: true, weights: { e1: 2 } },
+    },
   },
 } as const
 
@@ -50,10 +65,13 @@ export interface Step {
 /** Asks for the next step, given what is alive. */
 export class TraceMaker {
   readonly #dice: SeededDice
+  /** With registrations among the jobs. */
+  readonly #hasSessions: boolean
   #now = START
   #made = 0
 
-  constructor(seed: number) {
+  constructor(seed: number, { hasSessions = false } = {}) {
+    this.#hasSessions = hasSessions
     this.#dice = new SeededDice(taggedHashHex('fairlead|trace', seed) as Seed)
   }
 
@@ -104,6 +122,7 @@ export class TraceMaker {
       }
       case 10: {
         const permanent = this.#dice.draw(4) === 0
+        if (lease?.job.session != null) return { type: 'fail', ...holder, ...this.#answer() }
         return { type: 'fail', ...holder, code: 'oom', permanent }
       }
       case 11: {
@@ -189,7 +208,37 @@ export class TraceMaker {
     }
   }
 
+  /** What a platform may answer to a registration, or a lookup find. */
+  #answer(): Pick<Extract<Command, { type: 'fail' }>, keyof LeaseFailure> {
+    const found = this.#pick(['booked', 'not_booked', 'failed'] as const) ?? 'failed'
+    return this.#pick([
+      { code: 'busy', permanent: false, http: 429, retryAfterMs: this.#dice.draw(3) * 500 },
+      { code: 'unavailable', permanent: false, http: 503 },
+      { code: 'sold_out', permanent: true, http: 409 },
+      { code: 'timeout', permanent: false, isUnknown: true },
+      { code: 'timeout', permanent: false, isUnknown: true, lookup: found },
+    ]) as LeaseFailure
+  }
+
+  /** A session opens every 4 s; some join before, some after, and some at a wrong time. */
+  #registration(): Command {
+    const n = Math.floor((this.#now - START) / 4_000) + 1 - this.#dice.draw(2)
+    const wrongMs = this.#dice.draw(12) === 0 ? 1 : 0
+    const payload = {
+      provider: this.#pick(['plain', 'asks', 'keyed']),
+      org_ref: this.#pick(['north', 'south']),
+      event_id: `e${2 * n + this.#dice.draw(2)}`,
+      user_id: `u${this.#dice.draw(40)}`,
+      args: {},
+      scheduled_time: START + 4_000 * n + wrongMs,
+    }
+    const request = { kind: 'registration', payload, idempotency_key: `r-${this.#made}` }
+    const caller = this.#caller()
+    return { type: 'enqueue', request, caller, tier: 'FREE', before: 'unknown' }
+  }
+
   #enqueue(): Command {
+    if (this.#hasSessions && this.#dice.draw(3) === 0) return this.#registration()
     const isAi = this.#dice.draw(3) > 0
     const payload = isAi
       ? { model: this.#pick(['m1', 'm2']), prompt: '0x00', max_tokens: 1 + this.#dice.draw(900) }
@@ -233,7 +282,11 @@ function limitOf(key: string, capacity: number): Limit {
 }
 
 function register(providerId: ProviderId): Command {
-  const offer = { capabilities: new Set(['ai', 'task'] as const), models: new Set(['*']) }
+  const offer = {
+    capabilities: new Set(['ai', 'task', 'registration'] as const),
+    models: new Set(['*']),
+    platforms: new Set(['*']),
+  }
   return { type: 'registerProvider', providerId, offer, stake: 0n }
 }
 

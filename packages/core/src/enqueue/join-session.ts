@@ -1,8 +1,8 @@
+import type { CborMap } from '../cbor.ts'
 import { FairleadError, invalidParams } from '../errors.ts'
 import type { JobId } from '../ids.ts'
 import { isoUtc } from '../iso-utc.ts'
 import type { Market } from '../market.ts'
-import type { CborMap } from '../cbor.ts'
 import type { DispatchJob } from '../order/dispatch-job.ts'
 import { type SessionKey, tieBreaker } from '../order/session-order.ts'
 import { advanceSessions } from '../outcome/end-attempt.ts'
@@ -40,10 +40,16 @@ export function checkSession(market: Market, facts: SessionFacts): void {
   const opensAt = market.seats.opensAt(facts)
   if (!isOperators) {
     if (opensAt !== null && opensAt !== scheduledTime) {
-      throw invalidParams('scheduled_time', `${opensAt} (${isoUtc(opensAt)}), when the session opens`)
+      throw invalidParams(
+        'scheduled_time',
+        `${opensAt} (${isoUtc(opensAt)}), when the session opens`,
+      )
     }
     if (opensAt === null && scheduledTime <= market.nowMs) {
-      throw invalidParams('scheduled_time', 'a time to come; only a session that is known may be open')
+      throw invalidParams(
+        'scheduled_time',
+        'a time to come; only a session that is known may be open',
+      )
     }
   }
   const jobId = market.seats.seat(facts, tieBreaker(userId, scheduledTime, eventId))
@@ -63,6 +69,9 @@ export function joinSession(market: Market, id: JobId, facts: SessionFacts): Dis
     market.touch.session.record(market.seats.setOpening(facts, scheduledTime))
   }
   const job = market.sessions.join({ id, platform, orgRef, eventId, userId, scheduledTime })
-  market.seats.take({ platform, orgRef, eventId, tieBreaker: job.place.tieBreaker, jobId: id }, true)
+  market.seats.take(
+    { platform, orgRef, eventId, tieBreaker: job.place.tieBreaker, jobId: id },
+    true,
+  )
   return job
 }

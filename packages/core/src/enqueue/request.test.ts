@@ -1022,8 +1022,8 @@ describe('what a job asks for', () => {
     )
   })
 
-  it('QUOTA-2: a task and a registration are one unit; the name of a task is its model', () => {
+  it('QUOTA-2: a task and a registration are one unit; a name or a platform stands for the model', () => {
     expect(accept(request('task')).demand).toMatchObject({ model: 'resize-image', units: 1 })
-    expect(accept(request('registration')).demand).toMatchObject({ model: null, units: 1 })
+    expect(accept(request('registration')).demand).toMatchObject({ model: 'bookeo', units: 1 })
   })
 })

@@ -9,9 +9,10 @@ import { type ScoreTerms, scoreAt, scoreTerms, shownScore } from '../order/score
 import type { Policy } from '../policy.ts'
 import { classKey, leaseCap, type Provider } from '../registry/provider.ts'
 import { type Refusal, refusalOf, type Terms } from './eligibility.ts'
+import { explainSession, type SessionWait } from './explain-session.ts'
 
 /** What holds a waiting job (EXPLAIN-1). */
-export type WaitReason = 'ready' | 'backoff' | 'no_provider'
+export type WaitReason = 'ready' | 'backoff' | 'no_provider' | 'not_open' | 'pacing' | 'budget'
 
 /** What one provider says to a waiting job. */
 export interface ProviderCheck {
@@ -41,6 +42,8 @@ export interface WaitExplanation {
   readonly providers: readonly ProviderCheck[]
   /** When all gates that have a time are open; now, if it could go now; null where nobody knows. */
   readonly earliestAt: number | null
+  /** Registrations only, else null; their place is that among the waiting of their session. */
+  readonly session: SessionWait | null
 }
 
 /** Explains a job that is QUEUED, as things stand at the market's time. */
@@ -58,21 +61,25 @@ export function explainWaiting(market: Market, job: Job): WaitExplanation {
     const until = refusal === null ? null : (OPENS_AT[refusal]?.(provider, job, market) ?? null)
     return { id: provider.id, refusal, until, slots: leaseCap(provider, policy) }
   })
+  const session = job.session === null ? null : explainSession(market, job.session)
   const inBackoff = job.notBefore !== null && job.notBefore > nowMs
   const fits = providers.some(({ refusal }) => refusal === null)
   const freeAt = market.windows.freeAt(job.caller, nowMs, policy)
-  const gates = [inBackoff ? job.notBefore : null, freeAt].filter((at) => at !== null)
+  const until = session === null ? (inBackoff ? job.notBefore : null) : session.gate.until
+  const gates = [until, freeAt].filter((at) => at !== null)
+  const held = session === null ? (inBackoff ? 'backoff' : null) : session.gate.reason
   return {
     job,
     at: nowMs,
-    waitReason: inBackoff ? 'backoff' : fits ? 'ready' : 'no_provider',
-    notBefore: inBackoff ? job.notBefore : null,
-    ...placeOf(market, job),
+    waitReason: held ?? (fits ? 'ready' : 'no_provider'),
+    notBefore: until,
+    ...(session === null ? placeOf(market, job) : { place: session.place, of: session.of }),
     fairness: policy.match.fairness,
     score: shownScore(scoreAt(job, nowMs, policy.priority), policy.priority),
     terms: scoreTerms(job, nowMs, policy.priority),
     providers,
-    earliestAt: gates.length > 0 ? Math.max(...gates) : fits ? nowMs : null,
+    earliestAt: gates.length > 0 ? Math.max(...gates) : fits && held !== 'budget' ? nowMs : null,
+    session: session?.wait ?? null,
   }
 }
 

@@ -5,14 +5,20 @@ import type { Lease } from '../lease/lease.ts'
 import type { Market } from '../market.ts'
 import type { Service } from '../session-dispatch.ts'
 import { isCallerDenied } from './eligibility.ts'
-import { BatchMatcher, firstOf, type KindRound, type RoundTerms, roundTerms } from './match-round.ts'
+import {
+  BatchMatcher,
+  firstOf,
+  type KindRound,
+  type RoundTerms,
+  roundTerms,
+} from './match-round.ts'
 import { ProviderSearch } from './provider-search.ts'
 
 const NO_PICKS: KindRound['batch']['picks'] = new Set()
 
 /**
  * The registrations of a round: what their sessions and budgets let go now, each to the first provider
- * that fits (MATCH-11). A token is taken only where somebody does. Null where nothing was sent.
+ * that fits (DISPATCH-8). A token is taken only where somebody does. Null where nothing was sent.
  */
 export function sendRound(
   market: Market,

@@ -71,11 +71,14 @@ export class OrgDispatch implements IndexedItem {
     this.#lastSends = new Map(state?.lastSends)
   }
 
-  state(): OrgDispatchState {
+  /** As of a time, where one is given: then it does not matter when it was last looked at. */
+  state(nowMs: number | null = null): OrgDispatchState {
+    const budget = { ...this.budget }
+    if (nowMs !== null) settleBudget(budget, this.policy, nowMs)
     return {
       platform: this.platform,
       orgRef: this.orgRef,
-      budget: { ...this.budget },
+      budget,
       servedLast: this.#servedLast,
       lastSends: [...this.#lastSends],
       credits: this.lanes.credits(),
@@ -97,7 +100,8 @@ export class OrgDispatch implements IndexedItem {
     if (!admitsSend(this.budget, this.inFlight, nowMs)) return null
     const spacingMs = widenedSpacingMs(this.budget, this.policy)
     const all = this.lanes.ready(nowMs)
-    const ready = spacingMs === 0 ? all : all.filter((lane) => this.#spacedAt(lane, spacingMs) <= nowMs)
+    const ready =
+      spacingMs === 0 ? all : all.filter((lane) => this.#spacedAt(lane, spacingMs) <= nowMs)
     const { weights } = this.policy
     const lane = weights === null ? nextTurn(ready, this.#servedLast) : weightedTurn(ready, weights)
     const job = lane?.first(nowMs)

@@ -140,9 +140,13 @@ export class SessionRanks {
 
   /** Before the opening the gap closes; afterwards the rank stays empty. */
   cancel(job: SessionJob): void {
-    const waiting = this.#groups.get(groupId(job))?.waiting ?? []
+    const group = this.#groups.get(groupId(job))
+    if (group === undefined || group.isOpen) return
+    const { waiting } = group
     const place = placeIn(waiting, job) - 1
     if (waiting[place] === job) waiting.splice(place, 1)
+    // As if it had never been: nobody has a rank in it.
+    if (waiting.length === 0) this.forget(job)
   }
 
   /** No job of it is alive, and none will come: its ranks are not asked for again. */
@@ -155,9 +159,7 @@ export class SessionRanks {
   }
 
   openGroups(): OpenGroup[] {
-    return [...this.#groups.values()]
-      .filter(({ isOpen }) => isOpen)
-      .map(shownGroup)
+    return [...this.#groups.values()].filter(({ isOpen }) => isOpen).map(shownGroup)
   }
 
   /** Goes on where another left off: with its open groups and those who had no rank yet. */

@@ -21,12 +21,7 @@ export function advanceSessions(market: Market): void {
 }
 
 /** The lease of a registration has ended, and its session decides what becomes of the job. */
-export function endAttempt(
-  market: Market,
-  job: Job,
-  outcome: AttemptOutcome,
-  how: Requeue,
-): void {
+export function endAttempt(market: Market, job: Job, outcome: AttemptOutcome, how: Requeue): void {
   advanceSessions(market)
   settleAttempt(market, job, market.sessions.outcome(job.id, outcome), how)
 }

@@ -52,7 +52,7 @@ export function judgeAttempt(outcome: AttemptOutcome, context: AttemptContext): 
   return { type: 'retry', isUnknown, retryAfterMs }
 }
 
-/** Would the outcome stay unknown although somebody could look? Then that comes first (ATTEMPT-8). */
+/** Would the outcome stay unknown although somebody could look? Then that comes first (ATTEMPT-9). */
 export function needsLookup(outcome: AttemptOutcome, context: AttemptContext): boolean {
   if (!lookupDecides(context.policy, context.isCancelNoted)) return false
   const hasLooked = 'lookup' in outcome && outcome.lookup !== undefined

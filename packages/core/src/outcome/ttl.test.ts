@@ -1,8 +1,8 @@
 import { describe, expect, it, test } from 'vitest'
 import { WITH_PROOF, World } from '../../test/world.ts'
 import { nextDueAt } from '../advance-market.ts'
-import { settleProof } from './complete-lease.ts'
 import { cancelJob } from './cancel-job.ts'
+import { settleProof } from './complete-lease.ts'
 import { deletedAt, ttlAbsAt, ttlRelAt } from './ttl.ts'
 
 const HOUR = 3_600_000

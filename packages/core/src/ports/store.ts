@@ -83,6 +83,7 @@ export interface ProviderRow {
   readonly status: ProviderStatus
   readonly capabilities: readonly KindName[]
   readonly models: readonly string[]
+  readonly platforms: readonly string[]
   readonly maxDepth: number | null
   readonly maxShots: number | null
   readonly region: string | null

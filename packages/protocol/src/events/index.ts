@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { accessRefused } from './access-refused.ts'
 import { jobAssigned } from './job-assigned.ts'
+import { jobCancelNoted } from './job-cancel-noted.ts'
 import { jobCanceled } from './job-canceled.ts'
 import { jobCompleted } from './job-completed.ts'
 import { jobEnqueued } from './job-enqueued.ts'
@@ -30,6 +31,7 @@ export const EVENTS = {
   jobFailed,
   jobExpired,
   jobCanceled,
+  jobCancelNoted,
   jobRequeued,
   leaseRenewed,
   leaseCancelled,
@@ -55,6 +57,7 @@ export const event = z
     jobFailed.schema,
     jobExpired.schema,
     jobCanceled.schema,
+    jobCancelNoted.schema,
     jobRequeued.schema,
     leaseRenewed.schema,
     leaseCancelled.schema,

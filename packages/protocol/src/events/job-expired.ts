@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineEvent } from '../event.ts'
 import { AT, TASK_ID } from '../examples.ts'
-import { END_REASONS } from '../records/job.ts'
+import { endReason } from '../records/job.ts'
 import { taskId } from '../wire/leaves.ts'
 import { eventFields } from './event-fields.ts'
 
@@ -12,7 +12,7 @@ export const jobExpired = defineEvent({
     type: z.literal('jobExpired'),
     ...eventFields,
     jobId: taskId,
-    reason: z.enum(END_REASONS),
+    reason: endReason,
   }),
   example: { type: 'jobExpired', seq: 17, at: AT, jobId: TASK_ID, reason: 'ttl_abs' },
 })

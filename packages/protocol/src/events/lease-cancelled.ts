@@ -13,6 +13,8 @@ export const leaseCancelled = defineEvent({
     ...eventFields,
     leaseId,
     reason: z.enum(CANCEL_REASONS),
+    code: z.string().optional().describe('registrations: what the platform answered'),
+    http: z.int().optional().describe('registrations: the status of that answer'),
   }),
   example: { type: 'leaseCancelled', seq: 17, at: AT, leaseId: LEASE_ID, reason: 'job_ended' },
 })

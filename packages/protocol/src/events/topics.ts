@@ -7,6 +7,7 @@ export const TOPICS = [
   'jobFailed',
   'jobExpired',
   'jobCanceled',
+  'jobCancelNoted',
   'jobRequeued',
   'leaseRenewed',
   'leaseCancelled',

@@ -1,7 +1,7 @@
 import { JOB_STATUSES, REFUSALS } from '@fairlead/core'
 import { z } from 'zod'
 import { bytes32, count, providerId, taskId, timeMs } from '../wire/leaves.ts'
-import { END_REASONS, WAIT_REASONS } from './job.ts'
+import { endReason, WAIT_REASONS } from './job.ts'
 import { lease } from './lease.ts'
 
 const refusal = z.enum(REFUSALS)
@@ -22,6 +22,22 @@ const waiting = z.strictObject({
     }),
   ),
   earliest_at: timeMs.nullable(),
+  session: z
+    .strictObject({
+      provider: z.string(),
+      org_ref: z.string(),
+      event_id: z.string(),
+      opens_at: timeMs,
+      rank: count.nullable(),
+      send_at: timeMs.nullable(),
+      in_flight: count,
+      in_flight_max: count,
+      tokens: count,
+      next_token_at: timeMs.nullable(),
+      is_lookup: z.boolean(),
+    })
+    .nullable()
+    .describe('registrations only'),
 })
 
 const round = z.strictObject({
@@ -50,7 +66,7 @@ export const explanation = z
     end: z
       .strictObject({
         status: z.enum(JOB_STATUSES),
-        reason: z.enum(END_REASONS).nullable(),
+        reason: endReason.nullable(),
         ended_at: timeMs.nullable(),
         digest: bytes32.nullable(),
       })

@@ -33,7 +33,15 @@ export const END_REASONS = [
   'declined',
   'permanent_error',
   'retries_exhausted',
+  'retry_window_exhausted',
+  'outcome_unknown',
 ] as const
+
+/** Why a job ended; of a registration also the code that its platform gave, or `http_` and its status. */
+export const endReason = z
+  .string()
+  .regex(/^[A-Za-z0-9_.-]{1,64}$/)
+  .describe(`one of ${END_REASONS.join(', ')}; of a registration also what its platform said`)
 
 /** What a requester gets once its job is durable. */
 export const jobReceipt = z
@@ -73,7 +81,7 @@ const stateFields = {
   task_id: taskId,
   kind: z.enum(KIND_NAMES),
   status: z.enum(JOB_STATUSES),
-  reason: z.enum(END_REASONS).nullable().describe('why it ended, where that is not its status'),
+  reason: endReason.nullable(),
   provider_id: providerId.nullable().describe('of the newest attempt'),
   attempt: count.nullable().describe('number of the newest attempt'),
   retries: count.describe('charged failures'),

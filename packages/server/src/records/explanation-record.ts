@@ -30,6 +30,7 @@ export function explanationRecord(explanation: Explanation): ExplanationRecord {
           slots,
         })),
         earliest_at: earliestAt,
+        session: sessionOf(explanation.session),
       },
       attempts: [],
       attempts_before: 0,
@@ -46,6 +47,27 @@ export function explanationRecord(explanation: Explanation): ExplanationRecord {
       end === null
         ? null
         : { status: end.status, reason: end.reason, ended_at: end.endedAt, digest: end.digest },
+  }
+}
+
+type Waiting = Extract<Explanation, { readonly session: unknown }>
+
+function sessionOf(
+  session: Waiting['session'],
+): NonNullable<ExplanationRecord['waiting']>['session'] {
+  if (session === null) return null
+  return {
+    provider: session.platform,
+    org_ref: session.orgRef,
+    event_id: session.eventId,
+    opens_at: session.opensAt,
+    rank: session.rank,
+    send_at: session.sendAt,
+    in_flight: session.inFlight,
+    in_flight_max: session.inFlightMax,
+    tokens: session.tokens,
+    next_token_at: session.nextTokenAt,
+    is_lookup: session.isLookup,
   }
 }
 

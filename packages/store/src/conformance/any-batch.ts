@@ -218,6 +218,7 @@ function anyProvider(draw: Draw, n: number): ProviderRow {
       status: fc.constantFrom(...PROVIDER_STATUSES),
       capabilities: fc.subarray([...KIND_NAMES]),
       models: few(text()),
+      platforms: few(text()),
       maxDepth: maybe(count()),
       maxShots: maybe(count()),
       region: maybe(text()),

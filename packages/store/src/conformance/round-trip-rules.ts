@@ -134,6 +134,7 @@ export function roundTripRules({ store, reopen }: Subject): void {
       status: 'SUSPENDED',
       capabilities: ['quantum', 'ai'],
       models: ODD_TEXTS,
+      platforms: ODD_TEXTS,
       maxDepth: 0,
       maxShots: 5,
       region: 'eu\u0000',

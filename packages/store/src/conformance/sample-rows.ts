@@ -105,6 +105,7 @@ export function sampleProvider(n: number, given: Partial<ProviderRow> = {}): Pro
     status: 'ACTIVE',
     capabilities: ['ai'],
     models: ['*'],
+    platforms: [],
     maxDepth: null,
     maxShots: null,
     region: null,

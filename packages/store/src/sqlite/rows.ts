@@ -32,7 +32,7 @@ export const WIDTH = {
   jobState: 10,
   lease: 8,
   leaseState: 6,
-  provider: 21,
+  provider: 22,
   result: 8,
   share: 3,
   lane: 3,
@@ -159,6 +159,7 @@ export function providerRow(c: Columns): ProviderRow {
     status: c['status'] as ProviderRow['status'],
     capabilities: jsonOf(c['capabilities']),
     models: jsonOf(c['models']),
+    platforms: jsonOf(c['platforms']),
     maxDepth: c['max_depth'] as number | null,
     maxShots: c['max_shots'] as number | null,
     region: c['region'] === null ? null : textOf(c['region']),
@@ -184,6 +185,7 @@ export function putProvider(to: CellWriter, row: ProviderRow): void {
   to.text(row.status)
   to.text(jsonCell(row.capabilities))
   to.text(jsonCell(row.models))
+  to.text(jsonCell(row.platforms))
   to.cell(row.maxDepth)
   to.cell(row.maxShots)
   to.cell(row.region === null ? null : textCell(row.region))

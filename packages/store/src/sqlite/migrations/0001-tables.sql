@@ -102,6 +102,7 @@ CREATE TABLE providers (
     ('REGISTERED', 'ACTIVE', 'JAILED', 'SUSPENDED', 'RETIRED')),
   capabilities    TEXT NOT NULL,
   models          TEXT NOT NULL,
+  platforms       TEXT NOT NULL,
   max_depth       INTEGER,
   max_shots       INTEGER,
   region          ANY,

@@ -1,0 +1,230 @@
+import {
+  type CborValue,
+  type DispatchJob,
+  type DispatchJobState,
+  decodeCbor,
+  encodeCbor,
+  type JobId,
+  type JobRow,
+  type LaneRow,
+  type Market,
+  type OpenGroup,
+  type OrgDispatch,
+  type OrgDispatchState,
+  type Seat,
+  type SessionDispatchState,
+  type SessionJob,
+  type SessionRecord,
+  type SessionTouch,
+  type Snapshot,
+} from '@fairlead/core'
+
+/**
+ * What is remembered of registrations beside their jobs and leases (DISPATCH-7), each in a lane:
+ *
+ * - `session`: when it opens
+ * - `session.group`: the next rank of a group that has opened
+ * - `session.ranks`: who waited when it opened, in the order of the ranks: one row, however many they are
+ * - `session.job`: the place of a live job, and what became of its attempts
+ * - `session.seat`: somebody who has booked
+ * - `session.org`: the budget of a dispatch key, its cursor, its last sends
+ */
+const LANE = {
+  session: 'session',
+  group: 'session.group',
+  ranks: 'session.ranks',
+  job: 'session.job',
+  seat: 'session.seat',
+  org: 'session.org',
+} as const
+
+type Key = readonly (string | number)[]
+
+/** Gathers what has changed, and gives each row once. */
+export class SessionRows {
+  #jobs = new Set<DispatchJob>()
+  #orgs = new Set<OrgDispatch>()
+  #opened: (readonly SessionJob[])[] = []
+  /** What is small and final when it is told of, in its stored form. */
+  #rows = new Map<string, LaneRow>()
+
+  readonly touch: SessionTouch = {
+    job: (job) => this.#jobs.add(job),
+    org: (org) => this.#orgs.add(org),
+    opened: (jobs) => this.#opened.push(jobs),
+    group: (group) => this.#put(LANE.group, groupKey(group), [group.nextRank]),
+    record: (record) => this.#put(LANE.session, sessionKey(record), [record.opensAt]),
+    seat: (seat) => this.#put(LANE.seat, [...sessionKey(seat), seat.tieBreaker], [seat.jobId]),
+  }
+
+  /** Sessions that opened before a time and have no live job are forgotten with all that they had. */
+  forgetBefore({ seats, sessions }: Market, opensAt: number): void {
+    for (const { record, tieBreakers } of seats.forgetBefore(opensAt)) {
+      const key = sessionKey(record)
+      const group = [...key, record.opensAt]
+      sessions.forgetGroup({ ...record, scheduledTime: record.opensAt })
+      this.#put(LANE.session, key, null)
+      this.#put(LANE.group, group, null)
+      this.#put(LANE.ranks, group, null)
+      for (const tieBreaker of tieBreakers) this.#put(LANE.seat, [...key, tieBreaker], null)
+    }
+  }
+
+  /** Everything that changed since the last call. */
+  take({ sessions, jobs, nowMs }: Market): LaneRow[] {
+    if (this.#jobs.size + this.#orgs.size + this.#opened.length + this.#rows.size === 0) return []
+    for (const group of this.#opened) this.#putRanks(group, jobs)
+    for (const job of this.#jobs) {
+      const { id } = job.place
+      this.#put(LANE.job, [id], sessions.job(id) === undefined ? null : jobCells(job))
+    }
+    for (const org of this.#orgs) {
+      this.#put(LANE.org, [org.platform, org.orgRef], orgCells(org, nowMs))
+    }
+    const rows = [...this.#rows.values()]
+    this.#jobs.clear()
+    this.#orgs.clear()
+    this.#opened = []
+    this.#rows.clear()
+    return rows
+  }
+
+  #putRanks(group: readonly SessionJob[], jobs: Market['jobs']): void {
+    const [first, second] = group
+    if (first === undefined) return
+    const spacingMs = (second?.sendAt ?? 0) - (second === undefined ? 0 : (first.sendAt ?? 0))
+    // One who has ended since then leaves its rank empty.
+    const seqs = group.map(({ id }) => jobs.get(id)?.enqueueSeq ?? 0)
+    this.#put(LANE.ranks, groupKey(first), [spacingMs, seqs])
+  }
+
+  #put(lane: string, key: Key, cells: readonly CborValue[] | null): void {
+    const row = { lane, key: JSON.stringify(key), value: cells === null ? null : encodeCbor(cells) }
+    this.#rows.set(`${lane} ${row.key}`, row)
+  }
+}
+
+/** What the sessions had come to, out of their rows. */
+export interface StoredSessions {
+  readonly state: SessionDispatchState
+  readonly records: readonly SessionRecord[]
+  /** Of those who have booked. */
+  readonly seats: readonly Seat[]
+}
+
+export function restoreSessions({ lanes, jobs }: Snapshot, nowMs: number): StoredSessions {
+  const rows = (name: string) =>
+    lanes
+      .filter(({ lane }) => lane === name)
+      .map(({ key, value }) => ({
+        key: JSON.parse(key) as string[],
+        cells: decodeCbor(value) as unknown[],
+      }))
+  const registrations = jobs.filter(({ kind }) => kind === 'registration')
+  const places = new Map(rows(LANE.job).map(({ key, cells }) => [key[0], jobOf(key, cells)]))
+  const bySeq = new Map(registrations.map((row) => [row.seq, places.get(row.id)?.place]))
+  for (const { key, cells } of rows(LANE.ranks)) giveRanks(bySeq, Number(key[3]), cells)
+  return {
+    state: {
+      nowMs,
+      orgs: rows(LANE.org).map(({ key, cells }) => orgOf(key, cells)),
+      groups: rows(LANE.group).map(({ key, cells }) => ({
+        ...keyOf(key),
+        scheduledTime: Number(key[3]),
+        nextRank: cells[0] as number,
+      })),
+      // In the order in which they joined.
+      jobs: registrations.flatMap((row) => placeOf(places, row)),
+    },
+    records: rows(LANE.session).map(({ key, cells }) => ({
+      ...keyOf(key),
+      opensAt: cells[0] as number,
+    })),
+    seats: rows(LANE.seat).map(({ key, cells }) => ({
+      ...keyOf(key),
+      tieBreaker: key[3] as string,
+      jobId: cells[0] as JobId,
+    })),
+  }
+}
+
+type Placed = SessionDispatchState['jobs'][number]
+
+function placeOf(places: ReadonlyMap<string | undefined, Placed>, { id }: JobRow): Placed[] {
+  const placed = places.get(id)
+  return placed === undefined ? [] : [placed]
+}
+
+/** Those who have not been touched since their group opened know their rank by that row alone. */
+function giveRanks(
+  bySeq: ReadonlyMap<number, SessionJob | undefined>,
+  scheduledTime: number,
+  [spacingMs, seqs]: readonly unknown[],
+): void {
+  for (const [rank, seq] of (seqs as number[]).entries()) {
+    const place = bySeq.get(seq)
+    if (place === undefined || place.rank !== null) continue
+    place.rank = rank
+    place.sendAt = scheduledTime + rank * (spacingMs as number)
+  }
+}
+
+function jobCells({ place, ...state }: DispatchJob): CborValue[] {
+  const { platform, orgRef, eventId, scheduledTime, queuedAt, tieBreaker, rank, sendAt } = place
+  const { attempts, firstSentAt, sentAt, retryAt, isUnknown, isCancelNoted, lookupUntil } = state
+  return [
+    [platform, orgRef, eventId, scheduledTime, queuedAt, tieBreaker, rank, sendAt],
+    [attempts, firstSentAt, sentAt, retryAt, isUnknown, isCancelNoted, lookupUntil],
+  ]
+}
+
+/** Whose it is is not stored: the tie breaker stands for the user. */
+function jobOf(key: readonly string[], cells: readonly unknown[]): Placed {
+  const [place, state] = cells as [unknown[], unknown[]]
+  const [platform, orgRef, eventId, scheduledTime, queuedAt, tieBreaker, rank, sendAt] = place
+  const [attempts, firstSentAt, sentAt, retryAt, isUnknown, isCancelNoted, lookupUntil] = state
+  return {
+    place: {
+      ...{ id: key[0], userId: '', platform, orgRef, eventId, scheduledTime },
+      ...{ queuedAt, tieBreaker, rank, sendAt },
+    } as SessionJob,
+    state: {
+      ...{ attempts, firstSentAt, sentAt, retryAt, isUnknown, isCancelNoted, lookupUntil },
+      end: null,
+    } as DispatchJobState,
+  }
+}
+
+function orgCells(org: OrgDispatch, nowMs: number): CborValue[] {
+  const { budget, servedLast, lastSends, credits } = org.state(nowMs)
+  const { level, levelAt, rate, conc10, spacing10, pausedUntil, halvedAt, throttledAt } = budget
+  return [
+    [level, levelAt, rate, conc10, spacing10, pausedUntil, halvedAt, throttledAt],
+    servedLast,
+    lastSends.map(([eventId, at]) => [eventId, at]),
+    credits.map(([eventId, credit]) => [eventId, credit]),
+  ]
+}
+
+function orgOf([platform, orgRef]: readonly string[], cells: readonly unknown[]): OrgDispatchState {
+  const [budget, servedLast, lastSends, credits] = cells
+  const [level, levelAt, rate, conc10, spacing10, pausedUntil, halvedAt, throttledAt] =
+    budget as number[]
+  return {
+    ...{ platform, orgRef, servedLast, lastSends, credits },
+    budget: { level, levelAt, rate, conc10, spacing10, pausedUntil, halvedAt, throttledAt },
+  } as OrgDispatchState
+}
+
+function sessionKey({ platform, orgRef, eventId }: Omit<SessionRecord, 'opensAt'>): string[] {
+  return [platform, orgRef, eventId]
+}
+
+function groupKey(group: Omit<OpenGroup, 'nextRank'>): Key {
+  return [...sessionKey(group), group.scheduledTime]
+}
+
+function keyOf(key: readonly string[]): Omit<SessionRecord, 'opensAt'> {
+  const [platform, orgRef, eventId] = key as [string, string, string]
+  return { platform, orgRef, eventId }
+}

@@ -1,0 +1,277 @@
+import {
+  decodeCbor,
+  encodeCbor,
+  type JobId,
+  type LeaseOffer,
+  type ProviderId,
+} from '@fairlead/core'
+import { type Engine, explanationText, openEngine } from '@fairlead/engine'
+import { MemoryStore, TestClock } from '@fairlead/testkit'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ManualWorker } from './manual-worker.ts'
+import { ACME, START } from './rig.ts'
+
+const SIGNUP = 'provider:signup' as ProviderId
+const OPENS = START + 60_000
+const OFFER = {
+  capabilities: new Set(['registration'] as const),
+  platforms: new Set(['bookeo', 'asks', 'keyed', 'plain']),
+}
+const POLICY = {
+  sessions: {
+    platforms: {
+      asks: { lookup_supported: true },
+      keyed: { idempotency_key_supported: true },
+    },
+  },
+}
+
+let store: MemoryStore
+let clock: TestClock
+let engine: Engine
+let worker: ManualWorker
+
+beforeEach(async () => {
+  store = new MemoryStore()
+  clock = new TestClock(START)
+  engine = await openEngine({ store, clock, policy: POLICY })
+  await engine.registerProvider(SIGNUP, OFFER)
+  worker = await ManualWorker.connect(engine, SIGNUP, { id: 'w-1', slots: 10 })
+})
+
+afterEach(() => engine.close())
+
+interface Asked {
+  readonly platform?: string
+  readonly event?: string
+  readonly at?: number
+  readonly org?: string
+}
+
+/** One a millisecond, so that they stand in the order of these calls. */
+async function signUp(user: string, asked: Asked = {}, isOperator = false): Promise<JobId> {
+  await clock.advance(1)
+  const { platform = 'plain', event = 'swim', at = OPENS, org = 'north' } = asked
+  const payload = {
+    provider: platform,
+    org_ref: org,
+    event_id: event,
+    user_id: user,
+    args: { child: 'Kim' },
+    scheduled_time: at,
+  }
+  return engine.enqueue({ kind: 'registration', payload }, { caller: ACME, isOperator })
+}
+
+/** The offers since the last call, with who they are for. */
+function offered(from: ManualWorker = worker): LeaseOffer[] {
+  return from.offers.splice(0)
+}
+
+const holder = ({ leaseId }: LeaseOffer) => ({ leaseId, by: SIGNUP, workerId: worker.id })
+
+async function at(ms: number): Promise<void> {
+  await clock.advance(OPENS + ms - clock.now())
+}
+
+async function book(offer: LeaseOffer): Promise<void> {
+  const output = encodeCbor({ outcome: 'booked', booking_number: 'B-1' })
+  await engine.ack(holder(offer))
+  await engine.complete({ ...holder(offer), output })
+}
+
+describe('an opening', () => {
+  it('DISPATCH-8: nobody is sent before it; then in order, by pace and budget, with rank and key', async () => {
+    const jobs = [await signUp('u1'), await signUp('u2'), await signUp('u3')]
+    await at(-1)
+    expect(offered()).toEqual([])
+    expect(engine.view.waitReason(jobs[0] as JobId)).toBe('not_open')
+    await at(0)
+    const [first] = offered()
+    expect(first).toMatchObject({ jobId: jobs[0], task: 'book', rank: 0, tStart: OPENS })
+    expect(first?.idempotencyKey).toMatch(/^[0-9a-f]{64}$/)
+    expect(engine.view.waitReason(jobs[1] as JobId)).toBe('pacing')
+    await at(50)
+    expect(offered().map(({ rank }) => rank)).toEqual([1])
+    // Two attempts are under way, as many as a dispatch key may have.
+    await at(100)
+    expect(offered()).toEqual([])
+    // Time stands still while nothing happens.
+    await engine.heartbeat(SIGNUP)
+    expect(engine.view.waitReason(jobs[2] as JobId)).toBe('budget')
+    await book(first as LeaseOffer)
+    await clock.settle()
+    expect(offered().map(({ jobId }) => jobId)).toEqual([jobs[2]])
+    expect((await engine.getJob(jobs[0] as JobId)).status).toBe('COMPLETED')
+    expect(decodeCbor((await engine.getResult(jobs[0] as JobId)).output as Uint8Array)).toEqual({
+      outcome: 'booked',
+      booking_number: 'B-1',
+    })
+  })
+
+  it('DISPATCH-8: only a worker that serves the platform gets it; until then token and turn are kept', async () => {
+    const job = await signUp('u1', { platform: 'elsewhere' })
+    await at(10)
+    expect(offered()).toEqual([])
+    expect(engine.view.waitReason(job)).toBe('no_provider')
+    await engine.updateProvider(SIGNUP, { platforms: new Set(['*']) })
+    await clock.settle()
+    expect(offered()).toHaveLength(1)
+  })
+
+  it('EXPLAIN-9: it is explained by session, rank, pace and budget', async () => {
+    await signUp('u1')
+    await signUp('u2')
+    const third = await signUp('u3')
+    await at(-1)
+    expect(explanationText(await engine.explain(third))).toContain('Its session has not opened')
+    await at(60)
+    const explained = await engine.explain(third)
+    expect(explained).toMatchObject({
+      waitReason: 'pacing',
+      place: 1,
+      of: 1,
+      session: { rank: 2, sendAt: OPENS + 100, inFlight: 2, inFlightMax: 2, tokens: 2 },
+    })
+    await at(100)
+    await engine.heartbeat(SIGNUP)
+    expect(explanationText(await engine.explain(third))).toContain('2 of 2 attempts of "north"')
+  })
+})
+
+describe('who may join', () => {
+  it('SESSION-9: a session has one opening; another time is refused, but for an operator', async () => {
+    await signUp('u1')
+    await expect(signUp('u2', { at: OPENS - 1 })).rejects.toMatchObject({
+      code: 'InvalidParams',
+      details: { field: 'scheduled_time' },
+    })
+    await expect(signUp('u2', { at: OPENS - 1 }, true)).resolves.toMatch(/^0x/)
+    await engine.setOpening({ platform: 'plain', orgRef: 'north', eventId: 'ski' }, OPENS + 5)
+    await expect(signUp('u3', { event: 'ski' })).rejects.toMatchObject({ code: 'InvalidParams' })
+    await expect(signUp('u3', { event: 'ski', at: OPENS + 5 })).resolves.toMatch(/^0x/)
+  })
+
+  it('SESSION-9: a time in the past is for a session that is already open', async () => {
+    await expect(signUp('u1', { at: START })).rejects.toMatchObject({ code: 'InvalidParams' })
+    await signUp('u1')
+    await at(5)
+    await expect(signUp('u2')).resolves.toMatch(/^0x/)
+  })
+
+  it('SESSION-10: a user has one place in a session, also after having booked, not after a failure', async () => {
+    const job = await signUp('u1')
+    const again = { code: 'IdempotencyConflict', details: { jobId: job } }
+    await expect(signUp('u1')).rejects.toMatchObject(again)
+    await at(0)
+    await book(offered()[0] as LeaseOffer)
+    await expect(signUp('u1')).rejects.toMatchObject(again)
+    const other = await signUp('u2')
+    await engine.cancel(other, ACME)
+    await expect(signUp('u2')).resolves.not.toBe(other)
+  })
+})
+
+describe('outcomes', () => {
+  it('ATTEMPT-8: unacked was not sent: it is tried again', async () => {
+    const job = await signUp('u1')
+    await at(0)
+    offered()
+    await at(5_000)
+    expect(await engine.getJob(job)).toMatchObject({ status: 'QUEUED', retries: 1 })
+    await at(5_250)
+    expect(offered()).toMatchObject([{ jobId: job, task: 'book', attempt: 1 }])
+  })
+
+  it('ATTEMPT-5: acked and lost could have booked: without key or lookup the job ends', async () => {
+    const job = await signUp('u1')
+    await at(0)
+    await engine.ack(holder(offered()[0] as LeaseOffer))
+    await worker.session.close()
+    await at(2_000)
+    expect(await engine.getJob(job)).toMatchObject({ status: 'FAILED', reason: 'outcome_unknown' })
+  })
+
+  it('ATTEMPT-5: with an idempotency key it is sent again under the same one', async () => {
+    await signUp('u1', { platform: 'keyed' })
+    await at(0)
+    const [first] = offered()
+    await engine.ack(holder(first as LeaseOffer))
+    await engine.fail({
+      ...holder(first as LeaseOffer),
+      code: 'timeout',
+      permanent: false,
+      isUnknown: true,
+    })
+    await at(250)
+    const [second] = offered()
+    expect(second?.idempotencyKey).toBe(first?.idempotencyKey)
+  })
+
+  it.each([
+    ['booked', { status: 'COMPLETED', reason: null }],
+    ['not_booked', { status: 'QUEUED' }],
+    ['failed', { status: 'FAILED', reason: 'outcome_unknown' }],
+  ] as const)('ATTEMPT-9: somebody is sent to look, and finds %s', async (lookup, expected) => {
+    const job = await signUp('u1', { platform: 'asks' })
+    await at(0)
+    await engine.ack(holder(offered()[0] as LeaseOffer))
+    await worker.session.close()
+    const other = await ManualWorker.connect(engine, SIGNUP, { id: 'w-2', slots: 10 })
+    await at(2_000)
+    const [look] = offered(other)
+    expect(look).toMatchObject({ jobId: job, task: 'lookup', attempt: 1 })
+    const by = { leaseId: (look as LeaseOffer).leaseId, by: SIGNUP, workerId: other.id }
+    await engine.ack(by)
+    await engine.fail({ ...by, code: 'looked', permanent: false, lookup })
+    expect(await engine.getJob(job)).toMatchObject(expected)
+    if (lookup === 'booked') expect((await engine.getResult(job)).output).not.toBeNull()
+  })
+
+  it('BUDGET-4: a 429 slows the dispatch key down, and its Retry-After pauses it', async () => {
+    await signUp('u1')
+    const second = await signUp('u2')
+    await at(0)
+    const [first] = offered()
+    await engine.ack(holder(first as LeaseOffer))
+    const busy = { code: 'busy', permanent: false, http: 429, retryAfterMs: 3_000 }
+    await engine.fail({ ...holder(first as LeaseOffer), ...busy })
+    await at(2_999)
+    expect(offered()).toEqual([])
+    expect(engine.view.waitReason(second)).toBe('budget')
+    await at(3_000)
+    expect(offered()).toHaveLength(1)
+  })
+
+  it('ATTEMPT-6: a cancel while the request may be under way waits for its outcome', async () => {
+    const job = await signUp('u1')
+    await at(0)
+    const [first] = offered()
+    await engine.ack(holder(first as LeaseOffer))
+    await engine.cancel(job, ACME)
+    expect((await engine.getJob(job)).status).toBe('RUNNING')
+    await engine.fail({ ...holder(first as LeaseOffer), code: 'x', permanent: false, http: 503 })
+    expect((await engine.getJob(job)).status).toBe('CANCELED')
+    const actions = (await engine.timeline(job)).map(({ action }) => action)
+    expect(actions).toContain('jobCancelNoted')
+  })
+
+  it('HEALTH-5: nothing that a platform answers touches the worker', async () => {
+    await signUp('u1')
+    await at(0)
+    const [first] = offered()
+    const before = engine.view.provider(SIGNUP)?.health
+    await engine.fail({ ...holder(first as LeaseOffer), code: 'sold_out', permanent: true })
+    expect(engine.view.provider(SIGNUP)).toMatchObject({ health: before, failures: 0 })
+  })
+
+  it('TTL-1: a registration lives for its time after its scheduled time', async () => {
+    await worker.session.close()
+    await engine.setPolicy({ queue: { ttl: { abs_default_registration_secs: 20 } } })
+    const job = await signUp('u1')
+    await at(19_999)
+    expect((await engine.getJob(job)).status).toBe('QUEUED')
+    await at(20_000)
+    expect(await engine.getJob(job)).toMatchObject({ status: 'EXPIRED', reason: 'ttl_abs' })
+  })
+})
