@@ -234,7 +234,7 @@ export class TraceMaker {
     }
     const request = { kind: 'registration', payload, idempotency_key: `r-${this.#made}` }
     const caller = this.#caller()
-    return { type: 'enqueue', request, caller, tier: 'FREE', before: 'unknown' }
+    return { type: 'enqueue', request, caller, tier: 'FREE', origin: null, before: 'unknown' }
   }
 
   #enqueue(): Command {
