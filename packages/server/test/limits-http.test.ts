@@ -149,6 +149,12 @@ describe('limits over HTTP', () => {
       timeout_seconds: 9,
       window_seconds: 0,
     })
+    const zeros = { window_seconds: 0, timeout_seconds: 0 }
+    const bucket = { key: 'z', kind: 'bucket', burst: 1, rate: 1 }
+    expect(await rig.json('operator', 'PUT', path, { ...bucket, ...zeros })).toMatchObject({
+      status: 200,
+      body: { limit: { definition: bucket, level_micro: 1_000_000 } },
+    })
     for (const key of ['a%2Fb%20c', 'a/b%20c']) {
       expect(await rig.json('operator', 'GET', `${path}/${key}`)).toMatchObject({
         body: { limit: { definition: { key: 'a/b c' }, state: 'active' } },
@@ -158,7 +164,7 @@ describe('limits over HTTP', () => {
       body: { limits: [{ definition: { key: 'a/b c' } }], cursor: 'a/b c' },
     })
     const rest = await rig.json('operator', 'GET', `${path}?cursor=a%2Fb%20c`)
-    expect(rest.body).toMatchObject({ limits: [limit], cursor: null })
+    expect(rest.body).toMatchObject({ limits: [limit, { definition: bucket }], cursor: null })
     expect(await rig.json('operator', 'GET', `${path}/nothing`)).toMatchObject({
       status: 404,
       body: { error: 'unknown_limit_key:nothing' },

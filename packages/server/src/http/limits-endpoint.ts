@@ -44,7 +44,7 @@ export class LimitsEndpoint {
   }
 
   /** A route whose params come in the body. */
-  #posted(method: MethodName, paramsOf: (body: unknown) => unknown = (body) => body) {
+  #posted(method: MethodName, paramsOf: (body: object) => object = (body) => body) {
     return async (request: IncomingMessage, response: ServerResponse, id: string) => {
       const type = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase()
       // A page of another origin can send anything else without being asked for leave.
@@ -61,7 +61,7 @@ export class LimitsEndpoint {
     response: ServerResponse,
     requestId: string,
     method: MethodName,
-    read: () => Promise<unknown>,
+    read: () => Promise<object | null>,
   ): Promise<void> {
     try {
       const identity = await this.#authenticator.identify({
@@ -76,7 +76,6 @@ export class LimitsEndpoint {
         const headers = { connection: 'close' }
         return refuse(response, 413, `the body is over the limit of ${max} bytes`, headers)
       }
-      if (typeof params !== 'object') throw malformed('body', 'an object')
       const call = { identity, socket: null, signal: null, traceparent: null, requestId }
       const message = { jsonrpc: '2.0', id: 0, method, params }
       const answer = await this.#dispatcher.answerOne(message, call, JSON_FORM)
@@ -133,7 +132,7 @@ function sendError(response: ServerResponse, message: string, data: RpcErrorData
   )
 }
 
-function readJson(body: Uint8Array): unknown {
+function readJson(body: Uint8Array): object {
   try {
     const read = JSON_FORM.read(body)
     if (typeof read === 'object' && read !== null && !Array.isArray(read)) return read
@@ -143,26 +142,24 @@ function readJson(body: Uint8Array): unknown {
   throw malformed('body', 'an object')
 }
 
-/** Clients whose languages have zero values send them for what a kind does not have. */
-function withoutZeros(definition: unknown): unknown {
-  const { window_seconds, timeout_seconds, overage, ...rest } = definition as Record<
-    string,
-    unknown
-  >
-  const isConcurrency = rest['kind'] === 'concurrency'
-  return {
-    ...rest,
-    ...(window_seconds === undefined || (window_seconds === 0 && isConcurrency)
-      ? {}
-      : { window_seconds }),
-    ...(timeout_seconds === undefined || (timeout_seconds === 0 && !isConcurrency)
-      ? {}
-      : { timeout_seconds }),
-    ...(overage === undefined || overage === '' ? {} : { overage }),
-  }
+/** Times that a kind does not have. */
+const NO_TIMES: Readonly<Record<string, readonly string[]>> = {
+  rolling: ['timeout_seconds'],
+  fixed: ['timeout_seconds'],
+  concurrency: ['window_seconds'],
+  bucket: ['window_seconds', 'timeout_seconds'],
 }
 
-function pageOf({ url = '' }: IncomingMessage): unknown {
+/** Clients whose languages have zero values send them for what a kind does not have. */
+function withoutZeros(definition: object): object {
+  const { kind } = definition as { readonly kind?: unknown }
+  const none = Object.hasOwn(NO_TIMES, String(kind)) ? (NO_TIMES[String(kind)] ?? []) : []
+  const saysNothing = ([field, value]: readonly [string, unknown]): boolean =>
+    (value === 0 && none.includes(field)) || (value === '' && field === 'overage')
+  return Object.fromEntries(Object.entries(definition).filter((entry) => !saysNothing(entry)))
+}
+
+function pageOf({ url = '' }: IncomingMessage): object {
   const { limit, ...rest } = Object.fromEntries(new URLSearchParams(url.split('?', 2)[1] ?? ''))
   if (limit === undefined) return { ...rest, limit: PAGE }
   return { ...rest, limit: /^\d{1,9}$/.test(limit) ? Number(limit) : limit }
