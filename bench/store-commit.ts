@@ -80,6 +80,7 @@ function batchNumber(k: number): WriteBatch {
     journal,
     meta: { beat: String(START + k) },
     pruneEndedBefore: null,
+    cutJournalAt: null,
   }
 }
 

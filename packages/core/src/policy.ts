@@ -40,6 +40,10 @@ export const POLICY_FIELDS = {
   chain: {
     id: u64(1n, 0n, 'chain that job ids are bound to'),
   },
+  journal: {
+    keepSecs: int(7 * DAY_SECS, { min: 0, max: 3_650 * DAY_SECS }, 'age up to which no entry of the journal can be deleted'),
+    keepEntries: int(1_000_000, { min: 1, max: 1_000_000_000 }, 'newest entries of the journal that cannot be deleted, whatever their age'),
+  },
   queue: {
     maxDepth: int(1_000_000, { min: 0, max: 100_000_000 }, 'waiting jobs before enqueue is refused'),
     maxPerCaller: limit(null, anyCount, 'waiting jobs of one caller before its enqueue is refused'),

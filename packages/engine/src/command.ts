@@ -1,5 +1,6 @@
 import type {
   Assigned,
+  AuditHead,
   Caller,
   CompleteRequest,
   JobId,
@@ -127,6 +128,8 @@ export type Command =
   /** All limits as they are then, or the one of a key. */
   | { readonly type: 'listLimits'; readonly key: string | null }
   /** Something that happened outside of the engine. */
+  /** Entries up to this one are deleted; what is left begins behind it. */
+  | ({ readonly type: 'cutJournal'; readonly cut: AuditHead } & Acting)
   | ({ readonly type: 'note'; readonly note: OutsideNote } & Acting)
   /** When a session opens, whatever its jobs say. */
   | ({ readonly type: 'setOpening'; readonly opensAt: number } & SessionKey & Acting)
@@ -159,6 +162,7 @@ export function actorOf(command: Command): string {
     case 'stake':
     case 'setPolicy':
     case 'setOpening':
+    case 'cutJournal':
     case 'defineLimit':
       return 'operator'
     case 'withdraw':

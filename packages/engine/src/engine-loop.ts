@@ -295,6 +295,7 @@ function isWorthWriting({ batch }: Outcome, answers: readonly Answer[]): boolean
     batch.shares.length > 0 ||
     batch.lanes.length > 0 ||
     batch.pruneEndedBefore !== null ||
+    batch.cutJournalAt !== null ||
     answers.some(({ refusal }) => refusal === undefined)
   )
 }

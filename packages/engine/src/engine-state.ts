@@ -1,5 +1,6 @@
 import {
   type AcceptedRequest,
+  type AuditHead,
   acceptRequest,
   ackLease,
   advanceMarket,
@@ -10,6 +11,7 @@ import {
   declineLease,
   disconnectWorker,
   dispatchRound,
+  EMPTY_AUDIT,
   enqueueJob,
   epochOf,
   FairleadError,
@@ -78,6 +80,7 @@ export class EngineState {
   readonly market: Market
   readonly #journal: Journal
   readonly #installationSeed: Uint8Array
+  #journalCut: AuditHead
   #enqueueSeq: number
   #roundHeight: number
   #actor = 'engine'
@@ -98,6 +101,7 @@ export class EngineState {
   readonly #sessions = new SessionRows()
   #meta = new Map<string, string>()
   #pruneEndedBefore: number | null = null
+  #cutJournalAt: number | null = null
 
   constructor(options: {
     readonly snapshot: Snapshot
@@ -109,6 +113,7 @@ export class EngineState {
     const { snapshot, policy, nowMs, gapMs, installationSeed } = options
     this.#journal = new Journal(snapshot.journalHead.seq)
     this.#installationSeed = installationSeed
+    this.#journalCut = cutOf(snapshot)
     this.#enqueueSeq = Number(snapshot.meta[META.enqueueSeq] ?? 0)
     this.#roundHeight = Number(snapshot.meta[META.roundHeight] ?? 0)
     this.market = restoreMarket({
@@ -132,6 +137,11 @@ export class EngineState {
         session: this.#sessions.touch,
       },
     })
+  }
+
+  /** The last entry that was cut off the journal; what is left begins behind it. */
+  get journalCut(): AuditHead {
+    return this.#journalCut
   }
 
   /** Carries a command out at a time, after all that fell due before it (ENGINE-1). */
@@ -185,6 +195,8 @@ export class EngineState {
         return market.touch.session.record(market.seats.setOpening(command, command.opensAt))
       case 'setPolicy':
         return this.#setPolicy(command)
+      case 'cutJournal':
+        return this.#cutJournal(command.cut)
       case 'note':
         return this.#note({ at: market.nowMs, ...command.note })
       case 'defineLimit':
@@ -277,6 +289,7 @@ export class EngineState {
         journal,
         meta: Object.fromEntries(this.#meta),
         pruneEndedBefore: this.#pruneEndedBefore,
+        cutJournalAt: this.#cutJournalAt,
       },
       ended: [...this.#jobs].filter(({ status }) => hasEnded(status)),
       keys: this.#keys,
@@ -403,6 +416,19 @@ export class EngineState {
     return policy
   }
 
+  /** Gives how many entries go. */
+  #cutJournal(cut: AuditHead): number {
+    const { seq, hash } = cut
+    const deleted = seq - this.#journalCut.seq
+    // Another one may have come first.
+    if (deleted <= 0) return 0
+    this.#note({ type: 'auditPruned', at: this.market.nowMs, subject: 'audit', last: seq, hash })
+    this.#journalCut = { seq, hash }
+    this.#cutJournalAt = seq
+    this.#meta.set(META.journalCut, `${seq} ${hash}`)
+    return deleted
+  }
+
   /** For what happened outside of the market; who acted is the one of the command. */
   #note(note: EngineNote): void {
     this.#journal.append(note, this.#actor, this.market)
@@ -477,6 +503,7 @@ export class EngineState {
     this.#rounds = []
     this.#meta = new Map()
     this.#pruneEndedBefore = null
+    this.#cutJournalAt = null
   }
 
   #job(id: JobId): Job {
@@ -490,4 +517,9 @@ export class EngineState {
     if (provider !== undefined) return provider
     throw new FairleadError('NotFound', `there is no provider ${id}`, { providerId: id })
   }
+}
+
+function cutOf({ meta }: Snapshot): AuditHead {
+  const [seq, hash] = meta[META.journalCut]?.split(' ') ?? []
+  return seq === undefined || hash === undefined ? EMPTY_AUDIT : { seq: Number(seq), hash }
 }

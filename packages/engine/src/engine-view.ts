@@ -1,4 +1,5 @@
 import {
+  type AuditHead,
   type Caller,
   explainSession,
   type JobId,
@@ -15,6 +16,7 @@ import {
   type WaitReason,
 } from '@fairlead/core'
 import { type Census, takeCensus } from './census.ts'
+import type { EngineState } from './engine-state.ts'
 
 /** What never changes about a job, as far as it is in memory. */
 export interface JobFactsInMemory {
@@ -41,11 +43,16 @@ export interface LeaseFactsInMemory {
 export class EngineView {
   /** Committed state. */
   readonly read: Omit<StoreReads, 'everything' | 'assignmentsSince' | 'jobsByTx'>
-  readonly #market: () => Market
+  readonly #state: () => Pick<EngineState, 'market' | 'journalCut'>
 
-  constructor(market: () => Market, read: StoreReads) {
-    this.#market = market
+  constructor(state: () => Pick<EngineState, 'market' | 'journalCut'>, read: StoreReads) {
+    this.#state = state
     this.read = read
+  }
+
+  /** The last entry that was deleted from the journal, before any other with number 0. */
+  get journalCut(): AuditHead {
+    return this.#state().journalCut
   }
 
   /** Engine time. */
@@ -95,5 +102,9 @@ export class EngineView {
 
   census(): Census {
     return takeCensus(this.#market())
+  }
+
+  #market(): Market {
+    return this.#state().market
   }
 }

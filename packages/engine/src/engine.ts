@@ -1,5 +1,6 @@
 import {
   type AuditEntry,
+  type AuditHead,
   type Caller,
   explainWaiting,
   FairleadError,
@@ -35,6 +36,7 @@ import type { EngineLoop } from './engine-loop.ts'
 import { EngineView } from './engine-view.ts'
 import { ATTEMPTS_EXPLAINED, type Explanation, explainAssigned } from './explain.ts'
 import { type EngineEvent, eventOf } from './journal.ts'
+import { findCut, refusePruned } from './journal-cut.ts'
 import { EngineLeaseSource } from './lease-source.ts'
 import { guarded, type Subscribers, type Unsubscribe } from './subscribers.ts'
 
@@ -87,7 +89,7 @@ export class Engine {
     this.#subscribers = parts.subscribers
     this.#connections = parts.connections
     this.limiter = new EngineLimiter(this.#loop)
-    this.view = new EngineView(() => this.#loop.state.market, this.#store.read)
+    this.view = new EngineView(() => this.#loop.state, this.#store.read)
   }
 
   /** Takes a job in, in the form of the API; without a key it gets one of its own. */
@@ -290,6 +292,7 @@ export class Engine {
   /** Tells of all events to come; or of all after a number, without a gap or a repeat. */
   async onEvent(listener: (event: EngineEvent) => void, afterSeq?: number): Promise<Unsubscribe> {
     if (afterSeq === undefined) return this.#subscribers.onEvent(listener)
+    refusePruned(afterSeq, this.view.journalCut)
     let last = afterSeq
     // What happens while old ones are read waits until they are told.
     let waiting: EngineEvent[] | null = []
@@ -301,6 +304,8 @@ export class Engine {
     try {
       for (let isMore = true; isMore; ) {
         const entries = await this.#store.read.journal(last, PAGE_MAX)
+        // Some may have been deleted meanwhile.
+        refusePruned(last, this.view.journalCut)
         for (const entry of entries) guarded(() => listener(eventOf(entry)))
         last = entries.at(-1)?.seq ?? last
         isMore = entries.length === PAGE_MAX
@@ -312,6 +317,26 @@ export class Engine {
     for (const event of waiting) if (event.seq > last) guarded(() => listener(event))
     waiting = null
     return stop
+  }
+
+  /**
+   * Deletes entries of the journal that are older than a time, as far as the policy lets go of them
+   * (AUDIT-8). What is left is verified from `cut` on.
+   */
+  async pruneAudit(
+    beforeMs: number,
+    { actor }: Acting = {},
+  ): Promise<{ readonly deleted: number; readonly cut: AuditHead }> {
+    // The engine's time stands still while nothing happens.
+    await this.#submit({ type: 'tick' })
+    const { market, journalCut } = this.#loop.state
+    const { nowMs, policy } = market
+    const lastSeq = this.#subscribers.lastSeq
+    const journal = { policy: policy.journal, cut: journalCut, lastSeq }
+    const cut = await findCut(this.#store, { beforeMs, nowMs, ...journal })
+    if (cut === null) return { deleted: 0, cut: journalCut }
+    const deleted = await this.#submit<number>({ type: 'cutJournal', cut, actor })
+    return { deleted, cut: this.#loop.state.journalCut }
   }
 
   /** Writes into the audit log what happened outside; who calls sees to it that it is not too much. */

@@ -20,6 +20,13 @@ export type EngineNote = { readonly at: number } & (
       /** SHA3 of the policy as it was written; two entries with the same one set the same policy. */
       readonly digest: string
     }
+  | {
+      readonly type: 'auditPruned'
+      readonly subject: 'audit'
+      /** The last entry that was deleted: what is left is verified from here on. */
+      readonly last: number
+      readonly hash: string
+    }
   | { readonly type: 'providerUpdated'; readonly providerId: ProviderId }
   | {
       readonly type: 'providerStaked'

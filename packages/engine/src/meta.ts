@@ -13,6 +13,8 @@ export const META = {
   /** The policy in force, as written. */
   policy: 'policy',
   preset: 'preset',
+  /** Number and hash of the last entry that was cut off the journal. */
+  journalCut: 'journal_cut',
   /** The last time that is known to have been seen. */
   beat: 'beat',
 } as const

@@ -121,6 +121,7 @@ async function install(
       [META.beat]: String(clock.now()),
     },
     pruneEndedBefore: null,
+    cutJournalAt: null,
   })
 }
 

@@ -327,6 +327,66 @@ describe('the acts of operators', () => {
   })
 })
 
+describe('old entries of the journal', () => {
+  const KEEP = { journal: { keep_secs: 10, keep_entries: 2 } }
+  const seqs = async () => (await store.read.journal(0, 100)).map(({ seq }) => seq)
+
+  it('AUDIT-8: go when an operator says so, as far as the policy lets go of them', async () => {
+    await engine.setPolicy(KEEP)
+    for (let i = 0; i < 4; i++) await engine.enqueue(TASK, { caller: ACME })
+    const whole = await store.read.journal(0, 100)
+    // Too young, then as many as are kept in any case.
+    await clock.advance(10_000)
+    expect(await engine.pruneAudit(clock.now())).toMatchObject({ deleted: 0 })
+    await clock.advance(1)
+    expect(await engine.pruneAudit(START)).toMatchObject({ deleted: 0 })
+    const { deleted, cut } = await engine.pruneAudit(clock.now(), { actor: 'token:a' })
+    const last = whole.length - KEEP.journal.keep_entries
+    const rest = await store.read.journal(0, 100)
+    expect(deleted).toBe(cut.seq)
+    expect(cut.seq).toBeGreaterThanOrEqual(last)
+    expect(rest[0]?.seq).toBe(cut.seq + 1)
+    expect(rest.at(-1)).toMatchObject({
+      action: 'auditPruned',
+      actor: 'token:a',
+      details: { subject: 'audit', last: cut.seq, hash: cut.hash },
+    })
+    expect(brokenSeq(rest, cut)).toBeNull()
+    // Without what was kept of it, nobody could tell that the beginning is not the beginning.
+    expect(brokenSeq(rest)).toBe(1)
+    expect(await engine.pruneAudit(START)).toEqual({ deleted: 0, cut })
+  })
+
+  it('EVENT-4: who asks for what is gone gets EventsPruned and the oldest that is there', async () => {
+    await engine.setPolicy(KEEP)
+    const jobId = await engine.enqueue(TASK, { caller: ACME })
+    for (let i = 0; i < 3; i++) await engine.enqueue(TASK, { caller: ACME })
+    await clock.advance(20_000)
+    const { cut } = await engine.pruneAudit(clock.now())
+    await engine.close()
+    engine = await openEngine({ store, clock })
+    const asked: unknown = await engine.onEvent(() => {}, cut.seq - 1).catch((e: unknown) => e)
+    expect(asked).toMatchObject({ code: 'EventsPruned', details: { oldest_seq: cut.seq + 1 } })
+    const seen: EngineEvent[] = []
+    await engine.onEvent((event) => seen.push(event), cut.seq)
+    expect(seen.map(({ seq }) => seq)).toEqual(await seqs())
+    expect((await engine.timeline(jobId)).every(({ seq }) => seq > cut.seq)).toBe(true)
+  })
+
+  it('AUDIT-8: what could not be stored is not gone', async () => {
+    await engine.setPolicy(KEEP)
+    for (let i = 0; i < 4; i++) await engine.enqueue(TASK, { caller: ACME })
+    await clock.advance(20_000)
+    const before = await seqs()
+    const { commit } = store
+    store.commit = () => Promise.reject(new Error('the disk is full'))
+    expect(await codeOf(engine.pruneAudit(clock.now()))).toBe('StoreUnavailable')
+    store.commit = commit
+    expect((await seqs()).slice(0, before.length)).toEqual(before)
+    expect((await engine.pruneAudit(clock.now())).deleted).toBeGreaterThan(0)
+  })
+})
+
 describe('a restart', () => {
   it('ENGINE-4: leases survive, and the downtime is charged to nobody', async () => {
     await withProvider()

@@ -48,6 +48,16 @@ export function duration(flag: string, text: string): number {
   )
 }
 
+/** A time in the past, as a date or as an age. */
+export function pastTime(flag: string, text: string, nowMs: number): number {
+  if (/^\d{1,9}(?:ms|s|m|h|d)$/.test(text)) return nowMs - duration(flag, text)
+  const at = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN
+  if (at >= 0 && at <= nowMs) return at
+  throw misuse(
+    `${flag}: expected a time in the past, as 2026-01-31, 2026-01-31T12:00:00Z or 30d, got ${text}`,
+  )
+}
+
 const UNITS: Readonly<Record<string, number>> = {
   ms: 1,
   s: 1_000,

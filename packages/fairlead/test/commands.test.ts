@@ -252,6 +252,14 @@ describe('fairlead policy and audit', () => {
     expect((await run('audit', 'export', '--out', file)).code).toBe(1)
   })
 
+  it('deletes what is old, says how much, and keeps what the policy keeps', async () => {
+    expect((await run('audit', 'prune')).code).toBe(2)
+    expect((await run('audit', 'prune', '--before', 'soon')).err).toContain('2026-01-31')
+    // All there is has just been written.
+    expect((await run('audit', 'prune', '--before', '0s')).out).toContain('nothing to delete')
+    expect(await json('audit', 'prune', '--before', '2020-01-01')).toMatchObject({ deleted: 0 })
+  })
+
   it('one look at the server, where nobody watches', async () => {
     const { out } = await run('top')
     for (const part of ['waiting', 'oldest wait', 'providers:', 'completed'])

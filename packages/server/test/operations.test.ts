@@ -65,6 +65,32 @@ it.each(FORMS)('WIRE-9: stats count what waits, works and was done (%s)', async 
   })
 })
 
+it.each(FORMS)('AUDIT-8: old entries go, and what is left is verified (%s)', async (form) => {
+  const keep = { journal: { keep_secs: 0, keep_entries: 2 } }
+  await rig.call('admin', 'policy.set', { policy: keep }, form)
+  for (let i = 0; i < 5; i++) await rig.call('alice', 'aicf.enqueue', TASK)
+  const all = await rig.call('auditor', 'audit.list', {}, form)
+  const before = (all.entries.at(-1)?.at ?? 0) + 1
+  const socket = await rig.socket('operator')
+  const { head } = await rig.call('auditor', 'audit.verify', { limit: 1 }, form)
+  expect(await rig.outcome('operator', 'audit.prune', { before }, form)).toBe('Forbidden')
+  // Entries are old as soon as the clock shows another millisecond.
+  let pruned = await rig.call('admin', 'audit.prune', { before }, form)
+  while (pruned.deleted === 0) pruned = await rig.call('admin', 'audit.prune', { before }, form)
+  const { seq } = pruned.head
+  expect(seq).toBeGreaterThan(head.seq)
+  const left = await rig.call('auditor', 'audit.list', {}, form)
+  expect(left.entries[0]?.seq).toBe(seq + 1)
+  const verified = await rig.call('auditor', 'audit.verify', {}, form)
+  expect(verified).toMatchObject({ checked: left.entries.length, broken_seq: null })
+  expect(await rig.outcome('auditor', 'audit.verify', { head }, form)).toBe('EventsPruned')
+  await expect(socket.call('events.subscribe', { after_seq: seq - 1 })).rejects.toMatchObject({
+    code: 'EventsPruned',
+    details: { oldest_seq: seq + 1 },
+  })
+  expect(await socket.call('events.subscribe', { after_seq: seq })).toMatchObject({ seq })
+})
+
 it('RPC-7: the description is a right OpenRPC document, and the same by both ways', async () => {
   const byCall = await rig.call('alice', 'rpc.discover', {})
   const byPath = (await (await rig.get('/openrpc.json')).json()) as typeof byCall

@@ -201,6 +201,8 @@ export interface WriteBatch {
   readonly meta: Meta
   /** Ended jobs from before this time are deleted with their leases, results stay. */
   readonly pruneEndedBefore: number | null
+  /** Entries of the journal up to this number are deleted; at least one stays (STORE-15). */
+  readonly cutJournalAt: number | null
 }
 
 /** What an engine needs to go on exactly where the last commit left off. */
@@ -245,9 +247,9 @@ export interface StoreReads {
   /** It outlives its job; of several jobs of one id, that of the newest. */
   result(jobId: JobId): Promise<ResultRow | null>
   round(height: number, kind: KindName): Promise<RoundRow | null>
-  /** Entries after a number, oldest first. */
+  /** Entries after a number that are still there, oldest first. */
   journal(afterSeq: number, limit: number): Promise<AuditEntry[]>
-  /** The entries about a job, oldest first. */
+  /** The entries about a job that are still there, oldest first. */
   timeline(jobId: JobId): Promise<AuditEntry[]>
   /** Callers of assignments since a time, for their windows. */
   assignmentsSince(atMs: number): Promise<Assigned[]>

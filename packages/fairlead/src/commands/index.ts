@@ -1,6 +1,7 @@
 import type { Command } from '../command.ts'
 import { auditExport } from './audit-export.ts'
 import { auditList } from './audit-list.ts'
+import { auditPrune } from './audit-prune.ts'
 import { auditVerify } from './audit-verify.ts'
 import { conformance } from './conformance.ts'
 import { demo } from './demo.ts'
@@ -58,6 +59,7 @@ export const COMMANDS: readonly Command<never>[] = [
   auditList,
   auditVerify,
   auditExport,
+  auditPrune,
   doctor,
   conformance,
 ]

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { accessRefused } from './access-refused.ts'
+import { auditPruned } from './audit-pruned.ts'
 import { jobAssigned } from './job-assigned.ts'
 import { jobCancelNoted } from './job-cancel-noted.ts'
 import { jobCanceled } from './job-canceled.ts'
@@ -45,6 +46,7 @@ export const EVENTS = {
   accessRefused,
   policyChanged,
   limitDefined,
+  auditPruned,
 } as const satisfies { readonly [Name in Topic]: { readonly name: Name } }
 
 /** Any of them. */
@@ -71,6 +73,7 @@ export const event = z
     accessRefused.schema,
     policyChanged.schema,
     limitDefined.schema,
+    auditPruned.schema,
   ])
   .meta({ id: 'Event' })
 

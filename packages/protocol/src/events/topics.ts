@@ -21,5 +21,6 @@ export const TOPICS = [
   'accessRefused',
   'policyChanged',
   'limitDefined',
+  'auditPruned',
 ] as const
 export type Topic = (typeof TOPICS)[number]

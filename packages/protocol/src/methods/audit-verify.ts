@@ -11,7 +11,7 @@ export const auditVerify = defineMethod({
   name: 'audit.verify',
   summary: 'Checks the chain of the audit log, and names the first broken link.',
   description:
-    'From the beginning, or from a `head` that is trusted. A long log takes several calls: go on from the `head` of the answer until `is_complete`.',
+    'From the first entry that is there, or from a `head` that is trusted. A long log takes several calls: go on from the `head` of the answer until `is_complete`.',
   roles: ['operator', 'auditor'],
   params: z.strictObject({
     head: auditHead.optional(),
@@ -23,7 +23,7 @@ export const auditVerify = defineMethod({
     head: auditHead.describe('the last entry that holds'),
     is_complete: z.boolean(),
   }),
-  errors: [],
+  errors: ['EventsPruned'],
   example: {
     params: {},
     result: { checked: 17, broken_seq: null, head: { seq: 17, hash: DIGEST }, is_complete: true },

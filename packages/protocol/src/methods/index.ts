@@ -1,5 +1,6 @@
 import { ackLease } from './ack-lease.ts'
 import { auditList } from './audit-list.ts'
+import { auditPrune } from './audit-prune.ts'
 import { auditVerify } from './audit-verify.ts'
 import { cancelJob } from './cancel-job.ts'
 import { completeLease } from './complete-lease.ts'
@@ -70,6 +71,7 @@ export const METHODS = {
   'policy.get': policyGet,
   'policy.set': policySet,
   'audit.list': auditList,
+  'audit.prune': auditPrune,
   'audit.verify': auditVerify,
   'stats.get': statsGet,
   'rpc.discover': discover,

@@ -1,4 +1,4 @@
-import { type Engine, eventOf, type Unsubscribe } from '@fairlead/engine'
+import { type Engine, eventOf, refusePruned, type Unsubscribe } from '@fairlead/engine'
 import type { EventEntry } from '../rpc/form.ts'
 
 /** Events that are kept at hand; who is further behind gets them from the store. */
@@ -54,6 +54,11 @@ export class EventHub {
     return this.#kept.slice(from, from + PAGE_MAX)
   }
 
+  /** Throws if some of what comes after a number was deleted. */
+  refusePruned(seq: number): void {
+    refusePruned(seq, this.#engine.view.journalCut)
+  }
+
   /** Resolves when there is something new, or the hub was closed. */
   next(): Promise<void> {
     return new Promise((resolve) => this.#waiting.push(resolve))
@@ -92,6 +97,7 @@ export class EventHub {
     this.#reads++
     try {
       const entries = await this.#engine.view.read.journal(seq, PAGE_MAX)
+      this.refusePruned(seq)
       return entries.map((entry) => ({ event: eventOf(entry), text: null }))
     } finally {
       this.#reads--

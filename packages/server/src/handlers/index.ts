@@ -19,7 +19,15 @@ import {
   limitsReserve,
   limitsReserveMany,
 } from './limits.ts'
-import { auditList, auditVerify, discover, policyGet, policySet, statsGet } from './operations.ts'
+import {
+  auditList,
+  auditPrune,
+  auditVerify,
+  discover,
+  policyGet,
+  policySet,
+  statsGet,
+} from './operations.ts'
 import {
   getProvider,
   heartbeat,
@@ -65,6 +73,7 @@ export const HANDLERS: Handlers = {
   'policy.get': policyGet,
   'policy.set': policySet,
   'audit.list': auditList,
+  'audit.prune': auditPrune,
   'audit.verify': auditVerify,
   'stats.get': statsGet,
   'rpc.discover': discover,

@@ -1,4 +1,5 @@
-import { type AuditHead, brokenSeq, EMPTY_AUDIT, showPolicy } from '@fairlead/core'
+import { type AuditHead, brokenSeq, showPolicy } from '@fairlead/core'
+import { refusePruned } from '@fairlead/engine'
 import { VERIFY_MAX } from '@fairlead/protocol'
 import { auditRecord } from '../records/audit-record.ts'
 import { actingAs, type Handlers } from '../rpc/call.ts'
@@ -24,7 +25,9 @@ const VERIFY_PAGE = 1_000
 
 export const auditVerify: Handlers['audit.verify'] = async (params, _, { engine }) => {
   const limit = params.limit ?? VERIFY_MAX
-  let head: AuditHead = params.head ?? EMPTY_AUDIT
+  const cut = engine.view.journalCut
+  let head: AuditHead = params.head ?? cut
+  refusePruned(head.seq, cut)
   let checked = 0
   while (checked < limit) {
     const size = Math.min(VERIFY_PAGE, limit - checked)
@@ -38,6 +41,11 @@ export const auditVerify: Handlers['audit.verify'] = async (params, _, { engine 
     if (entries.length < size) return { checked, broken_seq: null, head, is_complete: true }
   }
   return { checked, broken_seq: null, head, is_complete: false }
+}
+
+export const auditPrune: Handlers['audit.prune'] = async ({ before }, call, { engine }) => {
+  const { deleted, cut } = await engine.pruneAudit(before, actingAs(call))
+  return { deleted, head: cut }
 }
 
 export const statsGet: Handlers['stats.get'] = (_, __, { stats }) => stats.take()

@@ -187,6 +187,7 @@ export class SocketPeer {
         `the number of an event that there was, at most ${hub.lastSeq}`,
       )
     }
+    if (afterSeq !== null) hub.refusePruned(afterSeq)
     const id = `s${++this.#subscribed}`
     const seq = afterSeq ?? hub.lastSeq
     const subscription = new Subscription({

@@ -122,6 +122,7 @@ export async function anyBatch(draw: Draw, model: MemoryStore, k: number): Promi
     journal: anyEntries(draw, journalHead.seq, seqs),
     meta: draw(() => fc.dictionary(text(), text(), { maxKeys: 3 })),
     pruneEndedBefore: draw(fc.boolean) ? draw(time) : null,
+    cutJournalAt: isSeldom(draw) ? draw(fc.nat, { max: journalHead.seq + 2 }) : null,
   })
 }
 

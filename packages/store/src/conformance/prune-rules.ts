@@ -42,6 +42,38 @@ export function pruneRules({ store, reopen }: Subject): void {
     expect(await read.journal(0, 10)).toEqual(entries)
   })
 
+  it('STORE-15: entries of the journal up to a number are deleted, and the chain goes on', async () => {
+    const records = Array.from({ length: 100 }, (_, i) => sampleEntry(i + 1, { jobSeq: 1 }))
+    const newJobs = [newJob(sampleJob(1))]
+    await store().commit(batchOf({ newJobs, journal: records.slice(0, 70) }))
+    await store().commit(batchOf({ journal: records.slice(70, 80), cutJournalAt: 40 }))
+    const entries = chained(records)
+    const { read } = store()
+    expect(await read.journal(0, 1_000)).toEqual(entries.slice(40, 80))
+    expect(await read.journal(45, 3)).toEqual(entries.slice(45, 48))
+    expect(await read.timeline(jobIdOf(1))).toEqual(entries.slice(40, 80))
+    await reopen()
+    await store().commit(batchOf({ journal: records.slice(80), cutJournalAt: 64 }))
+    // What is gone cannot go again.
+    await store().commit(batchOf({ cutJournalAt: 64 }))
+    await store().commit(batchOf({ cutJournalAt: 3 }))
+    expect(await store().read.journal(0, 1_000)).toEqual(entries.slice(64))
+    expect((await store().load()).journalHead.hash).toBe(entries.at(-1)?.hash)
+    const all = (await store().read.everything()).filter(([table]) => table === 'journal')
+    expect(all.map(([, row]) => row)).toEqual(entries.slice(64))
+  })
+
+  it('STORE-15: the newest entry stays', async () => {
+    await store().commit(batchOf({ journal: [sampleEntry(1), sampleEntry(2)] }))
+    const code = 'StoreUnavailable'
+    await expect(store().commit(batchOf({ cutJournalAt: 2 }))).rejects.toMatchObject({ code })
+    await store().commit(batchOf({ cutJournalAt: 1 }))
+    await reopen()
+    await store().commit(batchOf({ journal: [sampleEntry(3)] }))
+    const rest = chained([1, 2, 3].map((n) => sampleEntry(n))).slice(1)
+    expect(await store().read.journal(0, 9)).toEqual(rest)
+  })
+
   it('STORE-10: the names of a deleted job are free again, even in the same batch', async () => {
     const first = ended(1, START)
     await store().commit(

@@ -201,6 +201,7 @@ export function batchOf(given: Partial<WriteBatch>): WriteBatch {
     journal: [],
     meta: {},
     pruneEndedBefore: null,
+    cutJournalAt: null,
     ...given,
   }
 }

@@ -1,4 +1,5 @@
 import {
+  type AuditEntry,
   EMPTY_AUDIT,
   FairleadError,
   hasEnded,
@@ -53,10 +54,14 @@ export class MemoryStore implements Store {
     result: async (jobId) => findResult(this.#tables, jobId),
     round: async (height, kind) => this.#tables.rounds.get(height)?.get(kind) ?? null,
     journal: async (afterSeq, limit) => {
-      const first = Math.max(0, afterSeq)
-      return this.#tables.journal.slice(first, first + limit)
+      const { journal } = this.#tables
+      const first = Math.max(0, afterSeq + 1 - firstSeq(journal))
+      return journal.slice(first, first + Math.max(0, limit))
     },
-    timeline: async (jobId) => [...(findJob(this.#tables, jobId)?.timeline ?? [])],
+    timeline: async (jobId) => {
+      const first = firstSeq(this.#tables.journal)
+      return (findJob(this.#tables, jobId)?.timeline ?? []).filter(({ seq }) => seq >= first)
+    },
     assignmentsSince: async (atMs) => listAssignments(this.#tables, atMs),
     everything: async () => everyRow(this.#tables),
   }
@@ -122,6 +127,10 @@ function listAssignments(tables: Tables, atMs: number) {
     const job = tables.jobs.get(jobSeq)
     return job === undefined ? [] : [{ caller: job.row.caller, at: tStart }]
   })
+}
+
+function firstSeq(journal: readonly AuditEntry[]): number {
+  return journal[0]?.seq ?? 1
 }
 
 function bySeq(a: JobRow, b: JobRow): number {

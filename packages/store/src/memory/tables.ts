@@ -44,7 +44,7 @@ export interface Tables {
   readonly lanes: Map<string, StoredLane>
   /** By height, then by kind. */
   readonly rounds: Map<number, Map<KindName, RoundRow>>
-  /** Entry n is at n − 1: there are no gaps. */
+  /** Without gaps; it begins with the first that was not cut. */
   readonly journal: AuditEntry[]
   readonly meta: Map<string, string>
 }

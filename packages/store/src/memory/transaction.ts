@@ -30,6 +30,14 @@ export class Transaction {
     list.push(item)
   }
 
+  /** Takes the first of a list away. */
+  cut<Item>(list: Item[], count: number): void {
+    const taken = list.splice(0, count)
+    this.#undo.push(() => {
+      list.unshift(...taken)
+    })
+  }
+
   /** Newest first, so that each write finds what it left behind. */
   rollBack(): void {
     for (let undo = this.#undo.pop(); undo !== undefined; undo = this.#undo.pop()) undo()

@@ -46,6 +46,7 @@ export function writeBatch(tables: Tables, batch: WriteBatch, tx: Transaction): 
   for (const record of batch.journal) append(tables, record, tx)
   for (const [name, value] of Object.entries(batch.meta)) tx.set(tables.meta, name, value)
   prune(tables, batch.pruneEndedBefore, tx)
+  if (batch.cutJournalAt !== null) cutJournal(tables, batch.cutJournalAt, tx)
 }
 
 function insertJob(tables: Tables, row: JobRow, payload: Uint8Array, tx: Transaction): void {
@@ -164,6 +165,12 @@ function append(tables: Tables, record: JournalRecord, tx: Transaction): void {
   tx.append(journal, kept)
   const job = record.jobSeq === null ? undefined : tables.jobs.get(record.jobSeq)
   if (job !== undefined) tx.append(job.timeline, kept)
+}
+
+function cutJournal({ journal }: Tables, seq: number, tx: Transaction): void {
+  const head = journal.at(-1) ?? EMPTY_AUDIT
+  refuseIf(seq >= head.seq, `entry ${seq} is the newest or not there, and one has to stay`)
+  tx.cut(journal, Math.max(0, seq + 1 - (journal[0]?.seq ?? 1)))
 }
 
 function prune(tables: Tables, before: number | null, tx: Transaction): void {

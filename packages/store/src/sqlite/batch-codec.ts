@@ -52,6 +52,7 @@ export const ENTRY_AT = { job: 0, record: 8 } as const
 export interface BatchRows {
   readonly bytes: Buffer
   readonly pruneEndedBefore: number | null
+  readonly cutJournalAt: number | null
   /** What never changes about a new job, and its payload; its state is at the same place of the next. */
   readonly newJobs: readonly number[]
   readonly newJobStates: readonly number[]
@@ -78,6 +79,7 @@ export function encodeBatch(batch: WriteBatch): Uint8Array {
   writer.start()
   writer.rawByte(FORMAT)
   writer.cell(batch.pruneEndedBefore)
+  writer.cell(batch.cutJournalAt)
   section(batch.newJobs, encodeJob)
   section(batch.newJobs, ({ row }) => encodeJobState(row))
   section(batch.jobs, encodeJobState)
@@ -184,6 +186,7 @@ export function rowsOf(given: Uint8Array): BatchRows {
   return {
     bytes,
     pruneEndedBefore: cell() as number | null,
+    cutJournalAt: cell() as number | null,
     newJobs: rows(),
     newJobStates: rows(),
     jobs: rows(),

@@ -77,6 +77,16 @@ export function* entriesOf(block: Block): Iterable<AuditEntry> {
   }
 }
 
+/** What is left of a block without its entries up to a number; null where nothing is cut or nothing left. */
+export function tailOf(block: Block, seq: number): Block | null {
+  if (seq < block.first || seq >= block.last) return null
+  const bytes = Buffer.from(block.entries)
+  let at = HASH_BYTES
+  for (let n = block.first; n <= seq; n++) at += LENGTH_BYTES + bytes.readUInt32LE(at) + HASH_BYTES
+  // A block begins with the hash before it, which is the last thing of the entry before.
+  return { first: seq + 1, last: block.last, entries: bytes.subarray(at - HASH_BYTES) }
+}
+
 /** Where the journal stands after its newest block. */
 export function endOf(block: Block | null): JournalEnd {
   if (block === null) return EMPTY_JOURNAL

@@ -204,8 +204,8 @@ export class SqliteFile {
   #commit(bytes: Uint8Array): void {
     this.#mergeLog()
     const batch = rowsOf(bytes)
-    if (batch.pruneEndedBefore !== null) {
-      this.#commitWithout(batch, batch.pruneEndedBefore)
+    if (batch.pruneEndedBefore !== null || batch.cutJournalAt !== null) {
+      this.#commitWithout(batch)
       return
     }
     if (this.#pending.jobCount > WAITING_JOBS_MAX || this.#log.size > WAITING_BYTES_MAX) {
@@ -220,15 +220,17 @@ export class SqliteFile {
    * A batch that deletes does without the log: the names of what is deleted are free for what is new,
    * so all that waits has to be in its tables first, and the new rows are best written there, too.
    */
-  #commitWithout(batch: BatchRows, before: number): void {
+  #commitWithout(batch: BatchRows): void {
+    const { pruneEndedBefore: before, cutJournalAt } = batch
     this.#finishCarrying()
     this.#begin()
-    this.#writer.prune(before)
+    if (before !== null) this.#writer.prune(before)
     this.#stored.forget()
     this.#pending.merge(batch, this.#writer.journalEnd.seq)
     this.#writeAll()
     // Once more, for jobs whose own end in this batch lies before the time (STORE-10).
-    this.#writer.prune(before)
+    if (before !== null) this.#writer.prune(before)
+    if (cutJournalAt !== null) this.#writer.cutJournal(cutJournalAt)
     this.#end()
   }
 

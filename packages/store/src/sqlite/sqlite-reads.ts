@@ -129,7 +129,8 @@ export class SqliteReads implements DirectReads {
     const entries: AuditEntry[] = []
     for (const seq of seqs.split(' ').filter(Boolean).map(Number)) {
       for (const entry of this.#entriesFrom(seq)) {
-        entries.push(entry)
+        // The entry itself may have been cut; then this is the oldest that is there.
+        if (entry.seq === seq) entries.push(entry)
         break
       }
     }

@@ -1,4 +1,4 @@
-import { invariant, JOB_STATUSES, LEASE_STATUSES, ROUNDS_KEPT } from '@fairlead/core'
+import { FairleadError, invariant, JOB_STATUSES, LEASE_STATUSES, ROUNDS_KEPT } from '@fairlead/core'
 import {
   bytesAt,
   JOB_AT,
@@ -12,7 +12,7 @@ import { Bulk } from './bulk.ts'
 import { Callers } from './callers.ts'
 import { CellReader } from './cell-codec.ts'
 import type { SqlValue } from './driver.ts'
-import { chainBlocks, endOf, type JournalEnd } from './journal-blocks.ts'
+import { chainBlocks, endOf, type JournalEnd, tailOf } from './journal-blocks.ts'
 import { byName, type NamedJob } from './names.ts'
 import { idBytes, type PendingJob } from './pending-job.ts'
 import { type OtherRows, payloadIn } from './pending-rows.ts'
@@ -112,6 +112,20 @@ export class TableWriter {
     ]) {
       this.#run(name, [endedBefore])
     }
+  }
+
+  /** Deletes entries of the journal up to a number (STORE-15). */
+  cutJournal(seq: number): void {
+    if (seq >= this.journalEnd.seq) {
+      throw new FairleadError(
+        'InvalidState',
+        `entry ${seq} is the newest or not there; one has to stay`,
+      )
+    }
+    const columns = this.#statements.get('list-journal').get(seq)
+    const rest = columns === undefined ? null : tailOf(blockRow(columns), seq)
+    this.#run('cut-journal', [seq])
+    if (rest !== null) this.#run('append-journal', [rest.first, rest.last, rest.entries])
   }
 
   /** To be called after each transaction. */

@@ -37,7 +37,9 @@ export class SimDisk {
   readonly shares = new Map<string, ShareRow>()
   readonly lanes = new Map<string, Snapshot['lanes'][number]>()
   readonly rounds = new Map<string, RoundRow>()
+  /** All of it: what was cut cannot be read any more, and is still checked. */
   readonly journal: JournalRecord[] = []
+  #cutAt = 0
   readonly meta = new Map<string, string>()
   /** Every job and lease that was ever stored, deleted ones too. */
   readonly everStored = new Set<JobId>()
@@ -79,6 +81,7 @@ export class SimDisk {
       if (record.action === 'leaseMoved') this.everMoved.add(record.subject)
     }
     for (const [name, value] of Object.entries(batch.meta)) this.meta.set(name, value)
+    this.#cutAt = Math.max(this.#cutAt, batch.cutJournalAt ?? 0)
     if (batch.pruneEndedBefore !== null) this.#prune(batch.pruneEndedBefore)
   }
 
@@ -109,9 +112,14 @@ export class SimDisk {
     return this.#chain
   }
 
+  /** Entries after a number that were not cut. */
+  entriesAfter(seq: number): readonly AuditEntry[] {
+    return this.chain().slice(Math.max(seq, this.#cutAt))
+  }
+
   timeline(jobId: JobId): AuditEntry[] {
     const seq = this.jobs.get(jobId)?.seq
-    return this.chain().filter((_, i) => this.journal[i]?.jobSeq === seq)
+    return this.entriesAfter(0).filter((entry) => this.journal[entry.seq - 1]?.jobSeq === seq)
   }
 
   jobByTx(caller: Caller, txHash: string): JobId | null {
@@ -169,7 +177,7 @@ export class SimDisk {
       ...named('shares', sortedValues(this.shares)),
       ...named('lanes', sortedValues(this.lanes)),
       ...named('rounds', sortedValues(this.rounds)),
-      ...named('journal', this.chain()),
+      ...named('journal', this.entriesAfter(0)),
       ...valued('meta', this.meta),
     ]
   }

@@ -185,7 +185,7 @@ export class SimStore implements Store {
       lease: (id) => Promise.resolve(disk.leases.get(id) ?? null),
       result: (jobId) => Promise.resolve(disk.results.get(jobId) ?? null),
       round: (height, kind) => Promise.resolve(disk.rounds.get(roundKey(height, kind)) ?? null),
-      journal: (afterSeq, limit) => Promise.resolve(disk.chain().slice(afterSeq, afterSeq + limit)),
+      journal: (afterSeq, limit) => Promise.resolve(disk.entriesAfter(afterSeq).slice(0, limit)),
       timeline: (jobId) => Promise.resolve(disk.timeline(jobId)),
       assignmentsSince: (atMs) => this.#orFails(() => disk.assignmentsSince(atMs)),
       everything: () => Promise.resolve(disk.everything()),

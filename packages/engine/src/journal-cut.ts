@@ -1,0 +1,49 @@
+import {
+  type AuditEntry,
+  type AuditHead,
+  FairleadError,
+  type Policy,
+  type Store,
+} from '@fairlead/core'
+
+/**
+ * The last entry that may be deleted: older than a time, and neither among those that the policy keeps for
+ * their age nor among the newest that it keeps whatever their age. Null if there is none (AUDIT-8).
+ */
+export async function findCut(
+  store: Store,
+  options: {
+    readonly beforeMs: number
+    readonly nowMs: number
+    readonly policy: Policy['journal']
+    /** Entries are there from behind the one to the other. */
+    readonly cut: AuditHead
+    readonly lastSeq: number
+  },
+): Promise<AuditHead | null> {
+  const { beforeMs, nowMs, policy, cut, lastSeq } = options
+  const before = Math.min(beforeMs, nowMs - 1_000 * policy.keepSecs)
+  let found: AuditEntry | null = null
+  // Times never go back in the journal, so that halves can be left out.
+  let [low, high] = [cut.seq + 1, lastSeq - policy.keepEntries]
+  while (low <= high) {
+    const middle = Math.floor((low + high) / 2)
+    const [entry] = await store.read.journal(middle - 1, 1)
+    if (entry?.seq === middle && entry.at < before) {
+      found = entry
+      low = middle + 1
+    } else high = middle - 1
+  }
+  return found === null ? null : { seq: found.seq, hash: found.hash }
+}
+
+/** For somebody who asks for what comes after a number (EVENT-4). */
+export function refusePruned(afterSeq: number, cut: AuditHead): void {
+  if (afterSeq >= cut.seq) return
+  const oldest = cut.seq + 1
+  throw new FairleadError(
+    'EventsPruned',
+    `events up to ${cut.seq} were deleted; ask for those after ${cut.seq}, and read what you know of anew`,
+    { oldest_seq: oldest },
+  )
+}
