@@ -46,6 +46,8 @@ const INTEGERS: readonly [string, number, readonly [number, number]][] = [
   ['queue.ttl.abs_default_registration_secs', 86_400, SECS],
   ['queue.ttl.rel_max_secs', 21_600, SECS],
   ['queue.ttl.gc_horizon_secs', 604_800, SECS],
+  ['journal.keep_secs', 604_800, { min: 0, max: 315_360_000 }],
+  ['journal.keep_entries', 1_000_000, { min: 1, max: 1_000_000_000 }],
   ['queue.completion.proof_timeout_secs', 600, SECS],
   ['queue.completion.meta_max_bytes', 16_384, BYTES],
   ['queue.completion.output_max_bytes', 262_144, BYTES],
