@@ -127,9 +127,9 @@ export type Command =
   | { readonly type: 'completeLimits'; readonly requests: readonly CompleteRequest[] }
   /** All limits as they are then, or the one of a key. */
   | { readonly type: 'listLimits'; readonly key: string | null }
-  /** Something that happened outside of the engine. */
   /** Entries up to this one are deleted; what is left begins behind it. */
   | ({ readonly type: 'cutJournal'; readonly cut: AuditHead } & Acting)
+  /** Something that happened outside of the engine. */
   | ({ readonly type: 'note'; readonly note: OutsideNote } & Acting)
   /** When a session opens, whatever its jobs say. */
   | ({ readonly type: 'setOpening'; readonly opensAt: number } & SessionKey & Acting)
