@@ -1,5 +1,5 @@
 import { request as httpRequest } from 'node:http'
-import { connect as connectTcp, type Socket } from 'node:net'
+import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import type { HttpAnswer, HttpCall } from '../adapter/adapter.ts'
 
@@ -66,7 +66,9 @@ function connected(url: URL, signal: AbortSignal): Promise<Socket> {
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   const port = Number(url.port || (isTls ? 443 : 80))
   return new Promise((resolve, reject) => {
-    const socket = isTls ? connectTls({ host, port, servername: host }) : connectTcp({ host, port })
+    // An address is no name that a server could be asked for by.
+    const servername = isIP(host) === 0 ? host : ''
+    const socket = isTls ? connectTls({ host, port, servername }) : connectTcp({ host, port })
     const giveUp = (): void => {
       socket.destroy()
       reject(signal.reason as Error)

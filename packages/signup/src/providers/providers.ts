@@ -4,6 +4,7 @@ import {
   isPlainObject,
   type PlatformPolicy,
   type PlatformRows,
+  POLICY_FIELDS,
   platformPolicy,
   problemList,
   readSettings,
@@ -35,6 +36,8 @@ export interface Providers {
   get(platform: string): ProviderConfig
   /** What the engine needs to know: budgets, retries, and what an unknown outcome means. */
   readonly rows: PlatformRows
+  /** The same as it is written in a policy, under `sessions.platforms`. */
+  readonly policySection: Readonly<Record<string, unknown>>
 }
 
 const ROW_FIELDS = {
@@ -99,6 +102,7 @@ export function readProviders(
     platforms,
     get: (platform) => configs.get(platform) ?? config(platform, defaults, () => {}),
     rows: policies,
+    policySection: POLICY_FIELDS.sessions.platforms.show(policies) as Record<string, unknown>,
   }
 }
 
