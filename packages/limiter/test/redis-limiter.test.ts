@@ -73,6 +73,22 @@ describe('on Redis', () => {
     await limiter.close()
   })
 
+  it('REDIS-7: calls of one turn are one script, 32 at most, each decided for itself and in order', async () => {
+    const limits = [rolling]
+    const limiter = createLimiter({ backend: redis(server.url, { name: newName() }), limits })
+    await take(limiter, 'first')
+    await direct.config('RESETSTAT')
+    const answers = await Promise.all(
+      Array.from({ length: 33 }, (_, i) => take(limiter, `${i}`, i === 3 ? 4 : 1)),
+    )
+    expect(answers.map(({ allowed }, i) => (allowed ? i : -1)).filter((i) => i >= 0)).toEqual([
+      ...[0, 1, 2, 3, 4, 5],
+    ])
+    const stats = await direct.info('commandstats')
+    expect(stats).toContain('cmdstat_evalsha:calls=2,')
+    await limiter.close()
+  })
+
   it('REDIS-4: scripts that Redis has forgotten are sent again', async () => {
     const limiter = createLimiter({
       backend: redis(server.url, { name: newName() }),

@@ -87,6 +87,11 @@ export class Limits {
   readonly #leases: RememberedLeases<Hold>
   readonly #rememberMs: number
   readonly #touch: LimitsTouch | null
+  readonly #lastEnded: { [state in 'completed' | 'denied']: LeaseRecord<Hold> | null } = {
+    completed: null,
+    denied: null,
+  }
+  #lastAllowed = allowedAt(0)
   #nowMs = 0
 
   constructor(options: LimitsOptions = {}) {
@@ -178,8 +183,7 @@ export class Limits {
 
     const denial = denialOf(wanted, meters, now)
     if (denial === null) return this.#hold(leaseId, wanted, meters, now)
-    const forgetAt = now + this.#rememberMs
-    this.#leases.add(leaseId, { state: 'denied', ...NOTHING_HELD, forgetAt }, now)
+    this.#leases.add(leaseId, this.#ended('denied', now), now)
     this.#touch?.lease(leaseId)
     return denial
   }
@@ -188,8 +192,14 @@ export class Limits {
   book(leaseId: string, requirements: readonly Requirement[], nowMs: number): void {
     const now = this.#advance(nowMs)
     if (this.#leases.get(leaseId, now) !== undefined) return
-    const known = addUp(requirements).filter(({ key }) => this.#meterAt(key, now) !== undefined)
-    const meters = known.map(({ key }) => this.#meters.get(key) as Meter)
+    const known: Requirement[] = []
+    const meters: Meter[] = []
+    for (const one of addUp(requirements)) {
+      const meter = this.#meterAt(one.key, now)
+      if (meter === undefined) continue
+      known.push(one)
+      meters.push(meter)
+    }
     this.#hold(leaseId, known, meters, now)
   }
 
@@ -208,14 +218,12 @@ export class Limits {
     if (lease?.state === 'held') {
       const given = addUp(actuals)
       for (const { meter, amount, end } of lease.holds) {
+        const { key } = meter.limit
         meter.advance(now)
-        const actual = given.find(({ key }) => key === meter.limit.key)?.amount ?? null
-        meter.settle({ reserved: amount, actual, end, nowMs: now })
-        this.#touch?.limit(meter.limit.key)
+        meter.settle({ reserved: amount, actual: amountOf(given, key), end, nowMs: now })
+        this.#touch?.limit(key)
       }
-      lease.state = 'completed'
-      lease.holds = NOTHING_HELD.holds
-      lease.forgetAt = now + this.#rememberMs
+      this.#leases.replace(leaseId, this.#ended('completed', now))
       this.#touch?.lease(leaseId)
     }
     return DONE
@@ -228,17 +236,34 @@ export class Limits {
     now: number,
   ): ReserveAnswer {
     let endsAt = now
-    const holds = wanted.map(({ amount }, i): Hold => {
+    const holds: Hold[] = []
+    for (let i = 0; i < wanted.length; i++) {
+      const { amount, key } = wanted[i] as Requirement
       const meter = meters[i] as Meter
       const end = meter.take(amount, now)
       if (end > endsAt) endsAt = end
-      this.#touch?.limit(meter.limit.key)
-      return { meter, amount, end }
-    })
+      this.#touch?.limit(key)
+      holds.push({ meter, amount, end })
+    }
     const forgetAt = endsAt + this.#rememberMs
     this.#leases.add(leaseId, { state: 'held', reservedAt: now, endsAt, holds, forgetAt }, now)
     this.#touch?.lease(leaseId)
-    return allowedAt(now)
+    // Those of one moment are the same.
+    if (this.#lastAllowed.reservedAtUnixMs !== now) this.#lastAllowed = allowedAt(now)
+    return this.#lastAllowed
+  }
+
+  /**
+   * The record of a lease that ended now. Those of one moment share it: they are many and kept for long, and
+   * what each of them would take up is what a collector of garbage has to move about.
+   */
+  #ended(state: 'completed' | 'denied', now: number): LeaseRecord<Hold> {
+    const forgetAt = now + this.#rememberMs
+    const last = this.#lastEnded[state]
+    if (last?.forgetAt === forgetAt) return last
+    const record = { state, ...NOTHING_HELD, forgetAt }
+    this.#lastEnded[state] = record
+    return record
   }
 
   #linked(lease: RememberedLease<StoredHold>): LeaseRecord<Hold> {
@@ -291,6 +316,11 @@ function denialOf(
   const { key } = first.limit
   const error = first.waiting === null ? null : `limit_decreasing:${key}`
   return { ...refused(error, key), retryAfterMs }
+}
+
+function amountOf(amounts: readonly Requirement[], key: string): number | null {
+  for (const one of amounts) if (one.key === key) return one.amount
+  return null
 }
 
 function answerKnown(

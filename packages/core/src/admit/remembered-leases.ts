@@ -12,14 +12,14 @@ export interface HeldLease<Hold> {
   readonly forgetAt: number
 }
 
-/** The same in memory; it changes in its place, which saves looking it up again. */
+/** The same in memory. */
 export interface LeaseRecord<Hold> {
-  state: 'held' | 'completed' | 'denied'
+  readonly state: 'held' | 'completed' | 'denied'
   /** Only of one that holds. */
-  reservedAt: number
-  endsAt: number
-  holds: readonly Hold[]
-  forgetAt: number
+  readonly reservedAt: number
+  readonly endsAt: number
+  readonly holds: readonly Hold[]
+  readonly forgetAt: number
 }
 
 /** How many of the others are looked at when one comes in: more than come in, so all are seen in time. */
@@ -59,6 +59,11 @@ export class RememberedLeases<Hold> {
   add(id: string, lease: LeaseRecord<Hold>, nowMs: number): void {
     this.#leases.set(id, lease)
     this.#forgetSome(nowMs)
+  }
+
+  /** Another record for an id that `get` knows; it keeps its age. */
+  replace(id: string, lease: LeaseRecord<Hold>): void {
+    this.#leases.set(id, lease)
   }
 
   /** All that is remembered, oldest first. */

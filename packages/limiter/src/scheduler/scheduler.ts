@@ -80,6 +80,9 @@ class QueueScheduler implements Scheduler {
   /** Queues with a job that may go now, in the order of their turns. */
   readonly #ready = new Set<ModelQueue>()
   readonly #running = new Set<Entry>()
+  /** Lease ids are this and a number: as unique as one of these for each, and much cheaper. */
+  readonly #name = randomUUID()
+  #leases = 0
   #idle: number
   #isClosed = false
   #timer: { readonly at: number; readonly cancel: () => void } | null = null
@@ -169,7 +172,7 @@ class QueueScheduler implements Scheduler {
   #ask(queue: ModelQueue, tenant: TenantQueue, entry: Entry): void {
     const { job } = entry
     const { limiter, estimateTokens = utf8Bytes } = this.#options
-    entry.leaseId ||= randomUUID()
+    entry.leaseId ||= `${this.#name}-${this.#leases++}`
     entry.requirements ??= requirementsOf(job, queue.keys, estimateTokens(job.prompt, job.model))
     queue.isAsking = true
     this.#idle--
@@ -249,21 +252,23 @@ class QueueScheduler implements Scheduler {
     entry.isOver = true
     this.#idle--
     this.#running.add(entry)
-    const { job, leaseId } = entry
-    const ended = (actualTokens: number | undefined, answer: () => void): void => {
+    const { job } = entry
+    const ended = (actualTokens: number | undefined): void => {
       this.#running.delete(entry)
       this.#idle++
-      answer()
-      this.#complete(queue, leaseId, actualsOf(job, queue.keys, actualTokens))
+      this.#complete(queue, entry.leaseId, actualsOf(job, queue.keys, actualTokens))
       this.#pump()
     }
-    // In a promise, so that what throws at once is treated like what throws later.
-    Promise.resolve(contextOf(entry))
-      .then(job.execute)
-      .then(
-        ({ value, actualTokens }) => ended(actualTokens, () => entry.resolve(value)),
-        (error: unknown) => ended(usageOf(error), () => entry.reject(error)),
-      )
+    executed(job, new EntryContext(entry)).then(
+      ({ value, actualTokens }) => {
+        entry.resolve(value)
+        ended(actualTokens)
+      },
+      (error: unknown) => {
+        entry.reject(error)
+        ended(usageOf(error))
+      },
+    )
   }
 
   /** Again and again while the limiter is away: what is held must be given back (SCHED-5). */
@@ -357,11 +362,27 @@ class QueueScheduler implements Scheduler {
 }
 
 /** Most jobs never look at their signal, and one costs more than all the rest of a short job. */
-function contextOf(entry: Entry): { readonly signal: AbortSignal } {
-  return {
-    get signal() {
-      return controllerOf(entry).signal
-    },
+class EntryContext {
+  readonly #entry: Entry
+
+  constructor(entry: Entry) {
+    this.#entry = entry
+  }
+
+  get signal(): AbortSignal {
+    return controllerOf(this.#entry).signal
+  }
+}
+
+/** What throws at once, or gives no promise, is treated like what comes later. */
+function executed(
+  job: SchedulerJob<unknown>,
+  context: EntryContext,
+): ReturnType<SchedulerJob<unknown>['execute']> {
+  try {
+    return Promise.resolve(job.execute(context))
+  } catch (error) {
+    return Promise.reject(error)
   }
 }
 

@@ -1,4 +1,5 @@
 import {
+  type Actual,
   type Clock,
   type CompleteAnswer,
   type CompleteRequest,
@@ -28,6 +29,8 @@ export function memory(options: MemoryOptions = {}): LimiterBackend & PoolBacken
   }
 }
 
+const NO_ACTUALS: readonly Actual[] = []
+
 class MemoryLimiter implements Limiter {
   readonly #clock: Pick<Clock, 'now'>
   readonly #limits: Limits
@@ -50,12 +53,13 @@ class MemoryLimiter implements Limiter {
     return this.#limits.get(key, this.#clock.now())
   }
 
-  async reserve({ leaseId, requirements }: ReserveRequest): Promise<ReserveAnswer> {
-    return this.#limits.reserve(leaseId, requirements, this.#clock.now())
+  // Not async: such a function makes one more object for each call, and these two are called most.
+  reserve({ leaseId, requirements }: ReserveRequest): Promise<ReserveAnswer> {
+    return Promise.resolve(this.#limits.reserve(leaseId, requirements, this.#clock.now()))
   }
 
-  async complete({ leaseId, actuals = [] }: CompleteRequest): Promise<CompleteAnswer> {
-    return this.#limits.complete(leaseId, actuals, this.#clock.now())
+  complete({ leaseId, actuals = NO_ACTUALS }: CompleteRequest): Promise<CompleteAnswer> {
+    return Promise.resolve(this.#limits.complete(leaseId, actuals, this.#clock.now()))
   }
 
   async reserveMany(requests: readonly ReserveRequest[]): Promise<ReserveAnswer[]> {
@@ -69,7 +73,9 @@ class MemoryLimiter implements Limiter {
   async completeMany(requests: readonly CompleteRequest[]): Promise<CompleteAnswer[]> {
     checkLimitBatch(requests)
     const now = this.#clock.now()
-    return requests.map(({ leaseId, actuals = [] }) => this.#limits.complete(leaseId, actuals, now))
+    return requests.map(({ leaseId, actuals = NO_ACTUALS }) =>
+      this.#limits.complete(leaseId, actuals, now),
+    )
   }
 
   async close(): Promise<void> {}

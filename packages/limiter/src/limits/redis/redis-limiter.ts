@@ -28,6 +28,7 @@ import {
   UNKNOWN_RETRY_MS,
 } from './answers.ts'
 import { instancesOf } from './backend-loss.ts'
+import { GatheredCalls } from './gathered-calls.ts'
 import { guardMsOf, Holdings } from './holdings.ts'
 import { Keys } from './keys.ts'
 import { LocalShare, reportOf } from './local-share.ts'
@@ -44,6 +45,8 @@ import {
 
 /** How often a call is made again because limits changed meanwhile. */
 const TRIES_MAX = 5
+/** The most single calls that are made as one: with more, this process and Redis would only wait for each other. */
+const GATHERED_MAX = 32
 /** Levels are kept in millionths in numbers that are exact below 2^53. */
 const BURST_MAX = 9_007_199_254
 
@@ -68,6 +71,14 @@ export class RedisLimiter implements Limiter {
   readonly #holdings = new Holdings()
   /** How many share the limits while Redis is away; null: nothing is allowed then. */
   readonly #instances: number | null
+  readonly #reserves = new GatheredCalls(
+    (all: readonly ReserveRequest[]) => this.#reserve(all),
+    GATHERED_MAX,
+  )
+  readonly #completes = new GatheredCalls(
+    (all: readonly CompleteRequest[]) => this.#complete(all),
+    GATHERED_MAX,
+  )
   #local: LocalShare | null = null
   /** What was given at the start and Redis has not heard of yet. */
   #given: readonly Limit[]
@@ -113,12 +124,12 @@ export class RedisLimiter implements Limiter {
     return described?.view ?? null
   }
 
-  async reserve(request: ReserveRequest): Promise<ReserveAnswer> {
-    return (await this.#reserve([request]))[0] as ReserveAnswer
+  reserve(request: ReserveRequest): Promise<ReserveAnswer> {
+    return this.#reserves.add(request)
   }
 
-  async complete(request: CompleteRequest): Promise<CompleteAnswer> {
-    return (await this.#complete([request]))[0] as CompleteAnswer
+  complete(request: CompleteRequest): Promise<CompleteAnswer> {
+    return this.#completes.add(request)
   }
 
   async reserveMany(requests: readonly ReserveRequest[]): Promise<ReserveAnswer[]> {
@@ -207,8 +218,10 @@ export class RedisLimiter implements Limiter {
   }
 
   async #settleOn(context: ScriptContext, requests: readonly Sound[]): Promise<string | null> {
-    const own = requests.flatMap(({ leaseId }) => this.#holdings.keysOf(leaseId))
-    const keys = new Set([...keysIn(requests), ...own])
+    const keys = keysIn(requests)
+    for (const { leaseId } of requests) {
+      for (const key of this.#holdings.keysOf(leaseId)) keys.add(key)
+    }
     for (let tries = 0; tries < TRIES_MAX; tries++) {
       const call = { versions: this.#versions(keys), rememberMs: this.#rememberMs, requests }
       const reply = await completeScript(context, call)
@@ -284,7 +297,9 @@ export class RedisLimiter implements Limiter {
   }
 
   #versions(keys: Iterable<string>): Map<string, string> {
-    return new Map(Array.from(keys, (key) => [key, this.#known.get(key)?.version ?? '']))
+    const versions = new Map<string, string>()
+    for (const key of keys) versions.set(key, this.#known.get(key)?.version ?? '')
+    return versions
   }
 
   /** Connected, and with the limits that were given at the start defined. */
@@ -333,7 +348,9 @@ interface Sound {
 }
 
 function keysIn(requests: readonly Sound[]): Set<string> {
-  return new Set(requests.flatMap(({ amounts }) => amounts.map(({ key }) => key)))
+  const keys = new Set<string>()
+  for (const { amounts } of requests) for (const { key } of amounts) keys.add(key)
+  return keys
 }
 
 function checkExact(limit: Limit): Limit {

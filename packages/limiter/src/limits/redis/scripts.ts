@@ -1,5 +1,4 @@
 import {
-  type Actual,
   capacityOf,
   type ExactInt,
   invariant,
@@ -31,6 +30,16 @@ export interface ScriptContext {
 /** The limits of a call and the version of each as the caller knows it; '' is none. */
 export type KnownVersions = ReadonlyMap<string, string>
 
+/** Of reserve and complete. */
+export interface BatchCall {
+  readonly versions: KnownVersions
+  readonly rememberMs: number
+  readonly requests: readonly {
+    readonly leaseId: string
+    readonly amounts: readonly Requirement[]
+  }[]
+}
+
 /** `stale` are limits that are not as the caller knows them; then nothing was done. */
 export type Stale = { readonly stale: readonly string[] }
 
@@ -55,37 +64,16 @@ export interface ReserveRow {
 /** reserve.lua */
 export async function reserveScript(
   { redis, keys, now }: ScriptContext,
-  call: {
-    readonly versions: KnownVersions
-    readonly rememberMs: number
-    readonly requests: readonly {
-      readonly leaseId: string
-      readonly amounts: readonly Requirement[]
-    }[]
-  },
+  call: BatchCall,
 ): Promise<Stale | { readonly nowMs: number; readonly rows: readonly ReserveRow[] }> {
   const limits = [...call.versions.keys()]
-  const reply = (await runScript(
-    redis,
-    RESERVE,
-    [
-      ...limits.map((key) => keys.limit(key)),
-      ...call.requests.map(({ leaseId }) => keys.lease(leaseId)),
-    ],
-    [
-      now,
-      call.rememberMs,
-      limits.length,
-      ...call.versions.values(),
-      ...amountsOf(limits, call.requests),
-    ],
-  )) as number[]
+  const reply = (await runScript(redis, RESERVE, ...batchArgs(keys, now, call))) as number[]
   if (reply[0] === -1) return { stale: named(limits, reply.slice(1)) }
   const rows = call.requests.map((_, i): ReserveRow => {
-    const [code = -1, value = 0, limit = 0] = reply.slice(1 + 3 * i, 4 + 3 * i)
-    const name = RESERVE_CODES[code]
-    invariant(name !== undefined, `reserve.lua gave the code ${code}`)
-    return { code: name, value, key: limits[limit - 1] ?? null }
+    const at = 1 + 3 * i
+    const name = RESERVE_CODES[reply[at] ?? -1]
+    invariant(name !== undefined, `reserve.lua gave the code ${reply[at]}`)
+    return { code: name, value: reply[at + 1] ?? 0, key: limits[(reply[at + 2] ?? 0) - 1] ?? null }
   })
   return { nowMs: reply[0] as number, rows }
 }
@@ -93,28 +81,13 @@ export async function reserveScript(
 /** complete.lua */
 export async function completeScript(
   { redis, keys, now }: ScriptContext,
-  call: {
-    readonly versions: KnownVersions
-    readonly rememberMs: number
-    readonly requests: readonly { readonly leaseId: string; readonly amounts: readonly Actual[] }[]
-  },
+  call: BatchCall,
 ): Promise<Stale | { readonly missing: readonly string[] } | { readonly nowMs: number }> {
   const limits = [...call.versions.keys()]
-  const reply = (await runScript(
-    redis,
-    COMPLETE,
-    [
-      ...limits.map((key) => keys.limit(key)),
-      ...call.requests.map(({ leaseId }) => keys.lease(leaseId)),
-    ],
-    [
-      now,
-      call.rememberMs,
-      limits.length,
-      ...call.versions.values(),
-      ...amountsOf(limits, call.requests),
-    ],
-  )) as (number | string)[]
+  const reply = (await runScript(redis, COMPLETE, ...batchArgs(keys, now, call))) as (
+    | number
+    | string
+  )[]
   const [first, ...rest] = reply
   if (first === -1) return { stale: named(limits, rest as number[]) }
   if (first === -2) return { missing: rest.map((key) => keys.limitOf(String(key))) }
@@ -179,15 +152,29 @@ function limitKeys(keys: Keys, limits: readonly { readonly key: string }[]): str
   return [keys.index, ...limits.map(({ key }) => keys.limit(key))]
 }
 
-/** For each request the number of amounts, and of each the number of its limit and the amount. */
-function amountsOf(
-  limits: readonly string[],
-  requests: readonly { readonly amounts: readonly Requirement[] }[],
-): number[] {
-  return requests.flatMap(({ amounts }) => [
-    amounts.length,
-    ...amounts.flatMap(({ key, amount }) => [limits.indexOf(key) + 1, amount]),
-  ])
+/**
+ * KEYS: the limits, then one lease a request. ARGV: what all calls have, the versions, then for each request the
+ * number of amounts, and of each the number of its limit and the amount. Written out, as it is done for every call.
+ */
+function batchArgs(
+  keys: Keys,
+  now: number | '',
+  { versions, rememberMs, requests }: BatchCall,
+): [names: string[], args: (string | number)[]] {
+  const names: string[] = []
+  const args: (string | number)[] = [now, rememberMs, versions.size]
+  const numbers = new Map<string, number>()
+  for (const [key, version] of versions) {
+    names.push(keys.limit(key))
+    args.push(version)
+    numbers.set(key, names.length)
+  }
+  for (const { leaseId, amounts } of requests) {
+    names.push(keys.lease(leaseId))
+    args.push(amounts.length)
+    for (const { key, amount } of amounts) args.push(numbers.get(key) ?? 0, amount)
+  }
+  return [names, args]
 }
 
 /** As `limit-state.lua` counts them. */

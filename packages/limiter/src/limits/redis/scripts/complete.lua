@@ -18,7 +18,15 @@ local function free(m, ends, amount)
     m.tail, amount = m.tail - part, amount - part
   end
   if amount == 0 then return end
-  if call('HINCRBY', m.key, text(ends), text(-amount)) <= 0 then call('HDEL', m.key, text(ends)) end
+  m.freed = m.freed or {}
+  m.freed[ends] = (m.freed[ends] or 0) + amount
+end
+
+-- What was freed of each entry, in one go.
+local function save_freed(m)
+  for ends, amount in pairs(m.freed) do
+    if call('HINCRBY', m.key, text(ends), text(-amount)) <= 0 then call('HDEL', m.key, text(ends)) end
+  end
 end
 
 -- Puts actual usage in the place of what was reserved; -1 is none given.
@@ -43,9 +51,10 @@ for i = 1, count do number_of[KEYS[i]] = i end
 
 -- Each lease once, though it may be named twice.
 local leases, missing = {}, {}
+local packs = call('MGET', unpack(KEYS, count + 1))
 for request = 1, #KEYS - count do
   local key = KEYS[count + request]
-  local packed = not leases[key] and call('GET', key)
+  local packed = not leases[key] and packs[request]
   local lease = packed and cmsgpack.unpack(packed)
   if lease and lease[1] == 'held' and now < lease[4] then
     leases[key] = lease
@@ -57,8 +66,9 @@ end
 if #missing > 0 then return { -2, unpack(missing) } end
 
 local at = 4 + count
+local actual, done = {}, cmsgpack.pack({ 'completed', now + remember })
 for request = 1, #KEYS - count do
-  local actual = {}
+  for i = 1, count do actual[i] = nil end
   for j = 1, tonumber(ARGV[at]) do
     local i = tonumber(ARGV[at + 2 * j - 1])
     actual[i] = (actual[i] or 0) + tonumber(ARGV[at + 2 * j])
@@ -72,11 +82,13 @@ for request = 1, #KEYS - count do
       local i = number_of[holds[h]]
       if meters[i] then settle(meters[i], holds[h + 1], actual[i] or -1, holds[h + 2]) end
     end
-    call('PSETEX', key, ARGV[2], cmsgpack.pack({ 'completed', now + remember }))
+    call('PSETEX', key, ARGV[2], done)
     leases[key] = nil
   end
 end
 for i = 1, count do
-  if meters[i] then save(meters[i]) end
+  local m = meters[i]
+  if m and m.freed then save_freed(m) end
+  if m then save(m) end
 end
 return { now }

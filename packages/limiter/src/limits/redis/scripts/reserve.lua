@@ -34,8 +34,11 @@ local function again(packed, n, wanted, amounts)
   return ALLOWED, lease[2], 0
 end
 
-local function decide(key, n, wanted, amounts)
-  local packed = call('GET', key)
+-- Used again for each request: making tables is a good part of what a request costs.
+local holds, wanted, amounts = { 0, 0, 0, 0, 0, 0, 0, 0, 0 }, { 0, 0, 0, 0 }, { 0, 0, 0, 0 }
+local held = { 'held', now, 0, 0, holds }
+
+local function decide(key, packed, n)
   if packed then
     local code, value, limit = again(packed, n, wanted, amounts)
     if code then return code, value, limit end
@@ -61,28 +64,32 @@ local function decide(key, n, wanted, amounts)
     call('PSETEX', key, ARGV[2], cmsgpack.pack({ 'denied', now + remember }))
     return meters[denied].waiting >= 0 and DECREASING or DENIED, retry, denied
   end
-  local holds, ends_at = { 0, 0, 0, 0, 0, 0, 0, 0, 0 }, now
-  for i = 9, 3 * n + 1, -1 do holds[i] = nil end
+  local ends_at = now
+  for i = #holds, 3 * n + 1, -1 do holds[i] = nil end
   for j = 1, n do
     local ends = take(meters[wanted[j]], amounts[j])
     if ends > ends_at then ends_at = ends end
     holds[3 * j - 2], holds[3 * j - 1], holds[3 * j] = KEYS[wanted[j]], amounts[j], ends
   end
-  local lease = cmsgpack.pack({ 'held', now, ends_at, ends_at + remember, holds })
-  call('PSETEX', key, text(ends_at + remember - now), lease)
+  held[3], held[4] = ends_at, ends_at + remember
+  call('PSETEX', key, ends_at + remember - now, cmsgpack.pack(held))
   return ALLOWED, now, 0
 end
 
-local answers, at = { now, 0, 0, 0 }, 4 + count
+local answers, at, seen = { now, 0, 0, 0 }, 4 + count, {}
+local packs = call('MGET', unpack(KEYS, count + 1))
 for request = 1, #KEYS - count do
-  -- With room for the usual number from the start; `n` says how many there are.
-  local wanted, amounts, n = { 0, 0, 0, 0 }, { 0, 0, 0, 0 }, tonumber(ARGV[at])
+  local key, packed = KEYS[count + request], packs[request]
+  -- Named twice in one batch: what the first has just become.
+  if seen[key] then packed = call('GET', key) end
+  seen[key] = true
+  local n = tonumber(ARGV[at])
   for j = 1, n do
     wanted[j], amounts[j] = tonumber(ARGV[at + 2 * j - 1]), tonumber(ARGV[at + 2 * j])
   end
   at = at + 1 + 2 * n
   local a = 3 * request
-  answers[a - 1], answers[a], answers[a + 1] = decide(KEYS[count + request], n, wanted, amounts)
+  answers[a - 1], answers[a], answers[a + 1] = decide(key, packed, n)
 end
 for i = 1, count do
   if meters[i] then save(meters[i]) end
