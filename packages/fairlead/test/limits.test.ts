@@ -1,6 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { remoteLimiter } from '@fairlead/client'
+import { createScheduler, type Limiter, modelKeys } from '@fairlead/limiter'
 import { startRedis } from '@fairlead/testkit/servers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type CliServer, fairlead, serve } from './cli-process.ts'
@@ -36,12 +38,12 @@ async function kill(): Promise<void> {
   await server.process.ended
 }
 
-const minute = ['--kind', 'rolling', '--capacity', '1000', '--window', '1d']
+const aDay = ['--kind', 'rolling', '--capacity', '1000', '--window', '1d']
 
 describe('fairlead limits', () => {
   it('sets, changes, shows and lists', async () => {
     server = await serve(folder)
-    const set = await run('limits', 'set', TPM, ...minute, '--unit', 'tokens')
+    const set = await run('limits', 'set', TPM, ...aDay, '--unit', 'tokens')
     expect(set).toMatchObject({ code: 0, err: '' })
     expect(set.out).toMatch(/^global\S+tpm\nkind +rolling\nallows +1000 in any 86400 s\nheld +0\n/)
     await reserve('a', 800)
@@ -67,7 +69,7 @@ describe('fairlead limits', () => {
       [['set', 'k'], /--kind: expected one of rolling, .*there is no limit k yet/, 2],
       [['set', 'k', '--kind', 'daily'], /--kind: expected one of/, 2],
       [['set', 'k', '--kind', 'rolling', '--capacity', '0'], /--capacity: expected a whole/, 2],
-      [['set', 'k', ...minute, '--window', '90ms'], /--window: expected whole seconds/, 2],
+      [['set', 'k', ...aDay, '--window', '90ms'], /--window: expected whole seconds/, 2],
       [['set', 'k', '--kind', 'bucket', '--burst', '1', '--rate', 'x'], /--rate: expected/, 2],
       [['set', 'k', '--kind', 'rolling', '--capacity', '1'], /limit\.window_seconds/, 2],
     ] as const) {
@@ -81,7 +83,7 @@ describe('fairlead limits', () => {
 describe('where limits are kept', () => {
   it('HTTP-5: in the store; a server that is killed has forgotten no limit and no hold', async () => {
     server = await serve(folder)
-    await run('limits', 'set', TPM, ...minute)
+    await run('limits', 'set', TPM, ...aDay)
     const first = await reserve('a', 800)
     expect(first).toMatchObject({ allowed: true })
     await kill()
@@ -95,13 +97,69 @@ describe('where limits are kept', () => {
     expect(await reserve('c', 900)).toMatchObject({ allowed: true })
   })
 
+  it('SCHED-4: a scheduler on a server that is killed again and again runs each job once, and holds what it should', async () => {
+    server = await serve(folder)
+    const { port } = new URL(server.url)
+    const limiter = remoteLimiter(server.url)
+    const models = ['a', 'b', 'c', 'd', 'e', 'f']
+    for (const model of models) {
+      const { rpm, tpm, concurrency } = modelKeys('p', model)
+      const day = { kind: 'rolling', capacity: 1_000_000, windowSecs: 86_400 } as const
+      await limiter.define({ key: rpm, ...day })
+      await limiter.define({ key: tpm, ...day })
+      await limiter.define({ key: concurrency, kind: 'concurrency', capacity: 2, timeoutSecs: 600 })
+    }
+    const ran: number[] = []
+    let restarted = Promise.resolve()
+    const patient = {
+      reserve: (request) => limiter.reserve(request),
+      // A scheduler gives up a complete after some tries, and a slow machine takes long to start a server.
+      complete: async (request) => {
+        const answer = await limiter.complete(request)
+        if (!answer.ok) await restarted
+        return answer
+      },
+    } as Limiter
+    const scheduler = createScheduler({ limiter: patient, workers: 12 })
+    const execute = async (i: number) => {
+      ran.push(i)
+      // In the middle of reserves and completes of the others.
+      if (ran.length % 60 === 0) {
+        restarted = kill().then(async () => {
+          server = await serve(folder, '--port', port)
+        })
+      }
+      return { value: i, actualTokens: 7 }
+    }
+    const jobs = Array.from({ length: 180 }, (_, i) =>
+      scheduler.submit({
+        tenant: 't',
+        provider: 'p',
+        model: models[i % models.length] as string,
+        prompt: 'hello',
+        maxOutputTokens: 5,
+        execute: () => execute(i),
+      }),
+    )
+    await Promise.all(jobs)
+    await restarted
+    await scheduler.shutdown()
+    expect(ran.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 180 }, (_, i) => i))
+    for (const model of models) {
+      const { rpm, tpm, concurrency } = modelKeys('p', model)
+      const views = await Promise.all([rpm, tpm, concurrency].map((key) => limiter.get(key)))
+      expect(views.map((view) => view?.held)).toEqual([30, 210, 0])
+    }
+    await limiter.close()
+  })
+
   it('HTTP-5: on Redis if one is configured, for several servers together', async () => {
     const redis = await startRedis({ folder, keeps: 'log' })
     server = await serve(folder, '--redis', redis.url)
     const other = await serve(folder, '--redis', redis.url, '--store', 'other.db')
     try {
       const key = `${TPM}:${folder}`
-      await run('limits', 'set', key, ...minute)
+      await run('limits', 'set', key, ...aDay)
       expect(await reserve('a', 800, key)).toMatchObject({ allowed: true })
       await kill()
       server = other
@@ -120,7 +178,7 @@ describe('where limits are kept', () => {
   it('HTTP-5: a Redis that has lost its limits gets them back from the store', async () => {
     const first = await startRedis({ folder, keeps: 'none' })
     server = await serve(folder, '--redis', first.url)
-    await run('limits', 'set', TPM, ...minute)
+    await run('limits', 'set', TPM, ...aDay)
     await server.stop()
     await first.stop()
     const second = await startRedis({ folder, keeps: 'none' })
