@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -69,6 +69,29 @@ describe('fairlead signup', () => {
     await process.says(/The file has changed: golf/)
     process.kill('SIGTERM')
     expect((await process.ended).code).toBe(0)
+  })
+
+  it('POLICY-8: a server has its budgets from the same file, without the secrets of it', async () => {
+    const own = join(folder, 'own')
+    mkdirSync(own)
+    const sites = (burst: number) =>
+      `providers:\n  swim:\n    burst: ${burst}\n    adapter:\n      book: { url: 'https://swim.example/' }\n      credentials: { default: '\${env:NOT_HERE}' }\n`
+    const file = join(own, 'providers.yaml')
+    writeFileSync(file, sites(7))
+    writeFileSync(join(own, 'fairlead.yaml'), 'signup:\n  providers: providers.yaml\n')
+    const another = await serve(own, '--log-level', 'info')
+    const policy = async () => {
+      const { out } = await fairlead(['policy', 'show', '--json', '--url', another.url])
+      return JSON.stringify(JSON.parse(out))
+    }
+    try {
+      expect(await policy()).toContain('"swim":{"burst":7')
+      writeFileSync(file, sites(9))
+      await another.process.says(/budgets of the booking sites are as the file says/)
+      expect(await policy()).toContain('"swim":{"burst":9')
+    } finally {
+      await another.stop()
+    }
   })
 
   it('a wrong file is told with all its problems, and nothing starts', async () => {

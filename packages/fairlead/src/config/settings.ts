@@ -44,7 +44,7 @@ export const SETTINGS = {
     url: optional(url(['redis:', 'rediss:'], 'Redis server that keeps the limits, for several servers together'), 'they are kept in the store'),
   },
   signup: {
-    providers: optional(text('', 'YAML file with the booking sites, for fairlead signup'), 'none'),
+    providers: optional(text('', 'YAML file with the booking sites, for serve (budgets) and signup'), 'none'),
   },
   client: {
     url: url(['http:', 'https:', 'ws:', 'wss:'], 'server that commands talk to', 'http://127.0.0.1:7433'),

@@ -2,6 +2,7 @@ import { openEngine } from '@fairlead/engine'
 import { createLogger, MeteredStore, startServer, type TokenStore } from '@fairlead/server'
 import { openSqliteStore } from '@fairlead/store/sqlite'
 import type { Config } from '../config/load-config.ts'
+import { followProviders } from './follow-providers.ts'
 import { openRedisLimits } from './redis-limits.ts'
 
 export interface Serving {
@@ -35,9 +36,16 @@ export async function startServing({ config, tokens, log, policy }: Options): Pr
     const { host, port, shutdownMs, requestsPerSecond, connectionsMax } = settings.server
     const { otlpEndpoint } = settings.telemetry
     const logger = createLogger({ level: log ?? settings.log.level })
+    const { providers } = settings.signup
+    const unfollow = providers === null ? null : await followProviders(providers, engine, logger)
+    close = async () => {
+      unfollow?.()
+      await engine.close()
+    }
     const { url } = settings.redis
     const limiter = url === null ? null : await openRedisLimits(url, engine.limiter, logger)
     close = async () => {
+      unfollow?.()
       await limiter?.close()
       await engine.close()
     }

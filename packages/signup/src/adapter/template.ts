@@ -7,7 +7,8 @@ import { Secret } from './secret.ts'
 
 /** Where secrets come from; a problem is told with the name of what is missing, never with a value. */
 export interface SecretSources {
-  readonly env: Readonly<Record<string, string | undefined>>
+  /** Null: they are not looked up. */
+  readonly env: Readonly<Record<string, string | undefined>> | null
   /** Paths of files are meant from here. */
   readonly folder: string
   readonly problem: (text: string) => void
@@ -162,6 +163,7 @@ function asText(value: Json): string {
 }
 
 function secretFrom(source: string, name: string, { env, folder, problem }: SecretSources): Secret {
+  if (env === null) return new Secret('')
   if (source === 'env') {
     const value = env[name]
     if (value === undefined || value === '') {

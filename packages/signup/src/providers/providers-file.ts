@@ -6,6 +6,8 @@ import { type Providers, readProviders } from './providers.ts'
 export interface ProvidersFileOptions {
   readonly path: string
   readonly env?: Readonly<Record<string, string | undefined>>
+  /** False reads a file without its secrets, for those who send nothing; its adapters are of no use then. */
+  readonly needsSecrets?: boolean
   /** Reads the file again when it changes; without it only `reload` does. */
   readonly watch?: boolean
   /** Hears why a changed file was not taken over. The old one counts on. */
@@ -62,8 +64,9 @@ export class ProvidersFile {
   }
 
   #read(): Providers {
-    const { env = process.env } = this.#options
-    return readProviders(readText(this.#path), { env, folder: dirname(this.#path) })
+    const { env = process.env, needsSecrets = true } = this.#options
+    const folder = dirname(this.#path)
+    return readProviders(readText(this.#path), { env: needsSecrets ? env : null, folder })
   }
 
   /** The folder, because many editors put a new file into the place of the old one. */

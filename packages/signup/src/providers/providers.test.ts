@@ -289,6 +289,13 @@ describe('a file', () => {
     file.close()
   })
 
+  it('who sends nothing reads the file without its secrets', () => {
+    write(`providers:\n  a:\n    burst: 5${BOOK}`)
+    expect(() => new ProvidersFile({ path: path(), env: {} })).toThrow('the environment has no KEY')
+    const file = new ProvidersFile({ path: path(), env: {}, needsSecrets: false })
+    expect(file.current.policySection).toMatchObject({ a: { burst: 5, lookup_supported: false } })
+  })
+
   it('a file that is not there is told, and nothing starts', () => {
     expect(() => new ProvidersFile({ path: path() })).toThrow(/cannot read .*ENOENT/)
   })

@@ -58,7 +58,8 @@ const PLATFORM = /^[^\s{}]{1,128}$/u
 export function readProviders(
   text: string,
   from: {
-    readonly env: Readonly<Record<string, string | undefined>>
+    /** Null: secrets are not looked up at all, and the adapters are of no use. */
+    readonly env: Readonly<Record<string, string | undefined>> | null
     /** Where relative paths of secrets begin. */
     readonly folder: string
   },
