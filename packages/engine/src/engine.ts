@@ -137,13 +137,24 @@ export class Engine {
     return row
   }
 
-  /** A page of jobs in the order of their acceptance; `cursor` is for the next one, null at the end. */
+  /**
+   * A page of jobs in the order of their acceptance, or the newest first; `cursor` is for the next one,
+   * null at the end.
+   */
   async listJobs(
-    filter: Omit<JobFilter, 'afterSeq' | 'limit'> & { cursor?: number; limit?: number } = {},
+    filter: Omit<JobFilter, 'afterSeq' | 'beforeSeq' | 'limit'> & {
+      cursor?: number
+      limit?: number
+      order?: 'oldest' | 'newest'
+    } = {},
   ): Promise<{ readonly jobs: readonly JobRow[]; readonly cursor: number | null }> {
-    const { cursor = 0, limit = 100, ...rest } = filter
+    const { cursor, limit = 100, order = 'oldest', ...rest } = filter
     const size = Math.min(Math.max(1, limit), PAGE_MAX)
-    const jobs = await this.#store.read.jobs({ ...rest, afterSeq: cursor, limit: size })
+    const from =
+      order === 'oldest'
+        ? { afterSeq: cursor ?? 0 }
+        : { afterSeq: 0, beforeSeq: cursor ?? Number.MAX_SAFE_INTEGER }
+    const jobs = await this.#store.read.jobs({ ...rest, ...from, limit: size })
     return { jobs, cursor: jobs.length < size ? null : (jobs.at(-1)?.seq ?? null) }
   }
 

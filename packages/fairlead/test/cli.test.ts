@@ -7,15 +7,19 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 const root = join(import.meta.dirname, '..', '..', '..')
 const vectors = join(root, 'vectors')
+const bin = join(root, 'packages', 'fairlead', 'bin', 'fairlead.mjs')
 
 /** The command line as a user has it: another process. */
 function fairlead(...args: string[]): { code: number | null; out: string; err: string } {
-  const bin = join(root, 'packages', 'fairlead', 'bin', 'fairlead.mjs')
   const { status, stdout, stderr } = spawnSync(process.execPath, [bin, ...args], {
     encoding: 'utf8',
     env: { ...process.env, NO_COLOR: '1' },
   })
   return { code: status, out: stdout, err: stderr }
+}
+
+function dataUrl(code: string): string {
+  return `data:text/javascript,${encodeURIComponent(code)}`
 }
 
 let folder: string
@@ -33,6 +37,20 @@ describe('fairlead', () => {
     for (const command of commands) expect(help.out).toMatch(new RegExp(`^  ${command} `, 'm'))
     expect(help.out).toContain('Exit codes:')
     expect(fairlead('--version').out).toMatch(/^\d+\.\d+\.\d+\n$/)
+  })
+
+  it('loads nothing but itself for --help, so that it answers at once', () => {
+    const hook = `export const load = (url, context, next) => { process._rawDebug(url); return next(url, context) }`
+    const start = `import { register } from 'node:module'; register(${JSON.stringify(dataUrl(hook))})`
+    for (const words of [[], ['serve'], ['jobs', 'list'], ['audit', 'prune']]) {
+      const args = ['--import', dataUrl(start), bin, ...words, '--help']
+      const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+      expect(status).toBe(0)
+      const loaded = stderr.split('\n').filter((line) => line.startsWith('file:'))
+      expect(loaded.length).toBeGreaterThan(10)
+      const others = loaded.filter((url) => !/packages\/fairlead\/|commander|picocolors/.test(url))
+      expect(others).toEqual([])
+    }
   })
 
   it('shows the help of every command with examples, and what stands under a group', () => {

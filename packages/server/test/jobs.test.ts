@@ -195,6 +195,21 @@ describe('reading jobs', () => {
     expect(await rig.outcome('alice', 'aicf.getResult', { task_id: NO_ID })).toBe('NotFound')
   })
 
+  it('WIRE-4: the newest come first where that is asked for, page by page', async () => {
+    const ids = []
+    for (let i = 0; i < 5; i++) ids.push((await rig.call('alice', 'aicf.enqueue', TASK)).task_id)
+    const newest = { order: 'newest', limit: 2 } as const
+    const seen: string[] = []
+    let cursor: string | null | undefined
+    while (cursor !== null) {
+      const given = cursor === undefined ? newest : { ...newest, cursor }
+      const page = await rig.call('alice', 'aicf.listJobs', given)
+      seen.push(...page.jobs.map(({ task_id }) => task_id))
+      cursor = page.cursor
+    }
+    expect(seen).toEqual(ids.reverse())
+  })
+
   it('WIRE-4: lists go page by page, by filters, and a requester lists its own', async () => {
     for (let i = 0; i < 7; i++) await rig.call('alice', 'aicf.enqueue', i % 2 === 0 ? AI : TASK)
     await rig.call('bob', 'aicf.enqueue', TASK)

@@ -226,6 +226,8 @@ export interface JobFilter {
   readonly afterHeight?: bigint
   /** Jobs accepted after this number. */
   readonly afterSeq: number
+  /** Given, the newest come first: of those accepted before this number. */
+  readonly beforeSeq?: number
   readonly limit: number
 }
 

@@ -7,12 +7,13 @@ interface Flags {
   readonly provider?: string
   readonly caller?: string
   readonly limit: string
+  readonly oldest?: true
 }
 
 /** `fairlead jobs list`. */
 export const jobsList = command<Flags>({
   name: 'jobs list',
-  summary: 'List jobs in the order of their acceptance.',
+  summary: 'List jobs, the newest first.',
   options: [
     {
       flags: '--status <status>',
@@ -22,10 +23,11 @@ export const jobsList = command<Flags>({
     { flags: '--provider <id>', text: 'those whose newest attempt it has or had' },
     { flags: '--caller <id>', text: 'those of one requester' },
     { flags: '--limit <n>', text: 'how many at most', default: '50' },
+    { flags: '--oldest', text: 'the oldest first' },
   ],
   needs: 'server',
   examples: [
-    ['fairlead jobs list --status QUEUED', 'What waits.'],
+    ['fairlead jobs list --status QUEUED --oldest', 'What waits, the longest waiting first.'],
     ['fairlead jobs list --status FAILED --kind ai --json', 'What failed, for a program.'],
   ],
 
@@ -38,8 +40,9 @@ export const jobsList = command<Flags>({
       ...(flags.kind === undefined ? {} : { kind: flags.kind as 'ai' }),
       ...(flags.provider === undefined ? {} : { provider_id: flags.provider }),
       ...(flags.caller === undefined ? {} : { caller: flags.caller }),
+      order: flags.oldest === true ? 'oldest' : 'newest',
       limit: Math.min(limit, 1_000),
-    }
+    } as const
     const jobs = []
     for await (const job of (await client()).listJobs(filter)) {
       jobs.push(job)

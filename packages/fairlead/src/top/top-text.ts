@@ -83,6 +83,8 @@ function providerLines(
   const counts = Object.entries(stats.providers)
     .filter(([, count]) => count > 0)
     .map(([status, count]) => `${count} ${status}`)
+  const title = `providers: ${counts.join(', ') || 'none'}`
+  if (stats.busiest.length === 0) return [title]
   const shown = stats.busiest.slice(0, Math.max(3, rows - 20))
   const cells = shown.map(({ provider_id, leases, lease_cap, health }) => [
     provider_id,
@@ -98,11 +100,7 @@ function providerLines(
   ]
   const [head = '', ...rest] = table(columns, cells).split('\n')
   const body = rest.map((line, i) => ((shown[i - 1]?.health ?? 1_000) < 600 ? red(line) : line))
-  return [
-    `providers: ${counts.join(', ') || 'none'}`,
-    bold(head),
-    ...body.map((l, i) => (i === 0 ? dim(l) : l)),
-  ]
+  return [title, bold(head), ...body.map((l, i) => (i === 0 ? dim(l) : l))]
 }
 
 function gauge(value: number, of: number): string {

@@ -8,7 +8,7 @@ import { cursor, pageLimit } from '../wire/page.ts'
 
 export const listJobs = defineMethod({
   name: 'aicf.listJobs',
-  summary: 'Jobs in the order of their acceptance, a page at a time.',
+  summary: 'Jobs in the order of their acceptance, or the newest first, a page at a time.',
   description: 'A requester sees its own. Filters are joined by "and".',
   roles: ['requester', 'operator', 'auditor'],
   params: z.strictObject({
@@ -17,7 +17,8 @@ export const listJobs = defineMethod({
     caller: caller.optional(),
     kind: z.enum(KIND_NAMES).optional(),
     after_height: u64.optional().describe('enqueued in a later block'),
-    cursor: cursor.optional(),
+    order: z.enum(['oldest', 'newest']).optional().describe('which come first; oldest if left out'),
+    cursor: cursor.optional().describe('of the page before, in the same order'),
     limit: pageLimit.optional(),
   }),
   result: z.strictObject({ jobs: z.array(jobSummary), cursor: cursor.nullable() }),

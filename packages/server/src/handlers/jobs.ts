@@ -78,7 +78,7 @@ export const getJob: Handlers['aicf.getJob'] = async ({ task_id }, call, { engin
 const EMPTY_MAP = new Uint8Array([0xa0])
 
 export const listJobs: Handlers['aicf.listJobs'] = async (params, call, { engine }) => {
-  const { status, kind, provider_id, caller, after_height, cursor, limit } = params
+  const { status, kind, provider_id, caller, after_height, order, cursor, limit } = params
   const own = call.identity.role === 'requester' ? ownCaller(call) : undefined
   if (own !== undefined && caller !== undefined && caller !== own) {
     throw new FairleadError('Forbidden', 'caller: a requester lists its own jobs only', { caller })
@@ -90,6 +90,7 @@ export const listJobs: Handlers['aicf.listJobs'] = async (params, call, { engine
     ...(provider_id === undefined ? {} : { providerId: provider_id }),
     ...(wanted === undefined ? {} : { caller: wanted }),
     ...(after_height === undefined ? {} : { afterHeight: BigInt(after_height) }),
+    ...(order === undefined ? {} : { order }),
     ...(cursor === undefined ? {} : { cursor: Number(cursor) }),
     ...(limit === undefined ? {} : { limit }),
   })

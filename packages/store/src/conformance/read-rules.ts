@@ -47,6 +47,10 @@ const FILTERS: readonly (readonly [filter: Partial<JobFilter>, seqs: number[]])[
   [{ providerId: providerOf(1) }, [2, 8, 11]],
   [{ caller: callerOf(0) }, [1, 3, 5, 7, 9, 11]],
   [{ caller: callerOf(0), afterSeq: 4, limit: 2 }, [5, 7]],
+  [{ beforeSeq: 4 }, [3, 2, 1]],
+  [{ beforeSeq: 1_000, limit: 2 }, [12, 11]],
+  [{ status: 'QUEUED', beforeSeq: 6, limit: 2 }, [5, 1]],
+  [{ caller: callerOf(0), beforeSeq: 8, limit: 2 }, [7, 5]],
   [{ caller: callerOf(0), status: 'QUEUED' }, [1, 5, 9]],
   [{ caller: callerOf(1), status: 'QUEUED' }, []],
   [{ caller: callerOf(7) }, []],
@@ -115,7 +119,7 @@ export function readRules({ store, reopen }: Subject): void {
       await commitJobs()
       const found = await store().read.jobs({ afterSeq: 0, limit: 100, ...filter })
       expect(found.map(({ seq }) => seq)).toEqual(seqs)
-      expect(found).toEqual(JOBS.filter(({ seq }) => seqs.includes(seq)))
+      expect(found).toEqual(seqs.map((seq) => JOBS.find((job) => job.seq === seq)))
     })
   }
 

@@ -106,11 +106,12 @@ export class MemoryStore implements Store {
 }
 
 function listJobs(tables: Tables, filter: JobFilter): JobRow[] {
-  const { status, providerId, caller, kind, afterHeight, afterSeq, limit } = filter
+  const { status, providerId, caller, kind, afterHeight, afterSeq, beforeSeq, limit } = filter
   const rows: JobRow[] = []
   for (const { row } of tables.jobs.values()) {
     const fits =
       row.seq > afterSeq &&
+      (beforeSeq === undefined || row.seq < beforeSeq) &&
       (status === undefined || row.status === status) &&
       (providerId === undefined || row.providerId === providerId) &&
       (caller === undefined || row.caller === caller) &&
@@ -118,7 +119,8 @@ function listJobs(tables: Tables, filter: JobFilter): JobRow[] {
       (afterHeight === undefined || row.enqueueHeight > afterHeight)
     if (fits) rows.push(row)
   }
-  return rows.sort(bySeq).slice(0, limit)
+  rows.sort(bySeq)
+  return (beforeSeq === undefined ? rows : rows.reverse()).slice(0, limit)
 }
 
 function listAssignments(tables: Tables, atMs: number) {

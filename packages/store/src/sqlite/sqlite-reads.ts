@@ -92,11 +92,13 @@ export class SqliteReads implements DirectReads {
   jobs(filter: JobFilter): JobRow[] {
     const { status, caller } = filter
     const params = filterParams(filter)
+    const which = filter.beforeSeq === undefined ? '' : 'newest-'
     if (caller !== undefined) {
-      return this.#all('list-jobs-of-caller', jobRow, { ...params, caller: bytesOf(caller) })
+      const name = `list-${which}jobs-of-caller`
+      return this.#all(name, jobRow, { ...params, caller: bytesOf(caller) })
     }
     const isLive = status !== undefined && !hasEnded(status)
-    return this.#all(isLive ? 'list-live-jobs' : 'list-jobs', jobRow, params)
+    return this.#all(`list-${which}${isLive ? 'live-jobs' : 'jobs'}`, jobRow, params)
   }
 
   leases(jobId: JobId): LeaseRow[] {
@@ -186,6 +188,7 @@ function filterParams(filter: JobFilter): Columns {
     kind,
     after_height: height,
     after_seq: afterSeq,
+    ...(filter.beforeSeq === undefined ? {} : { before_seq: filter.beforeSeq }),
     limit,
   }
 }

@@ -146,19 +146,20 @@ export class SimDisk {
       }))
   }
 
-  list({ afterSeq, limit, ...wanted }: JobFilter): JobRow[] {
+  list({ afterSeq, beforeSeq, limit, ...wanted }: JobFilter): JobRow[] {
     const { status, providerId, caller, kind, afterHeight } = wanted
     return [...this.jobs.values()]
       .filter(
         (job) =>
           job.seq > afterSeq &&
+          job.seq < (beforeSeq ?? Number.POSITIVE_INFINITY) &&
           (status === undefined || job.status === status) &&
           (providerId === undefined || job.providerId === providerId) &&
           (caller === undefined || job.caller === caller) &&
           (kind === undefined || job.kind === kind) &&
           (afterHeight === undefined || job.enqueueHeight > afterHeight),
       )
-      .sort((a, b) => a.seq - b.seq)
+      .sort((a, b) => (beforeSeq === undefined ? a.seq - b.seq : b.seq - a.seq))
       .slice(0, limit)
   }
 
