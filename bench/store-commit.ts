@@ -101,6 +101,7 @@ function jobNumber(n: number): JobRow {
     shots: 0,
     depthHint: 0,
     units: 3,
+    tokens: 300,
     regions: null,
     ttlAbsSecs: null,
     enqueueTs: START + n,

@@ -13,6 +13,8 @@ export type JobResult =
       readonly meta?: CborMap
       /** What it really took; the estimate stands where it is left out. */
       readonly actualUnits?: number
+      /** Tokens of prompt and answer, for the limits; what was reserved stands where it is left out. */
+      readonly actualTokens?: number
     }
   | undefined
   // biome-ignore lint/suspicious/noConfusingVoidType: a handler without a result returns nothing
@@ -26,12 +28,13 @@ export function leaseResult(result: JobResult): LeaseResult {
   if (result === undefined) return { output: EMPTY }
   if (result instanceof Uint8Array) return { output: result }
   if (typeof result === 'string') return { output: utf8.encode(result) }
-  const { output, digest, meta, actualUnits } = result
+  const { output, digest, meta, actualUnits, actualTokens } = result
   return {
     ...(output === undefined && digest === undefined ? { output: EMPTY } : {}),
     ...(output === undefined ? {} : { output }),
     ...(digest === undefined ? {} : { digest }),
     ...(meta === undefined ? {} : { meta: encodeCbor(meta) }),
     ...(actualUnits === undefined ? {} : { actualUnits }),
+    ...(actualTokens === undefined ? {} : { actualTokens }),
   }
 }

@@ -1,3 +1,4 @@
+import { admitRulesOf } from './admit/admit-rules.ts'
 import type { DueHeaps } from './lease/due-heaps.ts'
 import { cancelLive, endLease } from './lease/end-lease.ts'
 import { giveBack } from './lease/give-back.ts'
@@ -80,9 +81,17 @@ export function nextDueAt(market: Market): number | null {
   return at === Number.POSITIVE_INFINITY ? null : at
 }
 
+/** When a limit that a job waits for is worth another look, or null if none is (ADMIT-4). */
+export function nextClaimAt({ claims }: Market): number | null {
+  let first: number | null = null
+  for (const { until } of claims.values()) if (first === null || until < first) first = until
+  return first
+}
+
 /** Another policy from now on. Leases keep their terms; a lowered cap cancels the newest (LEASE-7). */
 export function changePolicy(market: Market, policy: Policy): void {
   market.policy = policy
+  market.admit = admitRulesOf(policy)
   market.pool.setPolicy(policy)
   market.due.rebuild()
   for (const queue of market.queues.values()) queue.setPolicy(policy, market.nowMs)

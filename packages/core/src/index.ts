@@ -64,7 +64,7 @@ export {
 } from './settings-table.ts'
 
 // The market: jobs, leases and providers in memory
-export { advanceMarket, changePolicy, nextDueAt } from './advance-market.ts'
+export { advanceMarket, changePolicy, nextClaimAt, nextDueAt } from './advance-market.ts'
 export { type EndReason, Job, type JobOrigin, type KnownEndReason } from './job.ts'
 export {
   type CancelReason,
@@ -144,6 +144,16 @@ export {
 } from './order/waiting-queue.ts'
 
 // Admit
+export type { AdmitRequirement, AdmitRule } from './admit/admit-policy.ts'
+export {
+  AdmitRound,
+  type LimitClaim,
+  type LimitClaims,
+  type LimitHold,
+  type LimitHoldReason,
+  NO_CLAIMS,
+} from './admit/admit-round.ts'
+export { AdmitRules } from './admit/admit-rules.ts'
 export type { DispatchBudget } from './admit/dispatch-budget.ts'
 export { type PlatformPolicy, platformPolicy, type PlatformRows } from './admit/platform-policy.ts'
 export { type Assigned, addUnits, epochOf, RequesterWindows, unitsUsed } from './admit/quotas.ts'

@@ -53,6 +53,7 @@ export class Job implements QueuedJob {
   readonly id: JobId
   readonly enqueueSeq: number
   readonly units: number
+  readonly tokens: number
   readonly sizeBytes: number
   shape: Shape
   staticScore = 0
@@ -69,6 +70,7 @@ export class Job implements QueuedJob {
     this.#enqueuedLow = enqueueTs % TIME_LOW
     this.enqueueSeq = request.enqueueSeq
     this.units = request.demand.units
+    this.tokens = request.demand.tokens
     this.sizeBytes = request.sizeBytes
     this.shape = shapeOf(request)
     this.#fee = request.fee < 2n ** 31n ? Number(request.fee) : request.fee

@@ -1,3 +1,5 @@
+import { type LimitClaims, NO_CLAIMS } from './admit/admit-round.ts'
+import { type AdmitRules, admitRulesOf } from './admit/admit-rules.ts'
 import { MarketLimits, type MarketLimitsState } from './admit/market-limits.ts'
 import { RequesterWindows } from './admit/quotas.ts'
 import { KIND_NAMES, type KindName } from './enqueue/kinds.ts'
@@ -131,6 +133,10 @@ export interface Market {
   readonly waitingOf: Map<Caller, number>
   readonly windows: RequesterWindows
   readonly limits: MarketLimits
+  /** What has to be admitted, by the policy; null is nothing. */
+  admit: AdmitRules | null
+  /** Who waits for which limit, as the last round left it. It decides nothing: the next one asks anew. */
+  claims: LimitClaims
   readonly due: DueHeaps
   /** Is called in the middle of changes: it takes note, and must not throw or call back. */
   readonly emit: (event: MarketEvent) => void
@@ -172,6 +178,8 @@ export function openMarket(options: {
     waitingOf: new Map(),
     windows: new RequesterWindows(),
     limits: new MarketLimits(options.limits),
+    admit: admitRulesOf(policy),
+    claims: NO_CLAIMS,
     due: new DueHeaps(() => market.policy),
     emit,
     touch,

@@ -10,6 +10,8 @@ export interface Field<T> {
   readonly expected: string
   readonly purpose: string
   readonly read: (written: unknown) => T | undefined
+  /** For a value of many parts: what is wrong with which of them, a line each, to stand behind the path. */
+  readonly problems?: (written: unknown) => readonly string[]
   /** The written form of a value, for the reference page and for showing a policy. */
   show(value: T): unknown
 }

@@ -187,6 +187,7 @@ describe('the table of settings', () => {
       'queue.quotas.requester_window',
       'registry.requesters_allow',
       'sessions.platforms',
+      'admit',
     ]
     expect(SETTINGS.map(({ path }) => path).sort()).toEqual(named.sort())
   })
@@ -606,3 +607,51 @@ it.each(['queue', 'fund'] as const)(
     expect(parsePolicy(shown, 'fund')).toEqual(policy)
   },
 )
+
+describe('the rules of admit', () => {
+  it('ADMIT-2: they are read, and shown as they were written', () => {
+    const admit = [
+      { kind: 'ai', model: 'm1', requirements: [{ key: 'tpm:{model}', amount: 'tokens' }] },
+      { caller: 'c', provider_id: 'provider:a', requirements: [{ key: '{caller}', amount: 2 }] },
+    ]
+    const policy = parsePolicy({ admit })
+    expect(policy.admit[1]).toEqual({
+      kind: null,
+      model: null,
+      providerId: 'provider:a',
+      caller: 'c',
+      requirements: [{ key: '{caller}', amount: 2 }],
+    })
+    expect(showPolicy(policy)['admit']).toEqual(admit)
+    expect(parsePolicy({}).admit).toEqual([])
+  })
+
+  it('ADMIT-2: every problem of every rule is told at once, by its place', () => {
+    const admit = [
+      { kind: 'mining', model: '', requirements: [] },
+      { models: 'm', requirements: [{ key: '{tenant}', amount: 0 }] },
+      { kind: 'task', requirements: [{ key: 'x', amount: 'tokens', unit: 1 }] },
+      7,
+    ]
+    const problems = problemsOf({ admit })
+    for (const start of [
+      'admit[0].kind: expected one of ai, quantum, task, registration',
+      'admit[0].model: expected text',
+      'admit[0].requirements: expected 1 to 32',
+      'admit[1].models: there is no such setting',
+      'admit[1].requirements[0].key: there is no {tenant}',
+      'admit[1].requirements[0].amount: expected a whole number',
+      'admit[2].requirements[0].unit: there is no such setting',
+      'admit[2].requirements[0].amount: expected kind: ai',
+      'admit[3]: expected an object',
+    ]) {
+      expect(
+        problems.some((problem) => problem.startsWith(start)),
+        start,
+      ).toBe(true)
+    }
+    expect(problemsOf({ admit: {} })).toEqual([
+      expect.stringMatching(/^admit: expected a list of at most 256 rules .+, got \{\}$/),
+    ])
+  })
+})

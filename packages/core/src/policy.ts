@@ -1,3 +1,4 @@
+import { admitRules } from './admit/admit-policy.ts'
 import { platforms } from './admit/platform-field.ts'
 import { FairleadError } from './errors.ts'
 import {
@@ -135,6 +136,7 @@ export const POLICY_FIELDS = {
     tenantWeights: intsByName({}, weight, 'share of single callers under tenant fairness'),
     tierWeights: intsByName({ FREE: 1, PRO: 2, PREMIUM: 4 }, weight, 'share by tier under tenant fairness'),
   },
+  admit: admitRules('what jobs need of the limits before they may go: rules by kind, model, provider_id and caller'),
   registry: {
     minStake: {
       ai: u64(10_000n, 0n, 'stake for offering ai'),

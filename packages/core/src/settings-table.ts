@@ -95,7 +95,9 @@ function readGroup(table: SettingsTable, written: unknown, group: Group): Values
     const inherited = base === null ? entry.default : base[key]
     const value = found === undefined ? inherited : entry.read(found)
     if (value === undefined) {
-      problems.push(`${path}: expected ${entry.expected}, got ${shown(found)}`)
+      const parts = entry.problems?.(found) ?? []
+      const whole = `: expected ${entry.expected}, got ${shown(found)}`
+      for (const problem of parts.length > 0 ? parts : [whole]) problems.push(path + problem)
       values[key] = entry.default
     } else values[key] = value
   }

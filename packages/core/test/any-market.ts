@@ -358,7 +358,7 @@ function demandOf(job: PlainJob): Demand {
   if (job.kind === 'ai') return aiDemand(job.model ?? '', job.maxTokens)
   if (job.kind === 'quantum') return quantumDemand(job.shots, job.depthHint)
   if (job.kind === 'task') return taskDemand(job.model ?? '')
-  return { model: null, shots: 0, depthHint: 0, units: plainUnits(job) }
+  return { model: null, shots: 0, depthHint: 0, units: plainUnits(job), tokens: 0 }
 }
 
 export function realProvider(plain: PlainProvider): Provider {

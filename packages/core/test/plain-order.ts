@@ -80,19 +80,33 @@ export interface PlainBatch<T extends PlainJob> {
 export function plainScoreBatch<T extends PlainJob>(
   takeable: readonly T[],
   { now, size, grants, policy }: { now: number; size: number; grants: number; policy: Policy },
+  isAdmitted: (job: T) => boolean = () => true,
 ): PlainBatch<T> {
   const left = new Set(takeable)
   const jobs: T[] = []
   const picks: JobId[] = []
   for (let i = 0; i < size && left.size > 0; i++) {
     const isPick = (grants + i + 1) % policy.queue.starvationK === 0
-    const [next] = isPick ? sortedByWait([...left]) : sortedByScore([...left], now, policy)
+    const order = isPick ? sortedByWait([...left]) : sortedByScore([...left], now, policy)
+    const next = firstAdmitted(order, left, isAdmitted)
     if (next === undefined) break
-    left.delete(next)
     jobs.push(next)
     if (isPick) picks.push(next.id)
   }
   return { jobs, picks }
+}
+
+/** Takes the first that is admitted out of `left`, with all that were asked before it. */
+function firstAdmitted<T>(
+  order: readonly T[],
+  left: Set<T>,
+  isAdmitted: (job: T) => boolean,
+): T | undefined {
+  for (const job of order) {
+    left.delete(job)
+    if (isAdmitted(job)) return job
+  }
+  return undefined
 }
 
 /** V and every V_c of one queue. Nobody is forgotten here; below V nobody is told apart anyway. */
@@ -145,6 +159,7 @@ export function plainShareBatch<T extends PlainJob>(
   takeable: readonly T[],
   shares: PlainShares,
   { now, size, policy }: { now: number; size: number; policy: Policy },
+  isAdmitted: (job: T) => boolean = () => true,
 ): PlainBatch<T> {
   const trial = shares.copy()
   const left = new Set(takeable)
@@ -153,9 +168,8 @@ export function plainShareBatch<T extends PlainJob>(
     const callers = [...new Set([...left].map((job) => job.caller))]
     const [caller] = callers.toSorted((a, b) => sign(trial.start(a), trial.start(b)) || sign(a, b))
     const own = [...left].filter((job) => job.caller === caller)
-    const [next] = sortedByScore(own, now, policy)
-    if (next === undefined) break
-    left.delete(next)
+    const next = firstAdmitted(sortedByScore(own, now, policy), left, isAdmitted)
+    if (next === undefined) continue
     jobs.push(next)
     trial.book(next, policy)
   }

@@ -57,6 +57,14 @@ export interface PlainMarket {
   readonly shares: Readonly<Partial<Record<KindName, PlainShares>>>
   /** Caller → times of its assignments so far. */
   readonly recent: Readonly<Record<string, readonly number[]>>
+  /** Fixed windows by key, and how much of each is held. */
+  readonly limits?: Readonly<Record<string, PlainLimit>>
+}
+
+export interface PlainLimit {
+  readonly capacity: number
+  readonly windowSecs: number
+  readonly held: number
 }
 
 export interface PlainAssignment {
@@ -97,23 +105,40 @@ function plainKindRound(
   const sorted = passing.toSorted((a, b) => sign(a.id, b.id))
   const shuffled = plainShuffle(sorted, seed)
 
+  // Who is asked for the batch in vain claims the limits that it waits for.
+  let claims: PlainClaim[] = []
+  const isAdmitted = (job: PlainJob): boolean => {
+    const isFit = sorted.some(
+      (p) => plainHold(p, job, market, before, claims) === null && isTaker(p, job),
+    )
+    if (!isFit) claimFor(job, before)
+    return isFit
+  }
+  const isTaker = (p: PlainProvider, job: PlainJob): boolean =>
+    plainRefusal(p, job, market, before) === null
+  const claimFor = (job: PlainJob, made: readonly PlainAssignment[]): void => {
+    for (const p of sorted) {
+      if (plainRefusal(p, job, market, made) !== null) continue
+      const hold = plainHold(p, job, market, made, claims)
+      if (hold?.reason === 'exhausted') claims.push({ ...hold, job })
+    }
+  }
   const takeable = market.jobs.filter(
-    (job) =>
-      job.kind === kind &&
-      isReady(job, now) &&
-      shuffled.some((p) => plainRefusal(p, job, market, before) === null),
+    (job) => job.kind === kind && isReady(job, now) && shuffled.some((p) => isTaker(p, job)),
   )
   const size = policy.queue.batchSize
   const grants = market.grants[kind] ?? 0
   const shares = market.shares[kind] ?? new PlainShares()
   const byTenant = policy.match.fairness === 'tenant'
   const batch = byTenant
-    ? plainShareBatch(takeable, shares, { now, size, policy })
-    : plainScoreBatch(takeable, { now, size, grants, policy })
+    ? plainShareBatch(takeable, shares, { now, size, policy }, isAdmitted)
+    : plainScoreBatch(takeable, { now, size, grants, policy }, isAdmitted)
+  claims = []
 
   let made: PlainAssignment[] = []
   const fits = (p: PlainProvider, job: PlainJob) =>
-    plainRefusal(p, job, market, [...before, ...made]) === null
+    plainRefusal(p, job, market, [...before, ...made]) === null &&
+    plainHold(p, job, market, [...before, ...made], claims) === null
   const make = (job: PlainJob, provider: PlainProvider) => made.push({ job, provider })
 
   /** The order in which a job asks the providers (steps 3 and 5). */
@@ -147,7 +172,11 @@ function plainKindRound(
     const state = [...made]
     let all = true
     for (const job of tie) all = assign(job) && all
-    if (all || tie.length === 1) continue
+    if (all) continue
+    if (tie.length === 1) {
+      for (const job of tie) claimFor(job, [...before, ...made])
+      continue
+    }
     made = state
     const left = new Set(tie)
     if (policy.match.order === 'score') {
@@ -161,6 +190,7 @@ function plainKindRound(
       const start = policy.match.order === 'rotate' ? made.at(-1)?.provider : undefined
       for (const p of rotated(shuffled, start)) contest([p], left)
     }
+    for (const job of left) claimFor(job, [...before, ...made])
   }
   return {
     kind,
@@ -256,6 +286,63 @@ export function plainRefusal(
     if (before.length + inRound.length >= window.jobs) return 'requester_rate_limited'
   }
   return null
+}
+
+interface PlainClaim {
+  readonly job: PlainJob
+  readonly key: string
+  readonly until: number
+}
+
+/** What the rules of `admit` say of a job at a provider: null, or what holds it (ADMIT-3, ADMIT-4). */
+export function plainHold(
+  p: PlainProvider,
+  job: PlainJob,
+  market: PlainMarket,
+  made: readonly PlainAssignment[],
+  claims: readonly PlainClaim[],
+): { reason: string; key: string; until: number } | null {
+  const { now } = market
+  const own = plainNeeds(p, job, market.policy)
+  const waits: { reason: string; key: string; until: number }[] = []
+  let reason: string | null = null
+  for (const [key, amount] of own) {
+    const limit = market.limits?.[key]
+    if (limit === undefined) return { reason: 'unknown', key, until: 0 }
+    if (amount > limit.capacity) reason = 'too_large'
+    const given = made.map((one) => plainNeeds(one.provider, one.job, market.policy).get(key) ?? 0)
+    const promised = given.reduce((sum, n) => sum + n, 0)
+    const windowMs = 1_000 * limit.windowSecs
+    const until = (Math.floor(now / windowMs) + 1) * windowMs
+    if (limit.held + promised + amount > limit.capacity) {
+      waits.push({ reason: 'exhausted', key, until })
+    }
+    const isBehind = claims.some((claim) => claim.key === key && claim.job !== job)
+    if (isBehind) reason ??= 'waited_for'
+  }
+  if (reason !== null) return { reason, key: '', until: 0 }
+  return waits.toSorted((a, b) => b.until - a.until)[0] ?? null
+}
+
+/** How much of which limit a job needs at a provider (ADMIT-2). */
+function plainNeeds(p: PlainProvider, job: PlainJob, { admit }: Policy): Map<string, number> {
+  const needs = new Map<string, number>()
+  for (const rule of admit) {
+    if (rule.kind !== null && rule.kind !== job.kind) continue
+    if (rule.model !== null && rule.model !== job.model) continue
+    if (rule.caller !== null && rule.caller !== job.caller) continue
+    if (rule.providerId !== null && rule.providerId !== p.id) continue
+    if (job.model === null && rule.requirements.some(({ key }) => key.includes('{model}'))) continue
+    for (const { key: template, amount } of rule.requirements) {
+      const key = template
+        .replaceAll('{caller}', job.caller)
+        .replaceAll('{model}', job.model ?? '')
+        .replaceAll('{provider}', p.id)
+      const own = amount === 'tokens' ? job.maxTokens : amount
+      needs.set(key, (needs.get(key) ?? 0) + own)
+    }
+  }
+  return needs
 }
 
 function unitCap(kind: KindName, policy: Policy): number | null {

@@ -3,6 +3,7 @@ import {
   type Market,
   PROVIDER_STATUSES,
   type ProviderStatus,
+  type Refusal,
   refusalOf,
   type Terms,
   termsNow,
@@ -11,9 +12,11 @@ import {
 /** How much waits, in one kind. */
 export interface QueueCensus {
   readonly kind: KindName
-  /** Somebody would fit; all others are held by their backoff or have nobody. */
+  /** Somebody would fit; all others are held by their backoff or a limit, or have nobody. */
   readonly ready: number
   readonly backoff: number
+  /** Somebody would fit, were it not for a limit. */
+  readonly budget: number
   readonly noProvider: number
   /** When the oldest of them was enqueued; null where none waits. */
   readonly oldestAt: number | null
@@ -45,11 +48,12 @@ export function takeCensus(market: Market): Census {
   const oldest = oldestWaiting(market)
   const terms = termsNow(market)
   const queues = [...market.queues].map(([kind, queue]) => {
-    const noProvider = withoutProvider(market, kind, terms)
+    const { budget, noProvider } = notReady(market, kind, terms)
     return {
       kind,
-      ready: queue.readySize - noProvider,
+      ready: queue.readySize - budget - noProvider,
       backoff: queue.size - queue.readySize,
+      budget,
       noProvider,
       oldestAt: oldest.get(kind) ?? null,
     }
@@ -58,27 +62,45 @@ export function takeCensus(market: Market): Census {
   return { at: market.nowMs, queues, leases, workers, providers: byStatus }
 }
 
-/** Ready jobs that no provider fits. Alike groups of several callers are asked about once. */
-function withoutProvider(market: Market, kind: KindName, terms: Terms): number {
+type Held = 'budget' | 'noProvider'
+
+/** Jobs out of backoff that no provider fits. Alike groups of several callers are asked about once. */
+function notReady(market: Market, kind: KindName, terms: Terms): Readonly<Record<Held, number>> {
   const { pool, policy } = market
   const { requestersAllow, requestersDeny } = policy.registry
   const asksCaller =
-    pool.listsCallers || requestersAllow !== null || requestersDeny.length > 0 || hasWindow(market)
-  const fits = new Map<string, boolean>()
-  let jobs = 0
+    pool.listsCallers ||
+    requestersAllow !== null ||
+    requestersDeny.length > 0 ||
+    hasWindow(market) ||
+    terms.admit?.isByCaller === true
+  const known = new Map<string, Held | null>()
+  const counts = { budget: 0, noProvider: 0 }
   let groups = 0
   for (const { shape, jobs: alike, leastUnits } of market.queues.get(kind)?.readyGroups() ?? []) {
     if (++groups > GROUPS_MAX) break
     const key = `${asksCaller ? shape.caller : ''}|${leastUnits}|${shape.demandKey}`
-    let isFit = fits.get(key)
-    if (isFit === undefined) {
-      const job = { id: NOBODY, caller: shape.caller, units: leastUnits, shape, denials: null }
-      isFit = pool.passing(kind, market.nowMs).some((one) => refusalOf(one, job, terms) === null)
-      fits.set(key, isFit)
+    let held = known.get(key)
+    if (held === undefined) {
+      const job = {
+        id: NOBODY,
+        caller: shape.caller,
+        units: leastUnits,
+        tokens: 1,
+        shape,
+        denials: null,
+      }
+      held = heldBy(pool.passing(kind, market.nowMs).map((one) => refusalOf(one, job, terms)))
+      known.set(key, held)
     }
-    if (!isFit) jobs += alike
+    if (held !== null) counts[held] += alike
   }
-  return jobs
+  return counts
+}
+
+function heldBy(refusals: readonly (Refusal | null)[]): Held | null {
+  if (refusals.includes(null)) return null
+  return refusals.includes('limit_exhausted') ? 'budget' : 'noProvider'
 }
 
 const NOBODY = '0x' as Parameters<typeof refusalOf>[1]['id']

@@ -82,6 +82,8 @@ export type Command =
       readonly output: Uint8Array | null
       readonly meta: Uint8Array | null
       readonly actualUnits: number | null
+      /** Of the prompt and of the answer; where it is left out, the estimate stays. */
+      readonly actualTokens?: number | null
     } & OnLease)
   | ({ readonly type: 'fail' } & LeaseFailure & OnLease)
   /** Its offer could not be brought to the worker. */

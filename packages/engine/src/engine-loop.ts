@@ -1,4 +1,4 @@
-import { type Clock, FairleadError, nextDueAt, type Store } from '@fairlead/core'
+import { type Clock, FairleadError, nextClaimAt, nextDueAt, type Store } from '@fairlead/core'
 import type { Command } from './command.ts'
 import type { EngineState, Outcome } from './engine-state.ts'
 
@@ -221,6 +221,8 @@ export class EngineLoop {
     const state = this.#state
     const due = nextDueAt(state.market)
     if (due !== null && due <= now) this.#wantsRound = true
+    // So is one whose limit has room for it again.
+    if ((nextClaimAt(state.market) ?? Number.POSITIVE_INFINITY) <= now) this.#wantsRound = true
     // A job whose backoff is over is new demand; without a round it would stay due, and we awake.
     for (const queue of state.market.queues.values()) {
       if ((queue.nextReadyAt() ?? Number.POSITIVE_INFINITY) <= now) this.#wantsRound = true
@@ -272,6 +274,7 @@ export class EngineLoop {
     const { market } = this.#state
     const now = this.#clock.now()
     const times = [this.#lastBeat + BEAT_MS, nextDueAt(market) ?? Number.POSITIVE_INFINITY]
+    times.push(nextClaimAt(market) ?? Number.POSITIVE_INFINITY)
     for (const queue of market.queues.values()) {
       times.push(queue.nextReadyAt() ?? Number.POSITIVE_INFINITY)
       if (queue.readySize > 0) times.push(this.#lastRound + market.policy.queue.dispatchIntervalMs)

@@ -88,7 +88,13 @@ export class EngineView {
     if (job.notBefore !== null && job.notBefore > market.nowMs) return 'backoff'
     const terms = termsNow(market)
     const passing = market.pool.passing(job.shape.kind, market.nowMs)
-    return passing.some((one) => refusalOf(one, job, terms) === null) ? 'ready' : 'no_provider'
+    let isLimited = false
+    for (const provider of passing) {
+      const refusal = refusalOf(provider, job, terms)
+      if (refusal === null) return 'ready'
+      isLimited ||= refusal === 'limit_exhausted'
+    }
+    return isLimited ? 'budget' : 'no_provider'
   }
 
   /** In order of id. */

@@ -274,11 +274,14 @@ export class Engine {
       readonly output?: Uint8Array
       readonly meta?: Uint8Array
       readonly actualUnits?: number
+      /** Of the prompt and of the answer: it takes the place of what was reserved (ADMIT-5). */
+      readonly actualTokens?: number
     },
   ): Promise<void> {
     const { leaseId, by, workerId, output = null, meta = null, actualUnits = null } = completion
     const digest = completion.digest ?? (output === null ? '' : outputDigest(output))
-    const result = { digest, output, meta, actualUnits }
+    const { actualTokens = null } = completion
+    const result = { digest, output, meta, actualUnits, actualTokens }
     await this.#onLease({ type: 'complete', leaseId, by, workerId, ...result })
   }
 

@@ -42,7 +42,7 @@ function waiting(given: Partial<WaitingExplanation>): string[] {
 }
 
 function check(n: number, given: Partial<ProviderCheck> = {}): ProviderCheck {
-  return { id: named(n), refusal: null, until: null, slots: 4, ...given }
+  return { id: named(n), refusal: null, until: null, slots: 4, limit: null, ...given }
 }
 
 function named(n: number): ProviderId {

@@ -6,6 +6,8 @@ import {
   type KnownEndReason,
   type LeaseRow,
   type LeaseStatus,
+  type LimitHold,
+  type LimitHoldReason,
   PROVIDERS_KEPT,
   type ProviderCheck,
   type Refusal,
@@ -53,6 +55,7 @@ const REFUSAL_MEANS: { readonly [R in Refusal]: string | ((slots: number | null)
   class_cooling_down: 'it declined a job like this one a short time ago',
   denied_for_job: 'it had this job before and may not have it again so soon',
   requester_rate_limited: 'the requester has got all the jobs that its window admits',
+  limit_exhausted: 'a limit that the job needs has no room for it',
 }
 
 const WAIT_MEANS: {
@@ -65,9 +68,34 @@ const WAIT_MEANS: {
     `Its session has not opened: not before ${ahead(notBefore ?? at, at)}.`,
   pacing: ({ notBefore, at, session }) =>
     `It has rank ${session?.rank ?? 0} in its session: not before ${ahead(notBefore ?? at, at)}.`,
-  budget: ({ session, at }) => budgetText(session, at),
+  budget: (explanation) =>
+    explanation.session === null
+      ? limitHoldText(explanation)
+      : budgetText(explanation.session, explanation.at),
   no_provider: ({ providers }) =>
     providers.length === 0 ? 'There is no provider at all.' : 'No provider fits it now.',
+}
+
+/** The first limit that is worth another look; or one that no time will mend. */
+function limitHoldText({ providers, at }: WaitingExplanation): string {
+  const limits = providers.flatMap(({ limit }) => (limit === null ? [] : [limit]))
+  const timed = limits.filter(({ until }) => until !== null)
+  const [first] = timed.sort((a, b) => (a.until ?? 0) - (b.until ?? 0))
+  const limit = first ?? limits[0]
+  return limit === undefined ? 'A limit holds it.' : `A limit holds it: ${limitText(limit, at)}.`
+}
+
+const HOLD_MEANS: { readonly [R in LimitHoldReason]: string } = {
+  exhausted: 'has no room for that now',
+  waited_for: 'has room, but a job ahead of it waits for the same limit',
+  unknown: 'is not defined; define it, or take it out of the policy',
+  too_large: 'is smaller than that, so it never fits; raise the limit, or cancel the job',
+}
+
+function limitText({ key, reason, amount, until }: LimitHold, at: number): string {
+  const when = until === null ? '' : `; it will be looked at again ${ahead(until, at)}`
+  const needed = amount.toLocaleString('en')
+  return `it needs ${needed} of ${oneLine(key)}, which ${HOLD_MEANS[reason]}${when}`
 }
 
 const ORDER_MEANS: { readonly [O in RoundRow['order']]: string } = {
@@ -129,8 +157,9 @@ function providerLines(providers: readonly ProviderCheck[], at: number): string[
   const fitting = providers.filter(({ refusal }) => refusal === null)
   const refusing = providers.filter(({ refusal }) => refusal !== null)
   const sorted = [...fitting, ...refusing]
-  const lines = sorted.slice(0, PROVIDERS_LISTED).map(({ id, refusal, slots, until }) => {
+  const lines = sorted.slice(0, PROVIDERS_LISTED).map(({ id, refusal, slots, until, limit }) => {
     if (refusal === null) return `${id}: would fit.`
+    if (limit !== null) return `${id}: ${refusal} – ${limitText(limit, at)}.`
     const end = until === null ? '' : `, until ${isoUtc(until)} (for ${durationText(until - at)})`
     return `${id}: ${refusalText(refusal, slots)}${end}.`
   })

@@ -61,8 +61,8 @@ export function restoreMarket(options: {
 
 function restoreJob(market: Market, row: JobRow, gapMs: number): void {
   const { id, kind, caller, tier, fee, sizeBytes, regions, ttlAbsSecs, origin, seq } = row
-  const { model, shots, depthHint, units } = row
-  const demand = { model, shots, depthHint, units }
+  const { model, shots, depthHint, units, tokens } = row
+  const demand = { model, shots, depthHint, units, tokens }
   const request = { id, kind, caller, tier, fee, sizeBytes, demand, regions, ttlAbsSecs, origin }
   const job = new Job({ ...request, enqueueSeq: seq }, row.enqueueTs)
   job.status = row.status

@@ -32,6 +32,7 @@ export function jobRow(job: Job, request: AcceptedRequest): JobRow {
     shots,
     depthHint,
     units: job.units,
+    tokens: job.tokens,
     regions,
     ttlAbsSecs: job.ttlAbsSecs,
     enqueueTs: job.enqueueTs,

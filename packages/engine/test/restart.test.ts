@@ -69,7 +69,7 @@ function answerOf(
 describe.each(['queue', 'fund'] as const)('preset %s', (preset) => {
   it('ENGINE-4: the traces have workers that leave, come back and are lost', async () => {
     const happened = new Set<unknown>()
-    for (const seed of [1, 2, 3, 4]) {
+    for (const seed of [1, 2, 3, 4, 5, 6]) {
       for (const what of (await run(seed, preset, false)).happened) happened.add(what)
     }
     for (const what of ['leaseMoved', 'worker_lost', 'disowned']) expect(happened).toContain(what)

@@ -30,6 +30,10 @@ export const SHORT = {
     ttl: { abs_default_ai_secs: 30, rel_max_secs: 20, gc_horizon_secs: 40 },
     quotas: { leases_max_per_provider: 3, requester_window: { jobs: 12, secs: 5 }, epoch_secs: 10 },
   },
+  admit: [
+    { kind: 'ai', model: 'm1', requirements: [{ key: 'l-tokens', amount: 'tokens' }] },
+    { kind: 'task', caller: callerOf('ann'), requirements: [{ key: 'l-conc', amount: 1 }] },
+  ],
   registry: {
     heartbeat_timeout_ms: 20_000,
     heartbeat_interval_ms: 1_000,
@@ -118,7 +122,9 @@ export class TraceMaker {
       case 9: {
         const digest = taggedHashHex('output', leaseId)
         const actualUnits = this.#dice.draw(3) === 0 ? this.#dice.draw(9) : null
-        return { type: 'complete', ...holder, digest, output: null, meta: null, actualUnits }
+        const actualTokens = this.#dice.draw(2) === 0 ? this.#dice.draw(1_200) : null
+        const actual = { actualUnits, actualTokens }
+        return { type: 'complete', ...holder, digest, output: null, meta: null, ...actual }
       }
       case 10: {
         const permanent = this.#dice.draw(4) === 0
@@ -191,7 +197,7 @@ export class TraceMaker {
 
   /** Few lease ids and small limits, so that all of LIMIT-8 to LIMIT-13 happens. */
   #onLimit(): Command {
-    const key = this.#pick(['l-roll', 'l-fix', 'l-conc', 'l-buck']) as string
+    const key = this.#pick(['l-roll', 'l-fix', 'l-conc', 'l-buck', 'l-tokens']) as string
     const leaseId = `reserved-${this.#dice.draw(12)}`
     const amount = 1 + this.#dice.draw(5)
     switch (this.#dice.draw(8)) {
@@ -276,6 +282,7 @@ function byId(a: { readonly id: string }, b: { readonly id: string }): number {
 
 function limitOf(key: string, capacity: number): Limit {
   if (key === 'l-roll') return { key, kind: 'rolling', capacity, windowSecs: 3 }
+  if (key === 'l-tokens') return { key, kind: 'rolling', capacity: 900 * capacity, windowSecs: 4 }
   if (key === 'l-fix') return { key, kind: 'fixed', capacity, windowSecs: 5, overage: 'deny' }
   if (key === 'l-conc') return { key, kind: 'concurrency', capacity, timeoutSecs: 4 }
   return { key, kind: 'bucket', burst: capacity, rate: 1.5 }

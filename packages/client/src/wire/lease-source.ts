@@ -163,12 +163,13 @@ class WireSession implements LeaseSession {
   }
 
   async complete(leaseId: LeaseId, result: LeaseResult): Promise<void> {
-    const { output, digest, meta, actualUnits } = result
+    const { output, digest, meta, actualUnits, actualTokens } = result
     await this.#call('aicf.completeLease', leaseId, {
       ...(output === undefined ? {} : { output: toHex(output) }),
       ...(digest === undefined ? {} : { output_digest: digest }),
       ...(meta === undefined ? {} : { meta: metaOf(decodeCbor(meta)) }),
       ...(actualUnits === undefined ? {} : { actual_units: actualUnits }),
+      ...(actualTokens === undefined ? {} : { actual_tokens: actualTokens }),
     })
   }
 

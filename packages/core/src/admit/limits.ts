@@ -188,6 +188,23 @@ export class Limits {
     return denial
   }
 
+  /**
+   * How long until so much of a limit fits, beside what was promised and is not held yet. 0 is now; `unknown`
+   * and `too_large` are what no time will mend. Nothing is reserved, and nothing remembered.
+   */
+  waitFor(
+    key: string,
+    amount: number,
+    promised: number,
+    nowMs: number,
+  ): number | 'unknown' | 'too_large' {
+    const now = this.#advance(nowMs)
+    const meter = this.#meterAt(key, now)
+    if (meter === undefined) return 'unknown'
+    if (amount > meter.amountMax) return 'too_large'
+    return meter.fits(amount + promised) ? 0 : meter.waitMs(amount + promised, now)
+  }
+
   /** Holds what another backend has granted, without asking whether it fits. Unknown keys are left out. */
   book(leaseId: string, requirements: readonly Requirement[], nowMs: number): void {
     const now = this.#advance(nowMs)

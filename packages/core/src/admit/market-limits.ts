@@ -1,4 +1,6 @@
 import { IndexedHeap, type IndexedItem } from '../order/indexed-heap.ts'
+import type { QueuedJob } from '../order/queued-job.ts'
+import { amountOf, type Need } from './admit-rules.ts'
 import {
   type CompleteAnswer,
   Limits,
@@ -109,6 +111,52 @@ export class MarketLimits {
 
   complete(leaseId: string, actuals: readonly Actual[], nowMs: number): CompleteAnswer {
     return this.#limits.complete(leaseId, actuals, nowMs)
+  }
+
+  /** See `Limits.waitFor`. */
+  waitFor(
+    key: string,
+    amount: number,
+    promised: number,
+    nowMs: number,
+  ): ReturnType<Limits['waitFor']> {
+    return this.#limits.waitFor(key, amount, promised, nowMs)
+  }
+
+  /** A round has given a lease to a job: what the job needs is held under its id (ADMIT-3). */
+  hold(
+    leaseId: string,
+    needs: readonly Need[],
+    job: Pick<QueuedJob, 'tokens'>,
+    nowMs: number,
+  ): void {
+    if (needs.length === 0) return
+    const requirements = needs.map((need) => ({ key: need.key, amount: amountOf(need, job) }))
+    this.#limits.book(leaseId, requirements, nowMs)
+    const tokenKeys = needs.flatMap(({ key, perToken }) => Array<string>(perToken).fill(key))
+    const beside = this.#beside.get(leaseId)
+    if (beside !== undefined) this.#beside.set(leaseId, { ...beside, tokenKeys })
+  }
+
+  /** The lease has ended; where the tokens that it took are known, they take the place of the estimate. */
+  end(
+    leaseId: string,
+    { tokens }: Pick<QueuedJob, 'tokens'>,
+    actualTokens: number | null,
+    nowMs: number,
+  ): void {
+    const beside = this.#beside.get(leaseId)
+    if (beside === undefined) return
+    const lease = this.#limits.leaseState(leaseId)
+    const actuals = new Map<string, number>()
+    if (lease?.state === 'held' && actualTokens !== null) {
+      for (const key of beside.tokenKeys) {
+        const reserved = lease.holds.find((hold) => hold.key === key)?.amount ?? 0
+        actuals.set(key, (actuals.get(key) ?? reserved) + actualTokens - Math.max(1, tokens))
+      }
+    }
+    const given = [...actuals].map(([key, amount]) => ({ key, amount }))
+    this.#limits.complete(leaseId, given, nowMs)
   }
 
   /** Forgets every lease id whose time has come. */

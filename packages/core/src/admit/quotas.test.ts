@@ -51,7 +51,13 @@ describe('units', () => {
 describe('units of an epoch', () => {
   const fits = (world: World, job: Job): string | null => {
     const { nowMs, policy } = world.market
-    const terms = { nowMs, policy, epoch: epochOf(nowMs, policy), isWindowFull: () => false }
+    const terms = {
+      nowMs,
+      policy,
+      epoch: epochOf(nowMs, policy),
+      isWindowFull: () => false,
+      admit: null,
+    }
     return refusalOf(world.a, job, terms)
   }
 

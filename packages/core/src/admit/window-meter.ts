@@ -63,7 +63,8 @@ export class WindowMeter implements Meter {
     if (this.#waiting !== null) return DECREASING_WAIT_MS
     if (this.#limit.kind === 'concurrency') return CONCURRENCY_WAIT_MS
     const excess = minus(plus(this.#ledger.held, amount), this.#limit.capacity)
-    return Math.max(1, (this.#ledger.freeAt(excess) ?? nowMs) - nowMs)
+    // What is not held yet will end like what is reserved now.
+    return Math.max(1, (this.#ledger.freeAt(excess) ?? endOf(this.#limit, nowMs)) - nowMs)
   }
 
   take(amount: number, nowMs: number): number {

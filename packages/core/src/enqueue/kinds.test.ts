@@ -137,7 +137,9 @@ describe.each(TABLES)('the payload of kind $kind', ({ rule, kind, least, kept, .
 
 it('KIND-4: the name of a task stands where an ai job has its model', () => {
   expect(KINDS.task.demand({ name: 'resize', args: {} }).model).toBe('resize')
-  expect(KINDS.ai.demand({ model: 'llama', max_tokens: 1 }).model).toBe('llama')
+  expect(KINDS.ai.demand({ model: 'llama', max_tokens: 1, prompt: new Uint8Array() }).model).toBe(
+    'llama',
+  )
 })
 
 describe('the figures of a kind', () => {

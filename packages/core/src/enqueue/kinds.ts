@@ -38,6 +38,8 @@ export interface Demand {
   readonly depthHint: number
   /** Estimated units (QUOTA-2). */
   readonly units: number
+  /** ai: the most tokens that it can take, the bytes of its prompt and `max_tokens`; else 0. */
+  readonly tokens: number
 }
 
 /** The kinds, in the order in which a round serves them (MATCH-1). */
@@ -58,7 +60,8 @@ export const KINDS: Readonly<Record<KindName, Kind>> = {
       prompt: caps.ai.prompt,
       max_tokens: caps.ai.maxTokens,
     }),
-    demand: (payload) => aiDemand(payload['model'] as string, payload['max_tokens'] as number),
+    demand: ({ model, max_tokens: maxTokens, prompt }) =>
+      aiDemand(model as string, maxTokens as number, (prompt as Uint8Array).length),
     leaseSecs: ({ queue }) => queue.lease.aiSecs,
     workerLostMs: ({ queue }) => queue.workerLostMs,
     backoffBaseSecs: ({ queue }) => queue.retries.baseBackoffAiSecs,
@@ -119,23 +122,24 @@ export function isKindName(name: unknown): name is KindName {
   return KIND_NAMES.some((kind) => kind === name)
 }
 
-/** QUOTA-2: one unit for every 100 tokens begun. */
-export function aiDemand(model: string, maxTokens: number): Demand {
-  return { model, shots: 0, depthHint: 0, units: Math.ceil(maxTokens / 100) }
+/** QUOTA-2: one unit for every 100 tokens begun. A token of a prompt is at least one byte (ADMIT-2). */
+export function aiDemand(model: string, maxTokens: number, promptBytes = 0): Demand {
+  const units = Math.ceil(maxTokens / 100)
+  return { model, shots: 0, depthHint: 0, units, tokens: promptBytes + maxTokens }
 }
 
 /** QUOTA-2: one unit for every 10,000 shot layers begun; a depth of 0 counts as 1. */
 export function quantumDemand(shots: number, depthHint: number): Demand {
   const layers = BigInt(shots) * BigInt(Math.max(1, depthHint))
-  return { model: null, shots, depthHint, units: Number((layers + 9_999n) / 10_000n) }
+  return { model: null, shots, depthHint, units: Number((layers + 9_999n) / 10_000n), tokens: 0 }
 }
 
 /** QUOTA-2: a task is one unit; its name stands where an ai job has its model. */
 export function taskDemand(name: string): Demand {
-  return { model: name, shots: 0, depthHint: 0, units: 1 }
+  return { model: name, shots: 0, depthHint: 0, units: 1, tokens: 0 }
 }
 
 /** QUOTA-2: a registration is one unit; its platform stands where an ai job has its model. */
 export function registrationDemand(platform: string): Demand {
-  return { model: platform, shots: 0, depthHint: 0, units: 1 }
+  return { model: platform, shots: 0, depthHint: 0, units: 1, tokens: 0 }
 }

@@ -988,6 +988,7 @@ describe('what a job asks for', () => {
       shots: 0,
       depthHint: 0,
       units,
+      tokens: max_tokens + 5,
     })
   })
 
@@ -1005,6 +1006,7 @@ describe('what a job asks for', () => {
       shots,
       depthHint: depth_hint,
       units,
+      tokens: 0,
     })
   })
 

@@ -8,13 +8,15 @@ import { type LeaseEvent, nextLeaseStatus } from './lease-table.ts'
 
 /**
  * Ends a live lease: the provider gets its slot back, and units and fair share are set to what was
- * really used. Without a completion that is nothing (QUOTA-2, FAIR-3).
+ * really used. Without a completion that is nothing (QUOTA-2, FAIR-3). What it held of the limits is
+ * completed, with the tokens that it took if those are known (ADMIT-5).
  */
 export function endLease(
   market: Market,
   lease: Lease,
   on: Exclude<LeaseEvent, 'renew'>,
   actualUnits: number,
+  actualTokens: number | null = null,
 ): void {
   const status = nextLeaseStatus(lease.status, on)
   invariant(status !== null, 'only a live lease can end')
@@ -32,6 +34,7 @@ export function endLease(
   if (worker !== null && provider.workers !== null) dropWorkerLease(provider.workers, worker)
   addUnits(provider, kind, lease.epoch, actualUnits - job.units)
   market.queues.get(kind)?.settleUnits(job, actualUnits)
+  market.limits.end(lease.id, job, actualTokens, market.nowMs)
   market.touch.lease(lease)
   market.touch.provider(provider)
 }

@@ -46,6 +46,9 @@ export function issueLease(market: Market, job: Job, provider: Provider, seed: S
   addUnits(provider, kind, lease.epoch, job.units)
   market.touch.lease(lease)
   market.touch.provider(provider)
+  if (market.admit !== null) {
+    market.limits.hold(lease.id, market.admit.needs(job, provider.id), job, nowMs)
+  }
   market.windows.record(job.caller, nowMs, policy)
   market.emit({
     type: 'jobAssigned',

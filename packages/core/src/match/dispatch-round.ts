@@ -1,3 +1,4 @@
+import { NO_CLAIMS, openAdmit } from '../admit/admit-round.ts'
 import { advanceMarket } from '../advance-market.ts'
 import type { Seed } from '../ids.ts'
 import type { Job } from '../job.ts'
@@ -24,7 +25,9 @@ export function dispatchRound(
   advanceMarket(market, market.nowMs)
   const moved = moveStranded(market)
   const { nowMs, policy, queues, pool, windows } = market
-  const rounds = matchRound({ nowMs, seed, policy, queues, pool, windows })
+  const admit = openAdmit(market)
+  const rounds = matchRound({ nowMs, seed, policy, queues, pool, windows, admit })
+  market.claims = admit?.claims() ?? NO_CLAIMS
   const leases = rounds.flatMap(({ assignments }) =>
     assignments.map(({ job, provider }) => issueLease(market, job as Job, provider, seed)),
   )

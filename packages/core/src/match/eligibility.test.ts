@@ -305,12 +305,12 @@ describe('their order', () => {
     expect(refusalOf(...pair({ job, provider: { region: 'eu' } }))).toBe('region_denied')
   })
 
-  it('MATCH-3: there are sixteen reasons, named as in the rules', () => {
+  it('MATCH-3: there are seventeen reasons, named as in the rules', () => {
     expect(REFUSALS.join(' · ')).toBe(
       'provider_not_active · attestation_invalid · stake_below_minimum · heartbeat_stale · unhealthy · ' +
         'cooling_down · capability_missing · model_unsupported · circuit_unsupported · region_denied · ' +
         'requester_denied · lease_cap_reached · epoch_units_exhausted · class_cooling_down · ' +
-        'denied_for_job · requester_rate_limited',
+        'denied_for_job · requester_rate_limited · limit_exhausted',
     )
   })
 
@@ -326,6 +326,7 @@ describe('their order', () => {
           epoch: epochOf(now, policy),
           isWindowFull: (caller: PlainJob['caller']) =>
             window !== null && windows.count(caller, now, policy) >= window.jobs,
+          admit: null,
         }
         for (const job of market.jobs) {
           for (const provider of market.providers) {
@@ -361,6 +362,7 @@ function termsOf(policy: Policy, windowFull: boolean): Parameters<typeof refusal
     policy,
     epoch,
     isWindowFull: (caller) => windowFull && caller === CALLER,
+    admit: null,
   }
 }
 

@@ -1,3 +1,4 @@
+import type { AdmitRound } from '../admit/admit-round.ts'
 import { unitsUsed } from '../admit/quotas.ts'
 import { KINDS, type KindName } from '../enqueue/kinds.ts'
 import type { Caller } from '../ids.ts'
@@ -23,11 +24,12 @@ export const REFUSALS = [
   'class_cooling_down',
   'denied_for_job',
   'requester_rate_limited',
+  'limit_exhausted',
 ] as const
 export type Refusal = (typeof REFUSALS)[number]
 
 /** What matching looks at in a job. */
-export type Candidate = Pick<QueuedJob, 'id' | 'caller' | 'units' | 'shape' | 'denials'>
+export type Candidate = Pick<QueuedJob, 'id' | 'caller' | 'units' | 'tokens' | 'shape' | 'denials'>
 
 /** The time and terms under which the checks are made. */
 export interface Terms {
@@ -35,6 +37,8 @@ export interface Terms {
   readonly policy: Policy
   readonly epoch: number
   readonly isWindowFull: (caller: Caller) => boolean
+  /** Null where nothing has to be admitted. */
+  readonly admit: AdmitRound | null
 }
 
 /** What a provider holds at the moment of the check. */
@@ -93,7 +97,9 @@ export function jobRefusal(
   }
   const deniedUntil = job.denials?.get(provider.id)
   if (deniedUntil !== undefined && nowMs < deniedUntil) return 'denied_for_job'
-  return terms.isWindowFull(job.caller) ? 'requester_rate_limited' : null
+  if (terms.isWindowFull(job.caller)) return 'requester_rate_limited'
+  if (terms.admit === null) return null
+  return terms.admit.hold(job, provider.id) === null ? null : 'limit_exhausted'
 }
 
 /** The first check that fails as things stand, or null if the provider fits the job. */

@@ -147,9 +147,9 @@ describe('the providers', () => {
     world.a.cooldownUntil = 1_000
     world.assign({ provider: world.c })
     expect(explain(world, job).providers).toEqual([
-      { id: world.a.id, refusal: 'unhealthy', until: null, slots: 16 },
-      { id: world.b.id, refusal: null, until: null, slots: 16 },
-      { id: world.c.id, refusal: 'lease_cap_reached', until: null, slots: 1 },
+      { id: world.a.id, refusal: 'unhealthy', until: null, slots: 16, limit: null },
+      { id: world.b.id, refusal: null, until: null, slots: 16, limit: null },
+      { id: world.c.id, refusal: 'lease_cap_reached', until: null, slots: 1, limit: null },
     ])
     world.at(1)
     world.a.health = 600

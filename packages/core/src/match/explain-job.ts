@@ -1,3 +1,4 @@
+import { AdmitRound, type LimitHold, NO_CLAIMS } from '../admit/admit-round.ts'
 import { epochOf } from '../admit/quotas.ts'
 import { KINDS } from '../enqueue/kinds.ts'
 import { FairleadError } from '../errors.ts'
@@ -23,6 +24,8 @@ export interface ProviderCheck {
   readonly until: number | null
   /** How many leases it may hold at once. */
   readonly slots: number
+  /** For `limit_exhausted`: which limit, and why. */
+  readonly limit: LimitHold | null
 }
 
 /** Why a job waits, as data; a person's version is made of it (EXPLAIN-2). */
@@ -58,20 +61,26 @@ export function explainWaiting(market: Market, job: Job): WaitExplanation {
   const terms = termsNow(market)
   const providers = pool.all().map((provider) => {
     const refusal = refusalOf(provider, job, terms)
-    const until = refusal === null ? null : (OPENS_AT[refusal]?.(provider, job, market) ?? null)
-    return { id: provider.id, refusal, until, slots: leaseCap(provider, policy) }
+    const limit =
+      refusal === 'limit_exhausted' ? (terms.admit?.hold(job, provider.id) ?? null) : null
+    const opensAt = refusal === null ? null : OPENS_AT[refusal]?.(provider, job, market)
+    const until = limit?.until ?? opensAt ?? null
+    return { id: provider.id, refusal, until, slots: leaseCap(provider, policy), limit }
   })
   const session = job.session === null ? null : explainSession(market, job.session)
   const inBackoff = job.notBefore !== null && job.notBefore > nowMs
   const fits = providers.some(({ refusal }) => refusal === null)
   const freeAt = market.windows.freeAt(job.caller, nowMs, policy)
   const until = session === null ? (inBackoff ? job.notBefore : null) : session.gate.until
-  const gates = [until, freeAt].filter((at) => at !== null)
+  const limited = providers.filter(({ limit }) => limit !== null)
+  const isLimited = !fits && limited.length > 0
+  const times = [until, freeAt, isLimited ? firstOf(limited) : null]
+  const gates = times.filter((at) => at !== null)
   const held = session === null ? (inBackoff ? 'backoff' : null) : session.gate.reason
   return {
     job,
     at: nowMs,
-    waitReason: held ?? (fits ? 'ready' : 'no_provider'),
+    waitReason: held ?? (fits ? 'ready' : isLimited ? 'budget' : 'no_provider'),
     notBefore: until,
     ...(session === null ? placeOf(market, job) : { place: session.place, of: session.of }),
     fairness: policy.match.fairness,
@@ -81,6 +90,12 @@ export function explainWaiting(market: Market, job: Job): WaitExplanation {
     earliestAt: gates.length > 0 ? Math.max(...gates) : fits && held !== 'budget' ? nowMs : null,
     session: session?.wait ?? null,
   }
+}
+
+/** When the first of them is worth another look. */
+function firstOf(checks: readonly ProviderCheck[]): number | null {
+  const times = checks.map(({ until }) => until).filter((at) => at !== null)
+  return times.length === 0 ? null : Math.min(...times)
 }
 
 /** Until when a check fails, for those that time alone can open. */
@@ -106,17 +121,25 @@ const OPENS_AT: {
     windows.freeAt(caller, nowMs, policy),
 }
 
+/** What has to be admitted may be left out. */
+type TermsSource = Pick<Market, 'nowMs' | 'policy' | 'windows'> &
+  Partial<Pick<Market, 'limits' | 'admit' | 'claims'>>
+
 /** The terms of a check that is made now, outside of a round. */
 export function termsNow({
   nowMs,
   policy,
   windows,
-}: Pick<Market, 'nowMs' | 'policy' | 'windows'>): Terms {
+  limits,
+  admit: rules = null,
+  claims = NO_CLAIMS,
+}: TermsSource): Terms {
   const window = policy.queue.quotas.requesterWindow
   return {
     nowMs,
     policy,
     epoch: epochOf(nowMs, policy),
+    admit: rules && limits ? new AdmitRound({ rules, limits, nowMs, claims }) : null,
     isWindowFull: (caller: Caller) =>
       window !== null && windows.count(caller, nowMs, policy) >= window.jobs,
   }

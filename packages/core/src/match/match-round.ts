@@ -1,3 +1,4 @@
+import type { AdmitRound } from '../admit/admit-round.ts'
 import { epochOf, type RequesterWindows } from '../admit/quotas.ts'
 import { KIND_NAMES, type KindName } from '../enqueue/kinds.ts'
 import type { Caller, Seed } from '../ids.ts'
@@ -17,6 +18,8 @@ export interface RoundInput {
   readonly queues: ReadonlyMap<KindName, WaitingQueue>
   readonly pool: ProviderPool
   readonly windows: RequesterWindows
+  /** Nothing has to be admitted where it is absent. */
+  readonly admit?: AdmitRound | null
 }
 
 /** What a round did for one kind, and what it takes to explain it. */
@@ -51,6 +54,7 @@ export function matchRound(input: RoundInput): KindRound[] {
       batch,
       assignments.map(({ job }) => job),
     )
+    input.admit?.endKind()
     const providerOrder = (count: number) => firstOf(search, count)
     const ranking = () => matcher.ranked()
     rounds.push({ kind, batch, assignments, providerOrder, ranking })
@@ -68,18 +72,22 @@ function matchBatch(
   search: ProviderSearch,
   terms: RoundTerms,
 ): { readonly batch: Batch; readonly matcher: BatchMatcher } {
-  const { nowMs, policy } = terms
+  const { nowMs, policy, admit } = terms
   const size = policy.queue.batchSize
   const matcher = new BatchMatcher(search, terms)
   const free = policy.match.fairness === 'tenant' ? search.freeLeases(size) : size
   if (free < size) {
+    admit?.startBatch()
     const batch = queue.takeBatch(nowMs, free, search.verdicts())
+    admit?.startMatch()
     matcher.run(batch)
     if (matcher.made.length === batch.jobs.length) return { batch, matcher }
     matcher.startAgain()
     queue.settleBatch(batch, [])
   }
+  admit?.startBatch()
   const batch = queue.takeBatch(nowMs, size, search.verdicts())
+  admit?.startMatch()
   matcher.run(batch)
   return { batch, matcher }
 }
@@ -93,13 +101,15 @@ export function roundTerms({
   nowMs,
   policy,
   windows,
-}: Pick<RoundInput, 'nowMs' | 'policy' | 'windows'>): RoundTerms {
+  admit = null,
+}: Pick<RoundInput, 'nowMs' | 'policy' | 'windows' | 'admit'>): RoundTerms {
   const window = policy.queue.quotas.requesterWindow
   const inRound = new Map<Caller, number>()
   return {
     nowMs,
     policy,
     epoch: epochOf(nowMs, policy),
+    admit,
     isWindowFull: (caller) =>
       window !== null &&
       windows.count(caller, nowMs, policy) + (inRound.get(caller) ?? 0) >= window.jobs,
@@ -135,8 +145,8 @@ export class BatchMatcher {
       if (ties && !picks.has(first.id)) {
         while (end < jobs.length && isTied(first, jobs[end] as QueuedJob, picks)) end++
       }
-      if (end === i + 1) this.#assign(first)
-      else this.#assignTie(jobs.slice(i, end))
+      if (end > i + 1) this.#assignTie(jobs.slice(i, end))
+      else if (!this.#assign(first)) this.#search.claim(first)
       i = end
     }
   }
@@ -179,7 +189,7 @@ export class BatchMatcher {
 
     const left = new Set(jobs)
     for (const { providers, place } of this.#tieOrder(behind)) {
-      if (left.size === 0) return
+      if (left.size === 0) break
       // What does not fit by now will not fit later in the round: one pass over the pairs will do.
       for (const pair of this.#search.pairsByHash(left, providers)) {
         if (!left.has(pair.job) || !this.#search.fits(pair)) continue
@@ -188,6 +198,7 @@ export class BatchMatcher {
         this.#behind = place + 1
       }
     }
+    for (const job of left) this.#search.claim(job)
   }
 
   /** Who is asked in a contested tie; under `score` equal ones stand as one. */

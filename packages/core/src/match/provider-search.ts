@@ -57,7 +57,7 @@ export class ProviderSearch {
     this.#seed = input.seed
     this.#given = input.given
     this.#passing = input.pool.passing(input.kind, input.terms.nowMs)
-    this.#byCaller = input.pool.listsCallers
+    this.#byCaller = input.pool.listsCallers || input.terms.admit?.isByCaller === true
     this.shuffle = new SeededShuffle(this.#passing, input.seed)
   }
 
@@ -66,7 +66,8 @@ export class ProviderSearch {
     const known = new Alike<{ verdict: Verdict | null }>(() => ({ verdict: null }))
     return (job) => {
       if (this.#isCallerOut(job)) return 'pass-group'
-      if (job.denials !== null) return this.#verdict(job)
+      // What it needs of a limit is its own, as its denials are.
+      if (job.denials !== null || this.#terms.admit?.concerns(job)) return this.#verdict(job)
       const alike = known.of(job, this.#byCaller)
       alike.verdict ??= this.#verdict(job)
       return alike.verdict
@@ -86,7 +87,7 @@ export class ProviderSearch {
 
   /** The first place at or behind `start` in the shuffled order whose provider fits; else −1. */
   findFrom(start: number, job: QueuedJob): number {
-    if (this.#isCallerOut(job)) return -1
+    if (this.#isCallerOut(job) || this.#terms.admit?.isHeldEverywhere(job)) return -1
     const refused = this.#refused.of(job, this.#byCaller)
     const end = this.shuffle.length
     let place = start
@@ -98,10 +99,28 @@ export class ProviderSearch {
       const refusal = this.#refusal(this.shuffle.at(place), job)
       if (refusal === null) return place
       if (refusal === 'lease_cap_reached') this.#full.add(place)
-      else if (refusal !== 'denied_for_job') refused.add(place)
+      else if (!OWN_REFUSALS.has(refusal)) refused.add(place)
       place++
     }
     return -1
+  }
+
+  /**
+   * Nobody takes the job. Where limits alone are in its way, it claims what it waits for. False if one of
+   * them is too small for it in any case, which says nothing of others (ADMIT-4).
+   */
+  claim(job: QueuedJob): boolean {
+    const { admit } = this.#terms
+    if (admit === null || !admit.concerns(job)) return true
+    let isFit = true
+    for (const provider of this.#passing) {
+      if (this.#refusal(provider, job) !== 'limit_exhausted') continue
+      const hold = admit.hold(job, provider.id)
+      if (hold?.reason === 'too_large') isFit = false
+      else if (hold !== null) admit.claim(job, hold)
+      if (!admit.isByProvider(job)) break
+    }
+    return isFit
   }
 
   /** Books an assignment, or takes it back. */
@@ -110,6 +129,7 @@ export class ProviderSearch {
     load.leases += by
     load.units += by * job.units
     this.#given.set(provider, (this.#given.get(provider) ?? 0) + by)
+    this.#terms.admit?.promise(job, provider.id, by)
   }
 
   /** After assignments were taken back, nothing that was learnt since is certain. */
@@ -167,6 +187,7 @@ export class ProviderSearch {
     if (!this.#pool.isOffered(this.#kind, job.shape.model)) return 'pass-group'
     let isDenied = false
     let isTooLarge = false
+    let isLimited = false
     for (let i = 0; ; i++) {
       const provider = this.#openAt(i)
       if (provider === undefined) break
@@ -174,7 +195,9 @@ export class ProviderSearch {
       if (refusal === null) return 'take'
       isDenied ||= refusal === 'denied_for_job'
       isTooLarge ||= refusal === 'epoch_units_exhausted'
+      isLimited ||= refusal === 'limit_exhausted'
     }
+    if (isLimited && !this.claim(job)) return 'pass-job'
     return isDenied ? 'pass-job' : isTooLarge ? 'pass-size' : 'pass-group'
   }
 
@@ -201,6 +224,9 @@ export class ProviderSearch {
     return load
   }
 }
+
+/** What refuses one job and not, for certain, the next that is alike. */
+const OWN_REFUSALS: ReadonlySet<Refusal> = new Set(['denied_for_job', 'limit_exhausted'])
 
 /** Something for all jobs that the same providers refuse, denials apart: of one demand and size. */
 export class Alike<T> {

@@ -32,8 +32,8 @@ export function roundRefusals(
 ): RoundRefusals {
   const { nowMs, policy, pool } = market
   const epoch = epochOf(nowMs, policy)
-  // Whoever was assigned was within the window of its caller, though it may be full by now.
-  const terms: Terms = { nowMs, policy, epoch, isWindowFull: () => false }
+  // Whoever was assigned was within its window and limits, though they may be full by now.
+  const terms: Terms = { nowMs, policy, epoch, isWindowFull: () => false, admit: null }
   const loads = loadsOf(round, rounds, providers, epoch)
   const lists: (readonly [ProviderId, Refusal])[][] = []
 

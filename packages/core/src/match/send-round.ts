@@ -1,3 +1,4 @@
+import { openAdmit } from '../admit/admit-round.ts'
 import type { Seed } from '../ids.ts'
 import type { Job } from '../job.ts'
 import { issueLease } from '../lease/issue-lease.ts'
@@ -26,7 +27,8 @@ export function sendRound(
 ): { readonly round: KindRound; readonly leases: readonly Lease[] } | null {
   const { sessions, pool, policy } = market
   if (!(sessions.nextSendAt() <= market.nowMs) && !sessions.hasUnserved) return null
-  const terms = roundTerms(market)
+  const admit = openAdmit(market)
+  const terms = roundTerms({ ...market, admit })
   const search = new ProviderSearch({ kind: 'registration', terms, pool, seed, given: new Map() })
   const matcher = new BatchMatcher(search, terms)
   const serve = (id: Job['id']): Service => {
@@ -37,6 +39,8 @@ export function sendRound(
     return search.freeLeases(1) > 0 && isParticular(market, job, terms) ? 'pass' : 'nobody'
   }
   sessions.sendReady(({ place }) => serve(place.id), policy.queue.batchSize)
+  admit?.endKind()
+  if (admit !== null) market.claims = new Map([...market.claims, ...admit.claims()])
   const assignments = matcher.made
   if (assignments.length === 0) return null
   const leases = assignments.map(({ job, provider }) =>
@@ -59,6 +63,7 @@ function isParticular({ policy, pool }: Market, job: Job, terms: RoundTerms): bo
     job.shape.regions !== null ||
     pool.listsCallers ||
     terms.isWindowFull(job.caller) ||
+    terms.admit?.concerns(job) === true ||
     isCallerDenied(job.caller, policy)
   )
 }

@@ -47,6 +47,8 @@ export interface QueuedJob extends Scored, HeapItem {
   readonly enqueueSeq: number
   /** Estimated units. */
   readonly units: number
+  /** The most tokens that it can take; 0 where it takes none. */
+  readonly tokens: number
   /** Providers that may not take this job, each until its time; null is none. */
   readonly denials: ReadonlyMap<ProviderId, number> | null
   /** Interned by the queue, so that alike jobs share one object. */

@@ -17,22 +17,23 @@ export interface Completion extends LeaseCall {
   readonly digest: string
   /** What the work really took; null leaves the estimate. */
   readonly actualUnits: number | null
+  /** The tokens that it really took, of the prompt and of the answer; null leaves the estimate. */
+  readonly actualTokens?: number | null
 }
 
 /** The attempt is done. The same completion again answers as the first time (COMPLETE-1). */
 export function completeLease(market: Market, completion: Completion): Lease {
-  const { digest, actualUnits } = completion
+  const { digest, actualUnits, actualTokens = null } = completion
   if (fromHex(digest)?.length !== 32) {
     throw invalidParams('output_digest', '32 bytes as 0x and 64 lower-case hex digits')
   }
-  if (actualUnits !== null && !(Number.isSafeInteger(actualUnits) && actualUnits >= 0)) {
-    throw invalidParams('actual_units', 'a whole number of at least 0')
-  }
+  refuseUncountable('actual_units', actualUnits)
+  refuseUncountable('actual_tokens', actualTokens)
   const held = heldLease(market, completion)
   if (held.status === 'COMPLETED' && held.digest === digest) return held
   const lease = liveHeldLease(market, completion)
   const { job } = lease
-  endLease(market, lease, 'complete', actualUnits ?? job.units)
+  endLease(market, lease, 'complete', actualUnits ?? job.units, actualTokens)
   lease.digest = digest
   if (job.session !== null) {
     advanceSessions(market)
@@ -42,6 +43,11 @@ export function completeLease(market: Market, completion: Completion): Lease {
     completeJob(market, job, lease, 'complete')
   } else awaitProof(market, job)
   return lease
+}
+
+function refuseUncountable(field: string, given: number | null): void {
+  if (given === null || (Number.isSafeInteger(given) && given >= 0)) return
+  throw invalidParams(field, 'a whole number of at least 0')
 }
 
 /** The proof of a completed lease is final, or was found invalid (COMPLETE-2). */

@@ -97,6 +97,8 @@ export interface LeaseResult {
   /** Canonical CBOR. */
   readonly meta?: Uint8Array
   readonly actualUnits?: number
+  /** Tokens that it really took, of the prompt and of the answer. */
+  readonly actualTokens?: number
 }
 
 /** What a worker says of a job that it could not do. */

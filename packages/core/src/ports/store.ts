@@ -24,6 +24,8 @@ export interface JobFacts {
   readonly shots: number
   readonly depthHint: number
   readonly units: number
+  /** The most tokens that it can take; 0 where it takes none. */
+  readonly tokens: number
   readonly regions: readonly string[] | null
   readonly ttlAbsSecs: number | null
   readonly enqueueTs: number

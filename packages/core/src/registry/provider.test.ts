@@ -144,7 +144,7 @@ describe('what an offer leaves out', () => {
     const bare = newProvider({ id: providerNamed(0), lastHeartbeat: 0, offer, stake: 60_000n })
     const unlimited = { ...market.policy.queue.quotas, quantumUnitsPerEpoch: null }
     const policy = { ...market.policy, queue: { ...market.policy.queue, quotas: unlimited } }
-    const terms = { nowMs: 0, policy, epoch: 0, isWindowFull: () => false }
+    const terms = { nowMs: 0, policy, epoch: 0, isWindowFull: () => false, admit: null }
     expect(refusalOf(bare, job, terms)).toBe(row.refusal)
   })
 })

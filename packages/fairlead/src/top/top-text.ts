@@ -55,15 +55,16 @@ function fairnessLine({ fairness, connections }: Stats): string {
 }
 
 function queueLines({ queues }: Stats, { bold, yellow }: Terminal['colors']): string[] {
-  const rows = queues.map(({ kind, ready, backoff, no_provider, oldest_wait_ms }) => [
+  const rows = queues.map(({ kind, ready, backoff, budget, no_provider, oldest_wait_ms }) => [
     kind,
-    String(ready + backoff + no_provider),
+    String(ready + backoff + budget + no_provider),
     String(ready),
     String(backoff),
+    String(budget),
     String(no_provider),
     oldest_wait_ms === null ? '' : durationText(oldest_wait_ms),
   ])
-  const titles = ['queue', 'waiting', 'ready', 'backoff', 'no provider', 'oldest wait']
+  const titles = ['queue', 'waiting', 'ready', 'backoff', 'budget', 'no provider', 'oldest wait']
   const columns = titles.map((title, i) =>
     i === 0 ? { title } : { title, align: 'right' as const },
   )

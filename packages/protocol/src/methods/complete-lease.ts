@@ -16,6 +16,11 @@ export const completeLease = defineMethod({
     output: bytes.optional(),
     meta: jsonObject.optional().describe('anything worth knowing about the result'),
     actual_units: count.optional().describe('what it really took; the estimate stands if left out'),
+    actual_tokens: count
+      .optional()
+      .describe(
+        'tokens of prompt and answer, for the limits; what was reserved stands if left out',
+      ),
   }),
   result: accepted,
   errors: ['NotFound', 'LeaseNotLive', 'LimitExceeded'],

@@ -6,6 +6,13 @@ import { lease } from './lease.ts'
 
 const refusal = z.enum(REFUSALS)
 
+const limitHold = z.strictObject({
+  key: z.string(),
+  reason: z.enum(['exhausted', 'waited_for', 'unknown', 'too_large']),
+  amount: count.describe('how much of it the job needs'),
+  until: timeMs.nullable().describe('when it is looked at again'),
+})
+
 const waiting = z.strictObject({
   not_before: timeMs.nullable(),
   place: count.describe('1 is next'),
@@ -19,6 +26,7 @@ const waiting = z.strictObject({
       refusal: refusal.nullable().describe('the first check that fails; null where it would fit'),
       until: timeMs.nullable(),
       slots: count,
+      limit: limitHold.nullable().describe('which limit, where that is what fails'),
     }),
   ),
   earliest_at: timeMs.nullable(),

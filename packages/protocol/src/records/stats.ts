@@ -29,6 +29,7 @@ export const stats = z
         kind: z.enum(KIND_NAMES),
         ready: count,
         backoff: count,
+        budget: count.describe('held by a limit'),
         no_provider: count,
         oldest_wait_ms: count.nullable(),
       }),

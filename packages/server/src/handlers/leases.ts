@@ -35,13 +35,15 @@ export const releaseLease: Handlers['aicf.releaseLease'] = async (params, call, 
 }
 
 export const completeLease: Handlers['aicf.completeLease'] = async (params, call, services) => {
-  const { output_digest: digest, output, meta, actual_units: actualUnits } = params
+  const { output_digest: digest, output, meta } = params
+  const { actual_units: actualUnits, actual_tokens: actualTokens } = params
   await services.engine.complete({
     ...holderOf(params, call, services),
     ...(digest === undefined ? {} : { digest }),
     ...(output === undefined ? {} : { output: Buffer.from(output.slice(2), 'hex') }),
     ...(meta === undefined ? {} : { meta: encodedMeta(meta) }),
     ...(actualUnits === undefined ? {} : { actualUnits }),
+    ...(actualTokens === undefined ? {} : { actualTokens }),
   })
   return ACCEPTED
 }

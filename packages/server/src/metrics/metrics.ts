@@ -78,9 +78,10 @@ export function meterState(
   return () => {
     const now = Date.now()
     const census = engine.view.census()
-    for (const { kind, ready, backoff, noProvider, oldestAt } of census.queues) {
+    for (const { kind, ready, backoff, budget, noProvider, oldestAt } of census.queues) {
       queue.set({ kind, wait_reason: 'ready' }, ready)
       queue.set({ kind, wait_reason: 'backoff' }, backoff)
+      queue.set({ kind, wait_reason: 'budget' }, budget)
       queue.set({ kind, wait_reason: 'no_provider' }, noProvider)
       oldest.set({ kind }, oldestAt === null ? 0 : Math.max(0, now - oldestAt) / 1_000)
     }

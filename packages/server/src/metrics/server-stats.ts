@@ -35,10 +35,11 @@ export class ServerStats {
       at: now,
       version: this.#version,
       started_at: this.#startedAt,
-      queues: queues.map(({ kind, ready, backoff, noProvider, oldestAt }) => ({
+      queues: queues.map(({ kind, ready, backoff, budget, noProvider, oldestAt }) => ({
         kind,
         ready,
         backoff,
+        budget,
         no_provider: noProvider,
         oldest_wait_ms: oldestAt === null ? null : Math.max(0, now - oldestAt),
       })),

@@ -23,11 +23,12 @@ export function explanationRecord(explanation: Explanation): ExplanationRecord {
         fairness,
         score,
         terms: { fee, size, tier, age_secs: ageSecs },
-        providers: providers.map(({ id, refusal, until, slots }) => ({
+        providers: providers.map(({ id, refusal, until, slots, limit }) => ({
           provider_id: id,
           refusal,
           until,
           slots,
+          limit,
         })),
         earliest_at: earliestAt,
         session: sessionOf(explanation.session),

@@ -150,6 +150,7 @@ function anyJob(draw: Draw, n: number, seq: number): JobRow {
       shots: count(),
       depthHint: count(),
       units: count(),
+      tokens: count(),
       regions: maybe(few(text())),
       ttlAbsSecs: maybe(count()),
       enqueueTs: time(),

@@ -51,6 +51,7 @@ const FULL_JOB: JobRow = {
   shots: 1_000_000,
   depthHint: 2 ** 32 - 1,
   units: 429_496_729_500,
+  tokens: 4_294_967_296,
   regions: ['eu-west', ''],
   ttlAbsSecs: 0,
   chainId: U64_MAX,

@@ -50,6 +50,7 @@ export function sampleJob(n: number, given: Partial<JobRow> = {}): JobRow {
     shots: 0,
     depthHint: 0,
     units: 3,
+    tokens: 300,
     regions: null,
     ttlAbsSecs: null,
     enqueueTs: START + n,

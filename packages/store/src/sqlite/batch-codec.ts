@@ -37,7 +37,7 @@ export const LEASE_STATE_AT = { job: 0, attempt: 8, id: 16, status: 48, cells: 4
 export const RESULT_AT = { job: 0, cells: 8 } as const
 
 /** Changes whenever the bytes of a batch do: a log may have been written by another version. */
-const FORMAT = 1
+const FORMAT = 2
 
 const LENGTH_BYTES = 4
 const NUMBER_BYTES = 8

@@ -28,7 +28,7 @@ import type { Block } from './journal-blocks.ts'
 
 /** Cells of a row in a batch, without what stands before them. */
 export const WIDTH = {
-  job: 14,
+  job: 15,
   jobState: 10,
   lease: 8,
   leaseState: 6,
@@ -53,6 +53,7 @@ export function jobRow(c: Columns): JobRow {
     shots: c['shots'] as number,
     depthHint: c['depth_hint'] as number,
     units: c['units'] as number,
+    tokens: c['tokens'] as number,
     regions: c['regions'] === null ? null : jsonOf(c['regions']),
     ttlAbsSecs: c['ttl_abs_secs'] as number | null,
     enqueueTs: c['enqueue_ts'] as number,
@@ -85,6 +86,7 @@ export function putJob(to: CellWriter, row: JobFacts): void {
   to.number(row.shots)
   to.number(row.depthHint)
   to.number(row.units)
+  to.number(row.tokens)
   to.cell(row.regions === null ? null : jsonCell(row.regions))
   to.cell(row.ttlAbsSecs)
   to.number(row.enqueueTs)

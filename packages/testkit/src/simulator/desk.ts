@@ -221,6 +221,8 @@ export class Desk {
     const payload = request['payload'] as Readonly<Record<string, unknown>>
     const number = (name: string): number => Number(payload[name] ?? 0)
     const kind = request['kind'] as JobRow['kind']
+    const prompt = (payload['prompt'] ?? '0x') as string
+    const promptBytes = (prompt.length - 2) / 2
     const wanted = {
       kind,
       maxTokens: number('max_tokens'),
@@ -234,6 +236,7 @@ export class Desk {
       row.model === (payload['model'] ?? payload['name'] ?? null) &&
       row.fee === BigInt(Number(request['max_fee_u64'] ?? 0)) &&
       row.units === unitsOf(wanted) &&
+      row.tokens === (kind === 'ai' ? promptBytes + wanted.maxTokens : 0) &&
       row.ttlAbsSecs === (request['ttl_abs_secs'] ?? null) &&
       row.sizeBytes === this.#disk.payloads.get(row.id)?.length
     if (!isRight) broken('rows', `job ${row.id} is stored as something else than was asked for`)

@@ -33,6 +33,7 @@ CREATE TABLE jobs (
   shots               INTEGER NOT NULL,
   depth_hint          INTEGER NOT NULL,
   units               INTEGER NOT NULL,
+  tokens              INTEGER NOT NULL,
   regions             TEXT,
   ttl_abs_secs        INTEGER,
   enqueue_ts          INTEGER NOT NULL,
@@ -201,7 +202,8 @@ CREATE VIEW job_rows AS
 SELECT
   jobs.seq, jobs.status, jobs.ended_at, jobs.caller, jobs.kind, jobs.provider_id,
   jobs.enqueue_height, jobs.tier, jobs.fee, jobs.size_bytes, jobs.model, jobs.shots, jobs.depth_hint,
-  jobs.units, jobs.regions, jobs.ttl_abs_secs, jobs.enqueue_ts, jobs.chain_id, jobs.origin, jobs.attempt,
+  jobs.units, jobs.tokens, jobs.regions, jobs.ttl_abs_secs, jobs.enqueue_ts, jobs.chain_id, jobs.origin,
+  jobs.attempt,
   jobs.retries, jobs.declines, jobs.not_before, jobs.first_assigned_at, jobs.reason,
   jobs.proof_awaited_since, jobs.denials,
   '0x' || lower(hex(jobs.tx_hash)) AS tx_hash,

@@ -1,0 +1,116 @@
+import type { ProviderId } from '../ids.ts'
+import type { QueuedJob, Shape } from '../order/queued-job.ts'
+import type { Policy } from '../policy.ts'
+import { type AdmitRule, placeholdersIn } from './admit-policy.ts'
+
+/** What a job needs of one limit: `fixed + perToken · tokens`. */
+export interface Need {
+  readonly key: string
+  readonly fixed: number
+  readonly perToken: number
+}
+
+export function amountOf({ fixed, perToken }: Need, { tokens }: Pick<QueuedJob, 'tokens'>): number {
+  return fixed + perToken * Math.max(1, tokens)
+}
+
+/** What all jobs of one shape need. */
+interface Plan {
+  readonly rules: readonly AdmitRule[]
+  /** The same at all providers; null where it depends on who does the work. */
+  readonly needs: readonly Need[] | null
+  readonly byProvider: Map<ProviderId, readonly Need[]>
+}
+
+/** The policy's `admit`, made ready for use: which limits a job needs, and how much of each (ADMIT-2). */
+export class AdmitRules {
+  readonly #rules: readonly AdmitRule[]
+  readonly #plans = new WeakMap<Shape, Plan>()
+  /** Whether jobs that differ in their caller alone may need different limits. */
+  readonly isByCaller: boolean
+
+  constructor(rules: readonly AdmitRule[]) {
+    this.#rules = rules
+    this.isByCaller = rules.some((rule) => rule.caller !== null || names(rule, 'caller'))
+  }
+
+  /** What a job needs at a provider. */
+  needs({ shape }: Pick<QueuedJob, 'shape'>, providerId: ProviderId): readonly Need[] {
+    const plan = this.#planOf(shape)
+    if (plan.needs !== null) return plan.needs
+    let needs = plan.byProvider.get(providerId)
+    if (needs === undefined) {
+      needs = needsOf(plan.rules, shape, providerId)
+      plan.byProvider.set(providerId, needs)
+    }
+    return needs
+  }
+
+  /** Whether any rule is about such jobs. */
+  concern({ shape }: Pick<QueuedJob, 'shape'>): boolean {
+    return this.#planOf(shape).rules.length > 0
+  }
+
+  /** Whether what a job needs depends on who does the work. */
+  isByProvider({ shape }: Pick<QueuedJob, 'shape'>): boolean {
+    return this.#planOf(shape).needs === null
+  }
+
+  #planOf(shape: Shape): Plan {
+    let plan = this.#plans.get(shape)
+    if (plan === undefined) {
+      const rules = this.#rules.filter((rule) => matches(rule, shape))
+      const byProvider = rules.some((rule) => rule.providerId !== null || names(rule, 'provider'))
+      const needs = byProvider ? null : needsOf(rules, shape, '' as ProviderId)
+      plan = { rules, needs, byProvider: new Map() }
+      this.#plans.set(shape, plan)
+    }
+    return plan
+  }
+}
+
+/** Null where nothing has to be admitted: then nothing is asked either. */
+export function admitRulesOf({ admit }: Policy): AdmitRules | null {
+  return admit.length === 0 ? null : new AdmitRules(admit)
+}
+
+/** A rule that names the model in a key is about jobs that have one. */
+function matches(rule: AdmitRule, shape: Shape): boolean {
+  if (rule.kind !== null && rule.kind !== shape.kind) return false
+  if (rule.model !== null && rule.model !== shape.model) return false
+  if (rule.caller !== null && rule.caller !== shape.caller) return false
+  return shape.model !== null || !names(rule, 'model')
+}
+
+function needsOf(
+  rules: readonly AdmitRule[],
+  shape: Shape,
+  providerId: ProviderId,
+): readonly Need[] {
+  const needs = new Map<string, Need>()
+  for (const rule of rules) {
+    if (rule.providerId !== null && rule.providerId !== providerId) continue
+    for (const { key: template, amount } of rule.requirements) {
+      const key = filled(template, shape, providerId)
+      const { fixed, perToken } = needs.get(key) ?? { fixed: 0, perToken: 0 }
+      needs.set(
+        key,
+        amount === 'tokens'
+          ? { key, fixed, perToken: perToken + 1 }
+          : { key, fixed: fixed + amount, perToken },
+      )
+    }
+  }
+  return [...needs.values()]
+}
+
+function filled(template: string, { caller, model }: Shape, providerId: ProviderId): string {
+  const values = { caller, model: model ?? '', provider: providerId }
+  return template.replaceAll(/\{(caller|model|provider)\}/g, (_, name: keyof typeof values) => {
+    return values[name]
+  })
+}
+
+function names({ requirements }: AdmitRule, placeholder: string): boolean {
+  return requirements.some(({ key }) => placeholdersIn(key).has(placeholder))
+}
