@@ -71,12 +71,20 @@ export class RememberedLeases<Hold> {
     for (const entry of this.#leases) if (nowMs < entry[1].forgetAt) yield entry
   }
 
+  /** What is over goes when it is seen; where there are too many, the oldest go, and there is no need to look. */
   #forgetSome(nowMs: number): void {
+    if (this.#leases.size > this.#max) {
+      this.#forgetOldest()
+      return
+    }
     for (let i = 0; i < SWEPT_EACH_TIME; i++) {
       const { done, value } = this.#sweep.next()
       if (done) this.#sweep = this.#leases.entries()
       else if (nowMs >= value[1].forgetAt) this.forget(value[0])
     }
+  }
+
+  #forgetOldest(): void {
     while (this.#leases.size > this.#max) {
       const { done, value } = this.#oldest.next()
       if (done) this.#oldest = this.#leases.keys()
