@@ -18,7 +18,7 @@ const people = (org: string, event: string, count: number) =>
   Array.from({ length: count }, (_, i) => ({ org, event, user: `${org}-${event}-${i}` }))
 
 /** Opens when everybody has had the time to ask. */
-const soon = () => Date.now() + 2_000
+const soon = () => Date.now() + 3_000
 
 describe('an opening with workers that are killed', () => {
   it.each([
