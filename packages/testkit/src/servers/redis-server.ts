@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
+import { aptInstall } from './apt-install.ts'
 
 export interface Redis {
   readonly url: string
@@ -88,16 +88,7 @@ export function hasRedisServer(): boolean {
   const isThere = () => spawnSync('redis-server', ['--version']).status === 0
   if (isThere() || isLookedFor) return isThere()
   isLookedFor = true
-  if (process.getuid?.() !== 0 || !existsSync('/etc/debian_version')) return false
-  console.error('installing redis-server (apt-get) …')
-  const apt = (...args: readonly string[]) =>
-    spawnSync('apt-get', args, {
-      stdio: ['ignore', 'ignore', 2],
-      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-    }).status === 0
-  const install = () => apt('install', '-y', '-q', 'redis-server')
-  // On a fresh machine the lists of packages may be missing or old.
-  if (!install() && apt('update', '-q')) install()
+  aptInstall('redis-server')
   return isThere()
 }
 
