@@ -107,6 +107,15 @@ it('limits.sh: a limit of the server, with curl', async () => {
   expect(shown.limit).toMatchObject({ definition: defined.limit.definition, held: 740 })
 })
 
+it('queue-limits.mjs: a quota inside the queue is kept, and used', async () => {
+  const out = await run(process.execPath, join(examples, 'queue-limits.mjs'))
+  expect(out).toMatch(/the last job waits: it needs \d+ of global:llm:acme:m1:/)
+  expect(out).toMatch(/^2000 jobs, refused by the provider: 0$/m)
+  const share = /, ([\d.]+) % of the quota$/m.exec(out)?.[1]
+  expect(Number(share)).toBeGreaterThanOrEqual(95)
+  expect(Number(share)).toBeLessThanOrEqual(100)
+})
+
 it('every example is in the list, and run by a test', () => {
   const files = readdirSync(examples).filter((name) => name !== 'README.md')
   const list = readFileSync(join(examples, 'README.md'), 'utf8')
