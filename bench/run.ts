@@ -4,6 +4,7 @@ import { type Bench, median, type Options, type Report, type Table } from './ben
 import * as fair from './fair.ts'
 import * as limiter from './limiter.ts'
 import * as match from './match.ts'
+import * as opening from './opening.ts'
 import { UnknownName } from './queue/chosen.ts'
 import * as queue from './queue.ts'
 import * as rpc from './rpc.ts'
@@ -21,13 +22,14 @@ const BENCHES: readonly Bench[] = [
   fair,
   rpc,
   limiter,
+  opening,
 ]
 
 const USAGE = `usage: npm run bench -- NAME… [--json] [--check]
 
   --json           one object a line
   --check          fails when a bar is missed
-  queue, fair, rpc and limiter also take
+  queue, fair, rpc, limiter and opening also take
   --only A,B       some of their cases
   --subjects A,B   some of what they compare
   --repeats N      runs of each case

@@ -126,8 +126,9 @@ export class EngineLoop {
 
   #goOn(): void {
     if (this.#waiting.length > 0 || (this.#answers.length > 0 && this.#mayWrite())) this.#start()
-    // What is being written goes on by itself.
-    else if (this.#writing > 0 || this.#isClosed) return
+    else if (this.#isClosed) return
+    // What is being written goes on by itself; an opening does not wait for it.
+    else if (this.#writing > 0) this.#scheduleSend()
     // What has not happened is forgotten at once. If that is not possible, or the next write fails as
     // well, nothing is tried by itself before its time.
     else if (!this.#isSound && this.#reloadAt <= this.#clock.now()) this.#start()
@@ -136,7 +137,26 @@ export class EngineLoop {
 
   #mayWrite(): boolean {
     if (this.#writing === 0) return true
-    return this.#writing < WRITES_MAX && this.#answers.length >= BATCH_WORTH_HANDING_OVER
+    if (this.#writing >= WRITES_MAX) return false
+    return this.#answers.length >= BATCH_WORTH_HANDING_OVER || this.#isSendDue()
+  }
+
+  /** Whether a registration may be sent now: it has a time of its own to keep (DISPATCH-8). */
+  #isSendDue(): boolean {
+    return this.#nextSessionAt() <= this.#clock.now()
+  }
+
+  /** When a session opens, or somebody in one may be sent. */
+  #nextSessionAt(): number {
+    const at = this.#isSound ? this.#state.market.sessions.nextDueAt() : null
+    return at ?? Number.POSITIVE_INFINITY
+  }
+
+  #scheduleSend(): void {
+    const at = this.#nextSessionAt()
+    if (this.#writing >= WRITES_MAX || at === Number.POSITIVE_INFINITY) return
+    this.#cancelWake()
+    this.#cancelWake = this.#clock.wakeAt(Math.max(at, this.#clock.now()), () => this.#start())
   }
 
   /** Applies what waits; and if the store is not busy enough, hands over what has been applied. */
