@@ -48,6 +48,7 @@ const INTEGERS: readonly [string, number, readonly [number, number]][] = [
   ['queue.ttl.gc_horizon_secs', 604_800, SECS],
   ['journal.keep_secs', 604_800, [0, 315_360_000]],
   ['journal.keep_entries', 1_000_000, [1, 1_000_000_000]],
+  ['audit.pii_retention_secs', 2_592_000, SECS],
   ['queue.completion.proof_timeout_secs', 600, SECS],
   ['queue.completion.meta_max_bytes', 16_384, BYTES],
   ['queue.completion.output_max_bytes', 262_144, BYTES],

@@ -166,6 +166,7 @@ export const POLICY_FIELDS = {
       ['name', '*first_name', '*last_name', '*full_name', '*given_name', '*family_name', '*user_name', '*display_name', '*contact_name', '*nickname*', '*surname*', '*email*', '*e_mail*', '*phone*', '*mobile*', '*birth*', '*born*', 'dob', '*address*', '*street*', 'city', '*postal_code', '*postcode', 'zip', 'zip_code', '*child*', '*parent*', '*guardian*', '*password*', '*passwd*', '*secret*', 'token', '*_token', '*api_key*', '*private_key*', '*authorization*', '*cookie*', '*credential*', '*card_number*', '*iban*'],
       'keys whose values never reach a log, an event or an error message; in any spelling, * is any text',
     ),
+    piiRetentionSecs: int(30 * DAY_SECS, secs, 'the longest that personal data of a registration is kept after it ended'),
     identifierKeys: names(['*user_id', '*user_ids', 'user', 'uid'], 'keys whose values are shown as a keyed hash instead; in any spelling, * is any text'),
   },
 } as const

@@ -245,13 +245,15 @@ export class EngineState {
 
   /**
    * Ended jobs are deleted once they have been kept for the horizon (TTL-3), and no sooner than the
-   * window of requesters is done with their assignments: these are nowhere else.
+   * window of requesters is done with their assignments: these are nowhere else. What registrations say
+   * of people goes with them, so no job is kept for longer than that may be (AUDIT-10).
    */
   prune(): void {
     const { nowMs, policy } = this.market
     const { quotas, ttl } = policy.queue
     this.#sessions.forgetBefore(this.market, nowMs - 1_000 * ttl.gcHorizonSecs)
-    const keptSecs = Math.max(ttl.gcHorizonSecs, quotas.requesterWindow?.secs ?? 0)
+    const horizonSecs = Math.min(ttl.gcHorizonSecs, policy.audit.piiRetentionSecs)
+    const keptSecs = Math.max(horizonSecs, quotas.requesterWindow?.secs ?? 0)
     this.#pruneEndedBefore = nowMs - 1_000 * keptSecs
   }
 

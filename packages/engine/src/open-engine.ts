@@ -16,6 +16,7 @@ import { EngineState } from './engine-state.ts'
 import { META } from './meta.ts'
 import { PayloadCache } from './payload-cache.ts'
 import { prepareCommands } from './prepare-commands.ts'
+import { SealedStore } from './sealed-store.ts'
 import { Subscribers } from './subscribers.ts'
 import { SystemClock } from './system-clock.ts'
 
@@ -32,11 +33,17 @@ export interface EngineOptions {
   readonly clock?: Clock
   /** 32 random bytes, once for a new store and for each request without a key. */
   readonly random?: () => Uint8Array
+  /**
+   * 32 bytes each: with the first one the payloads of registrations are encrypted, with all of them
+   * read. Without any they are stored as they are.
+   */
+  readonly sealKeys?: readonly Uint8Array[]
 }
 
 /** Opens an engine on a store: loads what is alive and goes on where the last one stopped. */
 export async function openEngine(options: EngineOptions): Promise<Engine> {
-  const { store, clock = new SystemClock(), random = randomIds() } = options
+  const { clock = new SystemClock(), random = randomIds(), sealKeys = [] } = options
+  const store = sealKeys.length === 0 ? options.store : new SealedStore(options.store, sealKeys)
   const first = await store.load()
   if (first.meta[META.installationSeed] === undefined) await install(store, options, random, clock)
   else refuseFuture(first, clock.now())

@@ -10,6 +10,8 @@ import { completeJob } from './complete-lease.ts'
 import { advanceSessions, settleAttempt } from './end-attempt.ts'
 import type { AttemptOutcome } from './judge-attempt.ts'
 
+const CODE = /^[A-Za-z0-9_.-]{1,64}$/
+
 /** The result of a job that a lookup found to be booked: nobody has told more than that. */
 export const FOUND_OUTPUT = encodeCbor({ outcome: 'booked' })
 export const FOUND_DIGEST = toHex(sha3(FOUND_OUTPUT))
@@ -24,6 +26,8 @@ export function failAttempt(market: Market, lease: Lease, failure: LeaseFailure)
   if (!Number.isSafeInteger(retryAfterMs) || retryAfterMs < 0) {
     throw invalidParams('retry_after_ms', 'a whole number of at least 0')
   }
+  // It becomes the reason of the job and an entry of the log, so it must not be anybody's text.
+  if (!CODE.test(code)) throw invalidParams('code', 'a word of 1 to 64 of A–Z, a–z, 0–9 and ._-')
   advanceSessions(market)
   const isLookup = job.session?.lookupUntil != null
   const dispatched = market.sessions.outcome(job.id, outcomeOf(failure, isLookup))

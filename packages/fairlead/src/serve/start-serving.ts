@@ -4,6 +4,7 @@ import { openSqliteStore } from '@fairlead/store/sqlite'
 import type { Config } from '../config/load-config.ts'
 import { followProviders } from './follow-providers.ts'
 import { openRedisLimits } from './redis-limits.ts'
+import { sealKeys } from './seal-key.ts'
 
 export interface Serving {
   readonly url: string
@@ -27,7 +28,12 @@ export async function startServing({ config, tokens, log, policy }: Options): Pr
   let close = (): Promise<void> => store.close()
   try {
     const written = policy ?? config.writtenPolicy
-    const engine = await openEngine({ store, policy: written ?? {}, preset: settings.preset })
+    const engine = await openEngine({
+      store,
+      policy: written ?? {},
+      preset: settings.preset,
+      sealKeys: sealKeys(settings.store.path),
+    })
     close = () => engine.close()
     // What is configured goes over what the store has from an earlier start; nothing leaves it as it is.
     if (written !== null || origins.has('preset')) {

@@ -1,0 +1,122 @@
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  timingSafeEqual,
+} from 'node:crypto'
+import {
+  FairleadError,
+  type JobId,
+  type Snapshot,
+  type Store,
+  type StoreReads,
+  type WriteBatch,
+} from '@fairlead/core'
+
+/** No canonical payload begins with this: they are maps. */
+const SEALED = 0
+const KEY_BYTES = 32
+const KEY_ID_BYTES = 8
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+const HEAD_BYTES = 1 + KEY_ID_BYTES + NONCE_BYTES
+
+/**
+ * A store in which the payloads of registrations lie encrypted: they have the names and data of people
+ * (AUDIT-9). A sealed payload is a zero byte, the id of its key, a nonce, the AES-256-GCM ciphertext
+ * and its tag. The nonce comes from the key and the id of the job, which stands for its payload: so no
+ * nonce is used for two, and the same commands give the same rows. The first key seals, all of them open.
+ */
+export class SealedStore implements Store {
+  readonly read: StoreReads
+  readonly #inner: Store
+  readonly #keys: readonly SealKey[]
+
+  constructor(inner: Store, keys: readonly Uint8Array[]) {
+    this.#inner = inner
+    this.#keys = keys.map(sealKey)
+    const { read } = inner
+    this.read = {
+      job: (...args) => read.job(...args),
+      jobs: (...args) => read.jobs(...args),
+      leases: (...args) => read.leases(...args),
+      lease: (...args) => read.lease(...args),
+      result: (...args) => read.result(...args),
+      round: (...args) => read.round(...args),
+      journal: (...args) => read.journal(...args),
+      timeline: (...args) => read.timeline(...args),
+      assignmentsSince: (...args) => read.assignmentsSince(...args),
+      everything: () => read.everything(),
+      payloads: async (seqs) =>
+        (await read.payloads(seqs)).map((payload) => payload && this.#opened(payload)),
+      jobsByTx: async (keys) =>
+        (await read.jobsByTx(keys)).map(
+          (found) => found && { ...found, payload: this.#opened(found.payload) },
+        ),
+    }
+  }
+
+  load(): Promise<Snapshot> {
+    return this.#inner.load()
+  }
+
+  commit(batch: WriteBatch): Promise<void> {
+    const [key] = this.#keys
+    const hasAny = batch.newJobs.some(({ row }) => row.kind === 'registration')
+    if (key === undefined || !hasAny) return this.#inner.commit(batch)
+    const newJobs = batch.newJobs.map(({ row, payload }) =>
+      row.kind === 'registration'
+        ? { row, payload: seal(payload, row.id, key) }
+        : { row, payload },
+    )
+    return this.#inner.commit({ ...batch, newJobs })
+  }
+
+  close(): Promise<void> {
+    return this.#inner.close()
+  }
+
+  #opened(payload: Uint8Array): Uint8Array {
+    if (payload[0] !== SEALED) return payload
+    const id = payload.subarray(1, 1 + KEY_ID_BYTES)
+    const key = this.#keys.find((one) => timingSafeEqual(one.id, id))
+    if (key !== undefined) return open(payload, key)
+    throw new FairleadError(
+      'StoreUnavailable',
+      `a registration is encrypted with the key ${Buffer.from(id).toString('hex')}, which is not there; start with the key file that belongs to the store`,
+      { keyId: Buffer.from(id).toString('hex') },
+    )
+  }
+}
+
+interface SealKey {
+  readonly id: Uint8Array
+  readonly key: Uint8Array
+}
+
+function sealKey(key: Uint8Array): SealKey {
+  if (key.length !== KEY_BYTES) {
+    throw new FairleadError('InvalidParams', `keys: expected ${KEY_BYTES} bytes each`, {
+      field: 'keys',
+    })
+  }
+  const id = createHash('sha256').update('fairlead|seal').update(key).digest()
+  return { id: id.subarray(0, KEY_ID_BYTES), key }
+}
+
+function seal(payload: Uint8Array, jobId: JobId, { id, key }: SealKey): Uint8Array {
+  const nonce = createHmac('sha256', key).update(jobId).digest().subarray(0, NONCE_BYTES)
+  const head = Buffer.concat([Uint8Array.of(SEALED), id, nonce])
+  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(head)
+  return Buffer.concat([head, cipher.update(payload), cipher.final(), cipher.getAuthTag()])
+}
+
+function open(sealed: Uint8Array, { key }: SealKey): Uint8Array {
+  const nonce = sealed.subarray(1 + KEY_ID_BYTES, HEAD_BYTES)
+  const body = sealed.subarray(HEAD_BYTES, sealed.length - TAG_BYTES)
+  const decipher = createDecipheriv('aes-256-gcm', key, nonce)
+    .setAAD(sealed.subarray(0, HEAD_BYTES))
+    .setAuthTag(sealed.subarray(sealed.length - TAG_BYTES))
+  return Buffer.concat([decipher.update(body), decipher.final()])
+}
