@@ -66,9 +66,7 @@ export class SealedStore implements Store {
     const hasAny = batch.newJobs.some(({ row }) => row.kind === 'registration')
     if (key === undefined || !hasAny) return this.#inner.commit(batch)
     const newJobs = batch.newJobs.map(({ row, payload }) =>
-      row.kind === 'registration'
-        ? { row, payload: seal(payload, row.id, key) }
-        : { row, payload },
+      row.kind === 'registration' ? { row, payload: seal(payload, row.id, key) } : { row, payload },
     )
     return this.#inner.commit({ ...batch, newJobs })
   }
