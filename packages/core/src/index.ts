@@ -46,6 +46,7 @@ export {
   POLICY_FIELDS,
   type Policy,
   policySettings,
+  MATCH_ORDERS,
   type Preset,
   PRESETS,
   showPolicy,

@@ -32,6 +32,9 @@ const nameBytes = { min: 1, max: 1_024 }
 const verifications = ['none', 'proof'] as const
 const weight = { min: 1, max: 1_000_000 }
 
+/** The ways to choose a provider for a job (MATCH-6). */
+export const MATCH_ORDERS = ['first-fit', 'rotate', 'score'] as const
+
 /**
  * Every setting: default, bounds, purpose (POLICY-1). The checks, the reference page and the type
  * `Policy` come from this table. Defaults are those of the preset `fund`; see `PRESETS`.
@@ -131,7 +134,7 @@ export const POLICY_FIELDS = {
     tiers: intsByName({ FREE: 0, PRO: 300_000, PREMIUM: 600_000 }, { min: 0, max: 1_000_000 }, 'tier term, in millionths'),
   },
   match: {
-    order: oneOf('first-fit', ['first-fit', 'rotate', 'score'], 'how a provider is chosen for a job'),
+    order: oneOf('first-fit', MATCH_ORDERS, 'how a provider is chosen for a job'),
     fairness: oneOf('score', ['score', 'tenant'], 'whether the score or fair shares decide who is next'),
     tenantWeights: intsByName({}, weight, 'share of single callers under tenant fairness'),
     tierWeights: intsByName({ FREE: 1, PRO: 2, PREMIUM: 4 }, weight, 'share by tier under tenant fairness'),

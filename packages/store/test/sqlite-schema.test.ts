@@ -1,6 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { hasEnded, isLive, JOB_STATUSES, LEASE_STATUSES, PROVIDER_STATUSES } from '@fairlead/core'
+import {
+  hasEnded,
+  isLive,
+  JOB_STATUSES,
+  LEASE_STATUSES,
+  MATCH_ORDERS,
+  PROVIDER_STATUSES,
+} from '@fairlead/core'
 import { expect, it } from 'vitest'
 
 const folder = join(import.meta.dirname, '..', 'src', 'sqlite')
@@ -13,7 +20,7 @@ const queries = readAll('queries')
 function wordsOf(sql: string, column: string): string[][] {
   const lists = sql.matchAll(new RegExp(`\\b${column} IN\\s*\\(([^)]*)\\)`, 'g'))
   return [...lists].map(([, list = '']) =>
-    [...list.matchAll(/'(\w+)'/g)].map(([, word = '']) => word),
+    [...list.matchAll(/'([\w-]+)'/g)].map(([, word = '']) => word),
   )
 }
 
@@ -27,6 +34,7 @@ it('STORE-6: the words of the CHECKs are those of the state tables', () => {
   expect(wordsOf(tableOf('jobs'), 'status')).toEqual([[...JOB_STATUSES], liveJobs])
   expect(wordsOf(tableOf('leases'), 'status')).toEqual([[...LEASE_STATUSES]])
   expect(wordsOf(tableOf('providers'), 'status')).toEqual([[...PROVIDER_STATUSES]])
+  expect(wordsOf(tableOf('rounds'), 'match_order')).toEqual([[...MATCH_ORDERS]])
 })
 
 it('STORE-5: live leases are the same in the index, in the queries and in the state table', () => {

@@ -89,6 +89,11 @@ const REFUSED: readonly (readonly [rule: string, what: string, given: Partial<Wr
   ['STORE-5', 'two entries with one number', { journal: [sampleEntry(2), sampleEntry(2)] }],
   ['STORE-5', 'entries that go back', { journal: [sampleEntry(3), sampleEntry(2)] }],
   ['STORE-5', 'a round that is there already', { rounds: [sampleRound(1)] }],
+  [
+    'STORE-6',
+    'a round of an unknown order',
+    { rounds: [sampleRound(2, { order: 'dice' as never })] },
+  ],
   ['STORE-5', 'a round twice', { rounds: [sampleRound(2), sampleRound(2)] }],
   ['STORE-6', 'a change of a job that is not there', { jobs: [{ ...NEW, id: jobIdOf(9) }] }],
   ['STORE-6', 'a change of a job under another id', { jobs: [{ ...JOB, id: ENDED.id }] }],

@@ -15,6 +15,7 @@ import {
   LEASE_STATUSES,
   type LeaseRow,
   type LeaseState,
+  MATCH_ORDERS,
   PROVIDER_STATUSES,
   type ProviderRow,
   type ResultRow,
@@ -140,6 +141,7 @@ function writeLane(tables: Tables, { lane, key, value }: LaneRow, tx: Transactio
 }
 
 function insertRound({ rounds }: Tables, row: RoundRow, tx: Transaction): void {
+  refuseIf(!MATCH_ORDERS.includes(row.order), `${row.order} is no order of a round`)
   const kinds = rounds.get(row.height) ?? new Map()
   refuseIf(kinds.has(row.kind), `there is a round ${row.height} of ${row.kind} already`)
   tx.set(kinds, row.kind, copyOf(row))

@@ -6,6 +6,7 @@ import {
   type JobStatus,
   LEASE_STATUSES,
   type LeaseStatus,
+  MATCH_ORDERS,
   PROVIDER_STATUSES,
 } from '@fairlead/core'
 import {
@@ -369,7 +370,9 @@ export class PendingRows {
   }
 
   #addRound(row: RowAt): void {
-    const [height, kind] = firstCells(row) as [number, string]
+    const cells = firstCells(row, ROUND_ORDER_AT + 1)
+    const [height, kind] = cells as [number, string]
+    checkWord('round', MATCH_ORDERS, cells[ROUND_ORDER_AT])
     const name = `${height} ${kind}`
     if (this.#rounds.has(name) || this.#stored.hasRound(height, kind)) {
       throw refused(`round ${height} of ${kind} is there already`)
@@ -427,9 +430,12 @@ function refused(why: string): FairleadError {
   return new FairleadError('InvalidState', why)
 }
 
-function firstCells({ bytes, at }: RowAt): readonly SqlValue[] {
+/** Where `match_order` stands among the cells of a round. */
+const ROUND_ORDER_AT = 6
+
+function firstCells({ bytes, at }: RowAt, count = 2): readonly SqlValue[] {
   const cells: SqlValue[] = []
-  reader.seek(bytes, at).cellsTo(cells, 2)
+  reader.seek(bytes, at).cellsTo(cells, count)
   return cells
 }
 

@@ -165,7 +165,7 @@ CREATE TABLE rounds (
   seed         BLOB NOT NULL CHECK (length(seed) = 32),
   batch_digest BLOB NOT NULL CHECK (length(batch_digest) = 32),
   batch_size   INTEGER NOT NULL,
-  match_order  TEXT NOT NULL,
+  match_order  TEXT NOT NULL CHECK (match_order IN ('first-fit', 'rotate', 'score')),
   providers    TEXT NOT NULL,
   ranks        TEXT,
   assignments  TEXT NOT NULL,
