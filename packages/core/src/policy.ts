@@ -32,7 +32,7 @@ const nameBytes = { min: 1, max: 1_024 }
 const verifications = ['none', 'proof'] as const
 const weight = { min: 1, max: 1_000_000 }
 
-/** The ways to choose a provider for a job (MATCH-6). */
+/** The ways to choose a provider for a job (MATCH-7, MATCH-9, MATCH-10). */
 export const MATCH_ORDERS = ['first-fit', 'rotate', 'score'] as const
 
 /**
