@@ -1,5 +1,6 @@
 import type { KindName, Preset, ProviderOffer } from '@fairlead/core'
 import type { Dice } from './dice.ts'
+import type { SimLimit } from './ledger/limit-spans.ts'
 
 /** Who acts in a step. */
 export type Actor = 'caller' | 'worker' | 'operator' | 'clock' | 'store' | 'restart' | 'reader'
@@ -62,6 +63,8 @@ export interface Scenario {
   readonly clock: Readonly<Record<ClockMove, number>>
   readonly operator: Readonly<Record<OperatorAct, number>>
   readonly faults: FaultRates
+  /** Limits that jobs are admitted by, where the policy says so too. */
+  readonly limits: readonly SimLimit[]
   /** Callers hold back above so many live jobs. */
   readonly liveMax: number
   /** One in so many requests is odd, and one in so many repeats a key. */

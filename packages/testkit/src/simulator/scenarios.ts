@@ -1,4 +1,4 @@
-import type { KindName } from '@fairlead/core'
+import type { JobRow, KindName } from '@fairlead/core'
 import type { Dice } from './dice.ts'
 import type { CallerPlan, Profile, ProviderPlan, Scenario } from './scenario.ts'
 
@@ -102,6 +102,7 @@ const BASE: Scenario = {
   clock: { tick: 70, walk: 10, edge: 16, leap: 2, back: 2 },
   operator: { policy: 3, status: 3, revive: 6, stake: 1, offer: 3, cancel: 2 },
   faults: { fails: 90, lost: 120, late: 25, loadFails: 8, readFails: 150, outage: 400 },
+  limits: [],
   liveMax: 40,
   oddOneIn: 15,
   repeatOneIn: 6,
@@ -193,6 +194,49 @@ export const SCENARIOS: readonly Scenario[] = [
     providers: (dice) => cast(dice, 2, ['honest', 'honest', 'slow', 'failing']),
     actors: { ...BASE.actors, caller: 34, operator: 1 },
     isUniform: true,
+  },
+  {
+    ...BASE,
+    name: 'limits',
+    about: 'tokens, calls and jobs at one time are limited; restarts and a store that fails',
+    policy: (dice) => ({
+      queue: {
+        ...shortTimes(dice),
+        batch_size: dice.pick([2, 256]),
+        quotas: { leases_max_per_provider: dice.pick([3, 5]) },
+      },
+      match: {
+        fairness: dice.pick(['score', 'tenant']),
+        order: dice.pick(['first-fit', 'rotate']),
+      },
+      admit: [
+        {
+          kind: 'ai',
+          requirements: [
+            { key: 'tokens', amount: 'tokens' },
+            { key: 'calls:{model}', amount: 1 },
+          ],
+        },
+        { kind: 'task', requirements: [{ key: 'running', amount: 1 }] },
+      ],
+      registry: LENIENT,
+    }),
+    limits: [
+      {
+        limit: { key: 'tokens', kind: 'rolling', capacity: 5_000, windowSecs: 4 },
+        amountOf: ({ kind, tokens }) => (kind === 'ai' ? tokens : 0),
+      },
+      ...['m1', 'm2', 'm3'].map((name) => ({
+        limit: { key: `calls:${name}`, kind: 'rolling' as const, capacity: 3, windowSecs: 2 },
+        amountOf: ({ kind, model }: JobRow) => (kind === 'ai' && model === name ? 1 : 0),
+      })),
+      {
+        limit: { key: 'running', kind: 'concurrency', capacity: 3, timeoutSecs: 100_000 },
+        amountOf: ({ kind }) => (kind === 'task' ? 1 : 0),
+      },
+    ],
+    actors: { ...BASE.actors, caller: 30, store: 5, restart: 3 },
+    faults: { fails: 40, lost: 40, late: 10, loadFails: 6, readFails: 60, outage: 120 },
   },
   {
     ...BASE,

@@ -67,6 +67,7 @@ export class World {
       policy: parsePolicy(this.#policy, scenario.preset),
       nowMs: START_MS,
       hearsay: this.desk,
+      limits: scenario.limits,
       withBound: scenario.withBound,
     })
     const { dice, desk, ledger } = this
@@ -94,6 +95,12 @@ export class World {
   async start(): Promise<void> {
     await this.faults.pause(async () => {
       await this.open()
+      for (const { limit } of this.scenario.limits) {
+        this.desk.send(
+          (engine) => engine.limiter.define(limit),
+          () => {},
+        )
+      }
       for (const { name, offer, stake } of this.#plans) {
         const id = `provider:${name}` as ProviderId
         this.desk.send(

@@ -3,6 +3,7 @@ import { broken } from '../violation.ts'
 import { addUnits, isReady, type JobEntry, type LeaseEntry, type ProviderEntry } from './book.ts'
 import { misfit } from './fits.ts'
 import type { BatchFacts, Details } from './journal-reader.ts'
+import { noteGiven } from './limit-spans.ts'
 import type { Moment } from './moment.ts'
 import { epochAt, leaseMs } from './own-rules.ts'
 import { RoundOrder } from './round-order.ts'
@@ -143,5 +144,6 @@ export class Assignments {
     else times.push(at)
     book.grants.set(kind, (book.grants.get(kind) ?? 0) + 1)
     if (book.policy.match.fairness === 'tenant') shares.book(job.facts, book.policy)
+    noteGiven(book, job, at)
   }
 }

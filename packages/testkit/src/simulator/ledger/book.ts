@@ -12,6 +12,7 @@ import type {
   ProviderStatus,
   WorkerId,
 } from '@fairlead/core'
+import type { Given, SimLimit } from './limit-spans.ts'
 
 /** A job as the journal tells it. */
 export interface JobEntry {
@@ -89,8 +90,13 @@ export class Book {
   rounds = 0
   accepted = 0
 
-  constructor(policy: Policy) {
+  /** What the scenario limits, and what was given of each by key. */
+  readonly limits: readonly SimLimit[]
+  readonly given = new Map<string, Given[]>()
+
+  constructor(policy: Policy, limits: readonly SimLimit[]) {
     this.policy = policy
+    this.limits = limits
   }
 
   /** Ready jobs of a kind at a time. */

@@ -1,6 +1,7 @@
 import type { Policy } from '@fairlead/core'
 import type { InvariantName } from '../violation.ts'
 import { type Book, classOf, type JobEntry, type ProviderEntry, slotsOf, unitsKey } from './book.ts'
+import { limitMisfit } from './limit-spans.ts'
 import { epochAt, unitCap } from './own-rules.ts'
 
 /** Why a provider does not fit a job, and which invariant an assignment would break. */
@@ -20,7 +21,8 @@ export function misfit(
   return (
     providerMisfit(provider, atMs, policy) ??
     offerMisfit(provider, job, policy) ??
-    quotaMisfit(book, provider, job, atMs)
+    quotaMisfit(book, provider, job, atMs) ??
+    limitMisfit(book, job, atMs)
   )
 }
 

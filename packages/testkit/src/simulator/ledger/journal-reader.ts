@@ -102,6 +102,12 @@ export class JournalReader {
         return
       case 'providerStatus':
         return providerStatus(moment, details)
+      case 'providerUpdated':
+      case 'providerStaked':
+      case 'policyChanged':
+      case 'auditPruned':
+        // What they tell of is in a row, and taken from there.
+        return
       default:
         broken('journal', `entry ${seq} has the unknown action ${action}`)
     }

@@ -5,6 +5,7 @@ import { broken } from '../violation.ts'
 import { Book, type JobEntry, lostAt, type ProviderEntry } from './book.ts'
 import { allowedOf, capOf, misfit } from './fits.ts'
 import { type Hearsay, JournalReader } from './journal-reader.ts'
+import { isRationed, type SimLimit } from './limit-spans.ts'
 import { Moment } from './moment.ts'
 import { hasEndedStatus, ttlAbsAt } from './own-rules.ts'
 import { FairBound, ShareBook } from './shares.ts'
@@ -36,11 +37,12 @@ export class Ledger {
     readonly policy: Policy
     readonly nowMs: number
     readonly hearsay: Hearsay
+    readonly limits: readonly SimLimit[]
     /** Only where the bound of FAIR-7 holds. */
     readonly withBound: boolean
   }) {
     this.#disk = options.disk
-    this.book = new Book(options.policy)
+    this.book = new Book(options.policy, options.limits)
     this.beat = options.nowMs
     this.#rows = new StoredRows(options.disk)
     this.#moment = new Moment(this.book, this.#shares)
@@ -98,6 +100,7 @@ export class Ledger {
     if (open.length === 0) return null
     for (const job of this.book.alive) {
       if (job.status !== 'QUEUED' || (job.notBefore ?? 0) > nowMs) continue
+      if (isRationed(this.book, job, nowMs)) continue
       const provider = open.find((candidate) => misfit(this.book, candidate, job, nowMs) === null)
       if (provider !== undefined) return { job, provider }
     }
