@@ -360,8 +360,9 @@ export class Engine {
 
   /** Counts of what is in memory, which is ahead of the store by what is being written. */
   stats(): { readonly waiting: Readonly<Record<string, number>>; readonly leases: number } {
-    const { queues, leasesOf } = this.#loop.state.market
-    const waiting = Object.fromEntries([...queues].map(([kind, queue]) => [kind, queue.size]))
+    const { queues, sessions, leasesOf } = this.#loop.state.market
+    const waiting: Record<string, number> = { registration: sessions.waitingSize }
+    for (const [kind, queue] of queues) waiting[kind] = queue.size
     let leases = 0
     for (const held of leasesOf.values()) leases += held.size
     return { waiting, leases }
