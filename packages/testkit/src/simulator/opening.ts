@@ -34,6 +34,8 @@ const BUDGET = {
   min_spacing_ms: 20,
   window_ms: 20_000,
 }
+/** That workers forget to ack and send no heartbeats is not what is looked at here. */
+const PATIENT = { min_health: 0, cooldown_after: 1_000, heartbeat_timeout_ms: 86_400_000 }
 const PROFILES = {
   keyed: { idempotency_key_supported: true },
   asks: { lookup_supported: true },
@@ -116,7 +118,7 @@ class Opening {
   async #open(): Promise<void> {
     const rate = this.#fault.sendsTooFast === true ? { max_rps: 5 * RPS, burst: 4 * BURST } : {}
     const platforms = { ...PROFILES, default: { ...BUDGET, ...rate } }
-    const policy = { sessions: { platforms } }
+    const policy = { registry: PATIENT, sessions: { platforms } }
     this.#engine = await openEngine({ store: this.#store, clock: this.#clock, policy })
     for (let i = 0; i < 3; i++) await this.#connect()
   }
@@ -164,8 +166,10 @@ class Opening {
     // One that comes again after its worker left is the same attempt.
     if (task === 'book' && !this.#sendOf.has(leaseId)) this.#noteSend(lease)
     const chance = this.#dice.draw(100)
-    if (chance < 8) return
-    await session()?.ack(leaseId)
+    const own = session()
+    // An offer may come before the session is there to ack it by; and nothing is sent without an ack.
+    if (chance < 8 || own === null) return
+    await own.ack(leaseId)
     const holder = this.#working.get(jobId)
     if (holder !== undefined && holder !== leaseId) this.problems.push(`two attempts of ${jobId}`)
     this.#working.set(jobId, leaseId)
