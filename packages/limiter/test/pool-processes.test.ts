@@ -64,10 +64,10 @@ it('SLOT-6: two processes start 7 summaries a minute each, 14 in all; the 15th a
 it('SLOT-5: no minute ever gets more than its limit, while instances join, leave, are killed and come back', async () => {
   const seed = 7
   const dice = new SeededDice(taggedHashHex('fairlead|pools', seed) as Seed)
-  const limits = { tokensPerMinute: 10_000, requestsPerMinute: 170 }
+  const limits = { tokensPerMinute: 30_000, requestsPerMinute: 510 }
   const options = {
-    // A minute is a second, and who is silent for a quarter of one is dropped.
-    speed: 60,
+    // A minute is two seconds, and who is silent for a quarter of that is dropped.
+    speed: 30,
     startMs: Date.now(),
     models: { gpt: limits },
     jobTypes: { small: { estimatedTokens: 37 }, large: { estimatedTokens: 230 } },
@@ -82,7 +82,7 @@ it('SLOT-5: no minute ever gets more than its limit, while instances join, leave
   const live = [join(), join(), join()]
   for (const one of live) await one.until(() => one.instances > 0)
   for (let i = 0; i < 9; i++) {
-    const starts = audit.starts + 20 + dice.draw(80)
+    const starts = audit.starts + 20 + dice.draw(60)
     await audit.until(() => audit.starts >= starts)
     const at = dice.draw(live.length)
     const one = live[at] as PoolProcess
@@ -99,10 +99,10 @@ it('SLOT-5: no minute ever gets more than its limit, while instances join, leave
   await audit.end()
   expect(audit.most.tokens).toBeLessThanOrEqual(limits.tokensPerMinute)
   expect(audit.most.requests).toBeLessThanOrEqual(limits.requestsPerMinute)
-  expect(audit.minutes.size).toBeGreaterThan(4)
+  expect(audit.minutes.size).toBeGreaterThan(2)
   // There was a load: some minute was used up, but for less than one job.
   expect(audit.most.tokens).toBeGreaterThan(limits.tokensPerMinute - 230)
-})
+}, 150_000)
 
 it('SLOT-14: what a killed process had in flight is back within 15 s and a heartbeat, in real time', async () => {
   const options = {

@@ -27,6 +27,7 @@ export class StartQueue {
   #isAsking = false
   #isWoken = false
   #cancelRetry: (() => void) | null = null
+  #onSettled: (() => void) | null = null
 
   constructor(options: {
     readonly clock: Clock
@@ -80,6 +81,14 @@ export class StartQueue {
     for (const waiter of [...this.#waiters]) waiter.end(null)
   }
 
+  /** Once no question is under way: then nothing is started here that nobody knows of. */
+  async settled(): Promise<void> {
+    if (!this.#isAsking) return
+    await new Promise<void>((resolve) => {
+      this.#onSettled = resolve
+    })
+  }
+
   async #askOn(): Promise<void> {
     while (this.#isWoken && this.#waiters.size > 0) {
       this.#isWoken = false
@@ -92,6 +101,7 @@ export class StartQueue {
       }
     }
     this.#isAsking = false
+    this.#onSettled?.()
     const now = this.#clock.now()
     for (const waiter of [...this.#waiters]) if (waiter.untilMs <= now) waiter.end(null)
   }
