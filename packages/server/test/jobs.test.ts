@@ -126,7 +126,12 @@ describe('reading jobs', () => {
     expect(running.job.timestamps.started).toBeGreaterThanOrEqual(running.job.timestamps.enqueued)
     const output = '0x646f6e65'
     const meta = { tokens: 5, ratio: 0.25, words: ['a', null, true] }
-    await bench.call('aicf.completeLease', lease_id, { output, meta, actual_units: 1 })
+    await bench.call('aicf.completeLease', lease_id, {
+      output,
+      meta,
+      actual_units: 1,
+      actual_tokens: 12,
+    })
     const done = await same()
     const digest = toHex(sha3(Buffer.from('done')))
     expect(done.result).toMatchObject({ output_digest: digest, output, meta, units: 1, kind: 'ai' })
