@@ -102,11 +102,13 @@ export class JournalReader {
         return
       case 'providerStatus':
         return providerStatus(moment, details)
+      // Of no account to jobs, leases and caps: the ledger hears of these from those who asked for them.
       case 'providerUpdated':
       case 'providerStaked':
       case 'policyChanged':
       case 'auditPruned':
-        // What they tell of is in a row, and taken from there.
+      case 'accessRefused':
+      case 'limitDefined':
         return
       default:
         broken('journal', `entry ${seq} has the unknown action ${action}`)
