@@ -8,7 +8,7 @@ import { MemoryStore, stateHash } from '@fairlead/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
 import { START, stateFrom, TraceMaker } from './trace.ts'
 
-const STEPS = 800
+const STEPS = 1_000
 /** Each step is written before the next. */
 const written = () => Promise.resolve()
 
