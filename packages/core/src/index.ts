@@ -155,7 +155,7 @@ export {
   NO_CLAIMS,
 } from './admit/admit-round.ts'
 export { AdmitRules } from './admit/admit-rules.ts'
-export type { DispatchBudget } from './admit/dispatch-budget.ts'
+export { allowedInFlight, type DispatchBudget } from './admit/dispatch-budget.ts'
 export { type PlatformPolicy, platformPolicy, type PlatformRows } from './admit/platform-policy.ts'
 export { type Assigned, addUnits, epochOf, RequesterWindows, unitsUsed } from './admit/quotas.ts'
 export {

@@ -25,6 +25,9 @@ export type MarketEvent = { readonly at: number } & (
   | ({ readonly type: 'jobEnqueued'; readonly jobId: JobId } & JobOrigin)
   | {
       readonly type: 'jobAssigned'
+      /** Of a registration. */
+      readonly rank?: number
+      readonly task?: 'book' | 'lookup'
       readonly jobId: JobId
       readonly providerId: ProviderId
       readonly leaseId: LeaseId

@@ -1,5 +1,6 @@
 import { throttleBudget } from './admit/dispatch-budget.ts'
 import type { PlatformPolicy, PlatformRows } from './admit/platform-policy.ts'
+import { compareText } from './bytes.ts'
 import { invariant } from './errors.ts'
 import type { JobId } from './ids.ts'
 import {
@@ -139,6 +140,13 @@ export class SessionDispatch {
   /** The dispatch key of a job, as it stands. */
   orgOf({ place }: DispatchJob): OrgDispatch {
     return this.#orgs.get(place, this.#nowMs)
+  }
+
+  /** Every dispatch key that has been used, in the byte order of the keys. */
+  orgs(): OrgDispatch[] {
+    return this.#orgs
+      .all()
+      .sort((a, b) => compareText(a.platform, b.platform) || compareText(a.orgRef, b.orgRef))
   }
 
   /** Windows that have ended and openings; gives the jobs that failed. Time never goes back. */

@@ -11,12 +11,23 @@ import {
   type Provider,
   type ProviderId,
   refusalOf,
+  type SessionKey,
   type StoreReads,
   termsNow,
   type WaitReason,
 } from '@fairlead/core'
 import { type Census, takeCensus } from './census.ts'
 import type { EngineState } from './engine-state.ts'
+import {
+  type KeyFigures,
+  keyFigures,
+  type RegistrationFacts,
+  registrationFacts,
+  type SessionCounts,
+  type SessionEntry,
+  sessionCounts,
+  sessionEntries,
+} from './session-view.ts'
 
 /** What never changes about a job, as far as it is in memory. */
 export interface JobFactsInMemory {
@@ -104,6 +115,31 @@ export class EngineView {
 
   provider(id: ProviderId): Readonly<Provider> | null {
     return this.#market().pool.get(id) ?? null
+  }
+
+  /** Null for a job that is no registration, has ended, or never was. */
+  registration(id: JobId): RegistrationFacts | null {
+    return registrationFacts(this.#market(), id)
+  }
+
+  /** Sessions that are known, with how many wait and are under way, in the order of their keys. */
+  sessions(): SessionCounts[] {
+    return sessionCounts(this.#market())
+  }
+
+  /** When a session opens; null for one that nobody has named. */
+  opensAt(key: SessionKey): number | null {
+    return this.#market().seats.opensAt(key)
+  }
+
+  /** The registrations of a session that have not ended, in its order. */
+  sessionEntries(key: SessionKey): SessionEntry[] {
+    return sessionEntries(this.#market(), key)
+  }
+
+  /** What each dispatch key may send now. */
+  dispatchKeys(): KeyFigures[] {
+    return keyFigures(this.#market())
   }
 
   census(): Census {

@@ -21,5 +21,11 @@ export { type EngineEvent, type EngineNote, eventOf } from './journal.ts'
 export { type EngineOptions, openEngine } from './open-engine.ts'
 export type { Deliveries } from './outbox.ts'
 export { prepareCommands } from './prepare-commands.ts'
+export type {
+  KeyFigures,
+  RegistrationFacts,
+  SessionCounts,
+  SessionEntry,
+} from './session-view.ts'
 export type { Unsubscribe } from './subscribers.ts'
 export { SystemClock } from './system-clock.ts'

@@ -190,3 +190,70 @@ export const COMPLETE = {
 }
 
 export const COMPLETED = { ok: true, error: null, detail: null }
+
+export const SESSION_KEY = { provider: 'bookeo', org_ref: 'org-1', event_id: 'swim-tue-9' }
+export const REFERENCE = 'SCH-7F3K2Q'
+
+export const REGISTRATION = {
+  reference: REFERENCE,
+  task_id: TASK_ID,
+  status: 'COMPLETED' as const,
+  ...SESSION_KEY,
+  user_id: 'user-17',
+  result: 'booked' as const,
+  reason: null,
+  booking_number: 'B-1007',
+  fee_status: 'none' as const,
+  rank: 2,
+  opens_at: AT,
+  queued_at: AT - 60_000,
+  first_attempt_at: AT + 80,
+  first_attempt_delay_ms: 80,
+  ended_at: AT + 240,
+  attempts: 1,
+  message: {
+    name: 'success' as const,
+    text: "Registration succeeded: you're in. Your number at bookeo is B-1007.",
+  },
+}
+
+export const SESSION = {
+  ...SESSION_KEY,
+  opens_at: AT,
+  is_open: true,
+  waiting: 2,
+  in_flight: 1,
+  completed: 1,
+  failed: 0,
+  canceled: 0,
+}
+
+export const SESSION_ENTRY = {
+  reference: REFERENCE,
+  task_id: TASK_ID,
+  place: 3,
+  rank: 2,
+  send_at: AT + 80,
+  queued_at: AT - 60_000,
+  attempts: 0,
+  state: 'waiting' as const,
+  retry_at: null,
+}
+
+export const DISPATCH_KEY = {
+  provider: 'bookeo',
+  org_ref: 'org-1',
+  in_flight: 1,
+  in_flight_max: 3,
+  rate_per_second: 1.5,
+  rate_configured: 3,
+  burst: 6,
+  tokens: 3,
+  burst_used: 0.5,
+  spacing_ms: 80,
+  paused_until: null,
+  answers: 4,
+  rate_429: 0.25,
+  rate_5xx: 0,
+  clock_offset_ms: -120,
+}

@@ -26,6 +26,12 @@ export {
   type ReserveRecord,
 } from './records/limit.ts'
 export type { ProviderRecord } from './records/provider.ts'
+export type {
+  DispatchKeyRecord,
+  RegistrationRecord,
+  SessionEntryRecord,
+  SessionRecord,
+} from './records/signup.ts'
 export type { Stats } from './records/stats.ts'
 export {
   BATCH_PROTOCOL,

@@ -3,6 +3,7 @@ import { invariant } from '../errors.ts'
 import { leaseId, type Seed, type WorkerId } from '../ids.ts'
 import type { Job } from '../job.ts'
 import type { Market } from '../market.ts'
+import type { DispatchJob } from '../order/dispatch-job.ts'
 import { moveJob } from '../outcome/move-job.ts'
 import type { Provider } from '../registry/provider.ts'
 import { freestWorker } from '../registry/workers.ts'
@@ -54,12 +55,21 @@ export function issueLease(market: Market, job: Job, provider: Provider, seed: S
     type: 'jobAssigned',
     at: nowMs,
     // In the order in which it is encoded, which saves sorting it: this is done for every lease.
+    ...(job.session === null ? null : attemptOf(job.session)),
     jobId: job.id,
     leaseId: lease.id,
     deadline: lease.tDeadline,
     providerId: provider.id,
   })
   return lease
+}
+
+/** Of a registration: its rank, and whether somebody only looks. A receipt is made from this afterwards. */
+function attemptOf({ place, lookupUntil }: DispatchJob): {
+  readonly rank: number
+  readonly task: 'book' | 'lookup'
+} {
+  return { rank: place.rank ?? 0, task: lookupUntil === null ? 'book' : 'lookup' }
 }
 
 /** The cap counts all leases against the slots of those that are there, so one has room. */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineEvent } from '../event.ts'
 import { AT, ATLAS, LEASE_ID, TASK_ID } from '../examples.ts'
-import { leaseId, providerId, taskId, timeMs } from '../wire/leaves.ts'
+import { count, leaseId, providerId, taskId, timeMs } from '../wire/leaves.ts'
 import { eventFields } from './event-fields.ts'
 
 export const jobAssigned = defineEvent({
@@ -14,6 +14,8 @@ export const jobAssigned = defineEvent({
     providerId,
     leaseId,
     deadline: timeMs,
+    rank: count.optional().describe('registrations: its place in its session, from 0'),
+    task: z.enum(['book', 'lookup']).optional().describe('registrations: what is to be done'),
   }),
   example: {
     type: 'jobAssigned',

@@ -32,6 +32,13 @@ import { registerProvider } from './register-provider.ts'
 import { releaseLease } from './release-lease.ts'
 import { renewLease } from './renew-lease.ts'
 import { setProviderStatus } from './set-provider-status.ts'
+import { signupAudit } from './signup-audit.ts'
+import { signupCancel } from './signup-cancel.ts'
+import { signupGetSession } from './signup-get-session.ts'
+import { signupList } from './signup-list.ts'
+import { signupListSessions } from './signup-list-sessions.ts'
+import { signupSchedule } from './signup-schedule.ts'
+import { signupSetOpening } from './signup-set-opening.ts'
 import { stake } from './stake.ts'
 import { statsGet } from './stats-get.ts'
 import { updateProvider } from './update-provider.ts'
@@ -59,6 +66,13 @@ export const METHODS = {
   'aicf.getProvider': getProvider,
   'aicf.setProviderStatus': setProviderStatus,
   'aicf.stake': stake,
+  'signup.schedule': signupSchedule,
+  'signup.cancel': signupCancel,
+  'signup.list': signupList,
+  'signup.listSessions': signupListSessions,
+  'signup.getSession': signupGetSession,
+  'signup.setOpening': signupSetOpening,
+  'signup.audit': signupAudit,
   'limits.define': limitsDefine,
   'limits.list': limitsList,
   'limits.get': limitsGet,

@@ -1,0 +1,127 @@
+import {
+  allowedInFlight,
+  type Caller,
+  compareInSession,
+  compareSessions,
+  type DispatchJob,
+  type JobId,
+  type Market,
+  type OrgDispatch,
+  type SessionKey,
+  type SessionRecord,
+} from '@fairlead/core'
+
+/** What never changes about a registration, as far as it is in memory. */
+export interface RegistrationFacts extends SessionKey {
+  readonly jobId: JobId
+  readonly caller: Caller
+  readonly scheduledTime: number
+  readonly queuedAt: number
+}
+
+/** A registration that has not ended. */
+export interface SessionEntry {
+  readonly jobId: JobId
+  readonly caller: Caller
+  readonly queuedAt: number
+  /** Null until the session opens. */
+  readonly rank: number | null
+  readonly sendAt: number | null
+  readonly attempts: number
+  /** When it is tried again, while it waits for that. */
+  readonly retryAt: number | null
+  readonly state: 'waiting' | 'in_flight' | 'lookup'
+}
+
+/** What a dispatch key may send, as it is now. */
+export interface KeyFigures {
+  readonly platform: string
+  readonly orgRef: string
+  readonly inFlight: number
+  readonly inFlightMax: number
+  /** Sends a second: as it is now, and as configured. */
+  readonly rate: number
+  readonly rateConfigured: number
+  /** Of the token bucket. */
+  readonly burst: number
+  readonly tokens: number
+  /** Distance of the sends of one session. */
+  readonly spacingMs: number
+  readonly pausedUntil: number | null
+}
+
+/** How much a session has in memory. */
+export interface SessionCounts extends SessionRecord {
+  readonly waiting: number
+  readonly inFlight: number
+}
+
+/** In the order of their keys. */
+export function sessionCounts(market: Market): SessionCounts[] {
+  const counts = new Map<string, { waiting: number; inFlight: number }>()
+  for (const { place, sentAt } of market.sessions.jobs()) {
+    const id = idOf(place)
+    const known = counts.get(id) ?? { waiting: 0, inFlight: 0 }
+    if (sentAt === null) known.waiting++
+    else known.inFlight++
+    counts.set(id, known)
+  }
+  return market.seats
+    .records()
+    .sort(compareSessions)
+    .map((record) => ({ ...record, ...(counts.get(idOf(record)) ?? { waiting: 0, inFlight: 0 }) }))
+}
+
+/** Those of a session that have not ended, in its order. */
+export function sessionEntries(market: Market, key: SessionKey): SessionEntry[] {
+  const id = idOf(key)
+  return [...market.sessions.jobs()]
+    .filter(({ place }) => idOf(place) === id)
+    .sort((a, b) => compareInSession(a.place, b.place))
+    .flatMap((job) => entryOf(market, job))
+}
+
+/** Every dispatch key that has been used, in order. */
+export function keyFigures(market: Market): KeyFigures[] {
+  return market.sessions.orgs().map((org) => figuresOf(org, market.nowMs))
+}
+
+export function registrationFacts(market: Market, jobId: JobId): RegistrationFacts | null {
+  const job = market.jobs.get(jobId)
+  if (job === undefined || job.session === null) return null
+  const { platform, orgRef, eventId, scheduledTime, queuedAt } = job.session.place
+  return { jobId, caller: job.caller, platform, orgRef, eventId, scheduledTime, queuedAt }
+}
+
+function entryOf({ jobs }: Market, job: DispatchJob): SessionEntry[] {
+  const { place, attempts, retryAt, sentAt, lookupUntil } = job
+  const caller = jobs.get(place.id)?.caller
+  if (caller === undefined) return []
+  const state = lookupUntil !== null ? 'lookup' : sentAt === null ? 'waiting' : 'in_flight'
+  const { id: jobId, queuedAt, rank, sendAt } = place
+  return [{ jobId, caller, queuedAt, rank, sendAt, attempts, retryAt, state }]
+}
+
+const TOKEN = 1_000_000
+
+function figuresOf(org: OrgDispatch, nowMs: number): KeyFigures {
+  const { platform, orgRef, policy, inFlight } = org
+  // As of now, in a copy: to look at a budget must not change it.
+  const { budget } = org.state(nowMs)
+  return {
+    platform,
+    orgRef,
+    inFlight,
+    inFlightMax: allowedInFlight(budget),
+    rate: budget.rate / 1_000,
+    rateConfigured: policy.maxRpsMilli / 1_000,
+    burst: policy.burst,
+    tokens: Math.floor(budget.level / TOKEN),
+    spacingMs: Math.ceil(budget.spacing10 / 10),
+    pausedUntil: (budget.pausedUntil ?? 0) > nowMs ? budget.pausedUntil : null,
+  }
+}
+
+function idOf({ platform, orgRef, eventId }: SessionKey): string {
+  return JSON.stringify([platform, orgRef, eventId])
+}

@@ -1,0 +1,20 @@
+import { z } from 'zod'
+import { AT, SESSION_KEY } from '../examples.ts'
+import { defineMethod } from '../method.ts'
+import { sessionKeyFields } from '../records/signup.ts'
+import { timeMs } from '../wire/leaves.ts'
+
+export const signupSetOpening = defineMethod({
+  name: 'signup.setOpening',
+  summary: 'Says when a session opens, whatever its registrations say.',
+  description:
+    'Registrations that come from then on have to name this time; those that are in line keep theirs.',
+  roles: ['operator'],
+  params: z.strictObject({ ...sessionKeyFields, opens_at: timeMs }),
+  result: z.strictObject({ ...sessionKeyFields, opens_at: timeMs }),
+  errors: ['InvalidState'],
+  example: {
+    params: { ...SESSION_KEY, opens_at: AT },
+    result: { ...SESSION_KEY, opens_at: AT },
+  },
+})
