@@ -19,6 +19,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     '@fairlead/core',
     '@fairlead/engine',
     '@fairlead/protocol',
+    '@fairlead/signup/records',
     '@opentelemetry/api',
     '@opentelemetry/exporter-trace-otlp-http',
     '@opentelemetry/resources',

@@ -112,7 +112,8 @@ export {
   type SessionEnd,
 } from './order/dispatch-job.ts'
 export type { FairState } from './order/fair-shares.ts'
-export type { OrgDispatch, OrgDispatchState } from './order/org-dispatch.ts'
+export { OrgDispatch, type OrgDispatchState } from './order/org-dispatch.ts'
+export type { DispatchKey } from './order/org-table.ts'
 export { type QueuedJob, type Shape, shapeOf } from './order/queued-job.ts'
 export {
   type PriorityPolicy,

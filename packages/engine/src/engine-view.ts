@@ -1,6 +1,7 @@
 import {
   type AuditHead,
   type Caller,
+  type DispatchKey,
   explainSession,
   type JobId,
   type JobOrigin,
@@ -19,8 +20,10 @@ import {
 import { type Census, takeCensus } from './census.ts'
 import type { EngineState } from './engine-state.ts'
 import {
+  allRegistrations,
   type KeyFigures,
   keyFigures,
+  keyFiguresOf,
   type RegistrationFacts,
   registrationFacts,
   type SessionCounts,
@@ -122,6 +125,11 @@ export class EngineView {
     return registrationFacts(this.#market(), id)
   }
 
+  /** Of all registrations that have not ended. */
+  registrations(): RegistrationFacts[] {
+    return allRegistrations(this.#market())
+  }
+
   /** Sessions that are known, with how many wait and are under way, in the order of their keys. */
   sessions(): SessionCounts[] {
     return sessionCounts(this.#market())
@@ -137,7 +145,12 @@ export class EngineView {
     return sessionEntries(this.#market(), key)
   }
 
-  /** What each dispatch key may send now. */
+  /** What a dispatch key may send now; one that was never used may send all that is configured. */
+  dispatchKey(key: DispatchKey): KeyFigures {
+    return keyFiguresOf(this.#market(), key)
+  }
+
+  /** The same of every one that has been used, in order. */
   dispatchKeys(): KeyFigures[] {
     return keyFigures(this.#market())
   }

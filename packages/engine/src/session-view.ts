@@ -4,9 +4,10 @@ import {
   compareInSession,
   compareSessions,
   type DispatchJob,
+  type DispatchKey,
   type JobId,
   type Market,
-  type OrgDispatch,
+  OrgDispatch,
   type SessionKey,
   type SessionRecord,
 } from '@fairlead/core'
@@ -14,9 +15,13 @@ import {
 /** What never changes about a registration, as far as it is in memory. */
 export interface RegistrationFacts extends SessionKey {
   readonly jobId: JobId
+  /** Number of acceptance. */
+  readonly seq: number
   readonly caller: Caller
   readonly scheduledTime: number
   readonly queuedAt: number
+  /** Null until the session opens. */
+  readonly rank: number | null
 }
 
 /** A registration that has not ended. */
@@ -86,11 +91,25 @@ export function keyFigures(market: Market): KeyFigures[] {
   return market.sessions.orgs().map((org) => figuresOf(org, market.nowMs))
 }
 
+export function keyFiguresOf(market: Market, { platform, orgRef }: DispatchKey): KeyFigures {
+  const used = market.sessions.orgs().find((org) => org.platform === platform && org.orgRef === orgRef)
+  const org =
+    used ??
+    new OrgDispatch({ platform, orgRef }, market.sessions.policyOf(platform), market.nowMs)
+  return figuresOf(org, market.nowMs)
+}
+
 export function registrationFacts(market: Market, jobId: JobId): RegistrationFacts | null {
   const job = market.jobs.get(jobId)
   if (job === undefined || job.session === null) return null
-  const { platform, orgRef, eventId, scheduledTime, queuedAt } = job.session.place
-  return { jobId, caller: job.caller, platform, orgRef, eventId, scheduledTime, queuedAt }
+  const { platform, orgRef, eventId, scheduledTime, queuedAt, rank } = job.session.place
+  const { caller, enqueueSeq: seq } = job
+  return { jobId, seq, caller, platform, orgRef, eventId, scheduledTime, queuedAt, rank }
+}
+
+/** Of all that have not ended. */
+export function allRegistrations(market: Market): RegistrationFacts[] {
+  return [...market.sessions.jobs()].flatMap(({ place }) => registrationFacts(market, place.id) ?? [])
 }
 
 function entryOf({ jobs }: Market, job: DispatchJob): SessionEntry[] {

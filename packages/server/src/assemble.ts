@@ -19,8 +19,11 @@ import type { MeteredStore } from './metrics/metered-store.ts'
 import { meterCommits, meterState, newRegistry } from './metrics/metrics.ts'
 import { RpcMeter } from './metrics/rpc-meter.ts'
 import { ServerStats } from './metrics/server-stats.ts'
+import { SignupMeter } from './metrics/signup-meter.ts'
 import { Dispatcher } from './rpc/dispatcher.ts'
 import { isLoopback, type ServerOptions } from './server-options.ts'
+import { Registrations } from './signup/registrations.ts'
+import { SignupDesk } from './signup/signup-desk.ts'
 import { JobSpans } from './trace/job-spans.ts'
 import { startTracing, type Tracing } from './trace/tracing.ts'
 import { PollDesk } from './workers/poll-desk.ts'
@@ -52,6 +55,7 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
     logger = SILENT,
     store,
     tokens = null,
+    serviceName = 'Fairlead',
     version = '0.1.0',
   } = options
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
@@ -59,8 +63,8 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
   const newRequestId = requestIds()
   const openRpc = lazily(() => openRpcDocument({ version }))
 
-  const watch = await startWatch(engine, options.otlpEndpoint, version)
-  const { registry, meter, lag, tracing } = watch
+  const watch = await startWatch({ engine, otlpEndpoint: options.otlpEndpoint, version, serviceName })
+  const { registry, meter, signup, lag, tracing } = watch
   if (store !== undefined) meterCommits(registry, store)
   const hub = await EventHub.open(engine)
   const notes = new AccessNotes((refusal) => engine.note(refusal), logger)
@@ -84,6 +88,7 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
       polls,
       limiter: meteredLimiter(limiter, registry),
       stats,
+      signup,
       notes,
       limits,
       openRpc,
@@ -101,7 +106,7 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
     limiting: new LimitsEndpoint(dispatcher, authenticator, limits),
     registry,
     meter: new HttpMeter(registry),
-    refreshMetrics: meterState(registry, { engine, meter, lag, connections }),
+    refreshMetrics: meterState(registry, { engine, meter, signupMeter: signup.meter, lag, connections }),
     notReady: () => (isClosing ? 'the server shuts down' : notReady({ store, lag, limits })),
     openRpc,
   })
@@ -132,29 +137,40 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
 interface Watch {
   readonly registry: Registry
   readonly meter: EventMeter
+  readonly signup: SignupDesk
   readonly lag: LoopLag
   readonly tracing: Tracing | null
   readonly close: () => Promise<void>
 }
 
 /** What looks on while others work: metrics and traces. */
-async function startWatch(
-  engine: Engine,
-  otlpEndpoint: string | undefined,
-  version: string,
-): Promise<Watch> {
+async function startWatch(parts: {
+  readonly engine: Engine
+  readonly otlpEndpoint: string | undefined
+  readonly version: string
+  readonly serviceName: string
+}): Promise<Watch> {
+  const { engine, otlpEndpoint, version, serviceName } = parts
   const tracing = otlpEndpoint === undefined ? null : await startTracing(otlpEndpoint, version)
   const registry = newRegistry()
   const meter = new EventMeter(engine, registry)
+  const signup = new SignupDesk({
+    engine,
+    serviceName,
+    meter: new SignupMeter(engine, registry),
+    registrations: new Registrations(engine),
+  })
   const spans = tracing === null ? null : new JobSpans(engine.view, tracing)
   const stop = await engine.onEvent((event) => {
     meter.see(event)
+    signup.see(event)
     spans?.see(event)
   })
   const lag = new LoopLag()
   return {
     registry,
     meter,
+    signup,
     lag,
     tracing,
     close: async () => {

@@ -20,6 +20,8 @@ export interface ServerOptions {
   readonly origins?: readonly string[]
   /** Where OpenTelemetry spans go, such as http://localhost:4318; left out, none are made. */
   readonly otlpEndpoint?: string
+  /** What texts about registrations call whoever runs this server; `Fairlead` if left out. */
+  readonly serviceName?: string
   readonly version?: string
 }
 

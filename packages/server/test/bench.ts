@@ -16,17 +16,25 @@ export class Bench {
 
   static async open(
     rig: Rig,
-    options: { as?: Person; workerId?: string; slots?: number; holds?: string[] } = {},
+    options: {
+      as?: Person
+      workerId?: string
+      slots?: number
+      holds?: string[]
+      /** Serves registrations of these instead of everything else. */
+      platforms?: string[]
+    } = {},
   ): Promise<Bench> {
-    const { as = 'atlas', workerId = 'w-1', slots = 4, holds } = options
+    const { as = 'atlas', workerId = 'w-1', slots = 4, holds, platforms } = options
     const socket = await rig.socket(as)
     const bench = new Bench(socket, `provider:${as}`, workerId)
     await socket.call('aicf.pollLeases', {
       provider_id: bench.providerId,
       worker_id: workerId,
       slots,
-      kinds: ['ai', 'quantum', 'task'],
-      models: ['*'],
+      ...(platforms === undefined
+        ? { kinds: ['ai', 'quantum', 'task'], models: ['*'] }
+        : { kinds: ['registration'], platforms }),
       push: true,
       ...(holds === undefined ? {} : { holds }),
     })

@@ -38,6 +38,16 @@ import {
   updateProvider,
 } from './providers.ts'
 
+import {
+  signupAudit,
+  signupCancel,
+  signupGetSession,
+  signupList,
+  signupListSessions,
+  signupSchedule,
+  signupSetOpening,
+} from './signup.ts'
+
 /** Who carries out which method. */
 export const HANDLERS: Handlers = {
   'aicf.enqueue': enqueue,
@@ -61,6 +71,13 @@ export const HANDLERS: Handlers = {
   'aicf.getProvider': getProvider,
   'aicf.setProviderStatus': setProviderStatus,
   'aicf.stake': stake,
+  'signup.schedule': signupSchedule,
+  'signup.cancel': signupCancel,
+  'signup.list': signupList,
+  'signup.listSessions': signupListSessions,
+  'signup.getSession': signupGetSession,
+  'signup.setOpening': signupSetOpening,
+  'signup.audit': signupAudit,
   'limits.define': limitsDefine,
   'limits.list': limitsList,
   'limits.get': limitsGet,

@@ -3,6 +3,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { EventMeter } from './event-meter.ts'
 import type { LoopLag } from './loop-lag.ts'
 import type { MeteredStore } from './metered-store.ts'
+import type { SignupMeter } from './signup-meter.ts'
 
 /** All metrics of one server, so that two in one process do not mix theirs. */
 export function newRegistry(): Registry {
@@ -44,11 +45,12 @@ export function meterState(
   parts: {
     readonly engine: Engine
     readonly meter: EventMeter
+    readonly signupMeter: SignupMeter
     readonly lag: LoopLag
     readonly connections: () => { websocket: number; polls: number }
   },
 ): () => void {
-  const { engine, meter, lag, connections } = parts
+  const { engine, meter, signupMeter, lag, connections } = parts
   const gauge = <Label extends string>(name: string, help: string, labelNames: Label[] = []) =>
     new Gauge({ name, help, labelNames, registers: [registry] })
 
@@ -97,5 +99,6 @@ export function meterState(
     polls.set(open)
     jain.set(meter.shares.index(now) ?? 1)
     late.set(lag.ms / 1_000)
+    signupMeter.refresh()
   }
 }

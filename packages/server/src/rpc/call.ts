@@ -13,6 +13,7 @@ import type { Identity } from '../auth/identity.ts'
 import type { EventHub } from '../events/event-hub.ts'
 import type { ServerLimits } from '../limits.ts'
 import type { ServerStats } from '../metrics/server-stats.ts'
+import type { SignupDesk } from '../signup/signup-desk.ts'
 import type { PollDesk } from '../workers/poll-desk.ts'
 import type { SocketPeer } from '../ws/socket-peer.ts'
 
@@ -35,6 +36,7 @@ export interface Services {
   readonly polls: PollDesk
   readonly limiter: Limiter
   readonly stats: ServerStats
+  readonly signup: SignupDesk
   readonly notes: AccessNotes
   readonly limits: ServerLimits
   readonly openRpc: () => Record<string, unknown>

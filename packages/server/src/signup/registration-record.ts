@@ -1,0 +1,111 @@
+import { type CborMap, decodeCbor, isPlainObject, type Loggable, redactor } from '@fairlead/core'
+import type { Engine } from '@fairlead/engine'
+import { jsonOf, type RegistrationRecord, type ResultOf } from '@fairlead/protocol'
+import { messageFor, type Names, type Receipt, receiptOf } from '@fairlead/signup/records'
+import type { Registration } from './registrations.ts'
+
+export interface Shown {
+  readonly record: RegistrationRecord
+  readonly timeline: ResultOf<'signup.audit'>['timeline']
+}
+
+/** Who tells people of their registrations. */
+export interface Teller {
+  readonly engine: Engine
+  /** What the texts call whoever runs this server. */
+  readonly serviceName: string
+  /** Replaces an identifier that should ever stand in an entry; see `redactor`. */
+  readonly pseudonymKey: Uint8Array
+}
+
+/**
+ * A registration with its receipt, its text and its timeline. Null once the job has been deleted.
+ * `isOwn`: whoever asks has scheduled it, and may see whom it is for.
+ */
+export async function registrationRecord(
+  registration: Registration,
+  isOwn: boolean,
+  teller: Teller,
+): Promise<Shown | null> {
+  const { jobId, seq } = registration
+  const { view } = teller.engine
+  const [row, [payload], leases, entries, result] = await Promise.all([
+    view.read.job(jobId),
+    view.read.payloads([seq]),
+    view.read.leases(jobId),
+    view.read.timeline(jobId),
+    view.read.result(jobId),
+  ])
+  if (row === null) return null
+  const said = payload == null ? {} : (decodeCbor(payload) as CborMap)
+  const assigned = entries.filter(({ action }) => action === 'jobAssigned')
+  // Who looks whether it is booked sends nothing.
+  const lookups = new Set(
+    assigned.filter(({ details }) => details['task'] === 'lookup').map(leaseOf),
+  )
+  const rank = assigned.at(-1)?.details['rank'] ?? view.registration(jobId)?.rank ?? null
+  const receipt = receiptOf({
+    reference: registration.reference,
+    job: { id: jobId, status: row.status, endedAt: row.endedAt },
+    registration: { ...registration, userId: String(said['user_id'] ?? '') },
+    rank: rank as number | null,
+    reason: row.reason,
+    leases: leases.filter(({ id }) => !lookups.has(id)),
+    output: result?.output ?? null,
+    timeline: entries,
+    redact: redactor(view.policy, teller.pseudonymKey),
+  })
+  return {
+    record: {
+      ...recordOf(receipt),
+      status: row.status,
+      user_id: isOwn ? String(said['user_id'] ?? '') : null,
+      message: messageFor(receipt, namesOf(registration, said, teller)),
+    },
+    timeline: receipt.timeline.map(({ at, action, details }) => ({
+      at,
+      action,
+      details: jsonOf(details as Loggable as CborMap) as Record<string, unknown>,
+    })),
+  }
+}
+
+/** What texts call a session: the name that it was scheduled under, else its event. */
+export function namesOf(
+  { platform, eventId }: Pick<Registration, 'platform' | 'eventId'>,
+  payload: CborMap,
+  { serviceName }: Teller,
+): Names {
+  const args = payload['args']
+  const named = isPlainObject(args) ? args['program_name'] : undefined
+  return {
+    program: typeof named === 'string' ? named : eventId,
+    provider: platform,
+    service: serviceName,
+  }
+}
+
+function recordOf(receipt: Receipt): Omit<RegistrationRecord, 'status' | 'user_id' | 'message'> {
+  return {
+    reference: receipt.reference,
+    task_id: receipt.jobId,
+    provider: receipt.platform,
+    org_ref: receipt.orgRef,
+    event_id: receipt.eventId,
+    result: receipt.result,
+    reason: receipt.reason,
+    booking_number: receipt.bookingNumber,
+    fee_status: receipt.feeStatus,
+    rank: receipt.rank,
+    opens_at: receipt.opensAt,
+    queued_at: receipt.queuedAt,
+    first_attempt_at: receipt.firstAttemptAt,
+    first_attempt_delay_ms: receipt.firstAttemptDelayMs,
+    ended_at: receipt.endedAt,
+    attempts: receipt.attempts,
+  }
+}
+
+function leaseOf({ details }: { readonly details: CborMap }): unknown {
+  return details['leaseId']
+}

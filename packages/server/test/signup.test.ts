@@ -1,0 +1,294 @@
+import { encodeCbor, FairleadError, toHex } from '@fairlead/core'
+import type { ParamsOf } from '@fairlead/protocol'
+import parsePrometheus from 'parse-prometheus-text-format'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { Bench } from './bench.ts'
+import { type Person, Rig } from './rig.ts'
+
+const FORMS = ['json', 'cbor'] as const
+const SESSION = { provider: 'bookeo', org_ref: 'org-1', event_id: 'swim' }
+const POLICY = {
+  sessions: {
+    platforms: {
+      bookeo: { max_concurrency: 10, max_rps: 0.1, burst: 10, min_spacing_ms: 0, window_ms: 0 },
+    },
+  },
+}
+
+let rig: Rig
+beforeEach(async () => {
+  rig = await Rig.open({ policy: POLICY })
+})
+afterEach(() => rig.close())
+
+/** Far enough away that nothing opens while a test runs. */
+function later(): number {
+  return Date.now() + 3_600_000
+}
+
+function schedule(
+  as: Person,
+  user_id: string,
+  given: Partial<ParamsOf<'signup.schedule'>> = {},
+  form: (typeof FORMS)[number] = 'json',
+) {
+  const params = { ...SESSION, user_id, opens_at: opensAt, ...given }
+  return rig.call(as, 'signup.schedule', params, form)
+}
+
+let opensAt = 0
+beforeEach(() => {
+  opensAt = later()
+})
+
+async function refusal(act: Promise<unknown>): Promise<FairleadError> {
+  const error: unknown = await act.catch((thrown: unknown) => thrown)
+  expect(error).toBeInstanceOf(FairleadError)
+  return error as FairleadError
+}
+
+describe('scheduling', () => {
+  it.each(FORMS)(
+    'SIGNUP-1: answers with the reference, the text, the place so far and what happens next (%s)',
+    async (form) => {
+      await schedule('bob', 'u1')
+      const receipt = await schedule('alice', 'u2', { program_name: 'Swimming' }, form)
+      expect(receipt).toMatchObject({ opens_at: opensAt, place: 2, of: 2 })
+      expect(receipt.reference).toMatch(/^SCH-[2-9A-HJKMNP-TV-Z]{6}$/)
+      expect(receipt.confirmation).toContain(`You're queued for Swimming`)
+      expect(receipt.confirmation).toContain(receipt.reference)
+      expect(receipt.next).toContain('1 before you so far')
+    },
+  )
+
+  it('SIGNUP-2: a session opens at one time, unless an operator says otherwise', async () => {
+    await schedule('alice', 'u1')
+    const error = await refusal(schedule('alice', 'u2', { opens_at: opensAt - 1 }))
+    expect(error).toMatchObject({ code: 'InvalidParams', details: { field: 'scheduled_time' } })
+    expect((await schedule('operator', 'u2', { opens_at: opensAt - 1 })).place).toBe(1)
+    await rig.call('operator', 'signup.setOpening', {
+      ...SESSION,
+      event_id: 'dive',
+      opens_at: opensAt + 5,
+    })
+    expect((await refusal(schedule('alice', 'u1', { event_id: 'dive' }))).code).toBe('InvalidParams')
+    await schedule('alice', 'u1', { event_id: 'dive', opens_at: opensAt + 5 })
+  })
+
+  it('SIGNUP-2: a time in the past is for a session that is open', async () => {
+    const past = Date.now() - 1_000
+    expect((await refusal(schedule('alice', 'u1', { opens_at: past }))).code).toBe('InvalidParams')
+    await rig.call('operator', 'signup.setOpening', { ...SESSION, opens_at: past })
+    const { next } = await schedule('alice', 'u1', { opens_at: past })
+    expect(next).toContain('It is open')
+  })
+
+  it('SIGNUP-3: a second sign-up of a user is refused with the reference of the first', async () => {
+    const { reference, task_id } = await schedule('alice', 'u1')
+    const error = await refusal(schedule('alice', 'u1'))
+    expect(error).toMatchObject({ code: 'IdempotencyConflict', details: { reference } })
+    expect(error.message).toContain(reference)
+    // Whose it is not learns no more than that.
+    const others = await refusal(schedule('bob', 'u1'))
+    expect(others.code).toBe('IdempotencyConflict')
+    expect(JSON.stringify(others.details)).not.toContain(reference)
+    expect(JSON.stringify(others.details)).not.toContain(task_id)
+  })
+
+  it('SIGNUP-3: the same call again with its key gives the first answer', async () => {
+    const given = { idempotency_key: 'k-1' }
+    const first = await schedule('alice', 'u1', given)
+    expect(await schedule('alice', 'u1', given)).toEqual(first)
+    const other = await refusal(schedule('alice', 'u2', given))
+    expect(other.code).toBe('IdempotencyConflict')
+    expect(other.details).not.toHaveProperty('reference')
+  })
+})
+
+describe('looking', () => {
+  it.each(FORMS)(
+    'SIGNUP-4: a requester sees its own entries with their places, others only as counts (%s)',
+    async (form) => {
+      await schedule('bob', 'u1')
+      const mine = await schedule('alice', 'u2')
+      await schedule('bob', 'u3')
+      const seen = await rig.call('alice', 'signup.getSession', SESSION, form)
+      expect(seen).toMatchObject({
+        session: { ...SESSION, opens_at: opensAt, is_open: false, waiting: 3, in_flight: 0 },
+        queue: [{ reference: mine.reference, place: 2, rank: null, state: 'waiting' }],
+        others: 2,
+        dispatch_key: {
+          in_flight: 0,
+          in_flight_max: 10,
+          rate_per_second: 0.1,
+          burst: 10,
+          burst_used: 0,
+          rate_429: 0,
+          clock_offset_ms: null,
+        },
+      })
+      const all = await rig.call('operator', 'signup.getSession', { ...SESSION, limit: 2 }, form)
+      expect(all.queue.map(({ place }) => place)).toEqual([1, 2])
+      expect(all.others).toBe(0)
+      const rest = await rig.call('operator', 'signup.getSession', { ...SESSION, after_place: 2 })
+      expect(rest.queue.map(({ place }) => place)).toEqual([3])
+    },
+  )
+
+  it('SIGNUP-4: a session in which one has nobody does not exist for one', async () => {
+    await schedule('bob', 'u1')
+    expect(await rig.outcome('alice', 'signup.getSession', SESSION)).toBe('NotFound')
+    expect((await rig.call('alice', 'signup.listSessions', {})).sessions).toEqual([])
+    expect((await rig.call('bob', 'signup.listSessions', {})).sessions).toHaveLength(1)
+    expect(await rig.outcome('atlas', 'signup.getSession', SESSION)).toBe('Forbidden')
+  })
+
+  it.each(FORMS)('SIGNUP-5: registrations are listed in order, own ones only (%s)', async (form) => {
+    const scheduled = []
+    for (const user of ['u1', 'u2', 'u3']) scheduled.push(await schedule('alice', user))
+    await schedule('bob', 'u4')
+    await schedule('alice', 'u1', { event_id: 'dive' })
+    const page = await rig.call('alice', 'signup.list', { event_id: 'swim', limit: 2 }, form)
+    expect(page.registrations).toMatchObject([
+      { reference: scheduled[0]?.reference, user_id: 'u1', result: 'pending', rank: null },
+      { reference: scheduled[1]?.reference, user_id: 'u2', message: { name: 'queued' } },
+    ])
+    const rest = await rig.call(
+      'alice',
+      'signup.list',
+      { event_id: 'swim', limit: 2, cursor: page.cursor as string },
+      form,
+    )
+    expect(rest.registrations.map(({ user_id }) => user_id)).toEqual(['u3'])
+    expect(rest.cursor).toBe(null)
+    // Who did not schedule it is not told whom it is for.
+    const all = await rig.call('auditor', 'signup.list', {}, form)
+    expect(all.registrations).toHaveLength(5)
+    expect(all.registrations.every(({ user_id }) => user_id === null)).toBe(true)
+  })
+
+  it('SIGNUP-6: a reference is read as it is said, and belongs to whoever scheduled it', async () => {
+    const { reference, task_id } = await schedule('alice', 'u1')
+    for (const id of [reference, reference.toLowerCase(), reference.slice(4), task_id]) {
+      const { registration } = await rig.call('alice', 'signup.audit', { id })
+      expect(registration.task_id).toBe(task_id)
+    }
+    expect(await rig.outcome('bob', 'signup.audit', { id: reference })).toBe('Forbidden')
+    expect(await rig.outcome('alice', 'signup.audit', { id: 'SCH-000000' })).toBe('InvalidParams')
+    expect(await rig.outcome('alice', 'signup.audit', { id: 'SCH-222222' })).toBe('NotFound')
+  })
+
+  it('SIGNUP-6: cancelling takes somebody out of the line', async () => {
+    const { reference, task_id } = await schedule('alice', 'u1')
+    expect(await rig.outcome('bob', 'signup.cancel', { id: reference })).toBe('Forbidden')
+    const cancelled = await rig.call('alice', 'signup.cancel', { id: reference })
+    expect(cancelled).toEqual({ reference, task_id, status: 'CANCELED', is_noted: false })
+    expect(await rig.outcome('alice', 'signup.cancel', { id: reference })).toBe('InvalidState')
+    const { registration } = await rig.call('alice', 'signup.audit', { id: reference })
+    expect(registration).toMatchObject({ result: 'canceled', message: { name: 'canceled' } })
+    // The place is free again.
+    expect((await schedule('alice', 'u1')).reference).not.toBe(reference)
+  })
+})
+
+describe('an opening', () => {
+  let bench: Bench
+  beforeEach(async () => {
+    bench = await Bench.open(rig, { platforms: ['bookeo'], slots: 10 })
+  })
+
+  /** Opens the session with these people in it, and gives their acked leases in that order. */
+  async function open(users: readonly string[]) {
+    const past = Date.now() - 1
+    await rig.call('operator', 'signup.setOpening', { ...SESSION, opens_at: past })
+    const leases = []
+    for (const user of users) {
+      const { reference, task_id } = await schedule('alice', user, { opens_at: past })
+      const { lease_id } = await bench.offered(task_id)
+      await bench.call('aicf.ackLease', lease_id)
+      leases.push({ reference, lease_id })
+    }
+    return leases as Required<typeof leases>
+  }
+
+  function end(lease: { readonly lease_id: string } | undefined, how: object): Promise<unknown> {
+    const method = 'output' in how ? 'aicf.completeLease' : 'aicf.failLease'
+    return bench.call(method, lease?.lease_id as never, how)
+  }
+
+  const BOOKED = toHex(encodeCbor({ outcome: 'booked', booking_number: 'B-7', fee_status: 'none' }))
+  const WAITLISTED = toHex(encodeCbor({ outcome: 'waitlisted', fee_status: 'none' }))
+
+  it('SIGNUP-7: afterwards everybody can read what became of it, in words', async () => {
+    const [first, second, third, fourth] = await open(['u1', 'u2', 'u3', 'u4'])
+    await end(first, { output: BOOKED })
+    await end(second, { output: WAITLISTED })
+    await end(third, { code: 'sold_out', http: 409 })
+    await end(fourth, { code: 'rate_limited', http: 429 })
+    const { registrations } = await rig.call('alice', 'signup.list', {})
+    expect(registrations).toMatchObject([
+      { rank: 0, result: 'booked', booking_number: 'B-7', attempts: 1, message: { name: 'success' } },
+      { rank: 1, result: 'waitlisted', message: { name: 'waitlisted' } },
+      { rank: 2, result: 'failed', reason: 'sold_out', message: { name: 'full' } },
+      {
+        ...{ rank: 3, result: 'failed', reason: 'retry_window_exhausted' },
+        message: { name: 'throttled' },
+      },
+    ])
+    const { session, dispatch_key: key } = await rig.call('alice', 'signup.getSession', SESSION)
+    expect(session).toMatchObject({ is_open: true, waiting: 0, completed: 2, failed: 2 })
+    expect(key).toMatchObject({ answers: 4, rate_429: 0.25, rate_5xx: 0, in_flight_max: 5 })
+    expect(key.burst_used).toBeGreaterThan(0)
+  })
+
+  it('SIGNUP-8: the timeline tells each step and nothing personal', async () => {
+    const [one] = await open(['parent@example.org'])
+    await end(one, { code: 'sold_out', http: 409 })
+    const { timeline } = await rig.call('auditor', 'signup.audit', { id: one?.reference as string })
+    expect(timeline.map(({ action }) => action)).toEqual([
+      'jobEnqueued',
+      'jobAssigned',
+      'jobStarted',
+      'leaseCancelled',
+      'jobFailed',
+    ])
+    expect(timeline[1]?.details).toMatchObject({ rank: 0, task: 'book' })
+    const log = await rig.call('auditor', 'audit.list', {})
+    const metrics = await (await rig.get('/metrics', 'admin')).text()
+    const error = await refusal(schedule('alice', 'parent@example.org', { opens_at: 1 }))
+    for (const told of [timeline, log, metrics, error.message, error.details]) {
+      expect(JSON.stringify(told)).not.toContain('parent@example.org')
+    }
+  })
+
+  it('METRICS-2: registrations are counted by platform', async () => {
+    const [first, second] = await open(['u1', 'u2', 'u3'])
+    await schedule('alice', 'u4', { provider: 'nobody-serves-it' })
+    await end(first, { output: BOOKED })
+    await end(second, { code: 'sold_out', http: 503 })
+    // Once that is answered, what came before has been counted.
+    await rig.call('alice', 'signup.list', {})
+    const families = parsePrometheus(await (await rig.get('/metrics', 'admin')).text())
+    const values = (name: string) =>
+      families
+        .find((family) => family.name === name)
+        ?.metrics.map(({ labels, value }) => [labels, value] as const)
+    expect(values('fairlead_signup_queued')).toContainEqual([{ platform: 'other' }, '1'])
+    expect(values('fairlead_signup_in_flight')).toContainEqual([{ platform: 'bookeo' }, '1'])
+    expect(values('fairlead_signup_attempts_total')).toEqual([[{ platform: 'bookeo' }, '3']])
+    expect(values('fairlead_signup_outcomes_total')).toContainEqual([
+      { platform: 'bookeo', result: 'booked', rank: '1-10' },
+      '1',
+    ])
+    expect(values('fairlead_signup_refusals_total')).toContainEqual([
+      { platform: 'bookeo', code: 'sold_out' },
+      '1',
+    ])
+    expect(values('fairlead_signup_http_errors_total')).toContainEqual([
+      { platform: 'bookeo', status: '5xx' },
+      '1',
+    ])
+    const delays = families.find(({ name }) => name === 'fairlead_signup_first_attempt_delay_seconds')
+    expect(delays?.metrics).toMatchObject([{ buckets: { '+Inf': '3' } }])
+  })
+})
