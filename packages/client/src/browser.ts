@@ -9,6 +9,7 @@ export type {
   JobRecord,
   JobSummary,
   ProviderRecord,
+  RegistrationRecord,
   ResultRecord,
   Stats,
   Topic,

@@ -5,6 +5,7 @@ import type {
   JobSummary,
   MethodName,
   ParamsOf,
+  RegistrationRecord,
   ResultOf,
   Topic,
   WireEvent,
@@ -15,6 +16,7 @@ import {
   type EnqueueOptions,
   type EnqueueRequest,
   enqueueParams,
+  newKey,
   type RequestPayloads,
 } from './requests.ts'
 import type { StandardSchema } from './standard-schema.ts'
@@ -180,6 +182,44 @@ export class Client {
     }
   }
 
+  /**
+   * Puts somebody into the line for a session. Resolves once that is durable, with the reference, the text
+   * for the person, and the place so far.
+   */
+  schedule(request: ParamsOf<'signup.schedule'>): Promise<ResultOf<'signup.schedule'>> {
+    return this.call('signup.schedule', { idempotency_key: newKey(), ...request })
+  }
+
+  /** Takes a registration out of its line, by its reference or task id. */
+  cancelRegistration(id: string): Promise<ResultOf<'signup.cancel'>> {
+    return this.call('signup.cancel', { id })
+  }
+
+  /** Registrations in the order in which they were scheduled; pages are fetched as needed. */
+  async *listRegistrations(
+    filter: Omit<ParamsOf<'signup.list'>, 'cursor'> = {},
+  ): AsyncIterableIterator<RegistrationRecord> {
+    let cursor: string | null = null
+    do {
+      const page: ResultOf<'signup.list'> = await this.call('signup.list', {
+        ...filter,
+        ...(cursor === null ? {} : { cursor }),
+      })
+      yield* page.registrations
+      cursor = page.cursor
+    } while (cursor !== null)
+  }
+
+  /** A session: its queue with ranks, and what its organisation may send. */
+  getSession(session: ParamsOf<'signup.getSession'>): Promise<ResultOf<'signup.getSession'>> {
+    return this.call('signup.getSession', session)
+  }
+
+  /** What became of a registration, in words and step by step; by its reference or task id. */
+  auditRegistration(id: string): Promise<ResultOf<'signup.audit'>> {
+    return this.call('signup.audit', { id })
+  }
+
   /** Why it waits, or why it went where it went; `text` says it in sentences. */
   explain(taskId: string): Promise<ExplanationRecord> {
     return this.call('aicf.explainJob', { task_id: taskId })
@@ -227,6 +267,7 @@ export class Client {
 
 function mayBeRepeated(method: MethodName, params: object): boolean {
   if (method === 'aicf.enqueue') return 'idempotency_key' in params || 'tx_hash' in params
+  if (method === 'signup.schedule') return 'idempotency_key' in params
   return method !== 'aicf.stake'
 }
 

@@ -7,6 +7,7 @@ export type {
   JobRecord,
   JobSummary,
   ProviderRecord,
+  RegistrationRecord,
   ResultRecord,
   Stats,
   Topic,

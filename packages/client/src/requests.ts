@@ -47,6 +47,7 @@ export function bytesOfText(text: string | Uint8Array): Uint8Array {
 const KEY_PREFIX = hexOf(globalThis.crypto.getRandomValues(new Uint8Array(16))).slice(2)
 let keys = 0
 
-function newKey(): string {
+/** Under which a request can be asked again. */
+export function newKey(): string {
   return `sdk-${KEY_PREFIX}-${++keys}`
 }

@@ -294,7 +294,10 @@ const STORIES: Readonly<Record<string, Story>> = {
       const deadline = at + 60_000
       return [
         { type: 'jobEnqueued', at: 0, jobId },
-        { type: 'jobAssigned', at, jobId, providerId: world.a.id, leaseId: lease.id, deadline },
+        {
+          ...{ type: 'jobAssigned', at, rank: 0, task: 'book' },
+          ...{ jobId, providerId: world.a.id, leaseId: lease.id, deadline },
+        },
         { type: 'jobStarted', at, jobId, leaseId: lease.id },
         { type: 'jobCancelNoted', at, jobId },
         { ...cancelled(lease, at, 'provider_fail'), code: 'busy', http: 503 },
@@ -417,8 +420,15 @@ describe('what is told', () => {
     const types = new Set<string>()
     for (const event of allEvents()) {
       const { type, at, ...all } = event
-      // What a platform answered is there where one did.
-      const { code: _code, http: _http, ...fields } = { code: null, http: null, ...all }
+      // Registrations have more: what is to be done, and what a platform answered where one did.
+      const extras = { code: null, http: null, rank: null, task: null }
+      const {
+        code: _code,
+        http: _http,
+        rank: _rank,
+        task: _task,
+        ...fields
+      } = { ...extras, ...all }
       types.add(type)
       expect(at).toBeTypeOf('number')
       expect(Object.keys(fields).sort(), type).toEqual([...FIELDS[type]].sort())

@@ -192,7 +192,7 @@ export class EngineState {
       case 'stake':
         return this.#stake(command)
       case 'setOpening':
-        return market.touch.session.record(market.seats.setOpening(command, command.opensAt))
+        return this.#setOpening(command)
       case 'setPolicy':
         return this.#setPolicy(command)
       case 'cutJournal':
@@ -429,6 +429,13 @@ export class EngineState {
     this.#cutJournalAt = seq
     this.#meta.set(META.journalCut, `${seq} ${hash}`)
     return deleted
+  }
+
+  #setOpening(command: Extract<Command, { type: 'setOpening' }>): void {
+    const { market } = this
+    const record = market.seats.setOpening(command, command.opensAt)
+    market.touch.session.record(record)
+    this.#note({ type: 'openingSet', at: market.nowMs, subject: 'session', ...record })
   }
 
   /** For what happened outside of the market; who acted is the one of the command. */

@@ -245,8 +245,8 @@ export class Engine {
   }
 
   /** Says when a session opens; registrations for it name this time from then on (SESSION-9). */
-  async setOpening(session: SessionKey, opensAt: number): Promise<void> {
-    await this.#submit({ ...session, type: 'setOpening', opensAt })
+  async setOpening(session: SessionKey, opensAt: number, { actor }: Acting = {}): Promise<void> {
+    await this.#submit({ ...session, type: 'setOpening', opensAt, actor })
   }
 
   async ack({ leaseId, by, workerId }: Holder): Promise<void> {

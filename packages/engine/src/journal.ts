@@ -27,6 +27,14 @@ export type EngineNote = { readonly at: number } & (
       readonly last: number
       readonly hash: string
     }
+  | {
+      readonly type: 'openingSet'
+      readonly subject: 'session'
+      readonly platform: string
+      readonly orgRef: string
+      readonly eventId: string
+      readonly opensAt: number
+    }
   | { readonly type: 'providerUpdated'; readonly providerId: ProviderId }
   | {
       readonly type: 'providerStaked'

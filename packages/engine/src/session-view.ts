@@ -92,10 +92,11 @@ export function keyFigures(market: Market): KeyFigures[] {
 }
 
 export function keyFiguresOf(market: Market, { platform, orgRef }: DispatchKey): KeyFigures {
-  const used = market.sessions.orgs().find((org) => org.platform === platform && org.orgRef === orgRef)
+  const used = market.sessions
+    .orgs()
+    .find((org) => org.platform === platform && org.orgRef === orgRef)
   const org =
-    used ??
-    new OrgDispatch({ platform, orgRef }, market.sessions.policyOf(platform), market.nowMs)
+    used ?? new OrgDispatch({ platform, orgRef }, market.sessions.policyOf(platform), market.nowMs)
   return figuresOf(org, market.nowMs)
 }
 
@@ -109,7 +110,9 @@ export function registrationFacts(market: Market, jobId: JobId): RegistrationFac
 
 /** Of all that have not ended. */
 export function allRegistrations(market: Market): RegistrationFacts[] {
-  return [...market.sessions.jobs()].flatMap(({ place }) => registrationFacts(market, place.id) ?? [])
+  return [...market.sessions.jobs()].flatMap(
+    ({ place }) => registrationFacts(market, place.id) ?? [],
+  )
 }
 
 function entryOf({ jobs }: Market, job: DispatchJob): SessionEntry[] {

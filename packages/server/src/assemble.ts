@@ -63,7 +63,12 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
   const newRequestId = requestIds()
   const openRpc = lazily(() => openRpcDocument({ version }))
 
-  const watch = await startWatch({ engine, otlpEndpoint: options.otlpEndpoint, version, serviceName })
+  const watch = await startWatch({
+    engine,
+    otlpEndpoint: options.otlpEndpoint,
+    version,
+    serviceName,
+  })
   const { registry, meter, signup, lag, tracing } = watch
   if (store !== undefined) meterCommits(registry, store)
   const hub = await EventHub.open(engine)
@@ -106,7 +111,13 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
     limiting: new LimitsEndpoint(dispatcher, authenticator, limits),
     registry,
     meter: new HttpMeter(registry),
-    refreshMetrics: meterState(registry, { engine, meter, signupMeter: signup.meter, lag, connections }),
+    refreshMetrics: meterState(registry, {
+      engine,
+      meter,
+      signupMeter: signup.meter,
+      lag,
+      connections,
+    }),
     notReady: () => (isClosing ? 'the server shuts down' : notReady({ store, lag, limits })),
     openRpc,
   })

@@ -76,7 +76,7 @@ describe.each(NAMES)('%s', (name) => {
 it('RPC-2: a method that comes later, or never, is −32601', async () => {
   for (const method of [
     'aicf.unstake',
-    'signup.schedule',
+    'signup.undo',
     'limits.undefine',
     '__proto__',
     'toString',

@@ -71,8 +71,15 @@ describe('scheduling', () => {
       event_id: 'dive',
       opens_at: opensAt + 5,
     })
-    expect((await refusal(schedule('alice', 'u1', { event_id: 'dive' }))).code).toBe('InvalidParams')
+    expect((await refusal(schedule('alice', 'u1', { event_id: 'dive' }))).code).toBe(
+      'InvalidParams',
+    )
     await schedule('alice', 'u1', { event_id: 'dive', opens_at: opensAt + 5 })
+    const { entries } = await rig.call('auditor', 'audit.list', {})
+    expect(entries.find(({ action }) => action === 'openingSet')).toMatchObject({
+      actor: expect.stringMatching(/^token:/),
+      details: { platform: 'bookeo', eventId: 'dive', opensAt: opensAt + 5 },
+    })
   })
 
   it('SIGNUP-2: a time in the past is for a session that is open', async () => {
@@ -143,29 +150,32 @@ describe('looking', () => {
     expect(await rig.outcome('atlas', 'signup.getSession', SESSION)).toBe('Forbidden')
   })
 
-  it.each(FORMS)('SIGNUP-5: registrations are listed in order, own ones only (%s)', async (form) => {
-    const scheduled = []
-    for (const user of ['u1', 'u2', 'u3']) scheduled.push(await schedule('alice', user))
-    await schedule('bob', 'u4')
-    await schedule('alice', 'u1', { event_id: 'dive' })
-    const page = await rig.call('alice', 'signup.list', { event_id: 'swim', limit: 2 }, form)
-    expect(page.registrations).toMatchObject([
-      { reference: scheduled[0]?.reference, user_id: 'u1', result: 'pending', rank: null },
-      { reference: scheduled[1]?.reference, user_id: 'u2', message: { name: 'queued' } },
-    ])
-    const rest = await rig.call(
-      'alice',
-      'signup.list',
-      { event_id: 'swim', limit: 2, cursor: page.cursor as string },
-      form,
-    )
-    expect(rest.registrations.map(({ user_id }) => user_id)).toEqual(['u3'])
-    expect(rest.cursor).toBe(null)
-    // Who did not schedule it is not told whom it is for.
-    const all = await rig.call('auditor', 'signup.list', {}, form)
-    expect(all.registrations).toHaveLength(5)
-    expect(all.registrations.every(({ user_id }) => user_id === null)).toBe(true)
-  })
+  it.each(FORMS)(
+    'SIGNUP-5: registrations are listed in order, own ones only (%s)',
+    async (form) => {
+      const scheduled = []
+      for (const user of ['u1', 'u2', 'u3']) scheduled.push(await schedule('alice', user))
+      await schedule('bob', 'u4')
+      await schedule('alice', 'u1', { event_id: 'dive' })
+      const page = await rig.call('alice', 'signup.list', { event_id: 'swim', limit: 2 }, form)
+      expect(page.registrations).toMatchObject([
+        { reference: scheduled[0]?.reference, user_id: 'u1', result: 'pending', rank: null },
+        { reference: scheduled[1]?.reference, user_id: 'u2', message: { name: 'queued' } },
+      ])
+      const rest = await rig.call(
+        'alice',
+        'signup.list',
+        { event_id: 'swim', limit: 2, cursor: page.cursor as string },
+        form,
+      )
+      expect(rest.registrations.map(({ user_id }) => user_id)).toEqual(['u3'])
+      expect(rest.cursor).toBe(null)
+      // Who did not schedule it is not told whom it is for.
+      const all = await rig.call('auditor', 'signup.list', {}, form)
+      expect(all.registrations).toHaveLength(5)
+      expect(all.registrations.every(({ user_id }) => user_id === null)).toBe(true)
+    },
+  )
 
   it('SIGNUP-6: a reference is read as it is said, and belongs to whoever scheduled it', async () => {
     const { reference, task_id } = await schedule('alice', 'u1')
@@ -208,12 +218,15 @@ describe('an opening', () => {
       await bench.call('aicf.ackLease', lease_id)
       leases.push({ reference, lease_id })
     }
-    return leases as Required<typeof leases>
+    return leases
   }
 
-  function end(lease: { readonly lease_id: string } | undefined, how: object): Promise<unknown> {
+  function end(
+    lease: { readonly lease_id: string } | undefined,
+    how: Record<string, unknown>,
+  ): Promise<unknown> {
     const method = 'output' in how ? 'aicf.completeLease' : 'aicf.failLease'
-    return bench.call(method, lease?.lease_id as never, how)
+    return bench.call(method, lease?.lease_id as string, how)
   }
 
   const BOOKED = toHex(encodeCbor({ outcome: 'booked', booking_number: 'B-7', fee_status: 'none' }))
@@ -227,7 +240,13 @@ describe('an opening', () => {
     await end(fourth, { code: 'rate_limited', http: 429 })
     const { registrations } = await rig.call('alice', 'signup.list', {})
     expect(registrations).toMatchObject([
-      { rank: 0, result: 'booked', booking_number: 'B-7', attempts: 1, message: { name: 'success' } },
+      {
+        rank: 0,
+        result: 'booked',
+        booking_number: 'B-7',
+        attempts: 1,
+        message: { name: 'success' },
+      },
       { rank: 1, result: 'waitlisted', message: { name: 'waitlisted' } },
       { rank: 2, result: 'failed', reason: 'sold_out', message: { name: 'full' } },
       {
@@ -288,7 +307,9 @@ describe('an opening', () => {
       { platform: 'bookeo', status: '5xx' },
       '1',
     ])
-    const delays = families.find(({ name }) => name === 'fairlead_signup_first_attempt_delay_seconds')
+    const delays = families.find(
+      ({ name }) => name === 'fairlead_signup_first_attempt_delay_seconds',
+    )
     expect(delays?.metrics).toMatchObject([{ buckets: { '+Inf': '3' } }])
   })
 })

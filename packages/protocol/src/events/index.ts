@@ -14,6 +14,7 @@ import { leaseCancelled } from './lease-cancelled.ts'
 import { leaseMoved } from './lease-moved.ts'
 import { leaseRenewed } from './lease-renewed.ts'
 import { limitDefined } from './limit-defined.ts'
+import { openingSet } from './opening-set.ts'
 import { policyChanged } from './policy-changed.ts'
 import { providerRegistered } from './provider-registered.ts'
 import { providerStaked } from './provider-staked.ts'
@@ -44,6 +45,7 @@ export const EVENTS = {
   workerConnected,
   workerLeft,
   accessRefused,
+  openingSet,
   policyChanged,
   limitDefined,
   auditPruned,
@@ -71,6 +73,7 @@ export const event = z
     workerConnected.schema,
     workerLeft.schema,
     accessRefused.schema,
+    openingSet.schema,
     policyChanged.schema,
     limitDefined.schema,
     auditPruned.schema,

@@ -19,6 +19,7 @@ export const TOPICS = [
   'workerConnected',
   'workerLeft',
   'accessRefused',
+  'openingSet',
   'policyChanged',
   'limitDefined',
   'auditPruned',

@@ -16,7 +16,9 @@ export const signupCancel = defineMethod({
     reference,
     task_id: taskId,
     status: z.enum(JOB_STATUSES),
-    is_noted: z.boolean().describe('it is cancelled when its outcome is known, unless it is booked'),
+    is_noted: z
+      .boolean()
+      .describe('it is cancelled when its outcome is known, unless it is booked'),
   }),
   errors: ['NotFound', 'InvalidState'],
   example: {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { AT, REFERENCE, SESSION_KEY, TASK_ID } from '../examples.ts'
 import { defineMethod } from '../method.ts'
-import { reference, sessionKeyFields } from '../records/signup.ts'
+import { opensAt, reference, sessionKeyFields } from '../records/signup.ts'
 import { count, jsonObject, name, taskId, timeMs } from '../wire/leaves.ts'
 
 export const signupSchedule = defineMethod({
@@ -13,7 +13,7 @@ export const signupSchedule = defineMethod({
   params: z.strictObject({
     ...sessionKeyFields,
     user_id: name.describe('who is registered; one place in a session each'),
-    opens_at: timeMs,
+    opens_at: opensAt,
     args: jsonObject
       .optional()
       .describe('what the site wants to know; stored encrypted where the server has a key for it'),

@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { AT, SESSION_KEY } from '../examples.ts'
 import { defineMethod } from '../method.ts'
-import { sessionKeyFields } from '../records/signup.ts'
-import { timeMs } from '../wire/leaves.ts'
+import { opensAt, sessionKeyFields } from '../records/signup.ts'
 
 export const signupSetOpening = defineMethod({
   name: 'signup.setOpening',
@@ -10,9 +9,9 @@ export const signupSetOpening = defineMethod({
   description:
     'Registrations that come from then on have to name this time; those that are in line keep theirs.',
   roles: ['operator'],
-  params: z.strictObject({ ...sessionKeyFields, opens_at: timeMs }),
-  result: z.strictObject({ ...sessionKeyFields, opens_at: timeMs }),
-  errors: ['InvalidState'],
+  params: z.strictObject({ ...sessionKeyFields, opens_at: opensAt }),
+  result: z.strictObject({ ...sessionKeyFields, opens_at: opensAt }),
+  errors: [],
   example: {
     params: { ...SESSION_KEY, opens_at: AT },
     result: { ...SESSION_KEY, opens_at: AT },

@@ -9,6 +9,9 @@ export const sessionKeyFields = {
   event_id: name.describe('what is booked'),
 }
 
+/** When a session opens: a time that can be written as a date. */
+export const opensAt = timeMs.max(8_640_000_000_000_000)
+
 /** A registration as people name it. */
 export const registrationId = z
   .string()
@@ -48,7 +51,9 @@ export const registrationRecord = z
     opens_at: timeMs,
     queued_at: timeMs,
     first_attempt_at: timeMs.nullable(),
-    first_attempt_delay_ms: count.nullable().describe('after the opening, or after it was scheduled'),
+    first_attempt_delay_ms: count
+      .nullable()
+      .describe('after the opening, or after it was scheduled'),
     ended_at: timeMs.nullable(),
     attempts: count.describe('those that were sent, or may have been'),
     message,

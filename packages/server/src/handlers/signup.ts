@@ -1,12 +1,7 @@
-import {
-  FairleadError,
-  isoUtc,
-  type JobId,
-  type SessionKey,
-} from '@fairlead/core'
+import { FairleadError, isoUtc, type JobId, type SessionKey } from '@fairlead/core'
 import type { SessionCounts } from '@fairlead/engine'
 import type { SessionRecord } from '@fairlead/protocol'
-import { type Call, actingAs, type Handlers, ownCaller, requireOwnJob } from '../rpc/call.ts'
+import { actingAs, type Call, type Handlers, ownCaller, requireOwnJob } from '../rpc/call.ts'
 import { registrationRecord } from '../signup/registration-record.ts'
 import type { Registration } from '../signup/registrations.ts'
 import type { SignupDesk } from '../signup/signup-desk.ts'
@@ -44,7 +39,11 @@ export const signupSchedule: Handlers['signup.schedule'] = async (params, call, 
 }
 
 /** A second sign-up is refused with the reference of the first, if that is the caller's own. */
-async function withReference(error: unknown, call: Call, { registrations }: SignupDesk): Promise<never> {
+async function withReference(
+  error: unknown,
+  call: Call,
+  { registrations }: SignupDesk,
+): Promise<never> {
   if (!(error instanceof FairleadError) || error.code !== 'IdempotencyConflict') throw error
   const { jobId, field } = error.details
   // The other cause is a key that was used for something else; that says so by itself.
@@ -97,7 +96,11 @@ export const signupList: Handlers['signup.list'] = async (params, call, { signup
   }
 }
 
-export const signupListSessions: Handlers['signup.listSessions'] = async (params, call, services) => {
+export const signupListSessions: Handlers['signup.listSessions'] = async (
+  params,
+  call,
+  services,
+) => {
   const { engine, signup } = services
   const { provider, org_ref } = params
   const isSeen = seenBy(call)
@@ -133,7 +136,10 @@ export const signupGetSession: Handlers['signup.getSession'] = async (params, ca
   const key = { platform: provider, orgRef: org_ref, eventId: event_id }
   const counts = engine.view.sessions().find((one) => sessionId(one) === sessionId(key))
   const isSeen = seenBy(call)
-  const members = await signup.registrations.list((one) => sessionId(one) === sessionId(key), EVERYTHING)
+  const members = await signup.registrations.list(
+    (one) => sessionId(one) === sessionId(key),
+    EVERYTHING,
+  )
   if (counts === undefined || (call.identity.role === 'requester' && !members.some(isSeen))) {
     throw new FairleadError(
       'NotFound',
@@ -141,9 +147,7 @@ export const signupGetSession: Handlers['signup.getSession'] = async (params, ca
       { field: 'event_id' },
     )
   }
-  const entries = engine.view
-    .sessionEntries(key)
-    .map((entry, i) => ({ ...entry, place: i + 1 }))
+  const entries = engine.view.sessionEntries(key).map((entry, i) => ({ ...entry, place: i + 1 }))
   const visible = entries.filter(isSeen)
   const shown = visible.filter(({ place }) => place > after_place).slice(0, limit)
   const queue = await Promise.all(
@@ -167,9 +171,10 @@ export const signupGetSession: Handlers['signup.getSession'] = async (params, ca
   }
 }
 
-export const signupSetOpening: Handlers['signup.setOpening'] = async (params, _, { engine }) => {
+export const signupSetOpening: Handlers['signup.setOpening'] = async (params, call, { engine }) => {
   const { provider, org_ref, event_id, opens_at } = params
-  await engine.setOpening({ platform: provider, orgRef: org_ref, eventId: event_id }, opens_at)
+  const session = { platform: provider, orgRef: org_ref, eventId: event_id }
+  await engine.setOpening(session, opens_at, actingAs(call))
   return params
 }
 

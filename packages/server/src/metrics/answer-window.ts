@@ -27,7 +27,11 @@ export class AnswerWindow {
     else if (http !== null && http >= 500) piece.broken++
   }
 
-  shares(nowMs: number): { readonly answers: number; readonly of429: number; readonly of5xx: number } {
+  shares(nowMs: number): {
+    readonly answers: number
+    readonly of429: number
+    readonly of5xx: number
+  } {
     const oldest = Math.floor(nowMs / PIECE_MS) - PIECES
     const recent = this.#pieces.filter(({ at }) => at > oldest)
     const sum = (count: (piece: Piece) => number): number =>

@@ -52,29 +52,18 @@ export class SignupMeter {
 
   see(event: EngineEvent): void {
     if (PLATFORM_NEWS.has(event.type)) this.#platforms = null
-    switch (event.type) {
-      case 'jobEnqueued': {
-        const facts = this.#engine.view.registration(event.jobId)
-        if (facts !== null) this.#follow(facts)
-        return
-      }
-      case 'jobAssigned':
-        return this.#assigned(event)
-      case 'jobStarted': {
-        const track = this.#leases.get(event.leaseId)
-        if (track !== undefined) track.startedAt = event.at
-        return
-      }
-      case 'leaseCancelled':
-        return this.#attemptFailed(event)
-      case 'jobCompleted':
-        return this.#completed(event)
-      case 'jobFailed':
-      case 'jobExpired':
-        return this.#ended(event, 'failed')
-      case 'jobCanceled':
-        return this.#ended(event, 'canceled')
-    }
+    const { type } = event
+    if (type === 'jobEnqueued') {
+      const facts = this.#engine.view.registration(event.jobId)
+      if (facts !== null) this.#follow(facts)
+    } else if (type === 'jobAssigned') this.#assigned(event)
+    else if (type === 'jobStarted') {
+      const track = this.#leases.get(event.leaseId)
+      if (track !== undefined) track.startedAt = event.at
+    } else if (type === 'leaseCancelled') this.#attemptFailed(event)
+    else if (type === 'jobCompleted') this.#completed(event)
+    else if (type === 'jobFailed' || type === 'jobExpired') this.#ended(event, 'failed')
+    else if (type === 'jobCanceled') this.#ended(event, 'canceled')
   }
 
   /** What an organisation may send at a platform, and what that answers. */
@@ -175,7 +164,11 @@ export class SignupMeter {
     if (track === undefined) return
     this.#tracks.delete(jobId)
     const platform = this.#label(track.platform)
-    this.#metrics.outcomes.inc({ platform, result, rank: rankLabel(track.isTried ? track.rank : null) })
+    this.#metrics.outcomes.inc({
+      platform,
+      result,
+      rank: rankLabel(track.isTried ? track.rank : null),
+    })
     this.#metrics.outcome.observe({ platform }, Math.max(0, at - track.from) / 1_000)
   }
 

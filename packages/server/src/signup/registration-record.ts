@@ -38,6 +38,7 @@ export async function registrationRecord(
   ])
   if (row === null) return null
   const said = payload == null ? {} : (decodeCbor(payload) as CborMap)
+  const userId = (said['user_id'] as string | undefined) ?? ''
   const assigned = entries.filter(({ action }) => action === 'jobAssigned')
   // Who looks whether it is booked sends nothing.
   const lookups = new Set(
@@ -47,7 +48,7 @@ export async function registrationRecord(
   const receipt = receiptOf({
     reference: registration.reference,
     job: { id: jobId, status: row.status, endedAt: row.endedAt },
-    registration: { ...registration, userId: String(said['user_id'] ?? '') },
+    registration: { ...registration, userId },
     rank: rank as number | null,
     reason: row.reason,
     leases: leases.filter(({ id }) => !lookups.has(id)),
@@ -59,7 +60,7 @@ export async function registrationRecord(
     record: {
       ...recordOf(receipt),
       status: row.status,
-      user_id: isOwn ? String(said['user_id'] ?? '') : null,
+      user_id: isOwn ? userId : null,
       message: messageFor(receipt, namesOf(registration, said, teller)),
     },
     timeline: receipt.timeline.map(({ at, action, details }) => ({

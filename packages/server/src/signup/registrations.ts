@@ -126,7 +126,7 @@ export class Registrations {
     for (let after = 0, isMore = true; isMore; ) {
       const rows = await read.jobs({ kind: 'registration', afterSeq: after, limit: PAGE })
       const payloads = await read.payloads(rows.map(({ seq }) => seq))
-      rows.forEach((row, i) => this.#addRow(row, payloads[i] ?? null))
+      for (const [i, row] of rows.entries()) this.#addRow(row, payloads[i] ?? null)
       after = rows.at(-1)?.seq ?? after
       isMore = rows.length === PAGE
     }

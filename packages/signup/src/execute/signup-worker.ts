@@ -1,6 +1,7 @@
 import {
   AttemptFailure,
   type Job,
+  type JobResult,
   type Worker as LeaseWorker,
   worker as leaseWorker,
   steadyClock,
@@ -191,7 +192,7 @@ class Signups implements SignupWorker {
     this.#tell({ type: 'platformsChanged', platforms })
   }
 
-  async #serve(leased: RegistrationJob): Promise<Uint8Array> {
+  async #serve(leased: RegistrationJob): Promise<JobResult> {
     const job = signupJob(leased)
     const provider = this.#providers.get(job.platform)
     const adapter = this.#adapterOf(job.platform)
@@ -213,7 +214,12 @@ class Signups implements SignupWorker {
     if (result.type === 'failed') throw new AttemptFailure(result.failure)
     const feeStatus = await this.#fee(job, provider, result)
     const { bookingNumber, isLookedUp } = result
-    return encodeOutput({ outcome: result.type, bookingNumber, feeStatus, isLookedUp })
+    const output = encodeOutput({ outcome: result.type, bookingNumber, feeStatus, isLookedUp })
+    const offset = this.#offsets.all()[job.platform]
+    // For whoever shows the platform: the server has no other way to know its clock.
+    return offset === undefined
+      ? output
+      : { output, meta: { clock_offset_ms: Math.round(offset.offsetMs) } }
   }
 
   /** A seat costs the fee; a place on the waitlist does not. What goes wrong here undoes no booking (FEE-1). */
