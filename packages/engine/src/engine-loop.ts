@@ -17,6 +17,8 @@ const COMMANDS_PER_TURN = 128
 const BATCH_WORTH_HANDING_OVER = 64
 /** Batches with the store: one that it writes, and one that it goes on with at once. */
 const WRITES_MAX = 2
+/** The same where a registration is due, whose time does not wait for a slow disk. */
+const WRITES_MAX_AT_OPENING = 8
 /** Rounds in one turn, so that replies are not held up by a long queue. */
 const ROUNDS_PER_TURN = 16
 
@@ -137,8 +139,8 @@ export class EngineLoop {
 
   #mayWrite(): boolean {
     if (this.#writing === 0) return true
-    if (this.#writing >= WRITES_MAX) return false
-    return this.#answers.length >= BATCH_WORTH_HANDING_OVER || this.#isSendDue()
+    if (this.#writing < WRITES_MAX && this.#answers.length >= BATCH_WORTH_HANDING_OVER) return true
+    return this.#writing < WRITES_MAX_AT_OPENING && this.#isSendDue()
   }
 
   /** Whether a registration may be sent now: it has a time of its own to keep (DISPATCH-8). */
@@ -154,7 +156,7 @@ export class EngineLoop {
 
   #scheduleSend(): void {
     const at = this.#nextSessionAt()
-    if (this.#writing >= WRITES_MAX || at === Number.POSITIVE_INFINITY) return
+    if (this.#writing >= WRITES_MAX_AT_OPENING || at === Number.POSITIVE_INFINITY) return
     this.#cancelWake()
     this.#cancelWake = this.#clock.wakeAt(Math.max(at, this.#clock.now()), () => this.#start())
   }

@@ -233,7 +233,8 @@ describe('rows in the log', () => {
     // It has begun, so that the eleventh is not among those that it began with.
     opened.commit(batchOf({ newJobs: newJobs.slice(10) }))
     expect(countsIn(opened.path)).toMatchObject({ jobs: 0 })
-    await turns(1)
+    // The last jobs, and as many of the names as there is room for; then the others.
+    await turns(2)
     expect(countsIn(opened.path)).toMatchObject({ jobs: 10 })
     await expectSame(
       imageOf(opened.path),

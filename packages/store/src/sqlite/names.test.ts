@@ -43,7 +43,9 @@ describe('new names', () => {
       const rows = ids.map(at)
       for (const row of rows) expect(fresh.add(row, 32, row)).toBe(true)
       for (const row of rows) expect(fresh.add(row, 32, row)).toBe(false)
-      expect(fresh.take(at(first), 32)).toBe(0)
+      const named = fresh.named(1, at(first), 32)
+      expect(named.name).toBe(0)
+      fresh.delete(named)
       const left = ids.map((id) => fresh.factsOf(id)?.bytes ?? null)
       expect(left).toEqual(ids.map((id) => (id === first ? null : id)))
     }

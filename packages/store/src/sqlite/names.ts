@@ -78,13 +78,15 @@ export class NewNames {
     return find(first, given, 0, given.length)?.facts ?? null
   }
 
-  /** Takes one out and gives its number. */
-  take({ bytes, at }: RowAt, length: number): number {
-    const number = this.#names.of(bytes, at, length)
-    const first = this.#byNumber.get(number)
-    if (first === undefined) return number
+  /** One of them with its number, for the table. */
+  named(job: number, at: RowAt, length: number): NamedJob {
+    return { name: this.#names.of(at.bytes, at.at, length), job, at, length }
+  }
+
+  /** It is in the table. */
+  delete({ name: number, at: { bytes, at }, length }: NamedJob): void {
     const rest: NewName[] = []
-    for (let name: NewName | null = first; name !== null; name = name.next) {
+    for (let name = this.#byNumber.get(number) ?? null; name !== null; name = name.next) {
       if (!isSame(name, bytes, at, length)) rest.push(name)
     }
     const chain = rest.reduceRight<NewName | null>(
@@ -93,7 +95,6 @@ export class NewNames {
     )
     if (chain === null) this.#byNumber.delete(number)
     else this.#byNumber.set(number, chain)
-    return number
   }
 
   clear(): void {
@@ -118,10 +119,12 @@ function isSame(name: NewName, bytes: Uint8Array, at: number, length: number): b
   return name.bytes.compare(bytes, at, at + length, name.at, name.at + length) === 0
 }
 
-/** A job under one of its names. */
+/** A job under one of its names, and where that lies in full. */
 export interface NamedJob {
   readonly name: number
   readonly job: number
+  readonly at: RowAt
+  readonly length: number
 }
 
 /** In the order in which they lie in their table. */

@@ -23,7 +23,7 @@ import {
 } from './batch-codec.ts'
 import { CellReader } from './cell-codec.ts'
 import type { SqlValue } from './driver.ts'
-import { ID_BYTES, KEY_BYTES, type NamedJob, type Names, NewNames } from './names.ts'
+import { byName, ID_BYTES, KEY_BYTES, type NamedJob, type Names, NewNames } from './names.ts'
 import { idBytes, isSameId, type PendingJob, type PendingLease } from './pending-job.ts'
 import type { StoredRows } from './stored-rows.ts'
 
@@ -33,7 +33,6 @@ const reader = new CellReader()
 export interface OtherRows {
   readonly providers: ReadonlyMap<string, RowAt>
   readonly shares: ReadonlyMap<string, RowAt>
-  readonly lanes: ReadonlyMap<string, RowAt>
   readonly rounds: ReadonlyMap<string, RowAt>
   readonly meta: ReadonlyMap<string, RowAt>
 }
@@ -51,6 +50,8 @@ export class PendingRows {
   readonly #newNames: NewNames
   /** Jobs that were taken, and their names not. */
   #unnamed: PendingJob[] = []
+  /** Their names, in order. */
+  #naming: NamedJob[] = []
   readonly #providers = new Map<string, RowAt>()
   readonly #shares = new Map<string, RowAt>()
   readonly #lanes = new Map<string, RowAt>()
@@ -67,7 +68,7 @@ export class PendingRows {
 
   get isEmpty(): boolean {
     const hasOthers = this.#others.some(({ size }) => size > 0)
-    return this.#jobs.size + this.#unnamed.length + this.#records.length === 0 && !hasOthers
+    return this.#jobs.size + this.#records.length === 0 && !hasOthers && !this.hasNames
   }
 
   get jobCount(): number {
@@ -151,22 +152,31 @@ export class PendingRows {
     return taken
   }
 
-  /** The names of the jobs that were taken, in no order. */
-  takeNames(): NamedJob[] {
-    const names: NamedJob[] = []
-    for (const { seq: job, id, facts, leases } of this.#unnamed) {
+  get hasNames(): boolean {
+    return this.#naming.length + this.#unnamed.length > 0
+  }
+
+  /** The next names of the jobs that were taken, in the order of their table, and they wait no more. */
+  takeNames(most: number): NamedJob[] {
+    if (this.#naming.length === 0) this.#name()
+    const names = this.#naming.splice(0, most)
+    for (const name of names) this.#newNames.delete(name)
+    return names
+  }
+
+  #name(): void {
+    const names = this.#newNames
+    for (const { seq, id, facts, leases } of this.#unnamed) {
       if (facts !== null) {
-        names.push({ name: this.#newNames.take(id, ID_BYTES), job })
-        names.push({ name: this.#newNames.take(keyIn(facts), KEY_BYTES), job })
+        this.#naming.push(names.named(seq, id, ID_BYTES))
+        this.#naming.push(names.named(seq, keyIn(facts), KEY_BYTES))
       }
       for (const lease of leases) {
-        if (lease.facts !== null) {
-          names.push({ name: this.#newNames.take(lease.id, ID_BYTES), job })
-        }
+        if (lease.facts !== null) this.#naming.push(names.named(seq, lease.id, ID_BYTES))
       }
     }
+    this.#naming.sort(byName)
     this.#unnamed = []
-    return names
   }
 
   /** The records that have waited longest, and they wait no more. */
@@ -174,16 +184,30 @@ export class PendingRows {
     return this.#records.splice(0, most)
   }
 
-  /** The rows that are not of a job, and they wait no more. */
+  get laneCount(): number {
+    return this.#lanes.size
+  }
+
+  /** Of lanes the rows that have waited longest, as they are by now, and they wait no more. */
+  takeLanes(most: number): RowAt[] {
+    const taken: RowAt[] = []
+    for (const [name, row] of this.#lanes) {
+      if (taken.length === most) break
+      taken.push(row)
+      this.#lanes.delete(name)
+    }
+    return taken
+  }
+
+  /** The other rows that are not of a job, and they wait no more. */
   takeOthers(): OtherRows {
     const taken = {
       providers: new Map(this.#providers),
       shares: new Map(this.#shares),
-      lanes: new Map(this.#lanes),
       rounds: new Map(this.#rounds),
       meta: new Map(this.#meta),
     }
-    this.#clearOthers()
+    for (const rows of [this.#providers, this.#shares, this.#rounds, this.#meta]) rows.clear()
     return taken
   }
 
@@ -191,16 +215,13 @@ export class PendingRows {
     this.#jobs.clear()
     this.#newNames.clear()
     this.#unnamed = []
+    this.#naming = []
     this.#records = []
-    this.#clearOthers()
+    for (const rows of this.#others) rows.clear()
   }
 
   get #others(): readonly Map<string, RowAt>[] {
     return [this.#providers, this.#shares, this.#lanes, this.#rounds, this.#meta]
-  }
-
-  #clearOthers(): void {
-    for (const rows of this.#others) rows.clear()
   }
 
   #addJobs({ bytes, newJobs, newJobStates }: BatchRows): void {

@@ -100,12 +100,21 @@ const PACE: Pace = { waitMs: 2_000, jobsAtOnce: 8_000, sliceJobs: 16 }
 
 /** Records of the journal that are carried with a slice; what is more than these waits for the last. */
 const RECORDS_PER_JOB = 4
+/** Names or rows of lanes that are carried in the place of a job. */
+const ROWS_PER_JOB = 8
 
 /** With more than this waiting, commits are slowed down to the pace at which it is carried. */
 const WAITING_JOBS_MAX = 20_000
 const WAITING_BYTES_MAX = 128 * 1_048_576
 /** Jobs that each of them carries then: more than it can bring. */
 const JOBS_PER_COMMIT = 256
+
+/** A carrying over that goes on: up to which batch, and what is left of what waited when it began. */
+interface Carrying {
+  readonly upTo: number
+  jobsLeft: number
+  lanesLeft: number
+}
 
 /** An open file: every call is synchronous and on the one connection. */
 export class SqliteFile {
@@ -119,8 +128,7 @@ export class SqliteFile {
   readonly #pending: PendingRows
   readonly #reads: SqliteReads
   readonly #log: LogFile
-  /** The carrying over that goes on: up to which batch, and how many jobs are left of it. */
-  #carrying: { readonly upTo: number; jobsLeft: number } | null = null
+  #carrying: Carrying | null = null
   #timer: NodeJS.Timeout | null = null
   #immediate: NodeJS.Immediate | null = null
   /** Batches that were refused. Who has not heard of all of them has built on one (STORE-2). */
@@ -293,20 +301,31 @@ export class SqliteFile {
     })
   }
 
-  /** Some of what waited when the carrying began; with the last of it, all that has to do with it. */
+  /**
+   * Some of what waited when the carrying began: jobs, then rows of lanes, then the names of the jobs;
+   * and in the end all that has to do with it, in a commit.
+   */
   #carrySlice(jobs: number): void {
     const carrying = this.#startCarrying()
     const most = Math.min(jobs, carrying.jobsLeft)
     this.#writer.writeJobs(this.#pending.takeJobs(most))
     this.#writer.append(this.#pending.takeRecords(RECORDS_PER_JOB * most))
     carrying.jobsLeft -= most
-    if (carrying.jobsLeft === 0) this.#commitCarried(carrying.upTo)
+    let rows = ROWS_PER_JOB * (jobs - most)
+    const lanes = this.#pending.takeLanes(Math.min(rows, carrying.lanesLeft))
+    this.#writer.writeLanes(lanes)
+    carrying.lanesLeft -= lanes.length
+    rows -= lanes.length
+    if (rows > 0) this.#writer.writeNames(this.#pending.takeNames(rows))
+    const isDone = carrying.jobsLeft + carrying.lanesLeft === 0 && !this.#pending.hasNames
+    if (isDone) this.#commitCarried(carrying.upTo)
   }
 
-  #startCarrying(): { readonly upTo: number; jobsLeft: number } {
+  #startCarrying(): Carrying {
     this.#begin()
     if (this.#carrying === null) {
-      this.#carrying = { upTo: this.#log.last, jobsLeft: this.#pending.jobCount }
+      const { jobCount, laneCount } = this.#pending
+      this.#carrying = { upTo: this.#log.last, jobsLeft: jobCount, lanesLeft: laneCount }
       this.#log.turn()
     }
     return this.#carrying
@@ -322,13 +341,14 @@ export class SqliteFile {
 
   #writeAll(): void {
     this.#writer.writeJobs(this.#pending.takeJobs(this.#pending.jobCount))
+    this.#writer.writeLanes(this.#pending.takeLanes(this.#pending.laneCount))
     this.#writeRest()
-    if (this.#carrying !== null) this.#carrying.jobsLeft = 0
+    if (this.#carrying !== null) Object.assign(this.#carrying, { jobsLeft: 0, lanesLeft: 0 })
   }
 
   #writeRest(): void {
     this.#writer.append(this.#pending.takeRecords(this.#pending.recordCount))
-    this.#writer.writeNames(this.#pending.takeNames())
+    while (this.#pending.hasNames) this.#writer.writeNames(this.#pending.takeNames(Infinity))
     this.#writer.writeOthers(this.#pending.takeOthers())
   }
 

@@ -13,7 +13,7 @@ import { Callers } from './callers.ts'
 import { CellReader } from './cell-codec.ts'
 import type { SqlValue } from './driver.ts'
 import { chainBlocks, endOf, type JournalEnd, tailOf } from './journal-blocks.ts'
-import { byName, type NamedJob } from './names.ts'
+import type { NamedJob } from './names.ts'
 import { idBytes, type PendingJob } from './pending-job.ts'
 import { type OtherRows, payloadIn } from './pending-rows.ts'
 import { blockRow, WIDTH } from './rows.ts'
@@ -69,19 +69,26 @@ export class TableWriter {
     this.#results.write(results, 1 + WIDTH.result)
   }
 
-  /** In their own order, so that those of thousands of jobs go into one page after the other. */
-  writeNames(names: NamedJob[]): void {
+  writeLanes(rows: readonly RowAt[]): void {
+    for (const row of rows) {
+      const cells = this.#cells([], row, 0, WIDTH.lane)
+      if (cells[2] === null) this.#run('forget-lane', cells.slice(0, 2))
+      else this.#run('write-lane', cells)
+    }
+  }
+
+  /** They come in their own order, so that those of thousands of jobs go into one page after the other. */
+  writeNames(names: readonly NamedJob[]): void {
     const cells: number[] = []
-    for (const { name, job } of names.sort(byName)) cells.push(name, job)
+    for (const { name, job } of names) cells.push(name, job)
     this.#names.write(cells, 2)
   }
 
-  writeOthers({ providers, shares, lanes, rounds, meta }: OtherRows): void {
+  writeOthers({ providers, shares, rounds, meta }: OtherRows): void {
     for (const row of providers.values()) {
       this.#run('write-provider', this.#cells([], row, 0, WIDTH.provider))
     }
     for (const row of shares.values()) this.#writeShare(this.#cells([], row, 0, WIDTH.share))
-    for (const row of lanes.values()) this.#writeLane(this.#cells([], row, 0, WIDTH.lane))
     for (const row of rounds.values()) {
       this.#run('insert-round', this.#cells([], row, 0, WIDTH.round))
     }
@@ -187,11 +194,6 @@ export class TableWriter {
     const no = this.#callers.numberOf({ bytes: id, at: 0 })
     if (finish === null) this.#run('forget-share', [kind as SqlValue, no])
     else this.#run('write-share', [kind as SqlValue, no, finish as SqlValue])
-  }
-
-  #writeLane(cells: readonly SqlValue[]): void {
-    if (cells[2] === null) this.#run('forget-lane', cells.slice(0, 2))
-    else this.#run('write-lane', cells)
   }
 
   /** Adds cells of a row, from a place in it on. */
