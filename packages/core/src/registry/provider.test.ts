@@ -103,6 +103,7 @@ describe('what an offer leaves out', () => {
   const NOTHING = {
     capabilities: new Set(),
     models: new Set(),
+    platforms: new Set(),
     maxDepth: null,
     maxShots: null,
     region: null,
@@ -120,6 +121,7 @@ describe('what an offer leaves out', () => {
   it.each([
     { capabilities: new Set(['ai'] as const) },
     { models: new Set(['m']) },
+    { platforms: new Set(['p']) },
     { maxDepth: 0 },
     { maxShots: 0 },
     { region: 'eu' },
