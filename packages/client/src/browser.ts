@@ -11,6 +11,7 @@ export type {
   ProviderRecord,
   RegistrationRecord,
   ResultRecord,
+  SessionRecord,
   Stats,
   Topic,
   WireEvent,

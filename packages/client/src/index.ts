@@ -9,6 +9,7 @@ export type {
   ProviderRecord,
   RegistrationRecord,
   ResultRecord,
+  SessionRecord,
   Stats,
   Topic,
   WireEvent,

@@ -23,6 +23,9 @@ import { providersList } from './providers-list.ts'
 import { providersSetStatus } from './providers-set-status.ts'
 import { providersShow } from './providers-show.ts'
 import { serve } from './serve.ts'
+import { sessionsList } from './sessions-list.ts'
+import { sessionsShow } from './sessions-show.ts'
+import { sessionsWatch } from './sessions-watch.ts'
 import { signup } from './signup.ts'
 import { tokenCreate } from './token-create.ts'
 import { tokenList } from './token-list.ts'
@@ -47,6 +50,9 @@ export const COMMANDS: readonly Command<never>[] = [
   providersList,
   providersShow,
   providersSetStatus,
+  sessionsList,
+  sessionsShow,
+  sessionsWatch,
   limitsList,
   limitsShow,
   limitsSet,
@@ -70,6 +76,7 @@ export const GROUPS: Readonly<Record<string, { readonly summary: string }>> = {
   limits: { summary: 'List, show and set limits.' },
   policy: { summary: 'Show, check and change the policy.' },
   providers: { summary: 'List and show providers, and change their status.' },
+  sessions: { summary: 'List, show and watch sessions.' },
   token: { summary: 'Create, list and revoke tokens.' },
   audit: { summary: 'List, verify and export the audit log.' },
 }
