@@ -17,8 +17,8 @@ export const demo = command<Flags>({
   summary: 'See it work: a server, five providers and a few hundred jobs of each kind.',
   details: [
     'A real server on a SQLite file, and five providers in processes of their own: one is steady, one',
-    'slow, one fails at times, one declines, one crashes and comes back. It ends with who waited how long',
-    'and why, and stays up until Ctrl-C.',
+    'slow, one fails at times, one declines, one crashes and comes back. After 20 s a booking opens for 200',
+    'people and 30 seats. It ends with who waited how long and why, and who got a seat, and stays up until Ctrl-C.',
   ].join('\n'),
   options: [
     {

@@ -1,4 +1,5 @@
 import type { KindName } from '@fairlead/core'
+import { OPENING_POLICY } from './opening-cast.ts'
 
 /** A provider of the demo, and what is wrong with it. */
 export interface LiveProvider {
@@ -72,4 +73,5 @@ export const LIVE_POLICY = {
       base_backoff_task_secs: 1,
     },
   },
+  sessions: { platforms: { swimclub: OPENING_POLICY } },
 } as const

@@ -12,7 +12,9 @@ import { openTokens } from '../tokens.ts'
 import { untilSignal } from '../until-signal.ts'
 import { LIVE_POLICY, LIVE_PROVIDERS, LIVE_TENANTS } from './live-cast.ts'
 import { type LiveJob, liveJob, liveJobs } from './live-jobs.ts'
+import { LiveOpening } from './live-opening.ts'
 import { liveFigures, liveReport } from './live-report.ts'
+import { OPENING } from './opening-cast.ts'
 import { ProviderProcesses } from './provider-processes.ts'
 import { Tally } from './tally.ts'
 
@@ -61,6 +63,8 @@ class LiveDemo {
   readonly #admin: NodeClient
   readonly #adminToken: string
   readonly #providers: ProviderProcesses
+  readonly #opening: LiveOpening
+  readonly #signupToken: string
 
   constructor(parts: {
     readonly serving: Serving
@@ -75,6 +79,8 @@ class LiveDemo {
     this.#signal = signal
     this.#adminToken = tokenFor({ role: 'admin', subject: 'demo' })
     this.#admin = connect(serving.url, { token: this.#adminToken })
+    this.#opening = new LiveOpening(this.#admin)
+    this.#signupToken = tokenFor({ role: 'provider', subject: 'provider:signup' })
     this.#tenants = new Map(
       LIVE_TENANTS.map(({ name, tier }) => {
         const token = tokenFor({ role: 'requester', subject: name, tier })
@@ -99,23 +105,35 @@ class LiveDemo {
     await events.ready()
     void this.#listen(events)
     for (const provider of LIVE_PROVIDERS) this.#providers.start(provider)
+    const queued = this.#opening.start({
+      url: this.#serving.url,
+      token: this.#signupToken,
+      tenants: [...this.#tenants.values()],
+    })
+    // Awaited below; what goes wrong before that is told there.
+    queued.catch(() => {})
     progress(`${LIVE_PROVIDERS.length} providers start …`)
     await this.#tally.until(
-      () => this.#tally.connected.size === LIVE_PROVIDERS.length,
+      () => LIVE_PROVIDERS.every(({ name }) => this.#tally.connected.has(`provider:${name}`)),
       this.#signal,
     )
     progress('')
     const jobs = liveJobs(perKind)
     note(`${LIVE_PROVIDERS.length} providers, ${LIVE_TENANTS.length} tenants, ${jobs.length} jobs.`)
+    note(`${OPENING.people} people wait for ${OPENING.seats} seats of a booking that opens soon.`)
     const drawing = setInterval(() => progress(this.#progressLine(jobs.length)), 100)
     const isDone = await this.#sendAndWait(jobs)
+    await queued
+    const patience = AbortSignal.any([this.#signal, AbortSignal.timeout(PATIENCE_MS)])
+    const opening = isDone ? await this.#opening.end(patience) : null
     clearInterval(drawing)
     progress('')
-    if (!isDone) return EXIT.failed
+    if (opening === null || this.#signal.aborted) return EXIT.failed
 
-    const wrong = await this.#wrong()
+    const wrong = [...(await this.#wrong()), ...opening.wrong]
     const explained = await this.#explained()
-    const figures = liveFigures(this.#tally, { wrong, explained, crashes: this.#providers.crashes })
+    const { crashes } = this.#providers
+    const figures = liveFigures(this.#tally, { wrong, explained, opening, crashes })
     if (isJson) out(JSON.stringify(figures, null, 2))
     else out(`\n${liveReport(figures, colors.bold)}`)
     if (!isBrief) {
@@ -127,6 +145,7 @@ class LiveDemo {
 
   async close(): Promise<void> {
     this.#terminal.progress('')
+    await this.#opening.close()
     await this.#providers.stop()
     await Promise.all([this.#admin, ...this.#tenants.values()].map((client) => client.close()))
   }
@@ -182,7 +201,7 @@ class LiveDemo {
   #progressLine(of: number): string {
     const { ended, outcomes, requeues } = this.#tally
     const again = [...requeues.values()].reduce((sum, n) => sum + n, 0)
-    return `${progressBar(ended, of)} ${ended} of ${of} jobs, ${outcomes.size - ended} under way, ${again} sent back`
+    return `${progressBar(ended, of)} ${ended} of ${of} jobs, ${outcomes.size - ended} under way, ${again} sent back; ${this.#opening.line}`
   }
 
   #whatNow(): string {
@@ -200,6 +219,7 @@ class LiveDemo {
       '  npx fairlead jobs list --status FAILED',
       '  npx fairlead enqueue ai llama3-8b "over the fence" --wait',
       '  npx fairlead jobs watch',
+      `  npx fairlead sessions show ${Object.values(OPENING.session).join(' ')}`,
       '  curl -H "authorization: Bearer $FAIRLEAD_TOKEN" $FAIRLEAD_URL/metrics',
     ].join('\n')
   }

@@ -1,6 +1,7 @@
 import { durationText } from '@fairlead/engine'
 import { table } from '../table.ts'
 import { LIVE_PROVIDERS } from './live-cast.ts'
+import type { OpeningFigures } from './live-opening.ts'
 import type { LiveOutcome, Tally } from './tally.ts'
 
 export interface LiveFigures {
@@ -11,6 +12,7 @@ export interface LiveFigures {
   readonly waits_ms: Readonly<Record<string, Spread>>
   readonly providers: Readonly<Record<string, object>>
   readonly requeues: Readonly<Record<string, number>>
+  readonly opening: OpeningFigures
   /** What did not end as it should have. */
   readonly wrong: readonly string[]
   readonly explained: { readonly task_id: string; readonly text: string } | null
@@ -35,7 +37,7 @@ const REQUEUE_MEANS: Readonly<Record<string, string>> = {
 
 export function liveFigures(
   tally: Tally,
-  given: Pick<LiveFigures, 'wrong' | 'explained'> & {
+  given: Pick<LiveFigures, 'wrong' | 'explained' | 'opening'> & {
     readonly crashes: ReadonlyMap<string, number>
   },
 ): LiveFigures {
@@ -57,6 +59,7 @@ export function liveFigures(
       }),
     ),
     requeues: Object.fromEntries(tally.requeues),
+    opening: given.opening,
     wrong: given.wrong,
     explained: given.explained,
   }
@@ -75,6 +78,8 @@ export function liveReport(figures: LiveFigures, title: (text: string) => string
     providersTable(figures.providers as Record<string, Record<string, number | string>>),
     title('Ways back to the queue'),
     requeuesTable(figures.requeues),
+    title(`An opening: ${figures.opening.people} people, ${figures.opening.seats} seats`),
+    openingTable(figures.opening),
   ]
   if (figures.explained !== null) {
     parts.push(title('One job, explained'), figures.explained.text)
@@ -150,6 +155,19 @@ function requeuesTable(requeues: LiveFigures['requeues']): string {
   ])
   if (rows.length === 0) return 'None was needed.'
   return table([{ title: 'reason' }, { title: 'jobs', align: 'right' }, { title: 'meaning' }], rows)
+}
+
+function openingTable({ by_place }: OpeningFigures): string {
+  const right = (title: string) => ({ title, align: 'right' as const })
+  return table(
+    ['place in line', 'tried', 'got a seat', 'tried after the opening (median)'].map(right),
+    by_place.map(({ from, to, tried, booked, median_delay_ms }) => [
+      `${from}–${to}`,
+      String(tried),
+      `${booked} (${Math.round((100 * booked) / Math.max(1, tried))} %)`,
+      durationText(median_delay_ms),
+    ]),
+  )
 }
 
 function counted(words: readonly string[]): Record<string, number> {
