@@ -234,7 +234,7 @@ describe('an opening', () => {
 
   it('SIGNUP-7: afterwards everybody can read what became of it, in words', async () => {
     const [first, second, third, fourth] = await open(['u1', 'u2', 'u3', 'u4'])
-    await end(first, { output: BOOKED })
+    await end(first, { output: BOOKED, meta: { clock_offset_ms: -120 } })
     await end(second, { output: WAITLISTED })
     await end(third, { code: 'sold_out', http: 409 })
     await end(fourth, { code: 'rate_limited', http: 429 })
@@ -257,6 +257,7 @@ describe('an opening', () => {
     const { session, dispatch_key: key } = await rig.call('alice', 'signup.getSession', SESSION)
     expect(session).toMatchObject({ is_open: true, waiting: 0, completed: 2, failed: 2 })
     expect(key).toMatchObject({ answers: 4, rate_429: 0.25, rate_5xx: 0, in_flight_max: 5 })
+    expect(key.clock_offset_ms).toBe(-120)
     expect(key.burst_used).toBeGreaterThan(0)
   })
 

@@ -140,6 +140,9 @@ function withPaths(
     ...settings,
     store: { path: store },
     tokens: { path: tokens === null ? null : place('tokens.path', tokens) },
-    signup: { providers: providers === null ? null : place('signup.providers', providers) },
+    signup: {
+      ...settings.signup,
+      providers: providers === null ? null : place('signup.providers', providers),
+    },
   }
 }

@@ -45,6 +45,7 @@ export const SETTINGS = {
   },
   signup: {
     providers: optional(text('', 'YAML file with the booking sites, for serve (budgets) and signup'), 'none'),
+    serviceName: text('Fairlead', 'what texts to people call whoever runs this'),
   },
   client: {
     url: url(['http:', 'https:', 'ws:', 'wss:'], 'server that commands talk to', 'http://127.0.0.1:7433'),

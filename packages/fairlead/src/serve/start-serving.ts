@@ -69,6 +69,7 @@ export async function startServing({ config, tokens, log, policy }: Options): Pr
       },
       origins: settings.server.allowedOrigins,
       ...(otlpEndpoint === null ? {} : { otlpEndpoint }),
+      serviceName: settings.signup.serviceName,
     })
     return {
       url: server.url,
