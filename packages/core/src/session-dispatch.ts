@@ -314,13 +314,19 @@ export class SessionDispatch {
     this.#open()
   }
 
+  /** One that has joined and not ended. */
+  readonly #waiting = ({ id }: SessionJob): DispatchJob | undefined => {
+    const job = this.#jobs.get(id)
+    return job === undefined || job.end !== null ? undefined : job
+  }
+
   #open(): void {
     for (const group of this.#ranks.advance(this.#nowMs)) {
       const [first] = group
       if (first === undefined) continue
       const org = this.#orgs.get(first, this.#nowMs)
       this.#orgs.changed(org)
-      org.lanes.enter(...group.map(({ id }) => this.#jobs.get(id) as DispatchJob))
+      org.lanes.open(first.eventId, group, this.#waiting)
       this.#touch.opened(group)
     }
   }

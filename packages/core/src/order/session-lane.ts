@@ -1,7 +1,7 @@
 import { type DispatchJob, readyAt } from './dispatch-job.ts'
 import type { IndexedItem } from './indexed-heap.ts'
 import { LazyHeap } from './lazy-heap.ts'
-import { compareInSession } from './session-order.ts'
+import { compareInSession, type SessionJob } from './session-order.ts'
 
 const isBefore = (a: DispatchJob, b: DispatchJob): boolean => compareInSession(a.place, b.place) < 0
 
@@ -26,8 +26,19 @@ export class SessionLane implements IndexedItem {
     before: isBefore,
   })
 
+  /** Groups that have opened, each with those who wait for their first attempt and lie in no heap yet. */
+  #opened: OpenedGroup[] = []
+
   constructor(eventId: string) {
     this.eventId = eventId
+  }
+
+  /**
+   * Takes a group that has opened, in the order of its ranks. They come in when their times do: thousands
+   * open at one instant, and few of them are sent then.
+   */
+  open(places: readonly SessionJob[], jobOf: (place: SessionJob) => DispatchJob | undefined): void {
+    this.#opened.push({ places, jobOf, next: 0 })
   }
 
   /** A job that has a send time, or one that waits for its retry. */
@@ -42,12 +53,45 @@ export class SessionLane implements IndexedItem {
 
   /** From when on it has a ready job: in the past if it has one, infinite if none waits. */
   readyAt(): number {
-    return this.#ready.size > 0 ? -Infinity : this.#due.topKey()
+    return this.#ready.size > 0 ? -Infinity : Math.min(this.#due.topKey(), this.#nextOpened())
   }
 
   /** Of the jobs that are ready the first in session order (DISPATCH-2). */
   first(nowMs: number): DispatchJob | undefined {
+    for (const group of this.#opened) {
+      for (let job = head(group); job !== null && readyAt(job) <= nowMs; job = head(group)) {
+        this.#due.enter(job)
+        group.next++
+      }
+    }
     while (this.#due.topKey() <= nowMs) this.#ready.enter(this.#due.pop() as DispatchJob)
     return this.#ready.top()
   }
+
+  /** When the next of those who lie in no heap may be sent. */
+  #nextOpened(): number {
+    let at = Infinity
+    for (const group of this.#opened) {
+      const job = head(group)
+      if (job !== null) at = Math.min(at, readyAt(job))
+    }
+    if (at === Infinity) this.#opened = []
+    return at
+  }
+}
+
+interface OpenedGroup {
+  readonly places: readonly SessionJob[]
+  /** Undefined for one that has ended. */
+  readonly jobOf: (place: SessionJob) => DispatchJob | undefined
+  next: number
+}
+
+/** The first of a group that has not ended and was not taken. */
+function head(group: OpenedGroup): DispatchJob | null {
+  for (; group.next < group.places.length; group.next++) {
+    const job = group.jobOf(group.places[group.next] as SessionJob)
+    if (job !== undefined) return job
+  }
+  return null
 }

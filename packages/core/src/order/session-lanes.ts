@@ -52,12 +52,17 @@ export class SessionLanes {
     return credits.sort(([a], [b]) => compareText(a, b))
   }
 
-  /** A job of a session waits from now on, or several do. */
-  enter(...jobs: readonly DispatchJob[]): void {
-    const [first] = jobs
-    if (first === undefined) return
-    const lane = this.lane(first.place.eventId)
-    for (const job of jobs) lane.enter(job)
+  /** A job of a session waits from now on. */
+  enter(job: DispatchJob): void {
+    const lane = this.lane(job.place.eventId)
+    lane.enter(job)
+    this.#place(lane)
+  }
+
+  /** A group of a session has opened; see `SessionLane.open`. */
+  open(eventId: string, ...group: Parameters<SessionLane['open']>): void {
+    const lane = this.lane(eventId)
+    lane.open(...group)
     this.#place(lane)
   }
 
