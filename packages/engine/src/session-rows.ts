@@ -71,9 +71,9 @@ export class SessionRows {
   }
 
   /** Everything that changed since the last call. */
-  take({ sessions, jobs, nowMs }: Market): LaneRow[] {
+  take({ sessions, nowMs }: Market): LaneRow[] {
     if (this.#jobs.size + this.#orgs.size + this.#opened.length + this.#rows.size === 0) return []
-    for (const group of this.#opened) this.#putRanks(group, jobs)
+    for (const group of this.#opened) this.#putRanks(group)
     for (const job of this.#jobs) {
       const { id } = job.place
       this.#put(LANE.job, [id], sessions.job(id) === undefined ? null : jobCells(job))
@@ -89,12 +89,11 @@ export class SessionRows {
     return rows
   }
 
-  #putRanks(group: readonly SessionJob[], jobs: Market['jobs']): void {
+  #putRanks(group: readonly SessionJob[]): void {
     const [first, second] = group
     if (first === undefined) return
     const spacingMs = (second?.sendAt ?? 0) - (second === undefined ? 0 : (first.sendAt ?? 0))
-    // One who has ended since then leaves its rank empty.
-    const seqs = group.map(({ id }) => jobs.get(id)?.enqueueSeq ?? 0)
+    const seqs = group.map(({ seq = 0 }) => seq)
     this.#put(LANE.ranks, groupKey(first), [spacingMs, seqs])
   }
 
@@ -121,7 +120,10 @@ export function restoreSessions({ lanes, jobs }: Snapshot, nowMs: number): Store
         cells: decodeCbor(value) as unknown[],
       }))
   const registrations = jobs.filter(({ kind }) => kind === 'registration')
-  const places = new Map(rows(LANE.job).map(({ key, cells }) => [key[0], jobOf(key, cells)]))
+  const seqs = new Map<string | undefined, number>(registrations.map(({ id, seq }) => [id, seq]))
+  const places = new Map(
+    rows(LANE.job).map(({ key, cells }) => [key[0], jobOf(key, cells, seqs.get(key[0]))]),
+  )
   const bySeq = new Map(registrations.map((row) => [row.seq, places.get(row.id)?.place]))
   for (const { key, cells } of rows(LANE.ranks)) giveRanks(bySeq, Number(key[3]), cells)
   return {
@@ -179,13 +181,13 @@ function jobCells({ place, ...state }: DispatchJob): CborValue[] {
 }
 
 /** Whose it is is not stored: the tie breaker stands for the user. */
-function jobOf(key: readonly string[], cells: readonly unknown[]): Placed {
+function jobOf(key: readonly string[], cells: readonly unknown[], seq: number | undefined): Placed {
   const [place, state] = cells as [unknown[], unknown[]]
   const [platform, orgRef, eventId, scheduledTime, queuedAt, tieBreaker, rank, sendAt] = place
   const [attempts, firstSentAt, sentAt, retryAt, isUnknown, isCancelNoted, lookupUntil] = state
   return {
     place: {
-      ...{ id: key[0], userId: '', platform, orgRef, eventId, scheduledTime },
+      ...{ id: key[0], seq, userId: '', platform, orgRef, eventId, scheduledTime },
       ...{ queuedAt, tieBreaker, rank, sendAt },
     } as SessionJob,
     state: {

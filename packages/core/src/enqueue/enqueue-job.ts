@@ -34,7 +34,7 @@ export function enqueueJob(market: Market, request: NewJob): Job {
   if (request.session !== undefined) checkSession(market, request.session)
   const job = newJob(request, market.nowMs)
   if (request.session === undefined) queueFor(market, request.kind).push(job)
-  else job.session = joinSession(market, job.id, request.session)
+  else job.session = joinSession(market, job, request.session)
   market.jobs.set(job.id, job)
   countWaiting(market, job, job.status, 1)
   market.due.ttlAbs.enter(job)

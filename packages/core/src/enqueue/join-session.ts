@@ -1,7 +1,7 @@
 import type { CborMap } from '../cbor.ts'
 import { FairleadError, invalidParams } from '../errors.ts'
-import type { JobId } from '../ids.ts'
 import { isoUtc } from '../iso-utc.ts'
+import type { Job } from '../job.ts'
 import type { Market } from '../market.ts'
 import type { DispatchJob } from '../order/dispatch-job.ts'
 import { type SessionKey, tieBreaker } from '../order/session-order.ts'
@@ -62,13 +62,17 @@ export function checkSession(market: Market, facts: SessionFacts): void {
 }
 
 /** Takes a registration that was checked into its session. */
-export function joinSession(market: Market, id: JobId, facts: SessionFacts): DispatchJob {
+export function joinSession(
+  market: Market,
+  { id, enqueueSeq: seq }: Pick<Job, 'id' | 'enqueueSeq'>,
+  facts: SessionFacts,
+): DispatchJob {
   const { platform, orgRef, eventId, userId, scheduledTime } = facts
   advanceSessions(market)
   if (market.seats.opensAt(facts) === null) {
     market.touch.session.record(market.seats.setOpening(facts, scheduledTime))
   }
-  const job = market.sessions.join({ id, platform, orgRef, eventId, userId, scheduledTime })
+  const job = market.sessions.join({ id, seq, platform, orgRef, eventId, userId, scheduledTime })
   market.seats.take(
     { platform, orgRef, eventId, tieBreaker: job.place.tieBreaker, jobId: id },
     true,

@@ -14,6 +14,8 @@ export interface SessionKey {
 
 export interface SessionRequest extends SessionKey {
   readonly id: JobId
+  /** Number of acceptance of the job; it decides nothing. */
+  readonly seq?: number
   readonly userId: string
   readonly scheduledTime: number
 }
