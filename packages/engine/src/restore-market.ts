@@ -82,8 +82,8 @@ function restoreJob(market: Market, row: JobRow, gapMs: number): void {
   if (kind !== 'registration') return
   job.session = market.sessions.job(id) ?? null
   if (job.session === null) return
-  const { platform, orgRef, eventId, tieBreaker } = job.session.place
-  market.seats.take({ platform, orgRef, eventId, tieBreaker, jobId: id }, true)
+  const { platform, orgRef, eventId, seat } = job.session.place
+  market.seats.take({ platform, orgRef, eventId, seat, jobId: id }, true)
 }
 
 function restoreLease(market: Market, row: LeaseRow, gapMs: number): void {

@@ -54,19 +54,19 @@ export class SessionRows {
     opened: (jobs) => this.#opened.push(jobs),
     group: (group) => this.#put(LANE.group, groupKey(group), [group.nextRank]),
     record: (record) => this.#put(LANE.session, sessionKey(record), [record.opensAt]),
-    seat: (seat) => this.#put(LANE.seat, [...sessionKey(seat), seat.tieBreaker], [seat.jobId]),
+    seat: (taken) => this.#put(LANE.seat, [...sessionKey(taken), taken.seat], [taken.jobId]),
   }
 
   /** Sessions that opened before a time and have no live job are forgotten with all that they had. */
   forgetBefore({ seats, sessions }: Market, opensAt: number): void {
-    for (const { record, tieBreakers } of seats.forgetBefore(opensAt)) {
+    for (const { record, taken } of seats.forgetBefore(opensAt)) {
       const key = sessionKey(record)
       const group = [...key, record.opensAt]
       sessions.forgetGroup({ ...record, scheduledTime: record.opensAt })
       this.#put(LANE.session, key, null)
       this.#put(LANE.group, group, null)
       this.#put(LANE.ranks, group, null)
-      for (const tieBreaker of tieBreakers) this.#put(LANE.seat, [...key, tieBreaker], null)
+      for (const seat of taken) this.#put(LANE.seat, [...key, seat], null)
     }
   }
 
@@ -144,7 +144,7 @@ export function restoreSessions({ lanes, jobs }: Snapshot, nowMs: number): Store
     })),
     seats: rows(LANE.seat).map(({ key, cells }) => ({
       ...keyOf(key),
-      tieBreaker: key[3] as string,
+      seat: key[3] as string,
       jobId: cells[0] as JobId,
     })),
   }
@@ -172,10 +172,11 @@ function giveRanks(
 }
 
 function jobCells({ place, ...state }: DispatchJob): CborValue[] {
-  const { platform, orgRef, eventId, scheduledTime, queuedAt, tieBreaker, rank, sendAt } = place
+  const { platform, orgRef, eventId, scheduledTime, queuedAt, tieBreaker, seat, rank, sendAt } =
+    place
   const { attempts, firstSentAt, sentAt, retryAt, isUnknown, isCancelNoted, lookupUntil } = state
   return [
-    [platform, orgRef, eventId, scheduledTime, queuedAt, tieBreaker, rank, sendAt],
+    [platform, orgRef, eventId, scheduledTime, queuedAt, tieBreaker, seat, rank, sendAt],
     [attempts, firstSentAt, sentAt, retryAt, isUnknown, isCancelNoted, lookupUntil],
   ]
 }
@@ -183,12 +184,12 @@ function jobCells({ place, ...state }: DispatchJob): CborValue[] {
 /** Whose it is is not stored: the tie breaker stands for the user. */
 function jobOf(key: readonly string[], cells: readonly unknown[], seq: number | undefined): Placed {
   const [place, state] = cells as [unknown[], unknown[]]
-  const [platform, orgRef, eventId, scheduledTime, queuedAt, tieBreaker, rank, sendAt] = place
+  const [platform, orgRef, eventId, scheduledTime, queuedAt, tieBreaker, seat, rank, sendAt] = place
   const [attempts, firstSentAt, sentAt, retryAt, isUnknown, isCancelNoted, lookupUntil] = state
   return {
     place: {
       ...{ id: key[0], seq, userId: '', platform, orgRef, eventId, scheduledTime },
-      ...{ queuedAt, tieBreaker, rank, sendAt },
+      ...{ queuedAt, tieBreaker, seat, rank, sendAt },
     } as SessionJob,
     state: {
       ...{ attempts, firstSentAt, sentAt, retryAt, isUnknown, isCancelNoted, lookupUntil },

@@ -163,6 +163,7 @@ describe('who may join', () => {
     const job = await signUp('u1')
     const again = { code: 'IdempotencyConflict', details: { jobId: job } }
     await expect(signUp('u1')).rejects.toMatchObject(again)
+    await expect(signUp('u1', { at: OPENS + 1 }, true)).rejects.toMatchObject(again)
     await at(0)
     await book(offered()[0] as LeaseOffer)
     await expect(signUp('u1')).rejects.toMatchObject(again)

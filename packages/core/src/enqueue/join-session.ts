@@ -4,7 +4,7 @@ import { isoUtc } from '../iso-utc.ts'
 import type { Job } from '../job.ts'
 import type { Market } from '../market.ts'
 import type { DispatchJob } from '../order/dispatch-job.ts'
-import { type SessionKey, tieBreaker } from '../order/session-order.ts'
+import { type SessionKey, seatOf } from '../order/session-order.ts'
 import { advanceSessions } from '../outcome/end-attempt.ts'
 
 /** What a registration says of its session. */
@@ -52,7 +52,7 @@ export function checkSession(market: Market, facts: SessionFacts): void {
       )
     }
   }
-  const jobId = market.seats.seat(facts, tieBreaker(userId, scheduledTime, eventId))
+  const jobId = market.seats.holder(facts, seatOf(userId, eventId))
   if (jobId === null) return
   throw new FairleadError(
     'IdempotencyConflict',
@@ -73,9 +73,6 @@ export function joinSession(
     market.touch.session.record(market.seats.setOpening(facts, scheduledTime))
   }
   const job = market.sessions.join({ id, seq, platform, orgRef, eventId, userId, scheduledTime })
-  market.seats.take(
-    { platform, orgRef, eventId, tieBreaker: job.place.tieBreaker, jobId: id },
-    true,
-  )
+  market.seats.take({ platform, orgRef, eventId, seat: job.place.seat, jobId: id }, true)
   return job
 }

@@ -166,6 +166,7 @@ const job = (changes: Partial<SessionJob>): SessionJob => ({
   scheduledTime: T0,
   queuedAt: T0,
   tieBreaker: '8000000000000000',
+  seat: '8000000000000000',
   rank: null,
   sendAt: null,
   ...changes,

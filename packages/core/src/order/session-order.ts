@@ -24,6 +24,8 @@ export interface SessionRequest extends SessionKey {
 export interface SessionJob extends SessionRequest {
   readonly queuedAt: number
   readonly tieBreaker: string
+  /** Stands for the user, at whatever time: nobody has two places in a session (SESSION-10). */
+  readonly seat: string
   /** Its place in the group of its scheduled time; null until that time arrives (SESSION-4). */
   rank: number | null
   /** The earliest first attempt. */
@@ -40,6 +42,11 @@ export function minSpacingMs(platform: string, given: Readonly<Record<string, nu
 export function tieBreaker(userId: string, scheduledTime: number, eventId: string): string {
   const time = isoUtc(scheduledTime)
   return sha256Hex(`${userId}${time}${eventId}`).slice(0, 16)
+}
+
+/** The same for all that a user asks of one event; it does not name the user. */
+export function seatOf(userId: string, eventId: string): string {
+  return sha256Hex(JSON.stringify([userId, eventId])).slice(0, 16)
 }
 
 /** For `sort`: `scheduled_time, queued_at, tie_breaker, job_id`, all ascending (SESSION-2). */
@@ -125,6 +132,7 @@ export class SessionRanks {
       ...request,
       queuedAt: this.#nowMs,
       tieBreaker: tieBreaker(userId, scheduledTime, eventId),
+      seat: seatOf(userId, eventId),
       rank: null,
       sendAt: null,
     }

@@ -9,8 +9,8 @@ export interface SessionRecord extends SessionKey {
 
 /** Somebody's place in a session: a job that is alive, or one that has booked. */
 export interface Seat extends SessionKey {
-  /** The tie breaker of the job: it stands for the user, and does not name him. */
-  readonly tieBreaker: string
+  /** Stands for the user, and does not name him; see `seatOf`. */
+  readonly seat: string
   readonly jobId: JobId
 }
 
@@ -42,33 +42,33 @@ export class SessionTable {
   }
 
   /** The job by which somebody has a place already. */
-  seat(key: SessionKey, tieBreaker: string): JobId | null {
-    return this.#sessions.get(sessionId(key))?.seats.get(tieBreaker) ?? null
+  holder(key: SessionKey, seat: string): JobId | null {
+    return this.#sessions.get(sessionId(key))?.seats.get(seat) ?? null
   }
 
   /** A job has joined; one of an earlier run that has booked only keeps its place. */
-  take({ tieBreaker, jobId, ...key }: Seat, isLive: boolean): void {
+  take({ seat, jobId, ...key }: Seat, isLive: boolean): void {
     const session = this.#sessions.get(sessionId(key))
     if (session === undefined) return
-    session.seats.set(tieBreaker, jobId)
+    session.seats.set(seat, jobId)
     if (isLive) session.live++
   }
 
   /** A job has ended. Who has booked keeps the place. */
-  leave({ tieBreaker, jobId, ...key }: Seat, hasBooked: boolean): void {
+  leave({ seat, jobId, ...key }: Seat, hasBooked: boolean): void {
     const session = this.#sessions.get(sessionId(key))
     if (session === undefined) return
     session.live--
-    if (!hasBooked && session.seats.get(tieBreaker) === jobId) session.seats.delete(tieBreaker)
+    if (!hasBooked && session.seats.get(seat) === jobId) session.seats.delete(seat)
   }
 
   /** Forgets the sessions that opened before a time and have no live job, and says which. */
-  forgetBefore(opensAt: number): { record: SessionRecord; tieBreakers: readonly string[] }[] {
+  forgetBefore(opensAt: number): { record: SessionRecord; taken: readonly string[] }[] {
     const forgotten = []
     for (const [id, { record, seats, live }] of this.#sessions) {
       if (live > 0 || record.opensAt >= opensAt) continue
       this.#sessions.delete(id)
-      forgotten.push({ record, tieBreakers: [...seats.keys()] })
+      forgotten.push({ record, taken: [...seats.keys()] })
     }
     return forgotten
   }

@@ -41,12 +41,12 @@ function leaveOrder(market: Market, job: Job): void {
     queueFor(market, job.shape.kind).remove(job.id)
     return
   }
-  const { platform, orgRef, eventId, tieBreaker } = job.session.place
-  const seat = { platform, orgRef, eventId, tieBreaker, jobId: job.id }
+  const { platform, orgRef, eventId, seat } = job.session.place
+  const place = { platform, orgRef, eventId, seat, jobId: job.id }
   const hasBooked = job.status === 'COMPLETED'
   market.sessions.drop(job.id)
-  market.seats.leave(seat, hasBooked)
-  if (hasBooked) market.touch.session.seat(seat)
+  market.seats.leave(place, hasBooked)
+  if (hasBooked) market.touch.session.seat(place)
 }
 
 /** Takes an ended job out of memory: it was kept long enough (TTL-3), or is kept elsewhere. */
