@@ -92,6 +92,7 @@ describe('limits over HTTP', () => {
     ['GET', '/v1/admin/limits?limit=x', undefined, 'limit: '],
     ['GET', '/v1/admin/limits?odd=1', undefined, 'odd: '],
     ['GET', '/v1/admin/limits/%ff', undefined, 'key: '],
+    ['PUT', '/v1/admin/limits', { key: 'k', kind: { toString: 1 }, capacity: 1 }, 'kind'],
   ] as const)('HTTP-2: %s %s with %j is 400', async (method, path, body, field) => {
     const answer = await rig.json('admin', method, path, body)
     expect(answer.status).toBe(400)

@@ -143,17 +143,17 @@ function readJson(body: Uint8Array): object {
 }
 
 /** Times that a kind does not have. */
-const NO_TIMES: Readonly<Record<string, readonly string[]>> = {
-  rolling: ['timeout_seconds'],
-  fixed: ['timeout_seconds'],
-  concurrency: ['window_seconds'],
-  bucket: ['window_seconds', 'timeout_seconds'],
-}
+const NO_TIMES: ReadonlyMap<string, readonly string[]> = new Map([
+  ['rolling', ['timeout_seconds']],
+  ['fixed', ['timeout_seconds']],
+  ['concurrency', ['window_seconds']],
+  ['bucket', ['window_seconds', 'timeout_seconds']],
+])
 
 /** Clients whose languages have zero values send them for what a kind does not have. */
 function withoutZeros(definition: object): object {
   const { kind } = definition as { readonly kind?: unknown }
-  const none = Object.hasOwn(NO_TIMES, String(kind)) ? (NO_TIMES[String(kind)] ?? []) : []
+  const none = (typeof kind === 'string' && NO_TIMES.get(kind)) || []
   const saysNothing = ([field, value]: readonly [string, unknown]): boolean =>
     (value === 0 && none.includes(field)) || (value === '' && field === 'overage')
   return Object.fromEntries(Object.entries(definition).filter((entry) => !saysNothing(entry)))
