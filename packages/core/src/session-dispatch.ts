@@ -22,6 +22,7 @@ import {
 } from './order/session-order.ts'
 import {
   type AttemptOutcome,
+  askedToWaitMs,
   type Judgement,
   judgeAttempt,
   judgeCancel,
@@ -184,8 +185,8 @@ export class SessionDispatch {
     const org = this.orgOf(job)
     const { policy } = org
     this.#land(job, org)
-    if (outcome.type === 'refused' && outcome.http === 429) {
-      const retryAfterMs = outcome.retryAfterMs ?? 0
+    if ('http' in outcome && outcome.http === 429) {
+      const retryAfterMs = askedToWaitMs(outcome)
       throttleBudget(org.budget, policy, { nowMs: this.#nowMs, sentAt, retryAfterMs })
       this.#touch.org(org)
     }
@@ -193,8 +194,12 @@ export class SessionDispatch {
     // Who looks sends nothing: what comes of it is about the attempt before.
     const wasUnknown = isUnknown || lookupUntil !== null
     const context = { policy, isCancelNoted, wasUnknown }
-    if (this.#looks && needsLookup(outcome, context)) this.#wantLookup(job)
-    else {
+    if (this.#looks && needsLookup(outcome, context)) {
+      const asked = askedToWaitMs(outcome)
+      // Once it was looked for in vain, the next look keeps the distance of late retries.
+      const wait = lookupUntil === null ? asked : retryWaitMs(policy, Infinity, asked)
+      this.#wantLookup(job, wait === 0 ? null : this.#nowMs + wait)
+    } else {
       job.lookupUntil = null
       this.#apply(job, judgeAttempt(outcome, context))
     }
@@ -212,7 +217,7 @@ export class SessionDispatch {
     const isAsked = this.#looks && lookup === null && lookupDecides(policy, true)
     if (job.sentAt !== null || job.lookupUntil !== null || (job.isUnknown && isAsked)) {
       job.isCancelNoted = true
-      if (job.sentAt === null && job.lookupUntil === null) this.#wantLookup(job)
+      if (job.sentAt === null && job.lookupUntil === null) this.#wantLookup(job, null)
       this.#touch.job(job)
     } else this.#apply(job, judgeCancel(job.isUnknown, policy, lookup))
     return job
@@ -409,10 +414,10 @@ export class SessionDispatch {
   }
 
   /** Nothing more is sent for the job until somebody has looked, or the time for that is over. */
-  #wantLookup(job: DispatchJob): void {
+  #wantLookup(job: DispatchJob, notBefore: number | null): void {
     const org = this.orgOf(job)
     job.isUnknown = true
-    job.retryAt = null
+    job.retryAt = notBefore
     job.lookupUntil ??= this.#nowMs + org.policy.windowMs
     org.lanes.leave(job)
     org.lookups.add(job)

@@ -229,6 +229,63 @@ describe('outcomes', () => {
     if (lookup === 'booked') expect((await engine.getResult(job)).output).not.toBeNull()
   })
 
+  it('ATTEMPT-9: a look that told nothing is made again, after a wait, and its 429 counts', async () => {
+    const job = await signUp('u1', { platform: 'asks' })
+    await at(0)
+    const [first] = offered()
+    await engine.ack(holder(first as LeaseOffer))
+    // The request was lost, and so was the first look.
+    const lost = { code: 'timeout', permanent: false, isUnknown: true }
+    await engine.fail({ ...holder(first as LeaseOffer), ...lost, http: 503 })
+    const [look] = offered()
+    expect(look).toMatchObject({ jobId: job, task: 'lookup' })
+    const rate = () => engine.view.dispatchKey({ platform: 'asks', orgRef: 'north' }).rate
+    expect(rate()).toBe(2)
+    await engine.fail({ ...holder(look as LeaseOffer), ...lost, http: 429, retryAfterMs: 3_000 })
+    expect(rate()).toBe(1)
+    await at(2_999)
+    expect(offered()).toEqual([])
+    expect(engine.view.waitReason(job)).toBe('backoff')
+    await at(3_000)
+    const [again] = offered()
+    expect(again).toMatchObject({ jobId: job, task: 'lookup' })
+    await engine.fail({ ...holder(again as LeaseOffer), ...lost })
+    // Without a wait asked for, that of the late retries.
+    await at(4_999)
+    expect(offered()).toEqual([])
+    await at(5_000)
+    expect(offered()).toMatchObject([{ jobId: job, task: 'lookup' }])
+    // Until its time is over.
+    await worker.session.close()
+    await at(121_000)
+    expect(await engine.getJob(job)).toMatchObject({ status: 'FAILED', reason: 'outcome_unknown' })
+  })
+
+  it('ATTEMPT-5: a hold that is refused says nothing of a commit that was lost before', async () => {
+    await engine.setPolicy({
+      sessions: { platforms: { keyed: { idempotency_key_supported: true, window_ms: 600 } } },
+    })
+    const job = await signUp('u1', { platform: 'keyed' })
+    await at(0)
+    const [first] = offered()
+    const lost = { code: 'timeout', permanent: false, isUnknown: true }
+    await engine.ack(holder(first as LeaseOffer))
+    await engine.fail({ ...holder(first as LeaseOffer), ...lost })
+    await at(250)
+    const [second] = offered()
+    await engine.ack(holder(second as LeaseOffer))
+    const refused = { code: 'sold_out', permanent: true, http: 409, isUnsent: true }
+    await engine.fail({ ...holder(second as LeaseOffer), ...refused })
+    expect(await engine.getJob(job)).toMatchObject({ status: 'FAILED', reason: 'outcome_unknown' })
+    // Where nothing is open it is an answer like any other.
+    const fresh = await signUp('u2', { platform: 'keyed', at: clock.now() + 1_000, event: 'sail' })
+    await clock.advance(1_000)
+    const [only] = offered()
+    await engine.ack(holder(only as LeaseOffer))
+    await engine.fail({ ...holder(only as LeaseOffer), ...refused })
+    expect(await engine.getJob(fresh)).toMatchObject({ status: 'FAILED', reason: 'sold_out' })
+  })
+
   it('BUDGET-4: a 429 slows the dispatch key down, and its Retry-After pauses it', async () => {
     await signUp('u1')
     const second = await signUp('u2')

@@ -24,6 +24,7 @@ import {
 } from './rig.ts'
 
 const KEYS = { idempotency_key_supported: true, idempotency_key_location: 'header' }
+const UNSENT = { permanent: false, isUnsent: true }
 const HOLDS = { booking_model: 'hold_then_commit', supports_hold: true, hold_ttl_ms: 60_000 }
 
 const closing: (() => Promise<void> | void)[] = []
@@ -120,7 +121,7 @@ describe('an attempt', () => {
     const report = source.lease()
     await clock.advance(1_501)
     open()
-    expect(failureOf(await report)).toEqual({ code: 'not_sent', permanent: false })
+    expect(failureOf(await report)).toEqual({ code: 'not_sent', ...UNSENT })
     expect((await site.seen()).arrivals).toEqual([])
 
     source.ackGate = Promise.resolve()
@@ -133,7 +134,7 @@ describe('an attempt', () => {
     const { port } = probe.address() as AddressInfo
     await new Promise((done) => probe.close(done))
     const { source } = await workerFor({ site: siteRow(`http://127.0.0.1:${port}`) })
-    expect(failureOf(await source.lease())).toEqual({ code: 'network', permanent: false })
+    expect(failureOf(await source.lease())).toEqual({ code: 'network', ...UNSENT })
   })
 
   it('EXECUTE-2: a redirect is an answer, and is not followed', async () => {
@@ -173,7 +174,9 @@ describe('an attempt', () => {
     const { source, site } = await scene({}, (url) =>
       siteRow(url, { adapter: { book: { url: `${url}/orgs/{args.school}` } } }),
     )
-    expect(failureOf(await source.lease())).toEqual({ code: 'validation_error', permanent: true })
+    expect(failureOf(await source.lease())).toEqual({
+      ...{ code: 'validation_error', permanent: true, isUnsent: true },
+    })
     expect((await site.seen()).arrivals).toEqual([])
   })
 })
@@ -267,14 +270,31 @@ describe('answers that were lost', () => {
     expect(site.requests).toBe(3)
   })
 
-  it('EXECUTE-3: a lookup that brings nothing leaves it unknown', async () => {
-    const site = await plainServer((request, response) => {
-      if (request.method === 'POST') request.socket.destroy()
-      else response.writeHead(503).end()
-    })
+  const unknown = { code: 'network', permanent: false, isUnknown: true }
+  it.each([
+    [503, {}, { ...unknown, http: 503 }],
+    [429, { 'retry-after': '3' }, { ...unknown, http: 429, retryAfterMs: 3_000 }],
+    [401, {}, { ...unknown, lookup: 'failed' }],
+    [200, {}, { ...unknown, lookup: 'failed' }],
+  ])(
+    'EXECUTE-3: a lookup that is answered %i %j leaves it unknown',
+    async (status, headers, expected) => {
+      const site = await plainServer((request, response) => {
+        if (request.method === 'POST') request.socket.destroy()
+        else response.writeHead(status, headers).end()
+      })
+      const row = siteRow(site.url, { adapter: siteLookup(site.url) })
+      const { source } = await workerFor({ site: row })
+      expect(failureOf(await source.lease())).toEqual(expected)
+    },
+  )
+
+  it('EXECUTE-3: a lookup without an answer is worth another', async () => {
+    const site = await plainServer((request) => request.socket.destroy())
     const row = siteRow(site.url, { adapter: siteLookup(site.url) })
     const { source } = await workerFor({ site: row })
-    expect(failureOf(await source.lease())).toMatchObject({ isUnknown: true, lookup: 'failed' })
+    expect(failureOf(await source.lease())).toEqual(unknown)
+    expect(site.requests).toBe(2)
   })
 
   it('EXECUTE-3: a status that the taxonomy calls unknown is looked up like a lost answer', async () => {
@@ -327,7 +347,11 @@ describe('holds', () => {
     const clock = new TestClock(1_760_000_000_000)
     const { source, site } = await scene({}, (url) => row(url, 1_000), { clock })
     source.renewGate = () => clock.advance(1_000)
-    expect(failureOf(await source.lease())).toEqual({ code: 'not_sent', permanent: false })
+    expect(failureOf(await source.lease())).toEqual({
+      code: 'not_sent',
+      permanent: false,
+      isUnsent: true,
+    })
     expect(await arrivals(site)).toEqual(['hold 201', 'release 200'])
     expect((await site.seen()).holds).toBe(0)
   })
@@ -345,9 +369,13 @@ describe('holds', () => {
     expect(await arrivals(site)).toEqual(['hold 201', 'commit cut'])
   })
 
-  it('EXECUTE-4: a full session refuses the hold', async () => {
+  it('EXECUTE-4: a full session refuses the hold, and no call that can book was sent', async () => {
     const { source } = await scene({ seats: 0 }, row)
-    expect(failureOf(await source.lease())).toMatchObject({ code: 'sold_out', permanent: true })
+    expect(failureOf(await source.lease())).toMatchObject({
+      code: 'sold_out',
+      permanent: true,
+      isUnsent: true,
+    })
   })
 })
 

@@ -174,13 +174,14 @@ class WireSession implements LeaseSession {
   }
 
   async fail(leaseId: LeaseId, failure: LeaseFailure): Promise<void> {
-    const { code, permanent, http, retryAfterMs, isUnknown, lookup } = failure
+    const { code, permanent, http, retryAfterMs, isUnknown, isUnsent, lookup } = failure
     await this.#call('aicf.failLease', leaseId, {
       code,
       permanent,
       ...(http === undefined ? {} : { http }),
       ...(retryAfterMs === undefined ? {} : { retry_after_ms: retryAfterMs }),
       ...(isUnknown === undefined ? {} : { is_unknown: isUnknown }),
+      ...(isUnsent === undefined ? {} : { is_unsent: isUnsent }),
       ...(lookup === undefined ? {} : { lookup }),
     })
   }

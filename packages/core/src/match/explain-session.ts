@@ -61,8 +61,8 @@ function gateOf(
   nowMs: number,
 ): SessionGate {
   if (place.sendAt === null) return { reason: 'not_open', until: place.scheduledTime }
-  if (lookupUntil !== null) return { reason: null, until: null }
   if (retryAt !== null && retryAt > nowMs) return { reason: 'backoff', until: retryAt }
+  if (lookupUntil !== null) return { reason: null, until: null }
   if (retryAt === null && place.sendAt > nowMs) return { reason: 'pacing', until: place.sendAt }
   if (isAdmitted) return { reason: null, until: null }
   // Until an attempt ends nobody knows when there is a place.

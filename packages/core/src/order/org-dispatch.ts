@@ -108,10 +108,15 @@ export class OrgDispatch implements IndexedItem {
     return lane === undefined || job === undefined ? null : { job, lane, ready }
   }
 
-  /** Of the jobs to look for, the one whose time ends first; it needs a place in flight, no token. */
+  /** Of the jobs to look for now, the one whose time ends first; it needs a place in flight, no token. */
   chooseLookup(nowMs: number): DispatchJob | null {
     if (this.lookups.size === 0 || !admitsLookup(this.budget, this.inFlight, nowMs)) return null
-    return [...this.lookups].reduce((a, b) => (isLookedForFirst(b, a) ? b : a))
+    let first: DispatchJob | null = null
+    for (const job of this.lookups) {
+      if ((job.retryAt ?? nowMs) > nowMs) continue
+      if (first === null || isLookedForFirst(job, first)) first = job
+    }
+    return first
   }
 
   /** Sends what `choose` gave. */
@@ -133,10 +138,18 @@ export class OrgDispatch implements IndexedItem {
     const { budget, policy } = this
     const isFull = this.inFlight >= allowedInFlight(budget)
     const jobAt = this.#nextReadyAt()
-    const lookupAt = this.lookups.size > 0 && !isFull ? (budget.pausedUntil ?? -Infinity) : Infinity
+    const lookupAt = isFull
+      ? Infinity
+      : Math.max(this.#nextLookAt(), budget.pausedUntil ?? -Infinity)
     if (jobAt === Infinity && this.lookups.size === 0) return Infinity
     const sendAt = isFull ? Infinity : Math.max(jobAt, nextTokenAt(budget))
     return Math.min(sendAt, lookupAt, nextRecoveryAt(budget, policy))
+  }
+
+  #nextLookAt(): number {
+    let at = Infinity
+    for (const { retryAt } of this.lookups) at = Math.min(at, retryAt ?? -Infinity)
+    return at
   }
 
   /** When a session has a ready job, or can have one. */

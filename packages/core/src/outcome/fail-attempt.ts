@@ -42,16 +42,18 @@ export function failAttempt(market: Market, lease: Lease, failure: LeaseFailure)
 }
 
 function outcomeOf(failure: LeaseFailure, isLookup: boolean): AttemptOutcome {
-  const { code, permanent, http, retryAfterMs, isUnknown = false, lookup } = failure
-  if (isLookup) return { type: 'unknown', lookup: lookup ?? 'failed' }
-  const found = lookup === undefined ? {} : { lookup }
-  if (isUnknown) return { type: 'unknown', ...found }
+  const { code, permanent, http, retryAfterMs, isUnknown, isUnsent, lookup } = failure
+  const said = {
+    ...(http === undefined ? {} : { http }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...(lookup === undefined ? {} : { lookup }),
+  }
+  if (isLookup || isUnknown === true) return { type: 'unknown', ...said }
   return {
     type: 'refused',
     error: code,
     isPermanent: permanent,
-    ...(http === undefined ? {} : { http }),
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-    ...found,
+    ...(isUnsent === undefined ? {} : { isUnsent }),
+    ...said,
   }
 }

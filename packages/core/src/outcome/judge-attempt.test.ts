@@ -155,4 +155,12 @@ describe('what becomes of a job', () => {
     const both = { wasUnknown: true, isCancelNoted: true }
     expect(judge({ type: 'unsent' }, keyed, both)).toEqual(outcomeUnknown)
   })
+
+  it('ATTEMPT-8: what was refused before the call that can book leaves as much open', () => {
+    const keyed = { idempotencyKeySupported: true }
+    const refused = { type: 'refused', error: 'sold_out', http: 409, isUnsent: true } as const
+    expect(judge(refused, keyed, { wasUnknown: true })).toEqual(retryUnknown)
+    expect(judge(refused, {}, { wasUnknown: true })).toEqual(outcomeUnknown)
+    expect(judge(refused, keyed)).toMatchObject({ status: 'FAILED', reason: 'sold_out' })
+  })
 })

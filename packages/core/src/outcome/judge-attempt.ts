@@ -6,16 +6,24 @@ export type Lookup = 'booked' | 'not_booked' | 'failed'
 
 /**
  * How an attempt ended. `unknown`: the request may have arrived and no answer came back. `unsent`: its
- * worker never said that it would send it, so it was not sent. `lookup` is there when somebody looked.
+ * worker never said that it would send it, so it was not sent. `isUnsent`: it was refused before the call
+ * that can book. `lookup` is there when somebody looked and found out. With an unknown outcome `http` is
+ * what the platform said last, to whatever it was asked.
  */
 export type AttemptOutcome =
   | { readonly type: 'booked' }
   | ({
       readonly type: 'refused'
       readonly retryAfterMs?: number
+      readonly isUnsent?: boolean
       readonly lookup?: Lookup
     } & RefusedAnswer)
-  | { readonly type: 'unknown'; readonly lookup?: Lookup }
+  | {
+      readonly type: 'unknown'
+      readonly http?: number
+      readonly retryAfterMs?: number
+      readonly lookup?: Lookup
+    }
   | { readonly type: 'unsent' }
 
 /** What has been true of the job until this outcome. */
@@ -48,8 +56,7 @@ export function judgeAttempt(outcome: AttemptOutcome, context: AttemptContext): 
   if (isCancelNoted) return isUnknown ? OUTCOME_UNKNOWN : ended('CANCELED')
   if (result === 'permanent') return ended('FAILED', failureReason(outcome as RefusedAnswer))
   if (isUnknown && !policy.idempotencyKeySupported) return OUTCOME_UNKNOWN
-  const retryAfterMs = outcome.type === 'refused' ? (outcome.retryAfterMs ?? 0) : 0
-  return { type: 'retry', isUnknown, retryAfterMs }
+  return { type: 'retry', isUnknown, retryAfterMs: askedToWaitMs(outcome) }
 }
 
 /** Would the outcome stay unknown although somebody could look? Then that comes first (ATTEMPT-9). */
@@ -74,6 +81,11 @@ export function judgeCancel(
 /** Should somebody look before `judgeAttempt` or `judgeCancel` is asked about an unknown outcome? */
 export function lookupDecides(policy: PlatformPolicy, isCancelNoted: boolean): boolean {
   return policy.lookupSupported && (isCancelNoted || !policy.idempotencyKeySupported)
+}
+
+/** How long the platform asked to be left alone. */
+export function askedToWaitMs(outcome: AttemptOutcome): number {
+  return 'retryAfterMs' in outcome ? (outcome.retryAfterMs ?? 0) : 0
 }
 
 /** How long a job waits before retry `i`, counted from 0: its backoff, or Retry-After if longer (ATTEMPT-3). */
@@ -101,6 +113,8 @@ function resultOf(outcome: AttemptOutcome, context: AttemptContext): Result {
     case 'unknown':
       return lookedUp(outcome.lookup, context)
     case 'refused': {
+      // A hold that is refused says nothing of the commit before it.
+      if (outcome.isUnsent === true && context.wasUnknown) return 'unknown'
       const found = classifyAnswer(outcome, context.policy.errorTaxonomy)
       return found === 'unknown' ? lookedUp(outcome.lookup, context) : found
     }

@@ -111,7 +111,9 @@ export interface LeaseFailure {
   readonly retryAfterMs?: number
   /** The request may have arrived, and no answer came back. */
   readonly isUnknown?: boolean
-  /** What a look at the platform's bookings found. */
+  /** The call that can book was not sent: what an earlier attempt left open stays open. */
+  readonly isUnsent?: boolean
+  /** What a look at the platform's bookings found; left out where nobody looked, or it is worth another look. */
   readonly lookup?: Lookup
 }
 

@@ -29,10 +29,16 @@ export const failLease = defineMethod({
       .boolean()
       .optional()
       .describe('registrations: the request may have arrived, and no answer came back'),
+    is_unsent: z
+      .boolean()
+      .optional()
+      .describe('registrations: the call that can book was not sent; what is open stays open'),
     lookup: z
       .enum(['booked', 'not_booked', 'failed'])
       .optional()
-      .describe('registrations: what a look at the platform’s bookings found'),
+      .describe(
+        'registrations: what a look at the platform’s bookings found; left out where it is worth another look',
+      ),
   }),
   result: accepted,
   errors: ['NotFound', 'LeaseNotLive'],

@@ -57,6 +57,7 @@ export const failLease: Handlers['aicf.failLease'] = async (params, call, servic
     ...(http === undefined ? {} : { http }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     ...(params.is_unknown === undefined ? {} : { isUnknown: params.is_unknown }),
+    ...(params.is_unsent === undefined ? {} : { isUnsent: params.is_unsent }),
     ...(lookup === undefined ? {} : { lookup }),
   })
   return ACCEPTED

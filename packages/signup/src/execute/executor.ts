@@ -5,7 +5,7 @@ import {
   type LeaseTask,
   lookupDecides,
 } from '@fairlead/core'
-import type { Adapter, HttpAnswer, HttpCall, SignupJob } from '../adapter/adapter.ts'
+import type { Adapter, HttpAnswer, HttpCall, LookupAnswer, SignupJob } from '../adapter/adapter.ts'
 import { Unfillable } from '../adapter/template.ts'
 import type { ProviderConfig } from '../providers/providers.ts'
 import type { ClockOffsets } from './clock-offset.ts'
@@ -80,7 +80,7 @@ export class Executor {
     const call = this.#made(attempt, () => adapter.request(job, from.holdId))
     if ('type' in call) return call
     const sent = await this.#send(attempt, call, from)
-    if (sent.type === 'unsent') return failed({ code: sent.code })
+    if (sent.type === 'unsent') return failed({ code: sent.code, isUnsent: true })
     return { ...(await this.#judged(attempt, sent)), sentAt: sent.sentAt }
   }
 
@@ -111,13 +111,14 @@ export class Executor {
     const heldFrom = this.#options.clock.now()
     const sent = await this.#send(attempt, call, attempt)
     // A hold is no booking: one that nobody knows of ends by itself.
-    if (sent.type !== 'answered') return failed({ code: sent.code })
+    if (sent.type !== 'answered') return failed({ code: sent.code, isUnsent: true })
     const outcome = this.#read(attempt, () => hold.outcome(sent.answer))
-    if (outcome === null) return failed({ code: 'unclear_answer' })
+    if (outcome === null) return failed({ code: 'unclear_answer', isUnsent: true })
     if (outcome.type === 'waitlisted') return { ...outcome, isLookedUp: false }
     if (outcome.type === 'refused') {
       const found = classifyAnswer(answerOf(outcome), provider.policy.errorTaxonomy)
-      return failed({ ...refusalOf(outcome, sent), permanent: found === 'permanent' })
+      const permanent = found === 'permanent'
+      return failed({ ...refusalOf(outcome, sent), permanent, isUnsent: true })
     }
     const { holdId } = outcome
     const { holdTtlMs } = provider.profile
@@ -134,7 +135,7 @@ export class Executor {
     try {
       await attempt.confirm()
     } catch {
-      return failed({ code: 'not_sent' })
+      return failed({ code: 'not_sent', isUnsent: true })
     }
     return this.#book(attempt, { holdId, confirmedAt, until })
   }
@@ -182,25 +183,32 @@ export class Executor {
         return { ...found, isLookedUp: true }
       }
       if (found.type === 'failed') return failed({ ...failure, isUnknown: true, lookup: 'failed' })
+      // Another look may tell; when, is for the engine to say.
+      if (found.type === 'later') return failed({ ...failure, ...found.said, isUnknown: true })
       const settledAt = askedFrom + provider.lookupSettleMs
       if (this.#options.clock.now() >= settledAt) {
         return failed({ ...failure, isUnknown: true, lookup: 'not_booked' })
       }
       await this.#until(settledAt, signal)
-      if (signal.aborted) return failed({ ...failure, isUnknown: true, lookup: 'failed' })
+      if (signal.aborted) return failed({ ...failure, isUnknown: true })
     }
   }
 
   async #lookUp(
     attempt: Attempt,
     lookup: NonNullable<Adapter['lookup']>,
-  ): Promise<ReturnType<typeof lookup.outcome>> {
+  ): Promise<LookupAnswer | { readonly type: 'later'; readonly said: Partial<LeaseFailure> }> {
     const { job, provider, signal } = attempt
     const call = this.#made(attempt, () => lookup.request(job))
     if ('type' in call) return { type: 'failed' }
     const sent = await this.#exchange(provider, call, { signal, maySend: () => true })
-    if (sent.type !== 'answered') return { type: 'failed' }
-    return this.#read(attempt, () => lookup.outcome(sent.answer)) ?? { type: 'failed' }
+    if (sent.type !== 'answered') return { type: 'later', said: {} }
+    const found = this.#read(attempt, () => lookup.outcome(sent.answer)) ?? { type: 'failed' }
+    const { status: http } = sent.answer
+    const isWorthAnother = http === 408 || http === 429 || http >= 500
+    if (found.type !== 'failed' || !isWorthAnother) return found
+    const { retryAfterMs: wait } = refusalOf({ http }, sent)
+    return { type: 'later', said: { http, ...(wait === undefined ? {} : { retryAfterMs: wait }) } }
   }
 
   /** Sends what can book or hold, if that is still ours to send. */
@@ -234,10 +242,10 @@ export class Executor {
     } catch (error) {
       if (error instanceof Unfillable) {
         this.#options.onError(error, job)
-        return failed({ code: error.code, permanent: true })
+        return failed({ code: error.code, permanent: true, isUnsent: true })
       }
       this.#options.onError(adapterError(error), job)
-      return failed({ code: 'adapter_error' })
+      return failed({ code: 'adapter_error', isUnsent: true })
     }
   }
 
