@@ -42,9 +42,16 @@ export function payloadOf(payload: Uint8Array | CborMap): Payloads[KindName] {
 
 /** Floats are wrapped in CBOR, so that 1.0 is told from 1; a handler has no use for that. */
 function plain(value: CborValue): unknown {
-  if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return value
+  if (isPlain(value)) return value
   if (value instanceof CborFloat) return value.value
   if (Array.isArray(value)) return value.map(plain)
   // fromEntries defines properties, so a key `__proto__` stays a key.
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plain(item)]))
+  return Object.fromEntries(Object.entries(value as CborMap).map(([key, item]) => [key, plain(item)]))
+}
+
+/** Nothing in it has to change: so it is with all that came as JSON. */
+function isPlain(value: CborValue): boolean {
+  if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return true
+  if (value instanceof CborFloat) return false
+  return Object.values(value).every(isPlain)
 }

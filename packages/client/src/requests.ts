@@ -27,15 +27,21 @@ export type EnqueueRequest = {
 
 /** The request as it goes over the wire: always with a key, so that it can be asked again. */
 export function enqueueParams(request: EnqueueRequest): ParamsOf<'aicf.enqueue'> {
-  const payload = Object.fromEntries(
-    Object.entries(request.payload).map(([name, value]) => [
-      name,
-      value instanceof Uint8Array ? hexOf(value) : value,
-    ]),
-  )
-  const isNamed = request.idempotency_key !== undefined || request.tx_hash !== undefined
-  const key = isNamed ? {} : { idempotency_key: newKey() }
-  return { ...request, ...key, payload } as unknown as ParamsOf<'aicf.enqueue'>
+  const payload = withHex(request.payload)
+  if (request.idempotency_key !== undefined || request.tx_hash !== undefined) {
+    return { ...request, payload } as unknown as ParamsOf<'aicf.enqueue'>
+  }
+  return { ...request, idempotency_key: newKey(), payload } as unknown as ParamsOf<'aicf.enqueue'>
+}
+
+/** The same with bytes as JSON has them. */
+function withHex(payload: object): object {
+  const written: Record<string, unknown> = { ...payload }
+  for (const name of Object.keys(written)) {
+    const value = written[name]
+    if (value instanceof Uint8Array) written[name] = hexOf(value)
+  }
+  return written
 }
 
 /** Text as its bytes. */

@@ -163,7 +163,9 @@ export class WorkerLoop implements Worker {
     this.#unacked.push(attempt)
     if (this.#unacked.length > 1) return
     setImmediate(() => {
-      for (const each of this.#unacked.splice(0)) void this.#tryAck(each)
+      for (const each of this.#unacked.splice(0)) {
+        if (each.stage !== 'reporting' && each.endedBy === null) void this.#tryAck(each)
+      }
     })
   }
 

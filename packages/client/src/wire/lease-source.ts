@@ -101,9 +101,13 @@ function timesOf(lease: {
   return { leaseId: lease_id as LeaseId, at, renewBy: renew_by, deadline: t_deadline }
 }
 
+/** Field by field: one comes for every job, and spreads took a quarter of a worker's time. */
 function offerOf(lease: Assignment): LeaseOffer {
-  return {
-    ...timesOf(lease),
+  const offer: { -readonly [Field in keyof LeaseOffer]: LeaseOffer[Field] } = {
+    leaseId: lease.lease_id,
+    at: lease.at,
+    renewBy: lease.renew_by,
+    deadline: lease.t_deadline,
     jobId: lease.task_id,
     providerId: lease.provider_id,
     attempt: lease.attempt,
@@ -115,16 +119,18 @@ function offerOf(lease: Assignment): LeaseOffer {
     lengthMs: 1_000 * lease.ttl_seconds,
     renewalsMax: lease.max_renewals,
     traceparent: lease.traceparent,
-    ...(lease.task === undefined ? {} : { task: lease.task }),
-    ...(lease.rank === undefined ? {} : { rank: lease.rank }),
-    ...(lease.idempotency_key === undefined ? {} : { idempotencyKey: lease.idempotency_key }),
   }
+  if (lease.task !== undefined) offer.task = lease.task
+  if (lease.rank !== undefined) offer.rank = lease.rank
+  if (lease.idempotency_key !== undefined) offer.idempotencyKey = lease.idempotency_key
+  return offer
 }
 
+/** In place: the message was made for us alone. */
 function payloadOf(written: Record<string, unknown>): CborMap {
   for (const name of BYTE_FIELDS) {
     const hex = written[name]
-    if (typeof hex === 'string') return { ...written, [name]: fromHex(hex) ?? hex } as CborMap
+    if (typeof hex === 'string') written[name] = fromHex(hex) ?? hex
   }
   return written as CborMap
 }
@@ -164,12 +170,16 @@ class WireSession implements LeaseSession {
 
   async complete(leaseId: LeaseId, result: LeaseResult): Promise<void> {
     const { output, digest, meta, actualUnits, actualTokens } = result
-    await this.#call('aicf.completeLease', leaseId, {
-      ...(output === undefined ? {} : { output: toHex(output) }),
-      ...(digest === undefined ? {} : { output_digest: digest }),
-      ...(meta === undefined ? {} : { meta: metaOf(decodeCbor(meta)) }),
-      ...(actualUnits === undefined ? {} : { actual_units: actualUnits }),
-      ...(actualTokens === undefined ? {} : { actual_tokens: actualTokens }),
+    // Field by field, as for offers; what is undefined is not written.
+    await this.#socket.call('aicf.completeLease', {
+      provider_id: this.#worker.provider_id,
+      worker_id: this.#worker.worker_id,
+      lease_id: leaseId,
+      output: output && toHex(output),
+      output_digest: digest,
+      meta: meta && metaOf(decodeCbor(meta)),
+      actual_units: actualUnits,
+      actual_tokens: actualTokens,
     })
   }
 
