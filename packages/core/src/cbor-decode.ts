@@ -41,7 +41,7 @@ class Reader {
           ? -1n - BigInt(argument)
           : -1 - argument
       case 2:
-        return Uint8Array.prototype.slice.call(this.#take(argument, start))
+        return this.#copy(argument, start)
       case 3:
         return this.#text(argument, start)
       case 4:
@@ -64,21 +64,36 @@ class Reader {
   #map(count: number | bigint, start: number, depth: number): CborMap {
     if (depth >= CBOR_DEPTH_MAX) throw refusedCbor(`nested deeper than ${CBOR_DEPTH_MAX}`, start)
     const map: Record<string, CborValue> = {}
-    let last: Buffer | null = null
+    let last = 0
+    let lastEnd = 0
     for (let i = 0; i < count; i++) {
       const keyStart = this.at
       if (this.#bytes[keyStart] !== undefined && (this.#bytes[keyStart] as number) >> 5 !== 3) {
         throw refusedCbor('a map key that is not text', keyStart)
       }
       const key = this.value(depth + 1) as string
-      const encoded = this.#bytes.subarray(keyStart, this.at)
-      const order = last === null ? -1 : Buffer.compare(last, encoded)
-      if (order === 0) throw refusedCbor('a duplicate map key', keyStart)
-      if (order > 0) throw refusedCbor('map keys that are not in order', keyStart)
-      last = encoded
+      if (i > 0) this.#checkOrder(last, lastEnd, keyStart)
+      last = keyStart
+      lastEnd = this.at
       setOwn(map, key, this.value(depth + 1))
     }
     return map
+  }
+
+  /** The key that has just been read comes behind the one before it (CBOR-3). */
+  #checkOrder(last: number, lastEnd: number, start: number): void {
+    const bytes = this.#bytes
+    let a = last
+    let b = start
+    // Their first bytes tell how long they are, so neither of two can be the beginning of the other.
+    while (a < lastEnd && bytes[a] === bytes[b]) {
+      a++
+      b++
+    }
+    if (a === lastEnd) throw refusedCbor('a duplicate map key', start)
+    if ((bytes[a] as number) > (bytes[b] as number)) {
+      throw refusedCbor('map keys that are not in order', start)
+    }
   }
 
   #text(bytes: number | bigint, start: number): string {
@@ -152,6 +167,14 @@ class Reader {
     if (byte === undefined) throw refusedCbor('the end of the input where a value was due', this.at)
     this.at++
     return byte
+  }
+
+  /** In Node's pool, as for what is encoded. */
+  #copy(count: number | bigint, start: number): Uint8Array {
+    const taken = this.#take(count, start)
+    const copy = Buffer.allocUnsafe(taken.length)
+    taken.copy(copy)
+    return copy
   }
 
   #take(count: number | bigint, start: number): Buffer {

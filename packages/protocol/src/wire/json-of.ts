@@ -7,7 +7,23 @@ export function jsonOf(value: CborValue): unknown {
   if (value instanceof CborFloat) return value.value
   if (value instanceof Uint8Array) return toHex(value)
   if (Array.isArray(value)) return value.map((item) => jsonOf(item as CborValue))
-  const map = value as CborMap
-  // fromEntries defines properties, so a key `__proto__` stays a key.
-  return Object.fromEntries(Object.keys(map).map((key) => [key, jsonOf(map[key] as CborValue)]))
+  return mapped(value as CborMap)
+}
+
+/** With a loop: a payload goes out with every lease, and `fromEntries` takes a pair for each field. */
+function mapped(map: CborMap): Record<string, unknown> {
+  const json: Record<string, unknown> = {}
+  for (const key of Object.keys(map)) {
+    const value = jsonOf(map[key] as CborValue)
+    if (key !== '__proto__') json[key] = value
+    // Assigned, it would be the prototype and not a key.
+    else
+      Object.defineProperty(json, key, {
+        value,
+        enumerable: true,
+        configurable: true,
+        writable: true,
+      })
+  }
+  return json
 }
