@@ -46,7 +46,9 @@ function plain(value: CborValue): unknown {
   if (value instanceof CborFloat) return value.value
   if (Array.isArray(value)) return value.map(plain)
   // fromEntries defines properties, so a key `__proto__` stays a key.
-  return Object.fromEntries(Object.entries(value as CborMap).map(([key, item]) => [key, plain(item)]))
+  return Object.fromEntries(
+    Object.entries(value as CborMap).map(([key, item]) => [key, plain(item)]),
+  )
 }
 
 /** Nothing in it has to change: so it is with all that came as JSON. */

@@ -37,16 +37,18 @@ export const releaseLease: Handlers['aicf.releaseLease'] = async (params, call, 
 export const completeLease: Handlers['aicf.completeLease'] = async (params, call, services) => {
   const { output_digest: digest, output, meta } = params
   const { actual_units: actualUnits, actual_tokens: actualTokens } = params
-  await services.engine.complete({
-    ...holderOf(params, call, services),
-    ...(digest === undefined ? {} : { digest }),
-    ...(output === undefined ? {} : { output: Buffer.from(output.slice(2), 'hex') }),
-    ...(meta === undefined ? {} : { meta: encodedMeta(meta) }),
-    ...(actualUnits === undefined ? {} : { actualUnits }),
-    ...(actualTokens === undefined ? {} : { actualTokens }),
-  })
+  const completion: Writable<Completion> = holderOf(params, call, services)
+  if (digest !== undefined) completion.digest = digest
+  if (output !== undefined) completion.output = Buffer.from(output.slice(2), 'hex')
+  if (meta !== undefined) completion.meta = encodedMeta(meta)
+  if (actualUnits !== undefined) completion.actualUnits = actualUnits
+  if (actualTokens !== undefined) completion.actualTokens = actualTokens
+  await services.engine.complete(completion)
   return ACCEPTED
 }
+
+type Completion = Parameters<Services['engine']['complete']>[0]
+type Writable<T> = { -readonly [Field in keyof T]: T[Field] }
 
 export const failLease: Handlers['aicf.failLease'] = async (params, call, services) => {
   const { code, permanent = false, http, retry_after_ms: retryAfterMs, lookup } = params

@@ -84,34 +84,32 @@ export class Dispatcher {
       return { id: idOf(written), method: null, error: RPC_ERRORS.invalidRequest }
     }
     const { id, method: name } = request
-    const answer = (outcome: Pick<Answer, 'result' | 'error' | 'method'>) =>
-      id === undefined ? null : { id, ...outcome }
     if (!Object.hasOwn(METHODS, name)) {
       this.#meter.count('unknown', 'MethodNotFound', 0)
-      return answer({ method: null, error: methodNotFound(name) })
+      return id === undefined ? null : { id, method: null, error: methodNotFound(name) }
     }
     const method = name as MethodName
     const startedAt = performance.now()
     const endSpan = this.#tracing?.call(method, call.traceparent)
     this.#open++
     try {
-      const result = await this.#carryOut(method, request.params, call, form)
+      const result = await this.#carryOut(method, request.params, call, form, startedAt)
       this.#meter.count(method, 'ok', performance.now() - startedAt)
       endSpan?.('ok')
-      return answer({ method, result })
+      return id === undefined ? null : { id, method, result }
     } catch (thrown) {
       const error = this.#refusalOf(thrown, method, call)
       this.#meter.count(method, error.code, performance.now() - startedAt)
       endSpan?.(error.code)
-      return answer({ method, error: rpcErrorOf(error) })
+      return id === undefined ? null : { id, method, error: rpcErrorOf(error) }
     } finally {
       if (--this.#open === 0) this.#tellIdle()
     }
   }
 
-  #carryOut(name: MethodName, params: unknown, call: Call, form: Form): unknown {
+  #carryOut(name: MethodName, params: unknown, call: Call, form: Form, nowMs: number): unknown {
     const { identity } = call
-    const wait = this.#rates.take(identity.tokenId, 1, performance.now())
+    const wait = this.#rates.take(identity.tokenId, 1, nowMs)
     if (wait > 0) {
       throw new FairleadError('RateLimited', `too many calls; try again in ${wait} ms`, {
         retry_after_ms: wait,
