@@ -21,12 +21,12 @@ export function hexOf(bytes: Uint8Array): string {
 export function bytesOf(hex: string): Uint8Array {
   const bytes = new Uint8Array((hex.length - 2) / 2)
   for (let i = 0, at = 2; i < bytes.length; i++, at += 2) {
-    bytes[i] = (valueOf(hex.charCodeAt(at)) << 4) | valueOf(hex.charCodeAt(at + 1))
+    bytes[i] = (numberOf(hex.charCodeAt(at)) << 4) | numberOf(hex.charCodeAt(at + 1))
   }
   return bytes
 }
 
 /** Of a lower-case hex digit. */
-function valueOf(digit: number): number {
+function numberOf(digit: number): number {
   return digit < 0x3a ? digit - 0x30 : digit - 0x57
 }
