@@ -171,14 +171,18 @@ export class Client {
     } while (cursor !== null)
   }
 
-  /** Ends a job that has not ended; a worker that has it is told. */
-  async cancel(taskId: string): Promise<void> {
+  /**
+   * Ends a job that has not ended; a worker that has it is told. Gives `CANCELED`, or what a registration is
+   * whose attempt is under way: it is cancelled when the outcome is known, unless it is booked.
+   */
+  async cancel(taskId: string): Promise<ResultOf<'aicf.cancelJob'>['status']> {
     try {
-      await this.call('aicf.cancelJob', { task_id: taskId })
+      return (await this.call('aicf.cancelJob', { task_id: taskId })).status
     } catch (error) {
       // The answer to a first try may have been lost with its connection.
       const isEnded = error instanceof FairleadError && error.code === 'InvalidState'
       if (!isEnded || (await this.getJob(taskId)).status !== 'CANCELED') throw error
+      return 'CANCELED'
     }
   }
 

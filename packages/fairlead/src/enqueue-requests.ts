@@ -1,10 +1,9 @@
-import { readFileSync } from 'node:fs'
 import type { EnqueueOptions, EnqueueRequest } from '@fairlead/client'
 import type { EnqueueFlags } from './commands/enqueue.ts'
 import { duration, jsonObject, misuse, oneOfWords, wholeNumber } from './flags.ts'
+import { inputOf, readFile, STDIN } from './read-input.ts'
 
 const KINDS = ['task', 'ai', 'quantum'] as const
-const STDIN = 0
 
 /** The requests that a command line stands for. */
 export function requestsOf(args: readonly string[], flags: EnqueueFlags): EnqueueRequest[] {
@@ -72,16 +71,4 @@ function requestsIn(file: string): EnqueueRequest[] {
     .map(({ line, number }) => jsonObject(`--from, line ${number}`, line))
   if (requests.length > 0) return requests as unknown as EnqueueRequest[]
   throw misuse(`--from: expected a request a line, found none in ${file}`)
-}
-
-function inputOf(text: string): string {
-  return text === '-' ? new TextDecoder().decode(readFile(STDIN)) : text
-}
-
-function readFile(file: string | number): Uint8Array {
-  try {
-    return new Uint8Array(readFileSync(file))
-  } catch (error) {
-    throw misuse(`cannot read ${file}: ${(error as Error).message}`)
-  }
 }

@@ -58,6 +58,19 @@ export function pastTime(flag: string, text: string, nowMs: number): number {
   )
 }
 
+/** A moment: a date with its time zone, or a time from now. */
+export function moment(flag: string, text: string, nowMs: number): number {
+  if (/^\d{1,9}(?:ms|s|m|h|d)$/.test(text)) return nowMs + duration(flag, text)
+  const at = DATE_IN_ZONE.test(text) ? Date.parse(text) : Number.NaN
+  if (at >= 0) return at
+  throw misuse(
+    `${flag}: expected a time with its zone, as 2027-03-01T09:00:00Z or 2027-03-01T09:00:00+01:00, or one from now, as 10m, got ${text}`,
+  )
+}
+
+/** Without a zone it would mean another moment on every machine. */
+const DATE_IN_ZONE = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d)$/
+
 const UNITS: Readonly<Record<string, number>> = {
   ms: 1,
   s: 1_000,

@@ -55,12 +55,18 @@ export function jobText(
   }
   const width = Math.max(...facts.map(([name]) => name.length))
   const lines = facts.map(([name, value]) => `${name.padEnd(width)}  ${value}`)
+  return [bold(job.task_id), ...lines, '', bold('What happened'), ...stepLines(entries)].join('\n')
+}
+
+/** Each step with its time after the first. */
+export function stepLines(
+  entries: readonly { readonly at: number; readonly action: string; readonly details: object }[],
+): string[] {
   const start = entries[0]?.at ?? 0
-  const steps = entries.map(({ at, action, details }) => {
+  return entries.map(({ at, action, details }) => {
     const after = `+${durationText(at - start)}`
     return `${after.padStart(12)}  ${action}${detailText(details, 'jobId')}`
   })
-  return [bold(job.task_id), ...lines, '', bold('What happened'), ...steps].join('\n')
 }
 
 /** An event in a line. */

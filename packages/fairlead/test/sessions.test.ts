@@ -44,6 +44,43 @@ describe('fairlead sessions', () => {
     expect((await run('sessions', 'show', 'bookeo', 'org-1', 'odd')).code).not.toBe(0)
   })
 
+  it('schedules, lists, shows and cancels registrations', async () => {
+    const schedule = (...args: string[]) => run('registrations', 'schedule', ...KEY, ...args)
+    const opens = new Date(Date.now() + 3_600_000).toISOString()
+    const asked = await schedule('u1', '--opens', opens, '--program', 'Swimming')
+    expect(asked).toMatchObject({ code: 0, err: '' })
+    expect(asked.out).toContain(`You're queued for Swimming at ${opens}.`)
+    const [reference = ''] = /SCH-\w{6}/.exec(asked.out) ?? []
+    // The opening of a session that is known need not be said again; what is personal is read.
+    const more = ['u2', '--args', '-', '--json', '--url', server.url]
+    const second = await fairlead(['registrations', 'schedule', ...KEY, ...more], {
+      input: '{"child":"Kim"}',
+    })
+    expect(JSON.parse(second.out)).toMatchObject({ place: 2, opens_at: Date.parse(opens) })
+    const twice = await schedule('u1')
+    expect([twice.code, twice.err]).toEqual([3, expect.stringContaining(reference)])
+    expect((await schedule('u3', '--opens', '2027-03-01T09:00:00')).err).toContain('with its zone')
+
+    const canceled = await run('registrations', 'cancel', reference.toLowerCase())
+    expect(canceled).toMatchObject({ code: 0, out: `${reference} is CANCELED.\n` })
+    expect((await run('registrations', 'cancel', reference)).code).toBe(3)
+    const list = await run('registrations', 'list', '--event', 'swim')
+    expect(list.out).toMatch(new RegExp(`${reference} +bookeo +org-1 +swim +canceled`))
+    expect(list.out).toMatch(/pending\n$/)
+    const shown = await run('registrations', 'show', reference)
+    expect(shown.out).toMatch(/was canceled\.[^]*What happened[^]*jobEnqueued[^]*jobCanceled/)
+    const { task_id } = JSON.parse((await run('registrations', 'show', reference, '--json')).out)
+      .registration as { task_id: string }
+    expect((await run('jobs', 'retry', task_id)).err).toContain('registrations schedule')
+  })
+
+  it('says when one opens', async () => {
+    const set = await run('sessions', 'set-opening', ...KEY, '2027-03-01T09:00:00+01:00')
+    expect(set.out).toBe('swim of org-1 at bookeo opens at 2027-03-01T08:00:00.000Z.\n')
+    const { session } = await client.getSession(SWIM)
+    expect(session.opens_at).toBe(Date.parse('2027-03-01T08:00:00Z'))
+  })
+
   it('watches one until nobody is left in it', async () => {
     const opens_at = Date.now() - 1_000
     await client.call('signup.setOpening', { ...SWIM, opens_at })

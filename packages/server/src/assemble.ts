@@ -56,6 +56,7 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
     store,
     tokens = null,
     serviceName = 'Fairlead',
+    platformName = (platform) => platform,
     version = '0.1.0',
   } = options
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
@@ -68,6 +69,7 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
     otlpEndpoint: options.otlpEndpoint,
     version,
     serviceName,
+    platformName,
   })
   const { registry, meter, signup, lag, tracing } = watch
   if (store !== undefined) meterCommits(registry, store)
@@ -160,14 +162,16 @@ async function startWatch(parts: {
   readonly otlpEndpoint: string | undefined
   readonly version: string
   readonly serviceName: string
+  readonly platformName: (platform: string) => string
 }): Promise<Watch> {
-  const { engine, otlpEndpoint, version, serviceName } = parts
+  const { engine, otlpEndpoint, version, serviceName, platformName } = parts
   const tracing = otlpEndpoint === undefined ? null : await startTracing(otlpEndpoint, version)
   const registry = newRegistry()
   const meter = new EventMeter(engine, registry)
   const signup = new SignupDesk({
     engine,
     serviceName,
+    platformName,
     meter: new SignupMeter(engine, registry),
     registrations: new Registrations(engine),
   })

@@ -22,6 +22,8 @@ export interface ServerOptions {
   readonly otlpEndpoint?: string
   /** What texts about registrations call whoever runs this server; `Fairlead` if left out. */
   readonly serviceName?: string
+  /** What they call a booking site, by its `provider`; left out, that itself. */
+  readonly platformName?: (platform: string) => string
   readonly version?: string
 }
 

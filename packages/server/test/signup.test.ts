@@ -58,13 +58,15 @@ describe('scheduling', () => {
       expect(receipt.confirmation).toContain(`You're queued for Swimming`)
       expect(receipt.confirmation).toContain(receipt.reference)
       expect(receipt.next).toContain('1 before you so far')
+      expect(receipt.next).toContain('At the moment nobody serves bookeo')
     },
   )
 
   it('SIGNUP-2: a session opens at one time, unless an operator says otherwise', async () => {
     await schedule('alice', 'u1')
     const error = await refusal(schedule('alice', 'u2', { opens_at: opensAt - 1 }))
-    expect(error).toMatchObject({ code: 'InvalidParams', details: { field: 'scheduled_time' } })
+    expect(error).toMatchObject({ code: 'InvalidParams', details: { field: 'opens_at' } })
+    expect(error.message).toMatch(/^opens_at: expected \d+ /)
     expect((await schedule('operator', 'u2', { opens_at: opensAt - 1 })).place).toBe(1)
     await rig.call('operator', 'signup.setOpening', {
       ...SESSION,
@@ -177,6 +179,17 @@ describe('looking', () => {
     },
   )
 
+  it.each(FORMS)('SIGNUP-5: nor is it in the job that others may look at (%s)', async (form) => {
+    const { task_id } = await schedule('alice', 'u-alice', { args: { child: 'Kim' } })
+    const own = await rig.call('alice', 'aicf.getJob', { task_id }, form)
+    expect(own.job.request.payload).toMatchObject({ user_id: 'u-alice', args: { child: 'Kim' } })
+    for (const other of ['operator', 'auditor'] as const) {
+      const { job } = await rig.call(other, 'aicf.getJob', { task_id }, form)
+      expect(job.request.payload).toMatchObject({ ...SESSION, args: {} })
+      expect(JSON.stringify(job.request.payload)).not.toMatch(/u-alice|Kim/)
+    }
+  })
+
   it('SIGNUP-6: a reference is read as it is said, and belongs to whoever scheduled it', async () => {
     const { reference, task_id } = await schedule('alice', 'u1')
     for (const id of [reference, reference.toLowerCase(), reference.slice(4), task_id]) {
@@ -259,6 +272,23 @@ describe('an opening', () => {
     expect(key).toMatchObject({ answers: 4, rate_429: 0.25, rate_5xx: 0, in_flight_max: 5 })
     expect(key.clock_offset_ms).toBe(-120)
     expect(key.burst_used).toBeGreaterThan(0)
+  })
+
+  it('SIGNUP-6: a cancel that has to wait for an outcome says so, by either call', async () => {
+    const [first, second] = await open(['u1', 'u2'])
+    const { registrations } = await rig.call('alice', 'signup.list', {})
+    const task_id = registrations[1]?.task_id as string
+    expect(
+      await rig.call('alice', 'signup.cancel', { id: first?.reference as string }),
+    ).toMatchObject({ status: 'RUNNING', is_noted: true })
+    expect(await rig.call('alice', 'aicf.cancelJob', { task_id })).toEqual({
+      task_id,
+      status: 'RUNNING',
+    })
+    await end(first, { output: BOOKED })
+    await end(second, { code: 'busy', http: 503 })
+    const after = await rig.call('alice', 'signup.list', {})
+    expect(after.registrations.map(({ result }) => result)).toEqual(['booked', 'canceled'])
   })
 
   it('SIGNUP-8: the timeline tells each step and nothing personal', async () => {

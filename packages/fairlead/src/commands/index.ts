@@ -22,8 +22,13 @@ import { policyShow } from './policy-show.ts'
 import { providersList } from './providers-list.ts'
 import { providersSetStatus } from './providers-set-status.ts'
 import { providersShow } from './providers-show.ts'
+import { registrationsCancel } from './registrations-cancel.ts'
+import { registrationsList } from './registrations-list.ts'
+import { registrationsSchedule } from './registrations-schedule.ts'
+import { registrationsShow } from './registrations-show.ts'
 import { serve } from './serve.ts'
 import { sessionsList } from './sessions-list.ts'
+import { sessionsSetOpening } from './sessions-set-opening.ts'
 import { sessionsShow } from './sessions-show.ts'
 import { sessionsWatch } from './sessions-watch.ts'
 import { signup } from './signup.ts'
@@ -53,6 +58,11 @@ export const COMMANDS: readonly Command<never>[] = [
   sessionsList,
   sessionsShow,
   sessionsWatch,
+  sessionsSetOpening,
+  registrationsSchedule,
+  registrationsList,
+  registrationsShow,
+  registrationsCancel,
   limitsList,
   limitsShow,
   limitsSet,
@@ -76,7 +86,8 @@ export const GROUPS: Readonly<Record<string, { readonly summary: string }>> = {
   limits: { summary: 'List, show and set limits.' },
   policy: { summary: 'Show, check and change the policy.' },
   providers: { summary: 'List and show providers, and change their status.' },
-  sessions: { summary: 'List, show and watch sessions.' },
+  sessions: { summary: 'List, show and watch sessions, and say when they open.' },
+  registrations: { summary: 'Schedule, list, show and cancel registrations.' },
   token: { summary: 'Create, list and revoke tokens.' },
   audit: { summary: 'List, verify and export the audit log.' },
 }

@@ -11,8 +11,12 @@ export const jobsCancel = command({
 
   async run({ args, client, print }) {
     const task_id = args[0] as string
-    await (await client()).cancel(task_id)
-    print({ task_id, status: 'CANCELED' }, `${task_id} is CANCELED.`)
+    const status = await (await client()).cancel(task_id)
+    const isNoted = status !== 'CANCELED'
+    print(
+      { task_id, status },
+      `${task_id} is ${status}.${isNoted ? ' Its cancel is noted until the attempt under way has ended.' : ''}`,
+    )
     return EXIT.ok
   },
 })

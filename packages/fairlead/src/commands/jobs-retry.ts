@@ -18,6 +18,9 @@ export const jobsRetry = command({
     if (status === 'QUEUED' || status === 'ASSIGNED' || status === 'RUNNING') {
       throw misuse(`${task_id} is ${status}; wait for its end, or cancel it first`)
     }
+    if (kind === 'registration') {
+      throw misuse(`${task_id} is a registration; see fairlead registrations schedule`)
+    }
     const { payload, max_fee_u64, regions, ttl_abs_secs } = request
     const receipt = await server.enqueue({
       kind,

@@ -3,16 +3,21 @@ import type { Engine } from '@fairlead/engine'
 import type { Logger } from '@fairlead/server'
 import { type Providers, ProvidersFile } from '@fairlead/signup'
 
+export interface FollowedProviders {
+  /** What people call a booking site, as the file says now. */
+  readonly platformName: (platform: string) => string
+  close(): void
+}
+
 /**
  * Keeps `sessions.platforms` of the policy as the file of the booking sites says, now and whenever it changes; all
  * else of the policy stays as it is in force. The server does not read the secrets of the file: it sends nothing.
- * Gives what ends it.
  */
 export async function followProviders(
   path: string,
   engine: Engine,
   logger: Logger,
-): Promise<() => void> {
+): Promise<FollowedProviders> {
   const file = new ProvidersFile({
     path,
     watch: true,
@@ -31,5 +36,8 @@ export async function followProviders(
       (err: unknown) => logger.error({ err }, 'the budgets of the booking sites stay as they were'),
     )
   })
-  return () => file.close()
+  return {
+    platformName: (platform) => file.current.get(platform).displayName,
+    close: () => file.close(),
+  }
 }

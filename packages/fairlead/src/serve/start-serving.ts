@@ -43,15 +43,15 @@ export async function startServing({ config, tokens, log, policy }: Options): Pr
     const { otlpEndpoint } = settings.telemetry
     const logger = createLogger({ level: log ?? settings.log.level })
     const { providers } = settings.signup
-    const unfollow = providers === null ? null : await followProviders(providers, engine, logger)
+    const sites = providers === null ? null : await followProviders(providers, engine, logger)
     close = async () => {
-      unfollow?.()
+      sites?.close()
       await engine.close()
     }
     const { url } = settings.redis
     const limiter = url === null ? null : await openRedisLimits(url, engine.limiter, logger)
     close = async () => {
-      unfollow?.()
+      sites?.close()
       await limiter?.close()
       await engine.close()
     }
@@ -70,6 +70,7 @@ export async function startServing({ config, tokens, log, policy }: Options): Pr
       origins: settings.server.allowedOrigins,
       ...(otlpEndpoint === null ? {} : { otlpEndpoint }),
       serviceName: settings.signup.serviceName,
+      ...(sites === null ? {} : { platformName: sites.platformName }),
     })
     return {
       url: server.url,

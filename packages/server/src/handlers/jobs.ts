@@ -44,7 +44,7 @@ function originOf(retryOf: JobId | undefined, traceparent: string | null): JobOr
   }
 }
 
-export const getJob: Handlers['aicf.getJob'] = async ({ task_id }, call, { engine }) => {
+export const getJob: Handlers['aicf.getJob'] = async ({ task_id }, call, { engine, signup }) => {
   const { read } = engine.view
   const row = await ownJob(task_id, call, engine)
   const [[payload], leases, timeline, result] = await Promise.all([
@@ -59,9 +59,11 @@ export const getJob: Handlers['aicf.getJob'] = async ({ task_id }, call, { engin
       : row.status === 'QUEUED'
         ? engine.view.waitReason(task_id)
         : null
+  // Whom a registration is for is told to whoever scheduled it, and to nobody else (SIGNUP-5).
+  const isPrivate = row.kind === 'registration' && row.caller !== ownCaller(call)
   const job = jobRecord({
     row,
-    payload: payload ?? EMPTY_MAP,
+    payload: payload == null ? EMPTY_MAP : isPrivate ? signup.withoutPeople(payload) : payload,
     lease: leases.at(-1) ?? null,
     timeline,
     waitReason,
@@ -108,7 +110,9 @@ export const getResult: Handlers['aicf.getResult'] = async ({ task_id }, call, {
 export const cancelJob: Handlers['aicf.cancelJob'] = async ({ task_id }, call, { engine }) => {
   const by = call.identity.role === 'requester' ? ownCaller(call) : 'operator'
   await engine.cancel(task_id, by, actingAs(call))
-  return { task_id, status: 'CANCELED' }
+  // What has ended is not in memory any more; the cancel of a registration may only be noted.
+  const hasEnded = engine.view.job(task_id) === null
+  return { task_id, status: hasEnded ? 'CANCELED' : (await engine.getJob(task_id)).status }
 }
 
 export const explainJob: Handlers['aicf.explainJob'] = async ({ task_id }, call, { engine }) => {

@@ -1,7 +1,14 @@
 import { FairleadError, isoUtc, type JobId, type SessionKey } from '@fairlead/core'
 import type { SessionCounts } from '@fairlead/engine'
 import type { SessionRecord } from '@fairlead/protocol'
-import { actingAs, type Call, type Handlers, ownCaller, requireOwnJob } from '../rpc/call.ts'
+import {
+  actingAs,
+  type Call,
+  type Handlers,
+  ownCaller,
+  requireOwnJob,
+  type Services,
+} from '../rpc/call.ts'
 import { registrationRecord } from '../signup/registration-record.ts'
 import type { Registration } from '../signup/registrations.ts'
 import type { SignupDesk } from '../signup/signup-desk.ts'
@@ -22,7 +29,7 @@ export const signupSchedule: Handlers['signup.schedule'] = async (params, call, 
   }
   const jobId = await engine
     .enqueue({ kind: 'registration', payload, ...key }, by)
-    .catch((error: unknown) => withReference(error, call, signup))
+    .catch((error: unknown) => withReference(inWordsOfTheCall(error), call, signup))
   const registration = await signup.registrations.accepted(jobId)
   const shown = await registrationRecord(registration, true, signup)
   const entries = engine.view.sessionEntries(registration)
@@ -34,8 +41,15 @@ export const signupSchedule: Handlers['signup.schedule'] = async (params, call, 
     place,
     of: entries.length,
     confirmation: shown?.record.message.text ?? '',
-    next: nextText(registration, place, engine.view.now),
+    next: nextText(registration, place, services),
   }
+}
+
+/** The rules know the opening as `scheduled_time`; whoever called has named it `opens_at`. */
+function inWordsOfTheCall(error: unknown): unknown {
+  if (!(error instanceof FairleadError) || error.details['field'] !== 'scheduled_time') return error
+  const text = error.message.replaceAll('scheduled_time', 'opens_at')
+  return new FairleadError(error.code, text, { ...error.details, field: 'opens_at' })
 }
 
 /** A second sign-up is refused with the reference of the first, if that is the caller's own. */
@@ -59,12 +73,26 @@ async function withReference(
   )
 }
 
-function nextText({ scheduledTime }: Registration, place: number, nowMs: number): string {
+function nextText(registration: Registration, place: number, services: Services): string {
+  const { scheduledTime } = registration
+  const { now: nowMs } = services.engine.view
   if (place === 0) return 'It has ended already; ask for it by its reference.'
   const before = place === 1 ? 'Nobody is before you' : `${place - 1} before you`
-  return scheduledTime > nowMs
-    ? `It opens at ${isoUtc(scheduledTime)}. ${before} so far; then everybody gets a rank in this order, and is tried as fast as the site allows.`
-    : `It is open. ${before}; you are tried in your turn, as fast as the site allows.`
+  const whatFollows =
+    scheduledTime > nowMs
+      ? `It opens at ${isoUtc(scheduledTime)}. ${before} so far; then everybody gets a rank in this order, and is tried as fast as the site allows.`
+      : `It is open. ${before}; you are tried in your turn, as fast as the site allows.`
+  return whatFollows + unservedText(registration, services)
+}
+
+/** A name that is misspelt waits for ever, so it is said at once that nobody serves it. */
+function unservedText({ platform }: Registration, { engine, signup }: Services): string {
+  const isServed = engine.view.providers().some(({ workers, offer: { platforms } }) => {
+    const isThere = workers === null || workers.byId.size > 0
+    return isThere && (platforms.has(platform) || platforms.has('*'))
+  })
+  if (isServed) return ''
+  return ` At the moment nobody serves ${signup.platformName(platform)}: it waits until somebody does.`
 }
 
 export const signupCancel: Handlers['signup.cancel'] = async ({ id }, call, { engine, signup }) => {

@@ -14,6 +14,8 @@ export interface Teller {
   readonly engine: Engine
   /** What the texts call whoever runs this server. */
   readonly serviceName: string
+  /** And a booking site. */
+  readonly platformName: (platform: string) => string
   /** Replaces an identifier that should ever stand in an entry; see `redactor`. */
   readonly pseudonymKey: Uint8Array
 }
@@ -72,16 +74,16 @@ export async function registrationRecord(
 }
 
 /** What texts call a session: the name that it was scheduled under, else its event. */
-export function namesOf(
+function namesOf(
   { platform, eventId }: Pick<Registration, 'platform' | 'eventId'>,
   payload: CborMap,
-  { serviceName }: Teller,
+  { serviceName, platformName }: Teller,
 ): Names {
   const args = payload['args']
   const named = isPlainObject(args) ? args['program_name'] : undefined
   return {
     program: typeof named === 'string' ? named : eventId,
-    provider: platform,
+    provider: platformName(platform),
     service: serviceName,
   }
 }

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { type CborMap, decodeCbor, encodeCbor, pseudonym } from '@fairlead/core'
 import type { Engine, EngineEvent } from '@fairlead/engine'
 import type { SignupMeter } from '../metrics/signup-meter.ts'
 import type { Teller } from './registration-record.ts'
@@ -10,6 +11,7 @@ export class SignupDesk implements Teller {
   readonly registrations: Registrations
   readonly meter: SignupMeter
   readonly serviceName: string
+  readonly platformName: (platform: string) => string
   // No entry has an identifier in it; should one ever have, nobody has to know it again.
   readonly pseudonymKey = randomBytes(32)
 
@@ -18,11 +20,20 @@ export class SignupDesk implements Teller {
     readonly meter: SignupMeter
     readonly registrations: Registrations
     readonly serviceName: string
+    readonly platformName: (platform: string) => string
   }) {
     this.engine = parts.engine
     this.meter = parts.meter
     this.registrations = parts.registrations
     this.serviceName = parts.serviceName
+    this.platformName = parts.platformName
+  }
+
+  /** The payload of a registration for somebody else: where and when, not who. */
+  withoutPeople(payload: Uint8Array): Uint8Array {
+    const { user_id, args: _, ...where } = decodeCbor(payload) as CborMap
+    const user = pseudonym(this.pseudonymKey, user_id as string)
+    return encodeCbor({ ...where, user_id: user, args: {} })
   }
 
   see(event: EngineEvent): void {

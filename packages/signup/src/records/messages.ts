@@ -117,10 +117,11 @@ function orderText({ service }: Names): string {
 
 /** What a failure means to people; words that nobody knows are not shown. */
 const REASONS: Readonly<Record<string, string>> = {
-  validation_error: '{provider} did not accept the details of the registration',
+  validation_error: 'the details of the registration were not accepted',
   not_found: '{provider} does not know this session',
-  auth_error: '{provider} did not accept our access for this organisation',
-  retry_window_exhausted: '{provider} could not be reached in time',
+  auth_error: 'our access to {provider} for this organisation was not accepted',
+  retry_window_exhausted: '{provider} did not take it within the time that there is for retries',
+  ttl_abs: 'its time was over before it could be attempted',
   outcome_unknown: '{provider} did not answer, and we could not find out whether it booked',
 }
 

@@ -191,10 +191,18 @@ describe('messages', () => {
     ['success', { output: BOOKED }, 'Your number at Bookeo is B-7.'],
     ['success', { output: unpaid }, "you're in"],
     ['waitlisted', { output: waitlisted }, 'That is not a seat'],
-    ['failed', { status: 'FAILED', reason: 'validation_error' }, 'did not accept the details'],
+    [
+      'failed',
+      { status: 'FAILED', reason: 'validation_error' },
+      'the details of the registration were not accepted',
+    ],
     ['failed', { status: 'FAILED', reason: 'outcome_unknown' }, 'Please check with Bookeo'],
     ['failed', { status: 'FAILED', reason: 'some_word' }, 'Bookeo refused it'],
-    ['failed', { status: 'EXPIRED', reason: 'ttl_abs', leases: [] }, 'did not take place'],
+    [
+      'failed',
+      { status: 'EXPIRED', reason: 'ttl_abs', leases: [] },
+      'did not take place: its time was over',
+    ],
     ['canceled', { status: 'CANCELED' }, 'was canceled'],
   ]
   const texts = [

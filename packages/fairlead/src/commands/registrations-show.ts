@@ -1,0 +1,18 @@
+import { command } from '../command.ts'
+import { EXIT } from '../exit-codes.ts'
+
+/** `fairlead registrations show`. */
+export const registrationsShow = command({
+  name: 'registrations show',
+  summary: 'Show a registration: what the person is told, and all that happened.',
+  args: [{ name: '<reference>', text: 'as SCH-7F3K2Q, or the task_id' }],
+  needs: 'server',
+  examples: [['fairlead registrations show SCH-7F3K2Q', 'Its text and its timeline.']],
+
+  async run({ args, client, print, terminal }) {
+    const { registrationText } = await import('../show-registrations.ts')
+    const shown = await (await client()).auditRegistration(args[0] as string)
+    print(shown, registrationText(shown, terminal.colors))
+    return EXIT.ok
+  },
+})
