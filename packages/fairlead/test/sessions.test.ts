@@ -68,7 +68,7 @@ describe('fairlead sessions', () => {
     expect(list.out).toMatch(new RegExp(`${reference} +bookeo +org-1 +swim +canceled`))
     expect(list.out).toMatch(/pending\n$/)
     const shown = await run('registrations', 'show', reference)
-    expect(shown.out).toMatch(/was canceled\.[^]*What happened[^]*jobEnqueued[^]*jobCanceled/)
+    expect(shown.out).toMatch(/was canceled\..*What happened.*jobEnqueued.*jobCanceled/s)
     const { task_id } = JSON.parse((await run('registrations', 'show', reference, '--json')).out)
       .registration as { task_id: string }
     expect((await run('jobs', 'retry', task_id)).err).toContain('registrations schedule')
