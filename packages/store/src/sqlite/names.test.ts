@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { KEY_BYTES, Names, NewNames } from './names.ts'
+import { KEY_BYTES, Names, NamesInOrder, NewNames } from './names.ts'
 
 const names = new Names(Buffer.alloc(16, 7))
 const at = (bytes: Uint8Array) => ({ bytes: Buffer.from(bytes), at: 0 })
@@ -36,18 +36,35 @@ describe('the number of a name', () => {
 })
 
 describe('new names', () => {
-  it('with one number are told apart, whichever is taken out first', () => {
+  it('with one number are told apart, also while some of them are leaving', () => {
     const ids = Array.from({ length: 3 }, () => Buffer.concat([Buffer.alloc(4), randomBytes(28)]))
-    for (const first of ids) {
+    const rows = ids.map(at)
+    const found = (fresh: NewNames) => ids.map((id) => fresh.factsOf(id)?.bytes ?? null)
+    for (let left = 0; left <= ids.length; left++) {
       const fresh = new NewNames(names)
-      const rows = ids.map(at)
-      for (const row of rows) expect(fresh.add(row, 32, row)).toBe(true)
+      for (const row of rows.slice(0, left)) expect(fresh.add(row, 32, row)).toBe(true)
+      fresh.leave()
+      for (const row of rows.slice(left)) expect(fresh.add(row, 32, row)).toBe(true)
       for (const row of rows) expect(fresh.add(row, 32, row)).toBe(false)
-      const named = fresh.named(1, at(first), 32)
-      expect(named.name).toBe(0)
-      fresh.delete(named)
-      const left = ids.map((id) => fresh.factsOf(id)?.bytes ?? null)
-      expect(left).toEqual(ids.map((id) => (id === first ? null : id)))
+      expect(found(fresh)).toEqual(ids)
+      fresh.forgetLeft()
+      expect(found(fresh)).toEqual(ids.map((id, i) => (i < left ? null : id)))
     }
+  })
+})
+
+describe('names in order', () => {
+  it('come as in their table, a few at a time, each with its job', () => {
+    const jobs = Array.from({ length: 1_000 }, (_, n) => ({ seq: n + 1, id: randomBytes(32) }))
+    const inOrder = new NamesInOrder(names)
+    for (const { seq, id } of jobs) inOrder.add(seq, at(id), 32)
+    const cells: number[] = []
+    for (let left = 1_000; left > 0; left = Math.max(0, left - 7)) {
+      expect(inOrder.left).toBe(left)
+      cells.push(...inOrder.take(7))
+    }
+    expect(inOrder.left).toBe(0)
+    const due = jobs.map(({ seq, id }) => [names.of(id), seq] as const)
+    expect(cells).toEqual(due.sort(([a, i], [b, j]) => a - b || i - j).flat())
   })
 })

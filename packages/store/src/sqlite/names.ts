@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { invariant } from '@fairlead/core'
 import type { RowAt } from './batch-codec.ts'
 
 export const ID_BYTES = 32
@@ -54,10 +55,12 @@ interface NewName extends RowAt {
   next: NewName | null
 }
 
-/** Those that are not in the table of names yet. */
+/** Those that are not in the table of names yet, or came there with the rows that are being carried. */
 export class NewNames {
   readonly #names: Names
-  readonly #byNumber = new Map<number, NewName>()
+  #fresh = new Map<number, NewName>()
+  /** Of the carrying that goes on: they are forgotten all at once, when it is committed. */
+  #leaving = new Map<number, NewName>()
 
   constructor(names: Names) {
     this.#names = names
@@ -66,39 +69,38 @@ export class NewNames {
   /** Adds one, unless it is there. */
   add({ bytes, at }: RowAt, length: number, facts: RowAt): boolean {
     const number = this.#names.of(bytes, at, length)
-    const first = this.#byNumber.get(number) ?? null
-    if (first !== null && find(first, bytes, at, length) !== null) return false
-    this.#byNumber.set(number, { bytes, at, length, facts, next: first })
+    const first = this.#fresh.get(number) ?? null
+    const before = this.#leaving.get(number) ?? null
+    if (find(first, bytes, at, length) !== null) return false
+    if (find(before, bytes, at, length) !== null) return false
+    this.#fresh.set(number, { bytes, at, length, facts, next: first })
     return true
   }
 
   /** The facts of the job that has it. */
   factsOf(given: Uint8Array): RowAt | null {
-    const first = this.#byNumber.get(this.#names.of(given)) ?? null
-    return find(first, given, 0, given.length)?.facts ?? null
-  }
-
-  /** One of them with its number, for the table. */
-  named(job: number, at: RowAt, length: number): NamedJob {
-    return { name: this.#names.of(at.bytes, at.at, length), job, at, length }
-  }
-
-  /** It is in the table. */
-  delete({ name: number, at: { bytes, at }, length }: NamedJob): void {
-    const rest: NewName[] = []
-    for (let name = this.#byNumber.get(number) ?? null; name !== null; name = name.next) {
-      if (!isSame(name, bytes, at, length)) rest.push(name)
+    const number = this.#names.of(given)
+    for (const names of [this.#fresh, this.#leaving]) {
+      const found = find(names.get(number) ?? null, given, 0, given.length)
+      if (found !== null) return found.facts
     }
-    const chain = rest.reduceRight<NewName | null>(
-      (next, name) => Object.assign(name, { next }),
-      null,
-    )
-    if (chain === null) this.#byNumber.delete(number)
-    else this.#byNumber.set(number, chain)
+    return null
+  }
+
+  /** A carrying begins: what is there goes when it is over. */
+  leave(): void {
+    this.#leaving = this.#fresh
+    this.#fresh = new Map()
+  }
+
+  /** What was there when the carrying began is in the table. */
+  forgetLeft(): void {
+    this.#leaving = new Map()
   }
 
   clear(): void {
-    this.#byNumber.clear()
+    this.#fresh = new Map()
+    this.#leaving = new Map()
   }
 }
 
@@ -119,15 +121,55 @@ function isSame(name: NewName, bytes: Uint8Array, at: number, length: number): b
   return name.bytes.compare(bytes, at, at + length, name.at, name.at + length) === 0
 }
 
-/** A job under one of its names, and where that lies in full. */
-export interface NamedJob {
-  readonly name: number
-  readonly job: number
-  readonly at: RowAt
-  readonly length: number
-}
+/** More places than this a list of names in order cannot have. */
+const PLACES = 2 ** 22
 
-/** In the order in which they lie in their table. */
-export function byName(a: NamedJob, b: NamedJob): number {
-  return a.name - b.name || a.job - b.job
+/** Jobs under their names, in the order of their table. */
+export class NamesInOrder {
+  readonly #names: Names
+  #keys: number[] = []
+  #jobs: number[] = []
+  #sorted = new Float64Array()
+  #taken = 0
+
+  constructor(names: Names) {
+    this.#names = names
+  }
+
+  get left(): number {
+    return this.#keys.length + this.#sorted.length - this.#taken
+  }
+
+  add(job: number, { bytes, at }: RowAt, length: number): void {
+    invariant(this.#taken === this.#sorted.length, 'names are added when the last ones are taken')
+    // Name and place in one number, because numbers are sorted many times as fast as objects.
+    this.#keys.push(this.#names.of(bytes, at, length) * PLACES + this.#jobs.length)
+    this.#jobs.push(job)
+    invariant(this.#jobs.length <= PLACES, 'no more names are in one list than it has places')
+  }
+
+  /** The cells of the next ones: name and job, name and job. */
+  take(most: number): number[] {
+    if (this.#keys.length > 0) {
+      this.#sorted = Float64Array.from(this.#keys).sort()
+      this.#taken = 0
+      this.#keys = []
+    }
+    const cells: number[] = []
+    const end = Math.min(this.#sorted.length, this.#taken + most)
+    for (; this.#taken < end; this.#taken++) {
+      const key = this.#sorted[this.#taken] as number
+      const name = Math.floor(key / PLACES)
+      cells.push(name, this.#jobs[key - name * PLACES] as number)
+    }
+    if (end === this.#sorted.length) this.clear()
+    return cells
+  }
+
+  clear(): void {
+    this.#keys = []
+    this.#jobs = []
+    this.#sorted = new Float64Array()
+    this.#taken = 0
+  }
 }

@@ -23,7 +23,7 @@ import {
 } from './batch-codec.ts'
 import { CellReader } from './cell-codec.ts'
 import type { SqlValue } from './driver.ts'
-import { byName, ID_BYTES, KEY_BYTES, type NamedJob, type Names, NewNames } from './names.ts'
+import { ID_BYTES, KEY_BYTES, type Names, NamesInOrder, NewNames } from './names.ts'
 import { idBytes, isSameId, type PendingJob, type PendingLease } from './pending-job.ts'
 import type { StoredRows } from './stored-rows.ts'
 
@@ -50,25 +50,27 @@ export class PendingRows {
   readonly #newNames: NewNames
   /** Jobs that were taken, and their names not. */
   #unnamed: PendingJob[] = []
-  /** Their names, in order. */
-  #naming: NamedJob[] = []
+  /** Names that are being taken. */
+  readonly #naming: NamesInOrder
   readonly #providers = new Map<string, RowAt>()
   readonly #shares = new Map<string, RowAt>()
   readonly #lanes = new Map<string, RowAt>()
   readonly #rounds = new Map<string, RowAt>()
   readonly #meta = new Map<string, RowAt>()
-  /** Records of the journal. */
+  /** Records of the journal, of which the first so many were taken. */
   #records: RowAt[] = []
+  #recordsTaken = 0
   #isAgain = false
 
   constructor(stored: StoredRows, names: Names) {
     this.#stored = stored
     this.#newNames = new NewNames(names)
+    this.#naming = new NamesInOrder(names)
   }
 
   get isEmpty(): boolean {
     const hasOthers = this.#others.some(({ size }) => size > 0)
-    return this.#jobs.size + this.#records.length === 0 && !hasOthers && !this.hasNames
+    return this.#jobs.size + this.recordCount === 0 && !hasOthers && !this.hasNames
   }
 
   get jobCount(): number {
@@ -76,7 +78,7 @@ export class PendingRows {
   }
 
   get recordCount(): number {
-    return this.#records.length
+    return this.#records.length - this.#recordsTaken
   }
 
   hasPayload(seq: number): boolean {
@@ -99,7 +101,7 @@ export class PendingRows {
 
   /** After a refusal nothing is sure to be whole: the rows are to be merged anew from the log. */
   merge(batch: BatchRows, journalEnd: number): void {
-    const due = journalEnd + this.#records.length + 1
+    const due = journalEnd + this.recordCount + 1
     if (batch.firstEntry !== null && batch.firstEntry !== due) {
       throw refused(`entry ${batch.firstEntry} is not the next one, ${due}`)
     }
@@ -153,35 +155,49 @@ export class PendingRows {
   }
 
   get hasNames(): boolean {
-    return this.#naming.length + this.#unnamed.length > 0
+    return this.#naming.left + this.#unnamed.length > 0
   }
 
-  /** The next names of the jobs that were taken, in the order of their table, and they wait no more. */
-  takeNames(most: number): NamedJob[] {
-    if (this.#naming.length === 0) this.#name()
-    const names = this.#naming.splice(0, most)
-    for (const name of names) this.#newNames.delete(name)
-    return names
+  /** The next names of the jobs that were taken, as cells in the order of their table. */
+  takeNames(most: number): number[] {
+    if (this.#naming.left === 0) this.#name()
+    return this.#naming.take(most)
   }
 
   #name(): void {
-    const names = this.#newNames
     for (const { seq, id, facts, leases } of this.#unnamed) {
       if (facts !== null) {
-        this.#naming.push(names.named(seq, id, ID_BYTES))
-        this.#naming.push(names.named(seq, keyIn(facts), KEY_BYTES))
+        this.#naming.add(seq, id, ID_BYTES)
+        this.#naming.add(seq, keyIn(facts), KEY_BYTES)
       }
       for (const lease of leases) {
-        if (lease.facts !== null) this.#naming.push(names.named(seq, lease.id, ID_BYTES))
+        if (lease.facts !== null) this.#naming.add(seq, lease.id, ID_BYTES)
       }
     }
-    this.#naming.sort(byName)
     this.#unnamed = []
+  }
+
+  carryingBegins(): void {
+    this.#newNames.leave()
+  }
+
+  /** The names of what was carried are known by their table from here on. */
+  carryingEnds(): void {
+    if (this.#jobs.size === 0 && !this.hasNames) this.#newNames.clear()
+    else this.#newNames.forgetLeft()
   }
 
   /** The records that have waited longest, and they wait no more. */
   takeRecords(most: number): RowAt[] {
-    return this.#records.splice(0, most)
+    const end = Math.min(this.#records.length, this.#recordsTaken + most)
+    const taken = this.#records.slice(this.#recordsTaken, end)
+    this.#recordsTaken = end
+    // Those in front go together: to move the rest up for each slice takes longer than all else about it.
+    if (2 * end > this.#records.length) {
+      this.#records = this.#records.slice(end)
+      this.#recordsTaken = 0
+    }
+    return taken
   }
 
   get laneCount(): number {
@@ -215,8 +231,9 @@ export class PendingRows {
     this.#jobs.clear()
     this.#newNames.clear()
     this.#unnamed = []
-    this.#naming = []
+    this.#naming.clear()
     this.#records = []
+    this.#recordsTaken = 0
     for (const rows of this.#others) rows.clear()
   }
 

@@ -96,7 +96,7 @@ export interface Pace {
 }
 
 /** Each carrying over ends with a commit of the tables, which holds up the commits that come meanwhile. */
-const PACE: Pace = { waitMs: 2_000, jobsAtOnce: 8_000, sliceJobs: 16 }
+const PACE: Pace = { waitMs: 2_000, jobsAtOnce: 8_000, sliceJobs: 20 }
 
 /** Records of the journal that are carried with a slice; what is more than these waits for the last. */
 const RECORDS_PER_JOB = 4
@@ -231,6 +231,7 @@ export class SqliteFile {
   #commitWithout(batch: BatchRows): void {
     const { pruneEndedBefore: before, cutJournalAt } = batch
     this.#finishCarrying()
+    this.#pending.carryingEnds()
     this.#begin()
     if (before !== null) this.#writer.prune(before)
     this.#stored.forget()
@@ -240,6 +241,7 @@ export class SqliteFile {
     if (before !== null) this.#writer.prune(before)
     if (cutJournalAt !== null) this.#writer.cutJournal(cutJournalAt)
     this.#end()
+    this.#pending.carryingEnds()
   }
 
   close(): void {
@@ -327,6 +329,7 @@ export class SqliteFile {
       const { jobCount, laneCount } = this.#pending
       this.#carrying = { upTo: this.#log.last, jobsLeft: jobCount, lanesLeft: laneCount }
       this.#log.turn()
+      this.#pending.carryingBegins()
     }
     return this.#carrying
   }
@@ -357,6 +360,7 @@ export class SqliteFile {
     this.#statements.get('note-carried').run(upTo)
     this.#end()
     this.#carrying = null
+    this.#pending.carryingEnds()
     this.#log.release(upTo)
   }
 

@@ -13,7 +13,6 @@ import { Callers } from './callers.ts'
 import { CellReader } from './cell-codec.ts'
 import type { SqlValue } from './driver.ts'
 import { chainBlocks, endOf, type JournalEnd, tailOf } from './journal-blocks.ts'
-import type { NamedJob } from './names.ts'
 import { idBytes, type PendingJob } from './pending-job.ts'
 import { type OtherRows, payloadIn } from './pending-rows.ts'
 import { blockRow, WIDTH } from './rows.ts'
@@ -78,9 +77,7 @@ export class TableWriter {
   }
 
   /** They come in their own order, so that those of thousands of jobs go into one page after the other. */
-  writeNames(names: readonly NamedJob[]): void {
-    const cells: number[] = []
-    for (const { name, job } of names) cells.push(name, job)
+  writeNames(cells: readonly number[]): void {
     this.#names.write(cells, 2)
   }
 
