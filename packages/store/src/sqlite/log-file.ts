@@ -15,8 +15,9 @@ import { crc32 } from 'node:zlib'
 /** Before each batch: its length, a checksum of all that follows, and its number. */
 const HEAD_BYTES = 16
 const NUMBER_AT = 8
-/** A file grows by so much at once. */
-const GROWTH_BYTES = 262_144
+/** A file grows by as much as it has, and by so much at least and at most. */
+const GROWTH_BYTES_MIN = 262_144
+const GROWTH_BYTES_MAX = 4_194_304
 
 /** One of the two files of a log. */
 interface Segment {
@@ -176,7 +177,8 @@ export class LogFile {
   #makeRoom(file: number, segment: Segment, bytes: number): void {
     segment.size ||= fstatSync(file).size
     if (segment.end + bytes <= segment.size) return
-    const more = Math.max(GROWTH_BYTES, segment.end + bytes - segment.size)
+    const step = Math.min(Math.max(GROWTH_BYTES_MIN, segment.size), GROWTH_BYTES_MAX)
+    const more = Math.max(step, segment.end + bytes - segment.size)
     writeAll(file, [Buffer.alloc(more)], segment.size)
     segment.size += more
   }

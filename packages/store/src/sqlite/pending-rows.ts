@@ -147,11 +147,38 @@ export class PendingRows {
       if (taken.length === most) break
       taken.push(job)
       this.#jobs.delete(job.seq)
-      if (job.facts !== null || job.leases.some(({ facts }) => facts !== null)) {
-        this.#unnamed.push(job)
-      }
+      this.#nameLater(job)
     }
     return taken
+  }
+
+  /** The same for one of them; null if it does not wait. */
+  takeJob(seq: number): PendingJob | null {
+    const job = this.#jobs.get(seq)
+    if (job === undefined) return null
+    this.#jobs.delete(seq)
+    this.#nameLater(job)
+    return job
+  }
+
+  /** The number of the job that has this id, or a lease of this id, if that is not in the table of names. */
+  seqOf(id: Uint8Array): number | null {
+    const facts = this.#newNames.factsOf(id)
+    // In the facts of a job and in those of a lease the number of the job stands first.
+    return facts === null ? null : facts.bytes.readDoubleLE(facts.at)
+  }
+
+  /** Jobs that wait, between two numbers, these excluded. */
+  seqsBetween(low: number, high: number): number[] {
+    const seqs: number[] = []
+    for (const seq of this.#jobs.keys()) if (seq > low && seq < high) seqs.push(seq)
+    return seqs
+  }
+
+  #nameLater(job: PendingJob): void {
+    if (job.facts !== null || job.leases.some(({ facts }) => facts !== null)) {
+      this.#unnamed.push(job)
+    }
   }
 
   get hasNames(): boolean {
@@ -253,7 +280,7 @@ export class PendingRows {
     if (this.#stored.hasSeqs(seqs)) throw refused('the number of a new job is taken')
     for (const name of this.#stored.taken(names)) {
       if (name.length === ID_BYTES) {
-        if (this.#stored.hasJobId(name)) throw refused('the id of a new job is taken')
+        if (this.#stored.seqOf(name) !== null) throw refused('the id of a new job is taken')
       } else if (this.#stored.hasJobKey(name.subarray(0, ID_BYTES), name.subarray(ID_BYTES))) {
         throw refused('another job has the caller and tx_hash of a new one')
       }
@@ -371,7 +398,7 @@ export class PendingRows {
       ids.push(idBytes(lease.id))
     }
     for (const id of this.#stored.taken(ids)) {
-      if (this.#stored.hasLeaseId(id)) throw refused('the id of a new lease is taken')
+      if (this.#stored.jobOfLease(id) !== null) throw refused('the id of a new lease is taken')
     }
   }
 

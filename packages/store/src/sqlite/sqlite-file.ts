@@ -1,5 +1,7 @@
-import type { JobRow, Snapshot } from '@fairlead/core'
+import type { JobFilter, JobRow, Snapshot } from '@fairlead/core'
 import { type BatchRows, rowsOf } from './batch-codec.ts'
+import { Carrier, PACE, type Pace, type Pass } from './carrier.ts'
+import { bytesOf } from './cells.ts'
 import {
   type Columns,
   closeDatabase,
@@ -34,9 +36,6 @@ export interface PackedPayloads {
   readonly bytes: Uint8Array
   readonly lengths: readonly number[]
 }
-
-/** How it gets at the file when nobody called; see `ThreadGate`. */
-type Pass = (act: () => void) => void
 
 const BUSY = 5
 
@@ -85,42 +84,18 @@ function configure(db: Database, { durability = 'full' }: SqliteOptions): void {
   db.exec('ROLLBACK')
 }
 
-/** How what waits in the log is carried into its tables. */
-export interface Pace {
-  /** Rows wait for so long, to be carried together. */
-  readonly waitMs: number
-  /** With so many jobs waiting it begins at once, and goes on beside the commits that come. */
-  readonly jobsAtOnce: number
-  /** Jobs that are carried between two calls. */
-  readonly sliceJobs: number
-}
-
-/** Each carrying over ends with a commit of the tables, which holds up the commits that come meanwhile. */
-const PACE: Pace = { waitMs: 2_000, jobsAtOnce: 8_000, sliceJobs: 20 }
-
-/** Records of the journal that are carried with a slice; what is more than these waits for the last. */
-const RECORDS_PER_JOB = 4
-/** Names or rows of lanes that are carried in the place of a job. */
-const ROWS_PER_JOB = 8
-
-/** With more than this waiting, commits are slowed down to the pace at which it is carried. */
-const WAITING_JOBS_MAX = 20_000
-const WAITING_BYTES_MAX = 128 * 1_048_576
-/** Jobs that each of them carries then: more than it can bring. */
-const JOBS_PER_COMMIT = 256
-
-/** A carrying over that goes on: up to which batch, and what is left of what waited when it began. */
-interface Carrying {
-  readonly upTo: number
-  jobsLeft: number
-  lanesLeft: number
-}
+/** Reads of which the first argument is the id of a job or of a lease. */
+const BY_ID: ReadonlySet<keyof DirectReads> = new Set([
+  'job',
+  'leases',
+  'lease',
+  'result',
+  'timeline',
+])
 
 /** An open file: every call is synchronous and on the one connection. */
 export class SqliteFile {
   readonly #path: string
-  readonly #pass: Pass
-  readonly #pace: Pace
   readonly #db: Database
   readonly #statements: Statements
   readonly #stored: StoredRows
@@ -128,17 +103,13 @@ export class SqliteFile {
   readonly #pending: PendingRows
   readonly #reads: SqliteReads
   readonly #log: LogFile
-  #carrying: Carrying | null = null
-  #timer: NodeJS.Timeout | null = null
-  #immediate: NodeJS.Immediate | null = null
+  readonly #carrier: Carrier
   /** Batches that were refused. Who has not heard of all of them has built on one (STORE-2). */
   #refusals = 0
   /** False while what is pending has to be read from the log again. */
   #isWhole = false
 
   constructor(path: string, db: Database, { durability }: SqliteOptions, pass: Pass, pace: Pace) {
-    this.#pass = pass
-    this.#pace = pace
     this.#path = path
     this.#db = db
     db.function('name_of', (id) => names.of(id as Uint8Array))
@@ -157,13 +128,25 @@ export class SqliteFile {
       carried: carried as number,
       isSynced: durability !== 'relaxed',
     })
+    this.#carrier = new Carrier({
+      db,
+      statements: this.#statements,
+      names,
+      writer: this.#writer,
+      pending: this.#pending,
+      log: this.#log,
+      pace,
+      pass,
+      mergeLog: () => this.#mergeLog(),
+      abandon: () => this.#abandon(),
+    })
     this.#mergeLog()
-    this.#carryLater()
+    this.#carrier.later()
   }
 
   /** All of a snapshot but the jobs, of which there may be a million. */
   loadAllButJobs(): Omit<Snapshot, 'jobs'> {
-    return this.#seeing(() => ({
+    return this.#seeingAll(() => ({
       leases: this.#rows('load-leases', leaseRow),
       providers: this.#rows('all-providers', providerRow),
       shares: this.#rows('all-shares', shareRow),
@@ -177,13 +160,61 @@ export class SqliteFile {
 
   /** A page of the jobs that are alive, in order of acceptance. */
   loadJobs(afterSeq: number, limit: number): JobRow[] {
-    return this.#seeing(() => this.#rows('load-jobs', jobRow, afterSeq, limit))
+    return this.#seeingAll(() => this.#rows('load-jobs', jobRow, afterSeq, limit))
   }
 
+  /** Whether a read has to see so many rows in their tables that commits had better go on meanwhile. */
+  readHasToWait(name: keyof DirectReads, args: readonly unknown[]): boolean {
+    if (!this.#carrier.wouldHoldUp()) return false
+    if (name === 'jobs') {
+      const filter = args[0] as JobFilter
+      const { low, high } = rangeOf(filter, this.#reads.jobs(filter))
+      return this.#carrier.wouldHoldUp(this.#pending.seqsBetween(low, high).length)
+    }
+    return name === 'assignmentsSince' || name === 'everything'
+  }
+
+  /** Acts when it need not wait any more. */
+  whenCarried(act: () => void): void {
+    this.#carrier.whenLess(act)
+  }
+
+  /** Puts into the tables what this read looks for there, and reads. */
   read(name: keyof DirectReads, args: readonly unknown[]): unknown {
     const read = () => (this.#reads[name] as (...given: unknown[]) => unknown)(...args)
-    this.#mergeLog()
-    return this.#reads.lookAtPending.has(name) ? read() : this.#seeing(read)
+    if (this.#reads.lookAtPending.has(name)) {
+      this.#mergeLog()
+      return read()
+    }
+    if (name === 'jobs') return this.#list(args[0] as JobFilter)
+    const isById = BY_ID.has(name)
+    if (!isById && name !== 'journal' && name !== 'round') return this.#seeingAll(read)
+    return this.#seeing(() => {
+      if (isById) this.#carrier.writeJob(bytesOf(args[0] as string), () => this.#seqOf(name, args))
+      if (name === 'timeline' || name === 'journal') this.#carrier.writeRecords()
+      if (name === 'round') this.#carrier.writeOthers()
+    }, read)
+  }
+
+  /** The number of a job that is in its table. */
+  #seqOf(name: keyof DirectReads, args: readonly unknown[]): number | null {
+    const id = bytesOf(args[0] as string)
+    return name === 'lease' ? this.#stored.jobOfLease(id) : this.#stored.seqOf(id)
+  }
+
+  /**
+   * A page of jobs, and the jobs that wait are written as far as they can be on it: what they have become
+   * may bring a job onto the page or take one off, so it is read again until there is none left.
+   */
+  #list(filter: JobFilter): JobRow[] {
+    for (let range = NO_JOBS; ; ) {
+      const page = this.#seeing(
+        () => this.#carrier.writeJobsBetween(range.low, range.high),
+        () => this.#reads.jobs(filter),
+      )
+      range = rangeOf(filter, page)
+      if (this.#pending.seqsBetween(range.low, range.high).length === 0) return page
+    }
   }
 
   /** Payloads one behind the other, and the length of each; −1 where there is none. */
@@ -216,12 +247,10 @@ export class SqliteFile {
       this.#commitWithout(batch)
       return
     }
-    if (this.#pending.jobCount > WAITING_JOBS_MAX || this.#log.size > WAITING_BYTES_MAX) {
-      this.#carrySlice(JOBS_PER_COMMIT)
-    }
+    this.#carrier.keepUp()
     this.#pending.merge(batch, this.#writer.journalEnd.seq)
     this.#log.append(bytes)
-    this.#carryLater()
+    this.#carrier.later()
   }
 
   /**
@@ -230,26 +259,25 @@ export class SqliteFile {
    */
   #commitWithout(batch: BatchRows): void {
     const { pruneEndedBefore: before, cutJournalAt } = batch
-    this.#finishCarrying()
+    this.#carrier.finish()
     this.#pending.carryingEnds()
-    this.#begin()
+    this.#carrier.begin()
     if (before !== null) this.#writer.prune(before)
     this.#stored.forget()
     this.#pending.merge(batch, this.#writer.journalEnd.seq)
-    this.#writeAll()
+    this.#carrier.writeAll()
     // Once more, for jobs whose own end in this batch lies before the time (STORE-10).
     if (before !== null) this.#writer.prune(before)
     if (cutJournalAt !== null) this.#writer.cutJournal(cutJournalAt)
-    this.#end()
+    this.#carrier.end()
     this.#pending.carryingEnds()
   }
 
   close(): void {
-    if (this.#timer !== null) clearTimeout(this.#timer)
-    if (this.#immediate !== null) clearImmediate(this.#immediate)
+    this.#carrier.stop()
     try {
       this.#mergeLog()
-      this.#finishCarrying()
+      this.#carrier.finish()
       this.#log.close()
     } catch {
       // What cannot be written stays in the log, and is found there by the next to open the file.
@@ -260,14 +288,18 @@ export class SqliteFile {
     }
   }
 
-  /** Reads with all rows in their tables. They need not stay there: without a commit it still reads. */
-  #seeing<Answer>(read: () => Answer): Answer {
-    this.#mergeLog()
-    if (this.#pending.isEmpty) return read()
+  /** Reads with all rows in their tables. */
+  #seeingAll<Answer>(read: () => Answer): Answer {
+    return this.#seeing(() => {
+      if (!this.#pending.isEmpty) this.#carrier.writeAll()
+    }, read)
+  }
+
+  /** Reads when what it looks for was put into the tables. After an error that has not happened. */
+  #seeing<Answer>(write: () => void, read: () => Answer): Answer {
     try {
-      this.#startCarrying()
-      this.#writeAll()
-      this.#carryLater()
+      this.#mergeLog()
+      write()
       return read()
     } catch (error) {
       this.#abandon()
@@ -275,109 +307,9 @@ export class SqliteFile {
     }
   }
 
-  /** Sees to it that what waits is carried over in time. */
-  #carryLater(): void {
-    if (this.#carrying !== null || this.#pending.jobCount >= this.#pace.jobsAtOnce) {
-      this.#immediate ??= setImmediate(() => {
-        this.#immediate = null
-        this.#carryInTime()
-      })
-    } else if (!this.#pending.isEmpty) {
-      this.#timer ??= setTimeout(() => {
-        this.#timer = null
-        this.#carryInTime()
-      }, this.#pace.waitMs)
-    }
-  }
-
-  #carryInTime(): void {
-    this.#pass(() => {
-      try {
-        this.#mergeLog()
-        this.#carrySlice(this.#pace.sliceJobs)
-      } catch {
-        // What cannot be written stays in the log; when that cannot grow, the next batch is refused.
-        this.#abandon()
-      }
-      this.#carryLater()
-    })
-  }
-
-  /**
-   * Some of what waited when the carrying began: jobs, then rows of lanes, then the names of the jobs;
-   * and in the end all that has to do with it, in a commit.
-   */
-  #carrySlice(jobs: number): void {
-    const carrying = this.#startCarrying()
-    const most = Math.min(jobs, carrying.jobsLeft)
-    this.#writer.writeJobs(this.#pending.takeJobs(most))
-    this.#writer.append(this.#pending.takeRecords(RECORDS_PER_JOB * most))
-    carrying.jobsLeft -= most
-    let rows = ROWS_PER_JOB * (jobs - most)
-    const lanes = this.#pending.takeLanes(Math.min(rows, carrying.lanesLeft))
-    this.#writer.writeLanes(lanes)
-    carrying.lanesLeft -= lanes.length
-    rows -= lanes.length
-    if (rows > 0) this.#writer.writeNames(this.#pending.takeNames(rows))
-    const isDone = carrying.jobsLeft + carrying.lanesLeft === 0 && !this.#pending.hasNames
-    if (isDone) this.#commitCarried(carrying.upTo)
-  }
-
-  #startCarrying(): Carrying {
-    this.#begin()
-    if (this.#carrying === null) {
-      const { jobCount, laneCount } = this.#pending
-      this.#carrying = { upTo: this.#log.last, jobsLeft: jobCount, lanesLeft: laneCount }
-      this.#log.turn()
-      this.#pending.carryingBegins()
-    }
-    return this.#carrying
-  }
-
-  /** All that waits, and what was begun. */
-  #finishCarrying(): void {
-    if (this.#pending.isEmpty && this.#carrying === null) return
-    this.#startCarrying()
-    this.#writeAll()
-    this.#commitCarried(this.#log.last)
-  }
-
-  #writeAll(): void {
-    this.#writer.writeJobs(this.#pending.takeJobs(this.#pending.jobCount))
-    this.#writer.writeLanes(this.#pending.takeLanes(this.#pending.laneCount))
-    this.#writeRest()
-    if (this.#carrying !== null) Object.assign(this.#carrying, { jobsLeft: 0, lanesLeft: 0 })
-  }
-
-  #writeRest(): void {
-    this.#writer.append(this.#pending.takeRecords(this.#pending.recordCount))
-    while (this.#pending.hasNames) this.#writer.writeNames(this.#pending.takeNames(Infinity))
-    this.#writer.writeOthers(this.#pending.takeOthers())
-  }
-
-  #commitCarried(upTo: number): void {
-    this.#writeRest()
-    this.#statements.get('note-carried').run(upTo)
-    this.#end()
-    this.#carrying = null
-    this.#pending.carryingEnds()
-    this.#log.release(upTo)
-  }
-
-  #begin(): void {
-    if (!this.#db.isTransaction) this.#db.exec('BEGIN IMMEDIATE')
-  }
-
-  #end(): void {
-    this.#db.exec('COMMIT')
-    this.#writer.settle({ didFail: false })
-  }
-
   /** After an error nothing that is not committed counts, here or in the tables. */
   #abandon(): void {
-    // Some errors have ended the transaction already.
-    if (this.#db.isTransaction) this.#db.exec('ROLLBACK')
-    this.#carrying = null
+    this.#carrier.rollBack()
     this.#isWhole = false
   }
 
@@ -389,7 +321,7 @@ export class SqliteFile {
     this.#writer.settle({ didFail: true })
     const { carried } = this.#statements.get('find-store').get() as Columns
     const batches = this.#log.batchesAfter(carried as number)
-    if (batches.length > 0) this.#begin()
+    if (batches.length > 0) this.#carrier.begin()
     for (const bytes of batches) {
       this.#pending.mergeAgain(rowsOf(bytes), this.#writer.journalEnd.seq)
     }
@@ -402,6 +334,23 @@ export class SqliteFile {
       .all(...params)
       .map(row)
   }
+}
+
+/** Numbers between two others, these excluded. */
+interface Range {
+  readonly low: number
+  readonly high: number
+}
+
+const NO_JOBS: Range = { low: 0, high: 0 }
+
+/** The numbers of the jobs that may come onto a page or go from it. */
+function rangeOf(filter: JobFilter, page: readonly JobRow[]): Range {
+  const last = page.length === filter.limit ? page.at(-1) : undefined
+  const { afterSeq: after, beforeSeq } = filter
+  if (beforeSeq !== undefined)
+    return { low: Math.max(after, (last?.seq ?? 0) - 1), high: beforeSeq }
+  return { low: after, high: (last?.seq ?? Number.POSITIVE_INFINITY) + 1 }
 }
 
 function heldByAnother(path: string, cause: unknown): Error {

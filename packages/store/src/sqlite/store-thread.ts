@@ -7,7 +7,8 @@ import { asUnavailable } from './unavailable.ts'
 
 /**
  * The thread that has the connection. It carries out one call after the other, in the order in which
- * they were made, so that a read sees every commit that was asked for before it.
+ * they were made, so that a read sees every commit that was asked for before it. A read that needs many
+ * rows in their tables is carried out when they are there, and commits go on meanwhile.
  */
 const port = parentPort
 invariant(port !== null, 'this file is started as a thread')
@@ -16,13 +17,31 @@ const gate = new ThreadGate(memory)
 const pass = (act: () => void): void => gate.pass(act)
 let file: SqliteFile | null = null
 
-port.on('message', ({ id, name, args }: Call) => {
+port.on('message', (call: Call) => {
+  if (!isPutOff(call)) carryOut(call)
+})
+
+function carryOut({ id, name, args }: Call): void {
   answer(id, () => {
     invariant(file !== null, 'calls are made on an open file')
     return (file[name] as (...given: readonly unknown[]) => unknown).apply(file, [...args])
   })
   if (name === 'close') endThread()
-})
+}
+
+function isPutOff(call: Call): boolean {
+  if (call.name !== 'read' || file === null) return false
+  const [name, args] = call.args as Parameters<SqliteFile['read']>
+  let hasToWait = false
+  pass(() => {
+    // What goes wrong here goes wrong again, and is told, when the call is carried out.
+    try {
+      hasToWait = file?.readHasToWait(name, args) ?? false
+    } catch {}
+  })
+  if (hasToWait) file.whenCarried(() => carryOut(call))
+  return hasToWait
+}
 
 answer(OPENED, () => {
   file = openSqliteFile(path, options, pass)

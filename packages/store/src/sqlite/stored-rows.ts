@@ -58,16 +58,18 @@ export class StoredRows {
     return names.filter((_, i) => taken.has(numbers[i] as number))
   }
 
-  hasJobId(id: Uint8Array): boolean {
-    return this.#statements.get('find-job-number').get(id) !== undefined
+  /** The number of the job that has this id. */
+  seqOf(id: Uint8Array): number | null {
+    return (this.#statements.get('find-job-number').get(id)?.['seq'] ?? null) as number | null
   }
 
   hasJobKey(caller: Uint8Array, txHash: Uint8Array): boolean {
     return this.#statements.get('find-job-by-tx').get(caller, txHash) !== undefined
   }
 
-  hasLeaseId(id: Uint8Array): boolean {
-    return this.#statements.get('find-lease').get(id) !== undefined
+  /** The number of the job of the lease that has this id. */
+  jobOfLease(id: Uint8Array): number | null {
+    return (this.#statements.get('find-lease').get(id)?.['job'] ?? null) as number | null
   }
 
   lease(

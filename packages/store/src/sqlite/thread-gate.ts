@@ -12,6 +12,8 @@ const WAIT_MS = 10_000
 export class ThreadGate {
   readonly memory: SharedArrayBuffer
   readonly #cells: Int32Array
+  /** Acts within acts. */
+  #depth = 0
 
   /** The thread is given the memory of the gate that its owner made. */
   constructor(memory = new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT)) {
@@ -22,12 +24,15 @@ export class ThreadGate {
   /** For the thread: acts, unless it is to be ended. */
   pass(act: () => void): void {
     Atomics.store(this.#cells, BUSY, 1)
+    this.#depth++
     try {
       // Looked at only now: whoever asked before this waits for us, and whoever asks later too.
       if (Atomics.load(this.#cells, STOP) === 0) act()
     } finally {
-      Atomics.store(this.#cells, BUSY, 0)
-      Atomics.notify(this.#cells, BUSY)
+      if (--this.#depth === 0) {
+        Atomics.store(this.#cells, BUSY, 0)
+        Atomics.notify(this.#cells, BUSY)
+      }
     }
   }
 

@@ -1,0 +1,280 @@
+import type { Database } from './driver.ts'
+import type { LogFile } from './log-file.ts'
+import type { Names } from './names.ts'
+import type { PendingJob } from './pending-job.ts'
+import type { PendingRows } from './pending-rows.ts'
+import type { Statements } from './statements.ts'
+import type { TableWriter } from './table-writer.ts'
+
+/** How what waits in the log is carried into its tables. */
+export interface Pace {
+  /** Rows wait for so long, to be carried together. */
+  readonly waitMs: number
+  /** With so many jobs or bytes waiting it begins at once, and goes on beside the commits that come. */
+  readonly jobsAtOnce: number
+  readonly bytesAtOnce: number
+  /** Jobs that are carried between two calls: as many as a statement takes, or a multiple of it. */
+  readonly sliceJobs: number
+}
+
+const MIB = 1_048_576
+
+/**
+ * What waits is in memory, and is merged anew after a crash: these bound both. Within them the log takes a
+ * burst at the speed of the disk, and a job that ends meanwhile is written into the tables once.
+ */
+export const PACE: Pace = {
+  waitMs: 10_000,
+  jobsAtOnce: 100_000,
+  bytesAtOnce: 128 * MIB,
+  sliceJobs: 20,
+}
+
+/** With so much more than that, commits are slowed down to the pace at which it is carried. */
+const SLOWED_AT = 1.5
+/** Jobs that each of them carries then, and a slice for which a read waits: more than a commit brings. */
+const JOBS_IN_HASTE = 256
+/** A read that has to see all rows waits until no more jobs than this are to be written for it. */
+const JOBS_FOR_A_READ = 2_000
+
+/** Records of the journal that are carried with a slice; what is more than these waits for the last. */
+const RECORDS_PER_JOB = 4
+/** Names or rows of lanes that are carried in the place of a job. */
+const ROWS_PER_JOB = 8
+
+/** How it gets at the file when nobody called; see `ThreadGate`. */
+export type Pass = (act: () => void) => void
+
+/** A carrying over that goes on: up to which batch, and what is left of what waited when it began. */
+interface Carrying {
+  readonly upTo: number
+  jobsLeft: number
+  lanesLeft: number
+}
+
+interface Parts {
+  readonly db: Database
+  readonly statements: Statements
+  readonly names: Names
+  readonly writer: TableWriter
+  readonly pending: PendingRows
+  readonly log: LogFile
+  readonly pace: Pace
+  readonly pass: Pass
+  /** Makes sure that what is pending is what the log has. */
+  readonly mergeLog: () => void
+  /** After an error nothing that is not committed counts. */
+  readonly abandon: () => void
+}
+
+/**
+ * Carries rows from the log into their tables (STORE-14): by itself after a while or when many wait, a few
+ * between any two calls, all in one transaction that stays open until the last of them is there; and at
+ * once those that a read looks for.
+ */
+export class Carrier {
+  readonly #parts: Parts
+  #carrying: Carrying | null = null
+  #timer: NodeJS.Timeout | null = null
+  #immediate: NodeJS.Immediate | null = null
+  /** Reads that wait until there is less to write. */
+  #readers: (() => void)[] = []
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  /** Sees to it that what waits is carried over in time. */
+  later(): void {
+    const { pending, log, pace } = this.#parts
+    const isMuch = pending.jobCount >= pace.jobsAtOnce || log.size >= pace.bytesAtOnce
+    if (this.#carrying !== null || isMuch || this.#readers.length > 0) {
+      this.#immediate ??= setImmediate(() => {
+        this.#immediate = null
+        this.#inTime()
+      })
+    } else if (log.size > 0) {
+      this.#timer ??= setTimeout(() => {
+        this.#timer = null
+        this.#inTime()
+      }, pace.waitMs)
+    }
+  }
+
+  /** Before a commit: where too much waits, it takes its part in the work. */
+  keepUp(): void {
+    const { pending, log, pace } = this.#parts
+    const { jobsAtOnce, bytesAtOnce } = pace
+    if (pending.jobCount > SLOWED_AT * jobsAtOnce || log.size > SLOWED_AT * bytesAtOnce) {
+      this.#slice(JOBS_IN_HASTE)
+    }
+  }
+
+  /** Whether a read that has to see this many jobs in their tables would hold up the commits. */
+  wouldHoldUp(jobs = this.#parts.pending.jobCount): boolean {
+    return jobs > JOBS_FOR_A_READ
+  }
+
+  /** Acts once less is to be written than would hold up the commits. */
+  whenLess(act: () => void): void {
+    this.#readers.push(act)
+    this.later()
+  }
+
+  /** All that waits, and what was begun, for good. */
+  finish(): void {
+    const { log } = this.#parts
+    if (log.size === 0) return
+    this.#start()
+    this.writeAll()
+    this.#commit(log.last)
+  }
+
+  /** All rows into their tables. They need not stay there: without a commit they can be read. */
+  writeAll(): void {
+    const { writer, pending } = this.#parts
+    this.begin()
+    this.#writeJobs(pending.takeJobs(pending.jobCount))
+    writer.writeLanes(pending.takeLanes(pending.laneCount))
+    this.#writeRest()
+    if (this.#carrying !== null) Object.assign(this.#carrying, { jobsLeft: 0, lanesLeft: 0 })
+  }
+
+  /** The job that has this id, or a lease of this id, so that it is found by it. */
+  writeJob(id: Uint8Array, storedSeq: () => number | null): void {
+    const { writer, pending, names } = this.#parts
+    const newSeq = pending.seqOf(id)
+    const seq = newSeq ?? storedSeq()
+    const job = seq === null ? null : pending.takeJob(seq)
+    if (job !== null) this.#writeJobs([job])
+    // Its other names come with those of other jobs, in their order.
+    if (newSeq !== null) {
+      this.begin()
+      writer.writeNames([names.of(id), newSeq])
+    }
+  }
+
+  /** The jobs between two numbers, these excluded. */
+  writeJobsBetween(low: number, high: number): void {
+    const { pending } = this.#parts
+    const taken = pending.seqsBetween(low, high).map((seq) => pending.takeJob(seq) as PendingJob)
+    this.#writeJobs(taken)
+  }
+
+  /** The records of the journal. */
+  writeRecords(): void {
+    const { writer, pending } = this.#parts
+    if (pending.recordCount === 0) return
+    this.begin()
+    writer.append(pending.takeRecords(pending.recordCount))
+  }
+
+  /** The rows that are not of a job or a lane. */
+  writeOthers(): void {
+    this.begin()
+    this.#parts.writer.writeOthers(this.#parts.pending.takeOthers())
+  }
+
+  begin(): void {
+    const { db } = this.#parts
+    if (!db.isTransaction) db.exec('BEGIN IMMEDIATE')
+  }
+
+  end(): void {
+    this.#parts.db.exec('COMMIT')
+    this.#parts.writer.settle({ didFail: false })
+  }
+
+  /** Undoes what is not committed. */
+  rollBack(): void {
+    const { db } = this.#parts
+    // Some errors have ended the transaction already.
+    if (db.isTransaction) db.exec('ROLLBACK')
+    this.#carrying = null
+  }
+
+  /** Nothing is carried by itself any more. */
+  stop(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    if (this.#immediate !== null) clearImmediate(this.#immediate)
+    this.#runReaders()
+  }
+
+  #inTime(): void {
+    const { pass, pace, mergeLog, abandon } = this.#parts
+    pass(() => {
+      try {
+        mergeLog()
+        this.#slice(this.#readers.length > 0 ? JOBS_IN_HASTE : pace.sliceJobs)
+      } catch {
+        // What cannot be written stays in the log; when that cannot grow, the next batch is refused.
+        abandon()
+        this.#runReaders()
+      }
+      if (!this.wouldHoldUp()) this.#runReaders()
+      this.later()
+    })
+  }
+
+  #runReaders(): void {
+    const readers = this.#readers
+    this.#readers = []
+    for (const read of readers) read()
+  }
+
+  /**
+   * Some of what waited when the carrying began: jobs, then rows of lanes, then the names of the jobs;
+   * and in the end all that has to do with it, in a commit.
+   */
+  #slice(jobs: number): void {
+    const { writer, pending } = this.#parts
+    const carrying = this.#start()
+    const most = Math.min(jobs, carrying.jobsLeft)
+    this.#writeJobs(pending.takeJobs(most))
+    writer.append(pending.takeRecords(RECORDS_PER_JOB * most))
+    carrying.jobsLeft -= most
+    let rows = ROWS_PER_JOB * (jobs - most)
+    const lanes = pending.takeLanes(Math.min(rows, carrying.lanesLeft))
+    writer.writeLanes(lanes)
+    carrying.lanesLeft -= lanes.length
+    rows -= lanes.length
+    if (rows > 0) writer.writeNames(pending.takeNames(rows))
+    const isDone = carrying.jobsLeft + carrying.lanesLeft === 0 && !pending.hasNames
+    if (isDone) this.#commit(carrying.upTo)
+  }
+
+  #start(): Carrying {
+    const { pending, log } = this.#parts
+    this.begin()
+    if (this.#carrying === null) {
+      const { jobCount, laneCount } = pending
+      this.#carrying = { upTo: log.last, jobsLeft: jobCount, lanesLeft: laneCount }
+      log.turn()
+      pending.carryingBegins()
+    }
+    return this.#carrying
+  }
+
+  #commit(upTo: number): void {
+    const { statements, pending, log } = this.#parts
+    this.#writeRest()
+    statements.get('note-carried').run(upTo)
+    this.end()
+    this.#carrying = null
+    pending.carryingEnds()
+    log.release(upTo)
+  }
+
+  #writeJobs(jobs: readonly PendingJob[]): void {
+    if (jobs.length === 0) return
+    this.begin()
+    this.#parts.writer.writeJobs(jobs)
+  }
+
+  #writeRest(): void {
+    const { writer, pending } = this.#parts
+    this.writeRecords()
+    while (pending.hasNames) writer.writeNames(pending.takeNames(Number.POSITIVE_INFINITY))
+    this.writeOthers()
+  }
+}
