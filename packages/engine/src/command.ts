@@ -33,17 +33,15 @@ export interface KnownJob {
 /** Something that happened outside of the engine, and belongs into the log that everyone can verify. */
 export type OutsideNote =
   /** Somebody was not let in, or not let to what it asked for. */
-  | {
-      readonly type: 'accessRefused'
-      /** What was refused. */
-      readonly subject: string
-      /** An address, or the id of a token. */
-      readonly by: string
-      readonly reason: string
-      readonly attempts: number
-    }
-  /** A limit was defined or changed, by its key. */
-  | { readonly type: 'limitDefined'; readonly subject: string }
+  {
+    readonly type: 'accessRefused'
+    /** What was refused. */
+    readonly subject: string
+    /** An address, or the id of a token. */
+    readonly by: string
+    readonly reason: string
+    readonly attempts: number
+  }
 
 /** Who is written into the journal as the one who acted, where that is not clear from the command. */
 export interface Acting {
@@ -124,7 +122,7 @@ export type Command =
       readonly assigned: readonly Assigned[] | 'unknown' | null
     } & Acting)
   /** A limit in the form of the API, new or changed. */
-  | { readonly type: 'defineLimit'; readonly limit: unknown }
+  | ({ readonly type: 'defineLimit'; readonly limit: unknown } & Acting)
   | { readonly type: 'reserveLimits'; readonly requests: readonly ReserveRequest[] }
   | { readonly type: 'completeLimits'; readonly requests: readonly CompleteRequest[] }
   /** All limits as they are then, or the one of a key. */

@@ -9,6 +9,7 @@ import {
   type ReserveAnswer,
   type ReserveRequest,
 } from '@fairlead/core'
+import type { Acting } from './command.ts'
 import type { EngineLoop } from './engine-loop.ts'
 
 /** When to ask again, with the same lease id, after a call whose outcome is unknown. */
@@ -25,8 +26,8 @@ export class EngineLimiter implements Limiter {
     this.#loop = loop
   }
 
-  define(limit: Limit): Promise<LimitView> {
-    return this.#loop.submit({ type: 'defineLimit', limit }) as Promise<LimitView>
+  define(limit: Limit, { actor }: Acting = {}): Promise<LimitView> {
+    return this.#loop.submit({ type: 'defineLimit', limit, actor }) as Promise<LimitView>
   }
 
   list(): Promise<LimitView[]> {

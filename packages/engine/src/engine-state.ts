@@ -24,6 +24,7 @@ import {
   type JobId,
   KIND_NAMES,
   type Lease,
+  type LimitView,
   leasesOfWorker,
   localBeacon,
   type Market,
@@ -200,7 +201,7 @@ export class EngineState {
       case 'note':
         return this.#note({ at: market.nowMs, ...command.note })
       case 'defineLimit':
-        return market.limits.define(command.limit, market.nowMs)
+        return this.#defineLimit(command.limit)
       case 'reserveLimits':
         return command.requests.map(({ leaseId, requirements }) =>
           market.limits.reserve(leaseId, requirements, market.nowMs),
@@ -436,6 +437,13 @@ export class EngineState {
     const record = market.seats.setOpening(command, command.opensAt)
     market.touch.session.record(record)
     this.#note({ type: 'openingSet', at: market.nowMs, subject: 'session', ...record })
+  }
+
+  #defineLimit(limit: unknown): LimitView {
+    const { market } = this
+    const view = market.limits.define(limit, market.nowMs)
+    this.#note({ type: 'limitDefined', at: market.nowMs, subject: view.limit.key })
+    return view
   }
 
   /** For what happened outside of the market; who acted is the one of the command. */

@@ -20,6 +20,8 @@ export type EngineNote = { readonly at: number } & (
       /** SHA3 of the policy as it was written; two entries with the same one set the same policy. */
       readonly digest: string
     }
+  /** By its key. */
+  | { readonly type: 'limitDefined'; readonly subject: string }
   | {
       readonly type: 'auditPruned'
       readonly subject: 'audit'

@@ -18,6 +18,7 @@ const ACME: Caller = callerOf('acme')
 const DIGEST = `0x${'d'.repeat(64)}`
 const TASK = { kind: 'task', payload: { name: 'resize', args: { width: 640 } } }
 const OFFER = { capabilities: new Set(['task', 'ai'] as const), models: new Set(['*']) }
+const LIMIT = { key: 'k', kind: 'concurrency', capacity: 2, timeoutSecs: 60 } as const
 
 let store: MemoryStore
 let clock: TestClock
@@ -226,8 +227,12 @@ describe('a store that fails', () => {
     await withProvider()
     failing('fails')
     expect(await codeOf(engine.stake(ATLAS, 7n))).toBe('StoreUnavailable')
+    failing('fails')
+    expect(await codeOf(engine.limiter.define(LIMIT))).toBe('StoreUnavailable')
+    expect(await engine.limiter.get(LIMIT.key)).toBeNull()
     const actions = (await store.read.journal(0, 100)).map(({ action }) => action)
     expect(actions).not.toContain('providerStaked')
+    expect(actions).not.toContain('limitDefined')
     expect(await engine.stake(ATLAS, 1n)).toBe(1n)
   })
 
@@ -301,6 +306,7 @@ describe('the acts of operators', () => {
     await engine.setPolicy(policy)
     await engine.setPolicy(policy, 'queue', { actor: 'configuration' })
     expect(await codeOf(engine.setPolicy({ odd: 1 }))).toBe('InvalidParams')
+    await engine.limiter.define(LIMIT, { actor: 'token:c' })
     const refusal = {
       type: 'accessRefused',
       by: '192.0.2.7',
@@ -317,12 +323,13 @@ describe('the acts of operators', () => {
       ['providerStaked', ATLAS, 'operator'],
       ['policyChanged', 'policy', 'operator'],
       ['policyChanged', 'policy', 'configuration'],
+      ['limitDefined', LIMIT.key, 'token:c'],
       ['accessRefused', 'policy.set', 'engine'],
     ])
     expect(rows[3]?.details).toMatchObject({ amount: `${2n ** 63n}`, stake: `${2n ** 63n + 7n}` })
     expect(rows[5]?.details).toEqual(rows[4]?.details)
     const { type: _, ...details } = refusal
-    expect(rows[6]?.details).toEqual(details)
+    expect(rows[7]?.details).toEqual(details)
     expect(brokenSeq(rows)).toBeNull()
   })
 })

@@ -1,4 +1,5 @@
 import type { Server } from 'node:http'
+import type { Limiter } from '@fairlead/core'
 import type { Engine } from '@fairlead/engine'
 import { openRpcDocument } from '@fairlead/protocol'
 import type { Registry } from 'prom-client'
@@ -50,7 +51,6 @@ const STUCK_MS = 5_000
 export async function assemble(options: ServerOptions): Promise<Assembled> {
   const {
     engine,
-    limiter = engine.limiter,
     listen,
     logger = SILENT,
     store,
@@ -85,21 +85,17 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
   const polls = new PollDesk({ source, logger, pollsMax: limits.polls })
   const connections = () => ({ websocket: gate.size, polls: polls.open })
   const stats = new ServerStats({ engine, meter, version, connections })
-  const noteFailed = (err: unknown) => {
-    logger.error({ err }, 'an act could not be written to the audit log')
-  }
   const dispatcher = new Dispatcher(
     {
       engine,
       hub,
       polls,
-      limiter: meteredLimiter(limiter, registry),
+      limiter: meteredLimiter(limiterOf(options.limiter, engine.limiter), registry),
       stats,
       signup,
       notes,
       limits,
       openRpc,
-      noteFailed,
     },
     { meter: new RpcMeter(registry), tracing, logger },
   )
@@ -154,6 +150,27 @@ interface Watch {
   readonly lag: LoopLag
   readonly tracing: Tracing | null
   readonly close: () => Promise<void>
+}
+
+/**
+ * A limiter elsewhere has only what is reserved. Definitions are kept in the engine as well, and first: there
+ * they are durable, in the audit log, and known to the queue (HTTP-5).
+ */
+function limiterOf(elsewhere: Limiter | undefined, own: Limiter): Limiter {
+  if (elsewhere === undefined) return own
+  return {
+    define: async (limit, by) => {
+      await own.define(limit, by)
+      return elsewhere.define(limit, by)
+    },
+    list: () => elsewhere.list(),
+    get: (key) => elsewhere.get(key),
+    reserve: (request) => elsewhere.reserve(request),
+    complete: (request) => elsewhere.complete(request),
+    reserveMany: (requests) => elsewhere.reserveMany(requests),
+    completeMany: (requests) => elsewhere.completeMany(requests),
+    close: () => elsewhere.close(),
+  }
 }
 
 /** What looks on while others work: metrics and traces. */

@@ -9,7 +9,7 @@ export interface ServerOptions {
   readonly engine: Engine
   /** The store that the engine was opened on, for its metrics and for `/readyz`. */
   readonly store?: MeteredStore
-  /** Where limits are kept; left out, in the engine. It stays its owner's. */
+  /** Where limits are counted; left out, in the engine, which has their definitions in any case. It stays its owner's. */
   readonly limiter?: Limiter
   readonly listen: { readonly host: string; readonly port: number }
   /** Null, or one without tokens: on loopback everybody is a local admin, elsewhere it does not start. */

@@ -20,8 +20,8 @@ export interface CompleteRequest {
  * reserve answers `backend_error`: ask again with the same lease id.
  */
 export interface Limiter {
-  /** Defines a limit, or changes one. */
-  define(limit: Limit): Promise<LimitView>
+  /** Defines a limit, or changes one. `actor` is who does so, for limiters that keep a log of it. */
+  define(limit: Limit, by?: { readonly actor?: string | undefined }): Promise<LimitView>
   list(): Promise<LimitView[]>
   get(key: string): Promise<LimitView | null>
   reserve(request: ReserveRequest): Promise<ReserveAnswer>

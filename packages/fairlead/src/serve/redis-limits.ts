@@ -3,8 +3,8 @@ import { createLimiter, redis } from '@fairlead/limiter'
 import type { Logger } from '@fairlead/server'
 
 /**
- * Limits on Redis, for several servers together. Definitions are also kept in the engine: what the queue itself
- * reserves is counted there, and a Redis that has lost them gets them back with the next start (HTTP-5).
+ * Limits on Redis, for several servers together. The server keeps definitions in its engine as well; a Redis
+ * that has lost them gets them back with the next start (HTTP-5).
  */
 export async function openRedisLimits(url: string, own: Limiter, logger: Logger): Promise<Limiter> {
   const shared = createLimiter({ backend: redis(url), limits: [] })
@@ -19,10 +19,7 @@ export async function openRedisLimits(url: string, own: Limiter, logger: Logger)
     logger.warn({ err }, 'Redis does not answer: nothing is reserved until it does')
   }
   return {
-    define: async (limit) => {
-      await own.define(limit)
-      return shared.define(limit)
-    },
+    define: (limit) => shared.define(limit),
     list: () => shared.list(),
     get: (key) => shared.get(key),
     reserve: (request) => shared.reserve(request),
@@ -37,7 +34,7 @@ export async function openRedisLimits(url: string, own: Limiter, logger: Logger)
 async function agree(shared: Limiter, own: Limiter): Promise<void> {
   const [there, here] = [await shared.list(), await own.list()]
   for (const limit of without(here, there)) await shared.define(limit)
-  for (const limit of without(there, here)) await own.define(limit)
+  for (const limit of without(there, here)) await own.define(limit, { actor: 'redis' })
 }
 
 function without(views: readonly LimitView[], others: readonly LimitView[]): Limit[] {

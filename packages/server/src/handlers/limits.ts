@@ -11,12 +11,8 @@ import {
 } from '@fairlead/protocol'
 import { actingAs, type Handlers } from '../rpc/call.ts'
 
-export const limitsDefine: Handlers['limits.define'] = async ({ limit }, call, services) => {
-  const { engine, limiter } = services
-  const view = await limiter.define(limitOfWire(limit))
-  // The limiter may be on a Redis, so this is not of one piece; what has happened is answered so.
-  const note = { type: 'limitDefined', subject: view.limit.key } as const
-  await engine.note(note, actingAs(call)).catch(services.noteFailed)
+export const limitsDefine: Handlers['limits.define'] = async ({ limit }, call, { limiter }) => {
+  const view = await limiter.define(limitOfWire(limit), actingAs(call))
   return { limit: viewToWire(view) }
 }
 

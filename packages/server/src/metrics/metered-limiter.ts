@@ -20,7 +20,7 @@ export function meteredLimiter(limiter: Limiter, registry: Registry): Limiter {
     return answer
   }
   return {
-    define: (limit) => limiter.define(limit),
+    define: (limit, by) => limiter.define(limit, by),
     list: () => limiter.list(),
     get: (key) => limiter.get(key),
     reserve: async (request) => counted(await limiter.reserve(request)),

@@ -40,8 +40,6 @@ export interface Services {
   readonly notes: AccessNotes
   readonly limits: ServerLimits
   readonly openRpc: () => Record<string, unknown>
-  /** What has happened could not be written into the audit log. */
-  readonly noteFailed: (err: unknown) => void
 }
 
 export type Handler<Name extends MethodName> = (
