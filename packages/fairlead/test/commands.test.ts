@@ -409,19 +409,25 @@ describe('fairlead serve, token, doctor', () => {
     expect(wrong.out).toMatch(/warn {2}environment +.*FAIRLEAD_SERVICE_HOST/)
   })
 
-  it('doctor finds a running server behind a store that is held', async () => {
+  it('doctor finds a running server behind a store that is held, and live jobs in one that is not', async () => {
     const local = await serve(own)
     const { port } = new URL(local.url)
-    const { out } = await fairlead(
-      ['doctor', '--json', '--set', `server.port=${port}`, '--set', `client.url=${local.url}`],
-      { cwd: own },
-    )
+    const examined = async () => {
+      const { out } = await fairlead(
+        ['doctor', '--json', '--set', `server.port=${port}`, '--set', `client.url=${local.url}`],
+        { cwd: own },
+      )
+      const findings = JSON.parse(out).findings as { name: string; text: string }[]
+      return (name: string) => findings.find((one) => one.name === name)?.text
+    }
+    await fairlead(['enqueue', 'task', 'resize', '{}', '--url', local.url])
+    const running = await examined()
     await local.stop()
-    const findings = JSON.parse(out).findings as { name: string; status: string; text: string }[]
-    const textOf = (name: string) => findings.find((one) => one.name === name)?.text
-    expect(textOf('store')).toContain('Another process has it open')
-    expect(textOf('port')).toContain('A Fairlead server answers')
-    expect(textOf('server')).toContain('is ready')
+    expect(running('store')).toContain('Another process has it open')
+    expect(running('port')).toContain('A Fairlead server answers')
+    expect(running('server')).toContain('is ready')
+    const stopped = await examined()
+    expect(stopped('store')).toContain('opens; live jobs in it: 1.')
   })
 })
 

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { type FairleadError, hasEnded } from '@fairlead/core'
+import type { FairleadError } from '@fairlead/core'
 import { openSqliteStore } from '@fairlead/store/sqlite'
 import { type Finding, fail, ok } from './check.ts'
 
@@ -20,12 +20,11 @@ export async function checkStore(path: string): Promise<StoreFindings> {
   try {
     const store = await openSqliteStore(path)
     try {
-      const { jobs, meta } = await store.load()
-      const live = jobs.filter(({ status }) => !hasEnded(status)).length
+      const { liveJobs, meta } = await store.overview()
       const beat = meta['beat']
       return {
         findings: [
-          ok('store', `${path} opens; ${live} of its jobs are alive.`),
+          ok('store', `${path} opens; live jobs in it: ${liveJobs}.`),
           ok('schema', 'Its schema is that of this Fairlead.'),
         ],
         isHeld: false,

@@ -37,6 +37,12 @@ export interface PackedPayloads {
   readonly lengths: readonly number[]
 }
 
+/** What can be told of a store without loading its jobs. */
+export interface Overview {
+  readonly liveJobs: number
+  readonly meta: Snapshot['meta']
+}
+
 const BUSY = 5
 
 /** Holds the pages of the three random indexes for a few million jobs. */
@@ -151,10 +157,15 @@ export class SqliteFile {
       providers: this.#rows('all-providers', providerRow),
       shares: this.#rows('all-shares', shareRow),
       lanes: this.#rows('all-lanes', laneRow),
-      meta: Object.fromEntries(
-        this.#rows('all-meta', metaRow).map(({ name, value }) => [name, value]),
-      ),
+      meta: this.#meta(),
       journalHead: headOf(this.#writer.journalEnd),
+    }))
+  }
+
+  overview(): Overview {
+    return this.#seeingAll(() => ({
+      liveJobs: this.#rows('count-live-jobs', ({ live }) => live as number)[0] ?? 0,
+      meta: this.#meta(),
     }))
   }
 
@@ -326,6 +337,12 @@ export class SqliteFile {
       this.#pending.mergeAgain(rowsOf(bytes), this.#writer.journalEnd.seq)
     }
     this.#isWhole = true
+  }
+
+  #meta(): Snapshot['meta'] {
+    return Object.fromEntries(
+      this.#rows('all-meta', metaRow).map(({ name, value }) => [name, value]),
+    )
   }
 
   #rows<Row>(name: string, row: (columns: Columns) => Row, ...params: SqlValue[]): Row[] {

@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { JobRow, Snapshot, Store, StoreReads, WriteBatch } from '@fairlead/core'
 import { encodeBatch } from './batch-codec.ts'
-import type { PackedPayloads, SqliteFile, SqliteOptions } from './sqlite-file.ts'
+import type { Overview, PackedPayloads, SqliteFile, SqliteOptions } from './sqlite-file.ts'
 import {
   type Answer,
   type Call,
@@ -14,7 +14,12 @@ import {
 import { shutAtExit, ThreadGate } from './thread-gate.ts'
 import { asUnavailable, builtOnRefused, isBuiltOnRefused, unavailable } from './unavailable.ts'
 
-export type { SqliteOptions } from './sqlite-file.ts'
+export type { Overview, SqliteOptions } from './sqlite-file.ts'
+
+/** A store in a file, which can also be looked at without loading it. */
+export interface SqliteStore extends Store {
+  overview(): Promise<Overview>
+}
 
 /** The built file, also where the tests run the sources. */
 const THREAD = new URL('../../dist/sqlite/store-thread.js', import.meta.url)
@@ -23,9 +28,12 @@ const THREAD = new URL('../../dist/sqlite/store-thread.js', import.meta.url)
 const LOAD_PAGE = 5_000
 
 /** Opens a store, and makes one where no file is. Only one process at a time can (STORE-3). */
-export async function openSqliteStore(path: string, options: SqliteOptions = {}): Promise<Store> {
+export async function openSqliteStore(
+  path: string,
+  options: SqliteOptions = {},
+): Promise<SqliteStore> {
   // An absolute path is never taken for a URI.
-  const store = new SqliteStore(resolve(path), options)
+  const store = new ThreadedStore(resolve(path), options)
   try {
     await store.opened
     return store
@@ -44,7 +52,7 @@ interface Waiting {
  * The store as its user has it. The connection is on a thread of its own: there is more to a commit
  * than waiting for the disk, and while one is written the engine prepares the next.
  */
-class SqliteStore implements Store {
+class ThreadedStore implements SqliteStore {
   readonly opened: Promise<void>
   readonly read: StoreReads
   readonly #path: string
@@ -100,6 +108,10 @@ class SqliteStore implements Store {
       for (const row of page) jobs.push(row)
     }
     return { ...rest, jobs }
+  }
+
+  overview(): Promise<Overview> {
+    return this.#call('overview')
   }
 
   async commit(batch: WriteBatch): Promise<void> {
