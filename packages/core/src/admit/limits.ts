@@ -4,7 +4,7 @@ import { type ExactInt, plus } from '../exact-int.ts'
 import { capacityOf, type Limit, readLimit } from './limit-definition.ts'
 import type { Meter, MeterState } from './meter.ts'
 import { openMeter, restoreMeter } from './open-meter.ts'
-import { type LeaseRecord, type RememberedLease, RememberedLeases } from './remembered-leases.ts'
+import { type HeldLease, type RememberedLease, RememberedLeases } from './remembered-leases.ts'
 import {
   type Actual,
   addUp,
@@ -72,7 +72,8 @@ export interface StoredHold {
 interface Hold {
   readonly meter: Meter
   readonly amount: number
-  readonly end: number
+  /** Not known before it is taken. */
+  end: number
 }
 
 export const REMEMBER_MS = 60_000
@@ -87,10 +88,6 @@ export class Limits {
   readonly #leases: RememberedLeases<Hold>
   readonly #rememberMs: number
   readonly #touch: LimitsTouch | null
-  readonly #lastEnded: { [state in 'completed' | 'denied']: LeaseRecord<Hold> | null } = {
-    completed: null,
-    denied: null,
-  }
   #lastAllowed = allowedAt(0)
   #nowMs = 0
 
@@ -170,20 +167,22 @@ export class Limits {
     const known = this.#leases.get(leaseId, now)
     if (known !== undefined) return answerKnown(known, wanted, now)
 
-    const meters: Meter[] = []
-    for (const { key } of wanted) {
-      const meter = this.#meterAt(key, now)
-      if (meter === undefined) return refused(`unknown_limit_key:${key}`, key)
-      meters.push(meter)
-    }
+    // Of just this length: one that grows by `push` has room for many more, and is kept with the lease.
+    const holds = Array<Hold>(wanted.length)
     for (let i = 0; i < wanted.length; i++) {
       const { key, amount } = wanted[i] as Requirement
-      if (amount > (meters[i] as Meter).amountMax) return refused(`exceeds_capacity:${key}`, key)
+      const meter = this.#meterAt(key, now)
+      if (meter === undefined) return refused(`unknown_limit_key:${key}`, key)
+      holds[i] = { meter, amount, end: 0 }
+    }
+    for (const { meter, amount } of holds) {
+      const { key } = meter.limit
+      if (amount > meter.amountMax) return refused(`exceeds_capacity:${key}`, key)
     }
 
-    const denial = denialOf(wanted, meters, now)
-    if (denial === null) return this.#hold(leaseId, wanted, meters, now)
-    this.#leases.add(leaseId, this.#ended('denied', now), now)
+    const denial = denialOf(holds, now)
+    if (denial === null) return this.#hold(leaseId, holds, now)
+    this.#leases.add(leaseId, { state: 'denied', forgetAt: now + this.#rememberMs }, now)
     this.#touch?.lease(leaseId)
     return denial
   }
@@ -209,15 +208,12 @@ export class Limits {
   book(leaseId: string, requirements: readonly Requirement[], nowMs: number): void {
     const now = this.#advance(nowMs)
     if (this.#leases.get(leaseId, now) !== undefined) return
-    const known: Requirement[] = []
-    const meters: Meter[] = []
-    for (const one of addUp(requirements)) {
-      const meter = this.#meterAt(one.key, now)
-      if (meter === undefined) continue
-      known.push(one)
-      meters.push(meter)
+    const holds: Hold[] = []
+    for (const { key, amount } of addUp(requirements)) {
+      const meter = this.#meterAt(key, now)
+      if (meter !== undefined) holds.push({ meter, amount, end: 0 })
     }
-    this.#hold(leaseId, known, meters, now)
+    this.#hold(leaseId, holds, now)
   }
 
   /** The limits that a lease holds; none if it is unknown or has ended. */
@@ -240,27 +236,18 @@ export class Limits {
         meter.settle({ reserved: amount, actual: amountOf(given, key), end, nowMs: now })
         this.#touch?.limit(key)
       }
-      this.#leases.replace(leaseId, this.#ended('completed', now))
+      this.#leases.replace(leaseId, { state: 'completed', forgetAt: now + this.#rememberMs })
       this.#touch?.lease(leaseId)
     }
     return DONE
   }
 
-  #hold(
-    leaseId: string,
-    wanted: readonly Requirement[],
-    meters: readonly Meter[],
-    now: number,
-  ): ReserveAnswer {
+  #hold(leaseId: string, holds: readonly Hold[], now: number): ReserveAnswer {
     let endsAt = now
-    const holds: Hold[] = []
-    for (let i = 0; i < wanted.length; i++) {
-      const { amount, key } = wanted[i] as Requirement
-      const meter = meters[i] as Meter
-      const end = meter.take(amount, now)
-      if (end > endsAt) endsAt = end
-      this.#touch?.limit(key)
-      holds.push({ meter, amount, end })
+    for (const hold of holds) {
+      hold.end = hold.meter.take(hold.amount, now)
+      if (hold.end > endsAt) endsAt = hold.end
+      this.#touch?.limit(hold.meter.limit.key)
     }
     const forgetAt = endsAt + this.#rememberMs
     this.#leases.add(leaseId, { state: 'held', reservedAt: now, endsAt, holds, forgetAt }, now)
@@ -270,21 +257,8 @@ export class Limits {
     return this.#lastAllowed
   }
 
-  /**
-   * The record of a lease that ended now. Those of one moment share it: they are many and kept for long, and
-   * what each of them would take up is what a collector of garbage has to move about.
-   */
-  #ended(state: 'completed' | 'denied', now: number): LeaseRecord<Hold> {
-    const forgetAt = now + this.#rememberMs
-    const last = this.#lastEnded[state]
-    if (last?.forgetAt === forgetAt) return last
-    const record = { state, ...NOTHING_HELD, forgetAt }
-    this.#lastEnded[state] = record
-    return record
-  }
-
-  #linked(lease: RememberedLease<StoredHold>): LeaseRecord<Hold> {
-    if (lease.state !== 'held') return { ...NOTHING_HELD, ...lease }
+  #linked(lease: RememberedLease<StoredHold>): RememberedLease<Hold> {
+    if (lease.state !== 'held') return lease
     const holds = lease.holds.map(({ key, amount, end }): Hold => {
       const meter = this.#meters.get(key)
       if (meter === undefined) throw invalidParams('leases', `a limit for ${key} among the meters`)
@@ -310,21 +284,13 @@ export class Limits {
   }
 }
 
-/** Of a lease that was denied or completed. */
-const NOTHING_HELD = { reservedAt: 0, endsAt: 0, holds: [] } as const
 const DONE: CompleteAnswer = { ok: true, error: null, detail: null }
 
 /** The first key that does not fit gives the reason, the slowest one the wait (LIMIT-11). */
-function denialOf(
-  wanted: readonly Requirement[],
-  meters: readonly Meter[],
-  now: number,
-): ReserveAnswer | null {
+function denialOf(holds: readonly Hold[], now: number): ReserveAnswer | null {
   let first: Meter | null = null
   let retryAfterMs = 0
-  for (let i = 0; i < wanted.length; i++) {
-    const { amount } = wanted[i] as Requirement
-    const meter = meters[i] as Meter
+  for (const { meter, amount } of holds) {
     if (meter.fits(amount)) continue
     first ??= meter
     retryAfterMs = Math.max(retryAfterMs, meter.waitMs(amount, now))
@@ -341,7 +307,7 @@ function amountOf(amounts: readonly Requirement[], key: string): number | null {
 }
 
 function answerKnown(
-  lease: LeaseRecord<Hold>,
+  lease: RememberedLease<Hold>,
   wanted: readonly Requirement[],
   now: number,
 ): ReserveAnswer {
@@ -351,17 +317,16 @@ function answerKnown(
   return refused('invalid_request', null, 'lease_id: expected a new one for other requirements')
 }
 
-function holdsJust({ holds }: LeaseRecord<Hold>, wanted: readonly Requirement[]): boolean {
+function holdsJust({ holds }: HeldLease<Hold>, wanted: readonly Requirement[]): boolean {
   const isHeld = ({ key, amount }: Requirement): boolean =>
     holds.some((hold) => hold.meter.limit.key === key && hold.amount === amount)
   return holds.length === wanted.length && wanted.every(isHeld)
 }
 
-function stored(lease: LeaseRecord<Hold>): RememberedLease<StoredHold> {
-  const { state, reservedAt, endsAt, forgetAt } = lease
-  if (state !== 'held') return { state, forgetAt }
+function stored(lease: RememberedLease<Hold>): RememberedLease<StoredHold> {
+  if (lease.state !== 'held') return lease
   const holds = lease.holds.map(({ meter, amount, end }) => ({ key: meter.limit.key, amount, end }))
-  return { state, reservedAt, endsAt, holds, forgetAt }
+  return { ...lease, holds }
 }
 
 function allowedAt(reservedAtUnixMs: number): ReserveAnswer {

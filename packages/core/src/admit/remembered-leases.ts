@@ -1,7 +1,7 @@
+import { LeaseIds } from './lease-ids.ts'
+
 /** What a limiter knows of a lease id, as data. */
-export type RememberedLease<Hold> =
-  | HeldLease<Hold>
-  | { readonly state: 'completed' | 'denied'; readonly forgetAt: number }
+export type RememberedLease<Hold> = HeldLease<Hold> | EndedLease
 
 export interface HeldLease<Hold> {
   readonly state: 'held'
@@ -12,83 +12,133 @@ export interface HeldLease<Hold> {
   readonly forgetAt: number
 }
 
-/** The same in memory. */
-export interface LeaseRecord<Hold> {
-  readonly state: 'held' | 'completed' | 'denied'
-  /** Only of one that holds. */
-  readonly reservedAt: number
-  readonly endsAt: number
-  readonly holds: readonly Hold[]
+export interface EndedLease {
+  readonly state: 'completed' | 'denied'
   readonly forgetAt: number
 }
 
+/** As stored at a place. */
+const STATES: readonly RememberedLease<never>['state'][] = ['held', 'completed', 'denied']
+const HELD = STATES.indexOf('held')
+
 /** How many of the others are looked at when one comes in: more than come in, so all are seen in time. */
 const SWEPT_EACH_TIME = 2
+const PLACES_MIN = 64
+const TEXT_MIN = 1_024
 
 /**
  * Lease ids and what became of them, each until its time to be forgotten, at most `max` of them; then the
- * oldest go first (LIMIT-10). Two iterators walk the map for good: one throws out what is over, the other
- * points at the oldest. Asking the map for its first entry each time would pass over every entry that
- * was deleted before it.
+ * oldest go first (LIMIT-10). Only one that holds is an object: there are few of these, and many that ended.
  */
 export class RememberedLeases<Hold> {
-  readonly #leases = new Map<string, LeaseRecord<Hold>>()
   readonly #max: number
   readonly #onForgotten: ((id: string) => void) | null
-  #sweep = this.#leases.entries()
-  #oldest = this.#leases.keys()
+  #ids = new LeaseIds(PLACES_MIN, TEXT_MIN)
+  /** What is known of the id at each place of `#ids`. */
+  #forgetAt = new Float64Array(PLACES_MIN)
+  /** Which of `STATES`. */
+  #states = new Uint8Array(PLACES_MIN)
+  #held: (HeldLease<Hold> | null)[] = Array(PLACES_MIN).fill(null)
 
   constructor(max: number, onForgotten: ((id: string) => void) | null = null) {
     this.#max = max
     this.#onForgotten = onForgotten
   }
 
-  get(id: string, nowMs: number): LeaseRecord<Hold> | undefined {
-    const lease = this.#leases.get(id)
-    if (lease === undefined || nowMs < lease.forgetAt) return lease
+  get(id: string, nowMs: number): RememberedLease<Hold> | undefined {
+    const place = this.#ids.find(id)
+    if (place < 0) return undefined
+    if (nowMs < (this.#forgetAt[place] as number)) return this.#leaseAt(place)
     // Or it would keep its old age if it came again.
-    this.forget(id)
+    this.#forget(place)
     return undefined
   }
 
-  forget(id: string): void {
-    if (this.#leases.delete(id)) this.#onForgotten?.(id)
-  }
-
   /** An id that `get` does not know. */
-  add(id: string, lease: LeaseRecord<Hold>, nowMs: number): void {
-    this.#leases.set(id, lease)
+  add(id: string, lease: RememberedLease<Hold>, nowMs: number): void {
+    if (!this.#ids.hasRoomFor(id)) this.#makeRoom(id, nowMs)
+    this.#put(this.#ids.add(id), lease)
     this.#forgetSome(nowMs)
   }
 
   /** Another record for an id that `get` knows; it keeps its age. */
-  replace(id: string, lease: LeaseRecord<Hold>): void {
-    this.#leases.set(id, lease)
+  replace(id: string, lease: RememberedLease<Hold>): void {
+    this.#put(this.#ids.findAgain(id), lease)
   }
 
   /** All that is remembered, oldest first. */
-  *entries(nowMs: number): IterableIterator<[string, LeaseRecord<Hold>]> {
-    for (const entry of this.#leases) if (nowMs < entry[1].forgetAt) yield entry
+  *entries(nowMs: number): IterableIterator<[string, RememberedLease<Hold>]> {
+    for (const place of this.#ids.taken()) {
+      if (nowMs < (this.#forgetAt[place] as number)) {
+        yield [this.#ids.idAt(place), this.#leaseAt(place)]
+      }
+    }
+  }
+
+  #leaseAt(place: number): RememberedLease<Hold> {
+    const held = this.#held[place]
+    if (held != null) return held
+    const state = STATES[this.#states[place] as number] as EndedLease['state']
+    return { state, forgetAt: this.#forgetAt[place] as number }
+  }
+
+  #put(place: number, lease: RememberedLease<Hold>): void {
+    this.#forgetAt[place] = lease.forgetAt
+    this.#states[place] = STATES.indexOf(lease.state)
+    this.#held[place] = lease.state === 'held' ? lease : null
+  }
+
+  #forget(place: number): void {
+    const id = this.#onForgotten === null ? '' : this.#ids.idAt(place)
+    this.#ids.remove(place)
+    if (this.#states[place] === HELD) this.#held[place] = null
+    this.#onForgotten?.(id)
   }
 
   /** What is over goes when it is seen; where there are too many, the oldest go, and there is no need to look. */
   #forgetSome(nowMs: number): void {
-    if (this.#leases.size > this.#max) {
-      this.#forgetOldest()
+    if (this.#ids.size > this.#max) {
+      this.#forget(this.#ids.oldest())
       return
     }
     for (let i = 0; i < SWEPT_EACH_TIME; i++) {
-      const { done, value } = this.#sweep.next()
-      if (done) this.#sweep = this.#leases.entries()
-      else if (nowMs >= value[1].forgetAt) this.forget(value[0])
+      const place = this.#ids.inTurn()
+      if (place >= 0 && nowMs >= (this.#forgetAt[place] as number)) this.#forget(place)
     }
   }
 
-  #forgetOldest(): void {
-    while (this.#leases.size > this.#max) {
-      const { done, value } = this.#oldest.next()
-      if (done) this.#oldest = this.#leases.keys()
-      else this.forget(value)
+  /** Copies all that is not over, in order of age, to where there is room for three times as many. */
+  #makeRoom(id: string, nowMs: number): void {
+    let textUnits = id.length
+    for (const place of this.#ids.taken()) {
+      if (nowMs >= (this.#forgetAt[place] as number)) this.#forget(place)
+      else textUnits += this.#ids.lengthAt(place)
     }
+    const roomy = Math.min(3 * (this.#ids.size + 1), 1.5 * (this.#max + 1))
+    const places = powerOfTwo(PLACES_MIN, roomy)
+    // As much text for each place as those have that are there: one ring is full when the other is.
+    const ids = new LeaseIds(
+      places,
+      powerOfTwo(TEXT_MIN, (textUnits / (this.#ids.size + 1)) * places),
+    )
+    const forgetAt = new Float64Array(places)
+    const states = new Uint8Array(places)
+    const held: (HeldLease<Hold> | null)[] = Array(places).fill(null)
+    for (const from of this.#ids.taken()) {
+      const to = ids.addFrom(this.#ids, from)
+      forgetAt[to] = this.#forgetAt[from] as number
+      states[to] = this.#states[from] as number
+      held[to] = this.#held[from] as HeldLease<Hold> | null
+    }
+    this.#ids = ids
+    this.#forgetAt = forgetAt
+    this.#states = states
+    this.#held = held
   }
+}
+
+function powerOfTwo(from: number, atLeast: number): number {
+  let power = from
+  while (power < atLeast) power *= 2
+  return power
 }

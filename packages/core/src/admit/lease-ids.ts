@@ -1,0 +1,244 @@
+import { invariant } from '../errors.ts'
+
+/** No valid id is longer: its bytes are at most as many, and a unit of UTF-16 is one of them at least. */
+const ID_UNITS_MAX = 256
+
+/** So many ids of one chain at most; those that would come after them are in a map. */
+const CHAIN_MAX = 64
+
+/** Columns of a row: its hash, the number of the next in its chain, where its text begins and how long it is. */
+const HASH = 0
+const NEXT = 1
+const START = 2
+const LENGTH = 3
+const ROW = 4
+
+/**
+ * Ids in order of age, in a fixed number of places. They lie in typed arrays and not in a map of strings:
+ * a million of them are remembered for a minute each, and as objects they would be moved about by the
+ * collector of garbage and looked for all over the heap.
+ *
+ * Places are a ring: a new id takes the next one, and the start of the ring follows when the oldest go. Their
+ * text is a ring too, in the same order. An id that stays for long keeps all that lies behind it, free or
+ * not: when there is no room left, the owner copies what is taken into another `LeaseIds`.
+ *
+ * An id is found through its hash, along a chain from newer to older ones. What goes is not taken out of its
+ * chain, which would cost as much as to find it: one that has no length is nobody's, and a chain ends where
+ * the ring begins. The hash is no secret, and somebody might choose ids that all have the same one: so a
+ * chain has a greatest length, and the rest are in a map.
+ *
+ * Every id has a number, one more than the one before; its place is the number modulo the number of places.
+ * Numbers are kept modulo 2^32, so a link that nobody has followed for that long points anywhere; there it
+ * finds other ids, and no more of them than a chain has.
+ */
+export class LeaseIds {
+  readonly #places: number
+  /** The number of the newest id of each chain. */
+  readonly #heads: Int32Array
+  /** Four numbers for each place, beside each other in memory because they are read together. */
+  readonly #rows: Int32Array
+  readonly #text: Uint16Array
+  readonly #beyondChains = new Map<string, number>()
+  /** Numbers of the oldest id and of the next one to come. 0 was before all of them. */
+  #first = 1
+  #next = 1
+  /** Where the text of the next id may begin, as if there were no end to it; modulo 2^32. */
+  #textNext = 0
+  #turn = 1
+  #size = 0
+  /** What was asked for last is mostly what is added or changed next. */
+  #asked = ''
+  readonly #askedText = new Uint16Array(ID_UNITS_MAX)
+  #askedHash = 0
+  #askedPlace = -1
+
+  /** Both are powers of two, and the text, in UTF-16 units, at most 2^30. */
+  constructor(places: number, textUnits: number) {
+    this.#places = places
+    this.#heads = new Int32Array(2 * places)
+    this.#rows = new Int32Array(ROW * places)
+    this.#text = new Uint16Array(textUnits)
+  }
+
+  get size(): number {
+    return this.#size
+  }
+
+  hasRoomFor(id: string): boolean {
+    const { length } = id
+    if (this.#first === this.#next) return length <= this.#text.length
+    const end = this.#startFor(length) + length
+    const taken = (end - this.#at(this.oldest(), START)) >>> 0
+    return this.#next - this.#first < this.#places && taken <= this.#text.length
+  }
+
+  /** The place of an id, or −1. */
+  find(id: string): number {
+    if (id.length > ID_UNITS_MAX) return -1
+    this.#read(id)
+    this.#askedPlace = this.#search(id)
+    return this.#askedPlace
+  }
+
+  /** The same, quicker if that id was found last and nothing went since. */
+  findAgain(id: string): number {
+    return id === this.#asked && this.#askedPlace >= 0 ? this.#askedPlace : this.find(id)
+  }
+
+  /** Takes a place for an id that has none. There has to be room for it. */
+  add(id: string): number {
+    invariant(id.length <= ID_UNITS_MAX, 'an id that is remembered was checked before')
+    if (id !== this.#asked) this.#read(id)
+    return this.#append(this.#askedText, 0, id.length, this.#askedHash)
+  }
+
+  /** The same for an id that lies at a place of another. */
+  addFrom(other: LeaseIds, from: number): number {
+    return this.#append(
+      other.#text,
+      other.#textAt(from),
+      other.lengthAt(from),
+      other.#at(from, HASH),
+    )
+  }
+
+  /** Frees a place that is taken. */
+  remove(place: number): void {
+    if (this.#beyondChains.size > 0) this.#removeBeyond(place)
+    this.#rows[ROW * place + LENGTH] = 0
+    this.#size--
+    this.#askedPlace = -1
+    while (this.#first < this.#next && this.lengthAt(this.oldest()) === 0) this.#first++
+  }
+
+  idAt(place: number): string {
+    const at = this.#textAt(place)
+    return String.fromCharCode(...this.#text.subarray(at, at + this.lengthAt(place)))
+  }
+
+  /** In UTF-16 units; 0 is a place that is free. */
+  lengthAt(place: number): number {
+    return this.#at(place, LENGTH)
+  }
+
+  /** The place of the oldest id; there has to be one. */
+  oldest(): number {
+    return this.#placeOf(this.#first)
+  }
+
+  /** Goes round all places from the oldest to the newest, one at each call; −1 where it is free. */
+  inTurn(): number {
+    if (this.#turn < this.#first || this.#turn >= this.#next) this.#turn = this.#first
+    if (this.#turn === this.#next) return -1
+    const place = this.#placeOf(this.#turn++)
+    return this.lengthAt(place) === 0 ? -1 : place
+  }
+
+  /** The places that are taken, oldest first. */
+  *taken(): IterableIterator<number> {
+    for (let number = this.#first; number < this.#next; number++) {
+      const place = this.#placeOf(number)
+      if (this.lengthAt(place) !== 0) yield place
+    }
+  }
+
+  #at(place: number, column: number): number {
+    return this.#rows[ROW * place + column] as number
+  }
+
+  #placeOf(number: number): number {
+    return number & (this.#places - 1)
+  }
+
+  #chainOf(hash: number): number {
+    return hash & (this.#heads.length - 1)
+  }
+
+  #textAt(place: number): number {
+    return this.#at(place, START) & (this.#text.length - 1)
+  }
+
+  /** An id lies in one piece, so that the end of the ring may be left empty. */
+  #startFor(length: number): number {
+    const untilEnd = this.#text.length - (this.#textNext & (this.#text.length - 1))
+    return length <= untilEnd ? this.#textNext : (this.#textNext + untilEnd) | 0
+  }
+
+  /**
+   * Makes this the id that is asked for. Its text is read once, for its hash, to compare and to keep it: to
+   * ask a string for each of its characters takes longer than anything that is done with them here.
+   */
+  #read(id: string): void {
+    const text = this.#askedText
+    // FNV-1a, and a last step that lets every bit count in the lowest ones.
+    let hash = 0x811c9dc5 | 0
+    for (let i = 0; i < id.length; i++) {
+      const unit = id.charCodeAt(i)
+      text[i] = unit
+      hash = Math.imul(hash ^ unit, 0x01000193)
+    }
+    hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d)
+    this.#asked = id
+    this.#askedHash = hash ^ (hash >>> 13)
+    this.#askedPlace = -1
+  }
+
+  #append(text: Uint16Array, from: number, length: number, hash: number): number {
+    const place = this.#placeOf(this.#next++)
+    const start = this.#startFor(length)
+    const row = ROW * place
+    this.#rows[row + HASH] = hash
+    this.#rows[row + START] = start
+    this.#rows[row + LENGTH] = length
+    this.#textNext = (start + length) | 0
+    this.#size++
+    const at = this.#textAt(place)
+    for (let i = 0; i < length; i++) this.#text[at + i] = text[from + i] as number
+    this.#link(place, hash)
+    return place
+  }
+
+  #search(id: string): number {
+    const hash = this.#askedHash
+    let number = this.#heads[this.#chainOf(hash)] as number
+    for (let i = 0; i < CHAIN_MAX && this.#isInRing(number); i++) {
+      const place = this.#placeOf(number)
+      if (this.#at(place, HASH) === hash && this.#isAskedAt(place, id.length)) return place
+      number = this.#at(place, NEXT)
+    }
+    return this.#beyondChains.size === 0 ? -1 : (this.#beyondChains.get(id) ?? -1)
+  }
+
+  #isInRing(number: number): boolean {
+    return (number - this.#first) >>> 0 < this.#next - this.#first
+  }
+
+  #isAskedAt(place: number, length: number): boolean {
+    if (this.lengthAt(place) !== length) return false
+    const at = this.#textAt(place)
+    for (let i = 0; i < length; i++) if (this.#text[at + i] !== this.#askedText[i]) return false
+    return true
+  }
+
+  #link(place: number, hash: number): void {
+    const chain = this.#chainOf(hash)
+    const head = this.#heads[chain] as number
+    let length = 0
+    let number = head
+    while (length < CHAIN_MAX && this.#isInRing(number)) {
+      number = this.#at(this.#placeOf(number), NEXT)
+      length++
+    }
+    if (length < CHAIN_MAX) {
+      this.#rows[ROW * place + NEXT] = head
+      this.#heads[chain] = this.#next - 1
+    } else {
+      this.#beyondChains.set(this.idAt(place), place)
+    }
+  }
+
+  #removeBeyond(place: number): void {
+    const id = this.idAt(place)
+    if (this.#beyondChains.get(id) === place) this.#beyondChains.delete(id)
+  }
+}
