@@ -36,6 +36,8 @@ export class WorkerLoop implements Worker {
   readonly #clock: Clock
   readonly #random: () => number
   readonly #link: Link
+  /** One for all attempts, each of which keeps it. */
+  readonly #confirmOne = (attempt: Attempt): Promise<void> => this.#confirm(attempt)
   /** What the source counts as ours, as far as we know. */
   readonly #attempts = new Map<LeaseId, Attempt>()
   /** Offered while as many handlers ran as may. */
@@ -103,7 +105,7 @@ export class WorkerLoop implements Worker {
   #take(offer: LeaseOffer): void {
     // One that comes again is being acked already.
     if (this.#attempts.has(offer.leaseId) || this.#isOver) return
-    const attempt = new Attempt(offer, this.#clock.now(), (own) => this.#confirm(own))
+    const attempt = new Attempt(offer, this.#clock.now(), this.#confirmOne)
     this.#attempts.set(attempt.leaseId, attempt)
     this.#arm(attempt.dueAt)
     // A handler that does not heed its signal keeps its place, and the next job waits for it.
@@ -146,9 +148,15 @@ export class WorkerLoop implements Worker {
       if (this.#drained === null && attempt.kind === 'registration') await this.#ack(attempt)
       else if (this.#drained === null) this.#ackSoon(attempt)
       // Unless somebody lost it or stopped us meanwhile.
-      if (attempt.endedBy === null) await this.#report(attempt, await this.#reportOf(attempt))
+      if (attempt.endedBy !== null) return
+      const report = await this.#reportOf(attempt)
+      this.#vacate(attempt)
+      if (attempt.endedBy !== null) return
+      attempt.stage = 'reporting'
+      await this.#persist(attempt, report)
     } catch (error) {
-      if (attempt.endedBy === null && !isLost(error)) this.#note(error, attempt.job)
+      if (isBadResult(error) && attempt.stage === 'reporting') await this.#refuse(attempt, error)
+      else this.#noteUnlessLost(attempt, error)
     } finally {
       this.#vacate(attempt)
       this.#forget(attempt)
@@ -217,18 +225,14 @@ export class WorkerLoop implements Worker {
     }
   }
 
-  async #report(attempt: Attempt, report: Report): Promise<void> {
-    this.#vacate(attempt)
-    if (attempt.endedBy !== null) return
-    attempt.stage = 'reporting'
+  /** A result that is refused would hold its lease to the end: another attempt may do better. */
+  async #refuse(attempt: Attempt, refusal: unknown): Promise<void> {
+    this.#note(refusal, attempt.job)
+    const failure = { code: 'invalid_result', permanent: false }
     try {
-      await this.#persist(attempt, report)
-    } catch (error) {
-      if (!isBadResult(error)) throw error
-      // A result that is refused would hold its lease to the end: another attempt may do better.
-      this.#note(error, attempt.job)
-      const failure = { code: 'invalid_result', permanent: false }
       await this.#persist(attempt, (session) => session.fail(attempt.leaseId, failure))
+    } catch (error) {
+      this.#noteUnlessLost(attempt, error)
     }
   }
 
@@ -401,6 +405,10 @@ export class WorkerLoop implements Worker {
     await this.#link.close().catch((reason: unknown) => this.#note(reason, null))
     if (error === null) this.#settle.resolve()
     else this.#settle.reject(error)
+  }
+
+  #noteUnlessLost(attempt: Attempt, error: unknown): void {
+    if (attempt.endedBy === null && !isLost(error)) this.#note(error, attempt.job)
   }
 
   #note(error: unknown, job: Job | null): void {

@@ -22,16 +22,17 @@ const WRITES_MAX_AT_OPENING = 8
 /** Rounds in one turn, so that replies are not held up by a long queue. */
 const ROUNDS_PER_TURN = 16
 
-interface Waiting {
+/** Answers a command that was refused after all, or refuses it in its own words. */
+export type Recover = (command: Command, refusal: FairleadError) => Promise<unknown>
+
+/** A command that somebody waits for, and what is to be answered once its batch is stored. */
+interface Call {
   readonly command: Command
   readonly resolve: (reply: unknown) => void
   readonly reject: (error: Error) => void
-}
-
-interface Answer {
-  readonly waiting: Waiting
-  readonly reply?: unknown
-  readonly refusal?: FairleadError
+  readonly recover: Recover | null
+  reply: unknown
+  refusal: FairleadError | null
 }
 
 /**
@@ -48,9 +49,9 @@ export class EngineLoop {
   readonly #deliver: (outcome: Outcome) => void
   readonly #prepare: (commands: readonly Command[]) => Promise<readonly Command[]> | null
   #state: EngineState
-  #waiting: Waiting[] = []
-  /** To the commands of the open batch. */
-  #answers: Answer[] = []
+  #waiting: Call[] = []
+  /** The calls of the open batch. */
+  #applied: Call[] = []
   #turn: Promise<void> | null = null
   /** Batches with the store, and when the newest of them is written. */
   #writing = 0
@@ -90,11 +91,11 @@ export class EngineLoop {
     return this.#state
   }
 
-  /** Resolves with the reply once the change is durable. */
-  submit(command: Command): Promise<unknown> {
+  /** Resolves with the reply once the change is durable; a refusal goes through `recover` first. */
+  submit(command: Command, recover: Recover | null = null): Promise<unknown> {
     if (this.#isClosed) return Promise.reject(closed())
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ command, resolve, reject })
+      this.#waiting.push({ command, resolve, reject, recover, reply: undefined, refusal: null })
       this.#start()
     })
   }
@@ -127,7 +128,7 @@ export class EngineLoop {
   }
 
   #goOn(): void {
-    if (this.#waiting.length > 0 || (this.#answers.length > 0 && this.#mayWrite())) this.#start()
+    if (this.#waiting.length > 0 || (this.#applied.length > 0 && this.#mayWrite())) this.#start()
     else if (this.#isClosed) return
     // What is being written goes on by itself; an opening does not wait for it.
     else if (this.#writing > 0) this.#scheduleSend()
@@ -139,7 +140,7 @@ export class EngineLoop {
 
   #mayWrite(): boolean {
     if (this.#writing === 0) return true
-    if (this.#writing < WRITES_MAX && this.#answers.length >= BATCH_WORTH_HANDING_OVER) return true
+    if (this.#writing < WRITES_MAX && this.#applied.length >= BATCH_WORTH_HANDING_OVER) return true
     return this.#writing < WRITES_MAX_AT_OPENING && this.#isSendDue()
   }
 
@@ -176,50 +177,45 @@ export class EngineLoop {
         // A write may have failed meanwhile, and what was looked up be out of date.
       } while (!this.#isSound)
       const now = this.#clock.now()
-      for (const [i, waiting] of batch.entries()) {
-        this.#answers.push(this.#answer(waiting, commands[i] as Command, now))
+      for (let i = 0; i < batch.length; i++) {
+        this.#apply(batch[i] as Call, commands[i] as Command, now)
       }
       if (this.#mayWrite()) this.#finishBatch(now)
     } catch (cause) {
       // What could not be applied as a whole is thrown away with all that was open.
-      const open = this.#answers.map(({ waiting }) => waiting)
-      this.#fail(new Set([...open, ...batch]), cause)
+      this.#fail(new Set([...this.#applied, ...batch]), cause)
     }
   }
 
-  #answer(waiting: Waiting, command: Command, now: number): Answer {
+  #apply(call: Call, command: Command, now: number): void {
     try {
-      const reply = this.#state.apply(command, now)
+      call.reply = this.#state.apply(command, now)
       this.#wantsRound ||= command.type !== 'heartbeat'
-      return { waiting, reply }
     } catch (error) {
       // A refusal changes nothing; anything else is a defect, and the whole batch is thrown away.
-      if (error instanceof FairleadError && error.code !== 'Internal')
-        return { waiting, refusal: error }
-      throw error
+      if (!(error instanceof FairleadError) || error.code === 'Internal') throw error
+      call.refusal = error
     }
+    this.#applied.push(call)
   }
 
   #finishBatch(now: number): void {
     this.#dispatch(now)
-    const answers = this.#answers
+    const calls = this.#applied
     const outcome = this.#state.takeOutcome()
     // A refusal may rest on what is being written: then it goes the same way.
     const isWritten =
-      this.#writing > 0 || isWorthWriting(outcome, answers) || now - this.#lastBeat >= BEAT_MS
+      this.#writing > 0 || isWorthWriting(outcome, calls) || now - this.#lastBeat >= BEAT_MS
     const write = isWritten ? this.#store.commit(outcome.batch) : null
     // Only now: if anything of this throws, those who wait for an answer get one.
-    this.#answers = []
-    if (write === null) return this.#settle(outcome, answers)
+    this.#applied = []
+    if (write === null) return this.#settle(outcome, calls)
     this.#lastBeat = now
     this.#writing++
     this.#lastWrite = write
       .then(
-        () => this.#settle(outcome, answers),
-        (cause: unknown) => {
-          const built = [...answers, ...this.#answers].map(({ waiting }) => waiting)
-          this.#fail(built, cause)
-        },
+        () => this.#settle(outcome, calls),
+        (cause: unknown) => this.#fail([...calls, ...this.#applied], cause),
       )
       .finally(() => {
         this.#writing--
@@ -228,13 +224,14 @@ export class EngineLoop {
   }
 
   /** What was written is told. */
-  #settle(outcome: Outcome, answers: readonly Answer[]): void {
+  #settle(outcome: Outcome, calls: readonly Call[]): void {
     this.#reloadAt = 0
     this.#state.settle(outcome)
     this.#deliver(outcome)
-    for (const { waiting, reply, refusal } of answers) {
-      if (refusal === undefined) waiting.resolve(reply)
-      else waiting.reject(refusal)
+    for (const { command, resolve, reject, recover, reply, refusal } of calls) {
+      if (refusal === null) resolve(reply)
+      else if (recover === null) reject(refusal)
+      else resolve(recover(command, refusal))
     }
   }
 
@@ -267,8 +264,8 @@ export class EngineLoop {
     }
   }
 
-  #fail(failed: Iterable<Waiting>, cause: unknown): void {
-    this.#answers = []
+  #fail(failed: Iterable<Call>, cause: unknown): void {
+    this.#applied = []
     this.#wantsRound = true
     this.#isSound = false
     const error = new FairleadError(
@@ -311,7 +308,7 @@ export class EngineLoop {
   }
 }
 
-function isWorthWriting({ batch }: Outcome, answers: readonly Answer[]): boolean {
+function isWorthWriting({ batch }: Outcome, calls: readonly Call[]): boolean {
   const rows = [batch.newJobs, batch.jobs, batch.newLeases, batch.leases, batch.providers]
   return (
     rows.some((list) => list.length > 0) ||
@@ -321,7 +318,7 @@ function isWorthWriting({ batch }: Outcome, answers: readonly Answer[]): boolean
     batch.lanes.length > 0 ||
     batch.pruneEndedBefore !== null ||
     batch.cutJournalAt !== null ||
-    answers.some(({ refusal }) => refusal === undefined)
+    calls.some(({ refusal }) => refusal === null)
   )
 }
 

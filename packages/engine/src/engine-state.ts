@@ -157,14 +157,14 @@ export class EngineState {
       case 'cancel':
         return cancelJob(market, this.#job(command.jobId), command.by)
       case 'ack':
-        return ackLease(market, command)
+        return void ackLease(market, command)
       case 'renew':
         // As they are now: by the time that this is told, the next renewal may have been applied.
         return leaseTimes(renewLease(market, command), market.nowMs)
       case 'decline':
-        return declineLease(market, command)
+        return void declineLease(market, command)
       case 'release':
-        return releaseLease(market, command)
+        return void releaseLease(market, command)
       case 'complete':
         return this.#complete(command)
       case 'fail':
@@ -341,7 +341,8 @@ export class EngineState {
     }
     const { jobId: id, kind, maxFee: fee, sizeBytes, demand, regions, ttlAbsSecs } = request
     const enqueueSeq = this.#enqueueSeq + 1
-    const facts = {
+    const session = kind === 'registration' ? sessionFacts(request.payload, isOperator) : null
+    const job = enqueueJob(market, {
       id,
       kind,
       caller,
@@ -353,9 +354,8 @@ export class EngineState {
       ttlAbsSecs,
       origin,
       enqueueSeq,
-      ...(kind === 'registration' ? { session: sessionFacts(request.payload, isOperator) } : {}),
-    }
-    const job = enqueueJob(market, facts)
+      session,
+    })
     this.#enqueueSeq = enqueueSeq
     this.#requests.set(job, request)
     this.#byKey.set(key, { id, payload: request.payloadCbor })
@@ -363,7 +363,7 @@ export class EngineState {
     return id
   }
 
-  #complete(command: Extract<Command, { type: 'complete' }>): Lease {
+  #complete(command: Extract<Command, { type: 'complete' }>): void {
     const { market } = this
     checkCompletion(command, market.policy)
     const isFirst = market.leases.get(command.leaseId)?.status !== 'COMPLETED'
@@ -371,17 +371,15 @@ export class EngineState {
     if (lease.job.status === 'COMPLETED' && isFirst) {
       this.#results.push(resultRow(lease, command, market.nowMs))
     }
-    return lease
   }
 
   /** A lookup may have found that an earlier attempt has booked. */
-  #fail(command: Extract<Command, { type: 'fail' }>): Lease {
+  #fail(command: Extract<Command, { type: 'fail' }>): void {
     const lease = failLease(this.market, command)
     if (lease.status === 'COMPLETED' && lease.digest !== null) {
       const found = { digest: lease.digest, output: FOUND_OUTPUT, meta: null, actualUnits: null }
       this.#results.push(resultRow(lease, found, this.market.nowMs))
     }
-    return lease
   }
 
   #register(command: Extract<Command, { type: 'registerProvider' }>): Provider {

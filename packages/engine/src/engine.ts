@@ -32,7 +32,7 @@ import type { Acting, Command, OnLease, OutsideNote } from './command.ts'
 import { outputDigest } from './completion.ts'
 import type { Connections } from './connections.ts'
 import { EngineLimiter } from './engine-limiter.ts'
-import type { EngineLoop } from './engine-loop.ts'
+import type { EngineLoop, Recover } from './engine-loop.ts'
 import { EngineView } from './engine-view.ts'
 import { ATTEMPTS_EXPLAINED, type Explanation, explainAssigned } from './explain.ts'
 import { type EngineEvent, eventOf } from './journal.ts'
@@ -54,6 +54,16 @@ export interface Holder {
   readonly by: ProviderId
   /** The worker that acts; where it is left out, any of the provider's may. */
   readonly workerId?: WorkerId | undefined
+}
+
+/** What the holder of a lease says of work that is done. */
+export interface Completed extends Holder {
+  readonly digest?: string | undefined
+  readonly output?: Uint8Array | undefined
+  readonly meta?: Uint8Array | undefined
+  readonly actualUnits?: number | undefined
+  /** Of the prompt and of the answer: it takes the place of what was reserved (ADMIT-5). */
+  readonly actualTokens?: number | undefined
 }
 
 /** The longest page of a list or of a replay. */
@@ -249,8 +259,8 @@ export class Engine {
     await this.#submit({ ...session, type: 'setOpening', opensAt, actor })
   }
 
-  async ack({ leaseId, by, workerId }: Holder): Promise<void> {
-    await this.#onLease({ type: 'ack', leaseId, by, workerId })
+  ack({ leaseId, by, workerId }: Holder): Promise<void> {
+    return this.#onLease({ type: 'ack', leaseId, by, workerId })
   }
 
   /** Gives the times of the lease as they are then. */
@@ -259,34 +269,34 @@ export class Engine {
     return { ...times, at: this.#loop.state.market.nowMs }
   }
 
-  async decline({ leaseId, by, workerId }: Holder): Promise<void> {
-    await this.#onLease({ type: 'decline', leaseId, by, workerId })
+  decline({ leaseId, by, workerId }: Holder): Promise<void> {
+    return this.#onLease({ type: 'decline', leaseId, by, workerId })
   }
 
-  async release({ leaseId, by, workerId }: Holder): Promise<void> {
-    await this.#onLease({ type: 'release', leaseId, by, workerId })
+  release({ leaseId, by, workerId }: Holder): Promise<void> {
+    return this.#onLease({ type: 'release', leaseId, by, workerId })
   }
 
   /** With an output its digest may be left out; both must agree (ENGINE-8). */
-  async complete(
-    completion: Holder & {
-      readonly digest?: string
-      readonly output?: Uint8Array
-      readonly meta?: Uint8Array
-      readonly actualUnits?: number
-      /** Of the prompt and of the answer: it takes the place of what was reserved (ADMIT-5). */
-      readonly actualTokens?: number
-    },
-  ): Promise<void> {
-    const { leaseId, by, workerId, output = null, meta = null, actualUnits = null } = completion
+  complete(completion: Completed): Promise<void> {
+    const { leaseId, by, workerId, output = null, meta = null } = completion
+    const { actualUnits = null, actualTokens = null } = completion
     const digest = completion.digest ?? (output === null ? '' : outputDigest(output))
-    const { actualTokens = null } = completion
-    const result = { digest, output, meta, actualUnits, actualTokens }
-    await this.#onLease({ type: 'complete', leaseId, by, workerId, ...result })
+    return this.#onLease({
+      type: 'complete',
+      leaseId,
+      by,
+      workerId,
+      digest,
+      output,
+      meta,
+      actualUnits,
+      actualTokens,
+    })
   }
 
-  async fail(failure: Holder & LeaseFailure): Promise<void> {
-    await this.#onLease({ ...failure, type: 'fail' })
+  fail(failure: Holder & LeaseFailure): Promise<void> {
+    return this.#onLease({ ...failure, type: 'fail' })
   }
 
   /** Leases for workers in this process. */
@@ -379,18 +389,20 @@ export class Engine {
     return this.#loop.submit(command) as Promise<Reply>
   }
 
-  async #onLease<Reply = unknown>(command: Command & OnLease): Promise<Reply> {
-    try {
-      return await this.#submit<Reply>(command)
-    } catch (error) {
-      const row = isNotFound(error) ? await this.#store.read.lease(command.leaseId) : null
-      if (row === null) throw error
-      return this.#onEndedLease(command, row) as Reply
-    }
+  #onLease<Reply = void>(command: Command & OnLease): Promise<Reply> {
+    return this.#loop.submit(command, this.#lookUpLease) as Promise<Reply>
   }
 
   /** A lease that only the store still knows: nothing can change, but the answer must be right. */
-  #onEndedLease(command: Command & OnLease, row: LeaseRow): unknown {
+  readonly #lookUpLease: Recover = async (command, refusal) => {
+    const { leaseId } = command as Command & OnLease
+    const row = isNotFound(refusal) ? await this.#store.read.lease(leaseId) : null
+    if (row === null) throw refusal
+    this.#onEndedLease(command as Command & OnLease, row)
+  }
+
+  /** Nothing is left to do if it is the same completion again; all else is refused. */
+  #onEndedLease(command: Command & OnLease, row: LeaseRow): void {
     if (row.providerId !== command.by) {
       throw new FairleadError('Forbidden', `lease ${row.id} is held by another provider`, {
         leaseId: row.id,
@@ -401,7 +413,7 @@ export class Engine {
       throw heldByOther(row.id, row.workerId)
     }
     const isRepeat = command.type === 'complete' && row.digest === command.digest
-    if (isRepeat && row.status === 'COMPLETED') return row
+    if (isRepeat && row.status === 'COMPLETED') return
     throw new FairleadError('LeaseNotLive', `lease ${row.id} is ${row.status}; stop this attempt`, {
       leaseId: row.id,
       status: row.status,

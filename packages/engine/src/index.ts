@@ -2,7 +2,7 @@
 
 export type { Census, QueueCensus } from './census.ts'
 export type { Acting, Command, OutsideNote } from './command.ts'
-export { Engine, type Holder, type Requester } from './engine.ts'
+export { type Completed, Engine, type Holder, type Requester } from './engine.ts'
 export { EngineState, type Outcome } from './engine-state.ts'
 export { EngineView, type JobFactsInMemory, type LeaseFactsInMemory } from './engine-view.ts'
 export type {

@@ -17,7 +17,7 @@ export function leaseTimes(lease: Lease, at: number): LeaseTimes {
 /** A lease with its work, as it is pushed to its worker. */
 export function leaseOffer(lease: Lease, payload: Uint8Array, at: number): LeaseOffer {
   const { id: leaseId, job, provider, attempt } = lease
-  return {
+  const offer: LeaseOffer = {
     leaseId,
     jobId: job.id,
     providerId: provider.id,
@@ -33,8 +33,8 @@ export function leaseOffer(lease: Lease, payload: Uint8Array, at: number): Lease
     lengthMs: lease.terms.lengthMs,
     renewalsMax: lease.terms.renewalsMax,
     traceparent: job.origin?.traceparent ?? null,
-    ...(job.session === null ? {} : attemptOf(job.id, job.session)),
   }
+  return job.session === null ? offer : { ...offer, ...attemptOf(job.id, job.session) }
 }
 
 /** What the worker of a registration has to know beside its payload. */

@@ -109,7 +109,10 @@ class EngineSession implements LeaseSession {
 
   complete(leaseId: LeaseId, result: LeaseResult): Promise<void> {
     if (!this.#isOpen()) return over()
-    return this.#engine.complete({ ...result, ...this.#holder(leaseId) })
+    const { digest, output, meta, actualUnits, actualTokens } = result
+    const [by, workerId] = [this.#providerId, this.#workerId]
+    const said = { leaseId, by, workerId, digest, output, meta, actualUnits, actualTokens }
+    return this.#engine.complete(said)
   }
 
   fail(leaseId: LeaseId, failure: LeaseFailure): Promise<void> {

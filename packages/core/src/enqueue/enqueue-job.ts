@@ -19,27 +19,29 @@ export interface NewJob {
   readonly origin?: JobOrigin | null
   readonly enqueueSeq: number
   /** Registrations only. */
-  readonly session?: SessionFacts
+  readonly session?: SessionFacts | null
 }
 
 /** Takes a job in. The same id again is the same request and changes nothing. */
 export function enqueueJob(market: Market, request: NewJob): Job {
   const known = market.jobs.get(request.id)
   if (known !== undefined) return known
+  const { session = null } = request
   const { tiers } = market.policy.priority
   if (!Object.hasOwn(tiers, request.tier)) {
     throw invalidParams('tier', `one of ${Object.keys(tiers).join(', ')}`)
   }
   refuseOverCapacity(market, request.caller)
-  if (request.session !== undefined) checkSession(market, request.session)
+  if (session !== null) checkSession(market, session)
   const job = newJob(request, market.nowMs)
-  if (request.session === undefined) queueFor(market, request.kind).push(job)
-  else job.session = joinSession(market, job, request.session)
+  if (session === null) queueFor(market, request.kind).push(job)
+  else job.session = joinSession(market, job, session)
   market.jobs.set(job.id, job)
   countWaiting(market, job, job.status, 1)
   market.due.ttlAbs.enter(job)
   market.touch.job(job)
-  market.emit({ type: 'jobEnqueued', at: market.nowMs, jobId: job.id, ...job.origin })
+  const event = { type: 'jobEnqueued', at: market.nowMs, jobId: job.id } as const
+  market.emit(job.origin === null ? event : { ...event, ...job.origin })
   return job
 }
 

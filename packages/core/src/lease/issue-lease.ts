@@ -51,17 +51,21 @@ export function issueLease(market: Market, job: Job, provider: Provider, seed: S
     market.limits.hold(lease.id, market.admit.needs(job, provider.id), job, nowMs)
   }
   market.windows.record(job.caller, nowMs, policy)
-  market.emit({
-    type: 'jobAssigned',
-    at: nowMs,
-    // In the order in which it is encoded, which saves sorting it: this is done for every lease.
-    ...(job.session === null ? null : attemptOf(job.session)),
-    jobId: job.id,
-    leaseId: lease.id,
-    deadline: lease.tDeadline,
-    providerId: provider.id,
-  })
+  announceLease(market, lease)
   return lease
+}
+
+/** In the order in which it is encoded, which saves sorting it: this is done for every lease. */
+function announceLease(market: Market, { id: leaseId, job, provider, tDeadline }: Lease): void {
+  const { nowMs: at, emit } = market
+  const { id: jobId, session } = job
+  const { id: providerId } = provider
+  if (session === null) {
+    emit({ type: 'jobAssigned', at, jobId, leaseId, deadline: tDeadline, providerId })
+    return
+  }
+  const { rank, task } = attemptOf(session)
+  emit({ type: 'jobAssigned', at, rank, task, jobId, leaseId, deadline: tDeadline, providerId })
 }
 
 /** Of a registration: its rank, and whether somebody only looks. A receipt is made from this afterwards. */
