@@ -84,7 +84,8 @@ function explain(error: unknown, terminal: Terminal): number {
     readonly retryable?: boolean
   }
   if (name === 'FairleadError') {
-    terminal.note(`fairlead: ${message}`)
+    const advice = code === 'Unauthorized' ? '; here that is FAIRLEAD_TOKEN, or --token' : ''
+    terminal.note(`fairlead: ${message}${advice}`)
     return exitOf({ code, retryable })
   }
   // Not ours to explain: a full disk, a broken pipe, a defect.

@@ -1,4 +1,12 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -333,9 +341,12 @@ describe('fairlead serve, token, doctor', () => {
       const token = created.out.trim()
       expect(created.err).toContain('from now on every call needs a token')
       expect(statSync(join(own, 'fairlead.db.tokens.json')).mode & 0o077).toBe(0)
+      for (const name of readdirSync(own)) expect(statSync(join(own, name)).mode & 0o007).toBe(0)
       const secret = token.slice('flt_'.length + 13)
       expect(readFileSync(join(own, 'fairlead.db.tokens.json'), 'utf8')).not.toContain(secret)
-      expect((await list()).code).toBe(3)
+      const closed = await list()
+      expect(closed.code).toBe(3)
+      expect(closed.err).toContain('FAIRLEAD_TOKEN')
       expect((await list(token)).code).toBe(0)
       const listed = await fairlead(['token', 'list', '--json'], { cwd: own })
       const [{ id }] = JSON.parse(listed.out)

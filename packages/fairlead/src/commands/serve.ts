@@ -48,6 +48,8 @@ export const serve = command<Flags>({
       'redis.url': { flag: '--redis', raw: flags.redis },
       'log.level': { flag: '--log-level', raw: flags.logLevel },
     })
+    // Payloads are nobody's business but the owner's: what is made from here on others cannot read.
+    process.umask(process.umask() | 0o007)
     const stop = untilSignal()
     const tokens = openTokens(loaded)
     const serving = await startServing({ config: loaded, tokens })

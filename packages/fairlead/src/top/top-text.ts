@@ -37,7 +37,7 @@ function ratesLine({ per_second: rate, leases, workers }: Stats): string {
     `assigned ${rate.assigned.toFixed(1)}/s`,
     `completed ${rate.completed.toFixed(1)}/s`,
     `${leases} leases`,
-    `${workers} workers`,
+    `${workers} worker${workers === 1 ? '' : 's'}`,
   ]
   return figures.join('   ')
 }
