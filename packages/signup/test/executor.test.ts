@@ -413,6 +413,25 @@ describe('the success fee', () => {
 })
 
 describe('what must not get out', () => {
+  it.each([
+    ['unknown_user_Anna-17', {}, 'http_422'],
+    ['no_seat_for_kimberley', {}, 'http_422'],
+    ['no_seat_for_kimberley', { no_seat_for_kimberley: 'permanent' }, 'no_seat_for_kimberley'],
+    ['kid_is_too_young', {}, 'kid_is_too_young'],
+  ])(
+    'ADAPTER-4: a code that repeats what a person told is left out: %s, %j',
+    async (code, taxonomy, expected) => {
+      const site = await plainServer((_, response) => {
+        response.writeHead(422, { 'content-type': 'application/json' })
+        response.end(JSON.stringify({ error: { code } }))
+      })
+      const row = siteRow(site.url, { profile: { error_taxonomy: taxonomy } })
+      const { source } = await workerFor({ site: row })
+      const person = { user: 'anna-17', args: { child: 'Kimberley', toy: 'kid' } }
+      expect(failureOf(await source.lease(person))).toMatchObject({ code: expected })
+    },
+  )
+
   it('ADAPTER-2: neither secrets nor personal data are in events, errors and reports', async () => {
     const site = await plainServer((request, response) => {
       response.writeHead(400, { 'content-type': 'application/json' })

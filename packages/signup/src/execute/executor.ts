@@ -91,7 +91,7 @@ export class Executor {
   ): Promise<AttemptResult> {
     const { adapter, provider } = attempt
     if (sent.type === 'unanswered') return this.#unknown(attempt, { code: sent.code })
-    const outcome = this.#read(attempt, () => adapter.outcome(sent.answer))
+    const outcome = this.#read(attempt, () => withoutPeople(adapter.outcome(sent.answer), attempt))
     if (outcome === null || outcome.type === 'unclear') {
       return this.#unknown(attempt, { code: 'unclear_answer' })
     }
@@ -112,7 +112,7 @@ export class Executor {
     const sent = await this.#send(attempt, call, attempt)
     // A hold is no booking: one that nobody knows of ends by itself.
     if (sent.type !== 'answered') return failed({ code: sent.code, isUnsent: true })
-    const outcome = this.#read(attempt, () => hold.outcome(sent.answer))
+    const outcome = this.#read(attempt, () => withoutPeople(hold.outcome(sent.answer), attempt))
     if (outcome === null) return failed({ code: 'unclear_answer', isUnsent: true })
     if (outcome.type === 'waitlisted') return { ...outcome, isLookedUp: false }
     if (outcome.type === 'refused') {
@@ -273,6 +273,28 @@ export class Executor {
 }
 
 const NEVER = new AbortController().signal
+
+/** Shorter ones are no sign of anybody: `no` is in `not_found`. */
+const TELLING_LENGTH = 4
+
+/** A code becomes a reason that anybody may see; one that repeats what a person told is left out (ADAPTER-4). */
+function withoutPeople<Answer extends { readonly type: string; readonly code?: string }>(
+  answer: Answer,
+  { job, provider }: Attempt,
+): Answer {
+  const { code, ...rest } = answer
+  if (code === undefined || Object.hasOwn(provider.policy.errorTaxonomy, code)) return answer
+  const said = code.toLowerCase()
+  const isRepeated = [job.userId, ...textsIn(job.args)].some(
+    (text) => text.length >= TELLING_LENGTH && said.includes(text.toLowerCase()),
+  )
+  return isRepeated ? (rest as Answer) : answer
+}
+
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value]
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
+}
 
 function failed(failure: Partial<LeaseFailure> & { readonly code: string }): AttemptResult {
   return { type: 'failed', failure: { permanent: false, ...failure } }

@@ -58,7 +58,7 @@ export interface Booking {
 export interface Seen {
   readonly arrivals: readonly Arrival[]
   readonly bookings: readonly Booking[]
-  /** Seats that are held and not booked. */
+  /** Seats that are held now and not booked. */
   readonly holds: number
 }
 

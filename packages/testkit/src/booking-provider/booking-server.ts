@@ -42,7 +42,9 @@ async function handle(
   response: ServerResponse,
 ): Promise<void> {
   const url = new URL(request.url ?? '/', 'http://site')
-  if (url.pathname === '/admin/seen') return send(response, rules, { status: 200, body: site.seen })
+  if (url.pathname === '/admin/seen') {
+    return send(response, rules, { status: 200, body: site.seen(at) })
+  }
   const call = await readCall(request, url)
   if (call === null) return send(response, rules, { status: 404, body: {} })
   const answer = site.serve(call, at)

@@ -48,8 +48,9 @@ export class BookingSite {
     this.#rules = rules
   }
 
-  get seen(): Seen {
-    return { arrivals: this.#arrivals, bookings: this.#bookings, holds: this.#holds.size }
+  seen(at: number): Seen {
+    const holds = [...this.#holds.values()].filter(({ endsAt }) => endsAt > at).length
+    return { arrivals: this.#arrivals, bookings: this.#bookings, holds }
   }
 
   /** Answers a call that arrived at `at`, on the machine's true clock. */
