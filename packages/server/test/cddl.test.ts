@@ -43,10 +43,14 @@ describe('the CDDL files', () => {
         'JobRecord',
         'JobSummary',
         'CompleteRecord',
+        'DispatchKeyRecord',
         'Lease',
         'LimitRecord',
+        'RegistrationRecord',
         'ReserveRecord',
         'ResultRecord',
+        'SessionEntry',
+        'SessionRecord',
       ]),
     )
     for (const name of shared) {
@@ -55,6 +59,16 @@ describe('the CDDL files', () => {
     }
     const { shape } = METHODS['aicf.enqueue'].params
     expect(cddl.fieldsOf('JobRequest').sort()).toEqual(Object.keys(shape).sort())
+    for (const [name, shape] of Object.entries({
+      ScheduleRequest: METHODS['signup.schedule'].params.shape,
+      ScheduleReceipt: METHODS['signup.schedule'].result.shape,
+      CancelReceipt: METHODS['signup.cancel'].result.shape,
+      RegistrationAudit: METHODS['signup.audit'].result.shape,
+      SessionLook: METHODS['signup.getSession'].result.shape,
+      Opening: METHODS['signup.setOpening'].result.shape,
+    })) {
+      expect(cddl.fieldsOf(name).sort(), name).toEqual(Object.keys(shape).sort())
+    }
     for (const [name, { schema }] of Object.entries(EVENTS)) {
       expect(cddl.fieldsOf(name).sort(), name).toEqual(Object.keys(schema.shape).sort())
     }
@@ -156,6 +170,65 @@ describe('the CDDL files', () => {
     expect(events.length).toBeGreaterThan(10)
     for (const event of events) expect(cddl.problem(String(event['type']), event)).toBe(null)
     ws.terminate()
+  })
+
+  it('RPC-8: fit what is said of registrations', async () => {
+    const session = { provider: 'bookeo', org_ref: 'org-1', event_id: 'swim' }
+    const opens_at = Date.now() - 1_000
+    const opening = await exchange('signup.setOpening', { ...session, opens_at })
+    expect(cddl.problem('Opening', opening)).toBe(null)
+    const worker = { provider_id: 'provider:signup', worker_id: 'w' }
+    const offer = { slots: 1, kinds: ['registration'], platforms: ['bookeo'], wait_ms: 5_000 }
+    const asked = { ...session, user_id: 'u1', opens_at, args: { child: 'Kim', age: 7.5 } }
+    const names = [
+      { program_name: 'Swimming', idempotency_key: 'k-1' },
+      { user_id: 'u2' },
+      { user_id: 'u3' },
+    ]
+    const ids: string[] = []
+    for (const more of names) {
+      const params = { ...asked, ...more }
+      expect(cddl.problem('ScheduleRequest', inCbor(params))).toBe(null)
+      const receipt = await exchange('signup.schedule', params)
+      expect(cddl.problem('ScheduleReceipt', receipt)).toBe(null)
+      ids.push(receipt['reference'] as string)
+    }
+    // One fails with a code of its site, one waits for a retry, one is cancelled before its turn.
+    const outcomes = [
+      { code: 'sold_out', http: 409 },
+      { code: 'busy', http: 503 },
+    ]
+    for (const outcome of outcomes) {
+      const { leases } = await exchange('aicf.pollLeases', { ...worker, ...offer })
+      const [lease] = leases as CborMap[]
+      expect(cddl.problem('Assignment', lease as CborValue)).toBe(null)
+      const lease_id = `0x${Buffer.from(lease?.['lease_id'] as Uint8Array).toString('hex')}`
+      await exchange('aicf.ackLease', { ...worker, lease_id })
+      await exchange('aicf.failLease', { ...worker, lease_id, ...outcome })
+    }
+    const look = await exchange('signup.getSession', session)
+    expect(cddl.problem('SessionLook', look)).toBe(null)
+    const canceled = await exchange('signup.cancel', { id: ids[2] })
+    expect(cddl.problem('CancelReceipt', canceled)).toBe(null)
+    const { registrations } = await exchange('signup.list', {})
+    expect((registrations as CborMap[]).map(({ result }) => result)).toEqual([
+      ...['failed', 'pending', 'canceled'],
+    ])
+    for (const one of registrations as CborMap[]) {
+      expect(cddl.problem('RegistrationRecord', one)).toBe(null)
+    }
+    const { sessions } = await exchange('signup.listSessions', {})
+    for (const one of sessions as CborMap[]) expect(cddl.problem('SessionRecord', one)).toBe(null)
+    for (const id of ids) {
+      expect(cddl.problem('RegistrationAudit', await exchange('signup.audit', { id }))).toBe(null)
+    }
+    const { jobs } = await exchange('aicf.listJobs', { kind: 'registration' })
+    for (const job of jobs as CborMap[]) {
+      expect(cddl.problem('JobSummary', job)).toBe(null)
+      const task_id = `0x${Buffer.from(job['task_id'] as Uint8Array).toString('hex')}`
+      const read = await exchange('aicf.getJob', { task_id })
+      expect(cddl.problem('JobRecord', read['job'] as CborValue)).toBe(null)
+    }
   })
 
   it('RPC-8: do not fit anything else', () => {
