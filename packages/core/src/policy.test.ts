@@ -26,12 +26,12 @@ const INTEGERS: readonly [string, number, readonly [number, number]][] = [
   ['queue.dispatch_interval_ms', 250, [1, 60_000]],
   ['queue.ack_timeout_ms', 5_000, [100, 600_000]],
   ['queue.worker_lost_ms', 15_000, [100, 3_600_000]],
-  ['queue.worker_lost_registration_ms', 2_000, [100, 3_600_000]],
+  ['queue.worker_lost_registration_ms', 2_000, [2_000, 3_600_000]],
   ['queue.starvation_k', 20, [1, 1_000_000]],
   ['queue.lease.ai_secs', 600, SECS],
   ['queue.lease.quantum_secs', 180, SECS],
   ['queue.lease.task_secs', 600, SECS],
-  ['queue.lease.registration_secs', 60, SECS],
+  ['queue.lease.registration_secs', 60, [2, SECS[1]]],
   ['queue.lease.renewals_max', 4, [0, 1_000]],
   ['queue.retries.attempt_max', 6, [1, 1_000]],
   ['queue.retries.base_backoff_ai_secs', 5, SECS],
@@ -574,6 +574,15 @@ describe('settings that belong together', () => {
       expect(problems.map(pathOf)).toEqual(['queue.ack_timeout_ms'])
       expect(problems[0]).toContain(key)
     }
+  })
+
+  it('POLICY-6: requesters are not counted for longer than personal data may be kept', () => {
+    const kept = (secs: number) => ({
+      queue: { quotas: { requester_window: { jobs: 1, secs } } },
+      audit: { pii_retention_secs: 3_600 },
+    })
+    expect(problemsOf(kept(3_600))).toEqual([])
+    expect(problemsOf(kept(3_601)).map(pathOf)).toEqual(['queue.quotas.requester_window.secs'])
   })
 })
 

@@ -55,13 +55,13 @@ export const POLICY_FIELDS = {
     dispatchIntervalMs: int(250, { min: 1, max: 60_000 }, 'longest time between two rounds while work waits'),
     ackTimeoutMs: int(5_000, { min: 100, max: 600_000 }, 'how long an offer waits for its provider'),
     workerLostMs: int(15_000, { min: 100, max: 3_600_000 }, 'how long a worker may be gone before its leases are given back'),
-    workerLostRegistrationMs: int(2_000, { min: 100, max: 3_600_000 }, 'the same for leases on registrations'),
+    workerLostRegistrationMs: int(2_000, { min: 2_000, max: 3_600_000 }, 'the same for leases on registrations; a worker sends up to 1,500 ms after its ack, and must not be taken for lost by then'),
     starvationK: int(20, { min: 1, max: 1_000_000 }, 'every k-th grant goes to the job that waited longest'),
     lease: {
       aiSecs: int(600, secs, 'length of a lease on an ai job'),
       quantumSecs: int(180, secs, 'length of a lease on a quantum job'),
       taskSecs: int(600, secs, 'length of a lease on a task'),
-      registrationSecs: int(60, secs, 'length of a lease on a registration'),
+      registrationSecs: int(60, { ...secs, min: 2 }, 'length of a lease on a registration'),
       renewAlpha: thousandths(600, portion, 'share of a lease after which its holder should renew'),
       renewBeta: thousandths(500, portion, 'share of a lease that a renewal adds'),
       renewalsMax: int(4, { min: 0, max: 1_000 }, 'renewals of one lease'),
@@ -231,6 +231,15 @@ function crossProblems(policy: Policy, isSound: (prefix: string) => boolean): st
     if (!isSound('queue.ack_timeout_ms') || !isSound(`queue.lease.${snakeCase(key)}`)) continue
     problems.push(
       `queue.ack_timeout_ms: expected less than queue.lease.${snakeCase(key)} (${value} s), or an offer outlives its own lease`,
+    )
+  }
+  // The window keeps jobs, and a registration goes with its job (AUDIT-10).
+  const windowSecs = policy.queue.quotas.requesterWindow?.secs ?? 0
+  const { piiRetentionSecs } = policy.audit
+  const areSound = isSound('audit.pii_retention') && isSound('queue.quotas.requester_window')
+  if (windowSecs > piiRetentionSecs && areSound) {
+    problems.push(
+      `queue.quotas.requester_window.secs: expected at most audit.pii_retention_secs (${piiRetentionSecs}), or personal data is kept for longer than it may be`,
     )
   }
   return problems

@@ -247,7 +247,8 @@ export class EngineState {
   /**
    * Ended jobs are deleted once they have been kept for the horizon (TTL-3), and no sooner than the
    * window of requesters is done with their assignments: these are nowhere else. What registrations say
-   * of people goes with them, so no job is kept for longer than that may be (AUDIT-10).
+   * of people goes with them, so no job is kept for longer than that may be (AUDIT-10); the policy has no
+   * longer window than that.
    */
   prune(): void {
     const { nowMs, policy } = this.market

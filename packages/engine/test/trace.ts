@@ -24,7 +24,7 @@ export const SHORT = {
   queue: {
     ack_timeout_ms: 1_500,
     worker_lost_ms: 500,
-    worker_lost_registration_ms: 300,
+    worker_lost_registration_ms: 2_000,
     lease: { ai_secs: 4, quantum_secs: 3, task_secs: 4, registration_secs: 4 },
     retries: { attempt_max: 3, base_backoff_ai_secs: 1, backoff_cap_secs: 2 },
     ttl: { abs_default_ai_secs: 30, rel_max_secs: 20, gc_horizon_secs: 40 },

@@ -75,6 +75,18 @@ describe('requests', () => {
     expect(code(() => keyed.request(JOB, null))).toBe('auth_error')
   })
 
+  it.each([
+    ['a line break', { userId: 'user\nx-admin: 1' }],
+    ['letters that headers do not have', { userId: 'Zoë 山田' }],
+    ['a step out of the path', { eventId: '..' }],
+    ['a step in place', { eventId: 'x', orgRef: '.' }],
+  ])('ADAPTER-1: %s is the fault of the job, and nothing is sent', (_, given) => {
+    const url = 'https://a.example/v1/{org_ref}/{event_id}/bookings'
+    const adapter = adapterOf({ book: { url, headers: { 'X-User': '{user_id}' } } })
+    expect(() => adapter.request({ ...JOB, eventId: 'ok', ...given }, null)).toThrow(Unfillable)
+    expect(adapter.request({ ...JOB, eventId: 'v1..2' }, null).url).toContain('/v1..2/')
+  })
+
   it('ADAPTER-1: an organisation has a credential of its own, or that of all', () => {
     const adapter = adapterOf({
       book: { url: 'https://a.example/', headers: { authorization: 'Bearer {credential}' } },

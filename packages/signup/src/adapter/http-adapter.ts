@@ -1,3 +1,4 @@
+import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { invariant } from '@fairlead/core'
 import type { WrittenAdapter, WrittenCall } from '../providers/adapter-fields.ts'
 import type { Condition, Profile } from '../providers/profile.ts'
@@ -23,6 +24,7 @@ import {
   secretsInText,
   type TextTemplate,
   textTemplate,
+  Unfillable,
 } from './template.ts'
 
 /** A code that may be shown to anybody: a word, never a sentence with somebody's data in it. */
@@ -195,10 +197,10 @@ class HttpAdapter implements Adapter {
       hold_id: holdId,
     }
     const body = call.body === null ? undefined : fillJson(call.body, scope)
-    const headers = call.headers.map(([name, text]) => [name, fillText(text, scope)] as const)
+    const headers = call.headers.map(([name, text]) => inHeader(name, fillText(text, scope)))
     return {
       method: call.method,
-      url: fillText(call.url, scope, encodeURIComponent),
+      url: inPlace(fillText(call.url, scope, encodeURIComponent)),
       headers: {
         accept: 'application/json',
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
@@ -207,6 +209,30 @@ class HttpAdapter implements Adapter {
       body: body === undefined ? null : JSON.stringify(body),
     }
   }
+}
+
+/** What a person told may be anything; a line break or a letter of another alphabet is no part of a header. */
+function inHeader(name: string, text: string): readonly [string, string] {
+  if (isHeader(() => validateHeaderValue(name, text))) return [name, text]
+  throw new Unfillable(`the header ${name} cannot hold what the job has; put it into the body`)
+}
+
+function isHeader(validate: () => void): boolean {
+  try {
+    validate()
+    return true
+  } catch {
+    return false
+  }
+}
+
+const STEP = /^(?:\.|%2e){1,2}$/i
+
+/** A job must not lead out of the path that the operator wrote: `..` would. */
+function inPlace(url: string): string {
+  const [path = ''] = url.split(/[?#]/, 1)
+  if (!path.split('/').some((segment) => STEP.test(segment))) return url
+  throw new Unfillable('a part of the path of the URL would be . or ..; the job needs other names')
 }
 
 /** Puts the key where the profile says (ADAPTER-3); the one of a hold is that of its commit. */
@@ -269,16 +295,23 @@ function templatesOf(written: WrittenAdapter, sources: SecretSources): Templates
 }
 
 /** The host is the operator's own: no field of a job can send a credential elsewhere. */
-const FIXED_HOST = /^https?:\/\/[^/?#{}$\s]+(?:[/?#]|$)/
+const FIXED_HOST = /^https?:\/\/[^/?#{}$@\s]+(?:[/?#]|$)/
+/** Those of the connection; we set them ourselves. */
+const OUR_HEADERS = ['connection', 'content-length', 'expect', 'transfer-encoding', 'upgrade']
 const SECRET_HEADER = /^authorization$|^cookie$|key|token|secret/i
 
 function callTemplate(call: WrittenCall, sources: SecretSources): CallTemplate | null {
   if (call.url === null) return null
   if (!FIXED_HOST.test(call.url) || !URL.canParse(call.url)) {
-    sources.problem('url: expected http:// or https:// and a host that is written out')
+    sources.problem(
+      'url: expected http:// or https:// and a host that is written out, without a name or password',
+    )
   }
   const headers = Object.entries(call.headers).map(([name, text]) => {
     const from = at(sources, `headers.${name}`)
+    if (!isHeader(() => validateHeaderName(name)) || OUR_HEADERS.includes(name.toLowerCase())) {
+      from.problem('expected the name of a header that is not of the connection itself')
+    }
     if (SECRET_HEADER.test(name) && !/\$\{(?:env|file):|\{credential\}/.test(text)) {
       // The text itself is not repeated: it may be the secret.
       from.problem(

@@ -35,13 +35,21 @@ export class Unfillable extends Error {
   /** In the taxonomy: the job's own fault, or the operator's. */
   readonly code: 'validation_error' | 'auth_error'
 
-  constructor(path: string) {
-    super(
-      path === 'credential'
-        ? 'there is no credential for this organisation; add it under adapter.credentials'
-        : `the request needs {${path}}, and the job has none; write {${path}?} if it is optional`,
-    )
-    this.code = path === 'credential' ? 'auth_error' : 'validation_error'
+  constructor(message: string, code: Unfillable['code'] = 'validation_error') {
+    super(message)
+    this.code = code
+  }
+
+  /** There is nothing to put in the place of a path. */
+  static nothingFor(path: string): Unfillable {
+    return path === 'credential'
+      ? new Unfillable(
+          'there is no credential for this organisation; add it under adapter.credentials',
+          'auth_error',
+        )
+      : new Unfillable(
+          `the request needs {${path}}, and the job has none; write {${path}?} if it is optional`,
+        )
   }
 }
 
@@ -155,7 +163,7 @@ function valueFor({ path, isOptional }: Placeholder, scope: Scope): Json | undef
   const value = path === 'credential' ? scope.credential?.reveal() : jsonAt(scope, path)
   if (value !== undefined && value !== null) return value as Json
   if (isOptional) return undefined
-  throw new Unfillable(path)
+  throw Unfillable.nothingFor(path)
 }
 
 function asText(value: Json): string {

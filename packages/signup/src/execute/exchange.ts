@@ -1,4 +1,4 @@
-import { request as httpRequest } from 'node:http'
+import { type ClientRequest, request as httpRequest } from 'node:http'
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import type { HttpAnswer, HttpCall } from '../adapter/adapter.ts'
@@ -97,18 +97,25 @@ function answered(
 ): Promise<Exchange> {
   const { url, socket, signal, sentAt, wallClock } = from
   return new Promise((resolve, reject) => {
-    const request = httpRequest(url, {
-      method: call.method,
-      headers: {
-        ...call.headers,
-        ...(call.body === null ? {} : { 'content-length': Buffer.byteLength(call.body) }),
-        connection: 'close',
-      },
-      // TLS is on the connection already: for the request it is a socket like any other.
-      protocol: 'http:',
-      createConnection: () => socket,
-      signal,
-    })
+    let request: ClientRequest
+    try {
+      request = httpRequest(url, {
+        method: call.method,
+        headers: {
+          ...call.headers,
+          ...(call.body === null ? {} : { 'content-length': Buffer.byteLength(call.body) }),
+          connection: 'close',
+        },
+        // TLS is on the connection already: for the request it is a socket like any other.
+        protocol: 'http:',
+        createConnection: () => socket,
+        signal,
+      })
+    } catch {
+      // A header or method that HTTP does not have: an adapter in code may give any.
+      resolve({ type: 'unsent', code: 'not_sent' })
+      return
+    }
     request.on('error', reject)
     request.on('response', (response) => {
       const answeredAt = wallClock()

@@ -229,6 +229,25 @@ more: 1
     expect(problems.join('\n')).not.toContain('abc123')
   })
 
+  it.each([
+    ['http://me:pass@a.example/', {}, 'without a name or password'],
+    ['http://a.example/', { 'bad name': 'x' }, 'headers.bad name: expected the name of a header'],
+    ['http://a.example/', { 'Content-Length': '5' }, 'headers.Content-Length: expected the name'],
+  ])('PROFILE-4: calls that could not be made are told: %s %j', (url, headers, part) => {
+    const text = JSON.stringify({ providers: { a: { adapter: { book: { url, headers } } } } })
+    expect(() => readProviders(text, { env: {}, folder: '.' })).toThrow(part)
+  })
+
+  it('PROFILE-4: a file that would grow without end is refused like any other', () => {
+    const nine = (name: string) => `[${Array.from({ length: 9 }, () => `*${name}`).join(', ')}]`
+    const lines = ['a: &a [x, x, x, x, x, x, x, x, x]']
+    for (const [from, to] of ['ab', 'bc', 'cd', 'de'])
+      lines.push(`${to}: &${to} ${nine(`${from}`)}`)
+    const text = [...lines, 'providers: {}'].join('\n')
+    const error = expect.objectContaining({ code: 'InvalidParams' })
+    expect(() => readProviders(text, { env: {}, folder: '.' })).toThrow(error)
+  })
+
   it('PROFILE-4: what is no YAML is told by its line', () => {
     expect(problemsOf('providers:\n  a: [1\n')[0]).toMatch(/^line \d+: not YAML: /)
     expect(problemsOf('- a\n')).toEqual([expect.stringContaining('providers: expected a map')])

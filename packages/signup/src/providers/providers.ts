@@ -115,7 +115,8 @@ function writtenRows(text: string, problems: string[]): Record<string, unknown> 
     problems.push(`line ${lines.linePos(pos[0]).line}: not YAML: ${message}; correct the line`)
   }
   if (problems.length > 0) return {}
-  const whole: unknown = document.toJS()
+  const whole = plainValue(document, problems)
+  if (problems.length > 0) return {}
   const providers = isPlainObject(whole) ? whole['providers'] : undefined
   if (!isPlainObject(providers)) {
     problems.push('providers: expected a map with `default` and a row for each booking site')
@@ -131,6 +132,16 @@ function writtenRows(text: string, problems: string[]): Record<string, unknown> 
   }
   // A heading with nothing under it says nothing.
   return Object.fromEntries(Object.entries(providers).map(([name, row]) => [name, row ?? {}]))
+}
+
+/** Aliases that stand for aliases can make a file of a few lines as large as they like; that is refused. */
+function plainValue(document: { toJS(): unknown }, problems: string[]): unknown {
+  try {
+    return document.toJS()
+  } catch {
+    problems.push('providers: expected a file whose aliases (*name) can be written out; use fewer')
+    return undefined
+  }
 }
 
 /** What a row says to the engine; the profile's part is inherited here, the rest by core's rules. */
