@@ -28,6 +28,26 @@ export function encodeCbor(value: CborValue, front?: Uint8Array): Uint8Array {
   }
 }
 
+/**
+ * The same into a buffer of the caller's, from a place on: where it ends, and the buffer, which is a larger
+ * one with the same content in front if there was not enough room.
+ */
+export function appendCbor(
+  value: CborValue,
+  buffer: Buffer<ArrayBuffer>,
+  at: number,
+): { readonly buffer: Buffer<ArrayBuffer>; readonly end: number } {
+  const own = out
+  out = buffer
+  length = at
+  try {
+    write(value, 0)
+    return { buffer: out, end: length }
+  } finally {
+    out = own
+  }
+}
+
 // One buffer for all calls; encoding is synchronous and the result is copied out.
 const BUFFER_START = 4_096
 const BUFFER_KEPT = 1_048_576

@@ -323,7 +323,7 @@ export { newWorkers, type Worker, type Workers } from './registry/workers.ts'
 // Audit
 export {
   appendAudit,
-  auditBytes,
+  appendAuditBytes,
   auditHash,
   type AuditEntry,
   type AuditHead,

@@ -1,5 +1,12 @@
 import { fromHex, toHex } from '../bytes.ts'
-import { CBOR_DEPTH_MAX, CborFloat, type CborMap, type CborValue, encodeCbor } from '../cbor.ts'
+import {
+  appendCbor,
+  CBOR_DEPTH_MAX,
+  CborFloat,
+  type CborMap,
+  type CborValue,
+  encodeCbor,
+} from '../cbor.ts'
 import { FairleadError, invalidParams } from '../errors.ts'
 import { hashInput } from '../hash.ts'
 import { isPlainObject } from '../plain-object.ts'
@@ -38,11 +45,25 @@ export function appendAudit(head: AuditHead, record: AuditRecord): AuditEntry {
 }
 
 /** What the hash of an entry covers beside the hash before: `cbor({seq, at, actor, …})`. */
-export function auditBytes(seq: number, record: AuditRecord): Uint8Array {
+function auditBytes(seq: number, record: AuditRecord): Uint8Array {
+  return encodeCbor(hashedPart(seq, record))
+}
+
+/** The same into a buffer; see `appendCbor`. */
+export function appendAuditBytes(
+  seq: number,
+  record: AuditRecord,
+  buffer: Buffer<ArrayBuffer>,
+  at: number,
+): ReturnType<typeof appendCbor> {
+  return appendCbor(hashedPart(seq, record), buffer, at)
+}
+
+function hashedPart(seq: number, record: AuditRecord): CborMap {
   const { at, actor, action, subject, details } = record
   refuseOdd(record)
   // In canonical order, so that nothing has to be sorted: this is done for every transition.
-  return encodeCbor({ at, seq, actor, action, details, subject })
+  return { at, seq, actor, action, details, subject }
 }
 
 /** `SHA3(prev_hash || bytes)`. */

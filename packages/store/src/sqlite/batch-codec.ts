@@ -1,5 +1,4 @@
 import {
-  auditBytes,
   FairleadError,
   isLive,
   JOB_STATUSES,
@@ -110,7 +109,7 @@ export function encodeBatch(batch: WriteBatch): Uint8Array {
     if (seq !== due) throw new FairleadError('InvalidState', `entry ${seq} is not the next, ${due}`)
     due++
     writer.rawDouble(jobSeq ?? NO_JOB)
-    writer.rawBytes(auditBytes(seq, record))
+    writer.record(seq, record)
   })
   return writer.finish()
 }

@@ -1,4 +1,4 @@
-import { invariant } from '@fairlead/core'
+import { type AuditRecord, appendAuditBytes, invariant } from '@fairlead/core'
 import type { SqlValue } from './driver.ts'
 
 /**
@@ -58,6 +58,15 @@ export class CellWriter {
     this.#buffer.writeUInt32LE(bytes.length, at)
     this.#buffer.set(bytes, at + 4)
     this.#at = at + 4 + bytes.length
+  }
+
+  /** What is hashed of an entry of the journal, behind its length. */
+  record(seq: number, record: AuditRecord): void {
+    const at = this.openRow()
+    const { buffer, end } = appendAuditBytes(seq, record, this.#buffer, this.#at)
+    this.#buffer = buffer
+    this.#at = end
+    this.closeRow(at)
   }
 
   null(): void {
