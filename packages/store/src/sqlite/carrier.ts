@@ -34,6 +34,8 @@ export const PACE: Pace = {
 const SLOWED_AT = 1.5
 /** Jobs that each of them carries then, and a slice for which a read waits: more than a commit brings. */
 const JOBS_IN_HASTE = 256
+/** Jobs whose cells are made before any of them is written, where all are. */
+const JOBS_AT_A_TIME = 1_000
 /** A read that has to see all rows waits until no more jobs than this are to be written for it. */
 const JOBS_FOR_A_READ = 2_000
 
@@ -134,7 +136,8 @@ export class Carrier {
   writeAll(): void {
     const { writer, pending } = this.#parts
     this.begin()
-    this.#writeJobs(pending.takeJobs(pending.jobCount))
+    // Not all at once: their cells are in memory until they are written.
+    while (pending.jobCount > 0) this.#writeJobs(pending.takeJobs(JOBS_AT_A_TIME))
     writer.writeLanes(pending.takeLanes(pending.laneCount))
     this.#writeRest()
     if (this.#carrying !== null) Object.assign(this.#carrying, { jobsLeft: 0, lanesLeft: 0 })

@@ -19,6 +19,8 @@ export class StoredRows {
   readonly #names: Names
   /** No job has a higher number; null when that is not known. */
   #highest: number | null = null
+  /** The last job when the log began to be merged anew. */
+  #lastBefore: number | null = null
 
   constructor(statements: Statements, names: Names) {
     this.#statements = statements
@@ -28,6 +30,7 @@ export class StoredRows {
   /** What is known of the tables may be wrong from here on. */
   forget(): void {
     this.#highest = null
+    this.#lastBefore = null
   }
 
   /** Those of the jobs that are there. */
@@ -42,11 +45,15 @@ export class StoredRows {
 
   /** Whether any of the numbers is that of a job. They mostly ascend, and above the highest is nothing. */
   hasSeqs(seqs: readonly number[]): boolean {
-    this.#highest ??= (this.#statements.get('find-last-job').get()?.['seq'] ?? 0) as number
+    this.#highest ??= this.#lastSeq()
     const highest = this.#highest
     const low = seqs.filter((seq) => seq <= highest)
     for (const seq of seqs) this.#highest = Math.max(this.#highest, seq)
     return low.length > 0 && this.jobs(low).length > 0
+  }
+
+  #lastSeq(): number {
+    return (this.#statements.get('find-last-job').get()?.['seq'] ?? 0) as number
   }
 
   /** Those of the ids, or of callers with tx_hashes behind them, that may be taken: nearly always none. */
@@ -99,13 +106,18 @@ export class StoredRows {
 
   /** Takes what is new in a batch out of the tables, into which it may have come already. */
   forgetNew({ bytes, newJobs, newLeases, rounds }: BatchRows): void {
-    for (const at of newJobs) {
-      const seq = bytes.readDoubleLE(at + JOB_AT.seq)
-      for (const name of ['forget-job', 'forget-payload']) this.#statements.get(name).run(seq)
-    }
+    // Of a job with a higher number than any that was there nothing is. The last may be gone by now.
+    this.#lastBefore ??= this.#lastSeq()
+    const last = this.#lastBefore
     for (const at of newLeases) {
       const job = bytes.readDoubleLE(at + LEASE_AT.job)
+      if (job > last) continue
       this.#statements.get('forget-lease').run(job, bytes.readDoubleLE(at + LEASE_AT.attempt))
+    }
+    for (const at of newJobs) {
+      const seq = bytes.readDoubleLE(at + JOB_AT.seq)
+      if (seq > last) continue
+      for (const name of ['forget-job', 'forget-payload']) this.#statements.get(name).run(seq)
     }
     for (const at of rounds) {
       const cells: SqlValue[] = []
