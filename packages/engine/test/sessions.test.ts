@@ -237,6 +237,7 @@ describe('outcomes', () => {
     // The request was lost, and so was the first look.
     const lost = { code: 'timeout', permanent: false, isUnknown: true }
     await engine.fail({ ...holder(first as LeaseOffer), ...lost, http: 503 })
+    await clock.settle()
     const [look] = offered()
     expect(look).toMatchObject({ jobId: job, task: 'lookup' })
     const rate = () => engine.view.dispatchKey({ platform: 'asks', orgRef: 'north' }).rate
