@@ -16,6 +16,13 @@ export interface SchedulerJob<T> {
   }>
 }
 
+/** The same, read and checked. */
+export interface CheckedJob extends Omit<SchedulerJob<unknown>, 'wantDailyBudget'> {
+  readonly isDaily: boolean
+  /** What `execute` is a method of. */
+  readonly given: SchedulerJob<unknown>
+}
+
 export interface ModelKeys {
   readonly rpm: string
   readonly tpm: string
@@ -28,6 +35,21 @@ export function modelKeys(provider: string, model: string): ModelKeys {
   return { rpm: `${prefix}:rpm`, tpm: `${prefix}:tpm`, concurrency: `${prefix}:concurrency` }
 }
 
+/** What a job needs of its model: the first and the last are the same for all of its jobs. */
+export interface ModelNeeds {
+  readonly request: Requirement
+  readonly tokensKey: string
+  readonly place: Requirement
+}
+
+export function modelNeeds({ rpm, tpm, concurrency }: ModelKeys): ModelNeeds {
+  return {
+    request: { key: rpm, amount: 1 },
+    tokensKey: tpm,
+    place: { key: concurrency, amount: 1 },
+  }
+}
+
 export function dailyKey(tenant: string): string {
   return `tenant:${tenant}:llm:daily_tokens`
 }
@@ -38,39 +60,46 @@ export function utf8Bytes(text: string): number {
 }
 
 export function requirementsOf(
-  job: SchedulerJob<unknown>,
-  { rpm, tpm, concurrency }: ModelKeys,
+  job: CheckedJob,
+  { request, tokensKey, place }: ModelNeeds,
   promptTokens: number,
 ): Requirement[] {
   const tokens = Math.max(1, promptTokens + job.maxOutputTokens)
-  const requirements = [
-    { key: rpm, amount: 1 },
-    { key: tpm, amount: tokens },
-    { key: concurrency, amount: 1 },
-  ]
-  if (job.wantDailyBudget) requirements.push({ key: dailyKey(job.tenant), amount: tokens })
+  const requirements = [request, { key: tokensKey, amount: tokens }, place]
+  if (job.isDaily) requirements.push({ key: dailyKey(job.tenant), amount: tokens })
   return requirements
 }
 
 /** Actual tokens in the place of the estimate, of the model and of the tenant. */
 export function actualsOf(
-  job: SchedulerJob<unknown>,
+  job: CheckedJob,
   { tpm }: ModelKeys,
   actualTokens: number | undefined,
 ): Requirement[] {
   if (actualTokens === undefined) return []
   const actuals = [{ key: tpm, amount: actualTokens }]
-  if (job.wantDailyBudget) actuals.push({ key: dailyKey(job.tenant), amount: actualTokens })
+  if (job.isDaily) actuals.push({ key: dailyKey(job.tenant), amount: actualTokens })
   return actuals
 }
 
-export function checkJob(job: SchedulerJob<unknown>): void {
-  for (const field of ['tenant', 'provider', 'model'] as const) {
-    if (typeof job[field] !== 'string' || job[field] === '') throw invalidParams(field, 'a name')
-  }
-  if (typeof job.prompt !== 'string') throw invalidParams('prompt', 'text')
-  if (!Number.isSafeInteger(job.maxOutputTokens) || job.maxOutputTokens < 0) {
+/**
+ * Reads each field once. Jobs are often made by `{ ...base, tenant }`, and V8 may give each such object a shape of
+ * its own: to look at a field of it costs as much as a reserve.
+ */
+export function checkedJob(given: SchedulerJob<unknown>): CheckedJob {
+  const { tenant, provider, model, prompt, maxOutputTokens, wantDailyBudget, execute } = given
+  checkName('tenant', tenant)
+  checkName('provider', provider)
+  checkName('model', model)
+  if (typeof prompt !== 'string') throw invalidParams('prompt', 'text')
+  if (!Number.isSafeInteger(maxOutputTokens) || maxOutputTokens < 0) {
     throw invalidParams('maxOutputTokens', 'a whole number of at least 0')
   }
-  if (typeof job.execute !== 'function') throw invalidParams('execute', 'a function')
+  if (typeof execute !== 'function') throw invalidParams('execute', 'a function')
+  const isDaily = wantDailyBudget === true
+  return { tenant, provider, model, prompt, maxOutputTokens, isDaily, execute, given }
+}
+
+function checkName(field: string, name: unknown): void {
+  if (typeof name !== 'string' || name === '') throw invalidParams(field, 'a name')
 }

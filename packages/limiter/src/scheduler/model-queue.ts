@@ -1,20 +1,30 @@
 import type { Requirement } from '@fairlead/core'
-import { type ModelKeys, modelKeys, type SchedulerJob } from './job.ts'
+import { type CheckedJob, type ModelKeys, type ModelNeeds, modelKeys, modelNeeds } from './job.ts'
 
 /** A job in its queue. What it takes to ask and to run is made when its turn comes: many may wait. */
-export interface Entry {
-  readonly job: SchedulerJob<unknown>
+export class Entry {
+  readonly job: CheckedJob
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
-  requirements: readonly Requirement[] | null
+  requirements: readonly Requirement[] | null = null
   /** New after each denial; the same while the outcome of a reserve is unknown. '' before the first. */
-  leaseId: string
+  leaseId = ''
   /** Made when the job looks at its signal. */
-  controller: AbortController | null
+  controller: AbortController | null = null
   /** Whether the limiter may hold something under this id that nobody has heard of. */
-  isUnknown: boolean
+  isUnknown = false
   /** Aborted, refused, closed or started: it waits no more. */
-  isOver: boolean
+  isOver = false
+
+  constructor(
+    job: CheckedJob,
+    resolve: (value: unknown) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.job = job
+    this.resolve = resolve
+    this.reject = reject
+  }
 }
 
 /** The jobs of one tenant, first in, first out. */
@@ -59,6 +69,8 @@ export class ModelQueue {
   readonly model: string
   /** Made once: a map finds a text that it has seen before much faster. */
   readonly keys: ModelKeys
+  /** What every job of the model needs, whatever it is. */
+  readonly needs: ModelNeeds
   notBefore = 0
   /** The wait is for a job to end, so the next one that ends lifts it. */
   waitsForEnd = false
@@ -70,6 +82,7 @@ export class ModelQueue {
     this.provider = provider
     this.model = model
     this.keys = modelKeys(provider, model)
+    this.needs = modelNeeds(this.keys)
   }
 
   tenant(name: string): TenantQueue {

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import {
   type Clock,
   FairleadError,
@@ -11,13 +11,14 @@ import { type Feedback, type FeedbackSource, readFeedback } from './feedback.ts'
 import { bookForeignUse } from './foreign-use.ts'
 import {
   actualsOf,
-  checkJob,
+  type CheckedJob,
+  checkedJob,
   modelKeys,
   requirementsOf,
   type SchedulerJob,
   utf8Bytes,
 } from './job.ts'
-import { type Entry, ModelQueue, type TenantQueue } from './model-queue.ts'
+import { Entry, ModelQueue, type TenantQueue } from './model-queue.ts'
 
 export interface SchedulerObserver {
   readonly onDenied?: (event: {
@@ -80,8 +81,10 @@ class QueueScheduler implements Scheduler {
   /** Queues with a job that may go now, in the order of their turns. */
   readonly #ready = new Set<ModelQueue>()
   readonly #running = new Set<Entry>()
-  /** Lease ids are this and a number: as unique as one of these for each, and much cheaper. */
-  readonly #name = randomUUID()
+  /** Queues with jobs that may go later, when their time has come. */
+  readonly #later = new Set<ModelQueue>()
+  /** Lease ids are this and a number: as unique as a UUID for each, shorter, and much cheaper. */
+  readonly #name = randomBytes(16).toString('base64url')
   #leases = 0
   #idle: number
   #isClosed = false
@@ -98,22 +101,11 @@ class QueueScheduler implements Scheduler {
 
   submit<T>(job: SchedulerJob<T>, { signal }: { readonly signal?: AbortSignal } = {}): Promise<T> {
     return new Promise<unknown>((resolve, reject) => {
-      checkJob(job)
+      const entry = new Entry(checkedJob(job), resolve, reject)
       if (this.#isClosed) throw closed()
-      signal?.throwIfAborted()
-      const entry: Entry = {
-        job,
-        resolve,
-        reject,
-        requirements: null,
-        leaseId: '',
-        controller: null,
-        isUnknown: false,
-        isOver: false,
-      }
-      signal?.addEventListener('abort', () => this.#abort(entry, signal.reason), { once: true })
-      const queue = this.#queueOf(job.provider, job.model)
-      queue.tenant(job.tenant).add(entry)
+      if (signal !== undefined) this.#abortBy(signal, entry)
+      const queue = this.#queueOf(entry.job.provider, entry.job.model)
+      queue.tenant(entry.job.tenant).add(entry)
       this.#offer(queue)
       this.#pump()
     }) as Promise<T>
@@ -128,6 +120,7 @@ class QueueScheduler implements Scheduler {
     if (feedback.retryAfterMs !== null) {
       const queue = this.#queueOf(provider, model)
       this.#hold(queue, now + feedback.retryAfterMs, false)
+      this.#offer(queue)
       this.#setTimer()
     }
     await bookForeignUse(this.#options.limiter, modelKeys(provider, model), feedback)
@@ -157,6 +150,11 @@ class QueueScheduler implements Scheduler {
     return { running: this.#running.size }
   }
 
+  #abortBy(signal: AbortSignal, entry: Entry): void {
+    signal.throwIfAborted()
+    signal.addEventListener('abort', () => this.#abort(entry, signal.reason), { once: true })
+  }
+
   /** Gives work to idle workers, queue by queue. */
   #pump(): void {
     while (this.#idle > 0 && !this.#isClosed) {
@@ -164,7 +162,8 @@ class QueueScheduler implements Scheduler {
       if (queue === undefined) break
       this.#ready.delete(queue)
       const turn = queue.next(this.#clock.now())
-      if (turn !== null) this.#ask(queue, turn.tenant, turn.entry)
+      if (turn === null) this.#offer(queue)
+      else this.#ask(queue, turn.tenant, turn.entry)
     }
     this.#setTimer()
   }
@@ -173,7 +172,7 @@ class QueueScheduler implements Scheduler {
     const { job } = entry
     const { limiter, estimateTokens = utf8Bytes } = this.#options
     entry.leaseId ||= `${this.#name}-${this.#leases++}`
-    entry.requirements ??= requirementsOf(job, queue.keys, estimateTokens(job.prompt, job.model))
+    entry.requirements ??= requirementsOf(job, queue.needs, estimateTokens(job.prompt, job.model))
     queue.isAsking = true
     this.#idle--
     limiter.reserve({ leaseId: entry.leaseId, requirements: entry.requirements }).then(
@@ -244,6 +243,7 @@ class QueueScheduler implements Scheduler {
     this.#options.onUnknown?.({ leaseId: entry.leaseId, detail })
     if (entry.isOver) this.#complete(queue, entry.leaseId, [])
     this.#hold(queue, this.#clock.now() + UNKNOWN_RETRY_MS, false)
+    this.#offer(queue)
     this.#pump()
   }
 
@@ -318,25 +318,26 @@ class QueueScheduler implements Scheduler {
     if (entry.isUnknown) this.#complete(this.#queueOf(provider, model), entry.leaseId, [])
   }
 
-  /** Into the line of those that may go, if it may. */
+  /** Into the line of those that may go, or of those that may later, if something of it waits. */
   #offer(queue: ModelQueue): void {
-    if (!queue.isAsking && queue.readyAt() <= this.#clock.now()) this.#ready.add(queue)
+    if (queue.isAsking) return
+    const at = queue.readyAt()
+    this.#later.delete(queue)
+    if (at <= this.#clock.now()) this.#ready.add(queue)
+    else if (at !== Number.POSITIVE_INFINITY) this.#later.add(queue)
   }
 
   /** One timer, for the queue that may go first (SCHED-6). */
   #setTimer(): void {
     let earliest = Number.POSITIVE_INFINITY
-    for (const queue of this.#queues.values()) {
-      // Its time may have come since it was looked at; then the timer fires at once.
-      if (!queue.isAsking && !this.#ready.has(queue)) earliest = Math.min(earliest, queue.readyAt())
-    }
-    if (this.#isClosed || this.#timer?.at === earliest) return
+    for (const queue of this.#later) earliest = Math.min(earliest, queue.readyAt())
+    if (this.#isClosed || (this.#timer?.at ?? Number.POSITIVE_INFINITY) === earliest) return
     this.#timer?.cancel()
     this.#timer = null
     if (earliest === Number.POSITIVE_INFINITY) return
     const cancel = this.#clock.wakeAt(earliest, () => {
       this.#timer = null
-      for (const queue of this.#queues.values()) this.#offer(queue)
+      for (const queue of [...this.#later]) this.#offer(queue)
       this.#pump()
     })
     this.#timer = { at: earliest, cancel }
@@ -376,11 +377,11 @@ class EntryContext {
 
 /** What throws at once, or gives no promise, is treated like what comes later. */
 function executed(
-  job: SchedulerJob<unknown>,
+  { execute, given }: CheckedJob,
   context: EntryContext,
 ): ReturnType<SchedulerJob<unknown>['execute']> {
   try {
-    return Promise.resolve(job.execute(context))
+    return Promise.resolve(execute.call(given, context))
   } catch (error) {
     return Promise.reject(error)
   }
