@@ -16,7 +16,7 @@ export const TOO_CHANGEABLE = notReserved(
 export function reserveAnswer({ code, value, key }: ReserveRow): ReserveAnswer {
   switch (code) {
     case 'allowed':
-      return { ...notReserved(null, null), allowed: true, reservedAtUnixMs: value }
+      return allowedAt(value)
     case 'denied':
       return { ...notReserved(null, null, value), deniedKey: key }
     case 'decreasing':
@@ -31,6 +31,17 @@ export function reserveAnswer({ code, value, key }: ReserveRow): ReserveAnswer {
       return { ...notReserved(`unknown_limit_key:${key}`), deniedKey: key }
     case 'exceeds':
       return { ...notReserved(`exceeds_capacity:${key}`), deniedKey: key }
+  }
+}
+
+function allowedAt(reservedAtUnixMs: number): ReserveAnswer {
+  return {
+    allowed: true,
+    retryAfterMs: 0,
+    reservedAtUnixMs,
+    error: null,
+    deniedKey: null,
+    detail: null,
   }
 }
 

@@ -69,13 +69,16 @@ export async function reserveScript(
   const limits = [...call.versions.keys()]
   const reply = (await runScript(redis, RESERVE, ...batchArgs(keys, now, call))) as number[]
   if (reply[0] === -1) return { stale: named(limits, reply.slice(1)) }
-  const rows = call.requests.map((_, i): ReserveRow => {
-    const at = 1 + 3 * i
-    const name = RESERVE_CODES[reply[at] ?? -1]
-    invariant(name !== undefined, `reserve.lua gave the code ${reply[at]}`)
-    return { code: name, value: reply[at + 1] ?? 0, key: limits[(reply[at + 2] ?? 0) - 1] ?? null }
-  })
-  return { nowMs: reply[0] as number, rows }
+  const nowMs = reply[0] as number
+  const allowed: ReserveRow = { code: 'allowed', value: nowMs, key: null }
+  const rows = call.requests.map(() => allowed)
+  for (let at = 1; at < reply.length; at += 4) {
+    const [which = 0, code = -1, value = 0, limit = 0] = reply.slice(at, at + 4)
+    const name = RESERVE_CODES[code]
+    invariant(name !== undefined, `reserve.lua gave the code ${code}`)
+    rows[which - 1] = { code: name, value, key: limits[limit - 1] ?? null }
+  }
+  return { nowMs, rows }
 }
 
 /** complete.lua */
@@ -153,8 +156,9 @@ function limitKeys(keys: Keys, limits: readonly { readonly key: string }[]): str
 }
 
 /**
- * KEYS: the limits, then one lease a request. ARGV: what all calls have, the versions, then for each request the
- * number of amounts, and of each the number of its limit and the amount. Written out, as it is done for every call.
+ * KEYS: the limits, then one lease a request. ARGV: what all calls have, the versions, then for requests in a row with
+ * the same amounts how many they are, the number of amounts, and of each the number of its limit and the amount. In a
+ * batch many ask for the same, and each argument costs this process and Redis something.
  */
 function batchArgs(
   keys: Keys,
@@ -169,12 +173,25 @@ function batchArgs(
     args.push(version)
     numbers.set(key, names.length)
   }
-  for (const { leaseId, amounts } of requests) {
-    names.push(keys.lease(leaseId))
-    args.push(amounts.length)
+  for (let i = 0, end = 0; i < requests.length; i = end) {
+    const { amounts } = requests[i] as BatchCall['requests'][number]
+    for (end = i; end < requests.length; end++) {
+      const request = requests[end] as BatchCall['requests'][number]
+      if (!areSame(request.amounts, amounts)) break
+      names.push(keys.lease(request.leaseId))
+    }
+    args.push(end - i, amounts.length)
     for (const { key, amount } of amounts) args.push(numbers.get(key) ?? 0, amount)
   }
   return [names, args]
+}
+
+function areSame(a: readonly Requirement[], b: readonly Requirement[]): boolean {
+  if (a === b) return true
+  return (
+    a.length === b.length &&
+    a.every(({ key, amount }, i) => key === b[i]?.key && amount === b[i]?.amount)
+  )
 }
 
 /** As `limit-state.lua` counts them. */

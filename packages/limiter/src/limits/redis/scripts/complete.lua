@@ -1,8 +1,8 @@
 -- complete.lua: LIMIT-12 for one request or a batch of them, in order.
 -- KEYS     the limits, then one lease a request
 -- ARGV     now or '', how long an id is remembered (ms), the number of limits, the version of each as the
---          caller knows it; then for each request the number of actuals, and the number of the limit and the
---          amount of each
+--          caller knows it; then for requests in a row with the same actuals: how many, the number of actuals,
+--          and the number of the limit and the amount of each
 -- returns  {now}; or -1 and the numbers of limits that the caller knows otherwise; or -2 and the keys of limits
 --          that a lease holds and the call did not name: then nothing was done
 local count = tonumber(ARGV[3])
@@ -65,15 +65,20 @@ for request = 1, #KEYS - count do
 end
 if #missing > 0 then return { -2, unpack(missing) } end
 
-local at = 4 + count
+local at, left = 4 + count, 0
 local actual, done = {}, cmsgpack.pack({ 'completed', now + remember })
 for request = 1, #KEYS - count do
-  for i = 1, count do actual[i] = nil end
-  for j = 1, tonumber(ARGV[at]) do
-    local i = tonumber(ARGV[at + 2 * j - 1])
-    actual[i] = (actual[i] or 0) + tonumber(ARGV[at + 2 * j])
+  if left == 0 then
+    local n = tonumber(ARGV[at + 1])
+    left = tonumber(ARGV[at])
+    for i = 1, count do actual[i] = nil end
+    for j = 1, n do
+      local i = tonumber(ARGV[at + 2 * j])
+      actual[i] = (actual[i] or 0) + tonumber(ARGV[at + 2 * j + 1])
+    end
+    at = at + 2 + 2 * n
   end
-  at = at + 1 + 2 * tonumber(ARGV[at])
+  left = left - 1
   local key = KEYS[count + request]
   local lease = leases[key]
   if lease then

@@ -1,10 +1,10 @@
 -- reserve.lua: LIMIT-8 to LIMIT-11 for one request or a batch of them, in order.
 -- KEYS     the limits, then one lease a request
 -- ARGV     now or '', how long an id is remembered (ms), the number of limits, the version of each as the
---          caller knows it; then for each request the number of requirements, and the number of the limit
---          and the amount of each
--- returns  now, then three numbers a request: code, value, limit; or -1 and the limits that the caller knows
---          otherwise, and nothing was done
+--          caller knows it; then for requests in a row that ask for the same: how many, the number of
+--          requirements, and the number of the limit and the amount of each
+-- returns  now, then four numbers for each request that was not simply allowed just now: which, code, value,
+--          limit; or -1 and the limits that the caller knows otherwise, and nothing was done
 -- A lease is a string: packed {'held', reserved_at, ends_at, forget_at, {limit, amount, end, …}}, or
 -- {'completed' | 'denied', forget_at}.
 local ALLOWED, DENIED, DECREASING, FINISHED, DENIED_BEFORE, OTHER, UNKNOWN, EXCEEDS = 0, 1, 2, 3, 4, 5, 6, 7
@@ -37,18 +37,30 @@ end
 -- Used again for each request: making tables is a good part of what a request costs.
 local holds, wanted, amounts = { 0, 0, 0, 0, 0, 0, 0, 0, 0 }, { 0, 0, 0, 0 }, { 0, 0, 0, 0 }
 local held = { 'held', now, 0, 0, holds }
+-- Of the requirements that are read: whether they were found to be possible; a lease of them, once there is one,
+-- and how long it is kept. At one time all that ask for the same are alike.
+local is_possible, same_lease, same_ttl = false, nil, nil
+
+-- The code and the limit where it never will be.
+local function impossible(n)
+  for j = 1, n do
+    if not meters[wanted[j]] then return UNKNOWN, wanted[j] end
+  end
+  for j = 1, n do
+    local m = meters[wanted[j]]
+    if amounts[j] > (m.waiting >= 0 and m.waiting or m.capacity) then return EXCEEDS, wanted[j] end
+  end
+end
 
 local function decide(key, packed, n)
   if packed then
     local code, value, limit = again(packed, n, wanted, amounts)
     if code then return code, value, limit end
   end
-  for j = 1, n do
-    if not meters[wanted[j]] then return UNKNOWN, 0, wanted[j] end
-  end
-  for j = 1, n do
-    local m = meters[wanted[j]]
-    if amounts[j] > (m.waiting >= 0 and m.waiting or m.capacity) then return EXCEEDS, 0, wanted[j] end
+  if not is_possible then
+    local code, limit = impossible(n)
+    if code then return code, 0, limit end
+    is_possible = true
   end
   local denied, retry = nil, 0
   for j = 1, n do
@@ -65,32 +77,44 @@ local function decide(key, packed, n)
     return meters[denied].waiting >= 0 and DECREASING or DENIED, retry, denied
   end
   local ends_at = now
-  for i = #holds, 3 * n + 1, -1 do holds[i] = nil end
   for j = 1, n do
     local ends = take(meters[wanted[j]], amounts[j])
     if ends > ends_at then ends_at = ends end
-    holds[3 * j - 2], holds[3 * j - 1], holds[3 * j] = KEYS[wanted[j]], amounts[j], ends
+    holds[3 * j] = ends
   end
-  held[3], held[4] = ends_at, ends_at + remember
-  call('PSETEX', key, ends_at + remember - now, cmsgpack.pack(held))
+  if not same_lease then
+    for i = #holds, 3 * n + 1, -1 do holds[i] = nil end
+    for j = 1, n do holds[3 * j - 2], holds[3 * j - 1] = KEYS[wanted[j]], amounts[j] end
+    held[3], held[4] = ends_at, ends_at + remember
+    same_lease, same_ttl = cmsgpack.pack(held), text(ends_at + remember - now)
+  end
+  call('PSETEX', key, same_ttl, same_lease)
   return ALLOWED, now, 0
 end
 
-local answers, at, seen = { now, 0, 0, 0 }, 4 + count, {}
+local answers, at, n, left, seen = { now, 0, 0, 0, 0 }, 4 + count, 0, 0, {}
+local size = 1
 local packs = call('MGET', unpack(KEYS, count + 1))
 for request = 1, #KEYS - count do
   local key, packed = KEYS[count + request], packs[request]
   -- Named twice in one batch: what the first has just become.
   if seen[key] then packed = call('GET', key) end
   seen[key] = true
-  local n = tonumber(ARGV[at])
-  for j = 1, n do
-    wanted[j], amounts[j] = tonumber(ARGV[at + 2 * j - 1]), tonumber(ARGV[at + 2 * j])
+  if left == 0 then
+    left, n, is_possible, same_lease = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), false, nil
+    for j = 1, n do
+      wanted[j], amounts[j] = tonumber(ARGV[at + 2 * j]), tonumber(ARGV[at + 2 * j + 1])
+    end
+    at = at + 2 + 2 * n
   end
-  at = at + 1 + 2 * n
-  local a = 3 * request
-  answers[a - 1], answers[a], answers[a + 1] = decide(key, packed, n)
+  left = left - 1
+  local code, value, limit = decide(key, packed, n)
+  if code ~= ALLOWED or value ~= now then
+    answers[size + 1], answers[size + 2], answers[size + 3], answers[size + 4] = request, code, value, limit
+    size = size + 4
+  end
 end
+for i = size + 1, #answers do answers[i] = nil end
 for i = 1, count do
   if meters[i] then save(meters[i]) end
 end
