@@ -15,6 +15,8 @@ import { enforceLeaseCap } from './registry/provider-status.ts'
 
 /** One sort of deadline: when its first one is due, and what happens then. */
 interface DueRow {
+  /** Nothing of it is due before this; cheaper to ask than `nextAt`. */
+  readonly floor: (market: Market) => number
   readonly nextAt: (market: Market) => number
   readonly fire: (market: Market, untilMs: number) => void
 }
@@ -34,14 +36,13 @@ const DUE_TABLE: readonly DueRow[] = [
   row('lost', (market, lease) => giveBack(market, lease, 'worker_lost')),
   row('proof', (market, job) => settleProof(market, job, false)),
   {
+    floor: ({ sessions }) => sessions.nextEndOrOpeningAt(),
     nextAt: ({ sessions }) => sessions.nextEndOrOpeningAt(),
     fire: (market) => advanceSessions(market),
   },
   {
-    nextAt: ({ due, policy }) => {
-      const provider = due.silence.top()
-      return provider === undefined ? Number.POSITIVE_INFINITY : silenceDueAt(provider, policy)
-    },
+    floor: nextSilenceAt,
+    nextAt: nextSilenceAt,
     fire: (market, untilMs) => {
       const provider = market.due.silence.top()
       if (provider !== undefined) chargeSilence(market, provider, untilMs)
@@ -56,7 +57,7 @@ const DUE_TABLE: readonly DueRow[] = [
  */
 export function advanceMarket(market: Market, nowMs: number): void {
   const until = Math.max(nowMs, market.nowMs)
-  for (;;) {
+  while (mayBeDue(market, until)) {
     let first: DueRow | null = null
     let firstAt = Number.POSITIVE_INFINITY
     for (const due of DUE_TABLE) {
@@ -73,6 +74,22 @@ export function advanceMarket(market: Market, nowMs: number): void {
   market.nowMs = until
   market.limits.advance(until)
   advanceSessions(market)
+}
+
+/** Whether anything falls due by then. */
+export function isDueBy(market: Market, nowMs: number): boolean {
+  return mayBeDue(market, nowMs) && DUE_TABLE.some((due) => due.nextAt(market) <= nowMs)
+}
+
+/** Mostly nothing is, and this is asked for every command. */
+function mayBeDue(market: Market, until: number): boolean {
+  for (const due of DUE_TABLE) if (due.floor(market) <= until) return true
+  return false
+}
+
+function nextSilenceAt({ due, policy }: Market): number {
+  const provider = due.silence.top()
+  return provider === undefined ? Number.POSITIVE_INFINITY : silenceDueAt(provider, policy)
 }
 
 /** When the next deadline falls due, or null if there is none. */
@@ -107,6 +124,7 @@ function row<Name extends HeapName>(
   fire: (market: Market, item: ItemOf<Name>) => void,
 ): DueRow {
   return {
+    floor: (market) => market.due[name].floor,
     nextAt: (market) => market.due[name].topKey(),
     fire: (market) => {
       const heap = market.due[name] as unknown as LazyHeap<ItemOf<Name>>

@@ -65,7 +65,7 @@ export {
 } from './settings-table.ts'
 
 // The market: jobs, leases and providers in memory
-export { advanceMarket, changePolicy, nextClaimAt, nextDueAt } from './advance-market.ts'
+export { advanceMarket, changePolicy, isDueBy, nextClaimAt, nextDueAt } from './advance-market.ts'
 export { type EndReason, Job, type JobOrigin, type KnownEndReason } from './job.ts'
 export {
   type CancelReason,

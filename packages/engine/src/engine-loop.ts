@@ -1,4 +1,11 @@
-import { type Clock, FairleadError, nextClaimAt, nextDueAt, type Store } from '@fairlead/core'
+import {
+  type Clock,
+  FairleadError,
+  isDueBy,
+  nextClaimAt,
+  nextDueAt,
+  type Store,
+} from '@fairlead/core'
 import type { Command } from './command.ts'
 import type { EngineState, Outcome } from './engine-state.ts'
 
@@ -238,8 +245,7 @@ export class EngineLoop {
   /** After all the commands of a batch: what fell due, rounds as long as they find work, pruning. */
   #dispatch(now: number): void {
     const state = this.#state
-    const due = nextDueAt(state.market)
-    if (due !== null && due <= now) this.#wantsRound = true
+    if (isDueBy(state.market, now)) this.#wantsRound = true
     // So is one whose limit has room for it again.
     if ((nextClaimAt(state.market) ?? Number.POSITIVE_INFINITY) <= now) this.#wantsRound = true
     // A job whose backoff is over is new demand; without a round it would stay due, and we awake.

@@ -85,6 +85,11 @@ export class LazyHeap<T extends HeapItem> {
     return this.top() === undefined ? Number.POSITIVE_INFINITY : (this.#keys[0] as number)
   }
 
+  /** No key is smaller, though it may be that of an item that has left: it takes no tidying up to say. */
+  get floor(): number {
+    return this.#keys.length === 0 ? Number.POSITIVE_INFINITY : (this.#keys[0] as number)
+  }
+
   pop(): T | undefined {
     const item = this.top()
     if (item === undefined) return undefined
