@@ -38,6 +38,13 @@ export function writeHex(text: string, out: Uint8Array, at: number): boolean {
   return wrong >= 0
 }
 
+/** Whether a text is 32 bytes as `0x` lower-case hex. */
+export function isHex32(text: string): boolean {
+  return hexLength(text) === checked.length && writeHex(text, checked, 0)
+}
+
+const checked = Buffer.alloc(32)
+
 export function utf8(text: string): Uint8Array {
   return Buffer.from(text, 'utf8')
 }

@@ -101,7 +101,8 @@ function writeEntries(map: CborMap, keys: readonly string[], depth: number): boo
 /** Whether of two encoded keys the first comes first; the length stands in front, and decides mostly. */
 function isAscending(a: number, b: number): boolean {
   for (let i = 0; b + i < length; i++) {
-    const [left, right] = [out[a + i] as number, out[b + i] as number]
+    const left = out[a + i] as number
+    const right = out[b + i] as number
     if (left !== right) return left < right
   }
   return true

@@ -42,6 +42,8 @@ export function hmacSha256Hex(key: Uint8Array, text: string): string {
 }
 
 const BUFFER_START = 2_048
+/** Text of fewer bytes has its length in one byte. */
+const SHORT = 128
 const BUFFER_KEPT = 1_048_576
 
 /**
@@ -51,11 +53,13 @@ const BUFFER_KEPT = 1_048_576
 export class HashInput {
   #buffer = Buffer.allocUnsafe(BUFFER_START)
   #length = 0
+  /** Views of the buffer by their length: most inputs are as long as one before them. */
+  #views: Uint8Array[] = []
 
   start(): this {
     this.#length = 0
     // One huge input must not hold on to its memory for ever.
-    if (this.#buffer.length > BUFFER_KEPT) this.#buffer = Buffer.allocUnsafe(BUFFER_START)
+    if (this.#buffer.length > BUFFER_KEPT) this.#replace(Buffer.allocUnsafe(BUFFER_START))
     return this
   }
 
@@ -81,6 +85,7 @@ export class HashInput {
 
   /** Text as UTF-8, behind its length. */
   text(text: string): this {
+    if (text.length < SHORT && this.#shortAscii(text)) return this
     // A lone surrogate has no UTF-8: two different texts would get one hash.
     if (!text.isWellFormed()) throw invalidParams('text', 'well-formed Unicode')
     const bytes = Buffer.byteLength(text, 'utf8')
@@ -111,18 +116,44 @@ export class HashInput {
   }
 
   digest(): Uint8Array {
-    return hash('sha3-256', this.#buffer.subarray(0, this.#length), 'buffer')
+    return sha3(this.#input())
   }
 
   hex(): string {
-    return sha3Hex(this.#buffer.subarray(0, this.#length))
+    return sha3Hex(this.#input())
+  }
+
+  #input(): Uint8Array {
+    const length = this.#length
+    if (length > BUFFER_START) return this.#buffer.subarray(0, length)
+    this.#views[length] ??= this.#buffer.subarray(0, length)
+    return this.#views[length]
+  }
+
+  /** Tags and names are mostly like this, and three native calls cost more than the loop. */
+  #shortAscii(text: string): boolean {
+    this.#reserve(1 + text.length)
+    const at = this.#length + 1
+    for (let i = 0; i < text.length; i++) {
+      const code = text.charCodeAt(i)
+      if (code > 0x7f) return false
+      this.#buffer[at + i] = code
+    }
+    this.#buffer[at - 1] = text.length
+    this.#length = at + text.length
+    return true
   }
 
   #reserve(bytes: number): void {
     if (this.#length + bytes <= this.#buffer.length) return
     const larger = Buffer.allocUnsafe(2 * (this.#length + bytes))
     this.#buffer.copy(larger, 0, 0, this.#length)
-    this.#buffer = larger
+    this.#replace(larger)
+  }
+
+  #replace(buffer: Buffer<ArrayBuffer>): void {
+    this.#buffer = buffer
+    this.#views = []
   }
 }
 

@@ -67,8 +67,11 @@ export type Command =
       readonly caller: Caller
       readonly tier: string
       readonly origin: JobOrigin | null
-      /** The job that this caller enqueued under the same key before; see `prepareCommands`. */
-      readonly before: KnownJob | 'unknown' | null
+      /**
+       * The job that this caller enqueued under the same key before; see `prepareCommands`. `never`: the
+       * key was made for this request, and nobody has known it before.
+       */
+      readonly before: KnownJob | 'unknown' | 'never' | null
       /** An operator may open a registration's session at another time than it does. */
       readonly isOperator?: boolean
     }

@@ -85,8 +85,8 @@ export class EngineState {
   #enqueueSeq: number
   #roundHeight: number
   #actor = 'engine'
-  /** Of the jobs that are new in this batch. */
-  readonly #requests = new Map<Job, AcceptedRequest>()
+  /** Of the jobs that are new in this batch: those with the latest numbers of acceptance, in order. */
+  #requests: AcceptedRequest[] = []
   /** Jobs by the keys of their callers, until the store is sure to know them. */
   readonly #byKey = new Map<string, KnownJob>()
   #keys: string[] = []
@@ -264,10 +264,21 @@ export class EngineState {
     const journal = this.#journal.take()
     const newJobs = []
     const jobs = []
+    const ended = []
+    const firstNew = this.#enqueueSeq - this.#requests.length + 1
     for (const job of this.#jobs) {
-      const request = this.#requests.get(job)
-      if (request === undefined) jobs.push(jobState(job))
-      else newJobs.push({ row: jobRow(job, request), payload: request.payloadCbor })
+      if (job.enqueueSeq < firstNew) jobs.push(jobState(job))
+      else {
+        const request = this.#requests[job.enqueueSeq - firstNew] as AcceptedRequest
+        newJobs.push({ row: jobRow(job, request), payload: request.payloadCbor })
+      }
+      if (hasEnded(job.status)) ended.push(job)
+    }
+    const newLeases = []
+    for (const [lease, height] of this.#newLeases) newLeases.push(leaseRow(lease, height))
+    const leases = []
+    for (const lease of this.#leases) {
+      if (!this.#newLeases.has(lease)) leases.push(leaseState(lease))
     }
     const shares = []
     for (const kind of KIND_NAMES) {
@@ -280,8 +291,8 @@ export class EngineState {
       batch: {
         newJobs,
         jobs,
-        newLeases: [...this.#newLeases].map(([lease, height]) => leaseRow(lease, height)),
-        leases: [...this.#leases].filter((lease) => !this.#newLeases.has(lease)).map(leaseState),
+        newLeases,
+        leases,
         providers: [...this.#providers].map(providerRow),
         results: this.#results,
         shares,
@@ -295,7 +306,7 @@ export class EngineState {
         pruneEndedBefore: this.#pruneEndedBefore,
         cutJournalAt: this.#cutJournalAt,
       },
-      ended: [...this.#jobs].filter(({ status }) => hasEnded(status)),
+      ended,
       keys: this.#keys,
       ...this.#outbox.take(),
     }
@@ -320,18 +331,13 @@ export class EngineState {
     const { market } = this
     const { caller, tier, origin, before, isOperator = false } = command
     invariant(before !== 'unknown', 'what was enqueued before has been looked up')
-    const height = Math.floor(market.nowMs / 1_000)
-    const request = acceptRequest(
-      {
-        chain_id: market.policy.chain.id,
-        enqueue_block_height: height,
-        ...command.request,
-        caller,
-      },
-      market.policy,
-    )
+    const request = acceptRequest(command.request, market.policy, {
+      caller,
+      chainId: market.policy.chain.id,
+      enqueueHeight: Math.floor(market.nowMs / 1_000),
+    })
     const key = `${caller}${request.txHash}`
-    const known = before ?? this.#byKey.get(key)
+    const known = before === 'never' ? undefined : (before ?? this.#byKey.get(key))
     if (known !== undefined) {
       if (Buffer.compare(known.payload, request.payloadCbor) === 0) return known.id
       throw new FairleadError(
@@ -357,10 +363,14 @@ export class EngineState {
       enqueueSeq,
       session,
     })
+    // The same id again is the same request, which was taken in before.
+    if (job.enqueueSeq !== enqueueSeq) return id
     this.#enqueueSeq = enqueueSeq
-    this.#requests.set(job, request)
-    this.#byKey.set(key, { id, payload: request.payloadCbor })
-    this.#keys.push(key)
+    this.#requests.push(request)
+    if (before !== 'never') {
+      this.#byKey.set(key, { id, payload: request.payloadCbor })
+      this.#keys.push(key)
+    }
     return id
   }
 
@@ -509,7 +519,7 @@ export class EngineState {
   }
 
   #reset(): void {
-    this.#requests.clear()
+    this.#requests = []
     this.#jobs.clear()
     this.#leases.clear()
     this.#newLeases.clear()

@@ -111,8 +111,7 @@ export class Engine {
     const isNamed = request['tx_hash'] !== undefined || request['idempotency_key'] !== undefined
     const named = isNamed ? request : { ...request, tx_hash: toHex(this.#random()) }
     const { caller, tier = 'FREE', isOperator = false } = by
-    // A key that was made here was never used before.
-    const before = isNamed ? 'unknown' : null
+    const before = isNamed ? 'unknown' : 'never'
     return this.#submit<JobId>({
       type: 'enqueue',
       request: named,

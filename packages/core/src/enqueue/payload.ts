@@ -120,34 +120,58 @@ export const temperature: PayloadField = {
 export const jsonObject: PayloadField = {
   read(written, field, cap) {
     if (!isPlainObject(written)) throw invalidParams(field, 'an object')
+    longest = 0
     // The payload around it is one level of nesting.
     const value = readJson(written, field, 1)
+    // Most are far below the cap, and are encoded once, with the payload around them.
+    if (longest <= cap) return value
     const bytes = encodeNamed(value, field).length
     if (bytes > cap) throw limitExceeded(field, cap, bytes)
     return value
   },
 }
 
+/**
+ * What the value at hand may take when it is encoded, counted while it is read. Infinite if it may have no
+ * encoding at all: then the encoder says why.
+ */
+let longest = 0
+const HEAD_MAX = 9
+
+function countText(text: string): void {
+  longest += text.isWellFormed() ? HEAD_MAX + 3 * text.length : Number.POSITIVE_INFINITY
+}
+
 /** Whole numbers become integers, others floats; what JSON does not have is refused. */
 function readJson(written: unknown, field: string, depth: number): CborValue {
+  if (typeof written === 'string') {
+    countText(written)
+    return written
+  }
   if (written instanceof CborFloat) return readJson(written.value, field, depth)
+  longest += HEAD_MAX
   if (typeof written === 'number') {
+    if (!Number.isFinite(written)) longest = Number.POSITIVE_INFINITY
     if (!Number.isInteger(written)) return written
     if (!Number.isSafeInteger(written)) {
       throw invalidParams(field, 'whole numbers within ±(2^53 − 1); send larger ones as text')
     }
     return written === 0 ? 0 : written
   }
-  if (written === null || typeof written === 'boolean' || typeof written === 'string')
-    return written
+  if (written === null || typeof written === 'boolean') return written
   if (depth >= CBOR_DEPTH_MAX) throw invalidParams(field, `nesting of at most ${CBOR_DEPTH_MAX}`)
-  if (Array.isArray(written)) return written.map((item) => readJson(item, field, depth + 1))
+  // Not map, which would pass over holes.
+  if (Array.isArray(written)) return Array.from(written, (item) => readJson(item, field, depth + 1))
   if (!isPlainObject(written)) throw invalidParams(field, 'only what JSON can hold')
-  const entries = Object.entries(written).map(
-    ([key, value]) => [key, readJson(value, field, depth + 1)] as const,
-  )
-  // fromEntries defines properties, so a key `__proto__` stays a key.
-  return Object.fromEntries(entries)
+  const copy: Record<string, CborValue> = {}
+  for (const key of Object.keys(written)) {
+    countText(key)
+    const value = readJson(written[key], field, depth + 1)
+    if (key !== '__proto__') copy[key] = value
+    // A key like all others here, and an assignment would make it something else.
+    else Object.defineProperty(copy, key, { value, enumerable: true })
+  }
+  return copy
 }
 
 /** Enough to say how long it would be, without looking at all of it. */

@@ -1,4 +1,4 @@
-import { compareText, fromHex, toHex, utf8, utf8Length } from '../bytes.ts'
+import { compareText, hexLength, toHex, utf8, utf8Length, writeHex } from '../bytes.ts'
 import { type CborMap, encodeCbor } from '../cbor.ts'
 import { invalidParams, limitExceeded } from '../errors.ts'
 import { sha3 } from '../hash.ts'
@@ -27,11 +27,24 @@ export interface AcceptedRequest {
   readonly ttlAbsSecs: number | null
 }
 
+/** What a request does not say of itself. */
+export interface RequestContext {
+  /** Whoever was authenticated, whatever the request says. */
+  readonly caller: Caller
+  /** In the place of fields that only a chain has, where the request leaves them out. */
+  readonly chainId: bigint
+  readonly enqueueHeight: number
+}
+
 /**
  * Checks a request in the form that the API takes and gives it its id (ENQUEUE-1). Throws
  * `InvalidParams` or `LimitExceeded` naming the field; nothing is changed or rounded.
  */
-export function acceptRequest(written: unknown, policy: Policy): AcceptedRequest {
+export function acceptRequest(
+  written: unknown,
+  policy: Policy,
+  context: RequestContext | null = null,
+): AcceptedRequest {
   if (!isPlainObject(written)) throw invalidParams('request', 'an object')
   for (const name of Object.keys(written)) {
     if (!REQUEST_FIELDS.has(name)) {
@@ -43,11 +56,13 @@ export function acceptRequest(written: unknown, policy: Policy): AcceptedRequest
   const row = KINDS[kind]
 
   // Text that was read as an id is the text of that id.
-  const { caller: given, tx_hash: tx, idempotency_key: key } = written
-  const caller = readId(given, 'caller')
-  const txHash = readTxHash({ tx_hash: tx, idempotency_key: key }, policy)
-  const chainId = readAmount(written['chain_id'], 'chain_id')
-  const enqueueHeight = readAmount(written['enqueue_block_height'], 'enqueue_block_height')
+  const { tx_hash: tx, idempotency_key: key } = written
+  const given = context === null ? written['caller'] : context.caller
+  const caller = readId(given, 'caller', callerBytes)
+  const txHash = readTxHash({ tx_hash: tx, idempotency_key: key }, policy, txHashBytes)
+  const chainId = readAmount(fieldOf(written, 'chain_id', context?.chainId), 'chain_id')
+  const height = fieldOf(written, 'enqueue_block_height', context?.enqueueHeight)
+  const enqueueHeight = readAmount(height, 'enqueue_block_height')
   const maxFee = readAmount(fee === undefined ? 0 : fee, 'max_fee_u64')
   const regions = readRegions(written['regions'], policy.caps.regions)
   const ttlAbsSecs = readTtl(written['ttl_abs_secs'])
@@ -84,16 +99,34 @@ const REQUEST_FIELDS: ReadonlySet<string> = new Set([
   'ttl_abs_secs',
 ])
 
-function readId(written: unknown, field: string): Uint8Array {
-  const bytes = typeof written === 'string' ? fromHex(written) : written
-  if (bytes instanceof Uint8Array && bytes.length === 32) return bytes
+function fieldOf(written: Record<string, unknown>, name: string, absent: unknown): unknown {
+  return absent === undefined || Object.hasOwn(written, name) ? written[name] : absent
+}
+
+// The bytes of ids are looked at until the request has its own, and then those of the next one.
+const ID_BYTES = 32
+const callerBytes = Buffer.alloc(ID_BYTES)
+const txHashBytes = Buffer.alloc(ID_BYTES)
+
+/** What is written as hex has its bytes in `to` then. */
+function readId(written: unknown, field: string, to: Uint8Array): Uint8Array {
+  if (typeof written === 'string') {
+    if (hexLength(written) === ID_BYTES && writeHex(written, to, 0)) return to
+  } else if (written instanceof Uint8Array && written.length === ID_BYTES) return written
   throw invalidParams(field, '32 bytes as 0x and 64 lower-case hex digits')
 }
 
-/** Outside a chain the key of the request takes the place of a transaction (ENQUEUE-6). */
-export function readTxHash(written: Record<string, unknown>, policy: Policy): Uint8Array {
+/**
+ * Outside a chain the key of the request takes the place of a transaction (ENQUEUE-6). The bytes may be
+ * put into `to`.
+ */
+export function readTxHash(
+  written: Record<string, unknown>,
+  policy: Policy,
+  to: Uint8Array = Buffer.allocUnsafe(ID_BYTES),
+): Uint8Array {
   const { tx_hash: hash, idempotency_key: key } = written
-  if (key === undefined) return readId(hash, 'tx_hash')
+  if (key === undefined) return readId(hash, 'tx_hash', to)
   if (hash !== undefined) {
     throw invalidParams('idempotency_key', 'either tx_hash or idempotency_key, not both')
   }

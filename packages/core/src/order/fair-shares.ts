@@ -6,7 +6,8 @@ const UNIT = 1n << 20n
 
 /** Virtual time of `units` at `weight`, rounded down (FAIR-2). */
 export function virtualCost(units: number, weight: number): bigint {
-  return (BigInt(units) * UNIT) / BigInt(weight)
+  const cost = BigInt(units) * UNIT
+  return weight === 1 ? cost : cost / BigInt(weight)
 }
 
 interface Tenant extends IndexedItem {

@@ -22,13 +22,36 @@ export interface Shape {
   readonly key: string
 }
 
-export function shapeOf(request: {
+interface Shaped {
   readonly caller: Caller
   readonly tier: string
   readonly kind: KindName
   readonly demand: Demand
   readonly regions: readonly string[] | null
-}): Shape {
+}
+
+/** The last one that was made: jobs that are alike mostly come one after the other. */
+let last: Shape | null = null
+
+export function shapeOf(request: Shaped): Shape {
+  if (last === null || !isOfShape(request, last)) last = newShape(request)
+  return last
+}
+
+function isOfShape({ caller, tier, kind, demand, regions }: Shaped, shape: Shape): boolean {
+  return (
+    caller === shape.caller &&
+    tier === shape.tier &&
+    kind === shape.kind &&
+    demand.model === shape.model &&
+    demand.shots === shape.shots &&
+    demand.depthHint === shape.depthHint &&
+    regions === null &&
+    shape.regions === null
+  )
+}
+
+function newShape(request: Shaped): Shape {
   const { caller, tier, kind, demand, regions } = request
   const { model, shots, depthHint } = demand
   const isPlain = regions === null && shots === 0 && depthHint === 0

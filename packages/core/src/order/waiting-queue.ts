@@ -176,7 +176,9 @@ export class WaitingQueue {
   /** A lease of the job ended: actual units take the place of the estimate (FAIR-3). */
   settleUnits(job: QueuedJob, actualUnits: number): void {
     if (this.#policy.match.fairness !== 'tenant') return
-    this.#shares.settle(job.caller, this.#cost(job, actualUnits), this.#cost(job, job.units))
+    const estimate = this.#cost(job, job.units)
+    const actual = actualUnits === job.units ? estimate : this.#cost(job, actualUnits)
+    this.#shares.settle(job.caller, actual, estimate)
   }
 
   /** Takes another policy: every key and place is made anew. */

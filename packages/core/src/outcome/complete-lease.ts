@@ -1,4 +1,4 @@
-import { fromHex } from '../bytes.ts'
+import { isHex32 } from '../bytes.ts'
 import { KINDS } from '../enqueue/kinds.ts'
 import { FairleadError, invalidParams, invariant } from '../errors.ts'
 import type { Job } from '../job.ts'
@@ -24,7 +24,7 @@ export interface Completion extends LeaseCall {
 /** The attempt is done. The same completion again answers as the first time (COMPLETE-1). */
 export function completeLease(market: Market, completion: Completion): Lease {
   const { digest, actualUnits, actualTokens = null } = completion
-  if (fromHex(digest)?.length !== 32) {
+  if (!isHex32(digest)) {
     throw invalidParams('output_digest', '32 bytes as 0x and 64 lower-case hex digits')
   }
   refuseUncountable('actual_units', actualUnits)

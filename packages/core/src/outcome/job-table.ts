@@ -84,8 +84,10 @@ export function nextJobStatus(from: JobStatus, on: JobEvent, isLast = false): Jo
 
 /** An ended job never changes again (STATE-2). */
 export function hasEnded(status: JobStatus): boolean {
-  return Object.keys(JOB_TABLE[status]).length === 0
+  return ENDED.has(status)
 }
+
+const ENDED = new Set(JOB_STATUSES.filter((status) => Object.keys(JOB_TABLE[status]).length === 0))
 
 export function invalidJobMove(jobId: string, from: JobStatus, on: JobEvent): FairleadError {
   const can = Object.keys(JOB_TABLE[from])
