@@ -29,7 +29,7 @@ export function sessionsTable(sessions: readonly SessionRecord[], nowMs: number)
 
 /** One session: what is in it, what may be sent, and its queue. */
 export function sessionText(
-  { session, queue, others, dispatch_key }: Session,
+  { session, queue, others, dispatch_key, order }: Session,
   nowMs: number,
 ): string {
   const rows = queue.map(({ reference, place, rank, state, attempts, retry_at }) => [
@@ -46,6 +46,8 @@ export function sessionText(
     keyLine(dispatch_key, nowMs),
     ...(rows.length === 0 ? [] : ['', table([...columns, right('attempts')], rows)]),
     ...(others === 0 ? [] : ['', `${others} more belong to others.`]),
+    '',
+    order,
   ].join('\n')
 }
 

@@ -246,11 +246,13 @@ describe('an opening', () => {
   const WAITLISTED = toHex(encodeCbor({ outcome: 'waitlisted', fee_status: 'none' }))
 
   it('SIGNUP-7: afterwards everybody can read what became of it, in words', async () => {
-    const [first, second, third, fourth] = await open(['u1', 'u2', 'u3', 'u4'])
+    const [first, second, third, fourth, fifth] = await open(['u1', 'u2', 'u3', 'u4', 'u5'])
     await end(first, { output: BOOKED, meta: { clock_offset_ms: -120 } })
     await end(second, { output: WAITLISTED })
     await end(third, { code: 'sold_out', http: 409 })
     await end(fourth, { code: 'rate_limited', http: 429 })
+    // Nobody answered that: it is no part of the shares below.
+    await end(fifth, { code: 'network', is_unsent: true })
     const { registrations } = await rig.call('alice', 'signup.list', {})
     expect(registrations).toMatchObject([
       {
@@ -266,9 +268,12 @@ describe('an opening', () => {
         ...{ rank: 3, result: 'failed', reason: 'retry_window_exhausted' },
         message: { name: 'throttled' },
       },
+      { rank: 4, result: 'failed', message: { name: 'failed' } },
     ])
-    const { session, dispatch_key: key } = await rig.call('alice', 'signup.getSession', SESSION)
-    expect(session).toMatchObject({ is_open: true, waiting: 0, completed: 2, failed: 2 })
+    const look = await rig.call('alice', 'signup.getSession', SESSION)
+    const { session, dispatch_key: key } = look
+    expect(look.order).toContain('in the order they were scheduled with Fairlead')
+    expect(session).toMatchObject({ is_open: true, waiting: 0, completed: 2, failed: 3 })
     expect(key).toMatchObject({ answers: 4, rate_429: 0.25, rate_5xx: 0, in_flight_max: 5 })
     expect(key.clock_offset_ms).toBe(-120)
     expect(key.burst_used).toBeGreaterThan(0)

@@ -26,10 +26,17 @@ export const signupGetSession = defineMethod({
     queue: z.array(sessionEntry).describe('those that have not ended, in order'),
     others: count.describe('entries that belong to other requesters and are not shown'),
     dispatch_key: dispatchKeyRecord,
+    order: z.string().describe('how the order is made, for whoever asks'),
   }),
   errors: ['NotFound'],
   example: {
     params: SESSION_KEY,
-    result: { session: SESSION, queue: [SESSION_ENTRY], others: 2, dispatch_key: DISPATCH_KEY },
+    result: {
+      session: SESSION,
+      queue: [SESSION_ENTRY],
+      others: 2,
+      dispatch_key: DISPATCH_KEY,
+      order: 'We attempt queued registrations in the order they were scheduled.',
+    },
   },
 })

@@ -1,6 +1,7 @@
 import { FairleadError, isoUtc, type JobId, type SessionKey } from '@fairlead/core'
 import type { SessionCounts } from '@fairlead/engine'
 import type { SessionRecord } from '@fairlead/protocol'
+import { orderMessage } from '@fairlead/signup/records'
 import {
   actingAs,
   type Call,
@@ -196,6 +197,7 @@ export const signupGetSession: Handlers['signup.getSession'] = async (params, ca
     queue,
     others: entries.length - visible.length,
     dispatch_key: signup.meter.dispatchKey(key),
+    order: orderMessage(signup.serviceName),
   }
 }
 

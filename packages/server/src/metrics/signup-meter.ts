@@ -136,10 +136,12 @@ export class SignupMeter {
     const track = this.#leases.get(leaseId)
     this.#leases.delete(leaseId)
     if (track === undefined || code === undefined) return
-    this.#answered(track, at, http ?? null)
     const platform = this.#label(track.platform)
     this.#metrics.refusals.inc({ platform, code: codeLabel(code) })
-    if (http !== undefined) this.#metrics.httpErrors.inc({ platform, status: httpLabel(http) })
+    // Without a status the site has not answered, or was not asked.
+    if (http === undefined) return
+    this.#answered(track, at, http)
+    this.#metrics.httpErrors.inc({ platform, status: httpLabel(http) })
   }
 
   #completed(event: Extract<EngineEvent, { type: 'jobCompleted' }>): void {

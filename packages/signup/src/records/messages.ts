@@ -32,8 +32,11 @@ export function messageFor(
 }
 
 /** The answer to "how do you prioritize?". */
-export function orderMessage(names: Names): string {
-  return orderText(names)
+export function orderMessage(service: string): string {
+  return lines(
+    `We attempt queued registrations in the order they were scheduled with ${service} (first-come-first-served).`,
+    'The provider ultimately decides who gets the seat, but we log everything in your audit trail.',
+  )
 }
 
 function nameOf({ result, reason, wasThrottled }: Receipt): MessageName {
@@ -63,7 +66,7 @@ const TEXTS: Readonly<Record<MessageName, Text>> = {
       `Final availability is determined by ${provider}.`,
       `No charge now: the ${service} success fee is charged only if registration succeeds.`,
     ),
-  order: (_, names) => orderText(names),
+  order: (_, { service }) => orderMessage(service),
   full: (receipt, { program, provider }) =>
     lines(
       `${firstAttempt(receipt)}, but ${provider} reported that ${program} was already full.`,
@@ -106,13 +109,6 @@ const TEXTS: Readonly<Record<MessageName, Text>> = {
       `Your registration for ${program} was canceled.`,
       `You were not charged. ${timelineOf(receipt)}`,
     ),
-}
-
-function orderText({ service }: Names): string {
-  return lines(
-    `We attempt queued registrations in the order they were scheduled with ${service} (first-come-first-served).`,
-    'The provider ultimately decides who gets the seat, but we log everything in your audit trail.',
-  )
 }
 
 /** What a failure means to people; words that nobody knows are not shown. */

@@ -207,7 +207,7 @@ describe('messages', () => {
   ]
   const texts = [
     ...CASES.map(([, given]) => messageFor(receiptOf(input(given)), NAMES).text),
-    orderMessage(NAMES),
+    orderMessage(NAMES.service),
   ]
 
   it.each(CASES)('MESSAGE-1: %s for %j', (name, given, part) => {
