@@ -10,6 +10,8 @@ import {
   type ProviderId,
   type WorkerId,
 } from '@fairlead/core'
+import type { JobEnd } from './booking-sites.ts'
+import type { Said } from './ledger/own-attempts.ts'
 import { hasEndedStatus, isLiveStatus, unitsOf } from './ledger/own-rules.ts'
 import type { Session } from './session.ts'
 import type { SimDisk } from './sim-disk.ts'
@@ -23,6 +25,8 @@ export interface Order {
   readonly request: Readonly<Record<string, unknown>>
   /** Not acceptable: it must be refused. */
   readonly isOdd: boolean
+  /** It comes from an operator, who may name any time for a registration. */
+  readonly isOperator?: boolean
 }
 
 export type LeaseVerb = 'ack' | 'renew' | 'decline' | 'release' | 'complete' | 'fail'
@@ -38,6 +42,11 @@ export interface LeaseCall {
   readonly actualUnits: number | null
   readonly code: string
   readonly permanent: boolean
+  /** Of a registration: what its platform answered, and what is known of it. */
+  readonly http?: number
+  readonly retryAfterMs?: number
+  readonly isUnknown?: boolean
+  readonly lookup?: 'booked' | 'not_booked' | 'failed'
   /** Its parameters are wrong: it must be refused. */
   readonly isOdd: boolean
 }
@@ -52,6 +61,18 @@ const JOBS_FAULTS = new Set([
   'auth_error',
 ])
 
+/** What the desk has to know of registrations to judge an answer. */
+export interface Signups {
+  said(leaseId: LeaseId): Said | null
+  checkEnd(end: JobEnd): void
+  /** The time is not that of the session, or in the past. */
+  mayRefuse(order: Order): boolean
+  /** The user has a place in the session. */
+  mayConflict(order: Order): boolean
+  /** The cancel of a registration is noted, or came to another end than CANCELED. */
+  isCancelKnown(row: JobRow): boolean
+}
+
 /**
  * Hands the calls of the actors to the engine and looks at every answer when it comes: what it says must
  * be durable at that very moment, and right.
@@ -59,6 +80,7 @@ const JOBS_FAULTS = new Set([
 export class Desk {
   readonly #disk: SimDisk
   readonly #caught: (error: unknown) => void
+  readonly #signups: Signups
   #session: Session | null = null
   /** Jobs that their callers know to be accepted. */
   readonly #receipts = new Map<JobId, Order>()
@@ -71,8 +93,9 @@ export class Desk {
   open = 0
   activity = 0
 
-  constructor(disk: SimDisk, caught: (error: unknown) => void) {
+  constructor(disk: SimDisk, signups: Signups, caught: (error: unknown) => void) {
     this.#disk = disk
+    this.#signups = signups
     this.#caught = caught
   }
 
@@ -80,6 +103,14 @@ export class Desk {
   connect(session: Session): void {
     this.#session = session
     this.open = 0
+  }
+
+  said(leaseId: LeaseId): Said | null {
+    return this.#signups.said(leaseId)
+  }
+
+  checkEnd(end: JobEnd): void {
+    this.#signups.checkEnd(end)
   }
 
   isJobsFault(leaseId: LeaseId): boolean {
@@ -91,7 +122,7 @@ export class Desk {
   }
 
   enqueue(order: Order, then: (answer: Answer, jobId: JobId | null) => void): void {
-    const { caller, tier, key, request } = order
+    const { caller, tier, key, request, isOperator = false } = order
     const name = `${caller}|${key}`
     if (key !== null) {
       addTo(this.#payloadsOfKey, name, JSON.stringify([request['kind'], request['payload']]))
@@ -99,14 +130,16 @@ export class Desk {
     }
     const sent = key === null ? request : { ...request, idempotency_key: key }
     this.#send(
-      (engine) => engine.enqueue(sent, { caller, tier }),
+      (engine) => engine.enqueue(sent, { caller, tier, isOperator }),
       (answer, jobId) => {
         if (order.isOdd && answer === 'ok')
           broken('answer', `an odd request was accepted as ${jobId}`)
         if (answer === 'InvalidParams' || answer === 'LimitExceeded') {
-          if (!order.isOdd) broken('answer', `a sound request was refused with ${answer}`)
+          if (!order.isOdd && !this.#signups.mayRefuse(order))
+            broken('answer', `a sound request was refused with ${answer}`)
         }
-        if (answer === 'IdempotencyConflict' && this.#payloadsOfKey.get(name)?.size === 1) {
+        const isKeyFresh = key === null || this.#payloadsOfKey.get(name)?.size === 1
+        if (answer === 'IdempotencyConflict' && isKeyFresh && !this.#signups.mayConflict(order)) {
           broken('idempotency', `key ${key} was refused, and it never had another payload`)
         }
         if (answer === 'ok' && jobId !== null) this.#checkReceipt(order, jobId)
@@ -123,7 +156,9 @@ export class Desk {
         const isOwn = by === 'operator' || row?.caller === by
         // What hung long enough may be deleted by the batch that brings it.
         const isStored =
-          row === undefined ? this.#disk.everStored.has(jobId) : row.status === 'CANCELED'
+          row === undefined
+            ? this.#disk.everStored.has(jobId)
+            : row.status === 'CANCELED' || this.#signups.isCancelKnown(row)
         if (answer === 'ok' && !isStored) broken('durable', `job ${jobId} is not CANCELED yet`)
         if (answer === 'InvalidState' && row !== undefined && !hasEndedStatus(row.status)) {
           broken('answer', `job ${jobId} is ${row.status}, and could not be cancelled`)
@@ -233,7 +268,7 @@ export class Desk {
       row.caller === caller &&
       row.tier === tier &&
       row.kind === kind &&
-      row.model === (payload['model'] ?? payload['name'] ?? null) &&
+      row.model === (payload['model'] ?? payload['name'] ?? payload['provider'] ?? null) &&
       row.fee === BigInt(Number(request['max_fee_u64'] ?? 0)) &&
       row.units === unitsOf(wanted) &&
       row.tokens === (kind === 'ai' ? promptBytes + wanted.maxTokens : 0) &&
@@ -242,7 +277,8 @@ export class Desk {
     if (!isRight) broken('rows', `job ${row.id} is stored as something else than was asked for`)
   }
 
-  #checkDone({ verb, leaseId, by, workerId, digest, isOdd }: LeaseCall, reply: unknown): void {
+  #checkDone(call: LeaseCall, reply: unknown): void {
+    const { verb, leaseId, by, workerId, digest, isOdd } = call
     if (isOdd) broken('answer', `an odd ${verb} was taken`)
     const row = this.#disk.leases.get(leaseId)
     if (row === undefined) {
@@ -265,7 +301,8 @@ export class Desk {
           ? isAcked && row.tDeadline >= (reply as LeaseTimes).deadline
           : verb === 'complete'
             ? status === 'COMPLETED'
-            : status === 'CANCELLED'
+            : // A lookup may have found a booking.
+              status === 'CANCELLED' || (verb === 'fail' && call.lookup === 'booked')
     if (!isDone)
       broken('durable', `${verb} was answered, and lease ${leaseId} is stored as ${status}`)
   }
@@ -294,16 +331,27 @@ export class Desk {
 function callThrough(session: LeaseSession, call: LeaseCall): Promise<unknown> {
   const { verb, leaseId } = call
   if (verb === 'complete') return session.complete(leaseId, resultOf(call))
-  if (verb === 'fail') return session.fail(leaseId, call)
+  if (verb === 'fail') return session.fail(leaseId, failureOf(call))
   return session[verb](leaseId)
 }
 
 function callBeside(engine: Session['engine'], call: LeaseCall): Promise<unknown> {
-  const { verb, leaseId, by, workerId, code, permanent } = call
+  const { verb, leaseId, by, workerId } = call
   const holder = { leaseId, by, ...(workerId === null ? {} : { workerId }) }
   if (verb === 'complete') return engine.complete({ ...holder, ...resultOf(call) })
-  if (verb === 'fail') return engine.fail({ ...holder, code, permanent })
+  if (verb === 'fail') return engine.fail({ ...holder, ...failureOf(call) })
   return engine[verb](holder)
+}
+
+function failureOf({ code, permanent, http, retryAfterMs, isUnknown, lookup }: LeaseCall) {
+  return {
+    code,
+    permanent,
+    ...(http === undefined ? {} : { http }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...(isUnknown === undefined ? {} : { isUnknown }),
+    ...(lookup === undefined ? {} : { lookup }),
+  }
 }
 
 /** What is not said must be left out. */

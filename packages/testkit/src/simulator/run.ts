@@ -105,6 +105,7 @@ async function drain(world: World): Promise<void> {
       await world.settle()
     }
     for (const worker of world.workers) worker.reform()
+    world.sites.isCalm = true
     for (let i = 0; world.ledger.book.alive.size > 0; i++) {
       if (i === DRAIN_MAX) broken('unfinished', `${world.ledger.book.alive.size} jobs never end`)
       world.operator.revive()
@@ -123,11 +124,12 @@ async function drain(world: World): Promise<void> {
   world.ledger.checkChain()
 }
 
-function countsOf({ ledger, disk }: World): Record<string, number> {
+function countsOf({ ledger, disk, crowded }: World): Record<string, number> {
   const counts: Record<string, number> = {
     accepted: ledger.book.accepted,
     rounds: ledger.book.rounds,
     entries: disk.journal.length,
+    crowded,
   }
   for (const { action, details } of disk.journal) {
     const { reason } = details as { readonly reason?: string }

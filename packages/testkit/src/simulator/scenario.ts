@@ -5,7 +5,7 @@ import type { SimLimit } from './ledger/limit-spans.ts'
 /** Who acts in a step. */
 export type Actor = 'caller' | 'worker' | 'operator' | 'clock' | 'store' | 'restart' | 'reader'
 export type ClockMove = 'tick' | 'walk' | 'edge' | 'leap' | 'back'
-export type OperatorAct = 'policy' | 'status' | 'revive' | 'stake' | 'offer' | 'cancel'
+export type OperatorAct = 'policy' | 'status' | 'revive' | 'stake' | 'offer' | 'cancel' | 'opening'
 
 /** How a provider's worker behaves: most of them badly. */
 export type Profile =
@@ -57,7 +57,7 @@ export interface Scenario {
   /** In written form; drawn anew when the operator changes it. */
   readonly policy: (dice: Dice) => Readonly<Record<string, unknown>>
   readonly callers: readonly CallerPlan[]
-  readonly kinds: Readonly<Record<Exclude<KindName, 'registration'>, number>>
+  readonly kinds: Readonly<Record<KindName, number>>
   readonly providers: (dice: Dice) => readonly ProviderPlan[]
   readonly actors: Readonly<Record<Actor, number>>
   readonly clock: Readonly<Record<ClockMove, number>>

@@ -2,7 +2,7 @@ import type { JobRow, KindName } from '@fairlead/core'
 import type { Dice } from './dice.ts'
 import type { CallerPlan, Profile, ProviderPlan, Scenario } from './scenario.ts'
 
-const KINDS: ReadonlySet<KindName> = new Set(['ai', 'quantum', 'task'])
+const KINDS: ReadonlySet<KindName> = new Set(['ai', 'quantum', 'task', 'registration'])
 const CALLERS: readonly CallerPlan[] = [
   { name: 'ann', tier: 'FREE' },
   { name: 'bob', tier: 'PRO' },
@@ -26,10 +26,12 @@ function shortTimes(dice: Dice): Readonly<Record<string, unknown>> {
   return {
     ack_timeout_ms: dice.pick([400, 1_500]),
     worker_lost_ms: dice.pick([200, 600, 3_000]),
+    worker_lost_registration_ms: dice.pick([150, 800]),
     lease: {
       ai_secs: dice.pick([2, 4]),
       quantum_secs: 3,
       task_secs: dice.pick([2, 5]),
+      registration_secs: dice.pick([2, 4]),
       renewals_max: 2,
     },
     retries: {
@@ -43,6 +45,7 @@ function shortTimes(dice: Dice): Readonly<Record<string, unknown>> {
       abs_default_ai_secs: dice.pick([25, 60]),
       abs_default_quantum_secs: 20,
       abs_default_task_secs: 30,
+      abs_default_registration_secs: dice.pick([20, 60]),
       rel_max_secs: dice.pick([12, 40]),
       gc_horizon_secs: 75,
     },
@@ -62,6 +65,27 @@ const STRICT = {
   cooldown_after: 4,
 }
 
+/** Short windows and small budgets; of the platforms two know idempotency keys, and two can be asked. */
+const SESSIONS = {
+  platforms: {
+    default: {
+      max_concurrency: 2,
+      burst: 3,
+      max_rps: 4.5,
+      min_spacing_ms: 20,
+      window_ms: 5_000,
+      backoff_ms: [100, 300],
+    },
+    keyed: { idempotency_key_supported: true, weights: { art0: 3, ski0: 2, swim1: 4 } },
+    asks: { lookup_supported: true, error_taxonomy: { glitch: 'unknown' }, max_concurrency: 4 },
+    both: {
+      idempotency_key_supported: true,
+      lookup_supported: true,
+      error_taxonomy: { '503': 'unknown', glitch: 'unknown' },
+    },
+  },
+}
+
 function cast(
   dice: Dice,
   count: number,
@@ -77,6 +101,7 @@ function cast(
     offer: {
       capabilities: KINDS,
       models: new Set(dice.pick([['*'], ['*'], ['m1', 'm2', 'resize']])),
+      platforms: new Set(dice.pick([['*'], ['*'], ['plain', 'asks']])),
       region: dice.pick(['eu', 'us', null]),
       leasesMax: dice.pick([null, null, 2]),
       maxDepth: dice.pick([null, 8]),
@@ -94,13 +119,14 @@ const BASE: Scenario = {
       quotas: { leases_max_per_provider: dice.pick([2, 3, 5]), epoch_secs: 10 },
     },
     registry: LENIENT,
+    sessions: SESSIONS,
   }),
   callers: CALLERS,
-  kinds: { ai: 5, quantum: 2, task: 3 },
+  kinds: { ai: 5, quantum: 2, task: 3, registration: 3 },
   providers: (dice) => cast(dice, 6),
   actors: { caller: 20, worker: 52, operator: 3, clock: 19, store: 3, restart: 1, reader: 2 },
   clock: { tick: 70, walk: 10, edge: 16, leap: 2, back: 2 },
-  operator: { policy: 3, status: 3, revive: 6, stake: 1, offer: 3, cancel: 2 },
+  operator: { policy: 3, status: 3, revive: 6, stake: 1, offer: 3, cancel: 2, opening: 1 },
   faults: { fails: 90, lost: 120, late: 25, loadFails: 8, readFails: 150, outage: 400 },
   limits: [],
   liveMax: 40,
@@ -190,7 +216,7 @@ export const SCENARIOS: readonly Scenario[] = [
       { name: 'ann', tier: 'FREE' },
       { name: 'bob', tier: 'PRO' },
     ],
-    kinds: { ai: 1, quantum: 0, task: 0 },
+    kinds: { ai: 1, quantum: 0, task: 0, registration: 0 },
     providers: (dice) => cast(dice, 2, ['honest', 'honest', 'slow', 'failing']),
     actors: { ...BASE.actors, caller: 34, operator: 1 },
     isUniform: true,
@@ -240,6 +266,27 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     ...BASE,
+    name: 'opening',
+    about:
+      'registrations before and after their sessions open, at sites that throttle and lose answers',
+    policy: (dice) => ({
+      queue: {
+        ...shortTimes(dice),
+        batch_size: dice.pick([1, 256]),
+        quotas: { leases_max_per_provider: dice.pick([4, 12]) },
+      },
+      registry: LENIENT,
+      sessions: SESSIONS,
+    }),
+    kinds: { ai: 1, quantum: 0, task: 1, registration: 12 },
+    actors: { ...BASE.actors, caller: 24, worker: 80, operator: 6, store: 5, restart: 2 },
+    clock: { tick: 60, walk: 6, edge: 24, leap: 1, back: 2 },
+    operator: { ...BASE.operator, cancel: 9, opening: 4 },
+    faults: { fails: 40, lost: 40, late: 10, loadFails: 6, readFails: 60, outage: 120 },
+    liveMax: 60,
+  },
+  {
+    ...BASE,
     name: 'fair',
     about: 'tenants that always have work waiting: the bound between them',
     policy: () => ({
@@ -257,7 +304,7 @@ export const SCENARIOS: readonly Scenario[] = [
       },
       registry: { heartbeat_timeout_ms: 86_400_000 },
     }),
-    kinds: { ai: 1, quantum: 0, task: 0 },
+    kinds: { ai: 1, quantum: 0, task: 0, registration: 0 },
     providers: () =>
       ['a', 'b'].map((name) => ({
         name,

@@ -49,6 +49,8 @@ export class SimStore implements Store {
   isStale = false
   /** Jobs whose payloads could not be read when they were asked for last: somebody waits for them. */
   readonly owed = new Set<number>()
+  /** Commits that were handed over behind two or more that hang: only an opening does that (ENGINE-2). */
+  crowded = 0
   /** Grows with every call. */
   activity = 0
   readonly read: StoreReads
@@ -82,6 +84,7 @@ export class SimStore implements Store {
     if (this.#isDead) return new Promise(() => {})
     return new Promise((resolve, reject) => {
       const commit = { batch, commands: takeCommands(batch), resolve, reject }
+      if (this.#pending.length >= 2) this.crowded++
       const fate = this.#pending.length > 0 ? 'late' : this.#fates.commit()
       if (fate === 'late') this.#pending.push(commit)
       else this.#decide(commit, fate)

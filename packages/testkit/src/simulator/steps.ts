@@ -62,8 +62,9 @@ const MOVES: Readonly<Record<ClockMove, (world: World) => string | Promise<strin
   // To the very moment of a deadline, or one beside it; often without anybody noticing yet.
   edge: async (world) => {
     const now = world.clock.now()
-    const sort = world.dice.pick(['leases', 'leases', 'jobs', 'windows'] as const)
-    const ahead = [...world.ledger.dueTimes(sort)].filter((at) => at > now && at < now + 8_000)
+    const sort = world.dice.pick(['leases', 'leases', 'jobs', 'windows', 'sessions'] as const)
+    const reachMs = sort === 'sessions' ? 2_000 : 8_000
+    const ahead = [...world.ledger.dueTimes(sort)].filter((at) => at > now && at < now + reachMs)
     if (ahead.length === 0) return MOVES.tick(world)
     const to = Math.max(now, world.dice.pick(ahead) + world.dice.between(-1, 1))
     if (world.dice.oneIn(2)) await world.walk(to - now)

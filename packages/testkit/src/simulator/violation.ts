@@ -28,6 +28,17 @@ export const INVARIANTS = {
   answer: 'an answer agrees with what is stored (STATE-8, LEASE-8, COMPLETE-1)',
   idempotency: 'one caller and key is one job (ENQUEUE-6)',
   replay: 'the same commands give the same rows, with restarts or without (ENGINE-1, ENGINE-4)',
+  'session-place':
+    'a session opens at one time, and nobody has two places in it (SESSION-9, SESSION-10)',
+  'session-order':
+    'in a session the first in order is sent first, with its own rank, not before its time (SESSION-2, SESSION-4, DISPATCH-2)',
+  'session-turns':
+    'the sessions of a dispatch key take turns; none is starved (DISPATCH-3, DISPATCH-4)',
+  'session-budget':
+    'no dispatch key sends more than its tokens, its concurrency, its pauses and its spacing allow (BUDGET-2 to BUDGET-7)',
+  attempt: 'each attempt of a registration means what ATTEMPT-1 to ATTEMPT-9 say',
+  'booked-once':
+    'nothing is booked twice for one job, and nobody is told otherwise than it is (ATTEMPT-5)',
   stranded: 'a ready job does not wait beside a provider that fits it (MATCH-2)',
   memory: 'the engine counts what the store holds (ENGINE-4)',
   unexplained: 'no call fails without a fault of the store, and none with Internal (ENGINE-5)',

@@ -1,12 +1,15 @@
 import { type KindName, type ProviderId, parsePolicy, type WorkerId } from '@fairlead/core'
 import { Callers } from './actors/callers.ts'
 import { Operator } from './actors/operator.ts'
+import { SignupRequests } from './actors/signup-requests.ts'
 import { type Gossip, Worker } from './actors/worker.ts'
+import { BookingSites } from './booking-sites.ts'
 import { tapCommands } from './command-tap.ts'
-import { Desk } from './desk.ts'
+import { Desk, type Order, type Signups } from './desk.ts'
 import { Dice } from './dice.ts'
 import { Faults } from './faults.ts'
 import { Ledger } from './ledger/ledger.ts'
+import { hasEndedStatus } from './ledger/own-rules.ts'
 import type { ProviderPlan, Scenario } from './scenario.ts'
 import { Session } from './session.ts'
 import { Shadow } from './shadow.ts'
@@ -33,6 +36,7 @@ export class World {
   readonly disk = new SimDisk()
   readonly faults: Faults
   readonly desk: Desk
+  readonly sites: BookingSites
   readonly ledger: Ledger
   readonly witness: Witness
   readonly callers: Callers
@@ -43,6 +47,8 @@ export class World {
   readonly #shadow: Shadow | null
   readonly #policy: Readonly<Record<string, unknown>>
   #session: Session
+  /** Of the engines before this one; see `SimStore`. */
+  #crowded = 0
   #violation: Violation | null = null
   #restedAt: number | null = null
   /** A ready job that waits beside a provider that fits it, since when. */
@@ -60,7 +66,8 @@ export class World {
       written: (commit) => this.#written(commit),
       loaded: () => this.#loaded(),
     })
-    this.desk = new Desk(this.disk, (error) => this.#caught(error))
+    this.sites = new BookingSites(new Dice(seed, 3), this.disk)
+    this.desk = new Desk(this.disk, this.#signups(), (error) => this.#caught(error))
     this.witness = new Witness(this.disk)
     this.ledger = new Ledger({
       disk: this.disk,
@@ -71,17 +78,21 @@ export class World {
       withBound: scenario.withBound,
     })
     const { dice, desk, ledger } = this
-    this.callers = new Callers(dice, desk, scenario)
+    const { clock, sites } = this
+    const signups = new SignupRequests({ dice, clock, ledger })
+    this.callers = new Callers(dice, desk, scenario, signups)
     this.operator = new Operator({ dice, desk, ledger, scenario })
     const gossip: Gossip = []
     const watch: Watch = (look) => this.#watch(look)
+    const latest = () => clock.latest
     const { witness } = this
     this.#plans = scenario.providers(dice)
     this.workers = this.#plans.flatMap(({ name, workers }) =>
       workers.map(({ slots, profile }, i) => {
         const providerId = `provider:${name}` as ProviderId
         const id = `${name}-${i}` as WorkerId
-        return new Worker({ providerId, id, slots, profile, dice, desk, gossip, witness, watch })
+        const own = { providerId, id, slots, profile }
+        return new Worker({ ...own, dice, desk, gossip, sites, latest, witness, watch })
       }),
     )
     this.#session = new Session(this.disk, this.clock, this.faults)
@@ -113,8 +124,13 @@ export class World {
     })
   }
 
+  get crowded(): number {
+    return this.#crowded + this.#session.store.crowded
+  }
+
   /** A new engine on what is stored. */
   async open(): Promise<void> {
+    this.#crowded = this.crowded
     for (;;) {
       this.#session = new Session(this.disk, this.clock, this.faults)
       const { preset } = this.scenario
@@ -197,6 +213,28 @@ export class World {
   /** What waited is judged anew: the clock went back, or somebody changed the rules. */
   forgetWaits(): void {
     this.#stranded = null
+  }
+
+  /** What the desk and the ledger hear of registrations; each of the others knows a part of it. */
+  #signups(): Signups {
+    const sessions = () => this.ledger.book.sessions
+    const payloadOf = ({ request }: Order): Readonly<Record<string, unknown>> | null =>
+      request['kind'] === 'registration' ? (request['payload'] as Record<string, unknown>) : null
+    return {
+      said: (leaseId) => this.sites.said(leaseId),
+      checkEnd: (end) => this.sites.checkEnd(end),
+      mayRefuse: (order) => {
+        const payload = payloadOf(order)
+        return payload !== null && sessions().isUntimely(payload, this.clock.latest)
+      },
+      mayConflict: (order) => {
+        const payload = payloadOf(order)
+        return payload !== null && sessions().hasSignedUp(payload)
+      },
+      isCancelKnown: ({ id, kind, status }) =>
+        kind === 'registration' &&
+        (hasEndedStatus(status) || sessions().jobs.get(id)?.isCancelNoted === true),
+    }
   }
 
   #activity(): number {

@@ -1,7 +1,11 @@
-import { type Caller, callerOf, type JobId } from '@fairlead/core'
+import { type Caller, callerOf, type JobId, type KindName } from '@fairlead/core'
 import type { Desk, Order } from '../desk.ts'
 import type { Dice } from '../dice.ts'
 import type { CallerPlan, Scenario } from '../scenario.ts'
+import type { SignupRequests } from './signup-requests.ts'
+
+type OtherKind = Exclude<KindName, 'registration'>
+const OTHER_KINDS: readonly OtherKind[] = ['ai', 'quantum', 'task']
 
 /** How many orders are remembered, to be placed again. */
 const ORDERS_KEPT = 200
@@ -12,12 +16,14 @@ export class Callers {
   readonly #dice: Dice
   readonly #desk: Desk
   readonly #scenario: Scenario
+  readonly #signups: SignupRequests
   readonly #plans: readonly (CallerPlan & { readonly caller: Caller })[]
   #orders: Order[] = []
   #jobs: { readonly jobId: JobId; readonly caller: Caller }[] = []
   #keys = 0
 
-  constructor(dice: Dice, desk: Desk, scenario: Scenario) {
+  constructor(dice: Dice, desk: Desk, scenario: Scenario, signups: SignupRequests) {
+    this.#signups = signups
     this.#dice = dice
     this.#desk = desk
     this.#scenario = scenario
@@ -37,13 +43,13 @@ export class Callers {
     const { repeatOneIn, oddOneIn } = this.#scenario
     const old = this.#orders.length > 0 ? this.#dice.pick(this.#orders) : null
     if (old !== null && repeatOneIn > 0 && this.#dice.oneIn(repeatOneIn)) {
-      return this.#dice.oneIn(3) ? { ...old, request: this.#request() } : old
+      return this.#dice.oneIn(3) ? { ...old, ...this.#sound() } : old
     }
     const { caller, tier } = this.#dice.pick(this.#plans)
     const key = this.#dice.oneIn(4) ? null : `key-${this.#keys++}`
     const isOdd = oddOneIn > 0 && this.#dice.oneIn(oddOneIn)
-    const request = isOdd ? this.#oddRequest() : this.#request()
-    return { caller, tier, key, request, isOdd }
+    const asked = isOdd ? { request: this.#oddRequest() } : this.#sound()
+    return { caller, tier, key, isOdd, ...asked }
   }
 
   /** So many at once that they do not wait for the batch before them. */
@@ -79,10 +85,15 @@ export class Callers {
     return `cancel ${jobId} by ${by.slice(0, 8)}`
   }
 
-  #request(): Readonly<Record<string, unknown>> {
+  /** A request that is to be accepted, or one for a place that is to be had only at the right time. */
+  #sound(): Pick<Order, 'request' | 'isOperator'> {
+    const kind = this.#dice.weighted(this.#scenario.kinds)
+    return kind === 'registration' ? this.#signups.next() : { request: this.#request(kind) }
+  }
+
+  #request(kind: OtherKind): Readonly<Record<string, unknown>> {
     const dice = this.#dice
-    const { kinds, isUniform } = this.#scenario
-    const kind = dice.weighted(kinds)
+    const { isUniform } = this.#scenario
     const fee = dice.oneIn(3) ? 0 : dice.below(4) * 500_000 + (isUniform ? dice.below(1_000) : 0)
     if (isUniform) return { kind, payload: this.#payload(kind), max_fee_u64: fee }
     return {
@@ -94,7 +105,7 @@ export class Callers {
     }
   }
 
-  #payload(kind: 'ai' | 'quantum' | 'task'): Readonly<Record<string, unknown>> {
+  #payload(kind: OtherKind): Readonly<Record<string, unknown>> {
     const dice = this.#dice
     const { isUniform, withBound } = this.#scenario
     if (kind === 'ai') {
@@ -113,7 +124,7 @@ export class Callers {
   }
 
   #oddRequest(): Readonly<Record<string, unknown>> {
-    const sound = this.#request()
+    const sound = this.#request(this.#dice.pick(OTHER_KINDS))
     return this.#dice.pick<Readonly<Record<string, unknown>>>([
       { ...sound, kind: 'mining' },
       { ...sound, kind: 'registration' },

@@ -60,6 +60,17 @@ export class Operator {
         )
         return `changes the offer of ${id}: ${Object.keys(offer).join()}`
       }
+      case 'opening': {
+        const keys = [...this.#ledger.book.sessions.sessions.keys()]
+        if (keys.length === 0) return this.revive()
+        const [platform, orgRef, eventId] = JSON.parse(dice.pick(keys)) as [string, string, string]
+        const opensAt = this.#ledger.beat + dice.between(-500, 4_000)
+        this.#desk.send(
+          (engine) => engine.setOpening({ platform, orgRef, eventId }, opensAt),
+          () => {},
+        )
+        return `lets ${platform} ${orgRef} ${eventId} open at ${opensAt % 10_000_000}`
+      }
       case 'cancel': {
         const job = [...this.#ledger.book.alive]
         if (job.length === 0) return this.revive()
@@ -95,6 +106,7 @@ export class Operator {
     return dice.pick<Partial<ProviderOffer>>([
       { leasesMax: dice.pick([null, 0, 1, 2, 3]) },
       { models: new Set(dice.pick([['*'], ['m1', 'resize'], ['m2']])) },
+      { platforms: new Set(dice.pick([['*'], ['*'], ['plain', 'asks']])) },
       { region: dice.pick(['eu', 'us', null]) },
       { maxDepth: dice.pick([null, 8]), maxShots: dice.pick([null, 5_000]) },
     ])

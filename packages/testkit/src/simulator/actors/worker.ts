@@ -1,6 +1,8 @@
 import type { LeaseId, LeaseOffer, ProviderId, WorkerId } from '@fairlead/core'
+import type { BookingSites } from '../booking-sites.ts'
 import type { Answer, Desk, LeaseCall, LeaseVerb } from '../desk.ts'
 import type { Dice } from '../dice.ts'
+import type { Said } from '../ledger/own-attempts.ts'
 import type { Profile } from '../scenario.ts'
 import type { Witness } from '../witness.ts'
 import type { Watch, WorkerEars } from '../worker-link.ts'
@@ -53,6 +55,8 @@ export class Worker implements WorkerEars {
   readonly #dice: Dice
   readonly #desk: Desk
   readonly #gossip: Gossip
+  readonly #sites: BookingSites
+  readonly #latest: () => number
   readonly #witness: Witness
   readonly #watch: Watch
   readonly #held = new Map<LeaseId, Held>()
@@ -69,6 +73,9 @@ export class Worker implements WorkerEars {
     readonly dice: Dice
     readonly desk: Desk
     readonly gossip: Gossip
+    readonly sites: BookingSites
+    /** Its own clock, which never goes back. */
+    readonly latest: () => number
     readonly witness: Witness
     readonly watch: Watch
   }) {
@@ -81,6 +88,8 @@ export class Worker implements WorkerEars {
     this.#dice = options.dice
     this.#desk = options.desk
     this.#gossip = options.gossip
+    this.#sites = options.sites
+    this.#latest = options.latest
   }
 
   /** Its connection, if it is open. */
@@ -123,8 +132,12 @@ export class Worker implements WorkerEars {
     this.#profile = 'honest'
   }
 
-  offered({ leaseId }: LeaseOffer): void {
+  offered(offer: LeaseOffer): void {
+    const { leaseId } = offer
     this.#held.set(leaseId, { leaseId, isAcked: false })
+    this.#sites.offered(offer)
+    // What another says of a registration would not be true.
+    if (this.#sites.isVisit(leaseId)) return
     this.#gossip.push(leaseId)
     if (this.#gossip.length > 32) this.#gossip.splice(0, 16)
   }
@@ -258,8 +271,9 @@ export class Worker implements WorkerEars {
     return this.#make(this.#callOf(verb, leaseId))
   }
 
-  #callOf(verb: LeaseVerb, leaseId: LeaseId): LeaseCall {
+  #callOf(asked: LeaseVerb, leaseId: LeaseId): LeaseCall {
     const isMessy = this.#isMessy
+    const { verb, ...said } = this.#truthOf(asked, leaseId)
     return {
       verb,
       leaseId,
@@ -272,16 +286,31 @@ export class Worker implements WorkerEars {
       ...(Number.parseInt(leaseId.slice(2, 4), 16) % 5 === 0
         ? { code: 'invalid_input', permanent: true }
         : { code: 'oom', permanent: false }),
+      ...said,
       isOdd: false,
     }
   }
 
+  /** Of a registration only what is true is said: whatever ends the attempt tells how it went. */
+  #truthOf(verb: LeaseVerb, leaseId: LeaseId): Partial<Said> & { readonly verb: LeaseVerb } {
+    if (verb === 'ack' || verb === 'renew' || !this.#sites.isVisit(leaseId)) return { verb }
+    const said = this.#sites.say(leaseId)
+    if (verb === 'decline' || verb === 'release') return { verb }
+    return said.isBooked ? { verb: 'complete' } : { ...said, verb: 'fail' }
+  }
+
   #make(call: LeaseCall): string {
     const { verb, leaseId } = call
+    const { link } = this
     this.#calls.push(call)
     if (this.#calls.length > CALLS_KEPT) this.#calls.shift()
     const session = call.workerId === null ? null : (this.link?.session ?? null)
-    this.#desk.onLease(call, session, (answer) => this.#answered(call, answer))
+    this.#desk.onLease(call, session, (answer) => {
+      // A worker that has left meanwhile is gone, and sends nothing.
+      const isThere = link !== null && link === this.link && this.#held.has(leaseId)
+      if (verb === 'ack' && answer === 'ok' && isThere) this.#sites.send(leaseId, this.#latest())
+      this.#answered(call, answer)
+    })
     return `${verb} ${leaseId.slice(0, 10)}`
   }
 

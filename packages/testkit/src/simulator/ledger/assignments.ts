@@ -18,7 +18,7 @@ export class Assignments {
   #rounds: readonly RoundRow[] = []
   #next = 0
   #place = 0
-  #order: RoundOrder | null = null
+  #order: Pick<RoundOrder, 'isOver' | 'assign'> | null = null
 
   constructor(moment: Moment, bound: FairBound | null) {
     this.#moment = moment
@@ -53,7 +53,13 @@ export class Assignments {
     if (refusal !== null)
       broken(refusal.invariant, `job ${id} went to ${provider.id}, but ${refusal.why}`)
     this.#bound?.assigned(job.facts, this.#waiting(round), book.policy)
-    const lease = this.#newLease(job, provider, round, details['leaseId'] as LeaseId)
+    const leaseId = details['leaseId'] as LeaseId
+    if (job.facts.kind === 'registration') {
+      const all = [...book.providers.values()]
+      const fits = (one: JobEntry) => all.some((other) => misfit(book, other, one, at) === null)
+      book.sessions.send(job, { leaseId, at, details, fits })
+    }
+    const lease = this.#newLease(job, provider, round, leaseId)
     if (details['deadline'] !== lease.deadline) {
       broken(
         'deadline',
@@ -75,7 +81,7 @@ export class Assignments {
         broken('rows', `round ${row.height} is stored, ${book.rounds} is due`)
       }
       book.rounds = row.height + 1
-      this.#order = new RoundOrder(book, row)
+      this.#order = row.kind === 'registration' ? new SendOrder(row) : new RoundOrder(book, row)
       this.#place = 0
     }
     const row = this.#rounds[this.#next - 1] as RoundRow
@@ -142,8 +148,28 @@ export class Assignments {
     const times = book.assignedAt.get(caller)
     if (times === undefined) book.assignedAt.set(caller, [at])
     else times.push(at)
+    noteGiven(book, job, at)
+    // Registrations have turns of their own.
+    if (kind === 'registration') return
     book.grants.set(kind, (book.grants.get(kind) ?? 0) + 1)
     if (book.policy.match.fairness === 'tenant') shares.book(job.facts, book.policy)
-    noteGiven(book, job, at)
+  }
+}
+
+/** The round of registrations: whose turn it was, their sessions know. */
+class SendOrder {
+  readonly #round: RoundRow
+  #made = 0
+
+  constructor(round: RoundRow) {
+    this.#round = round
+  }
+
+  get isOver(): boolean {
+    return this.#made === this.#round.assignments.length
+  }
+
+  assign(): void {
+    this.#made++
   }
 }

@@ -13,6 +13,8 @@ import type {
   WorkerId,
 } from '@fairlead/core'
 import type { Given, SimLimit } from './limit-spans.ts'
+import { ttlAbsAt } from './own-rules.ts'
+import { SessionBook } from './session-book.ts'
 
 /** A job as the journal tells it. */
 export interface JobEntry {
@@ -93,10 +95,20 @@ export class Book {
   /** What the scenario limits, and what was given of each by key. */
   readonly limits: readonly SimLimit[]
   readonly given = new Map<string, Given[]>()
+  /** The registrations, and all that belongs to their sessions. */
+  readonly sessions: SessionBook
 
   constructor(policy: Policy, limits: readonly SimLimit[]) {
     this.policy = policy
     this.limits = limits
+    this.sessions = new SessionBook(this)
+  }
+
+  /** When the absolute life of a job is over (TTL-1). */
+  lifeEndsAt(job: JobEntry): number {
+    const opens = this.sessions.of(job)?.scheduledTime
+    // Who joins a session that opened long ago may be late for more than its opening.
+    return Math.max(job.facts.enqueueTs, ttlAbsAt(job.facts, this.policy, opens))
   }
 
   /** Ready jobs of a kind at a time. */
@@ -128,6 +140,7 @@ export class Book {
     job.notBefore = null
     job.denials.clear()
     this.alive.delete(job)
+    this.sessions.end(job, status)
   }
 }
 
@@ -137,9 +150,11 @@ export function isGone({ provider, workerId }: LeaseEntry): boolean {
 }
 
 /** When a lease whose worker has left is given back (WORKER-4); never while that is there. */
-export function lostAt({ provider, workerId }: LeaseEntry, { queue }: Policy): number {
+export function lostAt({ provider, workerId, job }: LeaseEntry, { queue }: Policy): number {
   const goneSince = workerId === null ? null : (provider.workers.get(workerId)?.goneSince ?? null)
-  return goneSince === null ? Number.POSITIVE_INFINITY : goneSince + queue.workerLostMs
+  if (goneSince === null) return Number.POSITIVE_INFINITY
+  const isSession = job.facts.kind === 'registration'
+  return goneSince + (isSession ? queue.workerLostRegistrationMs : queue.workerLostMs)
 }
 
 /** Live leases of one worker. */

@@ -64,7 +64,8 @@ function offerMisfit(
 ): Misfit | null {
   const { kind, model, caller, regions } = facts
   if (!row.capabilities.includes(kind)) return unfit(`it does not offer ${kind}`)
-  if (model !== null && !row.models.includes(model) && !row.models.includes('*')) {
+  const offered = kind === 'registration' ? row.platforms : row.models
+  if (model !== null && !offered.includes(model) && !offered.includes('*')) {
     return unfit(`it does not offer ${model}`)
   }
   if (kind === 'quantum') {

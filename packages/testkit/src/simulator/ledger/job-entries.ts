@@ -3,7 +3,9 @@ import { broken } from '../violation.ts'
 import { classOf, type JobEntry, type LeaseEntry, type ProviderEntry } from './book.ts'
 import type { BatchFacts, Details, Hearsay } from './journal-reader.ts'
 import type { Moment } from './moment.ts'
-import { backoffMs, ttlAbsAt } from './own-rules.ts'
+import type { Verdict } from './own-attempts.ts'
+import { backoffMs } from './own-rules.ts'
+import { reasonOf } from './session-book.ts'
 
 /** Which end of a lease leads to which way back. */
 const WAY_BACK: Readonly<Record<string, readonly string[]>> = {
@@ -13,6 +15,8 @@ const WAY_BACK: Readonly<Record<string, readonly string[]>> = {
   RELEASED: ['released', 'disowned', 'worker_lost'],
   LEASE_CANCELLED: ['provider_status', 'over_cap'],
 }
+/** Every way in which an attempt can end, and its registration with it. */
+const ALL_WAYS: readonly string[] = [...Object.values(WAY_BACK).flat(), 'job_ended']
 const CHARGES = new Set(['ACK_TIMEOUT', 'LEASE_EXPIRED', 'PROVIDER_FAIL', 'PROOF_INVALID'])
 const DENIED_MS: Readonly<Record<string, number>> = { LEASE_EXPIRED: 60_000, PROOF_INVALID: 60_000 }
 const DECLINES_MAX = 16
@@ -27,7 +31,7 @@ export class JobEntries {
     this.#hearsay = hearsay
   }
 
-  enqueued(details: Details, { newJobs }: BatchFacts): void {
+  enqueued(details: Details, { newJobs, payloads }: BatchFacts): void {
     const { book, jobs } = this.#moment
     const id = details['jobId'] as JobId
     const facts = newJobs.get(id)
@@ -39,6 +43,10 @@ export class JobEntries {
     book.jobs.set(id, job)
     book.alive.add(job)
     jobs.add(job)
+    const payload = payloads.get(id)
+    if (facts.kind === 'registration' && payload !== undefined) {
+      book.sessions.join(job, payload, this.#moment.at)
+    }
     if (facts.seq === book.accepted) return
     broken('order', `job ${id} has the number ${facts.seq}, it is the ${book.accepted}th`)
   }
@@ -59,6 +67,9 @@ export class JobEntries {
     if (result?.leaseId !== lease.id || result.digest !== details['digest']) {
       broken('completed-once', `job ${id} was completed without its result`)
     }
+    if (job.facts.kind === 'registration') {
+      this.#expect(job, this.#endedRegistration(job, lease, 'provider_fail'), 'COMPLETED', null)
+    }
     lease.digest = result.digest
     moment.endLease(lease, 'COMPLETED', result.units)
     moment.book.endJob(job, 'COMPLETED', null, moment.at)
@@ -68,10 +79,14 @@ export class JobEntries {
   requeued(details: Details): void {
     const job = this.#moment.job(details['jobId'])
     const reason = details['reason'] as string
-    const lease = this.#endedAttempt(job, WAY_BACK[reason] ?? [], reason === 'LEASE_EXPIRED')
+    const isRegistration = job.facts.kind === 'registration'
+    const isCancel = isRegistration && reason === 'LEASE_CANCELLED'
+    const ways = isCancel ? [...(WAY_BACK[reason] ?? []), 'job_ended'] : (WAY_BACK[reason] ?? [])
+    const lease = this.#endedAttempt(job, ways, reason === 'LEASE_EXPIRED')
     job.status = 'QUEUED'
     job.notBefore = null
-    if (CHARGES.has(reason)) this.#charge(job, lease, reason)
+    if (isRegistration) this.#retryRegistration(job, lease, reason)
+    else if (CHARGES.has(reason)) this.#charge(job, lease, reason)
     if (reason === 'DECLINED') this.#decline(job, lease)
     if (details['notBefore'] === job.notBefore) return
     const told = details['notBefore'] as number | null
@@ -89,7 +104,9 @@ export class JobEntries {
   failed(details: Details): void {
     const reason = details['reason'] as string
     const job = this.#moment.job(details['jobId'])
-    if (reason === 'declined') {
+    if (job.facts.kind === 'registration' && reason !== 'declined') {
+      this.#endRegistration(job, 'FAILED', reason)
+    } else if (reason === 'declined') {
       this.#endedAttempt(job, ['declined'], false)
       job.declines++
       if (job.declines !== DECLINES_MAX) broken('transition', `decline ${job.declines} ended a job`)
@@ -98,20 +115,99 @@ export class JobEntries {
   }
 
   canceled(details: Details): void {
-    const { actor, at, book } = this.#moment
+    const { at, book } = this.#moment
     const job = this.#moment.job(details['jobId'])
-    if (actor !== 'operator' && actor !== job.facts.caller) {
-      broken('answer', `${actor} cancelled job ${job.facts.id}, which is another's`)
+    if (job.facts.kind === 'registration') this.#endRegistration(job, 'CANCELED', null)
+    else {
+      this.#refuseStranger(job)
+      this.#endedWithJob(job)
     }
-    this.#endedWithJob(job)
     book.endJob(job, 'CANCELED', null, at)
+  }
+
+  /** Its attempt may have booked: the cancel waits until that is known (ATTEMPT-6). */
+  cancelNoted(details: Details): void {
+    const { at, book } = this.#moment
+    const job = this.#moment.job(details['jobId'])
+    this.#refuseStranger(job)
+    book.sessions.noteCancel(job, at)
+  }
+
+  #refuseStranger({ facts }: JobEntry): void {
+    const { actor } = this.#moment
+    if (actor === 'operator' || actor === facts.caller) return
+    broken('answer', `${actor} cancelled job ${facts.id}, which is another's`)
+  }
+
+  #retryRegistration(job: JobEntry, lease: LeaseEntry, reason: string): void {
+    const { sessions } = this.#moment.book
+    const verdict = this.#endedRegistration(job, lease, WAY_BACK[reason]?.[0] ?? '')
+    this.#chargeRegistration(job, lease, reason)
+    if (verdict?.type === 'ends') {
+      broken('attempt', `job ${job.facts.id} goes on, it should be ${verdict.status}`)
+    }
+    job.notBefore = sessions.of(job)?.retryAt ?? null
+  }
+
+  /** By the verdict on its last attempt, by the end of its window, or by a cancel. */
+  #endRegistration(job: JobEntry, status: string, reason: string | null): void {
+    const { ended, book, at } = this.#moment
+    if (ended !== null || job.lease !== null) {
+      const lease = this.#endedAttempt(job, ALL_WAYS, true)
+      const way = ended?.reason ?? 'deadline'
+      this.#expect(job, this.#endedRegistration(job, lease, way), status, reason)
+      const charge = { ack_timeout: 'ACK_TIMEOUT', provider_fail: 'PROVIDER_FAIL' }[way]
+      this.#chargeRegistration(job, lease, charge ?? (ended === null ? 'LEASE_EXPIRED' : ''))
+      if (way === 'declined') this.#decline(job, lease)
+      return
+    }
+    const registration = book.sessions.of(job)
+    if (registration === null) broken('rows', `job ${job.facts.id} is in no session`)
+    const { isUnknown, lookupUntil, lastAttempt } = registration
+    this.#hearsay.checkEnd({ jobId: job.facts.id, lastAttempt, status, reason })
+    const isGivenUp = status === 'FAILED' && at >= book.sessions.givenUpAt(registration)
+    if (isGivenUp && reason === reasonOf(registration)) {
+      const due = book.sessions.givenUpAt(registration)
+      return this.#moment.refuseOffTime(due, `the retry window of ${job.facts.id}`)
+    }
+    // A cancel, then: of one that may have booked, and cannot be asked about, nobody knows (ATTEMPT-7).
+    this.#refuseStranger(job)
+    const isRight = isUnknown ? reason === 'outcome_unknown' : status === 'CANCELED'
+    const { lookupSupported } = book.sessions.policyOf(registration.platform)
+    if (isRight && lookupUntil === null && !(isUnknown && lookupSupported)) return
+    broken('attempt', `job ${job.facts.id} is ${status} (${reason}) by a cancel`)
+  }
+
+  /** What must become of a registration, by the way in which its lease ended. */
+  #endedRegistration(job: JobEntry, lease: LeaseEntry, way: string): Verdict | null {
+    const { book, at } = this.#moment
+    const said = way === 'provider_fail' ? this.#hearsay.said(lease.id) : null
+    return book.sessions.endAttempt(job, { at, lease, said })
+  }
+
+  #expect(job: JobEntry, due: Verdict | null, status: string, reason: string | null): void {
+    const lastAttempt = this.#moment.book.sessions.of(job)?.lastAttempt ?? null
+    this.#hearsay.checkEnd({ jobId: job.facts.id, lastAttempt, status, reason })
+    if (due?.type === 'ends' && due.status === status && due.reason === reason) return
+    const { id } = job.facts
+    broken('attempt', `job ${id} is ${status} (${reason}), due was ${JSON.stringify(due)}`)
+  }
+
+  /** Only what a worker does to its lease counts against it, nothing that a platform answers (HEALTH-5). */
+  #chargeRegistration(job: JobEntry, lease: LeaseEntry, charge: string): void {
+    const isLookup = this.#moment.book.sessions.isLookup(lease.id)
+    if (charge === 'PROVIDER_FAIL' ? !isLookup : CHARGES.has(charge)) job.retries++
+    if (charge !== 'ACK_TIMEOUT' && charge !== 'LEASE_EXPIRED') return
+    const denied = DENIED_MS[charge]
+    if (denied !== undefined) deny(job, lease.provider, this.#moment.at + denied)
+    this.#chargeProvider(lease)
   }
 
   #endLife(job: JobEntry, reason: string): void {
     this.#endedWithJob(job)
     const { policy } = this.#moment.book
     const relative = (job.firstAssignedAt ?? Number.NaN) + 1_000 * policy.queue.ttl.relMaxSecs
-    const due = reason === 'ttl_abs' ? ttlAbsAt(job.facts, policy) : relative
+    const due = reason === 'ttl_abs' ? this.#moment.book.lifeEndsAt(job) : relative
     this.#moment.refuseOffTime(due, `the ${reason} of ${job.facts.id}`)
   }
 

@@ -7,17 +7,20 @@ import type {
   ResultRow,
   RoundRow,
 } from '@fairlead/core'
+import type { JobEnd } from '../booking-sites.ts'
 import { broken } from '../violation.ts'
 import { Assignments } from './assignments.ts'
 import { JobEntries } from './job-entries.ts'
 import { jobStarted, leaseCancelled, leaseRenewed } from './lease-entries.ts'
 import type { Moment } from './moment.ts'
+import type { Said } from './own-attempts.ts'
 import type { FairBound } from './shares.ts'
 import { leaseMoved, workerConnected, workerLeft } from './worker-entries.ts'
 
 /** What comes with the journal of one batch. */
 export interface BatchFacts {
   readonly newJobs: ReadonlyMap<JobId, JobRow>
+  readonly payloads: ReadonlyMap<JobId, Uint8Array>
   readonly results: ReadonlyMap<JobId, ResultRow>
   readonly rounds: readonly RoundRow[]
   readonly leases: ReadonlyMap<LeaseId, LeaseRow>
@@ -27,6 +30,10 @@ export interface BatchFacts {
 export interface Hearsay {
   /** The holder failed the lease for good, and it was the job's own fault (HEALTH-5). */
   isJobsFault(leaseId: LeaseId): boolean
+  /** What the holder of a registration says of its attempt, whenever it is asked. */
+  said(leaseId: LeaseId): Said | null
+  /** A registration has ended: was that true? */
+  checkEnd(end: JobEnd): void
 }
 
 /** The fields of an entry. */
@@ -58,6 +65,7 @@ export class JournalReader {
         broken('transition', `entry ${row.seq} is older than the one before it`)
       moment.at = row.at
       moment.actor = row.actor
+      moment.book.sessions.openUpTo(row.at)
       this.#read(row, facts)
     }
     this.#assignments.end()
@@ -87,6 +95,10 @@ export class JournalReader {
         return this.#jobs.failed(details)
       case 'jobCanceled':
         return this.#jobs.canceled(details)
+      case 'jobCancelNoted':
+        return this.#jobs.cancelNoted(details)
+      case 'openingSet':
+        return moment.book.sessions.setOpening(details)
       case 'leaseRenewed':
         return leaseRenewed(moment, details)
       case 'leaseCancelled':

@@ -7,9 +7,14 @@ import { allowedOf, capOf, misfit } from './fits.ts'
 import { type Hearsay, JournalReader } from './journal-reader.ts'
 import { isRationed, type SimLimit } from './limit-spans.ts'
 import { Moment } from './moment.ts'
-import { hasEndedStatus, ttlAbsAt } from './own-rules.ts'
+import { hasEndedStatus } from './own-rules.ts'
+import { SessionRowCheck } from './session-row-check.ts'
+import { maySend, sessionTimes } from './session-times.ts'
 import { FairBound, ShareBook } from './shares.ts'
 import { StoredRows } from './stored-rows.ts'
+
+/** Deadlines of one sort. */
+export type DueSort = 'leases' | 'jobs' | 'windows' | 'sessions'
 
 /** Everything is compared once in so many batches, what a batch touched after each. */
 const FULL_EVERY = 32
@@ -25,6 +30,7 @@ export class Ledger {
   readonly #moment: Moment
   readonly #reader: JournalReader
   readonly #rows: StoredRows
+  readonly #sessionRows: SessionRowCheck
   #batches = 0
   /** The time of the last batch, as it says itself. */
   beat: number
@@ -45,6 +51,7 @@ export class Ledger {
     this.book = new Book(options.policy, options.limits)
     this.beat = options.nowMs
     this.#rows = new StoredRows(options.disk)
+    this.#sessionRows = new SessionRowCheck(this.book)
     this.#moment = new Moment(this.book, this.#shares)
     const bound = options.withBound ? new FairBound() : null
     this.#reader = new JournalReader(this.#moment, options.hearsay, bound)
@@ -65,6 +72,7 @@ export class Ledger {
     for (const row of batch.providers) this.#takeProvider(row)
     this.#readJournal(batch)
     this.beat = beat
+    this.#sessionRows.compare(batch.lanes, beat)
     this.#checkPrune(batch)
     this.#compare(batch)
     this.#checkLimits()
@@ -101,6 +109,7 @@ export class Ledger {
     for (const job of this.book.alive) {
       if (job.status !== 'QUEUED' || (job.notBefore ?? 0) > nowMs) continue
       if (isRationed(this.book, job, nowMs)) continue
+      if (job.facts.kind === 'registration' && !maySend(this.book, job, nowMs)) continue
       const provider = open.find((candidate) => misfit(this.book, candidate, job, nowMs) === null)
       if (provider !== undefined) return { job, provider }
     }
@@ -117,11 +126,18 @@ export class Ledger {
     for (const job of this.book.alive) {
       if (this.#lifeEnd(job) <= nowMs) return `job ${job.facts.id}`
     }
+    const { sessions } = this.book
+    for (const registration of sessions.jobs.values()) {
+      if (sessions.givenUpAt(registration) <= nowMs) {
+        return `the retry window of ${registration.job.facts.id}`
+      }
+    }
     return null
   }
 
   /** Times at which something falls due, for a clock that likes boundaries. */
-  *dueTimes(of: 'leases' | 'jobs' | 'windows'): Iterable<number> {
+  *dueTimes(of: DueSort): Iterable<number> {
+    if (of === 'sessions') yield* sessionTimes(this.book)
     if (of === 'leases') {
       for (const lease of this.book.live) {
         if (!lease.acked) yield lease.ackBy
@@ -183,6 +199,7 @@ export class Ledger {
     this.#checkNumbers(journal)
     this.#reader.read(journal, {
       newJobs: new Map(newJobs.map(({ row }) => [row.id, row])),
+      payloads: new Map(newJobs.map(({ row, payload }) => [row.id, payload])),
       results: new Map(results.map((row) => [row.jobId, row])),
       rounds,
       leases: new Map(newLeases.map((row) => [row.id, row])),
@@ -249,11 +266,12 @@ export class Ledger {
     if (overdue !== null) broken('deadline', `${overdue} outlived its time`)
   }
 
-  #lifeEnd({ facts, firstAssignedAt }: JobEntry): number {
+  #lifeEnd(job: JobEntry): number {
+    const { firstAssignedAt } = job
     const { relMaxSecs } = this.book.policy.queue.ttl
     const relative =
       firstAssignedAt === null ? Number.POSITIVE_INFINITY : firstAssignedAt + 1_000 * relMaxSecs
-    return Math.min(relative, ttlAbsAt(facts, this.book.policy))
+    return Math.min(relative, this.book.lifeEndsAt(job))
   }
 
   /** TTL-3: an ended job is kept for the horizon. */

@@ -60,7 +60,9 @@ export class Moment {
   endLease(lease: LeaseEntry, status: 'COMPLETED' | 'CANCELLED' | 'EXPIRED', units: number): void {
     const { policy } = this.book
     this.book.endLease(lease, status, units)
-    if (policy.match.fairness === 'tenant') this.shares.settle(lease.job.facts, units, policy)
+    const { facts } = lease.job
+    const isShared = policy.match.fairness === 'tenant' && facts.kind !== 'registration'
+    if (isShared) this.shares.settle(facts, units, policy)
     this.jobs.add(lease.job)
     this.leases.add(lease)
     this.providers.add(lease.provider)

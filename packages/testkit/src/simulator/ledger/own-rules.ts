@@ -67,8 +67,8 @@ export function leaseMs(kind: KindName, { queue }: Policy): number {
   )
 }
 
-/** When the absolute life of a job is over (TTL-1). */
-export function ttlAbsAt(job: JobRow, { queue: { ttl } }: Policy): number {
+/** When the absolute life of a job is over (TTL-1); where it names none it counts `from` a time. */
+export function ttlAbsAt(job: JobRow, { queue: { ttl } }: Policy, from = job.enqueueTs): number {
   const {
     absDefaultAiSecs,
     absDefaultQuantumSecs,
@@ -81,7 +81,8 @@ export function ttlAbsAt(job: JobRow, { queue: { ttl } }: Policy): number {
     task: absDefaultTaskSecs,
     registration: absDefaultRegistrationSecs,
   }
-  return job.enqueueTs + 1_000 * (job.ttlAbsSecs ?? byKind[job.kind])
+  if (job.ttlAbsSecs !== null) return job.enqueueTs + 1_000 * job.ttlAbsSecs
+  return from + 1_000 * byKind[job.kind]
 }
 
 /** The most units of a kind that a provider takes in an epoch (QUOTA-5). */

@@ -1,0 +1,98 @@
+import type { PlatformPolicy } from '@fairlead/core'
+
+/**
+ * What becomes of a registration when an attempt of it ends, once more and as plainly as it can be written
+ * (ATTEMPT-1 to ATTEMPT-9).
+ */
+
+/** What the holder of a lease said of its attempt; null: it said nothing. */
+export interface Said {
+  readonly isBooked: boolean
+  readonly code: string
+  readonly permanent: boolean
+  readonly http?: number
+  readonly retryAfterMs?: number
+  readonly isUnknown?: boolean
+  readonly lookup?: 'booked' | 'not_booked' | 'failed'
+}
+
+export interface AttemptFacts {
+  readonly policy: PlatformPolicy
+  /** Somebody was sent to look, and to send nothing. */
+  readonly isLookup: boolean
+  readonly isAcked: boolean
+  readonly isCancelNoted: boolean
+  /** An earlier attempt could have booked. */
+  readonly wasUnknown: boolean
+}
+
+export type Verdict =
+  | { readonly type: 'ends'; readonly status: string; readonly reason: string | null }
+  | { readonly type: 'retries'; readonly isUnknown: boolean; readonly retryAfterMs: number }
+  | { readonly type: 'looks' }
+
+const TRANSIENT = ['timeout', 'network', 'not_yet_open']
+const PERMANENT = ['validation_error', 'sold_out', 'not_found', 'auth_error']
+const RETRIED = [408, 429, 500, 502, 503, 504]
+
+export function verdictOf(said: Said | null, facts: AttemptFacts): Verdict {
+  const { policy, isCancelNoted, isLookup } = facts
+  const meaning = meaningOf(said, facts)
+  if (meaning === 'booked') return { type: 'ends', status: 'COMPLETED', reason: null }
+  const isAsked = policy.lookupSupported && (isCancelNoted || !policy.idempotencyKeySupported)
+  const hasLooked = said !== null && (isLookup || said.lookup !== undefined)
+  if (meaning === 'unknown' && isAsked && !hasLooked) return { type: 'looks' }
+  const unknown = { type: 'ends', status: 'FAILED', reason: 'outcome_unknown' } as const
+  if (isCancelNoted) {
+    return meaning === 'unknown' ? unknown : { type: 'ends', status: 'CANCELED', reason: null }
+  }
+  if (meaning === 'permanent') {
+    return { type: 'ends', status: 'FAILED', reason: said?.code ?? '' }
+  }
+  if (meaning === 'unknown' && !policy.idempotencyKeySupported) return unknown
+  const isRefusal = said !== null && !isLookup && said.isUnknown !== true
+  const retryAfterMs = isRefusal ? (said.retryAfterMs ?? 0) : 0
+  return { type: 'retries', isUnknown: meaning === 'unknown', retryAfterMs }
+}
+
+/** A 429 slows its dispatch key down, whatever else it means. */
+export function isThrottle(said: Said | null, isLookup: boolean): boolean {
+  return said !== null && !isLookup && said.isUnknown !== true && said.http === 429
+}
+
+function meaningOf(
+  said: Said | null,
+  facts: AttemptFacts,
+): 'booked' | 'transient' | 'permanent' | 'unknown' {
+  if (said === null) {
+    // Nothing was sent without an ack; what came before stays as open as it was.
+    if (facts.isAcked && !facts.isLookup) return 'unknown'
+    return facts.wasUnknown || facts.isLookup ? 'unknown' : 'transient'
+  }
+  if (said.isBooked) return 'booked'
+  const meaning =
+    facts.isLookup || said.isUnknown === true ? 'unknown' : classOf(said, facts.policy)
+  if (meaning !== 'unknown') return meaning
+  const { policy, isCancelNoted } = facts
+  if (!policy.lookupSupported || (policy.idempotencyKeySupported && !isCancelNoted))
+    return 'unknown'
+  if (said.lookup === 'booked') return 'booked'
+  return said.lookup === 'not_booked' ? 'transient' : 'unknown'
+}
+
+function classOf(
+  said: Said,
+  { errorTaxonomy }: PlatformPolicy,
+): 'transient' | 'permanent' | 'unknown' {
+  const byCode = errorTaxonomy[said.code]
+  if (byCode !== undefined) return byCode
+  if (TRANSIENT.includes(said.code)) return 'transient'
+  if (PERMANENT.includes(said.code)) return 'permanent'
+  if (said.http !== undefined) {
+    const byStatus = errorTaxonomy[String(said.http)]
+    if (byStatus !== undefined) return byStatus
+    if (RETRIED.includes(said.http)) return 'transient'
+    if (said.http >= 400 && said.http < 500) return 'permanent'
+  }
+  return said.permanent ? 'permanent' : 'transient'
+}
