@@ -100,7 +100,7 @@ export {
   registrationDemand,
   taskDemand,
 } from './enqueue/kinds.ts'
-export { type SessionFacts, sessionFacts } from './enqueue/join-session.ts'
+export { type SessionFacts, sessionFacts, setOpening } from './enqueue/join-session.ts'
 export type { PayloadField } from './enqueue/payload.ts'
 export { type AcceptedRequest, acceptRequest, readTxHash } from './enqueue/request.ts'
 
@@ -136,7 +136,12 @@ export {
   tieBreaker,
 } from './order/session-order.ts'
 export { type Seat, type SessionRecord, SessionTable } from './order/session-table.ts'
-export { explainSession, type SessionGate, type SessionWait } from './match/explain-session.ts'
+export {
+  explainSession,
+  type SessionGate,
+  type SessionWait,
+  sessionGates,
+} from './match/explain-session.ts'
 export {
   type Batch,
   type QueueState,

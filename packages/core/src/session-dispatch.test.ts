@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { jobIdOf, scriptJob, T0 } from '../test/any-session-script.ts'
 import type { PlatformPolicy } from './admit/platform-policy.ts'
+import type { DispatchJob } from './order/dispatch-job.ts'
 import type { SessionRequest } from './order/session-order.ts'
 import { type Service, SessionDispatch } from './session-dispatch.ts'
 
@@ -15,7 +16,7 @@ function opened(given: Partial<PlatformPolicy> = {}) {
     join(n: number, request: Partial<SessionRequest> = {}) {
       return dispatch.join(scriptJob(n, request).request)
     },
-    sendAt(ms: number, serve?: () => Service): number[] {
+    sendAt(ms: number, serve?: (job: DispatchJob) => Service): number[] {
       dispatch.advance(T0 + ms)
       return dispatch.sendReady(serve).map(({ job }) => Number(job.place.userId.slice(1)))
     },
@@ -66,6 +67,65 @@ describe('sending', () => {
     booked(1)
     expect([sendAt(60), dueMs()]).toEqual([[], 500])
     expect([sendAt(500), dueMs()]).toEqual([[3], null])
+  })
+
+  it('DISPATCH-8: one that nobody fits is passed over, and the others go at their own times', () => {
+    const { dispatch, join, sendAt, dueMs } = opened({ minSpacingMs: 40 })
+    for (const n of [1, 2, 3]) join(n)
+    const allButFirst = ({ place }: DispatchJob): Service =>
+      place.userId === 'u1' ? 'pass' : 'served'
+    expect([sendAt(0, allButFirst), dueMs()]).toEqual([[], 40])
+    expect([sendAt(40, allButFirst), dueMs()]).toEqual([[2], 80])
+    // Somebody who comes later does not wait for the next time that it is asked for the first one either.
+    join(4, { eventId: 'other' })
+    expect([sendAt(41, allButFirst), dueMs()]).toEqual([[4], 80])
+    expect(dispatch.hasUnserved).toBe(true)
+    expect(sendAt(42)).toEqual([1])
+  })
+
+  it('DISPATCH-5: where somebody is passed over and then nobody is there, the clock need not ring', () => {
+    const { join, sendAt, dueMs } = opened()
+    join(1)
+    join(2)
+    const neither = ({ place }: DispatchJob): Service => (place.userId === 'u1' ? 'pass' : 'nobody')
+    expect([sendAt(0, neither), dueMs()]).toEqual([[], null])
+    expect(sendAt(1)).toEqual([1, 2])
+  })
+
+  it('DISPATCH-9: a dispatch key is forgotten once it is idle and its budget as new, not before', () => {
+    const { dispatch, join, sendAt, refused, booked } = opened({
+      ...{ burst: 2, maxRpsMilli: 1_000, maxConcurrency: 1, minSpacingMs: 100 },
+    })
+    const forgets = () => dispatch.forgetIdle(() => false).map(({ orgRef }) => orgRef)
+    join(1, { orgRef: 'x' })
+    expect(forgets()).toEqual([])
+    sendAt(0)
+    expect(forgets()).toEqual([])
+    refused(1, 429, 0)
+    sendAt(500)
+    booked(1)
+    // Rate and spacing are halved and doubled: of the ten seconds a step is over at 10 s, the last at 100 s.
+    sendAt(99_999)
+    expect(forgets()).toEqual([])
+    sendAt(100_000)
+    expect(dispatch.forgetIdle(({ orgRef }) => orgRef === 'x')).toEqual([])
+    expect(forgets()).toEqual(['x'])
+    expect(dispatch.state().orgs).toEqual([])
+    // Used again, it has what a new one has.
+    join(2, { orgRef: 'x' })
+    expect(sendAt(100_001)).toEqual([2])
+    expect(dispatch.state().orgs[0]).toMatchObject({ budget: { level: 1_000_000, halvedAt: null } })
+  })
+
+  it('DISPATCH-9: the last send of a session is known for as long as any spacing can ask for it', () => {
+    const { dispatch, join, sendAt, booked } = opened({ minSpacingMs: 100 })
+    join(1)
+    sendAt(0)
+    booked(1)
+    sendAt(799)
+    expect(dispatch.forgetIdle(() => false)).toEqual([])
+    sendAt(800)
+    expect(dispatch.forgetIdle(() => false)).toHaveLength(1)
   })
 
   it('DISPATCH-4: the figure of a session is forgotten with its last live job', () => {

@@ -13,10 +13,11 @@ import {
 } from './order/dispatch-job.ts'
 import { LazyHeap } from './order/lazy-heap.ts'
 import type { OrgDispatch, OrgDispatchState } from './order/org-dispatch.ts'
-import { OrgTable } from './order/org-table.ts'
+import { type DispatchKey, OrgTable } from './order/org-table.ts'
 import {
   type OpenGroup,
   type SessionJob,
+  type SessionKey,
   SessionRanks,
   type SessionRequest,
 } from './order/session-order.ts'
@@ -167,6 +168,14 @@ export class SessionDispatch {
     return failed
   }
 
+  /**
+   * Moves the time and nothing else: for an outcome, which comes before all that falls due at the same
+   * instant (DISPATCH-1). What fell due earlier has happened by then.
+   */
+  moveTo(nowMs: number): void {
+    this.#nowMs = Math.max(this.#nowMs, nowMs)
+  }
+
   join(request: SessionRequest): DispatchJob {
     invariant(!this.#jobs.has(request.id), 'a job joins once')
     const job = newDispatchJob(this.#ranks.join(request))
@@ -273,12 +282,20 @@ export class SessionDispatch {
   changePolicies(rows: PlatformRows): void {
     this.#orgs.changePolicies(rows, this.#nowMs)
     this.#windows.rebuild()
-    for (const org of this.#orgs.all()) this.#touch.org(org)
+    // In an order that does not depend on who came first, or on a restart.
+    for (const org of this.orgs()) this.#touch.org(org)
   }
 
-  /** A group that nobody can join any more. */
-  forgetGroup(group: Omit<OpenGroup, 'nextRank'>): void {
-    this.#ranks.forget(group)
+  /** Nobody can join these sessions any more: gives their groups, which are forgotten. */
+  forgetSessions(sessions: readonly SessionKey[]): Omit<OpenGroup, 'nextRank'>[] {
+    return this.#ranks.forgetSessions(sessions)
+  }
+
+  /** Forgets the dispatch keys that are idle and of which no session is known (DISPATCH-9); gives them. */
+  forgetIdle(isKnown: (key: DispatchKey) => boolean): OrgDispatch[] {
+    const idle = this.orgs().filter((org) => !isKnown(org) && org.isIdle(this.#nowMs))
+    for (const org of idle) this.#orgs.forget(org)
+    return idle
   }
 
   state(): SessionDispatchState {
@@ -345,6 +362,7 @@ export class SessionDispatch {
     }: { serve: (job: DispatchJob, isLookup: boolean) => Service; readonly most: number },
   ): void {
     const passed: DispatchJob[] = []
+    let isNobodyThere = false
     while (sends.length < most) {
       const lookup = org.chooseLookup(this.#nowMs)
       const next = lookup === null ? org.choose(this.#nowMs) : null
@@ -352,7 +370,7 @@ export class SessionDispatch {
       if (job === undefined) break
       const service = serve(job, lookup !== null)
       if (service === 'nobody') {
-        this.#orgs.leaveUnserved(org)
+        isNobodyThere = true
         break
       }
       if (service === 'pass') {
@@ -366,12 +384,15 @@ export class SessionDispatch {
       sends.push(this.#send(job, lookup !== null))
       this.#touch.org(org)
     }
-    // They have kept their places, and are asked for again like those of a key that nobody serves.
+    if (!isNobodyThere && passed.length === 0) return
+    // Those who were passed over keep their places, and are asked for again like those of a key that nobody
+    // serves. The others do not wait for that.
+    const othersAt = isNobodyThere ? Infinity : org.nextSendAt()
     for (const job of passed) {
       if (job.lookupUntil === null) org.lanes.enter(job)
       else org.lookups.add(job)
-      this.#orgs.leaveUnserved(org)
     }
+    this.#orgs.leaveUnserved(org, othersAt)
   }
 
   #send(job: DispatchJob, isLookup: boolean): SessionSend {

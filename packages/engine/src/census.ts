@@ -1,10 +1,12 @@
 import {
+  type Job,
   type KindName,
   type Market,
   PROVIDER_STATUSES,
   type ProviderStatus,
   type Refusal,
   refusalOf,
+  sessionGates,
   type Terms,
   termsNow,
 } from '@fairlead/core'
@@ -18,7 +20,13 @@ export interface QueueCensus {
   /** Somebody would fit, were it not for a limit. */
   readonly budget: number
   readonly noProvider: number
-  /** When the oldest of them was enqueued; null where none waits. */
+  /** Registrations only: their session has not opened, or their own time has not come. */
+  readonly notOpen: number
+  readonly pacing: number
+  /**
+   * When the oldest of them was enqueued; of registrations, from when on the first that waits might have
+   * been sent. Null where none waits, or none of those whose time has come.
+   */
   readonly oldestAt: number | null
 }
 
@@ -47,7 +55,7 @@ export function takeCensus(market: Market): Census {
   }
   const oldest = oldestWaiting(market)
   const terms = termsNow(market)
-  const queues = [...market.queues].map(([kind, queue]) => {
+  const queues: QueueCensus[] = [...market.queues].map(([kind, queue]) => {
     const { budget, noProvider } = notReady(market, kind, terms)
     return {
       kind,
@@ -55,17 +63,25 @@ export function takeCensus(market: Market): Census {
       backoff: queue.size - queue.readySize,
       budget,
       noProvider,
+      notOpen: 0,
+      pacing: 0,
       oldestAt: oldest.get(kind) ?? null,
     }
   })
+  queues.push(waitingRegistrations(market, terms))
   const byStatus = providers as Record<ProviderStatus, number>
   return { at: market.nowMs, queues, leases, workers, providers: byStatus }
 }
 
 type Held = 'budget' | 'noProvider'
+type Shape = Job['shape']
 
-/** Jobs out of backoff that no provider fits. Alike groups of several callers are asked about once. */
-function notReady(market: Market, kind: KindName, terms: Terms): Readonly<Record<Held, number>> {
+/** What holds jobs that could go, by their shape. Alike ones of several callers are asked about once. */
+function holders(
+  market: Market,
+  kind: KindName,
+  terms: Terms,
+): (shape: Shape, units: number) => Held | null {
   const { pool, policy } = market
   const { requestersAllow, requestersDeny } = policy.registry
   const asksCaller =
@@ -75,27 +91,49 @@ function notReady(market: Market, kind: KindName, terms: Terms): Readonly<Record
     hasWindow(market) ||
     terms.admit?.isByCaller === true
   const known = new Map<string, Held | null>()
+  return (shape, units) => {
+    const key = `${asksCaller ? shape.caller : ''}|${units}|${shape.demandKey}`
+    let held = known.get(key)
+    if (held === undefined) {
+      const job = { id: NOBODY, caller: shape.caller, units, tokens: 1, shape, denials: null }
+      held = heldBy(pool.passing(kind, market.nowMs).map((one) => refusalOf(one, job, terms)))
+      known.set(key, held)
+    }
+    return held
+  }
+}
+
+/** Jobs out of backoff that no provider fits. */
+function notReady(market: Market, kind: KindName, terms: Terms): Readonly<Record<Held, number>> {
+  const holder = holders(market, kind, terms)
   const counts = { budget: 0, noProvider: 0 }
   let groups = 0
   for (const { shape, jobs: alike, leastUnits } of market.queues.get(kind)?.readyGroups() ?? []) {
     if (++groups > GROUPS_MAX) break
-    const key = `${asksCaller ? shape.caller : ''}|${leastUnits}|${shape.demandKey}`
-    let held = known.get(key)
-    if (held === undefined) {
-      const job = {
-        id: NOBODY,
-        caller: shape.caller,
-        units: leastUnits,
-        tokens: 1,
-        shape,
-        denials: null,
-      }
-      held = heldBy(pool.passing(kind, market.nowMs).map((one) => refusalOf(one, job, terms)))
-      known.set(key, held)
-    }
+    const held = holder(shape, leastUnits)
     if (held !== null) counts[held] += alike
   }
   return counts
+}
+
+/** Registrations wait in their sessions, and for more than the others do. */
+function waitingRegistrations(market: Market, terms: Terms): QueueCensus {
+  const { sessions, jobs } = market
+  const holder = holders(market, 'registration', terms)
+  const counts = { ready: 0, backoff: 0, budget: 0, noProvider: 0, notOpen: 0, pacing: 0 }
+  const gateOf = sessionGates(market)
+  let oldestAt: number | null = null
+  for (const waiting of sessions.jobs()) {
+    const job = waiting.sentAt === null ? jobs.get(waiting.place.id) : undefined
+    if (job === undefined) continue
+    const gate = gateOf(waiting)
+    if (gate === 'not_open') counts.notOpen++
+    else counts[gate ?? holder(job.shape, job.units) ?? 'ready']++
+    const { sendAt } = waiting.place
+    if (sendAt === null || gate === 'pacing') continue
+    oldestAt = Math.min(sendAt, oldestAt ?? sendAt)
+  }
+  return { kind: 'registration', ...counts, oldestAt }
 }
 
 function heldBy(refusals: readonly (Refusal | null)[]): Held | null {
@@ -116,7 +154,9 @@ function oldestWaiting({ jobs, queues }: Market): Map<KindName, number> {
   let looked = 0
   for (const { status, shape, enqueueTs } of jobs.values()) {
     if (oldest.size === wanted || ++looked > OLDEST_LOOK_MAX) break
-    if (status === 'QUEUED' && !oldest.has(shape.kind)) oldest.set(shape.kind, enqueueTs)
+    // Registrations are counted by their own times.
+    if (status !== 'QUEUED' || shape.kind === 'registration' || oldest.has(shape.kind)) continue
+    oldest.set(shape.kind, enqueueTs)
   }
   return oldest
 }

@@ -43,6 +43,7 @@ import {
   renewLease,
   type Snapshot,
   sessionFacts,
+  setOpening,
   setProviderStatus,
   setWorkerSlots,
   showU64,
@@ -443,8 +444,7 @@ export class EngineState {
 
   #setOpening(command: Extract<Command, { type: 'setOpening' }>): void {
     const { market } = this
-    const record = market.seats.setOpening(command, command.opensAt)
-    market.touch.session.record(record)
+    const record = setOpening(market, command, command.opensAt)
     this.#note({ type: 'openingSet', at: market.nowMs, subject: 'session', ...record })
   }
 

@@ -57,16 +57,24 @@ export class SessionRows {
     seat: (taken) => this.#put(LANE.seat, [...sessionKey(taken), taken.seat], [taken.jobId]),
   }
 
-  /** Sessions that opened before a time and have no live job are forgotten with all that they had. */
+  /**
+   * Sessions that opened before a time and have no live job are forgotten with all that they had, and so
+   * are dispatch keys that are idle.
+   */
   forgetBefore({ seats, sessions }: Market, opensAt: number): void {
-    for (const { record, taken } of seats.forgetBefore(opensAt)) {
+    const forgotten = seats.forgetBefore(opensAt)
+    for (const { record, taken } of forgotten) {
       const key = sessionKey(record)
-      const group = [...key, record.opensAt]
-      sessions.forgetGroup({ ...record, scheduledTime: record.opensAt })
       this.#put(LANE.session, key, null)
-      this.#put(LANE.group, group, null)
-      this.#put(LANE.ranks, group, null)
       for (const seat of taken) this.#put(LANE.seat, [...key, seat], null)
+    }
+    for (const group of sessions.forgetSessions(forgotten.map(({ record }) => record))) {
+      this.#put(LANE.group, groupKey(group), null)
+      this.#put(LANE.ranks, groupKey(group), null)
+    }
+    for (const org of sessions.forgetIdle(seats.hasKey())) {
+      this.#orgs.delete(org)
+      this.#put(LANE.org, [org.platform, org.orgRef], null)
     }
   }
 
@@ -79,7 +87,9 @@ export class SessionRows {
       this.#put(LANE.job, [id], sessions.job(id) === undefined ? null : jobCells(job))
     }
     for (const org of this.#orgs) {
-      this.#put(LANE.org, [org.platform, org.orgRef], orgCells(org, nowMs))
+      // What is stored is what counts from now on: whoever goes on from the row goes on alike.
+      org.settle(nowMs)
+      this.#put(LANE.org, [org.platform, org.orgRef], orgCells(org))
     }
     const rows = [...this.#rows.values()]
     this.#jobs.clear()
@@ -198,8 +208,8 @@ function jobOf(key: readonly string[], cells: readonly unknown[], seq: number | 
   }
 }
 
-function orgCells(org: OrgDispatch, nowMs: number): CborValue[] {
-  const { budget, servedLast, lastSends, credits } = org.state(nowMs)
+function orgCells(org: OrgDispatch): CborValue[] {
+  const { budget, servedLast, lastSends, credits } = org.state()
   const { level, levelAt, rate, conc10, spacing10, pausedUntil, halvedAt, throttledAt } = budget
   return [
     [level, levelAt, rate, conc10, spacing10, pausedUntil, halvedAt, throttledAt],

@@ -6,7 +6,7 @@ import {
   type ProviderId,
 } from '@fairlead/core'
 import { type Engine, explanationText, openEngine } from '@fairlead/engine'
-import { MemoryStore, TestClock } from '@fairlead/testkit'
+import { MemoryStore, stateHash, TestClock } from '@fairlead/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ManualWorker } from './manual-worker.ts'
 import { ACME, START } from './rig.ts'
@@ -139,6 +139,92 @@ describe('an opening', () => {
   })
 })
 
+describe('what is remembered', () => {
+  const SOON = { ...POLICY, queue: { ttl: { gc_horizon_secs: 200 } } }
+  const lanes = async () =>
+    (await store.load()).lanes.filter(({ lane }) => lane.startsWith('session'))
+
+  it('DISPATCH-9, SESSION-10: sessions, groups and dispatch keys are forgotten, in memory and in the store', async () => {
+    await engine.setPolicy(SOON)
+    for (const org of ['a', 'b', 'c']) {
+      await signUp('u1', { org })
+      await signUp('u2', { org })
+      await signUp('u3', { org, at: OPENS + 7_000 }, true)
+    }
+    await at(0)
+    for (let i = 0; i < 40 && engine.stats().waiting['registration'] !== 0; i++) {
+      for (const offer of offered()) await book(offer)
+      await clock.advance(500)
+    }
+    for (const offer of offered()) await book(offer)
+    expect(engine.view.dispatchKeys()).toHaveLength(3)
+    await at(200_000)
+    expect(engine.view.dispatchKeys()).toHaveLength(3)
+    expect(new Set((await lanes()).map(({ lane }) => lane)).size).toBe(5)
+    await at(270_000)
+    expect(engine.view.dispatchKeys()).toEqual([])
+    expect(engine.view.sessions()).toEqual([])
+    expect(await lanes()).toEqual([])
+  })
+
+  it('ENGINE-4: what is forgotten stays so over a restart, and the rows are the same', async () => {
+    const run = async (on: MemoryStore, isRestarted: boolean): Promise<string> => {
+      store = on
+      clock = new TestClock(START)
+      let drawn = 0
+      const random = () => new Uint8Array(32).fill(++drawn)
+      const open = async () => {
+        engine = await openEngine({ store, clock, policy: SOON, random })
+      }
+      await open()
+      await engine.registerProvider(SIGNUP, OFFER)
+      const jobs = [await signUp('u1'), await signUp('u2', { org: 'south', at: OPENS + 1 })]
+      await engine.cancel(await signUp('u3', { platform: 'keyed' }), ACME)
+      await at(5)
+      for (const job of jobs) await engine.cancel(job, ACME)
+      await at(300_000)
+      expect(await lanes()).toEqual([])
+      // A commit of its own, so that nothing is away for the time since the last one.
+      await engine.heartbeat(SIGNUP)
+      if (isRestarted) {
+        await engine.close()
+        await open()
+      }
+      await signUp('u4', { at: OPENS + 310_000 })
+      await at(390_000)
+      await engine.heartbeat(SIGNUP)
+      expect(engine.view.sessions()).toHaveLength(1)
+      const hash = await stateHash(store)
+      await engine.close()
+      return hash
+    }
+    await engine.close()
+    expect(await run(new MemoryStore(), true)).toBe(await run(new MemoryStore(), false))
+  })
+
+  it('counts what waits by what holds it', async () => {
+    for (const user of ['u1', 'u2', 'u3', 'u4']) await signUp(user)
+    const census = () => engine.view.census().queues.find(({ kind }) => kind === 'registration')
+    expect(census()).toMatchObject({ notOpen: 4, ready: 0, oldestAt: null })
+    await at(0)
+    expect(census()).toMatchObject({ notOpen: 0, pacing: 3 })
+    await at(60)
+    const [first] = offered()
+    await engine.fail({ ...holder(first as LeaseOffer), code: 'x', permanent: false, http: 503 })
+    expect(census()).toMatchObject({ pacing: 2, backoff: 1, budget: 0, oldestAt: OPENS })
+    await at(200)
+    await engine.heartbeat(SIGNUP)
+    expect(census()).toMatchObject({ pacing: 0, backoff: 1, budget: 1 })
+    await engine.updateProvider(SIGNUP, { platforms: new Set() })
+    await at(400)
+    await engine.heartbeat(SIGNUP)
+    expect(census()).toMatchObject({ backoff: 0, budget: 2, noProvider: 0 })
+    for (const offer of offered()) await book(offer)
+    expect(census()).toMatchObject({ budget: 0, noProvider: 2 })
+    expect(engine.stats().waiting['registration']).toBe(2)
+  })
+})
+
 describe('who may join', () => {
   it('SESSION-9: a session has one opening; another time is refused, but for an operator', async () => {
     await signUp('u1')
@@ -151,6 +237,18 @@ describe('who may join', () => {
     await expect(signUp('u3', { event: 'ski' })).rejects.toMatchObject({ code: 'InvalidParams' })
     await expect(signUp('u3', { event: 'ski', at: OPENS + 5 })).resolves.toMatch(/^0x/)
   })
+
+  it.each([Number.NaN, -1, 1.5, 9e15])(
+    'SESSION-9: a session cannot open at %s',
+    async (opensAt) => {
+      const session = { platform: 'plain', orgRef: 'north', eventId: 'ski' }
+      await expect(engine.setOpening(session, opensAt)).rejects.toMatchObject({
+        code: 'InvalidParams',
+        details: { field: 'opens_at' },
+      })
+      expect(engine.view.opensAt(session)).toBeNull()
+    },
+  )
 
   it('SESSION-9: a time in the past is for a session that is already open', async () => {
     await expect(signUp('u1', { at: START })).rejects.toMatchObject({ code: 'InvalidParams' })
@@ -300,6 +398,41 @@ describe('outcomes', () => {
     expect(engine.view.waitReason(second)).toBe('budget')
     await at(3_000)
     expect(offered()).toHaveLength(1)
+  })
+
+  it('BUDGET-5: a Retry-After beyond all measure pauses, and harms nothing else', async () => {
+    const job = await signUp('u1')
+    const other = await signUp('u2', { org: 'south' })
+    await at(0)
+    for (const offer of offered()) {
+      const isFirst = offer.jobId === job
+      const busy = { code: 'busy', permanent: false, http: 429, retryAfterMs: 2 ** 53 - 1 }
+      if (isFirst) await engine.fail({ ...holder(offer), ...busy })
+      else await book(offer)
+    }
+    expect(await engine.getJob(job)).toMatchObject({ reason: 'retry_window_exhausted' })
+    expect(await engine.getJob(other)).toMatchObject({ status: 'COMPLETED' })
+    const { pausedUntil } = engine.view.dispatchKey({ platform: 'plain', orgRef: 'north' })
+    expect(pausedUntil).toBe(OPENS + 366 * 86_400_000)
+  })
+
+  it('ATTEMPT-7: a cancel while it waits for its retry is looked up, and no retry is shown any more', async () => {
+    await engine.setPolicy({
+      sessions: {
+        platforms: { keyed: { idempotency_key_supported: true, lookup_supported: true } },
+      },
+    })
+    const job = await signUp('u1', { platform: 'keyed' })
+    await at(0)
+    const [first] = offered()
+    await engine.ack(holder(first as LeaseOffer))
+    const lost = { code: 'timeout', permanent: false, isUnknown: true }
+    await engine.fail({ ...holder(first as LeaseOffer), ...lost })
+    expect((await engine.getJob(job)).notBefore).toBe(OPENS + 250)
+    await engine.cancel(job, ACME)
+    await clock.settle()
+    expect(offered()).toMatchObject([{ jobId: job, task: 'lookup' }])
+    expect((await engine.getJob(job)).notBefore).toBeNull()
   })
 
   it('ATTEMPT-6: a cancel while the request may be under way waits for its outcome', async () => {

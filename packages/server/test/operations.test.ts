@@ -58,6 +58,7 @@ it.each(FORMS)('WIRE-9: stats count what waits, works and was done (%s)', async 
       { kind: 'ai', ready: 0, backoff: 0, no_provider: 1 },
       { kind: 'quantum', ready: 0, oldest_wait_ms: null },
       { kind: 'task', ready: 0, no_provider: 1 },
+      { kind: 'registration', ready: 0, not_open: 0, oldest_wait_ms: null },
     ],
     providers: { ACTIVE: 1 },
     totals: { enqueued: 2, assigned: 0 },

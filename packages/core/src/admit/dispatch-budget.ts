@@ -133,6 +133,12 @@ export function nextRecoveryAt(budget: DispatchBudget, policy: PlatformPolicy): 
     : throttledAt + RECOVERY_MS
 }
 
+/** A settled budget that is as a new one would be: full, as configured, and no pause (DISPATCH-9). */
+export function isUnused(budget: DispatchBudget, policy: PlatformPolicy, nowMs: number): boolean {
+  const isPaused = budget.pausedUntil !== null && nowMs < budget.pausedUntil
+  return !isPaused && budget.level === policy.burst * TOKEN && isAsConfigured(budget, policy)
+}
+
 /** Another policy from now on. What is throttled stays so, within the new bounds (BUDGET-8). */
 export function changeBudget(
   budget: DispatchBudget,

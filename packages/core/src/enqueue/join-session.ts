@@ -5,6 +5,7 @@ import type { Job } from '../job.ts'
 import type { Market } from '../market.ts'
 import type { DispatchJob } from '../order/dispatch-job.ts'
 import { type SessionKey, seatOf } from '../order/session-order.ts'
+import type { SessionRecord } from '../order/session-table.ts'
 import { advanceSessions } from '../outcome/end-attempt.ts'
 
 /** What a registration says of its session. */
@@ -32,6 +33,16 @@ export function sessionFacts(payload: CborMap, isOperators: boolean): SessionFac
     scheduledTime,
     isOperators,
   }
+}
+
+/** An operator says when a session opens; what registrations have been told stays (SESSION-9). */
+export function setOpening(market: Market, key: SessionKey, opensAt: number): SessionRecord {
+  if (!Number.isSafeInteger(opensAt) || opensAt < 0 || opensAt > TIME_MAX) {
+    throw invalidParams('opens_at', 'milliseconds since 1970, before the year 275760')
+  }
+  const record = market.seats.setOpening(key, opensAt)
+  market.touch.session.record(record)
+  return record
 }
 
 /** Refuses a registration that its session does not admit; nothing has changed then. */

@@ -1,6 +1,14 @@
-import { admitsSend, allowedInFlight, nextTokenAt, settleBudget } from '../admit/dispatch-budget.ts'
+import {
+  admitsLookup,
+  admitsSend,
+  allowedInFlight,
+  type DispatchBudget,
+  nextTokenAt,
+  settleBudget,
+} from '../admit/dispatch-budget.ts'
 import type { Market } from '../market.ts'
 import type { DispatchJob } from '../order/dispatch-job.ts'
+import type { OrgDispatch } from '../order/org-dispatch.ts'
 import { compareInSession, type SessionKey } from '../order/session-order.ts'
 
 /** What a waiting registration waits for in its session (EXPLAIN-9). */
@@ -33,9 +41,7 @@ export function explainSession(
 ): { readonly wait: SessionWait; readonly gate: SessionGate; place: number; of: number } {
   const { place, lookupUntil } = job
   const org = sessions.orgOf(job)
-  // A copy, as it is now: to look at a budget must not change it.
-  const budget = { ...org.budget }
-  settleBudget(budget, org.policy, nowMs)
+  const budget = budgetNow(org, nowMs)
   const tokenAt = nextTokenAt(budget)
   const wait: SessionWait = {
     platform: place.platform,
@@ -50,23 +56,64 @@ export function explainSession(
     nextTokenAt: tokenAt === Infinity ? null : Math.max(tokenAt, nowMs),
     isLookup: lookupUntil !== null,
   }
-  const isAdmitted = admitsSend(budget, org.inFlight, nowMs)
-  return { wait, gate: gateOf(job, wait, isAdmitted, nowMs), ...placeIn(sessions, job) }
+  const reason = gateOf(job, org, budget, nowMs)
+  const until = untilOf(reason, job, { ...wait, pausedUntil: budget.pausedUntil })
+  return { wait, gate: { reason, until }, ...placeIn(sessions, job) }
+}
+
+/** The gate of one waiting job after the other, for who counts them all. */
+export function sessionGates({
+  sessions,
+  nowMs,
+}: Market): (job: DispatchJob) => SessionGate['reason'] {
+  const budgets = new Map<OrgDispatch, DispatchBudget>()
+  return (job) => {
+    const org = sessions.orgOf(job)
+    let budget = budgets.get(org)
+    if (budget === undefined) {
+      budget = budgetNow(org, nowMs)
+      budgets.set(org, budget)
+    }
+    return gateOf(job, org, budget, nowMs)
+  }
+}
+
+/** A copy, as it is now: to look at a budget must not change it. */
+function budgetNow({ budget, policy }: OrgDispatch, nowMs: number): DispatchBudget {
+  const now = { ...budget }
+  settleBudget(now, policy, nowMs)
+  return now
 }
 
 function gateOf(
   { place, retryAt, lookupUntil }: DispatchJob,
-  { inFlight, inFlightMax, nextTokenAt: tokenAt }: SessionWait,
-  isAdmitted: boolean,
+  { inFlight }: OrgDispatch,
+  budget: DispatchBudget,
   nowMs: number,
-): SessionGate {
-  if (place.sendAt === null) return { reason: 'not_open', until: place.scheduledTime }
-  if (retryAt !== null && retryAt > nowMs) return { reason: 'backoff', until: retryAt }
-  if (lookupUntil !== null) return { reason: null, until: null }
-  if (retryAt === null && place.sendAt > nowMs) return { reason: 'pacing', until: place.sendAt }
-  if (isAdmitted) return { reason: null, until: null }
+): SessionGate['reason'] {
+  if (place.sendAt === null) return 'not_open'
+  if (retryAt !== null && retryAt > nowMs) return 'backoff'
+  if (lookupUntil !== null) return admitsLookup(budget, inFlight, nowMs) ? null : 'budget'
+  if (retryAt === null && place.sendAt > nowMs) return 'pacing'
+  return admitsSend(budget, inFlight, nowMs) ? null : 'budget'
+}
+
+function untilOf(
+  reason: SessionGate['reason'],
+  { place, retryAt, lookupUntil }: DispatchJob,
+  {
+    inFlight,
+    inFlightMax,
+    nextTokenAt: tokenAt,
+    pausedUntil,
+  }: SessionWait & Pick<DispatchBudget, 'pausedUntil'>,
+): number | null {
+  if (reason === null) return null
+  if (reason === 'not_open') return place.scheduledTime
+  if (reason !== 'budget') return reason === 'backoff' ? retryAt : place.sendAt
   // Until an attempt ends nobody knows when there is a place.
-  return { reason: 'budget', until: inFlight < inFlightMax ? tokenAt : null }
+  if (inFlight >= inFlightMax) return null
+  return lookupUntil === null ? tokenAt : pausedUntil
 }
 
 /** Its place among those of its session that wait; counted, because an explanation may take its time. */

@@ -3,6 +3,7 @@ import {
   admitsSend,
   allowedInFlight,
   type DispatchBudget,
+  isUnused,
   nextRecoveryAt,
   nextTokenAt,
   openBudget,
@@ -93,6 +94,19 @@ export class OrgDispatch implements IndexedItem {
   /** Brings the budget up to date; true if that is worth storing. */
   settle(nowMs: number): boolean {
     return settleBudget(this.budget, this.policy, nowMs)
+  }
+
+  /**
+   * Nothing lives in it, and nothing of what it has sent can hold anybody back: a new one would decide
+   * alike, but for whose turn is first (DISPATCH-9). Once true, this stays so until somebody joins.
+   */
+  isIdle(nowMs: number): boolean {
+    if (this.inFlight > 0 || this.lookups.size > 0 || this.lanes.size > 0) return false
+    const lastAt = [...this.#lastSends.values()].at(-1) ?? -Infinity
+    if (lastAt + spacingMsMax(this.policy) > nowMs) return false
+    const budget = { ...this.budget }
+    settleBudget(budget, this.policy, nowMs)
+    return isUnused(budget, this.policy, nowMs)
   }
 
   /** The next send, if the settled budget admits one and a session has a ready job (DISPATCH-5). */

@@ -22,8 +22,11 @@ export class OrgTable {
   readonly #wakes = new IndexedHeap<OrgDispatch>((a, b) => a.wakeAt < b.wakeAt)
   /** Changed since their wake time was computed. */
   readonly #stale = new Set<OrgDispatch>()
-  /** Could send, but nobody was there to do it: time alone does not help them. */
-  readonly #unserved = new Set<OrgDispatch>()
+  /**
+   * Could send, but nobody was there to do it: time alone does not help them. Where only some were passed
+   * over, it does help the others, from the time that is given.
+   */
+  readonly #unserved = new Map<OrgDispatch, number>()
 
   constructor(rows: PlatformRows) {
     this.#rows = rows
@@ -51,14 +54,29 @@ export class OrgTable {
     return [...this.#orgs.values()].flatMap((orgs) => [...orgs.values()])
   }
 
+  /** One that is idle: used again, it is a new one. */
+  forget(org: OrgDispatch): void {
+    const orgs = this.#orgs.get(org.platform)
+    orgs?.delete(org.orgRef)
+    if (orgs?.size === 0) {
+      this.#orgs.delete(org.platform)
+      this.#policies.delete(org.platform)
+    }
+    this.#wakes.remove(org)
+    this.#stale.delete(org)
+    this.#unserved.delete(org)
+  }
+
   /** Something has changed that its next send depends on. */
   changed(org: OrgDispatch): void {
     this.#stale.add(org)
+    // The time that was given for the others may be too late by now.
+    if (this.#unserved.get(org) !== Infinity) this.#unserved.delete(org)
   }
 
-  /** Has a job to send and nobody to do it; it is due again at every call. */
-  leaveUnserved(org: OrgDispatch): void {
-    this.#unserved.add(org)
+  /** Has a job to send and nobody to do it; it is due again at every call, and for others at a time. */
+  leaveUnserved(org: OrgDispatch, othersAt: number): void {
+    this.#unserved.set(org, othersAt)
     this.#stale.add(org)
   }
 
@@ -75,8 +93,9 @@ export class OrgTable {
   /** Takes out those that may be able to send, in the byte order of their keys (DISPATCH-5). */
   takeDue(nowMs: number): OrgDispatch[] {
     this.#refresh()
-    const due = [...this.#unserved]
+    const due = [...this.#unserved.keys()]
     this.#unserved.clear()
+    for (const org of due) this.#wakes.remove(org)
     for (let org = this.#wakes.top(); org !== undefined; org = this.#wakes.top()) {
       if (org.wakeAt > nowMs) break
       this.#wakes.remove(org)
@@ -102,7 +121,7 @@ export class OrgTable {
   #refresh(): void {
     for (const org of this.#stale) {
       this.#wakes.remove(org)
-      org.wakeAt = this.#unserved.has(org) ? Infinity : org.nextSendAt()
+      org.wakeAt = this.#unserved.get(org) ?? org.nextSendAt()
       if (org.wakeAt < Infinity) this.#wakes.add(org)
     }
     this.#stale.clear()

@@ -17,6 +17,10 @@ export class SessionLanes {
     (a, b) => a.wakeAt < b.wakeAt || (a.wakeAt === b.wakeAt && a.eventId < b.eventId),
   )
 
+  get size(): number {
+    return this.#byEvent.size
+  }
+
   /** A job has joined its session. */
   addLive(eventId: string): void {
     let lane = this.#byEvent.get(eventId)

@@ -168,6 +168,17 @@ export class SessionRanks {
     this.#groups.delete(id)
   }
 
+  /** All groups of some sessions; gives them in the order of their ids. */
+  forgetSessions(sessions: readonly SessionKey[]): Omit<OpenGroup, 'nextRank'>[] {
+    const ids = new Set(sessions.map(sessionId))
+    const gone = [...this.#groups.values()].filter(({ key }) => ids.has(sessionId(key)))
+    gone.sort((a, b) => (a.id < b.id ? -1 : 1))
+    return gone.map(({ key, scheduledTime }) => {
+      this.forget({ ...key, scheduledTime })
+      return { ...key, scheduledTime }
+    })
+  }
+
   openGroups(): OpenGroup[] {
     return [...this.#groups.values()].filter(({ isOpen }) => isOpen).map(shownGroup)
   }
@@ -235,6 +246,10 @@ function placeIn(waiting: readonly SessionJob[], job: SessionJob): number {
 function giveRank(group: Group, job: SessionJob, spacingMs: number): void {
   job.rank = group.nextRank++
   job.sendAt = group.scheduledTime + job.rank * spacingMs
+}
+
+function sessionId({ platform, orgRef, eventId }: SessionKey): string {
+  return JSON.stringify([platform, orgRef, eventId])
 }
 
 function groupId(of: SessionKey & { readonly scheduledTime: number }): string {

@@ -1,5 +1,5 @@
 import type { JobId } from '../ids.ts'
-import type { SessionKey } from './session-order.ts'
+import { compareSessions, type SessionKey } from './session-order.ts'
 
 /** What is stored of a session. */
 export interface SessionRecord extends SessionKey {
@@ -62,21 +62,34 @@ export class SessionTable {
     if (!hasBooked && session.seats.get(seat) === jobId) session.seats.delete(seat)
   }
 
-  /** Forgets the sessions that opened before a time and have no live job, and says which. */
+  /**
+   * Forgets the sessions that opened before a time and have no live job, and says which: in the order of
+   * their keys, so that a restart changes nothing about it.
+   */
   forgetBefore(opensAt: number): { record: SessionRecord; taken: readonly string[] }[] {
-    const forgotten = []
+    const forgotten: { record: SessionRecord; taken: readonly string[] }[] = []
     for (const [id, { record, seats, live }] of this.#sessions) {
       if (live > 0 || record.opensAt >= opensAt) continue
       this.#sessions.delete(id)
-      forgotten.push({ record, taken: [...seats.keys()] })
+      forgotten.push({ record, taken: [...seats.keys()].sort() })
     }
-    return forgotten
+    return forgotten.sort((a, b) => compareSessions(a.record, b.record))
+  }
+
+  /** The dispatch keys of which a session is known. */
+  hasKey(): (key: Pick<SessionKey, 'platform' | 'orgRef'>) => boolean {
+    const keys = new Set(this.records().map(keyId))
+    return (key) => keys.has(keyId(key))
   }
 
   /** All of them, in no order that counts. */
   records(): SessionRecord[] {
     return [...this.#sessions.values()].map(({ record }) => record)
   }
+}
+
+function keyId({ platform, orgRef }: Pick<SessionKey, 'platform' | 'orgRef'>): string {
+  return JSON.stringify([platform, orgRef])
 }
 
 function sessionId({ platform, orgRef, eventId }: SessionKey): string {

@@ -30,6 +30,11 @@ function cancelRegistration(market: Market, job: Job): void {
   if (dispatched === null) throw invalidJobMove(job.id, job.status, 'cancel')
   if (dispatched.end !== null) return endRegistration(market, job, dispatched.end)
   market.emit({ type: 'jobCancelNoted', at: market.nowMs, jobId: job.id })
+  if (job.notBefore !== dispatched.retryAt) {
+    // It waits for no retry any more, but for somebody to look.
+    job.notBefore = dispatched.retryAt
+    market.touch.job(job)
+  }
   const lease = liveLease(job)
   if (lease === null || lease.isAcked) return
   cancelLive(market, lease, 'job_ended')

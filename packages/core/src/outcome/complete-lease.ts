@@ -8,7 +8,6 @@ import { heldLease, type LeaseCall, liveHeldLease } from '../lease/lease-calls.t
 import type { Market } from '../market.ts'
 import { creditProvider } from '../registry/health.ts'
 import { chargeJob } from './charge.ts'
-import { advanceSessions } from './end-attempt.ts'
 import { endJob } from './end-job.ts'
 import { moveJob } from './move-job.ts'
 
@@ -36,7 +35,7 @@ export function completeLease(market: Market, completion: Completion): Lease {
   endLease(market, lease, 'complete', actualUnits ?? job.units, actualTokens)
   lease.digest = digest
   if (job.session !== null) {
-    advanceSessions(market)
+    market.sessions.moveTo(market.nowMs)
     market.sessions.outcome(job.id, { type: 'booked' })
   }
   if (KINDS[job.shape.kind].verification(market.policy) === 'none') {

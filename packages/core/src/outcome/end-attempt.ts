@@ -22,7 +22,7 @@ export function advanceSessions(market: Market): void {
 
 /** The lease of a registration has ended, and its session decides what becomes of the job. */
 export function endAttempt(market: Market, job: Job, outcome: AttemptOutcome, how: Requeue): void {
-  advanceSessions(market)
+  market.sessions.moveTo(market.nowMs)
   settleAttempt(market, job, market.sessions.outcome(job.id, outcome), how)
 }
 

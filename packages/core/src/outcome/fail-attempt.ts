@@ -7,8 +7,11 @@ import type { Lease } from '../lease/lease.ts'
 import type { Market } from '../market.ts'
 import type { LeaseFailure } from '../ports/lease-source.ts'
 import { completeJob } from './complete-lease.ts'
-import { advanceSessions, settleAttempt } from './end-attempt.ts'
+import { settleAttempt } from './end-attempt.ts'
 import type { AttemptOutcome } from './judge-attempt.ts'
+
+/** Longer ones count as this: a time that nobody lives to see, and still a whole number when added up. */
+const RETRY_AFTER_MAX_MS = 366 * 86_400_000
 
 const CODE = /^[A-Za-z0-9_.-]{1,64}$/
 
@@ -28,7 +31,7 @@ export function failAttempt(market: Market, lease: Lease, failure: LeaseFailure)
   }
   // It becomes the reason of the job and an entry of the log, so it must not be anybody's text.
   if (!CODE.test(code)) throw invalidParams('code', 'a word of 1 to 64 of A–Z, a–z, 0–9 and ._-')
-  advanceSessions(market)
+  market.sessions.moveTo(market.nowMs)
   const isLookup = job.session?.lookupUntil != null
   const dispatched = market.sessions.outcome(job.id, outcomeOf(failure, isLookup))
   if (dispatched.end?.status === 'COMPLETED') {
@@ -45,7 +48,9 @@ function outcomeOf(failure: LeaseFailure, isLookup: boolean): AttemptOutcome {
   const { code, permanent, http, retryAfterMs, isUnknown, isUnsent, lookup } = failure
   const said = {
     ...(http === undefined ? {} : { http }),
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...(retryAfterMs === undefined
+      ? {}
+      : { retryAfterMs: Math.min(retryAfterMs, RETRY_AFTER_MAX_MS) }),
     ...(lookup === undefined ? {} : { lookup }),
   }
   if (isLookup || isUnknown === true) return { type: 'unknown', ...said }

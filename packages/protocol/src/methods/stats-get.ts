@@ -17,7 +17,10 @@ export const statsGet = defineMethod({
       version: '0.1.0',
       started_at: AT - 60_000,
       queues: [
-        { kind: 'ai', ready: 3, backoff: 1, budget: 0, no_provider: 0, oldest_wait_ms: 1_250 },
+        {
+          ...{ kind: 'ai', ready: 3, backoff: 1, budget: 0, no_provider: 0 },
+          ...{ not_open: 0, pacing: 0, oldest_wait_ms: 1_250 },
+        },
       ],
       leases: 1,
       providers: { REGISTERED: 0, ACTIVE: 1, JAILED: 0, SUSPENDED: 0, RETIRED: 0 },

@@ -80,11 +80,16 @@ export function meterState(
   return () => {
     const now = Date.now()
     const census = engine.view.census()
-    for (const { kind, ready, backoff, budget, noProvider, oldestAt } of census.queues) {
+    for (const { kind, ready, backoff, budget, noProvider, ...rest } of census.queues) {
+      const { notOpen, pacing, oldestAt } = rest
       queue.set({ kind, wait_reason: 'ready' }, ready)
       queue.set({ kind, wait_reason: 'backoff' }, backoff)
       queue.set({ kind, wait_reason: 'budget' }, budget)
       queue.set({ kind, wait_reason: 'no_provider' }, noProvider)
+      if (kind === 'registration') {
+        queue.set({ kind, wait_reason: 'not_open' }, notOpen)
+        queue.set({ kind, wait_reason: 'pacing' }, pacing)
+      }
       oldest.set({ kind }, oldestAt === null ? 0 : Math.max(0, now - oldestAt) / 1_000)
     }
     for (const [status, count] of Object.entries(census.providers)) providers.set({ status }, count)

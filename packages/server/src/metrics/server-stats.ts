@@ -35,12 +35,10 @@ export class ServerStats {
       at: now,
       version: this.#version,
       started_at: this.#startedAt,
-      queues: queues.map(({ kind, ready, backoff, budget, noProvider, oldestAt }) => ({
-        kind,
-        ready,
-        backoff,
-        budget,
+      queues: queues.map(({ noProvider, notOpen, oldestAt, ...counts }) => ({
+        ...counts,
         no_provider: noProvider,
+        not_open: notOpen,
         oldest_wait_ms: oldestAt === null ? null : Math.max(0, now - oldestAt),
       })),
       leases,

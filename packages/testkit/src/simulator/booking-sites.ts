@@ -122,8 +122,11 @@ export class BookingSites {
 
   #look({ jobId }: Visit): Said {
     const found = this.#bookings.has(jobId) ? 'booked' : 'not_booked'
-    const lookup = !this.isCalm && this.#dice.oneIn(6) ? 'failed' : found
-    return { ...UNKNOWN, isUnknown: false, lookup }
+    if (this.isCalm) return { ...NOT_SENT, lookup: found }
+    if (this.#dice.oneIn(8)) return { ...NOT_SENT, lookup: 'failed' }
+    // A site in trouble tells nothing for now.
+    if (!this.#dice.oneIn(4)) return { ...NOT_SENT, lookup: found }
+    return { ...NOT_SENT, http: this.#dice.pick([429, 503]), retryAfterMs: this.#dice.pick([0, 500]) }
   }
 
   #book(visit: Visit): Said {
@@ -149,6 +152,8 @@ export class BookingSites {
         return { ...NOT_SENT, code: 'not_yet_open' }
       case 'isMuddled':
         return { ...NOT_SENT, code: 'glitch' }
+      case 'refusesHold':
+        return { ...NOT_SENT, code: 'sold_out', http: 409, isUnsent: true }
       case 'isFull':
         // Whoever has the key of a booking is shown that booking.
         return isRepeat ? BOOKED : { ...NOT_SENT, code: 'sold_out', http: 409 }
@@ -173,5 +178,6 @@ const ANSWERS = {
   stumbles: 10,
   isEarly: 6,
   isMuddled: 5,
-  isFull: 7,
+  isFull: 5,
+  refusesHold: 4,
 } as const

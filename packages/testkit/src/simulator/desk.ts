@@ -4,6 +4,7 @@ import {
   FairleadError,
   type JobId,
   type JobRow,
+  type LeaseFailure,
   type LeaseId,
   type LeaseSession,
   type LeaseTimes,
@@ -46,6 +47,7 @@ export interface LeaseCall {
   readonly http?: number
   readonly retryAfterMs?: number
   readonly isUnknown?: boolean
+  readonly isUnsent?: boolean
   readonly lookup?: 'booked' | 'not_booked' | 'failed'
   /** Its parameters are wrong: it must be refused. */
   readonly isOdd: boolean
@@ -343,13 +345,15 @@ function callBeside(engine: Session['engine'], call: LeaseCall): Promise<unknown
   return engine[verb](holder)
 }
 
-function failureOf({ code, permanent, http, retryAfterMs, isUnknown, lookup }: LeaseCall) {
+function failureOf(call: LeaseCall): LeaseFailure {
+  const { code, permanent, http, retryAfterMs, isUnknown, isUnsent, lookup } = call
   return {
     code,
     permanent,
     ...(http === undefined ? {} : { http }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     ...(isUnknown === undefined ? {} : { isUnknown }),
+    ...(isUnsent === undefined ? {} : { isUnsent }),
     ...(lookup === undefined ? {} : { lookup }),
   }
 }

@@ -13,6 +13,8 @@ export interface Said {
   readonly http?: number
   readonly retryAfterMs?: number
   readonly isUnknown?: boolean
+  /** It was refused before the call that can book. */
+  readonly isUnsent?: boolean
   readonly lookup?: 'booked' | 'not_booked' | 'failed'
 }
 
@@ -29,19 +31,23 @@ export interface AttemptFacts {
 export type Verdict =
   | { readonly type: 'ends'; readonly status: string; readonly reason: string | null }
   | { readonly type: 'retries'; readonly isUnknown: boolean; readonly retryAfterMs: number }
-  | { readonly type: 'looks' }
+  | { readonly type: 'looks'; readonly waitMs: number }
 
 const TRANSIENT = ['timeout', 'network', 'not_yet_open']
 const PERMANENT = ['validation_error', 'sold_out', 'not_found', 'auth_error']
 const RETRIED = [408, 429, 500, 502, 503, 504]
 
 export function verdictOf(said: Said | null, facts: AttemptFacts): Verdict {
-  const { policy, isCancelNoted, isLookup } = facts
+  const { policy, isCancelNoted } = facts
   const meaning = meaningOf(said, facts)
   if (meaning === 'booked') return { type: 'ends', status: 'COMPLETED', reason: null }
   const isAsked = policy.lookupSupported && (isCancelNoted || !policy.idempotencyKeySupported)
-  const hasLooked = said !== null && (isLookup || said.lookup !== undefined)
-  if (meaning === 'unknown' && isAsked && !hasLooked) return { type: 'looks' }
+  const retryAfterMs = said?.retryAfterMs ?? 0
+  if (meaning === 'unknown' && isAsked && said?.lookup === undefined) {
+    // After a look that told nothing the next one keeps the longest distance.
+    const wait = facts.isLookup ? (policy.backoffMs.at(-1) ?? 0) : 0
+    return { type: 'looks', waitMs: Math.max(wait, retryAfterMs) }
+  }
   const unknown = { type: 'ends', status: 'FAILED', reason: 'outcome_unknown' } as const
   if (isCancelNoted) {
     return meaning === 'unknown' ? unknown : { type: 'ends', status: 'CANCELED', reason: null }
@@ -50,14 +56,12 @@ export function verdictOf(said: Said | null, facts: AttemptFacts): Verdict {
     return { type: 'ends', status: 'FAILED', reason: said?.code ?? '' }
   }
   if (meaning === 'unknown' && !policy.idempotencyKeySupported) return unknown
-  const isRefusal = said !== null && !isLookup && said.isUnknown !== true
-  const retryAfterMs = isRefusal ? (said.retryAfterMs ?? 0) : 0
   return { type: 'retries', isUnknown: meaning === 'unknown', retryAfterMs }
 }
 
-/** A 429 slows its dispatch key down, whatever else it means. */
-export function isThrottle(said: Said | null, isLookup: boolean): boolean {
-  return said !== null && !isLookup && said.isUnknown !== true && said.http === 429
+/** A 429 slows its dispatch key down, whatever was asked and whatever else it means. */
+export function isThrottle(said: Said | null): boolean {
+  return said?.http === 429
 }
 
 function meaningOf(
@@ -70,6 +74,7 @@ function meaningOf(
     return facts.wasUnknown || facts.isLookup ? 'unknown' : 'transient'
   }
   if (said.isBooked) return 'booked'
+  if (said.isUnsent === true && facts.wasUnknown) return 'unknown'
   const meaning =
     facts.isLookup || said.isUnknown === true ? 'unknown' : classOf(said, facts.policy)
   if (meaning !== 'unknown') return meaning

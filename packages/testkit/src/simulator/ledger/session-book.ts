@@ -173,8 +173,10 @@ export class SessionBook {
     }
     const refusal = org.refusal(this.policyOf(org.platform), atMs, isLookup)
     if (refusal !== null) broken('session-budget', `job ${id} was sent, but ${refusal}`)
-    if (isLookup) this.#lookups.add(leaseId)
-    else {
+    if (isLookup) {
+      if ((registration.retryAt ?? atMs) > atMs) broken('attempt', `job ${id} is looked for early`)
+      this.#lookups.add(leaseId)
+    } else {
       this.#sendToBook(registration, org, { atMs, fits })
       registration.lastAttempt = leaseId
     }
@@ -197,7 +199,7 @@ export class SessionBook {
     const policy = this.policyOf(org.platform)
     const isLookup = this.#lookups.has(lease.id)
     const { sentAt, isCancelNoted, isUnknown, lookupUntil } = registration
-    if (isThrottle(said, isLookup)) {
+    if (isThrottle(said)) {
       org.throttle(policy, { at, sentAt: sentAt ?? 0, waitMs: said?.retryAfterMs ?? 0 })
     }
     org.inFlight--
@@ -215,7 +217,7 @@ export class SessionBook {
     if (registration.sentAt === null && registration.lookupUntil === null) {
       this.#wantLookup(registration, atMs)
     }
-    job.notBefore = null
+    job.notBefore = registration.retryAt
   }
 
   /** It has ended. Who has booked keeps the place. */
@@ -289,6 +291,7 @@ export class SessionBook {
   #apply(registration: Registration, verdict: Verdict, atMs: number): Verdict {
     if (verdict.type === 'looks') {
       this.#wantLookup(registration, atMs)
+      if (verdict.waitMs > 0) registration.retryAt = atMs + verdict.waitMs
       return verdict
     }
     registration.lookupUntil = null

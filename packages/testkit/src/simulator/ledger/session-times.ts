@@ -9,7 +9,7 @@ export function maySend({ sessions }: Book, job: JobEntry, nowMs: number): boole
   const policy = sessions.policyOf(org.platform)
   const isLookup = registration.lookupUntil !== null
   if (org.peekRefusal(policy, nowMs, isLookup) !== null) return false
-  if (isLookup) return true
+  if (isLookup) return (registration.retryAt ?? nowMs) <= nowMs
   return readyFrom(registration) <= nowMs && org.spacedAt(policy, registration.eventId) <= nowMs
 }
 
