@@ -178,6 +178,6 @@ const ANSWERS = {
   stumbles: 10,
   isEarly: 6,
   isMuddled: 5,
-  isFull: 5,
+  isFull: 9,
   refusesHold: 4,
 } as const

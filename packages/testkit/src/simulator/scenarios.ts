@@ -45,7 +45,7 @@ function shortTimes(dice: Dice): Readonly<Record<string, unknown>> {
       abs_default_ai_secs: dice.pick([25, 60]),
       abs_default_quantum_secs: 20,
       abs_default_task_secs: 30,
-      abs_default_registration_secs: dice.pick([20, 60]),
+      abs_default_registration_secs: dice.pick([10, 25]),
       rel_max_secs: dice.pick([12, 40]),
       gc_horizon_secs: 75,
     },
@@ -122,7 +122,7 @@ const BASE: Scenario = {
     sessions: SESSIONS,
   }),
   callers: CALLERS,
-  kinds: { ai: 5, quantum: 2, task: 3, registration: 3 },
+  kinds: { ai: 5, quantum: 2, task: 3, registration: 2 },
   providers: (dice) => cast(dice, 6),
   actors: { caller: 20, worker: 52, operator: 3, clock: 19, store: 3, restart: 1, reader: 2 },
   clock: { tick: 70, walk: 10, edge: 16, leap: 2, back: 2 },
@@ -158,6 +158,7 @@ export const SCENARIOS: readonly Scenario[] = [
       match: { order: dice.pick(['first-fit', 'rotate', 'score']) },
       registry: STRICT,
     }),
+    kinds: { ...BASE.kinds, registration: 0 },
   },
   {
     ...BASE,
@@ -180,6 +181,7 @@ export const SCENARIOS: readonly Scenario[] = [
       },
       match: { fairness: dice.pick(['tenant', 'tenant', 'score']) },
       registry: LENIENT,
+      sessions: SESSIONS,
     }),
     providers: (dice) => cast(dice, 8),
     actors: { ...BASE.actors, caller: 34 },
@@ -247,6 +249,7 @@ export const SCENARIOS: readonly Scenario[] = [
       ],
       registry: LENIENT,
     }),
+    kinds: { ...BASE.kinds, registration: 0 },
     limits: [
       {
         limit: { key: 'tokens', kind: 'rolling', capacity: 5_000, windowSecs: 4 },

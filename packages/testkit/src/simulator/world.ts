@@ -52,7 +52,11 @@ export class World {
   #violation: Violation | null = null
   #restedAt: number | null = null
   /** A ready job that waits beside a provider that fits it, since when. */
-  #stranded: { readonly jobId: string; readonly since: number } | null = null
+  #stranded: {
+    readonly jobId: string
+    readonly attempt: number | null
+    readonly since: number
+  } | null = null
 
   constructor(scenario: Scenario, seed: number) {
     this.scenario = scenario
@@ -324,7 +328,10 @@ export class World {
       return
     }
     const jobId = found.job.facts.id
-    if (this.#stranded?.jobId !== jobId) this.#stranded = { jobId, since: now }
+    const { attempt } = found.job
+    // One that was tried meanwhile waits anew.
+    const isSame = this.#stranded?.jobId === jobId && this.#stranded.attempt === attempt
+    if (this.#stranded === null || !isSame) this.#stranded = { jobId, attempt, since: now }
     const interval = this.ledger.book.policy.queue.dispatchIntervalMs
     if (now - this.#stranded.since > interval) {
       broken(
