@@ -32,13 +32,9 @@ export class OrgTable {
     this.#rows = rows
   }
 
+  /** Kept for the platforms that are used; the names that people only ask about are anybody's. */
   policyOf(platform: string): PlatformPolicy {
-    let policy = this.#policies.get(platform)
-    if (policy === undefined) {
-      policy = platformPolicy(platform, this.#rows)
-      this.#policies.set(platform, policy)
-    }
-    return policy
+    return this.#policies.get(platform) ?? platformPolicy(platform, this.#rows)
   }
 
   /** The dispatch key; a new one has a full bucket. */
@@ -112,6 +108,7 @@ export class OrgTable {
     this.#policies.clear()
     for (const org of this.all()) {
       const to = this.policyOf(org.platform)
+      this.#policies.set(org.platform, to)
       changeBudget(org.budget, { from: org.policy, to, nowMs })
       org.policy = to
       this.#stale.add(org)
@@ -128,7 +125,9 @@ export class OrgTable {
   }
 
   #add(key: DispatchKey, start: number | OrgDispatchState): OrgDispatch {
-    const org = new OrgDispatch(key, this.policyOf(key.platform), start)
+    const policy = this.policyOf(key.platform)
+    this.#policies.set(key.platform, policy)
+    const org = new OrgDispatch(key, policy, start)
     const orgs = this.#orgs.get(key.platform) ?? new Map<string, OrgDispatch>()
     this.#orgs.set(key.platform, orgs.set(key.orgRef, org))
     return org
