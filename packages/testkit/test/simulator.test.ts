@@ -69,7 +69,6 @@ const WANTED = [
   'jobCancelNoted',
   'jobFailed.outcome_unknown',
   'jobFailed.retry_window_exhausted',
-  'jobFailed.sold_out',
   // Commits behind two or more that hang: an opening does not wait for a slow disk.
   'crowded',
 ]

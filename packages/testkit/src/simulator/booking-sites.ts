@@ -126,7 +126,11 @@ export class BookingSites {
     if (this.#dice.oneIn(8)) return { ...NOT_SENT, lookup: 'failed' }
     // A site in trouble tells nothing for now.
     if (!this.#dice.oneIn(4)) return { ...NOT_SENT, lookup: found }
-    return { ...NOT_SENT, http: this.#dice.pick([429, 503]), retryAfterMs: this.#dice.pick([0, 500]) }
+    return {
+      ...NOT_SENT,
+      http: this.#dice.pick([429, 503]),
+      retryAfterMs: this.#dice.pick([0, 500]),
+    }
   }
 
   #book(visit: Visit): Said {
@@ -171,8 +175,8 @@ export class BookingSites {
 
 /** How likely each answer of a booking site is. `isMuddled` is unknown by the taxonomy of two sites. */
 const ANSWERS = {
-  books: 40,
-  booksUnheard: 10,
+  books: 36,
+  booksUnheard: 16,
   unheard: 8,
   throttles: 14,
   stumbles: 10,

@@ -26,7 +26,7 @@ function shortTimes(dice: Dice): Readonly<Record<string, unknown>> {
   return {
     ack_timeout_ms: dice.pick([400, 1_500]),
     worker_lost_ms: dice.pick([200, 600, 3_000]),
-    worker_lost_registration_ms: dice.pick([150, 800]),
+    worker_lost_registration_ms: dice.pick([2_000, 3_000]),
     lease: {
       ai_secs: dice.pick([2, 4]),
       quantum_secs: 3,

@@ -3,7 +3,7 @@ import type { Dice } from '../dice.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { SimClock } from '../sim-clock.ts'
 
-const PLATFORMS = ['plain', 'keyed', 'asks', 'both'] as const
+const PLATFORMS = ['plain', 'keyed', 'asks', 'asks', 'both'] as const
 const EVENTS = ['art', 'ski', 'ärm', 'swim'] as const
 const USERS = 30
 const LATE_MS = 1_500
