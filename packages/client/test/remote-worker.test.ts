@@ -110,6 +110,30 @@ describe('a worker over the wire', () => {
     expect(await reason).toMatchObject({ code: 'LeaseNotLive', details: { reason: 'job_ended' } })
   })
 
+  it('WORKER-8: a result that is too long to be sent fails its lease, and the line stays up', async () => {
+    const troubles: string[] = []
+    rig.worker(() => 'x'.repeat(1_200_000), {
+      onError: (error) => troubles.push((error as FairleadError).code),
+    })
+    const taskId = await rig.enqueue(1)
+    await rig.happened('jobRequeued', taskId)
+    const { entries } = await rig.client.call('aicf.getTimeline', { task_id: taskId })
+    expect(entries.at(-1)).toMatchObject({
+      action: 'jobRequeued',
+      details: { reason: 'PROVIDER_FAIL' },
+    })
+    expect(troubles).toEqual(['LimitExceeded'])
+    const all = await rig.client.call('audit.list', {})
+    expect(all.entries.map(({ action }) => action)).not.toContain('workerLeft')
+  })
+
+  it('LIMITS-1: a call that is too long is refused before it is sent', async () => {
+    const args = { text: 'x'.repeat(2_100_000) }
+    await expect(
+      rig.client.enqueue({ kind: 'task', payload: { name: 'echo', args } }),
+    ).rejects.toMatchObject({ code: 'LimitExceeded', details: { limit: 'message' } })
+  })
+
   it('WORKER-13: declines what it does not accept, and another provider gets it', async () => {
     const declined: string[] = []
     rig.worker(() => 'never', { accepts: (job) => declined.push(job.jobId) < 0 })

@@ -173,6 +173,8 @@ describe('fairlead enqueue and worker --exec', () => {
     [['worker'], '--exec: expected a program'],
     [['signup'], '--providers: expected a file with the booking sites'],
     [['signup', '--providers', 'nowhere.yaml'], 'providers: cannot read'],
+    [['worker', '--exec', './nothing.sh x'], '--exec: expected a program that can be run here'],
+    [['worker', '--exec', 'no-such-program'], '--exec: expected a program that can be run here'],
     [['worker', '--exec', 'true', '--kind', 'dance'], '--kind: expected one of ai, quantum'],
   ])('%j is wrong use: %s', async (args, message) => {
     const { code, err, out } = await run(...args)

@@ -42,6 +42,7 @@ export {
   idOf,
   limitOfWire,
   limitToWire,
+  MESSAGE_BYTES_MAX,
   namedParams,
   PLAIN_PROTOCOL,
   RPC_ERRORS,

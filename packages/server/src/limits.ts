@@ -1,3 +1,5 @@
+import { MESSAGE_BYTES_MAX } from '@fairlead/protocol'
+
 /** Every bound of the server: what it takes at most, and how long it waits. */
 export interface ServerLimits {
   /** Of a request, and of a WebSocket message. */
@@ -31,7 +33,7 @@ export interface ServerLimits {
 }
 
 export const DEFAULT_LIMITS: ServerLimits = {
-  bodyBytes: 2 * 1024 * 1024,
+  bodyBytes: MESSAGE_BYTES_MAX,
   batchCalls: 1_000,
   requestsPerSecond: 20_000,
   requestsBurst: 40_000,

@@ -323,6 +323,21 @@ describe('workers', () => {
     expect(params?.['leases']).toEqual([{ lease_id, reason: 'job_ended' }])
   })
 
+  it('WS-6: work of more than 1 MiB comes in parts, and cuts off nobody', async () => {
+    const policy = { queue: { ack_timeout_ms: 50_000, quotas: { leases_max_per_provider: 1_000 } } }
+    await open({ policy, limits: { unsentBytes: 4 * 1_024 * 1_024 } })
+    const bench = await Bench.open(rig, { slots: 1_000 })
+    const prompt = `0x${'61'.repeat(60_000)}`
+    const job = { kind: 'ai', payload: { model: 'llama3-8b', prompt, max_tokens: 1 } }
+    const jobs = Array.from({ length: 100 }, () => job)
+    const enqueued = await rig.engine.enqueueMany(jobs, { caller: callerOf('alice') })
+    for (const each of enqueued) await bench.offered((each as { value: string }).value)
+    await bench.socket.call('aicf.heartbeat', { worker_id: 'w-1', slots: 0 })
+    const parts = bench.socket.messages.filter(({ method }) => method === 'leases.offered')
+    const most = Math.max(...parts.map(({ params }) => (params?.['leases'] as []).length))
+    expect(most).toBe(Math.floor(1_048_576 / 60_060))
+  })
+
   it('WS-6: slots change by a heartbeat of the connected worker', async () => {
     await open()
     const bench = await Bench.open(rig, { slots: 1 })

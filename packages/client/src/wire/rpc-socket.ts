@@ -1,5 +1,10 @@
 import { FairleadError } from '@fairlead/core/errors'
-import { BATCH_PROTOCOL, errorOfRpc, type RpcErrorObject } from '@fairlead/protocol/rpc'
+import {
+  BATCH_PROTOCOL,
+  errorOfRpc,
+  MESSAGE_BYTES_MAX,
+  type RpcErrorObject,
+} from '@fairlead/protocol/rpc'
 import { connectionLost } from './lost.ts'
 import { type AnyWebSocket, openWebSocket } from './web-socket.ts'
 
@@ -96,9 +101,12 @@ export class RpcSocket {
   call(method: string, params: object): Promise<unknown> {
     if (this.#over !== null) return Promise.reject(this.#over)
     const id = ++this.#lastId
+    const text = JSON.stringify({ jsonrpc: '2.0', id, method, params })
+    // The server would hang up on it, on all other calls too, and again at every try.
+    if (isTooLong(text)) return Promise.reject(tooLong(method))
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject })
-      this.#queue.push(JSON.stringify({ jsonrpc: '2.0', id, method, params }))
+      this.#queue.push(text)
       this.#flushSoon()
     })
   }
@@ -201,6 +209,20 @@ export class RpcSocket {
     this.#queue.length = 0
     for (const { reject } of waiting) reject(this.#over)
   }
+}
+
+/** A character has three bytes at most. */
+function isTooLong(text: string): boolean {
+  if (3 * text.length <= MESSAGE_BYTES_MAX) return false
+  return new TextEncoder().encode(text).length > MESSAGE_BYTES_MAX
+}
+
+function tooLong(method: string): FairleadError {
+  return new FairleadError(
+    'LimitExceeded',
+    `${method}: a call of more than ${MESSAGE_BYTES_MAX} bytes is not taken; send less, or keep it elsewhere and send its digest`,
+    { limit: 'message', max: MESSAGE_BYTES_MAX },
+  )
 }
 
 /** The token is not, or no more, valid; everything else may be tried again. */

@@ -1,12 +1,33 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { accessSync, constants } from 'node:fs'
 import { type Job, PermanentFailure } from '@fairlead/client'
 
 /** As in sysexits.h: EX_DATAERR, the input is wrong; EX_TEMPFAIL, not now. */
 const DATA_ERROR = 65
 const TEMPORARY = 75
 const KILL_AFTER_MS = 5_000
-/** What the server keeps of a result; more is not worth collecting. */
+/** More than any server takes as a result. */
 const OUTPUT_MAX = 64 * 1024 * 1024
+
+/**
+ * Whether the shell finds the program of a command. A name that is mistyped is better told at once than by
+ * every job that fails. Where a command begins with more than a name, only the shell can tell.
+ */
+export function isThere(command: string): boolean {
+  const [name = ''] = command.trim().split(/\s/, 1)
+  if (process.platform === 'win32' || !/^[\w./][\w./+-]*$/.test(name)) return true
+  if (name.includes('/')) return isExecutable(name)
+  return spawnSync('sh', ['-c', 'command -v "$1"', 'sh', name], { stdio: 'ignore' }).status === 0
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
 
 /** Runs a program for one job: its payload goes in, what the program writes is the result. */
 export function runProgram(command: string, job: Job): Promise<Uint8Array> {

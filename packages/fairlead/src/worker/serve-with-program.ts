@@ -34,6 +34,7 @@ export async function serveWithProgram(serving: Serving): Promise<void> {
       `${dim(job.jobId.slice(0, 18))}  ${job.kind} ${job.model ?? ''}  ${word}${why} after ${durationText(ms)}`,
     )
   }
+  let lastTrouble = ''
   const stop = untilSignal()
   const worker = client.worker({
     providerId,
@@ -61,8 +62,10 @@ export async function serveWithProgram(serving: Serving): Promise<void> {
       }
     },
     onError: (error, job) => {
-      // What a handler threw was told above.
-      if (job === null) terminal.note(`fairlead: ${(error as Error).message}`)
+      // What a handler threw was told above; that nobody answers need not be told again at every try.
+      const { message } = error as Error
+      if (job === null && message !== lastTrouble) terminal.note(`fairlead: ${message}`)
+      if (job === null) lastTrouble = message
     },
   })
   terminal.note(`${providerId} is served by ${worker.workerId} at ${client.url}; Ctrl-C stops it.`)

@@ -15,6 +15,7 @@ export {
 } from './limit-names.ts'
 export {
   idOf,
+  MESSAGE_BYTES_MAX,
   namedParams,
   type RpcErrorObject,
   type RpcFailure,

@@ -1,5 +1,8 @@
 /** The messages of JSON-RPC 2.0, as both sides of a wire know them. */
 
+/** What a server takes in one message, as long as its owner has not said otherwise (LIMITS-1). */
+export const MESSAGE_BYTES_MAX = 2 * 1_024 * 1_024
+
 export type RpcId = string | number | null
 
 export interface RpcRequest {

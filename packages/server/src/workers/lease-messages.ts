@@ -20,6 +20,9 @@ export interface LeaseMessages {
   readonly lost: readonly Lost[]
 }
 
+/** Of the payloads in one message. A worker may have any number of slots, and its work be of any length. */
+const OFFERED_BYTES_MAX = 1_048_576
+
 /**
  * Gathers what the engine tells a worker until it can be sent. A lease that is lost before its worker has
  * heard of it is not mentioned at all.
@@ -68,15 +71,29 @@ export class LeaseInbox implements LeaseListener {
     this.#closed(reason)
   }
 
-  /** What came in since the last call. In order: what is held, what is new, what is lost. */
+  /**
+   * What came in since the last call. In order: what is held, what is new, what is lost. If the work that is
+   * offered is more than fits, the rest of it is there for the next call.
+   */
   take(): LeaseMessages {
     const messages = {
       held: this.#held?.map(leaseTimesRecord) ?? null,
-      offered: [...this.#offers.values()].map(assignmentRecord),
+      offered: this.#takeOffers(),
       lost: this.#lost.splice(0),
     }
-    this.#offers.clear()
     this.#held = null
     return messages
+  }
+
+  #takeOffers(): Assignment[] {
+    const taken: Assignment[] = []
+    let bytes = 0
+    for (const offer of this.#offers.values()) {
+      bytes += (offer.payload as Uint8Array).length
+      if (taken.length > 0 && bytes > OFFERED_BYTES_MAX) break
+      taken.push(assignmentRecord(offer))
+      this.#offers.delete(offer.leaseId)
+    }
+    return taken
   }
 }

@@ -38,13 +38,14 @@ export class WorkerPush {
     this.#isClosed = true
   }
 
-  flush(): void {
-    if (this.#isClosed || this.#inbox.isEmpty) return
+  flush(): boolean {
+    if (this.#isClosed || this.#inbox.isEmpty) return false
     const { notify } = this.#parts
     const { held, offered, lost } = this.#inbox.take()
     if (held !== null) notify('leases.held', { ...this.#worker, leases: held })
     if (offered.length > 0) notify('leases.offered', { ...this.#worker, leases: [...offered] })
     if (lost.length > 0) notify('leases.lost', { ...this.#worker, leases: [...lost] })
+    return !this.#inbox.isEmpty
   }
 
   #end({ code, message, details, retryable }: FairleadError): void {

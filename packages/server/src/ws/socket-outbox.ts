@@ -3,7 +3,8 @@ import type { Form, Piece } from '../rpc/form.ts'
 
 /** Something that has messages to give when they are about to be sent. */
 export interface Source {
-  flush(): void
+  /** Gives as much as may be sent at once; true if there is more. */
+  flush(): boolean
 }
 
 interface Parts {
@@ -26,10 +27,12 @@ const PACED_MAX = 2
  */
 export class SocketOutbox {
   readonly #parts: Parts
-  readonly #ready: { form: Form; piece: Piece }[] = []
+  readonly #ready: Ready[] = []
   readonly #sources = new Set<Source>()
   #isScheduled = false
   #isOpen = true
+  /** A source has more to give; it is asked again when what it gave has been taken. */
+  #isFull = false
   #paced = 0
   readonly #waiting: (() => void)[] = []
 
@@ -78,10 +81,9 @@ export class SocketOutbox {
   }
 
   flush(): void {
+    if (!this.#isFull) this.#askSources()
+    else this.#flushReady()
     this.#isScheduled = false
-    for (const source of this.#sources) source.flush()
-    this.#sources.clear()
-    this.#flushReady()
   }
 
   close(): void {
@@ -103,29 +105,55 @@ export class SocketOutbox {
     })
   }
 
-  #flushReady(): void {
+  #askSources(): void {
+    for (const source of this.#sources) if (!source.flush()) this.#sources.delete(source)
+    if (this.#sources.size === 0) return this.#flushReady()
+    this.#isFull = true
+    this.#flushReady(() => {
+      this.#isFull = false
+      if (this.#isOpen) this.#schedule()
+    })
+  }
+
+  /** `taken` is called when all of it has gone out. */
+  #flushReady(taken?: () => void): void {
     if (!this.#isOpen || this.#ready.length === 0) return
     const ready = this.#ready.splice(0)
-    if (!this.#parts.takesBatches) {
-      for (const { form, piece } of ready) this.#write(form.write([piece], false))
-      return
-    }
-    for (let from = 0; from < ready.length; ) {
-      const { form } = ready[from] as (typeof ready)[number]
-      let to = from
-      while (to < ready.length && to - from < FRAME_MAX && ready[to]?.form === form) to++
-      const pieces = ready.slice(from, to).map(({ piece }) => piece)
-      this.#write(form.write(pieces, pieces.length > 1))
-      from = to
+    const frames = this.#parts.takesBatches ? batched(ready) : ready.map(alone)
+    for (const [i, frame] of frames.entries()) {
+      this.#write(frame, i === frames.length - 1 ? taken : undefined)
     }
   }
 
-  #write(frame: string | Uint8Array): void {
+  #write(frame: string | Uint8Array, taken?: () => void): void {
     const { ws, unsentBytes, tooSlow } = this.#parts
     if (ws.readyState !== ws.OPEN) return
-    ws.send(frame)
+    ws.send(frame, taken)
     if (ws.bufferedAmount > unsentBytes) {
       tooSlow(`too slow: more than ${unsentBytes} bytes were waiting to be taken`)
     }
   }
+}
+
+interface Ready {
+  readonly form: Form
+  readonly piece: Piece
+}
+
+function alone({ form, piece }: Ready): string | Uint8Array {
+  return form.write([piece], false)
+}
+
+/** As many in a frame as may be, those of a form together. */
+function batched(ready: readonly Ready[]): (string | Uint8Array)[] {
+  const frames: (string | Uint8Array)[] = []
+  for (let from = 0; from < ready.length; ) {
+    const { form } = ready[from] as Ready
+    let to = from
+    while (to < ready.length && to - from < FRAME_MAX && ready[to]?.form === form) to++
+    const pieces = ready.slice(from, to).map(({ piece }) => piece)
+    frames.push(form.write(pieces, pieces.length > 1))
+    from = to
+  }
+  return frames
 }
