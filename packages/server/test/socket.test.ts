@@ -334,7 +334,7 @@ describe('workers', () => {
     for (const each of enqueued) await bench.offered((each as { value: string }).value)
     await bench.socket.call('aicf.heartbeat', { worker_id: 'w-1', slots: 0 })
     const parts = bench.socket.messages.filter(({ method }) => method === 'leases.offered')
-    const most = Math.max(...parts.map(({ params }) => (params?.['leases'] as []).length))
+    const most = Math.max(...parts.map(({ params }) => ((params?.['leases'] ?? []) as []).length))
     expect(most).toBe(Math.floor(1_048_576 / 60_060))
   })
 
