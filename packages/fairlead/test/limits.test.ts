@@ -190,6 +190,19 @@ describe('where limits are kept', () => {
     }
   })
 
+  it('HTTP-5: with redis.on_backend_loss local a server goes on with its share while Redis is away', async () => {
+    const redis = await startRedis({ folder, keeps: 'none' })
+    const local = ['--redis', redis.url, '--set', 'redis.on_backend_loss=local']
+    const refused = await fairlead(['serve', ...local, '--port', '0'], { cwd: folder })
+    expect(refused).toMatchObject({ code: 2, err: expect.stringContaining('instances') })
+    server = await serve(folder, ...local, '--set', 'redis.instances=4')
+    await run('limits', 'set', TPM, ...aDay)
+    expect(await reserve('a', 200)).toMatchObject({ allowed: true })
+    await redis.stop()
+    expect(await reserve('b', 51)).toMatchObject({ allowed: false, denied_key: TPM })
+    expect(await reserve('c', 50)).toMatchObject({ allowed: true })
+  })
+
   it('HTTP-5: a Redis that is away at the start holds up nothing but reserves; doctor says so', async () => {
     server = await serve(folder, '--redis', 'redis://127.0.0.1:1')
     expect(await reserve('a', 1)).toMatchObject({ allowed: false, error: 'backend_error' })

@@ -11,6 +11,7 @@ import {
 } from '@fairlead/core'
 
 const presets = Object.keys(PRESETS) as Preset[]
+const backendLosses = ['deny', 'local'] as const
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
 
 /**
@@ -42,6 +43,8 @@ export const SETTINGS = {
   },
   redis: {
     url: optional(url(['redis:', 'rediss:'], 'Redis server that keeps the limits, for several servers together'), 'they are kept in the store'),
+    onBackendLoss: oneOf('deny', backendLosses, 'while Redis is away: nothing is reserved, or each server goes on with its share'),
+    instances: optional(int(1, { min: 1, max: 100_000 }, 'how many share the limits on Redis; needed for local'), 'not known'),
   },
   signup: {
     providers: optional(text('', 'YAML file with the booking sites, for serve (budgets) and signup'), 'none'),

@@ -1,13 +1,20 @@
 import type { FairleadError, Limit, Limiter, LimitView } from '@fairlead/core'
 import { createLimiter, redis } from '@fairlead/limiter'
 import type { Logger } from '@fairlead/server'
+import type { Settings } from '../config/settings.ts'
 
 /**
  * Limits on Redis, for several servers together. The server keeps definitions in its engine as well; a Redis
- * that has lost them gets them back with the next start (HTTP-5).
+ * that has lost them gets them back with the next start (HTTP-5). Null where none is configured.
  */
-export async function openRedisLimits(url: string, own: Limiter, logger: Logger): Promise<Limiter> {
-  const shared = createLimiter({ backend: redis(url), limits: [] })
+export async function openRedisLimits(
+  { url, onBackendLoss, instances }: Settings['redis'],
+  own: Limiter,
+  logger: Logger,
+): Promise<Limiter | null> {
+  if (url === null) return null
+  const loss = { onBackendLoss, ...(instances === null ? {} : { instances }) }
+  const shared = createLimiter({ backend: redis(url, loss), limits: [] })
   try {
     await agree(shared, own)
   } catch (err) {

@@ -48,8 +48,7 @@ export async function startServing({ config, tokens, log, policy }: Options): Pr
       sites?.close()
       await engine.close()
     }
-    const { url } = settings.redis
-    const limiter = url === null ? null : await openRedisLimits(url, engine.limiter, logger)
+    const limiter = await openRedisLimits(settings.redis, engine.limiter, logger)
     close = async () => {
       sites?.close()
       await limiter?.close()
