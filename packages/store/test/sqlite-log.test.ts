@@ -223,6 +223,27 @@ describe('rows in the log', () => {
     expect(countsIn(opened.path)).toMatchObject({ journal: 2 })
   })
 
+  it('STORE-14: where nothing presses they are carried a few in a transaction, with pauses', () => {
+    vi.useFakeTimers()
+    const opened = new OpenFile(undefined, { jobsInCalm: 4 })
+    const newJobs = Array.from({ length: 10 }, (_, n) => newJob(sampleJob(n + 1)))
+    const entries = newJobs.map((_, n) => sampleEntry(n + 1, { jobSeq: n + 1 }))
+    for (const [n, job] of newJobs.entries()) {
+      opened.commit(batchOf({ newJobs: [job], journal: entries.slice(n, n + 1) }))
+    }
+    vi.advanceTimersByTime(10_000)
+    expect(countsIn(opened.path).jobs).toBe(4)
+    vi.advanceTimersByTime(999)
+    expect(countsIn(opened.path).jobs).toBe(4)
+    vi.advanceTimersByTime(1)
+    expect(countsIn(opened.path).jobs).toBe(8)
+    // Fewer than make a transaction wait for others again.
+    vi.advanceTimersByTime(9_999)
+    expect(countsIn(opened.path).jobs).toBe(8)
+    vi.advanceTimersByTime(1)
+    expect(countsIn(opened.path).jobs).toBe(10)
+  })
+
   it('STORE-14: when many jobs wait they are carried at once, some between any two calls', async () => {
     const opened = new OpenFile(undefined, { waitMs: 1e9, jobsAtOnce: 10, sliceJobs: 4 })
     const newJobs = Array.from({ length: 11 }, (_, n) => newJob(sampleJob(n + 1)))
@@ -380,8 +401,10 @@ const READS = [
 
 it('STORE-14: any run of batches is the same from the log, from the tables and after a power cut', async () => {
   const property = fc.asyncProperty(fc.gen(), async (draw) => {
-    // Carried one job at a time, so that most of it happens while other batches come.
-    const opened = new OpenFile(undefined, { waitMs: 1e9, jobsAtOnce: 2, sliceJobs: 1 })
+    // Carried one job at a time and a few in a transaction, so that most of it happens while other batches come.
+    const jobsTogether = draw(fc.constantFrom, 1, 2, 100)
+    const pace = { waitMs: 1e9, jobsAtOnce: 2, sliceJobs: 1, jobsTogether }
+    const opened = new OpenFile(undefined, pace)
     const model = new MemoryStore()
     const batches = draw(fc.integer, { min: 2, max: 8 })
     for (let k = 0; k < batches; k++) {
@@ -415,7 +438,7 @@ it('STORE-14: any run of batches is the same from the log, from the tables and a
       file.close()
     }
   })
-  await fc.assert(property, { numRuns: 60, endOnFailure: true })
+  await fc.assert(property, { numRuns: 120, endOnFailure: true })
 })
 
 /** A process that commits and dies in the same moment; gives what it died of. */

@@ -15,6 +15,11 @@ export interface Pace {
   readonly bytesAtOnce: number
   /** Jobs that are carried between two calls: as many as a statement takes, or a multiple of it. */
   readonly sliceJobs: number
+  /** Jobs in one transaction. Its commit writes their pages and syncs them, and holds up all calls. */
+  readonly jobsTogether: number
+  /** The same where nothing presses, and how long to wait before the next of these. */
+  readonly jobsInCalm: number
+  readonly pauseMs: number
 }
 
 const MIB = 1_048_576
@@ -28,6 +33,9 @@ export const PACE: Pace = {
   jobsAtOnce: 100_000,
   bytesAtOnce: 128 * MIB,
   sliceJobs: 20,
+  jobsTogether: 8_000,
+  jobsInCalm: 250,
+  pauseMs: 1_000,
 }
 
 /** With so much more than that, commits are slowed down to the pace at which it is carried. */
@@ -47,10 +55,11 @@ const ROWS_PER_JOB = 8
 /** How it gets at the file when nobody called; see `ThreadGate`. */
 export type Pass = (act: () => void) => void
 
-/** A carrying over that goes on: up to which batch, and what is left of what waited when it began. */
+/** A carrying over that goes on: the newest batch when it began, and what is left of what it began with. */
 interface Carrying {
-  readonly upTo: number
+  readonly last: number
   jobsLeft: number
+  roundsLeft: number
   lanesLeft: number
 }
 
@@ -87,20 +96,24 @@ export class Carrier {
   }
 
   /** Sees to it that what waits is carried over in time. */
-  later(): void {
-    const { pending, log, pace } = this.#parts
-    const isMuch = pending.jobCount >= pace.jobsAtOnce || log.size >= pace.bytesAtOnce
-    if (this.#carrying !== null || isMuch || this.#readers.length > 0) {
+  later(waitMs = this.#parts.pace.waitMs): void {
+    if (this.#carrying !== null || this.#isPressed) {
       this.#immediate ??= setImmediate(() => {
         this.#immediate = null
         this.#inTime()
       })
-    } else if (log.size > 0) {
+    } else if (this.#parts.log.size > 0) {
       this.#timer ??= setTimeout(() => {
         this.#timer = null
         this.#inTime()
-      }, pace.waitMs)
+      }, waitMs)
     }
+  }
+
+  get #isPressed(): boolean {
+    const { pending, log, pace } = this.#parts
+    const isMuch = pending.jobCount >= pace.jobsAtOnce || log.size >= pace.bytesAtOnce
+    return isMuch || this.#readers.length > 0
   }
 
   /** Before a commit: where too much waits, it takes its part in the work. */
@@ -129,18 +142,20 @@ export class Carrier {
     if (log.size === 0) return
     this.#start()
     this.writeAll()
-    this.#commit(log.last)
+    this.#commit({ last: log.last })
   }
 
   /** All rows into their tables. They need not stay there: without a commit they can be read. */
   writeAll(): void {
-    const { writer, pending } = this.#parts
+    const { writer, pending, log } = this.#parts
     this.begin()
     // Not all at once: their cells are in memory until they are written.
     while (pending.jobCount > 0) this.#writeJobs(pending.takeJobs(JOBS_AT_A_TIME))
     writer.writeLanes(pending.takeLanes(pending.laneCount))
+    this.writeRecords()
     this.#writeRest()
-    if (this.#carrying !== null) Object.assign(this.#carrying, { jobsLeft: 0, lanesLeft: 0 })
+    const nothingLeft = { last: log.last, jobsLeft: 0, roundsLeft: 0, lanesLeft: 0 }
+    if (this.#carrying !== null) this.#carrying = nothingLeft
   }
 
   /** The job that has this id, or a lease of this id, so that it is found by it. */
@@ -166,16 +181,13 @@ export class Carrier {
 
   /** The records of the journal. */
   writeRecords(): void {
-    const { writer, pending } = this.#parts
-    if (pending.recordCount === 0) return
-    this.begin()
-    writer.append(pending.takeRecords(pending.recordCount))
+    this.#append(this.#parts.pending.recordCount)
   }
 
-  /** The rows that are not of a job or a lane. */
-  writeOthers(): void {
+  writeRounds(): void {
+    const { writer, pending } = this.#parts
     this.begin()
-    this.#parts.writer.writeOthers(this.#parts.pending.takeOthers())
+    writer.writeRounds(pending.takeRounds(pending.roundCount))
   }
 
   begin(): void {
@@ -204,7 +216,7 @@ export class Carrier {
   }
 
   #inTime(): void {
-    const { pass, pace, mergeLog, abandon } = this.#parts
+    const { pass, pace, pending, mergeLog, abandon } = this.#parts
     pass(() => {
       try {
         mergeLog()
@@ -215,7 +227,8 @@ export class Carrier {
         this.#runReaders()
       }
       if (!this.wouldHoldUp()) this.#runReaders()
-      this.later()
+      // What the last carrying left has waited long enough.
+      this.later(pending.jobCount >= pace.jobsInCalm ? pace.pauseMs : pace.waitMs)
     })
   }
 
@@ -226,8 +239,8 @@ export class Carrier {
   }
 
   /**
-   * Some of what waited when the carrying began: jobs, then rows of lanes, then the names of the jobs;
-   * and in the end all that has to do with it, in a commit.
+   * Some of what waited when the carrying began, as much as so many jobs: jobs, then rounds, rows of lanes
+   * and the names of the jobs; and in the end all that has to do with it, in a commit.
    */
   #slice(jobs: number): void {
     const { writer, pending } = this.#parts
@@ -236,35 +249,45 @@ export class Carrier {
     this.#writeJobs(pending.takeJobs(most))
     writer.append(pending.takeRecords(RECORDS_PER_JOB * most))
     carrying.jobsLeft -= most
-    let rows = ROWS_PER_JOB * (jobs - most)
+    const rounds = Math.min(jobs - most, carrying.roundsLeft)
+    writer.writeRounds(pending.takeRounds(rounds))
+    carrying.roundsLeft -= rounds
+    let rows = ROWS_PER_JOB * (jobs - most - rounds)
     const lanes = pending.takeLanes(Math.min(rows, carrying.lanesLeft))
     writer.writeLanes(lanes)
     carrying.lanesLeft -= lanes.length
     rows -= lanes.length
     if (rows > 0) writer.writeNames(pending.takeNames(rows))
-    const isDone = carrying.jobsLeft + carrying.lanesLeft === 0 && !pending.hasNames
-    if (isDone) this.#commit(carrying.upTo)
+    const { jobsLeft, roundsLeft, lanesLeft } = carrying
+    if (jobsLeft + roundsLeft + lanesLeft === 0 && !pending.hasNames) this.#commit(carrying)
   }
 
   #start(): Carrying {
-    const { pending, log } = this.#parts
+    const { pending, log, pace } = this.#parts
     this.begin()
     if (this.#carrying === null) {
-      const { jobCount, laneCount } = pending
-      this.#carrying = { upTo: log.last, jobsLeft: jobCount, lanesLeft: laneCount }
+      const most = this.#isPressed ? pace.jobsTogether : pace.jobsInCalm
+      const jobsLeft = Math.min(pending.jobCount, most)
+      const { roundCount: roundsLeft, laneCount: lanesLeft } = pending
+      this.#carrying = { last: log.last, jobsLeft, roundsLeft, lanesLeft }
       log.turn()
-      pending.carryingBegins()
+      pending.carryingBegins(log.last)
     }
     return this.#carrying
   }
 
-  #commit(upTo: number): void {
-    const { statements, pending, log } = this.#parts
+  #commit({ last }: Pick<Carrying, 'last'>): void {
+    const { statements, writer, pending, log } = this.#parts
+    // Jobs wait in the order of their batches, so of those before the first that waits all is there.
+    const waiting = pending.firstBatch ?? Number.POSITIVE_INFINITY
+    const upTo = Math.min(waiting - 1, last)
+    const { seq } = writer.journalEnd
+    this.#append(pending.lastEntryOf(upTo, seq) - seq)
     this.#writeRest()
     statements.get('note-carried').run(upTo)
     this.end()
     this.#carrying = null
-    pending.carryingEnds()
+    pending.carryingEnds(upTo)
     log.release(upTo)
   }
 
@@ -274,10 +297,17 @@ export class Carrier {
     this.#parts.writer.writeJobs(jobs)
   }
 
+  #append(records: number): void {
+    const { writer, pending } = this.#parts
+    if (records === 0) return
+    this.begin()
+    writer.append(pending.takeRecords(records))
+  }
+
   #writeRest(): void {
     const { writer, pending } = this.#parts
-    this.writeRecords()
+    this.writeRounds()
     while (pending.hasNames) writer.writeNames(pending.takeNames(Number.POSITIVE_INFINITY))
-    this.writeOthers()
+    writer.writeOthers(pending.takeOthers())
   }
 }

@@ -32,7 +32,8 @@ interface Segment {
   last: number
 }
 
-interface Found {
+/** A batch and its number. */
+export interface Found {
   readonly number: number
   readonly batch: Uint8Array
 }
@@ -119,11 +120,10 @@ export class LogFile {
   }
 
   /** Batches after a number, oldest first. */
-  batchesAfter(carried: number): Uint8Array[] {
+  batchesAfter(carried: number): readonly Found[] {
     return this.#segments
       .flatMap((segment) => this.#read(segment, carried).filter(({ end }) => end <= segment.end))
       .sort((a, b) => a.number - b.number)
-      .map(({ batch }) => batch)
   }
 
   /** With nothing left to carry the files can go. */

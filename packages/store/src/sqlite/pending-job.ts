@@ -16,6 +16,8 @@ export interface PendingLease {
 /** A job of which something waits for its table, with all that goes there together with it. */
 export interface PendingJob {
   readonly seq: number
+  /** The number of the batch with which it began to wait. */
+  readonly batch: number
   /** Where its id is. */
   readonly id: RowAt
   /** What never changes about it, and its payload; null if that is in its table. */

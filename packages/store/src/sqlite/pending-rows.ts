@@ -33,7 +33,6 @@ const reader = new CellReader()
 export interface OtherRows {
   readonly providers: ReadonlyMap<string, RowAt>
   readonly shares: ReadonlyMap<string, RowAt>
-  readonly rounds: ReadonlyMap<string, RowAt>
   readonly meta: ReadonlyMap<string, RowAt>
 }
 
@@ -48,6 +47,8 @@ export class PendingRows {
   /** By number, in the order in which they began to wait. */
   readonly #jobs = new Map<number, PendingJob>()
   readonly #newNames: NewNames
+  /** The batch up to which names leave; null if none do. */
+  #leavingUpTo: number | null = null
   /** Jobs that were taken, and their names not. */
   #unnamed: PendingJob[] = []
   /** Names that are being taken. */
@@ -60,6 +61,10 @@ export class PendingRows {
   /** Records of the journal, of which the first so many were taken. */
   #records: RowAt[] = []
   #recordsTaken = 0
+  /** The last entry of each batch that has any, in order. */
+  #lastEntries: { readonly batch: number; readonly seq: number }[] = []
+  /** Of the batch at hand: its number, and whether it is merged anew. */
+  #number = 0
   #isAgain = false
 
   constructor(stored: StoredRows, names: Names) {
@@ -99,12 +104,22 @@ export class PendingRows {
     return { id, payload: Uint8Array.from(payloadIn(facts)) }
   }
 
-  /** After a refusal nothing is sure to be whole: the rows are to be merged anew from the log. */
-  merge(batch: BatchRows, journalEnd: number): void {
+  /** The batch of the job that has waited longest; null if none waits. */
+  get firstBatch(): number | null {
+    for (const { batch } of this.#jobs.values()) return batch
+    return null
+  }
+
+  /**
+   * Takes in a batch, which has this number in the log. After a refusal nothing is sure to be whole: the
+   * rows are to be merged anew from the log.
+   */
+  merge(batch: BatchRows, number: number, journalEnd: number): void {
     const due = journalEnd + this.recordCount + 1
     if (batch.firstEntry !== null && batch.firstEntry !== due) {
       throw refused(`entry ${batch.firstEntry} is not the next one, ${due}`)
     }
+    this.#number = number
     this.#merge(batch, journalEnd)
   }
 
@@ -112,7 +127,8 @@ export class PendingRows {
    * Merges a batch from the log anew. Some of it may be in the tables already, and some of what came
    * after it, because they are filled while other batches come in.
    */
-  mergeAgain(batch: BatchRows, journalEnd: number): void {
+  mergeAgain(batch: BatchRows, number: number, journalEnd: number): void {
+    this.#number = number
     this.#isAgain = true
     try {
       this.#stored.forgetNew(batch)
@@ -204,14 +220,19 @@ export class PendingRows {
     this.#unnamed = []
   }
 
-  carryingBegins(): void {
+  /** `last` is the newest batch. Names are forgotten when all that are there now were carried. */
+  carryingBegins(last: number): void {
+    if (this.#leavingUpTo !== null) return
     this.#newNames.leave()
+    this.#leavingUpTo = last
   }
 
-  /** The names of what was carried are known by their table from here on. */
-  carryingEnds(): void {
+  /** What came up to a batch is in the tables, and its names are known there. */
+  carryingEnds(upTo: number): void {
     if (this.#jobs.size === 0 && !this.hasNames) this.#newNames.clear()
-    else this.#newNames.forgetLeft()
+    else if (this.#leavingUpTo !== null && this.#leavingUpTo <= upTo) this.#newNames.forgetLeft()
+    else return
+    this.#leavingUpTo = null
   }
 
   /** The records that have waited longest, and they wait no more. */
@@ -227,19 +248,29 @@ export class PendingRows {
     return taken
   }
 
+  /** The number of the last entry of the batches up to a number, if that is not before `journalEnd`. */
+  lastEntryOf(upTo: number, journalEnd: number): number {
+    const later = this.#lastEntries.findIndex(({ batch }) => batch > upTo)
+    const over = this.#lastEntries.splice(0, later < 0 ? this.#lastEntries.length : later)
+    return Math.max(journalEnd, over.at(-1)?.seq ?? 0)
+  }
+
   get laneCount(): number {
     return this.#lanes.size
   }
 
   /** Of lanes the rows that have waited longest, as they are by now, and they wait no more. */
   takeLanes(most: number): RowAt[] {
-    const taken: RowAt[] = []
-    for (const [name, row] of this.#lanes) {
-      if (taken.length === most) break
-      taken.push(row)
-      this.#lanes.delete(name)
-    }
-    return taken
+    return takeFirst(this.#lanes, most)
+  }
+
+  get roundCount(): number {
+    return this.#rounds.size
+  }
+
+  /** The rounds that have waited longest, and they wait no more. */
+  takeRounds(most: number): RowAt[] {
+    return takeFirst(this.#rounds, most)
   }
 
   /** The other rows that are not of a job, and they wait no more. */
@@ -247,20 +278,21 @@ export class PendingRows {
     const taken = {
       providers: new Map(this.#providers),
       shares: new Map(this.#shares),
-      rounds: new Map(this.#rounds),
       meta: new Map(this.#meta),
     }
-    for (const rows of [this.#providers, this.#shares, this.#rounds, this.#meta]) rows.clear()
+    for (const rows of [this.#providers, this.#shares, this.#meta]) rows.clear()
     return taken
   }
 
   clear(): void {
     this.#jobs.clear()
     this.#newNames.clear()
+    this.#leavingUpTo = null
     this.#unnamed = []
     this.#naming.clear()
     this.#records = []
     this.#recordsTaken = 0
+    this.#lastEntries = []
     for (const rows of this.#others) rows.clear()
   }
 
@@ -300,6 +332,7 @@ export class PendingRows {
     const status = jobStatusIn(state)
     const job: PendingJob = {
       seq,
+      batch: this.#number,
       id,
       facts,
       state,
@@ -328,6 +361,7 @@ export class PendingRows {
     for (const { seq, id, status, hasLeases } of this.#stored.jobs([...unknown])) {
       this.#jobs.set(seq, {
         seq,
+        batch: this.#number,
         id: { bytes: Buffer.from(id), at: 0 },
         facts: null,
         state: null,
@@ -454,7 +488,18 @@ export class PendingRows {
       if (seq > journalEnd) this.#records.push({ bytes, at: at + ENTRY_AT.record })
       seq++
     }
+    if (entries.length > 0) this.#lastEntries.push({ batch: this.#number, seq: seq - 1 })
   }
+}
+
+function takeFirst(rows: Map<string, RowAt>, most: number): RowAt[] {
+  const taken: RowAt[] = []
+  for (const [name, row] of rows) {
+    if (taken.length === most) break
+    taken.push(row)
+    rows.delete(name)
+  }
+  return taken
 }
 
 /** The canonical payload of a new job; a view. */

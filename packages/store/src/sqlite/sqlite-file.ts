@@ -203,7 +203,7 @@ export class SqliteFile {
     return this.#seeing(() => {
       if (isById) this.#carrier.writeJob(bytesOf(args[0] as string), () => this.#seqOf(name, args))
       if (name === 'timeline' || name === 'journal') this.#carrier.writeRecords()
-      if (name === 'round') this.#carrier.writeOthers()
+      if (name === 'round') this.#carrier.writeRounds()
     }, read)
   }
 
@@ -259,7 +259,7 @@ export class SqliteFile {
       return
     }
     this.#carrier.keepUp()
-    this.#pending.merge(batch, this.#writer.journalEnd.seq)
+    this.#pending.merge(batch, this.#log.last + 1, this.#writer.journalEnd.seq)
     this.#log.append(bytes)
     this.#carrier.later()
   }
@@ -271,17 +271,17 @@ export class SqliteFile {
   #commitWithout(batch: BatchRows): void {
     const { pruneEndedBefore: before, cutJournalAt } = batch
     this.#carrier.finish()
-    this.#pending.carryingEnds()
+    this.#pending.carryingEnds(this.#log.last)
     this.#carrier.begin()
     if (before !== null) this.#writer.prune(before)
     this.#stored.forget()
-    this.#pending.merge(batch, this.#writer.journalEnd.seq)
+    this.#pending.merge(batch, this.#log.last, this.#writer.journalEnd.seq)
     this.#carrier.writeAll()
     // Once more, for jobs whose own end in this batch lies before the time (STORE-10).
     if (before !== null) this.#writer.prune(before)
     if (cutJournalAt !== null) this.#writer.cutJournal(cutJournalAt)
     this.#carrier.end()
-    this.#pending.carryingEnds()
+    this.#pending.carryingEnds(this.#log.last)
   }
 
   close(): void {
@@ -333,8 +333,8 @@ export class SqliteFile {
     const { carried } = this.#statements.get('find-store').get() as Columns
     const batches = this.#log.batchesAfter(carried as number)
     if (batches.length > 0) this.#carrier.begin()
-    for (const bytes of batches) {
-      this.#pending.mergeAgain(rowsOf(bytes), this.#writer.journalEnd.seq)
+    for (const { number, batch } of batches) {
+      this.#pending.mergeAgain(rowsOf(batch), number, this.#writer.journalEnd.seq)
     }
     this.#isWhole = true
   }

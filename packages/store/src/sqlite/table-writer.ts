@@ -76,20 +76,21 @@ export class TableWriter {
     }
   }
 
+  writeRounds(rows: readonly RowAt[]): void {
+    for (const row of rows) this.#run('insert-round', this.#cells([], row, 0, WIDTH.round))
+    if (rows.length > 0) this.#run('drop-old-rounds', [ROUNDS_KEPT])
+  }
+
   /** They come in their own order, so that those of thousands of jobs go into one page after the other. */
   writeNames(cells: readonly number[]): void {
     this.#names.write(cells, 2)
   }
 
-  writeOthers({ providers, shares, rounds, meta }: OtherRows): void {
+  writeOthers({ providers, shares, meta }: OtherRows): void {
     for (const row of providers.values()) {
       this.#run('write-provider', this.#cells([], row, 0, WIDTH.provider))
     }
     for (const row of shares.values()) this.#writeShare(this.#cells([], row, 0, WIDTH.share))
-    for (const row of rounds.values()) {
-      this.#run('insert-round', this.#cells([], row, 0, WIDTH.round))
-    }
-    if (rounds.size > 0) this.#run('drop-old-rounds', [ROUNDS_KEPT])
     for (const row of meta.values()) this.#run('write-meta', this.#cells([], row, 0, WIDTH.meta))
   }
 
