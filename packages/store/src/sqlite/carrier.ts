@@ -151,7 +151,7 @@ export class Carrier {
     this.begin()
     // Not all at once: their cells are in memory until they are written.
     while (pending.jobCount > 0) this.#writeJobs(pending.takeJobs(JOBS_AT_A_TIME))
-    writer.writeLanes(pending.takeLanes(pending.laneCount))
+    writer.writeLanes(pending.others.takeLanes(pending.others.laneCount))
     this.writeRecords()
     this.#writeRest()
     const nothingLeft = { last: log.last, jobsLeft: 0, roundsLeft: 0, lanesLeft: 0 }
@@ -187,7 +187,7 @@ export class Carrier {
   writeRounds(): void {
     const { writer, pending } = this.#parts
     this.begin()
-    writer.writeRounds(pending.takeRounds(pending.roundCount))
+    writer.writeRounds(pending.others.takeRounds(pending.others.roundCount))
   }
 
   begin(): void {
@@ -250,10 +250,10 @@ export class Carrier {
     writer.append(pending.takeRecords(RECORDS_PER_JOB * most))
     carrying.jobsLeft -= most
     const rounds = Math.min(jobs - most, carrying.roundsLeft)
-    writer.writeRounds(pending.takeRounds(rounds))
+    writer.writeRounds(pending.others.takeRounds(rounds))
     carrying.roundsLeft -= rounds
     let rows = ROWS_PER_JOB * (jobs - most - rounds)
-    const lanes = pending.takeLanes(Math.min(rows, carrying.lanesLeft))
+    const lanes = pending.others.takeLanes(Math.min(rows, carrying.lanesLeft))
     writer.writeLanes(lanes)
     carrying.lanesLeft -= lanes.length
     rows -= lanes.length
@@ -268,7 +268,7 @@ export class Carrier {
     if (this.#carrying === null) {
       const most = this.#isPressed ? pace.jobsTogether : pace.jobsInCalm
       const jobsLeft = Math.min(pending.jobCount, most)
-      const { roundCount: roundsLeft, laneCount: lanesLeft } = pending
+      const { roundCount: roundsLeft, laneCount: lanesLeft } = pending.others
       this.#carrying = { last: log.last, jobsLeft, roundsLeft, lanesLeft }
       log.turn()
       pending.carryingBegins(log.last)
@@ -308,6 +308,6 @@ export class Carrier {
     const { writer, pending } = this.#parts
     this.writeRounds()
     while (pending.hasNames) writer.writeNames(pending.takeNames(Number.POSITIVE_INFINITY))
-    writer.writeOthers(pending.takeOthers())
+    writer.writeFew(pending.others.takeFew())
   }
 }

@@ -1,13 +1,10 @@
 import {
-  FairleadError,
   hasEnded,
   isLive,
   JOB_STATUSES,
   type JobStatus,
   LEASE_STATUSES,
   type LeaseStatus,
-  MATCH_ORDERS,
-  PROVIDER_STATUSES,
 } from '@fairlead/core'
 import {
   type BatchRows,
@@ -21,20 +18,10 @@ import {
   RESULT_AT,
   type RowAt,
 } from './batch-codec.ts'
-import { CellReader } from './cell-codec.ts'
-import type { SqlValue } from './driver.ts'
 import { ID_BYTES, KEY_BYTES, type Names, NamesInOrder, NewNames } from './names.ts'
 import { idBytes, isSameId, type PendingJob, type PendingLease } from './pending-job.ts'
+import { PendingOthers, refused } from './pending-others.ts'
 import type { StoredRows } from './stored-rows.ts'
-
-const reader = new CellReader()
-
-/** Rows that are not of a job, by their names; of each what it has become in the end. */
-export interface OtherRows {
-  readonly providers: ReadonlyMap<string, RowAt>
-  readonly shares: ReadonlyMap<string, RowAt>
-  readonly meta: ReadonlyMap<string, RowAt>
-}
 
 /**
  * Rows that are in the log and not in their tables yet. A job that is enqueued, assigned, started and
@@ -43,6 +30,8 @@ export interface OtherRows {
  * refuse it too late (STORE-5, STORE-6).
  */
 export class PendingRows {
+  /** The rows that are not of a job. */
+  readonly others: PendingOthers
   readonly #stored: StoredRows
   /** By number, in the order in which they began to wait. */
   readonly #jobs = new Map<number, PendingJob>()
@@ -53,11 +42,6 @@ export class PendingRows {
   #unnamed: PendingJob[] = []
   /** Names that are being taken. */
   readonly #naming: NamesInOrder
-  readonly #providers = new Map<string, RowAt>()
-  readonly #shares = new Map<string, RowAt>()
-  readonly #lanes = new Map<string, RowAt>()
-  readonly #rounds = new Map<string, RowAt>()
-  readonly #meta = new Map<string, RowAt>()
   /** Records of the journal, of which the first so many were taken. */
   #records: RowAt[] = []
   #recordsTaken = 0
@@ -68,14 +52,14 @@ export class PendingRows {
   #isAgain = false
 
   constructor(stored: StoredRows, names: Names) {
+    this.others = new PendingOthers(stored)
     this.#stored = stored
     this.#newNames = new NewNames(names)
     this.#naming = new NamesInOrder(names)
   }
 
   get isEmpty(): boolean {
-    const hasOthers = this.#others.some(({ size }) => size > 0)
-    return this.#jobs.size + this.recordCount === 0 && !hasOthers && !this.hasNames
+    return this.#jobs.size + this.recordCount === 0 && this.others.isEmpty && !this.hasNames
   }
 
   get jobCount(): number {
@@ -148,11 +132,7 @@ export class PendingRows {
     for (const at of batch.results) {
       this.#job(bytes.readDoubleLE(at + RESULT_AT.job)).result = { bytes, at }
     }
-    for (const at of batch.providers) this.#setProvider({ bytes, at })
-    for (const at of batch.rounds) this.#addRound({ bytes, at })
-    for (const at of batch.shares) this.#shares.set(rowName(bytes, at, 2), { bytes, at })
-    for (const at of batch.lanes) this.#lanes.set(rowName(bytes, at, 2), { bytes, at })
-    for (const at of batch.meta) this.#meta.set(rowName(bytes, at, 1), { bytes, at })
+    this.others.merge(batch)
     this.#addEntries(batch, journalEnd)
   }
 
@@ -255,35 +235,6 @@ export class PendingRows {
     return Math.max(journalEnd, over.at(-1)?.seq ?? 0)
   }
 
-  get laneCount(): number {
-    return this.#lanes.size
-  }
-
-  /** Of lanes the rows that have waited longest, as they are by now, and they wait no more. */
-  takeLanes(most: number): RowAt[] {
-    return takeFirst(this.#lanes, most)
-  }
-
-  get roundCount(): number {
-    return this.#rounds.size
-  }
-
-  /** The rounds that have waited longest, and they wait no more. */
-  takeRounds(most: number): RowAt[] {
-    return takeFirst(this.#rounds, most)
-  }
-
-  /** The other rows that are not of a job, and they wait no more. */
-  takeOthers(): OtherRows {
-    const taken = {
-      providers: new Map(this.#providers),
-      shares: new Map(this.#shares),
-      meta: new Map(this.#meta),
-    }
-    for (const rows of [this.#providers, this.#shares, this.#meta]) rows.clear()
-    return taken
-  }
-
   clear(): void {
     this.#jobs.clear()
     this.#newNames.clear()
@@ -293,11 +244,7 @@ export class PendingRows {
     this.#records = []
     this.#recordsTaken = 0
     this.#lastEntries = []
-    for (const rows of this.#others) rows.clear()
-  }
-
-  get #others(): readonly Map<string, RowAt>[] {
-    return [this.#providers, this.#shares, this.#lanes, this.#rounds, this.#meta]
+    this.others.clear()
   }
 
   #addJobs({ bytes, newJobs, newJobStates }: BatchRows): void {
@@ -462,23 +409,6 @@ export class PendingRows {
     return live !== null && !job.leases.some(({ attempt }) => attempt === live)
   }
 
-  #setProvider(row: RowAt): void {
-    const [id, status] = firstCells(row)
-    checkWord('provider', PROVIDER_STATUSES, status)
-    this.#providers.set(id as string, row)
-  }
-
-  #addRound(row: RowAt): void {
-    const cells = firstCells(row, ROUND_ORDER_AT + 1)
-    const [height, kind] = cells as [number, string]
-    checkWord('round', MATCH_ORDERS, cells[ROUND_ORDER_AT])
-    const name = `${height} ${kind}`
-    if (this.#rounds.has(name) || this.#stored.hasRound(height, kind)) {
-      throw refused(`round ${height} of ${kind} is there already`)
-    }
-    this.#rounds.set(name, row)
-  }
-
   /** One about a job that is not there is in the journal only (STORE-8). */
   #addEntries({ bytes, firstEntry, entries }: BatchRows, journalEnd: number): void {
     let seq = firstEntry ?? 0
@@ -490,16 +420,6 @@ export class PendingRows {
     }
     if (entries.length > 0) this.#lastEntries.push({ batch: this.#number, seq: seq - 1 })
   }
-}
-
-function takeFirst(rows: Map<string, RowAt>, most: number): RowAt[] {
-  const taken: RowAt[] = []
-  for (const [name, row] of rows) {
-    if (taken.length === most) break
-    taken.push(row)
-    rows.delete(name)
-  }
-  return taken
 }
 
 /** The canonical payload of a new job; a view. */
@@ -530,28 +450,4 @@ function leaseStatusIn({ bytes, at }: RowAt): LeaseStatus {
   const status = LEASE_STATUSES[bytes[at + LEASE_STATE_AT.status] as number]
   if (status === undefined) throw refused(`a lease is one of ${LEASE_STATUSES.join(', ')}`)
   return status
-}
-
-function checkWord(what: string, words: readonly string[], given: SqlValue | undefined): void {
-  if (!words.includes(given as string)) throw refused(`a ${what} cannot be ${String(given)}`)
-}
-
-function refused(why: string): FairleadError {
-  return new FairleadError('InvalidState', why)
-}
-
-/** Where `match_order` stands among the cells of a round. */
-const ROUND_ORDER_AT = 6
-
-function firstCells({ bytes, at }: RowAt, count = 2): readonly SqlValue[] {
-  const cells: SqlValue[] = []
-  reader.seek(bytes, at).cellsTo(cells, count)
-  return cells
-}
-
-/** The first cells of a row, as they are encoded: the same for the same name, and no other. */
-function rowName(bytes: Buffer, at: number, cells: number): string {
-  reader.seek(bytes, at)
-  for (let i = 0; i < cells; i++) reader.cell()
-  return bytes.toString('latin1', at, reader.at)
 }

@@ -14,7 +14,8 @@ import { CellReader } from './cell-codec.ts'
 import type { SqlValue } from './driver.ts'
 import { chainBlocks, endOf, type JournalEnd, tailOf } from './journal-blocks.ts'
 import { idBytes, type PendingJob } from './pending-job.ts'
-import { type OtherRows, payloadIn } from './pending-rows.ts'
+import type { FewRows } from './pending-others.ts'
+import { payloadIn } from './pending-rows.ts'
 import { blockRow, WIDTH } from './rows.ts'
 import type { Statements } from './statements.ts'
 
@@ -86,7 +87,7 @@ export class TableWriter {
     this.#names.write(cells, 2)
   }
 
-  writeOthers({ providers, shares, meta }: OtherRows): void {
+  writeFew({ providers, shares, meta }: FewRows): void {
     for (const row of providers.values()) {
       this.#run('write-provider', this.#cells([], row, 0, WIDTH.provider))
     }
