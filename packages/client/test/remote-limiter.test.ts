@@ -1,7 +1,7 @@
 import type { Limit, Limiter } from '@fairlead/core'
 import { createLimiter, createScheduler, memory, modelKeys } from '@fairlead/limiter'
 import { limiterConformance, START } from '@fairlead/limiter/conformance'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { remoteLimiter } from '../src/index.ts'
 import { ServerRig } from './server-rig.ts'
 
@@ -36,24 +36,23 @@ class ServerSide implements Limiter {
 }
 
 describe('the suite of limiters', () => {
-  const server = new ServerSide()
-  let rig: ServerRig
-  beforeAll(async () => {
-    rig = await ServerRig.open({}, { limiter: server })
-  })
-  afterAll(() => rig.close())
-
   limiterConformance('remote', {
     open: async (limits) => {
       let now = START
+      const server = new ServerSide()
       server.inner = createLimiter({ backend: memory({ clock: { now: () => now } }), limits })
+      // A server of its own: a limit keeps its kind for as long as its server knows of it.
+      const rig = await ServerRig.open({}, { limiter: server })
       const limiter = rig.client.limiter({ flushMs: 0 })
       return {
         limiter,
         advance: (ms) => {
           now += ms
         },
-        close: () => limiter.close(),
+        close: async () => {
+          await limiter.close()
+          await rig.close()
+        },
       }
     },
   })

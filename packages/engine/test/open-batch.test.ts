@@ -84,7 +84,7 @@ describe('what is asked while a batch is written', () => {
 })
 
 describe('many commands', () => {
-  const many = (name: string) => Array.from({ length: 128 }, (_, n) => rig.enqueue(`${name}-${n}`))
+  const many = (name: string) => Array.from({ length: 64 }, (_, n) => rig.enqueue(`${name}-${n}`))
 
   it('ENGINE-2: are handed over while one batch is written, no third one, and answered in order', async () => {
     rig.store.isHolding = true
@@ -94,19 +94,19 @@ describe('many commands', () => {
     const two = await rig.store.underWay()
     const third = many('c')
     await rig.clock.settle()
-    expect(two.batch.newJobs).toHaveLength(128)
+    expect(two.batch.newJobs).toHaveLength(64)
     expect(rig.store.held).toBe(0)
-    expect(pending([first, ...second, ...third])).toBe(257)
+    expect(pending([first, ...second, ...third])).toBe(129)
     await one.confirm()
     const three = await rig.store.underWay()
     expect(await first.done).toBe('ok')
-    expect(pending([...second, ...third])).toBe(256)
+    expect(pending([...second, ...third])).toBe(128)
     await two.confirm()
-    expect(await outcomesOf(second)).toEqual(Array(128).fill('ok'))
-    expect(pending(third)).toBe(128)
+    expect(await outcomesOf(second)).toEqual(Array(64).fill('ok'))
+    expect(pending(third)).toBe(64)
     await three.confirm()
-    expect(await outcomesOf(third)).toEqual(Array(128).fill('ok'))
-    expect(await rig.jobs()).toHaveLength(257)
+    expect(await outcomesOf(third)).toEqual(Array(64).fill('ok'))
+    expect(await rig.jobs()).toHaveLength(129)
   })
 
   it('ENGINE-2: fail with the batch that they were built on, though it is not the last', async () => {
@@ -125,12 +125,12 @@ describe('many commands', () => {
     expect(rig.store.loads).toBe(loads)
     rig.store.isHolding = false
     await two.confirm()
-    expect(await outcomesOf(calls)).toEqual(Array(257).fill('StoreUnavailable'))
+    expect(await outcomesOf(calls)).toEqual(Array(129).fill('StoreUnavailable'))
     expect(await next.done).toBe('ok')
     expect(rig.store.loads).toBe(loads + 1)
     expect(await rig.jobs()).toEqual([next.value])
-    expect(await outcomesOf(many('b'))).toEqual(Array(128).fill('ok'))
-    expect(await rig.jobs()).toHaveLength(129)
+    expect(await outcomesOf(many('b'))).toEqual(Array(64).fill('ok'))
+    expect(await rig.jobs()).toHaveLength(65)
   })
 
   it('ENGINE-2: that are all refused wait for what is being written too', async () => {
@@ -139,12 +139,12 @@ describe('many commands', () => {
     const register = () => new Call(rig.engine.registerProvider(borealis, OFFER))
     const first = register()
     const write = await rig.store.underWay()
-    const refused = Array.from({ length: 128 }, register)
+    const refused = Array.from({ length: 64 }, register)
     await rig.clock.settle()
-    expect(pending([first, ...refused])).toBe(129)
+    expect(pending([first, ...refused])).toBe(65)
     write.fail()
     await rig.store.letGo()
-    expect(await outcomesOf([first, ...refused])).toEqual(Array(129).fill('StoreUnavailable'))
+    expect(await outcomesOf([first, ...refused])).toEqual(Array(65).fill('StoreUnavailable'))
   })
 
   const pending = (calls: readonly Call<unknown>[]) =>
