@@ -3,7 +3,7 @@ import { occurrences, simulateMutant } from './mutant-lab.ts'
 import { MUTANTS } from './mutants.ts'
 
 /** Within so many steps a mutant must be found; most are within a few hundred. */
-const STEPS_MAX = 16_000
+const STEPS_MAX = 40_000
 const MINUTE = 60_000
 
 /**
