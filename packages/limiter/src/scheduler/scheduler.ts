@@ -87,6 +87,7 @@ class QueueScheduler implements Scheduler {
   readonly #name = randomBytes(16).toString('base64url')
   #leases = 0
   #idle: number
+  #lastQueue: ModelQueue | null = null
   #isClosed = false
   #timer: { readonly at: number; readonly cancel: () => void } | null = null
   #onQuiet: (() => void) | null = null
@@ -158,7 +159,7 @@ class QueueScheduler implements Scheduler {
   /** Gives work to idle workers, queue by queue. */
   #pump(): void {
     while (this.#idle > 0 && !this.#isClosed) {
-      const [queue] = this.#ready
+      const queue: ModelQueue | undefined = this.#ready.values().next().value
       if (queue === undefined) break
       this.#ready.delete(queue)
       const turn = queue.next(this.#clock.now())
@@ -252,23 +253,23 @@ class QueueScheduler implements Scheduler {
     entry.isOver = true
     this.#idle--
     this.#running.add(entry)
-    const { job } = entry
-    const ended = (actualTokens: number | undefined): void => {
-      this.#running.delete(entry)
-      this.#idle++
-      this.#complete(queue, entry.leaseId, actualsOf(job, queue.keys, actualTokens))
-      this.#pump()
-    }
-    executed(job, new EntryContext(entry)).then(
+    executed(entry.job, new EntryContext(entry)).then(
       ({ value, actualTokens }) => {
         entry.resolve(value)
-        ended(actualTokens)
+        this.#ended(queue, entry, actualTokens)
       },
       (error: unknown) => {
         entry.reject(error)
-        ended(usageOf(error))
+        this.#ended(queue, entry, usageOf(error))
       },
     )
+  }
+
+  #ended(queue: ModelQueue, entry: Entry, actualTokens: number | undefined): void {
+    this.#running.delete(entry)
+    this.#idle++
+    this.#complete(queue, entry.leaseId, actualsOf(entry.job, queue.keys, actualTokens))
+    this.#pump()
   }
 
   /** Again and again while the limiter is away: what is held must be given back (SCHED-5). */
@@ -279,18 +280,7 @@ class QueueScheduler implements Scheduler {
     tries = 1,
   ): void {
     this.#completing++
-    const failed = (): void => {
-      this.#completing--
-      if (tries >= COMPLETE_TRIES_MAX) this.#options.onCompleteFailed?.({ leaseId })
-      else {
-        this.#completing++
-        this.#clock.wakeAt(this.#clock.now() + UNKNOWN_RETRY_MS, () => {
-          this.#completing--
-          this.#complete(queue, leaseId, actuals, tries + 1)
-        })
-      }
-      this.#tellQuiet()
-    }
+    const failed = (): void => this.#completeLater(queue, leaseId, actuals, tries)
     this.#options.limiter.complete({ leaseId, actuals }).then(({ error }) => {
       if (error === 'backend_error') return failed()
       this.#completing--
@@ -302,6 +292,24 @@ class QueueScheduler implements Scheduler {
       }
       this.#tellQuiet()
     }, failed)
+  }
+
+  #completeLater(
+    queue: ModelQueue,
+    leaseId: string,
+    actuals: ReturnType<typeof actualsOf>,
+    tries: number,
+  ): void {
+    this.#completing--
+    if (tries >= COMPLETE_TRIES_MAX) this.#options.onCompleteFailed?.({ leaseId })
+    else {
+      this.#completing++
+      this.#clock.wakeAt(this.#clock.now() + UNKNOWN_RETRY_MS, () => {
+        this.#completing--
+        this.#complete(queue, leaseId, actuals, tries + 1)
+      })
+    }
+    this.#tellQuiet()
   }
 
   #abort(entry: Entry, reason: unknown): void {
@@ -344,12 +352,16 @@ class QueueScheduler implements Scheduler {
   }
 
   #queueOf(provider: string, model: string): ModelQueue {
+    // Jobs of one model mostly come one after the other, and to glue two names together costs more than that.
+    const last = this.#lastQueue
+    if (last !== null && last.provider === provider && last.model === model) return last
     const key = `${provider} ${model}`
     let queue = this.#queues.get(key)
     if (queue === undefined) {
       queue = new ModelQueue(provider, model)
       this.#queues.set(key, queue)
     }
+    this.#lastQueue = queue
     return queue
   }
 
