@@ -45,7 +45,7 @@ export interface Overview {
 
 const BUSY = 5
 
-/** Holds the pages of the three random indexes for a few million jobs. */
+/** Holds the pages of the table of names, which are looked up at random, for a few million jobs. */
 const CACHE_KIB = 65_536
 /**
  * The log is carried over into the file when it has this many pages (64 MiB). The longer it may grow,
