@@ -15,6 +15,12 @@ test.prop([any, any])('VALUE-6: sums, differences and products of any size are e
   expect(least(x, y)).toBe(exactInt(a < b ? a : b))
 })
 
+test('VALUE-6: zero has one form, whatever it is a product of', () => {
+  expect(times(-1, 0)).toBe(0)
+  expect(times(0, -1)).toBe(0)
+  expect(minus(0, 0)).toBe(0)
+})
+
 test.prop([anyPositive, anyPositive])('VALUE-6: quotients are rounded down or up', (a, b) => {
   expect(floorDiv(exactInt(a), exactInt(b))).toBe(exactInt(a / b))
   expect(ceilDiv(exactInt(a), exactInt(b))).toBe(exactInt((a + b - 1n) / b))

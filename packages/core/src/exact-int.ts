@@ -19,7 +19,8 @@ export function minus(a: ExactInt, b: ExactInt): ExactInt {
 export function times(a: ExactInt, b: ExactInt): ExactInt {
   if (typeof a === 'number' && typeof b === 'number') {
     const product = a * b
-    if (Number.isSafeInteger(product)) return product
+    // The sum with 0 turns -0, which -1 × 0 gives, into the one form of zero.
+    if (Number.isSafeInteger(product)) return product + 0
   }
   return exactInt(BigInt(a) * BigInt(b))
 }
