@@ -30,6 +30,7 @@ import { MemoryStore } from '../src/memory/memory-store.ts'
 import { encodeBatch } from '../src/sqlite/batch-codec.ts'
 import { PACE, type Pace } from '../src/sqlite/carrier.ts'
 import { openDatabase } from '../src/sqlite/driver.ts'
+import { partsOf } from '../src/sqlite/known-keys.ts'
 import { openSqliteFile, type SqliteFile } from '../src/sqlite/sqlite-file.ts'
 import type { DirectReads } from '../src/sqlite/sqlite-reads.ts'
 import { openSqliteStore } from '../src/sqlite/sqlite-store.ts'
@@ -203,6 +204,29 @@ describe('rows in the log', () => {
     // For a reader they are in their tables, for the disk they still are in the log.
     expect(countsIn(opened.path)).toMatchObject({ jobs: 0 })
     await expectSame(imageOf(opened.path), await modelOf([FIRST, ...LATER]))
+  })
+
+  it('STORE-14: their keys are listed with those in the tables, page by page', () => {
+    const opened = new OpenFile()
+    const jobs = [1, 2, 3, 4, 5, 6].map((n) => sampleJob(n))
+    const commit = (from: number, to: number) =>
+      opened.commit(batchOf({ newJobs: jobs.slice(from, to).map((row) => newJob(row)) }))
+    commit(0, 4)
+    // Of the first four one goes into its table, so that some are on each side.
+    opened.read('job', jobIdOf(3))
+    commit(4, 6)
+    const keys: number[] = []
+    let pages = 0
+    for (let after: number | null = 0; after !== null; pages++) {
+      const { parts, last } = opened.file.jobKeys(after, 1)
+      keys.push(...parts)
+      after = last
+    }
+    const bytesOf = (text: string) => Buffer.from(text.slice(2), 'hex')
+    const expected = jobs.map((row) => partsOf([[bytesOf(row.caller), bytesOf(row.txHash)]]))
+    const inThrees = Array.from({ length: keys.length / 3 }, (_, i) => keys.slice(3 * i, 3 * i + 3))
+    expect(inThrees.toSorted()).toEqual(expected.map((parts) => [...parts]).toSorted())
+    expect(pages).toBe(2)
   })
 
   it('STORE-14: wait for ten seconds and no longer', () => {

@@ -183,6 +183,27 @@ export function readRules({ store, reopen }: Subject): void {
     expect(found).toHaveLength(1_501)
   })
 
+  it('STORE-8: a job is found by its key whenever it was stored', async () => {
+    const jobs = Array.from({ length: 2_300 }, (_, i) => sampleJob(i + 1))
+    const commit = (rows: readonly JobRow[]) =>
+      store().commit(batchOf({ newJobs: rows.map((row) => newJob(row, Uint8Array.of(1))) }))
+    const absent = jobs.map((row, i) => ({ caller: row.caller, txHash: hashOf(50_000 + i) }))
+    const idsOf = async (rows: readonly JobRow[]) => {
+      const found = await store().read.jobsByTx([...rows, ...absent])
+      return found.flatMap((job) => (job === null ? [] : [job.id]))
+    }
+    const ids = jobs.map(({ id }) => id)
+    await commit(jobs.slice(0, 1_200))
+    await reopen()
+    await store().load()
+    // What a store may do to know its keys goes on while it is asked for them.
+    await commit(jobs.slice(1_200, 1_201))
+    for (let i = 0; i < 5; i++)
+      expect(await idsOf(jobs.slice(0, 1_201))).toEqual(ids.slice(0, 1_201))
+    await commit(jobs.slice(1_201))
+    expect(await idsOf(jobs)).toEqual(ids)
+  })
+
   it('STORE-8: leases of a job by attempt, entries by number', async () => {
     const leases = [2, 0, 1].map((attempt) => sampleLease(1, { attempt, status: 'EXPIRED' }))
     const journal = [1, 2, 3, 4].map((seq) => sampleEntry(seq))

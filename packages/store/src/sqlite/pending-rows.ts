@@ -171,6 +171,15 @@ export class PendingRows {
     return seqs
   }
 
+  /** Caller and tx_hash of those among them that are new. */
+  keysBetween(low: number, high: number): Uint8Array[] {
+    const keys: Uint8Array[] = []
+    for (const { seq, facts } of this.#jobs.values()) {
+      if (seq > low && seq < high && facts !== null) keys.push(keyBytes(keyIn(facts)))
+    }
+    return keys
+  }
+
   #nameLater(job: PendingJob): void {
     if (job.facts !== null || job.leases.some(({ facts }) => facts !== null)) {
       this.#unnamed.push(job)

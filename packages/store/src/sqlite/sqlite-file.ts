@@ -12,9 +12,10 @@ import {
 } from './driver.ts'
 import { readHolder, removeHolder, writeHolder } from './holder.ts'
 import { headOf } from './journal-blocks.ts'
+import { type KeyPage, partsOf } from './known-keys.ts'
 import { LogFile } from './log-file.ts'
 import { migrate, refuseForeign } from './migrate.ts'
-import { Names } from './names.ts'
+import { ID_BYTES, Names } from './names.ts'
 import { PendingRows } from './pending-rows.ts'
 import { jobRow, laneRow, leaseRow, metaRow, providerRow, shareRow } from './rows.ts'
 import { type DirectReads, SqliteReads } from './sqlite-reads.ts'
@@ -237,6 +238,16 @@ export class SqliteFile {
     return { bytes: Uint8Array.from(bytes), lengths }
   }
 
+  /** The keys of the next jobs after a number, whether they are in their table yet or not. */
+  jobKeys(afterSeq: number, limit: number): KeyPage {
+    this.#mergeLog()
+    const rows = this.#statements.get('list-job-keys').all(afterSeq, limit)
+    const last = rows.length < limit ? null : (rows.at(-1)?.['seq'] as number)
+    const waiting = this.#pending.keysBetween(afterSeq, (last ?? Number.POSITIVE_INFINITY) + 1)
+    const stored = rows.map((row) => [row['caller'], row['tx_hash']] as [Uint8Array, Uint8Array])
+    return { parts: partsOf([...stored, ...waiting.map(splitKey)]), last }
+  }
+
   /** All of the batch is in the log when it returns, or none of it (STORE-14). */
   commit(bytes: Uint8Array, refusalsHeard: number): void {
     if (refusalsHeard < this.#refusals) {
@@ -351,6 +362,11 @@ export class SqliteFile {
       .all(...params)
       .map(row)
   }
+}
+
+/** Of a caller's id and a tx_hash behind it. */
+function splitKey(key: Uint8Array): [caller: Uint8Array, txHash: Uint8Array] {
+  return [key.subarray(0, ID_BYTES), key.subarray(ID_BYTES)]
 }
 
 /** Numbers between two others, these excluded. */

@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { JobRow, Snapshot, Store, StoreReads, WriteBatch } from '@fairlead/core'
 import { encodeBatch } from './batch-codec.ts'
+import { KnownKeys } from './known-keys.ts'
 import type { Overview, PackedPayloads, SqliteFile, SqliteOptions } from './sqlite-file.ts'
 import {
   type Answer,
@@ -59,6 +60,7 @@ class ThreadedStore implements SqliteStore {
   readonly #thread: Worker
   readonly #ended: Promise<void>
   readonly #waiting = new Map<number, Waiting>()
+  readonly #keys = new KnownKeys((afterSeq, limit) => this.#call('jobKeys', afterSeq, limit))
   #lastId = OPENED
   #refusalsHeard = 0
   #isRefusing = false
@@ -86,7 +88,7 @@ class ThreadedStore implements SqliteStore {
       ((...args: unknown[]) => this.#call('read', name, args)) as StoreReads[Name]
     this.read = {
       job: read('job'),
-      jobsByTx: read('jobsByTx'),
+      jobsByTx: (keys) => this.#jobsByTx(keys),
       payloads: async (seqs) => unpacked(await this.#call('payloads', seqs)),
       jobs: read('jobs'),
       leases: read('leases'),
@@ -107,7 +109,19 @@ class ThreadedStore implements SqliteStore {
       page = await this.#call('loadJobs', jobs.at(-1)?.seq ?? 0, LOAD_PAGE)
       for (const row of page) jobs.push(row)
     }
+    void this.#keys.begin()
     return { ...rest, jobs }
+  }
+
+  /** The thread is asked for keys that may be there, and for no others. */
+  async #jobsByTx(keys: Parameters<StoreReads['jobsByTx']>[0]): ReturnType<StoreReads['jobsByTx']> {
+    const asked = keys.filter((key) => this.#keys.mayHave(key))
+    if (asked.length === 0 && this.#closed === null) return keys.map(() => null)
+    const found = (await this.#call('read', 'jobsByTx', [asked])) as Awaited<
+      ReturnType<StoreReads['jobsByTx']>
+    >
+    const byKey = new Map(asked.map((key, i) => [key, found[i] ?? null]))
+    return keys.map((key) => byKey.get(key) ?? null)
   }
 
   overview(): Promise<Overview> {
@@ -116,6 +130,7 @@ class ThreadedStore implements SqliteStore {
 
   async commit(batch: WriteBatch): Promise<void> {
     const bytes = this.#encode(batch)
+    for (const { row } of batch.newJobs) this.#keys.add(row)
     try {
       await this.#call('commit', bytes, this.#refusalsHeard)
     } catch (error) {
