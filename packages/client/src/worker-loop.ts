@@ -100,6 +100,11 @@ export class WorkerLoop implements Worker {
     if (this.#drained !== null) this.#hasNoSlots = true
     for (const attempt of this.#attempts.values()) attempt.wake()
     this.#beat(this.#clock.now())
+    try {
+      this.#options.onConnected?.()
+    } catch (error) {
+      this.#note(error, null)
+    }
   }
 
   #take(offer: LeaseOffer): void {

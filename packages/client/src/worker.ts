@@ -26,6 +26,8 @@ export interface WorkerOptions<Kind extends KindName = KindName, Value = JobResu
   readonly accepts?: (job: Job<Kind>) => boolean
   /** Hears of what a handler threw and of calls that were refused; a warning where it is left out. */
   readonly onError?: (error: unknown, job: Job | null) => void
+  /** Hears that it is connected and has told what it can do; after a lost connection once more. */
+  readonly onConnected?: () => void
   readonly clock?: Clock
   /** For spreading retries: 0 to 1. */
   readonly random?: () => number

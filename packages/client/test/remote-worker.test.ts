@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import type { FairleadError } from '@fairlead/core'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { FairleadError } from '@fairlead/core'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { connect, type Job, type StandardSchema, WireLeaseSource, worker } from '../src/index.ts'
 import { ServerRig } from './server-rig.ts'
 
@@ -56,6 +56,34 @@ describe('a worker over the wire', () => {
     rig.worker(() => 'x', { models: ['b', 'c'], concurrency: 5 })
     await rig.connected()
     expect(await provider()).toMatchObject({ models: ['b', 'c'], lease_cap: 5 })
+  })
+
+  it('WORKER-9: tells that it is connected, and after a cut that it is again', async () => {
+    const told: string[] = []
+    let heard = (): void => {}
+    const tell = (word: string): void => {
+      if (word !== told.at(-1)) told.push(word)
+      heard()
+    }
+    const hears = async (word: string): Promise<void> => {
+      while (told.at(-1) !== word) await new Promise<void>((resolve) => (heard = resolve))
+    }
+    rig.line.isDown = true
+    rig.worker(() => 'x', {
+      onConnected: () => {
+        tell('connected')
+        throw new Error('of its listener')
+      },
+      onError: (error) => tell(error instanceof FairleadError ? 'lost' : 'thrown'),
+    })
+    await hears('lost')
+    rig.line.isDown = false
+    await hears('thrown')
+    rig.line.cut()
+    await hears('lost')
+    await hears('thrown')
+    const once = ['lost', 'connected', 'thrown']
+    expect(told).toEqual([...once, ...once])
   })
 
   it('carries the trace context of the requester to the handler', async () => {
@@ -125,6 +153,22 @@ describe('a worker over the wire', () => {
     expect(troubles).toEqual(['LimitExceeded'])
     const all = await rig.client.call('audit.list', {})
     expect(all.entries.map(({ action }) => action)).not.toContain('workerLeft')
+  })
+
+  it('LIMITS-1: of a server that takes less, calls get through and the one that is too long is refused', async () => {
+    const narrow = await ServerRig.open({}, { limits: { bodyBytes: 4_096 } })
+    onTestFinished(() => narrow.close())
+    const enqueue = (n: number, text = '') =>
+      narrow.client.enqueue({ kind: 'task', payload: { name: 'echo', args: { n, text } } })
+    // In one frame they are too long, alone they are not.
+    const receipts = await Promise.all(Array.from({ length: 60 }, (_, n) => enqueue(n)))
+    expect(new Set(receipts.map(({ task_id }) => task_id)).size).toBe(60)
+    const [tooLong, other] = await Promise.allSettled([enqueue(60, 'x'.repeat(5_000)), enqueue(61)])
+    expect(tooLong).toMatchObject({
+      status: 'rejected',
+      reason: { code: 'LimitExceeded', details: { limit: 'message' } },
+    })
+    expect(other.status).toBe('fulfilled')
   })
 
   it('LIMITS-1: a call that is too long is refused before it is sent', async () => {

@@ -57,6 +57,18 @@ async function worker(name: string, exec: string, ...args: string[]): Promise<Cl
   return process
 }
 
+describe('fairlead worker', () => {
+  it('says whom it serves once it is connected, and before that what keeps it', async () => {
+    const alone = new CliProcess(['worker', '--exec', 'cat', '--url', 'http://127.0.0.1:1'])
+    workers.push(alone)
+    await alone.says(/127\.0\.0\.1:1.*ECONNREFUSED/)
+    alone.kill('SIGTERM')
+    const { code, err } = await alone.ended
+    expect({ code, isServing: err.includes('is served by') }).toEqual({ code: 0, isServing: false })
+    await (await worker('greeter', 'cat')).says(/provider:greeter is served by w-\S+ at http/)
+  })
+})
+
 describe('fairlead signup', () => {
   const site = (url: string) => `providers:\n  swim:\n    adapter:\n      book: { url: '${url}' }\n`
   const start = (file: string) => {

@@ -1,6 +1,6 @@
 import { retryDelayMs } from '../retry-delay.ts'
 import { closedForGood, isRetryable, mayHaveHappened } from './lost.ts'
-import { RpcSocket } from './rpc-socket.ts'
+import { FrameLimit, RpcSocket } from './rpc-socket.ts'
 
 export interface ConnectionOptions {
   readonly url: string
@@ -32,6 +32,7 @@ const ASK_AGAIN: ReadonlySet<string> = new Set(['StoreUnavailable', 'NotLeader',
  */
 export class Connection {
   readonly #options: ConnectionOptions
+  readonly #frames = new FrameLimit()
   #socket: RpcSocket | null = null
   #opening: Promise<RpcSocket> | null = null
   #isClosed = false
@@ -103,7 +104,7 @@ export class Connection {
 
   async #openNow(): Promise<RpcSocket> {
     const { url, token, onNotification, onOpen } = this.#options
-    const socket = await RpcSocket.open({ url, token, onNotification })
+    const socket = await RpcSocket.open({ url, token, onNotification, frames: this.#frames })
     if (this.#isClosed) return socket
     this.#socket = socket
     void socket.closed.then(() => {

@@ -19,7 +19,7 @@ import {
 } from '@fairlead/core'
 import type { Assignment, NotificationOf, ResultOf } from '@fairlead/protocol'
 import { connectionLost } from './lost.ts'
-import { RpcSocket } from './rpc-socket.ts'
+import { FrameLimit, RpcSocket } from './rpc-socket.ts'
 
 export interface WireOptions {
   /** Of the WebSocket. */
@@ -35,6 +35,7 @@ const BYTE_FIELDS = ['prompt', 'circuit'] as const
 /** The leases of a server: each session is a WebSocket of its own. */
 export class WireLeaseSource implements LeaseSource {
   readonly #options: WireOptions
+  readonly #frames = new FrameLimit()
 
   constructor(options: WireOptions) {
     this.#options = options
@@ -44,6 +45,7 @@ export class WireLeaseSource implements LeaseSource {
     const { providerId, workerId, slots, holds, offer } = hello
     const socket = await RpcSocket.open({
       ...this.#options,
+      frames: this.#frames,
       onNotification: (method, params) => tell(listener, method, params),
     })
     const session = new WireSession(socket, hello, listener)

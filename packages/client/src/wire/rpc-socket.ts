@@ -18,11 +18,32 @@ export interface RpcSocketOptions {
   readonly onNotification?: OnNotification
   /** How long opening, an answer, or silence may last. */
   readonly patienceMs?: number
+  /** Of whoever opens one socket after the other. */
+  readonly frames?: FrameLimit
+}
+
+/** How long a frame of several calls may be; less once the server has hung up on a longer one. */
+export class FrameLimit {
+  chars = FRAME_CHARS_MAX
+}
+
+interface Frame {
+  readonly calls: number
+  readonly chars: number
 }
 
 interface Waiting {
+  readonly method: string
   readonly resolve: (result: unknown) => void
   readonly reject: (error: FairleadError) => void
+  /** What it was sent in; null until then. */
+  frame: Frame | null
+}
+
+/** A call that has not been sent. */
+interface Unsent {
+  readonly text: string
+  readonly waiting: Waiting
 }
 
 /** A message of the server: an answer, or something that it says by itself. */
@@ -53,7 +74,8 @@ export class RpcSocket {
   readonly #onNotification: OnNotification
   readonly #patienceMs: number
   readonly #waiting = new Map<number, Waiting>()
-  readonly #queue: string[] = []
+  readonly #queue: Unsent[] = []
+  readonly #frames: FrameLimit
   readonly #mayBatch: boolean
   /** The server pings every few seconds, and the package `ws` tells of it; browsers do not. */
   readonly #tellsPings: boolean
@@ -82,6 +104,7 @@ export class RpcSocket {
     this.#socket = socket
     this.#onNotification = options.onNotification ?? (() => {})
     this.#patienceMs = options.patienceMs ?? PATIENCE_MS
+    this.#frames = options.frames ?? new FrameLimit()
     this.#mayBatch = socket.protocol === BATCH_PROTOCOL
     this.#tellsPings = 'terminate' in socket
     socket.onmessage = ({ data }) => this.#take(data)
@@ -89,6 +112,7 @@ export class RpcSocket {
     this.closed = new Promise((resolve) => {
       socket.onclose = ({ code, reason }) => {
         const error = closedBy(code, reason)
+        if (code === TOO_LONG) this.#shorten()
         this.#end(error)
         resolve(this.#isClosing ? null : error)
       }
@@ -103,10 +127,11 @@ export class RpcSocket {
     const id = ++this.#lastId
     const text = JSON.stringify({ jsonrpc: '2.0', id, method, params })
     // The server would hang up on it, on all other calls too, and again at every try.
-    if (isTooLong(text)) return Promise.reject(tooLong(method))
+    if (isTooLong(text)) return Promise.reject(tooLong(method, MESSAGE_BYTES_MAX))
     return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject })
-      this.#queue.push(text)
+      const waiting = { method, resolve, reject, frame: null }
+      this.#waiting.set(id, waiting)
+      this.#queue.push({ text, waiting })
       this.#flushSoon()
     })
   }
@@ -165,23 +190,43 @@ export class RpcSocket {
     // All that wait for an answer, less those that have not been sent.
     let room = IN_FLIGHT_MAX - (this.#waiting.size - this.#queue.length)
     while (room > 0 && this.#queue.length > 0) {
-      const frame = this.#nextFrame(room)
-      room -= frame.length
-      const text = frame.length === 1 ? (frame[0] as string) : `[${frame.join(',')}]`
+      const sent = this.#nextCalls(room)
+      room -= sent.length
+      const texts = sent.map(({ text }) => text)
+      const text = texts.length === 1 ? (texts[0] as string) : `[${texts.join(',')}]`
+      const frame = { calls: sent.length, chars: text.length }
+      for (const { waiting } of sent) waiting.frame = frame
       this.#socket.send(text)
     }
   }
 
-  #nextFrame(room: number): string[] {
+  #nextCalls(room: number): Unsent[] {
     const most = Math.min(room, this.#mayBatch ? FRAME_CALLS_MAX : 1)
     let count = 0
     let chars = 0
     while (count < most && count < this.#queue.length) {
-      chars += (this.#queue[count] as string).length
-      if (count > 0 && chars > FRAME_CHARS_MAX) break
+      chars += (this.#queue[count] as Unsent).text.length
+      if (count > 0 && chars > this.#frames.chars) break
       count++
     }
     return this.#queue.splice(0, count)
+  }
+
+  /**
+   * The server takes less in one message than is usual, and it was the longest that was too long. A call that
+   * was alone in it is refused, or it would be tried for ever; of several each may yet be short enough.
+   */
+  #shorten(): void {
+    let longest: Frame = { calls: 0, chars: 0 }
+    for (const { frame } of this.#waiting.values()) {
+      if (frame !== null && frame.chars > longest.chars) longest = frame
+    }
+    if (longest.calls > 1) this.#frames.chars = Math.floor(longest.chars / 2)
+    for (const [id, { method, frame, reject }] of this.#waiting) {
+      if (frame !== longest || longest.calls > 1) continue
+      this.#waiting.delete(id)
+      reject(tooLong(method, longest.chars - 1))
+    }
   }
 
   /** Where something is due to be heard, long silence means that the line is dead. */
@@ -217,14 +262,17 @@ function isTooLong(text: string): boolean {
   return new TextEncoder().encode(text).length > MESSAGE_BYTES_MAX
 }
 
-function tooLong(method: string): FairleadError {
+/** `max` is what a server takes, as far as that is known. */
+function tooLong(method: string, max: number): FairleadError {
   return new FairleadError(
     'LimitExceeded',
-    `${method}: a call of more than ${MESSAGE_BYTES_MAX} bytes is not taken; send less, or keep it elsewhere and send its digest`,
-    { limit: 'message', max: MESSAGE_BYTES_MAX },
+    `${method}: a call of more than ${max} bytes is not taken; send less, or keep it elsewhere and send its digest`,
+    { limit: 'message', max },
   )
 }
 
+/** A message was longer than the server takes. */
+const TOO_LONG = 1009
 /** The token is not, or no more, valid; everything else may be tried again. */
 const TOKEN_ENDED = 4001
 

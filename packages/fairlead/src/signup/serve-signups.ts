@@ -33,9 +33,11 @@ export async function serveSignups(serving: Serving): Promise<void> {
       else terminal.out(textOf(event, terminal))
     },
     onError: note,
+    onConnected: () => {
+      const sites = providers.current.platforms.join(', ')
+      terminal.note(`${providerId} books at ${sites} for ${client.url}; Ctrl-C stops it.`)
+    },
   })
-  const sites = providers.current.platforms.join(', ')
-  terminal.note(`${providerId} books at ${sites} for ${client.url}; Ctrl-C stops it.`)
   void stop.done.then(() => {
     terminal.note('Stopping: no more attempts, those under way are waited for.')
     return worker.stop({ graceMs })

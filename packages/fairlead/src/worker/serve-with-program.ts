@@ -67,8 +67,13 @@ export async function serveWithProgram(serving: Serving): Promise<void> {
       if (job === null && message !== lastTrouble) terminal.note(`fairlead: ${message}`)
       if (job === null) lastTrouble = message
     },
+    onConnected: () => {
+      lastTrouble = ''
+      terminal.note(
+        `${providerId} is served by ${worker.workerId} at ${client.url}; Ctrl-C stops it.`,
+      )
+    },
   })
-  terminal.note(`${providerId} is served by ${worker.workerId} at ${client.url}; Ctrl-C stops it.`)
   void stop.done.then(() => {
     terminal.note('Stopping: no more jobs, those that run are waited for.')
     return worker.stop({ graceMs })

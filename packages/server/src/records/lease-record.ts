@@ -21,8 +21,11 @@ export function leaseRecord(row: LeaseRow): Lease {
   }
 }
 
-/** A lease on its way to its worker; before the ack it cannot have been renewed. */
-export function assignmentRecord(offer: LeaseOffer): Assignment {
+/**
+ * A lease on its way to its worker; before the ack it cannot have been renewed. The worker counts from when
+ * it is told, which may be some time after the engine said it.
+ */
+export function assignmentRecord(offer: LeaseOffer, waitedMs: number): Assignment {
   return {
     lease_id: offer.leaseId,
     task_id: offer.jobId,
@@ -36,7 +39,7 @@ export function assignmentRecord(offer: LeaseOffer): Assignment {
     t_start: offer.tStart,
     t_deadline: offer.deadline,
     renew_by: offer.renewBy,
-    at: offer.at,
+    at: offer.at + waitedMs,
     ack_by: offer.ackBy,
     kind: offer.kind,
     model: offer.model,
@@ -48,11 +51,15 @@ export function assignmentRecord(offer: LeaseOffer): Assignment {
   }
 }
 
-export function leaseTimesRecord({ leaseId, at, renewBy: by, deadline }: LeaseTimes): {
+/** The same for the times of one that the worker has. */
+export function leaseTimesRecord(
+  { leaseId, at, renewBy: by, deadline }: LeaseTimes,
+  waitedMs: number,
+): {
   lease_id: LeaseTimes['leaseId']
   at: number
   renew_by: number
   t_deadline: number
 } {
-  return { lease_id: leaseId, at, renew_by: by, t_deadline: deadline }
+  return { lease_id: leaseId, at: at + waitedMs, renew_by: by, t_deadline: deadline }
 }

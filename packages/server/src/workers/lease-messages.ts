@@ -30,8 +30,8 @@ const OFFERED_BYTES_MAX = 1_048_576
 export class LeaseInbox implements LeaseListener {
   readonly #wake: () => void
   readonly #closed: (reason: FairleadError) => void
-  readonly #offers = new Map<LeaseId, LeaseOffer>()
-  #held: readonly LeaseTimes[] | null = null
+  readonly #offers = new Map<LeaseId, Heard<LeaseOffer>>()
+  #held: Heard<readonly LeaseTimes[]> | null = null
   readonly #lost: Lost[] = []
 
   constructor(wake: () => void, closed: (reason: FairleadError) => void) {
@@ -45,11 +45,11 @@ export class LeaseInbox implements LeaseListener {
 
   /** Whether there is anything that a worker has to know at once; that it holds nothing can wait. */
   get isUrgent(): boolean {
-    return this.#offers.size > 0 || this.#lost.length > 0 || (this.#held?.length ?? 0) > 0
+    return this.#offers.size > 0 || this.#lost.length > 0 || (this.#held?.said.length ?? 0) > 0
   }
 
   offer(offer: LeaseOffer): void {
-    this.#offers.set(offer.leaseId, offer)
+    this.#offers.set(offer.leaseId, heard(offer))
     this.#wake()
   }
 
@@ -57,7 +57,7 @@ export class LeaseInbox implements LeaseListener {
     // It says all there is to say of what was acked; offers that are still open come anew.
     this.#offers.clear()
     this.#lost.length = 0
-    this.#held = leases
+    this.#held = heard(leases)
     this.#wake()
   }
 
@@ -76,8 +76,9 @@ export class LeaseInbox implements LeaseListener {
    * offered is more than fits, the rest of it is there for the next call.
    */
   take(): LeaseMessages {
+    const held = this.#held
     const messages = {
-      held: this.#held?.map(leaseTimesRecord) ?? null,
+      held: held?.said.map((times) => leaseTimesRecord(times, waitedMs(held))) ?? null,
       offered: this.#takeOffers(),
       lost: this.#lost.splice(0),
     }
@@ -89,11 +90,27 @@ export class LeaseInbox implements LeaseListener {
     const taken: Assignment[] = []
     let bytes = 0
     for (const offer of this.#offers.values()) {
-      bytes += (offer.payload as Uint8Array).length
+      const { said } = offer
+      bytes += (said.payload as Uint8Array).length
       if (taken.length > 0 && bytes > OFFERED_BYTES_MAX) break
-      taken.push(assignmentRecord(offer))
-      this.#offers.delete(offer.leaseId)
+      taken.push(assignmentRecord(said, waitedMs(offer)))
+      this.#offers.delete(said.leaseId)
     }
     return taken
   }
+}
+
+/** What the engine said, and when that was on the clock of this process. */
+interface Heard<Said> {
+  readonly said: Said
+  readonly atMs: number
+}
+
+function heard<Said>(said: Said): Heard<Said> {
+  return { said, atMs: performance.now() }
+}
+
+/** For how long it has not been passed on: by so much less is left of its times. */
+function waitedMs({ atMs }: Heard<unknown>): number {
+  return Math.floor(performance.now() - atMs)
 }

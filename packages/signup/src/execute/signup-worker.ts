@@ -69,6 +69,7 @@ export interface SignupWorkerOptions {
   readonly chargeTimeoutMs?: number
   readonly onEvent?: (event: SignupEvent) => void
   readonly onError?: WorkerOptions['onError']
+  readonly onConnected?: WorkerOptions['onConnected']
   readonly workerId?: string
   readonly clock?: Clock
   readonly wallClock?: () => number
@@ -155,7 +156,7 @@ class Signups implements SignupWorker {
   }
 
   #start(workerId: string | undefined): LeaseWorker {
-    const { source, providerId, concurrency = 16, onError } = this.#options
+    const { source, providerId, concurrency = 16, onError, onConnected } = this.#options
     const started = leaseWorker({
       source,
       providerId,
@@ -172,6 +173,7 @@ class Signups implements SignupWorker {
       onError: (error, job) => {
         if (!(error instanceof AttemptFailure)) onError?.(error, job)
       },
+      ...(onConnected === undefined ? {} : { onConnected }),
       clock: this.#clock,
     })
     started.closed.then(
