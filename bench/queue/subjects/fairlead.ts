@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { type Job, worker } from '@fairlead/client'
 import { callerOf, type LeaseSource } from '@fairlead/core'
-import { type Engine, openEngine } from '@fairlead/engine'
+import { type Engine, openEngine, type Requester } from '@fairlead/engine'
 import { openSqliteStore } from '@fairlead/store/sqlite'
 import { numberOf, payloadNumber } from '../payload.ts'
 import type { Place, Subject, Work, WrittenPolicy } from '../subject.ts'
@@ -29,12 +29,18 @@ export async function openFairlead(
       },
     },
   })
+  const requesters = new Map<string, Requester>()
+  // Found once, as a server finds whom a token stands for.
+  const requesterOf = (tenant: string): Requester => {
+    const known = requesters.get(tenant) ?? { caller: callerOf(tenant) }
+    requesters.set(tenant, known)
+    return known
+  }
   return {
-    enqueue: (n, tenant = 'bench') =>
-      engine.enqueue(requestNumber(n), { caller: callerOf(tenant) }),
+    enqueue: (n, tenant = 'bench') => engine.enqueue(requestNumber(n), requesterOf(tenant)),
     async enqueueBatch(first, count, tenant = 'bench') {
       const requests = Array.from({ length: count }, (_, i) => requestNumber(first + i))
-      const answers = await engine.enqueueMany(requests, { caller: callerOf(tenant) })
+      const answers = await engine.enqueueMany(requests, requesterOf(tenant))
       for (const answer of answers) if (answer.status === 'rejected') throw answer.reason
     },
     work: (work) => startWorkers(engine, work),

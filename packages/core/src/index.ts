@@ -4,9 +4,9 @@
  */
 
 // Values, hashes, ids
-export { compareAscii, compareText, fromHex, toHex } from './bytes.ts'
+export { compareAscii, compareText, fromHex, toHex, writeHex } from './bytes.ts'
 export { CborFloat, type CborMap, type CborValue, decodeCbor, encodeCbor } from './cbor.ts'
-export { type HashField, sha3, taggedHash, taggedHashHex, uvarint } from './hash.ts'
+export { type HashField, sha3, sha3Hex, taggedHash, taggedHashHex, uvarint } from './hash.ts'
 export {
   type Caller,
   callerOf,

@@ -4,24 +4,31 @@ import {
   limitExceeded,
   type Policy,
   type ResultRow,
-  sha3,
-  toHex,
+  sha3Hex,
 } from '@fairlead/core'
 import type { Command } from './command.ts'
 
 type Complete = Extract<Command, { type: 'complete' }>
 
-/** The digest of an output, as a completion names it (ENGINE-8). */
-export function outputDigest(output: Uint8Array): string {
-  return toHex(sha3(output))
+interface Said {
+  readonly digest?: string | undefined
+  readonly output?: Uint8Array | undefined
 }
 
-/** Refuses an output or words about it that do not fit (ENGINE-8). */
-export function checkCompletion({ digest, output, meta }: Complete, policy: Policy): void {
+/** Many a job has no output to speak of. */
+const EMPTY_DIGEST = sha3Hex(new Uint8Array())
+
+/** The digest of an output; one that is given with it has to be the same (ENGINE-8). */
+export function completionDigest({ digest, output }: Said): string {
+  if (output === undefined) return digest ?? ''
+  const own = output.length === 0 ? EMPTY_DIGEST : sha3Hex(output)
+  if (digest === undefined || digest === own) return own
+  throw invalidParams('output_digest', 'the SHA3-256 of the output, or none')
+}
+
+/** Refuses an output or words about it that are too long (ENGINE-8). */
+export function checkCompletion({ output, meta }: Complete, policy: Policy): void {
   const { outputMaxBytes, metaMaxBytes } = policy.queue.completion
-  if (output !== null && outputDigest(output) !== digest) {
-    throw invalidParams('output_digest', 'the SHA3-256 of the output, or none')
-  }
   if (output !== null && output.length > outputMaxBytes) {
     throw limitExceeded('output', outputMaxBytes, output.length)
   }

@@ -19,7 +19,7 @@ const RELOAD_MS = 250
  * Commands in one turn. While the first ones of many are being written the next are applied; all in one
  * batch, the engine and its store would take turns in waiting for each other.
  */
-const COMMANDS_PER_TURN = 48
+const COMMANDS_PER_TURN = 96
 /** With so many commands a batch is handed over while the one before it is still being written. */
 const BATCH_WORTH_HANDING_OVER = 64
 /** Batches with the store: one that it writes, and one that it goes on with at once. */

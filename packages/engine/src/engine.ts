@@ -29,7 +29,7 @@ import {
   type WorkerId,
 } from '@fairlead/core'
 import type { Acting, Command, OnLease, OutsideNote } from './command.ts'
-import { outputDigest } from './completion.ts'
+import { completionDigest } from './completion.ts'
 import type { Connections } from './connections.ts'
 import { EngineLimiter } from './engine-limiter.ts'
 import type { EngineLoop, Recover } from './engine-loop.ts'
@@ -280,7 +280,12 @@ export class Engine {
   complete(completion: Completed): Promise<void> {
     const { leaseId, by, workerId, output = null, meta = null } = completion
     const { actualUnits = null, actualTokens = null } = completion
-    const digest = completion.digest ?? (output === null ? '' : outputDigest(output))
+    let digest: string
+    try {
+      digest = completionDigest(completion)
+    } catch (error) {
+      return Promise.reject(error)
+    }
     return this.#onLease({
       type: 'complete',
       leaseId,

@@ -9,6 +9,7 @@ import {
   type Lease,
   type LeaseRow,
   type Provider,
+  type ProviderOffer,
   type ProviderRow,
   type WorkerRow,
   type WriteBatch,
@@ -120,23 +121,26 @@ export function leaseState(lease: Lease): WriteBatch['leases'][number] {
 }
 
 export function providerRow(provider: Provider): ProviderRow {
-  const { capabilities, models, platforms, allow, deny, ...offer } = provider.offer
+  const offer = offerRow(provider.offer)
   // In an order of their own: a map that was loaded anew may have another one.
-  const units = [...provider.units]
-    .flatMap(([kind, epochs]) =>
-      [...epochs].map(([epoch, n]): [KindName, number, number] => [kind, epoch, n]),
-    )
-    .sort(([a, i], [b, j]) => compareAscii(a, b) || i - j)
+  const units: [KindName, number, number][] = []
+  for (const [kind, epochs] of provider.units) {
+    for (const [epoch, n] of epochs) units.push([kind, epoch, n])
+  }
+  units.sort(([a, i], [b, j]) => compareAscii(a, b) || i - j)
   const cooldowns = [...provider.classCooldowns].sort(([a], [b]) => compareText(a, b))
   return {
-    ...offer,
     id: provider.id,
     status: provider.status,
-    capabilities: [...capabilities].sort(),
-    models: [...models].sort(),
-    platforms: [...platforms].sort(),
-    allow: allow === null ? null : [...allow].sort(),
-    deny: [...deny].sort(),
+    capabilities: offer.capabilities,
+    models: offer.models,
+    platforms: offer.platforms,
+    maxDepth: offer.maxDepth,
+    maxShots: offer.maxShots,
+    region: offer.region,
+    allow: offer.allow,
+    deny: offer.deny,
+    leasesMax: offer.leasesMax,
     stake: provider.stake,
     attestation: provider.attestation,
     lastHeartbeat: provider.lastHeartbeat,
@@ -149,6 +153,27 @@ export function providerRow(provider: Provider): ProviderRow {
     units,
     workers: workerRows(provider),
   }
+}
+
+type OfferRow = Pick<ProviderRow, keyof ProviderOffer>
+
+/** An offer stays as it is until another takes its place, and a provider is written with every batch. */
+const offerRows = new WeakMap<ProviderOffer, OfferRow>()
+
+function offerRow(offer: ProviderOffer): OfferRow {
+  const known = offerRows.get(offer)
+  if (known !== undefined) return known
+  const { capabilities, models, platforms, allow, deny } = offer
+  const row = {
+    ...offer,
+    capabilities: [...capabilities].sort(),
+    models: [...models].sort(),
+    platforms: [...platforms].sort(),
+    allow: allow === null ? null : [...allow].sort(),
+    deny: [...deny].sort(),
+  }
+  offerRows.set(offer, row)
+  return row
 }
 
 function workerRows({ workers }: Provider): readonly WorkerRow[] | null {

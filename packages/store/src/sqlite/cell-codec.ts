@@ -1,4 +1,4 @@
-import { type AuditRecord, appendAuditBytes, invariant } from '@fairlead/core'
+import { type AuditRecord, appendAuditBytes, invariant, writeHex } from '@fairlead/core'
 import type { SqlValue } from './driver.ts'
 
 /**
@@ -12,6 +12,8 @@ const ID_BYTES = 32
 
 export class CellWriter {
   #buffer = Buffer.allocUnsafeSlow(START_BYTES)
+  /** Of the same memory: numbers are written by it in a third of the time. */
+  #view = viewOf(this.#buffer)
   #at = 0
 
   /** Bytes so far. */
@@ -32,7 +34,7 @@ export class CellWriter {
   }
 
   closeRow(at: number): void {
-    this.#buffer.writeUInt32LE(this.#at - at - 4, at)
+    this.#view.setUint32(at, this.#at - at - 4, true)
   }
 
   /** Without a tag, as the fields at fixed places of a row are. */
@@ -44,7 +46,7 @@ export class CellWriter {
 
   rawDouble(n: number): void {
     const at = this.#room(8)
-    this.#buffer.writeDoubleLE(n, at)
+    this.#view.setFloat64(at, n, true)
     this.#at = at + 8
   }
 
@@ -55,7 +57,7 @@ export class CellWriter {
   /** Bytes behind their length. */
   rawBytes(bytes: Uint8Array): void {
     const at = this.#room(4 + bytes.length)
-    this.#buffer.writeUInt32LE(bytes.length, at)
+    this.#view.setUint32(at, bytes.length, true)
     this.#buffer.set(bytes, at + 4)
     this.#at = at + 4 + bytes.length
   }
@@ -64,7 +66,7 @@ export class CellWriter {
   record(seq: number, record: AuditRecord): void {
     const at = this.openRow()
     const { buffer, end } = appendAuditBytes(seq, record, this.#buffer, this.#at)
-    this.#buffer = buffer
+    if (buffer !== this.#buffer) this.#use(buffer)
     this.#at = end
     this.closeRow(at)
   }
@@ -81,10 +83,10 @@ export class CellWriter {
       this.#at = at + 1
     } else if (n >= 0 && n <= 0xffff_ffff && !Object.is(n, -0) && Number.isInteger(n)) {
       this.#buffer[at - 1] = TAG.u32
-      this.#buffer.writeUInt32LE(n, at)
+      this.#view.setUint32(at, n, true)
       this.#at = at + 4
     } else {
-      this.#buffer.writeDoubleLE(n, at)
+      this.#view.setFloat64(at, n, true)
       this.#at = at + 8
     }
   }
@@ -92,15 +94,26 @@ export class CellWriter {
   text(text: string): void {
     const at = this.#tag(TAG.text, 4 + 3 * text.length)
     if (text.length < 0x40) {
-      const bytes = this.#buffer.write(text, at + 1, 'utf8')
+      const bytes = this.#shortText(text, at + 1)
       this.#buffer[at - 1] = TAG.shortText
       this.#buffer[at] = bytes
       this.#at = at + 1 + bytes
     } else {
       const bytes = this.#buffer.write(text, at + 4, 'utf8')
-      this.#buffer.writeUInt32LE(bytes, at)
+      this.#view.setUint32(at, bytes, true)
       this.#at = at + 4 + bytes
     }
+  }
+
+  /** Words and names are short and ASCII: a native call costs more than the loop. */
+  #shortText(text: string, at: number): number {
+    const buffer = this.#buffer
+    for (let i = 0; i < text.length; i++) {
+      const code = text.charCodeAt(i)
+      if (code > 0x7f) return buffer.write(text, at, 'utf8')
+      buffer[at + i] = code
+    }
+    return text.length
   }
 
   bytes(bytes: Uint8Array): void {
@@ -125,14 +138,18 @@ export class CellWriter {
     const bytes = Buffer.allocUnsafeSlow(this.#at)
     this.#buffer.copy(bytes, 0, 0, this.#at)
     this.#at = 0
-    if (this.#buffer.length > 64 * START_BYTES) this.#buffer = Buffer.allocUnsafeSlow(START_BYTES)
+    if (this.#buffer.length > 64 * START_BYTES) this.#use(Buffer.allocUnsafeSlow(START_BYTES))
     return bytes
   }
 
+  #use(buffer: Buffer<ArrayBuffer>): void {
+    this.#buffer = buffer
+    this.#view = viewOf(buffer)
+  }
+
   #writeId(hex: string, at: number): void {
-    const written =
-      hex.length === 2 + 2 * ID_BYTES ? this.#buffer.write(hex.slice(2), at, 'hex') : 0
-    invariant(written === ID_BYTES, 'an id or hash is 0x and 64 hex digits')
+    const isWritten = hex.length === 2 + 2 * ID_BYTES && writeHex(hex, this.#buffer, at)
+    invariant(isWritten, 'an id or hash is 0x and 64 lower-case hex digits')
     this.#at = at + ID_BYTES
   }
 
@@ -148,10 +165,14 @@ export class CellWriter {
     if (this.#at + bytes > this.#buffer.length) {
       const larger = Buffer.allocUnsafeSlow(2 * (this.#at + bytes))
       this.#buffer.copy(larger, 0, 0, this.#at)
-      this.#buffer = larger
+      this.#use(larger)
     }
     return this.#at
   }
+}
+
+function viewOf({ buffer, byteOffset, byteLength }: Buffer): DataView {
+  return new DataView(buffer, byteOffset, byteLength)
 }
 
 /** Reads cells from a place in a buffer on; bytes are views of it. */
