@@ -282,7 +282,9 @@ describe('fairlead policy and audit', () => {
     expect((await run('audit', 'verify')).out).toMatch(
       /^\d+ entries, every link holds\. Head: \d+ 0x/,
     )
-    expect((await run('audit', 'list', '--limit', '1')).out).toMatch(/^ +1 {2}\d{4}-/)
+    const first = await run('audit', 'list', '--limit', '1')
+    expect(first.out).toMatch(/^ +1 {2}\d{4}-/)
+    expect(first.err).toContain('go on with --after 1.')
     const file = join(folder, 'audit.jsonl')
     const { err } = await run('audit', 'export', '--out', file)
     expect(err).toMatch(/\d+ entries written\./)
@@ -349,10 +351,10 @@ describe('fairlead serve, token, doctor', () => {
       })
     try {
       expect((await list()).code).toBe(0)
-      const created = await fairlead(['token', 'create', '--role', 'admin', '--subject', 'me'], {
-        cwd: own,
-      })
+      const who = ['--role', 'admin', '--subject', 'me', '--tier', 'GOLD']
+      const created = await fairlead(['token', 'create', ...who], { cwd: own })
       const token = created.out.trim()
+      expect(created.err).toContain('no tier GOLD, only FREE, PRO, PREMIUM')
       expect(created.err).toContain('from now on every call needs a token')
       expect(statSync(join(own, 'fairlead.db.tokens.json')).mode & 0o077).toBe(0)
       for (const name of readdirSync(own)) expect(statSync(join(own, name)).mode & 0o007).toBe(0)

@@ -125,7 +125,10 @@ describe('a server', () => {
     await open({ tokens: false, limits: { pingMs: 300 } })
     const socket = await rig.socket(null)
     rig.tokenFile.create({ role: 'admin', subject: 'ada' })
-    expect(await socket.closed).toMatchObject({ code: 4001 })
+    expect(await socket.closed).toEqual({
+      code: 4001,
+      reason: 'there are tokens by now; connect again with one',
+    })
     expect(await rig.outcome(null, 'policy.get', {})).toBe('Unauthorized')
   })
 

@@ -362,5 +362,10 @@ describe('workers', () => {
     await watcher.call('events.subscribe', { topics: ['workerLeft'], after_seq: 0 })
     await watcher.find(({ method }) => method === 'events.notify')
     expect(watcher.events).toMatchObject([{ type: 'workerLeft', workerId: 'w-1' }])
+    bench.socket.ws.resume()
+    expect(await bench.socket.closed).toEqual({
+      code: 4008,
+      reason: 'too slow: 2 pings were not answered',
+    })
   })
 })

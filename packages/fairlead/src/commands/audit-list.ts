@@ -4,7 +4,7 @@ import { EXIT } from '../exit-codes.ts'
 /** `fairlead audit list`. */
 export const auditList = command<{ after: string; limit: string }>({
   name: 'audit list',
-  summary: 'List entries of the audit log.',
+  summary: 'List entries of the audit log, the oldest first.',
   options: [
     { flags: '--after <seq>', text: 'begin behind this number', default: '0' },
     { flags: '--limit <n>', text: 'how many at most', default: '50' },
@@ -21,6 +21,10 @@ export const auditList = command<{ after: string; limit: string }>({
     for await (const page of auditPages(await client(), { afterSeq, limit })) entries.push(...page)
     if (isJson || entries.length === 0) print(entries, 'There are none.')
     else terminal.out(entries.map((entry) => auditLine(entry, terminal.colors)).join('\n'))
+    if (entries.length === limit) {
+      const { seq } = entries.at(-1) as { readonly seq: number }
+      terminal.note(terminal.colors.dim(`The first ${limit}; go on with --after ${seq}.`))
+    }
     return EXIT.ok
   },
 })

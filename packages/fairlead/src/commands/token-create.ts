@@ -35,7 +35,8 @@ export const tokenCreate = command<Flags>({
     if (role === undefined || subject === undefined) {
       throw misuse('expected --role and --subject, as in: --role requester --subject acme')
     }
-    const tokens = openTokens(await config())
+    const loaded = await config()
+    const tokens = openTokens(loaded)
     const isFirst = tokens.isEmpty()
     const { token, record } = tokens.create({
       role: role as 'requester',
@@ -45,6 +46,13 @@ export const tokenCreate = command<Flags>({
     })
     print({ ...record, token }, token)
     terminal.note(`Token ${record.id} for ${role} ${subject}; it is not shown again.`)
+    const tiers = Object.keys(loaded.policy.priority.tiers)
+    // The policy of the server may be another than that of the files here.
+    if (tier !== undefined && !tiers.includes(tier)) {
+      terminal.note(
+        `The policy here has no tier ${tier}, only ${tiers.join(', ')}: without it in priority.tiers its enqueues are refused.`,
+      )
+    }
     if (isFirst) terminal.note('It is the first one: from now on every call needs a token.')
     return EXIT.ok
   },

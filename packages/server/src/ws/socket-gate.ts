@@ -124,7 +124,7 @@ export class SocketGate {
       peer.ping()
       authenticator.isStill(peer.identity, token).then(
         (isStill) => {
-          if (!isStill) peer.cutOff(CLOSE.tokenEnded, 'the token was revoked or has expired')
+          if (!isStill) peer.cutOff(CLOSE.tokenEnded, token === null ? TOKENS_NEEDED : TOKEN_ENDED)
         },
         // Who was let in stays until it is known to be over.
         (err: unknown) => logger.error({ err }, 'the tokens cannot be read'),
@@ -132,6 +132,9 @@ export class SocketGate {
     }
   }
 }
+
+const TOKEN_ENDED = 'the token was revoked or has expired'
+const TOKENS_NEEDED = 'there are tokens by now; connect again with one'
 
 function chosenProtocol(offered: Set<string>): string | false {
   if (offered.has(BATCH_PROTOCOL)) return BATCH_PROTOCOL

@@ -89,14 +89,16 @@ export class SocketPeer {
   /** Resolves when the connection is over. */
   get whenClosed(): Promise<void> {
     const { ws } = this.#parts
-    if (!this.#isOpen) return Promise.resolve()
+    if (ws.readyState === ws.CLOSED) return Promise.resolve()
     return new Promise((resolve) => ws.once('close', () => resolve()))
   }
 
   /** Asks for a sign of life; one that did not answer twice is cut off. */
   ping(): void {
     const { ws } = this.#parts
-    if (this.#unanswered >= PINGS_MAX) return ws.terminate()
+    if (this.#unanswered >= PINGS_MAX) {
+      return this.cutOff(CLOSE.tooSlow, `too slow: ${PINGS_MAX} pings were not answered`)
+    }
     this.#unanswered++
     ws.ping()
   }
@@ -105,12 +107,12 @@ export class SocketPeer {
     this.#outbox.push(this.#form, this.#form.notification(name, params))
   }
 
-  /** Ends the connection, with a reason that the other side can read. */
+  /** Ends the connection, with a reason that the other side can read. Its workers have left at once. */
   cutOff(code: number, reason: string): void {
     const { ws, id, logger } = this.#parts
     if (!this.#isOpen || ws.readyState !== ws.OPEN) return
     logger.warn({ socket: id, code, reason }, 'a socket was cut off')
-    this.#outbox.close()
+    this.#closed()
     ws.close(code, reason)
     // Who takes nothing at all will not take a farewell either.
     setTimeout(() => ws.terminate(), FAREWELL_MS).unref()
