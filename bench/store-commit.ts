@@ -79,6 +79,7 @@ function batchNumber(k: number): WriteBatch {
     rounds: [],
     journal,
     meta: { beat: String(START + k) },
+    eraseEnded: null,
     pruneEndedBefore: null,
     cutJournalAt: null,
   }

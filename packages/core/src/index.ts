@@ -102,6 +102,7 @@ export {
 } from './enqueue/kinds.ts'
 export { type SessionFacts, sessionFacts, setOpening } from './enqueue/join-session.ts'
 export type { PayloadField } from './enqueue/payload.ts'
+export { isErased, sealedIn, sealedPayload, withoutPeople } from './enqueue/personal.ts'
 export { type AcceptedRequest, acceptRequest, readTxHash } from './enqueue/request.ts'
 
 // Order
@@ -355,6 +356,7 @@ export type {
 export type { CompleteRequest, Limiter, ReserveRequest } from './ports/limiter.ts'
 export {
   type AnyRow,
+  type EndedSpan,
   type JobFacts,
   type JobFilter,
   type JobRow,

@@ -575,15 +575,6 @@ describe('settings that belong together', () => {
       expect(problems[0]).toContain(key)
     }
   })
-
-  it('POLICY-6: requesters are not counted for longer than personal data may be kept', () => {
-    const kept = (secs: number) => ({
-      queue: { quotas: { requester_window: { jobs: 1, secs } } },
-      audit: { pii_retention_secs: 3_600 },
-    })
-    expect(problemsOf(kept(3_600))).toEqual([])
-    expect(problemsOf(kept(3_601)).map(pathOf)).toEqual(['queue.quotas.requester_window.secs'])
-  })
 })
 
 describe('thousandths', () => {

@@ -169,7 +169,7 @@ export const POLICY_FIELDS = {
       ['name', '*first_name', '*last_name', '*full_name', '*given_name', '*family_name', '*user_name', '*display_name', '*contact_name', '*nickname*', '*surname*', '*email*', '*e_mail*', '*phone*', '*mobile*', '*birth*', '*born*', 'dob', '*address*', '*street*', 'city', '*postal_code', '*postcode', 'zip', 'zip_code', '*child*', '*parent*', '*guardian*', '*password*', '*passwd*', '*secret*', 'token', '*_token', '*api_key*', '*private_key*', '*authorization*', '*cookie*', '*credential*', '*card_number*', '*iban*'],
       'keys whose values never reach a log, an event or an error message; in any spelling, * is any text',
     ),
-    piiRetentionSecs: int(30 * DAY_SECS, secs, 'the longest that personal data of a registration is kept after it ended'),
+    piiRetentionSecs: int(30 * DAY_SECS, secs, 'how long what a registration says of people is kept after it ended'),
     identifierKeys: names(['*user_id', '*user_ids', 'user', 'uid'], 'keys whose values are shown as a keyed hash instead; in any spelling, * is any text'),
   },
 } as const
@@ -231,15 +231,6 @@ function crossProblems(policy: Policy, isSound: (prefix: string) => boolean): st
     if (!isSound('queue.ack_timeout_ms') || !isSound(`queue.lease.${snakeCase(key)}`)) continue
     problems.push(
       `queue.ack_timeout_ms: expected less than queue.lease.${snakeCase(key)} (${value} s), or an offer outlives its own lease`,
-    )
-  }
-  // The window keeps jobs, and a registration goes with its job (AUDIT-10).
-  const windowSecs = policy.queue.quotas.requesterWindow?.secs ?? 0
-  const { piiRetentionSecs } = policy.audit
-  const areSound = isSound('audit.pii_retention') && isSound('queue.quotas.requester_window')
-  if (windowSecs > piiRetentionSecs && areSound) {
-    problems.push(
-      `queue.quotas.requester_window.secs: expected at most audit.pii_retention_secs (${piiRetentionSecs}), or personal data is kept for longer than it may be`,
     )
   }
   return problems

@@ -28,6 +28,8 @@ export interface OnLease {
 export interface KnownJob {
   readonly id: JobId
   readonly payload: Uint8Array
+  /** Where nobody has the payload any more (AUDIT-10): what its id was made from beside it. */
+  readonly erased?: { readonly chainId: bigint; readonly enqueueHeight: bigint }
 }
 
 /** Something that happened outside of the engine, and belongs into the log that everyone can verify. */

@@ -12,12 +12,14 @@ import {
   disconnectWorker,
   dispatchRound,
   EMPTY_AUDIT,
+  type EndedSpan,
   enqueueJob,
   epochOf,
   FairleadError,
   FOUND_OUTPUT,
   failLease,
   forgetJob,
+  fromHex,
   hasEnded,
   invariant,
   type Job,
@@ -48,6 +50,7 @@ import {
   setWorkerSlots,
   showU64,
   taggedHashHex,
+  taskId,
   updateOffer,
   type WorkerId,
   type WriteBatch,
@@ -102,6 +105,8 @@ export class EngineState {
   readonly #outbox = new Outbox()
   readonly #sessions = new SessionRows()
   #meta = new Map<string, string>()
+  #erasedBefore: number
+  #eraseEnded: EndedSpan | null = null
   #pruneEndedBefore: number | null = null
   #cutJournalAt: number | null = null
 
@@ -118,6 +123,7 @@ export class EngineState {
     this.#journalCut = cutOf(snapshot)
     this.#enqueueSeq = Number(snapshot.meta[META.enqueueSeq] ?? 0)
     this.#roundHeight = Number(snapshot.meta[META.roundHeight] ?? 0)
+    this.#erasedBefore = Number(snapshot.meta[META.erasedBefore] ?? 0)
     this.market = restoreMarket({
       snapshot,
       policy,
@@ -248,16 +254,23 @@ export class EngineState {
   /**
    * Ended jobs are deleted once they have been kept for the horizon (TTL-3), and no sooner than the
    * window of requesters is done with their assignments: these are nowhere else. What registrations say
-   * of people goes with them, so no job is kept for longer than that may be (AUDIT-10); the policy has no
-   * longer window than that.
+   * of people goes before, if it is to be kept for less long (AUDIT-10).
    */
   prune(): void {
     const { nowMs, policy } = this.market
     const { quotas, ttl } = policy.queue
     this.#sessions.forgetBefore(this.market, nowMs - 1_000 * ttl.gcHorizonSecs)
-    const horizonSecs = Math.min(ttl.gcHorizonSecs, policy.audit.piiRetentionSecs)
-    const keptSecs = Math.max(horizonSecs, quotas.requesterWindow?.secs ?? 0)
+    const keptSecs = Math.max(ttl.gcHorizonSecs, quotas.requesterWindow?.secs ?? 0)
     this.#pruneEndedBefore = nowMs - 1_000 * keptSecs
+    this.#eraseBefore(nowMs - 1_000 * Math.min(keptSecs, policy.audit.piiRetentionSecs))
+  }
+
+  /** Who ends from now on ends later than this, so that no span has to be gone through twice. */
+  #eraseBefore(before: number): void {
+    if (before <= this.#erasedBefore) return
+    this.#eraseEnded = { from: this.#erasedBefore, before }
+    this.#erasedBefore = before
+    this.#meta.set(META.erasedBefore, String(before))
   }
 
   /** Everything that changed since the last call. */
@@ -304,6 +317,7 @@ export class EngineState {
         rounds: this.#rounds,
         journal,
         meta: Object.fromEntries(this.#meta),
+        eraseEnded: this.#eraseEnded,
         pruneEndedBefore: this.#pruneEndedBefore,
         cutJournalAt: this.#cutJournalAt,
       },
@@ -340,7 +354,7 @@ export class EngineState {
     const key = `${caller}${request.txHash}`
     const known = before === 'never' ? undefined : (before ?? this.#byKey.get(key))
     if (known !== undefined) {
-      if (Buffer.compare(known.payload, request.payloadCbor) === 0) return known.id
+      if (isSameRequest(known, request)) return known.id
       throw new FairleadError(
         'IdempotencyConflict',
         'idempotency_key: it was used before for a request with another payload; use a key of its own',
@@ -528,6 +542,7 @@ export class EngineState {
     this.#results = []
     this.#rounds = []
     this.#meta = new Map()
+    this.#eraseEnded = null
     this.#pruneEndedBefore = null
     this.#cutJournalAt = null
   }
@@ -543,6 +558,15 @@ export class EngineState {
     if (provider !== undefined) return provider
     throw new FairleadError('NotFound', `there is no provider ${id}`, { providerId: id })
   }
+}
+
+/** Of a request that was erased in part its id is left, which comes from all of it (ID-1). */
+function isSameRequest({ id, payload, erased }: KnownJob, request: AcceptedRequest): boolean {
+  if (erased === undefined) return Buffer.compare(payload, request.payloadCbor) === 0
+  const { caller, txHash, payloadCbor } = request
+  const [callerBytes, txBytes] = [fromHex(caller), fromHex(txHash)]
+  invariant(callerBytes !== null && txBytes !== null, 'ids were checked when they came in')
+  return id === taskId({ ...erased, txHash: txBytes, caller: callerBytes, payloadCbor })
 }
 
 function cutOf({ meta }: Snapshot): AuditHead {

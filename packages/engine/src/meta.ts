@@ -15,6 +15,8 @@ export const META = {
   preset: 'preset',
   /** Number and hash of the last entry that was cut off the journal. */
   journalCut: 'journal_cut',
+  /** What registrations said of people is erased of all that ended before this. */
+  erasedBefore: 'erased_before',
   /** The last time that is known to have been seen. */
   beat: 'beat',
 } as const

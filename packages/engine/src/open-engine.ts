@@ -127,6 +127,7 @@ async function install(
       [META.preset]: preset,
       [META.beat]: String(clock.now()),
     },
+    eraseEnded: null,
     pruneEndedBefore: null,
     cutJournalAt: null,
   })

@@ -1,5 +1,6 @@
 import {
   type Caller,
+  isErased,
   type Market,
   type Policy,
   parsePolicy,
@@ -7,7 +8,7 @@ import {
   type Store,
   toHex,
 } from '@fairlead/core'
-import type { Command } from './command.ts'
+import type { Command, KnownJob } from './command.ts'
 
 interface Key {
   readonly caller: Caller
@@ -47,13 +48,23 @@ async function lookUp(
   sources: Sources,
 ): Promise<readonly Command[]> {
   const keys = [...asked.values()].filter((key) => key !== null)
-  const found = (keys.length === 0 ? [] : await sources.store.read.jobsByTx(keys)).values()
+  const known = keys.length === 0 ? [] : await sources.store.read.jobsByTx(keys)
+  const found = (await Promise.all(known.map((job) => knownJob(job, sources)))).values()
   const prepared = await lookUpAssigned(commands, sources)
   for (const [command, key] of asked) {
     const before = key === null ? null : (found.next().value ?? null)
     prepared.set(command, { ...command, before } as Command)
   }
   return commands.map((command) => prepared.get(command) ?? command)
+}
+
+/** Of a registration that was erased in part, more is needed to know it again. */
+async function knownJob(job: KnownJob | null, { store }: Sources): Promise<KnownJob | null> {
+  if (job === null || !isErased(job.payload)) return job
+  const row = await store.read.job(job.id)
+  if (row === null) return null
+  const { chainId, enqueueHeight } = row
+  return { ...job, erased: { chainId, enqueueHeight } }
 }
 
 /** Null for a key that will be refused when the command is applied. */

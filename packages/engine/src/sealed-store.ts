@@ -11,22 +11,23 @@ import {
   type Snapshot,
   type Store,
   type StoreReads,
+  sealedIn,
+  sealedPayload,
   type WriteBatch,
 } from '@fairlead/core'
 
-/** No canonical payload begins with this: they are maps. */
-const SEALED = 0
 const KEY_BYTES = 32
 const KEY_ID_BYTES = 8
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
-const HEAD_BYTES = 1 + KEY_ID_BYTES + NONCE_BYTES
+const HEAD_BYTES = KEY_ID_BYTES + NONCE_BYTES
 
 /**
  * A store in which the payloads of registrations lie encrypted: they have the names and data of people
- * (AUDIT-9). A sealed payload is a zero byte, the id of its key, a nonce, the AES-256-GCM ciphertext
- * and its tag. The nonce comes from the key and the id of the job, which stands for its payload: so no
- * nonce is used for two, and the same commands give the same rows. The first key seals, all of them open.
+ * (AUDIT-9). What is sealed is the id of its key, a nonce, the AES-256-GCM ciphertext of the payload and
+ * its tag; where and when stand beside it, and stay when it is erased. The nonce comes from the key and
+ * the id of the job, which stands for its payload: so no nonce is used for two, and the same commands
+ * give the same rows. The first key seals, all of them open.
  */
 export class SealedStore implements Store {
   readonly read: StoreReads
@@ -66,7 +67,9 @@ export class SealedStore implements Store {
     const hasAny = batch.newJobs.some(({ row }) => row.kind === 'registration')
     if (key === undefined || !hasAny) return this.#inner.commit(batch)
     const newJobs = batch.newJobs.map(({ row, payload }) =>
-      row.kind === 'registration' ? { row, payload: seal(payload, row.id, key) } : { row, payload },
+      row.kind === 'registration'
+        ? { row, payload: sealedPayload(payload, seal(payload, row.id, key)) }
+        : { row, payload },
     )
     return this.#inner.commit({ ...batch, newJobs })
   }
@@ -76,10 +79,11 @@ export class SealedStore implements Store {
   }
 
   #opened(payload: Uint8Array): Uint8Array {
-    if (payload[0] !== SEALED) return payload
-    const id = payload.subarray(1, 1 + KEY_ID_BYTES)
+    const sealed = sealedIn(payload)
+    if (sealed === null) return payload
+    const id = sealed.subarray(0, KEY_ID_BYTES)
     const key = this.#keys.find((one) => timingSafeEqual(one.id, id))
-    if (key !== undefined) return open(payload, key)
+    if (key !== undefined) return open(sealed, key)
     throw new FairleadError(
       'StoreUnavailable',
       `a registration is encrypted with the key ${Buffer.from(id).toString('hex')}, which is not there; start with the key file that belongs to the store`,
@@ -105,13 +109,13 @@ function sealKey(key: Uint8Array): SealKey {
 
 function seal(payload: Uint8Array, jobId: JobId, { id, key }: SealKey): Uint8Array {
   const nonce = createHmac('sha256', key).update(jobId).digest().subarray(0, NONCE_BYTES)
-  const head = Buffer.concat([Uint8Array.of(SEALED), id, nonce])
+  const head = Buffer.concat([id, nonce])
   const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(head)
   return Buffer.concat([head, cipher.update(payload), cipher.final(), cipher.getAuthTag()])
 }
 
 function open(sealed: Uint8Array, { key }: SealKey): Uint8Array {
-  const nonce = sealed.subarray(1 + KEY_ID_BYTES, HEAD_BYTES)
+  const nonce = sealed.subarray(KEY_ID_BYTES, HEAD_BYTES)
   const body = sealed.subarray(HEAD_BYTES, sealed.length - TAG_BYTES)
   const decipher = createDecipheriv('aes-256-gcm', key, nonce)
     .setAAD(sealed.subarray(0, HEAD_BYTES))

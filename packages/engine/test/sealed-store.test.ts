@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import type { JobRow } from '@fairlead/core'
-import { openEngine } from '@fairlead/engine'
+import { type CborMap, decodeCbor, type JobRow } from '@fairlead/core'
+import { type Engine, openEngine } from '@fairlead/engine'
 import { MemoryStore, TestClock } from '@fairlead/testkit'
 import { describe, expect, it } from 'vitest'
 import { ACME, START } from './rig.ts'
@@ -59,18 +59,58 @@ describe('personal data at rest', () => {
     })
   })
 
-  it('AUDIT-10: it goes with its job, no later than personal data may be kept', async () => {
+  it('AUDIT-10: it is erased after its own time, and job, timeline and key stay', async () => {
     const store = new MemoryStore()
     const clock = new TestClock(START)
     const policy = { audit: { pii_retention_secs: 120 } }
-    const engine = await openEngine({ store, clock, policy, sealKeys: [KEY] })
+    let engine = await openEngine({ store, clock, policy, sealKeys: [KEY] })
     const id = await engine.enqueue(REQUEST, { caller: ACME })
     const { seq } = await engine.getJob(id)
     await engine.cancel(id, ACME)
     await clock.advance(100_000)
-    expect(await store.read.payloads([seq])).not.toEqual([null])
+    expect(await opened(engine, seq)).toHaveProperty('user_id')
+    // Nobody was there when its time was over.
+    await engine.close()
     await clock.advance(90_000)
-    expect(await store.read.payloads([seq])).toEqual([null])
+    engine = await openEngine({ store, clock, sealKeys: [KEY] })
+    await clock.advance(60_000)
+    const { provider, org_ref, event_id, scheduled_time } = REQUEST.payload
+    expect(await opened(engine, seq)).toEqual({ provider, org_ref, event_id, scheduled_time })
+    expect(await stored(store)).not.toContain('sealed')
+    expect((await engine.getJob(id)).status).toBe('CANCELED')
+    expect(await engine.timeline(id)).toHaveLength(2)
+    // It is still known for what it was, by its id alone.
+    expect(await engine.enqueue(REQUEST, { caller: ACME })).toBe(id)
+    const another = { ...REQUEST, payload: { ...REQUEST.payload, user_id: 'user-4712' } }
+    await expect(engine.enqueue(another, { caller: ACME })).rejects.toMatchObject({
+      code: 'IdempotencyConflict',
+      details: { field: 'idempotency_key', jobId: id },
+    })
+    await engine.close()
+  })
+
+  it('AUDIT-10: a shorter time counts for those who ended before, and other kinds are kept', async () => {
+    const store = new MemoryStore()
+    const clock = new TestClock(START)
+    const engine = await openEngine({ store, clock })
+    const task = { kind: 'task', payload: { name: 'resize', args: { user_id: 'user-4711' } } }
+    const ids = await Promise.all(
+      [REQUEST, task].map((request) => engine.enqueue(request, { caller: ACME })),
+    )
+    const jobs = await Promise.all(ids.map((id) => engine.getJob(id)))
+    for (const id of ids) await engine.cancel(id, ACME)
+    await clock.advance(600_000)
+    const [registration, other] = jobs.map(({ seq }) => seq) as [number, number]
+    expect(await opened(engine, registration)).toHaveProperty('args')
+    await engine.setPolicy({ audit: { pii_retention_secs: 300 } })
+    await clock.advance(60_000)
+    expect(await opened(engine, registration)).not.toHaveProperty('args')
+    expect(await opened(engine, other)).toHaveProperty('args')
     await engine.close()
   })
 })
+
+async function opened(engine: Engine, seq: number): Promise<CborMap> {
+  const [payload] = await engine.view.read.payloads([seq])
+  return decodeCbor(payload as Uint8Array) as CborMap
+}

@@ -1,4 +1,4 @@
-import { encodeCbor, FairleadError, toHex } from '@fairlead/core'
+import { encodeCbor, FairleadError, toHex, type WriteBatch } from '@fairlead/core'
 import type { ParamsOf } from '@fairlead/protocol'
 import parsePrometheus from 'parse-prometheus-text-format'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -13,6 +13,13 @@ const POLICY = {
       bookeo: { max_concurrency: 10, max_rps: 0.1, burst: 10, min_spacing_ms: 0, window_ms: 0 },
     },
   },
+}
+
+/** A batch that changes nothing. */
+const NOTHING: WriteBatch = {
+  ...{ newJobs: [], jobs: [], newLeases: [], leases: [], providers: [], results: [], shares: [] },
+  ...{ lanes: [], rounds: [], journal: [], meta: {} },
+  ...{ eraseEnded: null, pruneEndedBefore: null, cutJournalAt: null },
 }
 
 let rig: Rig
@@ -277,6 +284,24 @@ describe('an opening', () => {
     expect(key).toMatchObject({ answers: 4, rate_429: 0.25, rate_5xx: 0, in_flight_max: 5 })
     expect(key.clock_offset_ms).toBe(-120)
     expect(key.burst_used).toBeGreaterThan(0)
+  })
+
+  it('SIGNUP-7: when it was erased whose it is, all else can still be read', async () => {
+    const [first] = await open(['u1'])
+    await end(first, { output: BOOKED })
+    const before = await rig.call('alice', 'signup.list', {})
+    expect(before.registrations).toMatchObject([{ user_id: 'u1' }])
+    await rig.store.commit({ ...NOTHING, eraseEnded: { from: 0, before: Date.now() + 1 } })
+    const { registrations } = await rig.call('alice', 'signup.list', {})
+    expect(registrations).toEqual([{ ...before.registrations[0], user_id: null }])
+    const id = registrations[0]?.reference as string
+    const { timeline } = await rig.call('alice', 'signup.audit', { id })
+    expect(timeline.at(-1)).toMatchObject({ action: 'jobCompleted' })
+    for (const person of ['alice', 'operator'] as const) {
+      const task_id = registrations[0]?.task_id as string
+      const { job } = await rig.call(person, 'aicf.getJob', { task_id })
+      expect(job.request.payload).toEqual({ ...SESSION, scheduled_time: expect.any(Number) })
+    }
   })
 
   it('SIGNUP-6: a cancel that has to wait for an outcome says so, by either call', async () => {

@@ -402,4 +402,12 @@ export const MUTANTS: readonly Mutant[] = [
     expected: ['stranded', 'replay'],
     scenario: 'mixed',
   },
+  {
+    name: 'people are erased from where the last run of the process stood',
+    file: 'engine/dist/engine-state.js',
+    find: 'this.#erasedBefore = Number(snapshot.meta[META.erasedBefore] ?? 0);',
+    replace: 'this.#erasedBefore = nowMs - 1;',
+    expected: ['personal', 'replay'],
+    scenario: 'mixed',
+  },
 ]

@@ -201,10 +201,20 @@ export interface WriteBatch {
   readonly journal: readonly JournalRecord[]
   /** Only what changed. */
   readonly meta: Meta
+  /**
+   * Of the registrations that ended in this span, its end excluded, nothing that they say of people is
+   * left (STORE-16).
+   */
+  readonly eraseEnded: EndedSpan | null
   /** Ended jobs from before this time are deleted with their leases, results stay. */
   readonly pruneEndedBefore: number | null
   /** Entries of the journal up to this number are deleted; at least one stays (STORE-15). */
   readonly cutJournalAt: number | null
+}
+
+export interface EndedSpan {
+  readonly from: number
+  readonly before: number
 }
 
 /** What an engine needs to go on exactly where the last commit left off. */

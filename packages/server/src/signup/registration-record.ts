@@ -40,7 +40,8 @@ export async function registrationRecord(
   ])
   if (row === null) return null
   const said = payload == null ? {} : (decodeCbor(payload) as CborMap)
-  const userId = (said['user_id'] as string | undefined) ?? ''
+  // Null once it was erased (AUDIT-10).
+  const userId = (said['user_id'] as string | undefined) ?? null
   const assigned = entries.filter(({ action }) => action === 'jobAssigned')
   // Who looks whether it is booked sends nothing.
   const lookups = new Set(

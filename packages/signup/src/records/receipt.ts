@@ -10,8 +10,8 @@ export interface Receipt {
   readonly platform: string
   readonly orgRef: string
   readonly eventId: string
-  /** A keyed hash. */
-  readonly user: string
+  /** A keyed hash; null once it was erased whose it is. */
+  readonly user: string | null
   readonly result: ReceiptResult
   /** Of a failure: a word such as `sold_out`. */
   readonly reason: string | null
@@ -42,7 +42,7 @@ export interface ReceiptInput {
     readonly platform: string
     readonly orgRef: string
     readonly eventId: string
-    readonly userId: string
+    readonly userId: string | null
     readonly scheduledTime: number
     readonly queuedAt: number
   }
@@ -64,7 +64,9 @@ export function receiptOf(input: ReceiptInput): Receipt {
   // Unacked means unsent: such a lease was no attempt.
   const sent = leases.filter(({ isAcked }) => isAcked).map(({ tStart }) => tStart)
   const firstAttemptAt = sent.length === 0 ? null : Math.min(...sent)
-  const { user_id: user } = redact({ user_id: registration.userId }) as { user_id: string }
+  const { user_id: user } = redact({ user_id: registration.userId }) as {
+    user_id: string | null
+  }
   const timeline = input.timeline.map(({ at, action, details }) => ({
     at,
     action,

@@ -1,4 +1,5 @@
 import {
+  encodeCbor,
   hasEnded,
   isLive,
   JOB_STATUSES,
@@ -50,6 +51,12 @@ const worker = () => text().map((id) => id as WorkerId)
 const caller = () => fc.nat({ max: CALLERS - 1 }).map(callerOf)
 const kind = () => fc.constantFrom(...KIND_NAMES)
 const bytes = () => fc.uint8Array({ maxLength: 40 })
+/** Any bytes, or what a registration says: of whom, and where. */
+const payload = () =>
+  fc.oneof(
+    bytes(),
+    fc.record({ user_id: text(), provider: text() }).map((said) => encodeCbor(said)),
+  )
 const few = <Value>(any: fc.Arbitrary<Value>) => fc.array(any, { maxLength: 3 })
 
 /** Jobs have one of so many ids, which come back once a job was deleted. */
@@ -77,7 +84,7 @@ export async function anyBatch(draw: Draw, model: MemoryStore, k: number): Promi
   const wanted = draw(fc.boolean) ? numbers.filter(isFresh) : numbers
   const newJobs = wanted.map((n) => {
     const seq = isSeldom(draw) ? alive[0]?.seq : undefined
-    return newJob(anyJob(draw, n, seq ?? NUMBERS * k + n + 1), draw(bytes))
+    return newJob(anyJob(draw, n, seq ?? NUMBERS * k + n + 1), draw(payload))
   })
   const jobs = alive
     .filter(() => draw(fc.boolean))
@@ -121,6 +128,7 @@ export async function anyBatch(draw: Draw, model: MemoryStore, k: number): Promi
     rounds: draw(fc.boolean) ? [anyRound(draw)] : [],
     journal: anyEntries(draw, journalHead.seq, seqs),
     meta: draw(() => fc.dictionary(text(), text(), { maxKeys: 3 })),
+    eraseEnded: draw(fc.boolean) ? { from: draw(time), before: draw(time) } : null,
     pruneEndedBefore: draw(fc.boolean) ? draw(time) : null,
     cutJournalAt: isSeldom(draw) ? draw(fc.nat, { max: journalHead.seq + 2 }) : null,
   })

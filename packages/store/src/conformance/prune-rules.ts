@@ -1,4 +1,4 @@
-import { ROUNDS_KEPT, type RoundRow, type WriteBatch } from '@fairlead/core'
+import { encodeCbor, ROUNDS_KEPT, type RoundRow, type WriteBatch } from '@fairlead/core'
 import { expect, it } from 'vitest'
 import {
   batchOf,
@@ -40,6 +40,42 @@ export function pruneRules({ store, reopen }: Subject): void {
     expect(await read.timeline(jobIdOf(1))).toEqual([])
     expect(await read.timeline(jobIdOf(2))).toEqual([entries[1]])
     expect(await read.journal(0, 10)).toEqual(entries)
+  })
+
+  it('STORE-16: of registrations that ended in a span nothing but where and when stays', async () => {
+    const where = { event_id: 'swim', org_ref: 'north', provider: 'bookeo', scheduled_time: START }
+    const said = encodeCbor({ ...where, user_id: 'user-1', args: { child: 'Kim' } })
+    const registration = (n: number, endedAt: number) =>
+      newJob({ ...ended(n, endedAt), kind: 'registration' }, said)
+    const newJobs = [
+      registration(1, START - 1),
+      registration(2, START),
+      registration(3, START + 9),
+      registration(4, START + 10),
+      newJob({ ...sampleJob(5), kind: 'registration' }, said),
+      newJob({ ...ended(6, START), kind: 'task' }, said),
+      newJob({ ...ended(7, START), kind: 'registration' }, Uint8Array.of(0xff)),
+    ]
+    // The last of them ends in the batch that erases.
+    await store().commit(batchOf({ newJobs: newJobs.slice(0, -1) }))
+    const eraseEnded = { from: START, before: START + 10 }
+    await store().commit(batchOf({ newJobs: newJobs.slice(-1), eraseEnded }))
+    await reopen()
+    const left = encodeCbor(where)
+    const { read } = store()
+    expect(await read.payloads([1, 2, 3, 4, 5, 6, 7])).toEqual(
+      [said, left, left, said, said, said, Uint8Array.of(0xa0)].map((bytes) =>
+        Uint8Array.from(bytes),
+      ),
+    )
+    const rows = newJobs.map(({ row }) => row)
+    expect(await read.jobs({ afterSeq: 0, limit: 10 })).toEqual(rows)
+    const [found] = await read.jobsByTx(rows.slice(1, 2))
+    expect(found).toEqual({ id: jobIdOf(2), payload: Uint8Array.from(left) })
+    // What was erased is not erased again, and not brought back.
+    const before = await read.everything()
+    await store().commit(batchOf({ eraseEnded }))
+    expect(await read.everything()).toEqual(before)
   })
 
   it('STORE-15: entries of the journal up to a number are deleted, and the chain goes on', async () => {

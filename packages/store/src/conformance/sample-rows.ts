@@ -201,6 +201,7 @@ export function batchOf(given: Partial<WriteBatch>): WriteBatch {
     rounds: [],
     journal: [],
     meta: {},
+    eraseEnded: null,
     pruneEndedBefore: null,
     cutJournalAt: null,
     ...given,

@@ -3,6 +3,7 @@ import {
   type CborMap,
   decodeCbor,
   EMPTY_AUDIT,
+  type EndedSpan,
   encodeCbor,
   FairleadError,
   hasEnded,
@@ -23,6 +24,7 @@ import {
   type RoundRow,
   type ShareRow,
   type WriteBatch,
+  withoutPeople,
 } from '@fairlead/core'
 import { copyOf } from './copy-of.ts'
 import { type StoredJob, type Tables, txKey } from './tables.ts'
@@ -46,6 +48,7 @@ export function writeBatch(tables: Tables, batch: WriteBatch, tx: Transaction): 
   dropOldRounds(tables, tx)
   for (const record of batch.journal) append(tables, record, tx)
   for (const [name, value] of Object.entries(batch.meta)) tx.set(tables.meta, name, value)
+  erase(tables, batch.eraseEnded, tx)
   prune(tables, batch.pruneEndedBefore, tx)
   if (batch.cutJournalAt !== null) cutJournal(tables, batch.cutJournalAt, tx)
 }
@@ -173,6 +176,17 @@ function cutJournal({ journal }: Tables, seq: number, tx: Transaction): void {
   const head = journal.at(-1) ?? EMPTY_AUDIT
   refuseIf(seq >= head.seq, `entry ${seq} is the newest or not there, and one has to stay`)
   tx.cut(journal, Math.max(0, seq + 1 - (journal[0]?.seq ?? 1)))
+}
+
+/** Nothing but where and when stays of what these registrations said (STORE-16). */
+function erase({ jobs }: Tables, span: EndedSpan | null, tx: Transaction): void {
+  if (span === null) return
+  for (const job of jobs.values()) {
+    const { kind, endedAt, seq } = job.row
+    if (kind !== 'registration' || endedAt === null) continue
+    if (endedAt < span.from || endedAt >= span.before) continue
+    tx.set(jobs, seq, { ...job, payload: copyOf(withoutPeople(job.payload)) })
+  }
 }
 
 function prune(tables: Tables, before: number | null, tx: Transaction): void {

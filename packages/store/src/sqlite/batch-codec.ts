@@ -36,7 +36,7 @@ export const LEASE_STATE_AT = { job: 0, attempt: 8, id: 16, status: 48, cells: 4
 export const RESULT_AT = { job: 0, cells: 8 } as const
 
 /** Changes whenever the bytes of a batch do: a log may have been written by another version. */
-const FORMAT = 2
+const FORMAT = 3
 
 const LENGTH_BYTES = 4
 const NUMBER_BYTES = 8
@@ -51,6 +51,9 @@ export const ENTRY_AT = { job: 0, record: 8 } as const
 export interface BatchRows {
   readonly bytes: Buffer
   readonly pruneEndedBefore: number | null
+  /** Both null where nothing is to be erased. */
+  readonly eraseEndedFrom: number | null
+  readonly eraseEndedBefore: number | null
   readonly cutJournalAt: number | null
   /** What never changes about a new job, and its payload; its state is at the same place of the next. */
   readonly newJobs: readonly number[]
@@ -78,6 +81,8 @@ export function encodeBatch(batch: WriteBatch): Uint8Array {
   writer.start()
   writer.rawByte(FORMAT)
   writer.cell(batch.pruneEndedBefore)
+  writer.cell(batch.eraseEnded?.from ?? null)
+  writer.cell(batch.eraseEnded?.before ?? null)
   writer.cell(batch.cutJournalAt)
   section(batch.newJobs, encodeJob)
   section(batch.newJobs, ({ row }) => encodeJobState(row))
@@ -185,6 +190,8 @@ export function rowsOf(given: Uint8Array): BatchRows {
   return {
     bytes,
     pruneEndedBefore: cell() as number | null,
+    eraseEndedFrom: cell() as number | null,
+    eraseEndedBefore: cell() as number | null,
     cutJournalAt: cell() as number | null,
     newJobs: rows(),
     newJobStates: rows(),

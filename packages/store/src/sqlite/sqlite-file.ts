@@ -265,7 +265,8 @@ export class SqliteFile {
   #commit(bytes: Uint8Array): void {
     this.#mergeLog()
     const batch = rowsOf(bytes)
-    if (batch.pruneEndedBefore !== null || batch.cutJournalAt !== null) {
+    const { pruneEndedBefore, eraseEndedBefore, cutJournalAt } = batch
+    if (pruneEndedBefore !== null || eraseEndedBefore !== null || cutJournalAt !== null) {
       this.#commitWithout(batch)
       return
     }
@@ -284,15 +285,29 @@ export class SqliteFile {
     this.#carrier.finish()
     this.#pending.carryingEnds(this.#log.last)
     this.#carrier.begin()
+    // Before what is deleted, so that of personal data nothing is left in free places either.
+    this.#erase(batch)
     if (before !== null) this.#writer.prune(before)
     this.#stored.forget()
     this.#pending.merge(batch, this.#log.last, this.#writer.journalEnd.seq)
     this.#carrier.writeAll()
     // Once more, for jobs whose own end in this batch lies before the time (STORE-10).
+    this.#erase(batch)
     if (before !== null) this.#writer.prune(before)
     if (cutJournalAt !== null) this.#writer.cutJournal(cutJournalAt)
     this.#carrier.end()
     this.#pending.carryingEnds(this.#log.last)
+  }
+
+  /** What is erased is written over, and not only left to be (STORE-16). */
+  #erase({ eraseEndedFrom: from, eraseEndedBefore: before }: BatchRows): void {
+    if (from === null || before === null) return
+    this.#db.exec('PRAGMA secure_delete = ON')
+    try {
+      this.#writer.erase({ from, before })
+    } finally {
+      this.#db.exec('PRAGMA secure_delete = OFF')
+    }
   }
 
   close(): void {

@@ -1,4 +1,12 @@
-import { FairleadError, invariant, JOB_STATUSES, LEASE_STATUSES, ROUNDS_KEPT } from '@fairlead/core'
+import {
+  type EndedSpan,
+  FairleadError,
+  invariant,
+  JOB_STATUSES,
+  LEASE_STATUSES,
+  ROUNDS_KEPT,
+  withoutPeople,
+} from '@fairlead/core'
 import {
   bytesAt,
   JOB_AT,
@@ -8,7 +16,7 @@ import {
   RESULT_AT,
   type RowAt,
 } from './batch-codec.ts'
-import { Bulk } from './bulk.ts'
+import { Bulk, findMany } from './bulk.ts'
 import { Callers } from './callers.ts'
 import { CellReader } from './cell-codec.ts'
 import type { SqlValue } from './driver.ts'
@@ -16,7 +24,7 @@ import { chainBlocks, endOf, type JournalEnd, tailOf } from './journal-blocks.ts
 import { idBytes, type PendingJob } from './pending-job.ts'
 import type { FewRows } from './pending-others.ts'
 import { payloadIn } from './pending-rows.ts'
-import { blockRow, WIDTH } from './rows.ts'
+import { blockRow, payloadOf, WIDTH } from './rows.ts'
 import type { Statements } from './statements.ts'
 
 /** Cells of an insert: the names of the row, its facts, its status and state, and of a job its entries. */
@@ -117,6 +125,16 @@ export class TableWriter {
       'prune-jobs',
     ]) {
       this.#run(name, [endedBefore])
+    }
+  }
+
+  /** Of registrations that ended in a span nothing but where and when stays (STORE-16). */
+  erase({ from, before }: EndedSpan): void {
+    const ended = this.#statements.get('find-ended-registrations').all(from, before)
+    const seqs = ended.map(({ seq }) => seq as number)
+    for (const columns of findMany(this.#statements, 'find-payloads-20', seqs)) {
+      const left = withoutPeople(payloadOf(columns))
+      this.#run('replace-payload', [left, columns['job'] as number])
     }
   }
 

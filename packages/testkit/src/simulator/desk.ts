@@ -2,6 +2,7 @@ import {
   type Caller,
   type ErrorCode,
   FairleadError,
+  isErased,
   type JobId,
   type JobRow,
   type LeaseFailure,
@@ -275,8 +276,14 @@ export class Desk {
       row.units === unitsOf(wanted) &&
       row.tokens === (kind === 'ai' ? promptBytes + wanted.maxTokens : 0) &&
       row.ttlAbsSecs === (request['ttl_abs_secs'] ?? null) &&
-      row.sizeBytes === this.#disk.payloads.get(row.id)?.length
+      this.#isWhole(row)
     if (!isRight) broken('rows', `job ${row.id} is stored as something else than was asked for`)
+  }
+
+  /** What was erased of it is not there to be counted any more. */
+  #isWhole({ id, sizeBytes }: JobRow): boolean {
+    const payload = this.#disk.payloads.get(id)
+    return payload !== undefined && (payload.length === sizeBytes || isErased(payload))
   }
 
   #checkDone(call: LeaseCall, reply: unknown): void {

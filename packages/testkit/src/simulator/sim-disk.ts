@@ -5,6 +5,7 @@ import {
   type Caller,
   compareText,
   EMPTY_AUDIT,
+  type EndedSpan,
   type JobFilter,
   type JobId,
   type JobRow,
@@ -19,6 +20,7 @@ import {
   type ShareRow,
   type Snapshot,
   type WriteBatch,
+  withoutPeople,
 } from '@fairlead/core'
 import { hasEndedStatus, isLiveStatus } from './ledger/own-rules.ts'
 import { broken } from './violation.ts'
@@ -82,6 +84,7 @@ export class SimDisk {
     }
     for (const [name, value] of Object.entries(batch.meta)) this.meta.set(name, value)
     this.#cutAt = Math.max(this.#cutAt, batch.cutJournalAt ?? 0)
+    if (batch.eraseEnded !== null) this.#erase(batch.eraseEnded)
     if (batch.pruneEndedBefore !== null) this.#prune(batch.pruneEndedBefore)
   }
 
@@ -241,6 +244,14 @@ export class SimDisk {
     for (const [key, { height }] of this.rounds) {
       if (height > oldest) return
       this.rounds.delete(key)
+    }
+  }
+
+  #erase({ from, before }: EndedSpan): void {
+    for (const [id, { kind, endedAt }] of this.jobs) {
+      const payload = this.payloads.get(id)
+      if (kind !== 'registration' || endedAt === null || payload === undefined) continue
+      if (endedAt >= from && endedAt < before) this.payloads.set(id, withoutPeople(payload))
     }
   }
 

@@ -37,6 +37,7 @@ export class Ledger {
   /** How long the engine was away before it loaded; counts from its first batch on. */
   #gapMs = 0
   #seq = 0
+  #erasedBefore = 0
 
   constructor(options: {
     readonly disk: SimDisk
@@ -73,6 +74,7 @@ export class Ledger {
     this.#readJournal(batch)
     this.beat = beat
     this.#sessionRows.compare(batch.lanes, beat)
+    this.#checkErase(batch)
     this.#checkPrune(batch)
     this.#compare(batch)
     this.#checkLimits()
@@ -272,6 +274,20 @@ export class Ledger {
     const relative =
       firstAssignedAt === null ? Number.POSITIVE_INFINITY : firstAssignedAt + 1_000 * relMaxSecs
     return Math.min(relative, this.book.lifeEndsAt(job))
+  }
+
+  /** AUDIT-10: people are erased at their own time, and nobody is left out, whatever went wrong. */
+  #checkErase({ eraseEnded }: WriteBatch): void {
+    if (eraseEnded === null) return
+    const { audit, queue } = this.book.policy
+    const keptSecs = Math.max(queue.ttl.gcHorizonSecs, queue.quotas.requesterWindow?.secs ?? 0)
+    const due = this.beat - 1_000 * Math.min(audit.piiRetentionSecs, keptSecs)
+    const { from, before } = eraseEnded
+    if (before > due) broken('personal', `people were erased ${before - due} ms early`)
+    if (from !== this.#erasedBefore) {
+      broken('personal', `people were erased up to ${this.#erasedBefore}, and next from ${from} on`)
+    }
+    this.#erasedBefore = before
   }
 
   /** TTL-3: an ended job is kept for the horizon. */
