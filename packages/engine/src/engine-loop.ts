@@ -66,7 +66,8 @@ export class EngineLoop {
   #cancelWake: () => void = () => {}
   #wantsRound = true
   #lastBeat: number
-  #lastPrune: number
+  /** The minute in which ended jobs were last looked through. */
+  #lastPruned: number
   #lastRound = 0
   #isClosed = false
   /** False after a failed write, until the state was loaded anew. */
@@ -90,7 +91,7 @@ export class EngineLoop {
     this.#deliver = options.deliver
     this.#prepare = options.prepare
     this.#lastBeat = options.state.market.nowMs
-    this.#lastPrune = options.state.market.nowMs
+    this.#lastPruned = Math.floor(options.state.market.nowMs / PRUNE_MS)
     this.#schedule()
   }
 
@@ -264,8 +265,10 @@ export class EngineLoop {
         if (i === ROUNDS_PER_TURN - 1) this.#wantsRound = true
       }
     }
-    if (now - this.#lastPrune >= PRUNE_MS) {
-      this.#lastPrune = now
+    // With the minutes of the clock, so that a restart in between moves nothing.
+    const minute = Math.floor(now / PRUNE_MS)
+    if (minute > this.#lastPruned) {
+      this.#lastPruned = minute
       state.prune()
     }
   }
