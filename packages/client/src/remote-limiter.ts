@@ -2,14 +2,20 @@ import {
   type CompleteAnswer,
   type CompleteRequest,
   checkLimitBatch,
+  checkLimitRequest,
+  completeProblem,
   FairleadError,
-  invalidParams,
   LIMIT_BATCH_MAX,
   type Limit,
   type Limiter,
   type LimitView,
+  notAllowed,
+  notCompleted,
   type ReserveAnswer,
   type ReserveRequest,
+  reserveProblem,
+  unknownReserve,
+  wholeNumber,
 } from '@fairlead/core'
 import type { MethodName, ParamsOf, ResultOf } from '@fairlead/protocol'
 import {
@@ -40,9 +46,6 @@ export interface LimitCalls {
   ): Promise<ResultOf<Name>>
 }
 
-/** When to ask again, with the same lease id, after a call whose outcome is unknown. */
-const UNKNOWN_RETRY_MS = 100
-
 /**
  * The limits of a server. Reserves, and completes, that are made at about the same time go in one call. Where no
  * answer came, nobody knows whether the server has decided: that is told at once, as `backend_error`, and whoever
@@ -57,9 +60,9 @@ export class RemoteLimiter implements Limiter {
 
   constructor(calls: LimitCalls, options: RemoteLimiterOptions, close: () => Promise<void>) {
     const { maxBatch = 128, flushMs = 2, answerMs = 5_000 } = options
-    checkWhole('maxBatch', maxBatch, { min: 1, max: LIMIT_BATCH_MAX })
-    checkWhole('flushMs', flushMs, { min: 0, max: 1_000 })
-    checkWhole('answerMs', answerMs, { min: 1, max: 600_000 })
+    wholeNumber('maxBatch', maxBatch, { min: 1, max: LIMIT_BATCH_MAX })
+    wholeNumber('flushMs', flushMs, { min: 0, max: 1_000 })
+    wholeNumber('answerMs', answerMs, { min: 1, max: 600_000 })
     this.#calls = calls
     this.#answerMs = answerMs
     this.#close = close
@@ -95,11 +98,18 @@ export class RemoteLimiter implements Limiter {
     }
   }
 
-  reserve(request: ReserveRequest): Promise<ReserveAnswer> {
+  async reserve(request: ReserveRequest): Promise<ReserveAnswer> {
+    // Before it is put together with those of others.
+    checkLimitRequest(request)
+    const problem = reserveProblem(request.leaseId, request.requirements)
+    if (problem !== null) return notAllowed('invalid_request', { detail: problem })
     return this.#reserves.add(request)
   }
 
-  complete(request: CompleteRequest): Promise<CompleteAnswer> {
+  async complete(request: CompleteRequest): Promise<CompleteAnswer> {
+    checkLimitRequest(request)
+    const problem = completeProblem(request.leaseId, request.actuals ?? [])
+    if (problem !== null) return notCompleted('invalid_request', problem)
     return this.#completes.add(request)
   }
 
@@ -118,7 +128,7 @@ export class RemoteLimiter implements Limiter {
       requests: requests.map(completeToWire),
     })
     if (typeof answer !== 'string') return answer.results
-    return requests.map(() => ({ ok: false, error: 'backend_error', detail: answer }))
+    return requests.map(() => notCompleted('backend_error', answer))
   }
 
   /** Sends what waits to be sent; what is answered by then is answered. */
@@ -145,30 +155,10 @@ export class RemoteLimiter implements Limiter {
   }
 }
 
-function unknownReserve(detail: string): ReserveAnswer {
-  return {
-    allowed: false,
-    retryAfterMs: UNKNOWN_RETRY_MS,
-    reservedAtUnixMs: null,
-    error: 'backend_error',
-    deniedKey: null,
-    detail,
-  }
-}
-
 function patience(ms: number): { readonly promise: Promise<string>; readonly end: () => void } {
   let timer: ReturnType<typeof setTimeout> | undefined
   const promise = new Promise<string>((resolve) => {
     timer = setTimeout(() => resolve(`no answer within ${ms} ms`), ms)
   })
   return { promise, end: () => clearTimeout(timer) }
-}
-
-function checkWhole(
-  field: string,
-  value: number,
-  { min, max }: { readonly min: number; readonly max: number },
-): void {
-  if (Number.isSafeInteger(value) && value >= min && value <= max) return
-  throw invalidParams(field, `a whole number from ${min} to ${max}`)
 }

@@ -27,7 +27,7 @@ export {
   taskId,
   type WorkerId,
 } from './ids.ts'
-export type { ExactInt } from './exact-int.ts'
+export { type ExactInt, exactInt } from './exact-int.ts'
 export { isoUtc } from './iso-utc.ts'
 export { readU64, showU64 } from './u64.ts'
 
@@ -166,6 +166,16 @@ export { allowedInFlight, type DispatchBudget } from './admit/dispatch-budget.ts
 export { type PlatformPolicy, platformPolicy, type PlatformRows } from './admit/platform-policy.ts'
 export { type Assigned, addUnits, epochOf, RequesterWindows, unitsUsed } from './admit/quotas.ts'
 export {
+  allowedAt,
+  COMPLETED,
+  type CompleteAnswer,
+  notAllowed,
+  notCompleted,
+  type ReserveAnswer,
+  UNKNOWN_RETRY_MS,
+  unknownReserve,
+} from './admit/limit-answers.ts'
+export {
   type BucketLimit,
   capacityOf,
   type ConcurrencyLimit,
@@ -179,15 +189,14 @@ export {
   type RollingLimit,
 } from './admit/limit-definition.ts'
 export {
-  type CompleteAnswer,
   LEASES_MAX,
   Limits,
   type LimitsOptions,
   type LimitsState,
   type LimitsTouch,
   type LimitView,
+  OTHER_REQUIREMENTS,
   REMEMBER_MS,
-  type ReserveAnswer,
   type StoredHold,
 } from './admit/limits.ts'
 export {
@@ -202,6 +211,7 @@ export {
   type Actual,
   addUp,
   checkLimitBatch,
+  checkLimitRequest,
   completeProblem,
   LIMIT_BATCH_MAX,
   type Requirement,
@@ -379,3 +389,5 @@ export {
   type WorkerRow,
   type WriteBatch,
 } from './ports/store.ts'
+
+export { wholeNumber } from './whole-number.ts'

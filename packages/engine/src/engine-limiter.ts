@@ -2,18 +2,18 @@ import {
   type CompleteAnswer,
   type CompleteRequest,
   checkLimitBatch,
+  checkLimitRequest,
   FairleadError,
   type Limit,
   type Limiter,
   type LimitView,
+  notCompleted,
   type ReserveAnswer,
   type ReserveRequest,
+  unknownReserve,
 } from '@fairlead/core'
 import type { Acting } from './command.ts'
 import type { EngineLoop } from './engine-loop.ts'
-
-/** When to ask again, with the same lease id, after a call whose outcome is unknown. */
-const UNKNOWN_RETRY_MS = 100
 
 /**
  * The engine's own limits, behind the port that every limiter has: in memory, durable with its state, and
@@ -40,11 +40,13 @@ export class EngineLimiter implements Limiter {
   }
 
   async reserve(request: ReserveRequest): Promise<ReserveAnswer> {
+    checkLimitRequest(request)
     const [answer] = await this.#reserve([request])
     return answer as ReserveAnswer
   }
 
   async complete(request: CompleteRequest): Promise<CompleteAnswer> {
+    checkLimitRequest(request)
     const [answer] = await this.#complete([request])
     return answer as CompleteAnswer
   }
@@ -66,9 +68,8 @@ export class EngineLimiter implements Limiter {
     try {
       return (await this.#loop.submit({ type: 'reserveLimits', requests })) as ReserveAnswer[]
     } catch (error) {
-      const detail = unknownOutcome(error)
-      const answer = { allowed: false, retryAfterMs: UNKNOWN_RETRY_MS, reservedAtUnixMs: null }
-      return requests.map(() => ({ ...answer, error: 'backend_error', deniedKey: null, detail }))
+      const answer = unknownReserve(unknownOutcome(error))
+      return requests.map(() => answer)
     }
   }
 
@@ -76,8 +77,8 @@ export class EngineLimiter implements Limiter {
     try {
       return (await this.#loop.submit({ type: 'completeLimits', requests })) as CompleteAnswer[]
     } catch (error) {
-      const detail = unknownOutcome(error)
-      return requests.map(() => ({ ok: false, error: 'backend_error', detail }))
+      const answer = notCompleted('backend_error', unknownOutcome(error))
+      return requests.map(() => answer)
     }
   }
 }

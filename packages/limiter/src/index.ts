@@ -21,13 +21,11 @@ export {
 
 // Slots and job types
 export type { JobUsage, Pricing } from './slots/cost.ts'
+export { type JobContext, JobRejected, type RunJob } from './slots/job-outcome.ts'
 export {
   createModelLimiter,
-  type JobContext,
-  JobRejected,
   type ModelLimiter,
   type ModelLimiterOptions,
-  type RunJob,
   type RunOptions,
   type RunResult,
 } from './slots/model-limiter.ts'

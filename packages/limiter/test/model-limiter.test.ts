@@ -177,8 +177,66 @@ describe('models', () => {
     expect(started.map(({ name }) => name)).toEqual(['a', 'c'])
   })
 
+  it.each([
+    [{ models: {} }, /^models: expected an object with at least one/],
+    [{ models: { gpt: null } }, /^models\.gpt: expected an object/],
+    [{ models: { gpt: { tokenPerMinute: 5 } } }, /^models\.gpt\.tokenPerMinute: expected no such/],
+    [{ models: { gpt: { pricing: { input: '1' } } } }, /^models\.gpt\.pricing\.input: /],
+    [{ jobTypes: {} }, /^jobTypes: /],
+    [{ jobTypes: { a: { estimatedTokens: 1, maxWait: 1 } } }, /^jobTypes\.a\.maxWait: /],
+    [{ jobTypes: { a: { estimatedTokens: 1, ratio: { initial: 2 } } } }, /ratio\.initial: /],
+    [{ order: ['x'] }, /^order: expected one of gpt, got x/],
+    [{ order: ['gpt', 'gpt'] }, /^order: expected each model once/],
+    [{ estimate: 'mean' }, /^estimate: /],
+    [{ memoryKB: 0.5 }, /^memoryKB: /],
+    [{ minJobTypeCapacity: -1 }, /^minJobTypeCapacity: /],
+    [{ adjust: { intervalMs: 0 } }, /^adjust\.intervalMs: /],
+    [{ adjust: { lowPpm: 0.3 } }, /^adjust\.lowPpm: /],
+    [{ backend: 'redis://x' }, /^backend: /],
+    [{ onOverrage: () => {} }, /^onOverrage: expected no such field/],
+  ])('options are checked, by the name of the field: %j', (options, message) => {
+    expect(() => rig(options as never)).toThrow(message)
+  })
+
+  it('SLOT-7: a job that says what it used in no number keeps its estimate, and fails', async () => {
+    const { limiter } = rig()
+    const used = () => limiter.stats().models['gpt']?.used.tpm
+    const saying = (usage: unknown) =>
+      limiter.run({ jobType: 'chat' }, async () => ({ data: 1, usage: usage as never }))
+    for (const inputTokens of [Number.NaN, -1, 1.5, '7']) {
+      await expect(saying({ inputTokens })).rejects.toThrow(/^usage\.inputTokens: expected a whole/)
+    }
+    await expect(saying({ totalTokens: 7 })).rejects.toThrow(
+      /^usage\.totalTokens: expected no such/,
+    )
+    expect(used()).toBe(50_000)
+    await expect(saying(null)).resolves.toMatchObject({ data: 1 })
+    const rejecting = limiter.run({ jobType: 'chat' }, async ({ reject }) =>
+      reject({ outputTokens: Number.NaN }),
+    )
+    await expect(rejecting).rejects.toThrow(/^usage\.outputTokens: /)
+    const silent = limiter.run({ jobType: 'chat' }, async () => undefined as never)
+    await expect(silent).rejects.toThrow(/^job: expected a promise of/)
+    expect(used()).toBe(80_000)
+    expect(limiter.stats().models['gpt']?.inFlight).toBe(0)
+  })
+
+  it('SLOT-6: names with spaces in them are no others', async () => {
+    const { limiter, run } = rig({
+      models: { m: { requestsPerMinute: 1 }, 'm a': { requestsPerMinute: 1 } },
+      jobTypes: { 'a b': { estimatedTokens: 1, maxWaitMs: 0 }, b: { estimatedTokens: 1 } },
+    })
+    await run('1', { jobType: 'a b', models: ['m'] })
+    expect(await run('2', { jobType: 'b', models: ['m a'] })).toMatchObject({ model: 'm a' })
+    expect(limiter.stats().models['m']?.used.rpm).toBe(1)
+  })
+
   it('refuses what it does not know, by the name of the field', async () => {
     const { limiter } = rig()
+    await expect(limiter.run(undefined as never, NOTHING)).rejects.toThrow(/^options: /)
+    await expect(limiter.run({ jobType: 'chat' }, undefined as never)).rejects.toThrow(/^job: /)
+    const none = { jobType: 'chat', models: [] }
+    await expect(limiter.run(none, NOTHING)).rejects.toThrow(/^models: /)
     await expect(limiter.run({ jobType: 'x' }, NOTHING)).rejects.toThrow(
       /^jobType: expected one of/,
     )
@@ -199,6 +257,23 @@ describe('models', () => {
 })
 
 describe('ratios', () => {
+  it('SLOT-9: every 5 s, also while nothing waits', async () => {
+    const ratios: object[] = []
+    const { clock, limiter } = rig({
+      models: { gpt: { maxConcurrentRequests: 10 } },
+      jobTypes: { busy: { estimatedTokens: 1 }, idle: { estimatedTokens: 1 } },
+      onRatioChange: (change) => ratios.push(change),
+    })
+    const running = () => new Promise<never>(() => {})
+    for (let i = 0; i < 4; i++) void limiter.run({ jobType: 'busy' }, running)
+    await clock.advance(4_999)
+    expect(ratios).toEqual([])
+    await clock.advance(1)
+    expect(ratios).toEqual([{ busy: 0.7, idle: 0.3 }])
+    await clock.advance(60_000)
+    expect(ratios).toHaveLength(1)
+  })
+
   it('SLOT-9: a busy type gets from an idle one, after some releases or some time', async () => {
     const ratios: object[] = []
     const { clock, run } = rig({

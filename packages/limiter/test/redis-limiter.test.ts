@@ -73,6 +73,38 @@ describe('on Redis', () => {
     await limiter.close()
   })
 
+  it('REDIS-2: the list of limits is kept as long as they are, however long nothing is defined', async () => {
+    const name = newName()
+    let now = START
+    const backend = redis(server.url, { name, clock: { now: () => now } })
+    const limiter = createLimiter({ backend, limits: [{ ...rolling, windowSecs: 864_000 }] })
+    await take(limiter, '1')
+    const index = `{fairlead:${name}}:limits`
+    await direct.pexpire(index, 1_000)
+    await take(limiter, '2')
+    expect(await direct.pttl(index)).toBeLessThanOrEqual(1_000)
+    now += 14 * 86_400_000
+    await take(limiter, '3')
+    const [kept, listed] = await Promise.all(
+      [`{fairlead:${name}}:limit:k`, index].map((key) => direct.pttl(key)),
+    )
+    expect(listed).toBeGreaterThan((kept ?? 0) - 1_000)
+    await limiter.close()
+  })
+
+  it.each([
+    [[''], /^address: /],
+    [[[]], /^address: /],
+    [[7], /^address: /],
+    [['redis://x', { name: '' }], /^name: /],
+    [['redis://x', { rememberMs: 'long' }], /^rememberMs: /],
+    [['redis://x', { coldStartGuards: false }], /^coldStartGuards: expected no such field/],
+    [['redis://x', { onBackendLoss: 'local' }], /^instances: /],
+    [['redis://x', { onBackendLoss: 'allow' }], /^onBackendLoss: expected deny or local/],
+  ])('redis(…) checks what it is given, at once: %j', (given, message) => {
+    expect(() => redis(...(given as Parameters<typeof redis>))).toThrow(message)
+  })
+
   it('REDIS-7: calls of one turn are one script, 32 at most, each decided for itself and in order', async () => {
     const limits = [rolling]
     const limiter = createLimiter({ backend: redis(server.url, { name: newName() }), limits })

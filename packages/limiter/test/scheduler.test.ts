@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { FairleadError } from '@fairlead/core'
 import { TestClock } from '@fairlead/testkit'
 import { describe, expect, it } from 'vitest'
@@ -216,6 +217,52 @@ describe('jobs', () => {
     expect((await limiter.get(concurrency))?.held).toBe(0)
   })
 
+  it('SCHED-5: one that says what it used in no number fails, and is completed without actuals', async () => {
+    const { limiter, submit } = rig(limitsOf('m', { concurrency: 1 }))
+    const keys = modelKeys('p', 'm')
+    for (const actualTokens of [Number.NaN, -1, 0.5, '7']) {
+      const saying = async () => ({ value: 'x', actualTokens: actualTokens as number })
+      await expect(submit('a', { execute: saying })).rejects.toThrow(/^actualTokens: expected/)
+    }
+    const silent = submit('b', { execute: async () => undefined as never })
+    await expect(silent).rejects.toThrow(/^execute: expected a promise of/)
+    expect(await submit('c')).toBe('c')
+    expect((await limiter.get(keys.concurrency))?.held).toBe(0)
+    expect((await limiter.get(keys.tpm))?.held).toBe(5 * 10 + 7)
+  })
+
+  it('SCHED-2: an estimate that fails is the error of its job alone', async () => {
+    const estimateTokens = (prompt: string) => {
+      if (prompt === 'broken') throw new Error('no such token')
+      return prompt === 'strange' ? 0.5 : 1
+    }
+    const { submit } = rig(limitsOf('m'), { workers: 1, estimateTokens })
+    const jobs = ['broken', 'strange', 'sound'].map((prompt) => submit(prompt, { prompt }))
+    await expect(jobs[0]).rejects.toThrow('no such token')
+    await expect(jobs[1]).rejects.toThrow(/^estimateTokens: expected a whole number/)
+    expect(await jobs[2]).toBe('sound')
+  })
+
+  it('SCHED-1: names with spaces in them are no others', async () => {
+    const { rpm } = modelKeys('p', 'a b')
+    const { limiter, submit } = rig([...limitsOf('a b'), ...limitsOf('b')])
+    await submit('1', { model: 'a b' })
+    await expect(submit('2', { provider: 'p a', model: 'b' })).rejects.toMatchObject({
+      code: 'InvalidParams',
+    })
+    expect((await limiter.get(rpm))?.held).toBe(1)
+  })
+
+  it('SCHED-3: a model and a tenant that are both used up: only the tenant waits for its day', async () => {
+    const daily: Limit = { key: dailyKey('poor'), kind: 'fixed', capacity: 10, windowSecs: 86_400 }
+    const { clock, ran, submit } = rig([...limitsOf('m', { rpm: 1 }), daily])
+    await submit('first', { tenant: 'poor', wantDailyBudget: true })
+    for (const name of ['p1', 'p2']) void submit(name, { tenant: 'poor', wantDailyBudget: true })
+    void submit('rich', { tenant: 'rich' })
+    await clock.advance(60_000)
+    expect(ran.map(({ name }) => name)).toEqual(['first', 'rich'])
+  })
+
   it('SCHED-3: what can never be allowed is refused for good', async () => {
     const { submit } = rig(limitsOf('m', { tpm: 100 }))
     await expect(submit('a', { maxOutputTokens: 200 })).rejects.toMatchObject({
@@ -288,7 +335,27 @@ describe('jobs', () => {
   })
 })
 
+describe('a signal', () => {
+  it('is let go of when its job is over: one may be that of very many jobs', async () => {
+    const { scheduler, job } = rig(limitsOf('m'))
+    const { signal } = new AbortController()
+    for (const done of [job('a'), job('b', { execute: () => Promise.reject(new Error('x')) })]) {
+      await scheduler.submit(done, { signal }).catch(() => undefined)
+    }
+    expect(getEventListeners(signal, 'abort')).toEqual([])
+  })
+})
+
 describe('shutdown', () => {
+  it('SCHED-6: waits for answers under way, and gives back what they hold', async () => {
+    const { limiter, scheduler, submit } = rig(limitsOf('m'))
+    const never = submit('never')
+    await scheduler.shutdown()
+    await expect(never).rejects.toMatchObject({ code: 'SchedulerClosed' })
+    expect((await limiter.get(modelKeys('p', 'm').concurrency))?.held).toBe(0)
+    await expect(scheduler.shutdown({ deadline: -1 })).rejects.toThrow(/^deadline: /)
+  })
+
   it('SCHED-6: waits for what runs, refuses what never ran, and takes no more', async () => {
     const { clock, limiter, scheduler, submit } = rig(limitsOf('m', { concurrency: 1 }))
     let end = () => {}
@@ -339,6 +406,26 @@ describe('what a provider says', () => {
     expect(ran.map(({ name }) => name)).toEqual(['n'])
     await clock.advance(1)
     expect(ran).toHaveLength(2)
+  })
+
+  it('SCHED-7: a job that ends does not lift the wait that the provider asked for', async () => {
+    const { clock, scheduler, ran, submit } = rig(limitsOf('m', { concurrency: 1 }))
+    let end = () => {}
+    void submit('long', {
+      execute: () =>
+        new Promise((done) => {
+          end = () => done({ value: 'long' })
+        }),
+    })
+    await clock.settle()
+    // Asked for, and to be denied, when the provider speaks.
+    void submit('next')
+    await scheduler.feedback({ provider: 'p', model: 'm' }, { 'retry-after': '10' })
+    end()
+    await clock.advance(9_999)
+    expect(ran).toEqual([])
+    await clock.advance(1)
+    expect(ran).toHaveLength(1)
   })
 
   it('SCHED-7: less left than believed is reserved, and comes back with the window', async () => {

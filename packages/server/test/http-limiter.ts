@@ -1,7 +1,10 @@
 import {
   type CompleteAnswer,
   type CompleteRequest,
+  checkLimitBatch,
+  checkLimitRequest,
   FairleadError,
+  LIMIT_BATCH_MAX,
   type Limit,
   type Limiter,
   type LimitView,
@@ -52,6 +55,7 @@ export class HttpLimiter implements Limiter {
   }
 
   async reserve(request: ReserveRequest): Promise<ReserveAnswer> {
+    checkLimitRequest(request)
     const { status, body } = await this.#rig.json(
       'alice',
       'POST',
@@ -64,6 +68,7 @@ export class HttpLimiter implements Limiter {
   }
 
   async complete(request: CompleteRequest): Promise<CompleteAnswer> {
+    checkLimitRequest(request)
     const { status, body } = await this.#rig.json(
       'alice',
       'POST',
@@ -74,12 +79,14 @@ export class HttpLimiter implements Limiter {
   }
 
   async reserveMany(requests: readonly ReserveRequest[]): Promise<ReserveAnswer[]> {
+    checkOwnPart(requests)
     const items = { requests: requests.map(reserveToWire) }
     const body = await this.#ask<{ results: ReserveRecord[] }>('POST', '/v1/reserve/batch', items)
     return body.results.map(reserveAnswerOfWire)
   }
 
   async completeMany(requests: readonly CompleteRequest[]): Promise<CompleteAnswer[]> {
+    checkOwnPart(requests)
     const items = { requests: requests.map(completeToWire) }
     const body = await this.#ask<{ results: CompleteRecord[] }>('POST', '/v1/complete/batch', items)
     return body.results
@@ -94,4 +101,10 @@ export class HttpLimiter implements Limiter {
     const { error, detail } = answer.body as Refusal
     throw new FairleadError(error === 'invalid_request' ? 'InvalidParams' : 'Internal', detail)
   }
+}
+
+/** What cannot be written as JSON; how many there may be is for the server to say. */
+function checkOwnPart(requests: readonly unknown[]): void {
+  const count = Array.isArray(requests) ? requests.length : 1
+  if (count > 0 && count <= LIMIT_BATCH_MAX) checkLimitBatch(requests)
 }

@@ -1,4 +1,4 @@
-import type { ExactInt } from '../exact-int.ts'
+import { type ExactInt, minus } from '../exact-int.ts'
 import type { BucketLimit, Limit } from './limit-definition.ts'
 import type { Meter, MeterState, Settlement } from './meter.ts'
 import { TokenBucket } from './token-bucket.ts'
@@ -60,7 +60,7 @@ export class BucketMeter implements Meter {
   }
 
   settle({ reserved, actual }: Settlement): void {
-    if (actual !== null) this.#bucket.take(actual - reserved)
+    if (actual !== null) this.#bucket.take(minus(actual, reserved))
   }
 
   state(): MeterState {

@@ -1,6 +1,15 @@
 import { compareText } from '../bytes.ts'
 import { invalidParams } from '../errors.ts'
 import { type ExactInt, plus } from '../exact-int.ts'
+import { wholeNumber } from '../whole-number.ts'
+import {
+  allowedAt,
+  COMPLETED,
+  type CompleteAnswer,
+  notAllowed,
+  notCompleted,
+  type ReserveAnswer,
+} from './limit-answers.ts'
 import { capacityOf, type Limit, readLimit } from './limit-definition.ts'
 import type { Meter, MeterState } from './meter.ts'
 import { openMeter, restoreMeter } from './open-meter.ts'
@@ -12,24 +21,6 @@ import {
   type Requirement,
   reserveProblem,
 } from './reserve-request.ts'
-
-/** The answer to a reserve. A refusal is a value, not an exception (LIMIT-8). */
-export interface ReserveAnswer {
-  readonly allowed: boolean
-  /** When to ask again, with another lease id; 0 if that would not help. */
-  readonly retryAfterMs: number
-  readonly reservedAtUnixMs: number | null
-  readonly error: string | null
-  readonly deniedKey: string | null
-  /** For `invalid_request`: which field, and what was expected. */
-  readonly detail: string | null
-}
-
-export interface CompleteAnswer {
-  readonly ok: boolean
-  readonly error: string | null
-  readonly detail: string | null
-}
 
 /** A limit as people and programs are shown it. */
 export interface LimitView {
@@ -93,9 +84,12 @@ export class Limits {
 
   constructor(options: LimitsOptions = {}) {
     const { rememberMs = REMEMBER_MS, leasesMax = LEASES_MAX, touch = null } = options
-    this.#rememberMs = rememberMs
+    this.#rememberMs = wholeNumber('rememberMs', rememberMs, { min: 0 })
     this.#touch = touch
-    this.#leases = new RememberedLeases(leasesMax, touch?.lease)
+    this.#leases = new RememberedLeases(
+      wholeNumber('leasesMax', leasesMax, { min: 1 }),
+      touch?.lease,
+    )
   }
 
   /** Goes on exactly where `state()` was taken. */
@@ -162,7 +156,7 @@ export class Limits {
   reserve(leaseId: string, requirements: readonly Requirement[], nowMs: number): ReserveAnswer {
     const now = this.#advance(nowMs)
     const problem = reserveProblem(leaseId, requirements)
-    if (problem !== null) return refused('invalid_request', null, problem)
+    if (problem !== null) return notAllowed('invalid_request', { detail: problem })
     const wanted = addUp(requirements)
     const known = this.#leases.get(leaseId, now)
     if (known !== undefined) return answerKnown(known, wanted, now)
@@ -172,12 +166,14 @@ export class Limits {
     for (let i = 0; i < wanted.length; i++) {
       const { key, amount } = wanted[i] as Requirement
       const meter = this.#meterAt(key, now)
-      if (meter === undefined) return refused(`unknown_limit_key:${key}`, key)
+      if (meter === undefined) return notAllowed(`unknown_limit_key:${key}`, { deniedKey: key })
       holds[i] = { meter, amount, end: 0 }
     }
     for (const { meter, amount } of holds) {
       const { key } = meter.limit
-      if (amount > meter.amountMax) return refused(`exceeds_capacity:${key}`, key)
+      if (amount > meter.amountMax) {
+        return notAllowed(`exceeds_capacity:${key}`, { deniedKey: key })
+      }
     }
 
     const denial = denialOf(holds, now)
@@ -226,20 +222,19 @@ export class Limits {
   complete(leaseId: string, actuals: readonly Actual[], nowMs: number): CompleteAnswer {
     const now = this.#advance(nowMs)
     const problem = completeProblem(leaseId, actuals)
-    if (problem !== null) return { ok: false, error: 'invalid_request', detail: problem }
+    if (problem !== null) return notCompleted('invalid_request', problem)
     const lease = this.#leases.get(leaseId, now)
     if (lease?.state === 'held') {
-      const given = addUp(actuals)
       for (const { meter, amount, end } of lease.holds) {
         const { key } = meter.limit
         meter.advance(now)
-        meter.settle({ reserved: amount, actual: amountOf(given, key), end, nowMs: now })
+        meter.settle({ reserved: amount, actual: amountOf(actuals, key), end, nowMs: now })
         this.#touch?.limit(key)
       }
       this.#leases.replace(leaseId, { state: 'completed', forgetAt: now + this.#rememberMs })
       this.#touch?.lease(leaseId)
     }
-    return DONE
+    return COMPLETED
   }
 
   #hold(leaseId: string, holds: readonly Hold[], now: number): ReserveAnswer {
@@ -284,7 +279,8 @@ export class Limits {
   }
 }
 
-const DONE: CompleteAnswer = { ok: true, error: null, detail: null }
+/** Of an id that holds something else. */
+export const OTHER_REQUIREMENTS = 'lease_id: expected a new one for other requirements'
 
 /** The first key that does not fit gives the reason, the slowest one the wait (LIMIT-11). */
 function denialOf(holds: readonly Hold[], now: number): ReserveAnswer | null {
@@ -298,12 +294,14 @@ function denialOf(holds: readonly Hold[], now: number): ReserveAnswer | null {
   if (first === null) return null
   const { key } = first.limit
   const error = first.waiting === null ? null : `limit_decreasing:${key}`
-  return { ...refused(error, key), retryAfterMs }
+  return notAllowed(error, { deniedKey: key, retryAfterMs })
 }
 
-function amountOf(amounts: readonly Requirement[], key: string): number | null {
-  for (const one of amounts) if (one.key === key) return one.amount
-  return null
+/** What was used of a key in all, or null if nothing was said of it. */
+function amountOf(actuals: readonly Actual[], key: string): ExactInt | null {
+  let sum: ExactInt | null = null
+  for (const one of actuals) if (one.key === key) sum = plus(sum ?? 0, one.amount)
+  return sum
 }
 
 function answerKnown(
@@ -311,10 +309,10 @@ function answerKnown(
   wanted: readonly Requirement[],
   now: number,
 ): ReserveAnswer {
-  if (lease.state === 'denied') return refused('lease_already_denied', null)
-  if (lease.state !== 'held' || now >= lease.endsAt) return refused('lease_finished', null)
+  if (lease.state === 'denied') return notAllowed('lease_already_denied')
+  if (lease.state !== 'held' || now >= lease.endsAt) return notAllowed('lease_finished')
   if (holdsJust(lease, wanted)) return allowedAt(lease.reservedAt)
-  return refused('invalid_request', null, 'lease_id: expected a new one for other requirements')
+  return notAllowed('invalid_request', { detail: OTHER_REQUIREMENTS })
 }
 
 function holdsJust({ holds }: HeldLease<Hold>, wanted: readonly Requirement[]): boolean {
@@ -327,25 +325,6 @@ function stored(lease: RememberedLease<Hold>): RememberedLease<StoredHold> {
   if (lease.state !== 'held') return lease
   const holds = lease.holds.map(({ meter, amount, end }) => ({ key: meter.limit.key, amount, end }))
   return { ...lease, holds }
-}
-
-function allowedAt(reservedAtUnixMs: number): ReserveAnswer {
-  return {
-    allowed: true,
-    retryAfterMs: 0,
-    reservedAtUnixMs,
-    error: null,
-    deniedKey: null,
-    detail: null,
-  }
-}
-
-function refused(
-  error: string | null,
-  deniedKey: string | null,
-  detail: string | null = null,
-): ReserveAnswer {
-  return { allowed: false, retryAfterMs: 0, reservedAtUnixMs: null, error, deniedKey, detail }
 }
 
 function viewOf(meter: Meter): LimitView {

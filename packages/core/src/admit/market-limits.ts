@@ -1,14 +1,8 @@
 import { IndexedHeap, type IndexedItem } from '../order/indexed-heap.ts'
 import type { QueuedJob } from '../order/queued-job.ts'
 import { amountOf, type Need } from './admit-rules.ts'
-import {
-  type CompleteAnswer,
-  Limits,
-  type LimitsTouch,
-  type LimitView,
-  type ReserveAnswer,
-  type StoredHold,
-} from './limits.ts'
+import type { CompleteAnswer, ReserveAnswer } from './limit-answers.ts'
+import { Limits, type LimitsTouch, type LimitView, type StoredHold } from './limits.ts'
 import type { MeterState } from './meter.ts'
 import type { RememberedLease } from './remembered-leases.ts'
 import type { Actual, Requirement } from './reserve-request.ts'

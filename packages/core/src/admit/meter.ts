@@ -25,7 +25,7 @@ export interface Meter {
 
 export interface Settlement {
   readonly reserved: number
-  readonly actual: number | null
+  readonly actual: ExactInt | null
   /** As `take` gave it. */
   readonly end: number
   readonly nowMs: number

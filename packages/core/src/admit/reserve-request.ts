@@ -1,4 +1,4 @@
-import { invalidParams } from '../errors.ts'
+import { type FairleadError, invalidParams } from '../errors.ts'
 import { isLimitKey, isTextWithin } from './limit-definition.ts'
 
 /** How much of which limit. */
@@ -45,11 +45,27 @@ export function addUp(amounts: readonly Requirement[]): readonly Requirement[] {
   return amounts
 }
 
-/** Refuses a batch that is empty or too large (LIMIT-15). */
+/** Refuses a batch that is none, is empty or is too large (LIMIT-15). */
 export function checkLimitBatch(requests: readonly unknown[]): void {
+  if (!Array.isArray(requests)) throw invalidParams('requests', 'a list')
   if (requests.length < 1 || requests.length > LIMIT_BATCH_MAX) {
     throw invalidParams('requests', `1 to ${LIMIT_BATCH_MAX} of them`, String(requests.length))
   }
+  const at = requests.findIndex((one) => !isRequest(one))
+  if (at >= 0) throw noRequest(`requests[${at}]`)
+}
+
+/** Refuses what is no request at all; what is wrong inside of one is an answer. */
+export function checkLimitRequest(request: unknown): void {
+  if (!isRequest(request)) throw noRequest('request')
+}
+
+function isRequest(given: unknown): boolean {
+  return typeof given === 'object' && given !== null
+}
+
+function noRequest(field: string): FairleadError {
+  return invalidParams(field, 'an object with leaseId')
 }
 
 const LEASE_ID_PROBLEM = `lease_id: expected text of 1 to ${LEASE_ID_BYTES_MAX} bytes`

@@ -38,7 +38,7 @@ export class TokenBucket {
   }
 
   /** Takes tokens, below zero if need be; a negative number gives some back, up to the burst. */
-  take(tokens: number): void {
+  take(tokens: ExactInt): void {
     const level = minus(this.#level, times(tokens, MICRO))
     this.#level = least(times(this.#burst, MICRO), level)
   }

@@ -77,9 +77,9 @@ export class WindowMeter implements Meter {
     if (this.#limit.kind === 'concurrency') {
       this.#ledger.free(end, reserved)
     } else if (actual !== null && actual < reserved) {
-      this.#ledger.free(end, reserved - actual)
+      this.#ledger.free(end, minus(reserved, actual))
     } else if (actual !== null && actual > reserved) {
-      this.#takeExcess(actual - reserved, nowMs)
+      this.#takeExcess(minus(actual, reserved), nowMs)
     }
     this.#applyWaiting()
   }
@@ -89,13 +89,13 @@ export class WindowMeter implements Meter {
     return { limit: this.#limit, waiting: this.#waiting, holds, bucket: null }
   }
 
-  #takeExcess(excess: number, nowMs: number): void {
+  #takeExcess(excess: ExactInt, nowMs: number): void {
     if (this.#limit.overage !== 'deny' || this.#isRoomFor(excess, this.amountMax)) {
-      this.take(excess, nowMs)
+      this.#ledger.add(endOf(this.#limit, nowMs), excess)
     }
   }
 
-  #isRoomFor(amount: number, capacity: number): boolean {
+  #isRoomFor(amount: ExactInt, capacity: number): boolean {
     const held = this.#ledger.held
     // The difference is exact where the sum might not be.
     return typeof held === 'number' ? amount <= capacity - held : plus(held, amount) <= capacity

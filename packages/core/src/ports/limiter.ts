@@ -1,5 +1,6 @@
+import type { CompleteAnswer, ReserveAnswer } from '../admit/limit-answers.ts'
 import type { Limit } from '../admit/limit-definition.ts'
-import type { CompleteAnswer, LimitView, ReserveAnswer } from '../admit/limits.ts'
+import type { LimitView } from '../admit/limits.ts'
 import type { Actual, Requirement } from '../admit/reserve-request.ts'
 
 export interface ReserveRequest {

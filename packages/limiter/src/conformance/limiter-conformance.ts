@@ -317,6 +317,25 @@ export function limiterConformance(
       }
     })
 
+    it('LIMIT-15: what is no request, or no batch, is InvalidParams, and nothing is done', async () => {
+      const limiter = await use(fixed(10))
+      const sound = { leaseId: 'a', requirements: [{ key: 'k', amount: 1 }] }
+      const none = [null, undefined, 'a', 7] as unknown as (typeof sound)[]
+      for (const one of none.slice(0, 2)) {
+        await expect(limiter.reserve(one as typeof sound)).rejects.toThrow(/^request: expected/)
+        await expect(limiter.complete(one as typeof sound)).rejects.toThrow(/^request: expected/)
+      }
+      for (const one of none) {
+        const batch = [sound, one as typeof sound]
+        await expect(limiter.reserveMany(batch)).rejects.toThrow(/^requests\[1\]: expected/)
+        await expect(limiter.completeMany(batch)).rejects.toThrow(/^requests\[1\]: expected/)
+        await expect(limiter.reserveMany(one as never)).rejects.toThrow(
+          /^requests: expected a list/,
+        )
+      }
+      expect(await held()).toBe(0)
+    })
+
     it('LIMIT-15: many callers at once never get more than there is', async () => {
       await use(rolling(50), concurrency(40, 'c'))
       const answers = await Promise.all(

@@ -1,4 +1,5 @@
-import { type Limit, type Limiter, readLimit } from '@fairlead/core'
+import { invalidParams, type Limit, type Limiter, readLimit } from '@fairlead/core'
+import { knownFields } from '../known-fields.ts'
 import type { LimiterBackend } from './limiter-backend.ts'
 import { memory } from './memory/memory-limiter.ts'
 
@@ -8,6 +9,9 @@ export interface LimiterOptions {
 }
 
 /** A limiter with these limits. A malformed limit is `InvalidParams` at once. */
-export function createLimiter({ backend = memory(), limits }: LimiterOptions): Limiter {
+export function createLimiter(options: LimiterOptions): Limiter {
+  const { backend = memory(), limits } = knownFields('options', options, ['backend', 'limits'])
+  if (!Array.isArray(limits)) throw invalidParams('limits', 'a list of limits; it may be empty')
+  if (typeof backend.open !== 'function') throw invalidParams('backend', 'memory() or redis(url)')
   return backend.open(limits.map(readLimit))
 }

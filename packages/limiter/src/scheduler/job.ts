@@ -1,4 +1,4 @@
-import { invalidParams, type Requirement } from '@fairlead/core'
+import { invalidParams, type Requirement, wholeNumber } from '@fairlead/core'
 
 /** A call to a model that waits for its turn. */
 export interface SchedulerJob<T> {
@@ -64,10 +64,11 @@ export function requirementsOf(
   { request, tokensKey, place }: ModelNeeds,
   promptTokens: number,
 ): Requirement[] {
-  const tokens = Math.max(1, promptTokens + job.maxOutputTokens)
-  const requirements = [request, { key: tokensKey, amount: tokens }, place]
-  if (job.isDaily) requirements.push({ key: dailyKey(job.tenant), amount: tokens })
-  return requirements
+  wholeNumber('estimateTokens', promptTokens, { min: 0 })
+  const amount = Math.max(1, promptTokens + job.maxOutputTokens)
+  const ofModel = [request, { key: tokensKey, amount }, place]
+  // The tenant's own first: where that is used up too, it is the one that is named, and only the tenant waits.
+  return job.isDaily ? [{ key: dailyKey(job.tenant), amount }, ...ofModel] : ofModel
 }
 
 /** Actual tokens in the place of the estimate, of the model and of the tenant. */
@@ -87,6 +88,12 @@ export function actualsOf(
  * its own: to look at a field of it costs as much as a reserve.
  */
 export function checkedJob(given: SchedulerJob<unknown>): CheckedJob {
+  if (typeof given !== 'object' || given === null) {
+    throw invalidParams(
+      'job',
+      'an object with tenant, provider, model, prompt, maxOutputTokens, execute',
+    )
+  }
   const { tenant, provider, model, prompt, maxOutputTokens, wantDailyBudget, execute } = given
   checkName('tenant', tenant)
   checkName('provider', provider)
@@ -100,6 +107,6 @@ export function checkedJob(given: SchedulerJob<unknown>): CheckedJob {
   return { tenant, provider, model, prompt, maxOutputTokens, isDaily, execute, given }
 }
 
-function checkName(field: string, name: unknown): void {
+export function checkName(field: string, name: unknown): void {
   if (typeof name !== 'string' || name === '') throw invalidParams(field, 'a name')
 }

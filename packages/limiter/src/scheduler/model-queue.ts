@@ -9,6 +9,8 @@ export class Entry {
   requirements: readonly Requirement[] | null = null
   /** New after each denial; the same while the outcome of a reserve is unknown. '' before the first. */
   leaseId = ''
+  /** Takes back what its caller's signal was asked for, if it has one. */
+  stopListening: (() => void) | null = null
   /** Made when the job looks at its signal. */
   controller: AbortController | null = null
   /** Whether the limiter may hold something under this id that nobody has heard of. */

@@ -5,14 +5,18 @@ import {
   invalidParams,
   type Limiter,
   type ReserveAnswer,
+  UNKNOWN_RETRY_MS,
+  wholeNumber,
 } from '@fairlead/core'
 import { systemClock } from '../clock.ts'
+import { knownFields } from '../known-fields.ts'
+import { controllerOf, executeEntry } from './execute-entry.ts'
 import { type Feedback, type FeedbackSource, readFeedback } from './feedback.ts'
 import { bookForeignUse } from './foreign-use.ts'
 import {
   actualsOf,
-  type CheckedJob,
   checkedJob,
+  checkName,
   modelKeys,
   requirementsOf,
   type SchedulerJob,
@@ -59,13 +63,25 @@ export interface Scheduler {
   shutdown(options?: { readonly deadline?: number }): Promise<{ readonly running: number }>
 }
 
-const UNKNOWN_RETRY_MS = 100
 const JITTER_MAX_MS = 25
 const COMPLETE_TRIES_MAX = 50
 
-export function createScheduler(options: SchedulerOptions): Scheduler {
-  if (!Number.isSafeInteger(options.workers) || options.workers < 1) {
-    throw invalidParams('workers', 'a whole number of at least 1')
+const OPTIONS = [
+  'limiter',
+  'workers',
+  'estimateTokens',
+  'random',
+  'clock',
+  'onDenied',
+  'onUnknown',
+  'onCompleteFailed',
+] as const
+
+export function createScheduler(given: SchedulerOptions): Scheduler {
+  const options = knownFields('options', given, OPTIONS)
+  wholeNumber('workers', options.workers, { min: 1 })
+  if (typeof options.limiter?.reserve !== 'function') {
+    throw invalidParams('limiter', 'what createLimiter gives, or another one of that kind')
   }
   return new QueueScheduler(options)
 }
@@ -113,9 +129,12 @@ class QueueScheduler implements Scheduler {
   }
 
   async feedback(
-    { provider, model }: { readonly provider: string; readonly model: string },
+    to: { readonly provider: string; readonly model: string },
     source: FeedbackSource,
   ): Promise<Feedback> {
+    const { provider, model } = knownFields('to', to, ['provider', 'model'])
+    checkName('provider', provider)
+    checkName('model', model)
     const now = this.#clock.now()
     const feedback = readFeedback(source, now)
     if (feedback.retryAfterMs !== null) {
@@ -129,6 +148,7 @@ class QueueScheduler implements Scheduler {
   }
 
   async shutdown({ deadline }: { readonly deadline?: number } = {}): Promise<{ running: number }> {
+    if (deadline !== undefined) wholeNumber('deadline', deadline, { min: 0 })
     this.#isClosed = true
     this.#timer?.cancel()
     this.#timer = null
@@ -153,7 +173,10 @@ class QueueScheduler implements Scheduler {
 
   #abortBy(signal: AbortSignal, entry: Entry): void {
     signal.throwIfAborted()
-    signal.addEventListener('abort', () => this.#abort(entry, signal.reason), { once: true })
+    const abort = (): void => this.#abort(entry, signal.reason)
+    signal.addEventListener('abort', abort, { once: true })
+    // One signal may be that of very many jobs.
+    entry.stopListening = () => signal.removeEventListener('abort', abort)
   }
 
   /** Gives work to idle workers, queue by queue. */
@@ -163,20 +186,32 @@ class QueueScheduler implements Scheduler {
       if (queue === undefined) break
       this.#ready.delete(queue)
       const turn = queue.next(this.#clock.now())
-      if (turn === null) this.#offer(queue)
+      if (turn === null || !this.#prepare(queue, turn.entry)) this.#offer(queue)
       else this.#ask(queue, turn.tenant, turn.entry)
     }
     this.#setTimer()
+    if (this.#isClosed) this.#tellQuiet()
+  }
+
+  /** What a job needs is found out when its turn comes; whether that could be done. */
+  #prepare(queue: ModelQueue, entry: Entry): boolean {
+    const { job } = entry
+    const { estimateTokens = utf8Bytes } = this.#options
+    try {
+      entry.requirements ??= requirementsOf(job, queue.needs, estimateTokens(job.prompt, job.model))
+      return true
+    } catch (error) {
+      this.#end(entry, () => entry.reject(error))
+      return false
+    }
   }
 
   #ask(queue: ModelQueue, tenant: TenantQueue, entry: Entry): void {
-    const { job } = entry
-    const { limiter, estimateTokens = utf8Bytes } = this.#options
     entry.leaseId ||= `${this.#name}-${this.#leases++}`
-    entry.requirements ??= requirementsOf(job, queue.needs, estimateTokens(job.prompt, job.model))
     queue.isAsking = true
     this.#idle--
-    limiter.reserve({ leaseId: entry.leaseId, requirements: entry.requirements }).then(
+    const { leaseId, requirements } = entry
+    this.#options.limiter.reserve({ leaseId, requirements: requirements ?? [] }).then(
       (answer) => this.#answered(queue, tenant, entry, answer),
       (error: unknown) => this.#failed(queue, entry, error),
     )
@@ -230,10 +265,12 @@ class QueueScheduler implements Scheduler {
     onDenied?.({ provider, model, key, retryAfterMs })
   }
 
+  /** The longer wait counts: the end of a job does not lift one that is for something else. */
   #hold(queue: ModelQueue, until: number, waitsForEnd: boolean): void {
-    queue.notBefore = Math.max(queue.notBefore, until)
-    queue.waitsForEnd = waitsForEnd
     this.#ready.delete(queue)
+    if (until < queue.notBefore) return
+    queue.notBefore = until
+    queue.waitsForEnd = waitsForEnd
   }
 
   /** Perhaps it is held, perhaps not: only the same id can tell (SCHED-4). */
@@ -253,19 +290,15 @@ class QueueScheduler implements Scheduler {
     entry.isOver = true
     this.#idle--
     this.#running.add(entry)
-    executed(entry.job, new EntryContext(entry)).then(
-      ({ value, actualTokens }) => {
-        entry.resolve(value)
-        this.#ended(queue, entry, actualTokens)
-      },
-      (error: unknown) => {
-        entry.reject(error)
-        this.#ended(queue, entry, usageOf(error))
-      },
-    )
+    executeEntry(entry, (isDone, result, actualTokens) => {
+      if (isDone) entry.resolve(result)
+      else entry.reject(result)
+      this.#ended(queue, entry, actualTokens)
+    })
   }
 
   #ended(queue: ModelQueue, entry: Entry, actualTokens: number | undefined): void {
+    entry.stopListening?.()
     this.#running.delete(entry)
     this.#idle++
     this.#complete(queue, entry.leaseId, actualsOf(entry.job, queue.keys, actualTokens))
@@ -320,6 +353,7 @@ class QueueScheduler implements Scheduler {
   #end(entry: Entry, answer: () => void): void {
     if (entry.isOver) return
     entry.isOver = true
+    entry.stopListening?.()
     answer()
     const { provider, model } = entry.job
     // A reserve whose answer was lost may hold something.
@@ -355,7 +389,7 @@ class QueueScheduler implements Scheduler {
     // Jobs of one model mostly come one after the other, and to glue two names together costs more than that.
     const last = this.#lastQueue
     if (last !== null && last.provider === provider && last.model === model) return last
-    const key = `${provider} ${model}`
+    const key = `${provider.length} ${provider} ${model}`
     let queue = this.#queues.get(key)
     if (queue === undefined) {
       queue = new ModelQueue(provider, model)
@@ -365,43 +399,15 @@ class QueueScheduler implements Scheduler {
     return queue
   }
 
+  /** Nothing runs, and nothing is asked for or completed whose answer is still to come. */
   #isQuiet(): boolean {
-    return this.#running.size === 0 && this.#completing === 0
+    if (this.#running.size > 0 || this.#completing > 0) return false
+    return [...this.#queues.values()].every(({ isAsking }) => !isAsking)
   }
 
   #tellQuiet(): void {
-    if (this.#isQuiet()) this.#onQuiet?.()
+    if (this.#onQuiet !== null && this.#isQuiet()) this.#onQuiet()
   }
-}
-
-/** Most jobs never look at their signal, and one costs more than all the rest of a short job. */
-class EntryContext {
-  readonly #entry: Entry
-
-  constructor(entry: Entry) {
-    this.#entry = entry
-  }
-
-  get signal(): AbortSignal {
-    return controllerOf(this.#entry).signal
-  }
-}
-
-/** What throws at once, or gives no promise, is treated like what comes later. */
-function executed(
-  { execute, given }: CheckedJob,
-  context: EntryContext,
-): ReturnType<SchedulerJob<unknown>['execute']> {
-  try {
-    return Promise.resolve(execute.call(given, context))
-  } catch (error) {
-    return Promise.reject(error)
-  }
-}
-
-function controllerOf(entry: Entry): AbortController {
-  entry.controller ??= new AbortController()
-  return entry.controller
 }
 
 function closed(): FairleadError {
@@ -417,9 +423,4 @@ function refusedForGood({ error, deniedKey, detail }: ReserveAnswer): FairleadEr
     error,
     deniedKey,
   })
-}
-
-function usageOf(error: unknown): number | undefined {
-  const tokens = (error as { actualTokens?: unknown } | null | undefined)?.actualTokens
-  return typeof tokens === 'number' ? tokens : undefined
 }

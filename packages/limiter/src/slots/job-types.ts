@@ -63,7 +63,7 @@ export class JobTypes {
   }
 
   inFlight(type: string, model: string): number {
-    return this.#counters.get(`${model} ${type}`)?.inFlight ?? 0
+    return this.#counters.get(counterKey(type, model))?.inFlight ?? 0
   }
 
   /** Counts a start if every counter is below its slots. */
@@ -117,13 +117,7 @@ export class JobTypes {
       used += usedOf(counter, winner.windowMs)
     }
     const ratioPpm = this.#ratios.get(type.name) ?? 0
-    return {
-      name: type.name,
-      ratioPpm,
-      flexible: type.isFlexible,
-      slots,
-      used: Math.min(used, slots),
-    }
+    return { name: type.name, ratioPpm, flexible: type.isFlexible, slots, used }
   }
 
   #hasMemory({ name, memoryKB }: JobType): boolean {
@@ -131,13 +125,14 @@ export class JobTypes {
     const share = BigInt(this.#memoryKB) * BigInt(this.#ratios.get(name) ?? 0)
     const slots = Number(share / (BigInt(memoryKB) * BigInt(WHOLE_PPM)))
     let running = 0
+    const ofType = counterKey(name, '')
     for (const [key, { inFlight }] of this.#counters)
-      if (key.endsWith(` ${name}`)) running += inFlight
+      if (key.startsWith(ofType)) running += inFlight
     return running < Math.max(this.#minCapacity, slots)
   }
 
   #counter(type: string, model: string, nowMs: number): Counter {
-    const key = `${model} ${type}`
+    const key = counterKey(type, model)
     const minute = Math.floor(nowMs / MINUTE_MS)
     const day = Math.floor(nowMs / DAY_MS)
     let counter = this.#counters.get(key)
@@ -150,6 +145,11 @@ export class JobTypes {
     if (day > counter.day) Object.assign(counter, { day, dayStarts: 0 })
     return counter
   }
+}
+
+/** Begins with the type; its length says where it ends, so that no two pairs are the same text. */
+export function counterKey(type: string, model: string): string {
+  return `${type.length} ${type} ${model}`
 }
 
 function count(counter: Counter): void {

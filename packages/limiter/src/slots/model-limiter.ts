@@ -3,19 +3,23 @@ import {
   FairleadError,
   invalidParams,
   MINUTE_MS,
-  RATIO_POLICY,
   WHOLE_PPM,
+  wholeNumber,
 } from '@fairlead/core'
 import { systemClock } from '../clock.ts'
+import { knownFields } from '../known-fields.ts'
 import { memory } from '../limits/memory/memory-limiter.ts'
 import { costOf, type JobUsage, type Pricing, tokensOf } from './cost.ts'
-import { JobTypes } from './job-types.ts'
+import { type Outcome, outcomeOf, type RunJob } from './job-outcome.ts'
+import { counterKey, JobTypes } from './job-types.ts'
 import {
+  type Adjusting,
   type AdjustOptions,
   type JobType,
   type JobTypeOptions,
   type ModelLimiterEvents,
   type ModelOptions,
+  readAdjust,
   readJobType,
   readModel,
 } from './model-options.ts'
@@ -47,16 +51,6 @@ export interface RunOptions {
   readonly signal?: AbortSignal
 }
 
-/** What a job is given. */
-export interface JobContext {
-  readonly model: string
-  /**
-   * Ends the job here, with what it has used. With `delegate` the next model is tried, without it the job has
-   * failed. Never returns.
-   */
-  readonly reject: (usage: JobUsage, options?: { readonly delegate?: boolean }) => never
-}
-
 export interface RunResult<T> {
   readonly data: T
   readonly model: string
@@ -64,10 +58,6 @@ export interface RunResult<T> {
   readonly cost: number
   readonly waitedMs: number
 }
-
-export type RunJob<T> = (
-  context: JobContext,
-) => Promise<{ readonly data: T; readonly usage?: JobUsage }>
 
 export interface ModelLimiter {
   run<T>(options: RunOptions, job: RunJob<T>): Promise<RunResult<T>>
@@ -78,22 +68,38 @@ export interface ModelLimiter {
 
 /** The wait for a model ends this long after the next minute has begun. */
 const DEFAULT_GRACE_MS = 5_000
-const ADJUST_INTERVAL_MS = 5_000
-const ADJUST_RELEASES = 10
 /** The most starts that are asked for in one step. */
 const ASK_MAX = 100
 /** Of a job that never ran. */
 const NO_USAGE: JobUsage = { requests: 0 }
 const NONE: Asked = { refs: [], isRefused: true }
+const RUN_OPTIONS = ['jobType', 'models', 'signal'] as const
+
+const OPTIONS = [
+  'models',
+  'jobTypes',
+  'order',
+  'estimate',
+  'memoryKB',
+  'minJobTypeCapacity',
+  'adjust',
+  'backend',
+  'clock',
+  'onOverage',
+  'onPoolChange',
+  'onRatioChange',
+] as const
 
 export function createModelLimiter(options: ModelLimiterOptions): ModelLimiter {
-  return new JobModelLimiter(options)
+  return new JobModelLimiter(knownFields('options', options, OPTIONS))
 }
 
 class JobModelLimiter implements ModelLimiter {
   readonly #options: ModelLimiterOptions
   readonly #clock: Clock
   readonly #models: readonly string[]
+  readonly #order: readonly string[]
+  readonly #adjusting: Adjusting
   readonly #pools: ModelPools
   readonly #types: ReadonlyMap<string, JobType>
   readonly #jobTypes: JobTypes
@@ -107,17 +113,25 @@ class JobModelLimiter implements ModelLimiter {
 
   constructor(options: ModelLimiterOptions) {
     this.#options = options
-    const types = Object.entries(options.jobTypes).map(([name, one]) => readJobType(name, one))
+    const types = named('jobTypes', options.jobTypes).map(([name, one]) => readJobType(name, one))
     this.#types = new Map(types.map((type) => [type.name, type]))
-    const models = Object.entries(options.models)
+    const models = named('models', options.models)
     this.#models = models.map(([name]) => name)
+    this.#order = this.#checkedOrder('order', options.order ?? this.#models)
+    this.#adjusting = readAdjust(options.adjust)
+    const { minJobTypeCapacity = 1, memoryKB } = options
     this.#jobTypes = new JobTypes({
       types,
-      policy: { ...RATIO_POLICY, ...options.adjust },
-      minCapacity: options.minJobTypeCapacity ?? 1,
-      memoryKB: options.memoryKB ?? null,
+      policy: this.#adjusting,
+      minCapacity: wholeNumber('minJobTypeCapacity', minJobTypeCapacity, { min: 0 }),
+      memoryKB: memoryKB === undefined ? null : wholeNumber('memoryKB', memoryKB, { min: 0 }),
     })
     const { backend = memory(), clock = systemClock, estimate = 'average' } = options
+    if (estimate !== 'average' && estimate !== 'max')
+      throw invalidParams('estimate', 'average or max')
+    if (typeof backend.openPools !== 'function') {
+      throw invalidParams('backend', 'memory() or redis(url)')
+    }
     const estimates = types.map((type) => type.estimate)
     this.#pools = backend.openPools({
       limits: new Map(models.map(([name, one]) => [name, readModel(name, one)])),
@@ -126,15 +140,17 @@ class JobModelLimiter implements ModelLimiter {
       onChange: (model) => this.#onPoolChange(model),
     })
     this.#clock = this.#pools.clock
-    this.#nextAdjustAt = this.#clock.now() + this.#adjustIntervalMs
+    this.#nextAdjustAt = this.#clock.now() + this.#adjusting.intervalMs
   }
 
-  async run<T>({ jobType, models, signal }: RunOptions, job: RunJob<T>): Promise<RunResult<T>> {
+  async run<T>(options: RunOptions, job: RunJob<T>): Promise<RunResult<T>> {
+    const { jobType, models, signal } = knownFields('options', options, RUN_OPTIONS)
     const type = this.#types.get(jobType)
-    if (type === undefined) throw invalidParams('jobType', listed([...this.#types.keys()]), jobType)
-    const order = models ?? this.#options.order ?? this.#models
-    const unknown = order.find((model) => !this.#models.includes(model))
-    if (unknown !== undefined) throw invalidParams('models', listed(this.#models), unknown)
+    if (type === undefined) {
+      throw invalidParams('jobType', listed([...this.#types.keys()]), String(jobType))
+    }
+    const order = models === undefined ? this.#order : this.#checkedOrder('models', models)
+    if (typeof job !== 'function') throw invalidParams('job', 'a function')
 
     const started = this.#clock.now()
     const reasons: { model: string; reason: string }[] = []
@@ -145,7 +161,7 @@ class JobModelLimiter implements ModelLimiter {
       const ref = await this.#start(type, model, signal)
       waitedMs += this.#clock.now() - askedAt
       if (ref === null) {
-        reasons.push({ model, reason: this.#isClosed ? 'closed' : 'no capacity in time' })
+        reasons.push({ model, reason: this.#whyNot(type, model) })
         continue
       }
       const attempt = await this.#attempt(type, model, ref, job)
@@ -164,7 +180,7 @@ class JobModelLimiter implements ModelLimiter {
       pools: this.#pools,
       types: this.#types,
       jobTypes: this.#jobTypes,
-      waiting: (type, model) => this.#queues.get(`${model} ${type}`)?.size ?? 0,
+      waiting: (type, model) => this.#queues.get(counterKey(type, model))?.size ?? 0,
       active: [...this.#active.values()],
     })
   }
@@ -183,6 +199,11 @@ class JobModelLimiter implements ModelLimiter {
     await this.#pools.close()
   }
 
+  #whyNot(type: JobType, model: string): string {
+    if (this.#isClosed) return 'closed'
+    return this.#queueOf(type, model).trouble ?? 'no capacity in time'
+  }
+
   /** A reference to what was started, or null if there was no capacity in time. */
   async #start(
     type: JobType,
@@ -192,6 +213,8 @@ class JobModelLimiter implements ModelLimiter {
     signal?.throwIfAborted()
     if (this.#isClosed) return null
     const now = this.#clock.now()
+    // What was due while nothing waited and nothing ran.
+    if (now >= this.#nextAdjustAt) this.#adjust()
     const untilMs =
       type.maxWaitMs === null
         ? now - (now % MINUTE_MS) + MINUTE_MS + DEFAULT_GRACE_MS
@@ -240,20 +263,10 @@ class JobModelLimiter implements ModelLimiter {
     job: RunJob<T>,
   ): Promise<Attempt<T>> {
     const pricing: Pricing = this.#options.models[model]?.pricing ?? {}
-    try {
-      const { data, usage } = await job({ model, reject })
-      this.#release(type, model, ref, usage)
-      return { state: 'done', data, cost: usage === undefined ? 0 : costOf(usage, pricing) }
-    } catch (error) {
-      if (!(error instanceof JobRejected)) {
-        // What it used is unknown, so its estimate stays.
-        this.#release(type, model, ref, undefined)
-        return { state: 'failed', error, cost: 0 }
-      }
-      this.#release(type, model, ref, error.usage)
-      const cost = costOf(error.usage, pricing)
-      return error.isDelegated ? { state: 'delegated', cost } : { state: 'failed', error, cost }
-    }
+    const ended = await outcomeOf(job, model)
+    this.#release(type, model, ref, ended.usage)
+    const cost = ended.usage === undefined ? 0 : costOf(ended.usage, pricing)
+    return { ...ended, cost }
   }
 
   #release(type: JobType, model: string, ref: string, usage: JobUsage | undefined): void {
@@ -266,14 +279,14 @@ class JobModelLimiter implements ModelLimiter {
     }
     this.#tellPool(model)
     this.#releases++
-    if (this.#releases % (this.#options.adjust?.releases ?? ADJUST_RELEASES) === 0) this.#adjust()
+    if (this.#releases % this.#adjusting.releases === 0) this.#adjust()
     this.#wakeAll()
     if (this.#active.size === 0) this.#onIdle?.()
   }
 
   #onPoolChange(model: string): void {
     this.#tellPool(model)
-    for (const type of this.#types.keys()) this.#queues.get(`${model} ${type}`)?.wake()
+    for (const type of this.#types.keys()) this.#queues.get(counterKey(type, model))?.wake()
   }
 
   #tellPool(model: string): void {
@@ -283,7 +296,7 @@ class JobModelLimiter implements ModelLimiter {
 
   #adjust(): void {
     const now = this.#clock.now()
-    this.#nextAdjustAt = now + this.#adjustIntervalMs
+    this.#nextAdjustAt = now + this.#adjusting.intervalMs
     const pools = new Map(this.#models.map((model) => [model, this.#pools.view(model).pool(now)]))
     if (!this.#jobTypes.adjust(pools, now)) return
     const shown = [...this.#jobTypes.ratios].map(([name, ratio]) => [name, ratio / WHOLE_PPM])
@@ -294,10 +307,10 @@ class JobModelLimiter implements ModelLimiter {
     for (const queue of this.#queues.values()) queue.wake()
   }
 
-  /** One timer, for the next minute or the next adjustment, as long as anyone waits. */
+  /** One timer, for the next minute or the next adjustment, as long as anyone waits or runs. */
   #setTimer(): void {
-    const isWaiting = [...this.#queues.values()].some(({ size }) => size > 0)
-    if (!isWaiting || this.#isClosed || this.#cancelTimer !== null) return
+    const isBusy = this.#active.size > 0 || [...this.#queues.values()].some(({ size }) => size > 0)
+    if (!isBusy || this.#isClosed || this.#cancelTimer !== null) return
     const now = this.#clock.now()
     const at = Math.min(now - (now % MINUTE_MS) + MINUTE_MS, Math.max(now + 1, this.#nextAdjustAt))
     this.#cancelTimer = this.#clock.wakeAt(at, () => {
@@ -309,7 +322,7 @@ class JobModelLimiter implements ModelLimiter {
   }
 
   #queueOf(type: JobType, model: string): StartQueue {
-    const key = `${model} ${type.name}`
+    const key = counterKey(type.name, model)
     let queue = this.#queues.get(key)
     if (queue === undefined) {
       queue = new StartQueue({
@@ -322,31 +335,27 @@ class JobModelLimiter implements ModelLimiter {
     return queue
   }
 
-  get #adjustIntervalMs(): number {
-    return this.#options.adjust?.intervalMs ?? ADJUST_INTERVAL_MS
+  #checkedOrder(field: string, models: readonly string[]): readonly string[] {
+    if (!Array.isArray(models) || models.length === 0) {
+      throw invalidParams(field, `a list with ${listed(this.#models)}`)
+    }
+    const unknown = models.find((model) => !this.#models.includes(model))
+    if (unknown !== undefined) throw invalidParams(field, listed(this.#models), String(unknown))
+    if (new Set(models).size < models.length) throw invalidParams(field, 'each model once')
+    return models
   }
 }
 
-type Attempt<T> =
-  | { readonly state: 'done'; readonly data: T; readonly cost: number }
-  | { readonly state: 'delegated'; readonly cost: number }
-  | { readonly state: 'failed'; readonly error: unknown; readonly cost: number }
+type Attempt<T> = Outcome<T> & { readonly cost: number }
 
-/** Thrown by `reject`, and by `run` where the job is not delegated. */
-export class JobRejected extends Error {
-  override readonly name = 'JobRejected'
-  readonly usage: JobUsage
-  readonly isDelegated: boolean
-
-  constructor(usage: JobUsage, isDelegated: boolean) {
-    super('the job has rejected this attempt')
-    this.usage = usage
-    this.isDelegated = isDelegated
-  }
-}
-
-const reject: JobContext['reject'] = (usage, { delegate = false } = {}) => {
-  throw new JobRejected(usage, delegate)
+/** Names and what they stand for; there has to be one at least. */
+function named<T extends object>(
+  field: string,
+  given: Readonly<Record<string, T>>,
+): readonly [name: string, T][] {
+  const entries = Object.entries(given ?? {})
+  if (entries.length === 0) throw invalidParams(field, 'an object with at least one name')
+  return entries
 }
 
 function refused(

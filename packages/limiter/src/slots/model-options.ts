@@ -2,11 +2,14 @@ import {
   invalidParams,
   type JobEstimate,
   type ModelLimits,
+  RATIO_POLICY,
   type RatioPolicy,
   type SlotPool,
   WHOLE_PPM,
+  wholeNumber,
 } from '@fairlead/core'
-import type { Pricing } from './cost.ts'
+import { knownFields } from '../known-fields.ts'
+import type { JobUsage, Pricing } from './cost.ts'
 
 /** What a provider allows for a model; what is left out has no limit. */
 export interface ModelOptions {
@@ -57,16 +60,45 @@ export interface JobType {
   readonly maxWaitMs: number | null
 }
 
-/** When ratios are looked at again. */
+/** When ratios are looked at again, and how far they move. */
 export interface AdjustOptions extends Partial<RatioPolicy> {
   readonly intervalMs?: number
   readonly releases?: number
 }
 
-export function readModel(name: string, options: ModelOptions): ModelLimits {
-  const limit = (field: keyof ModelOptions): number | null => {
+export interface Adjusting extends RatioPolicy {
+  readonly intervalMs: number
+  readonly releases: number
+}
+
+const MODEL_FIELDS = [
+  'tokensPerMinute',
+  'requestsPerMinute',
+  'tokensPerDay',
+  'requestsPerDay',
+  'maxConcurrentRequests',
+  'pricing',
+] as const
+const PRICES = ['input', 'cached', 'output'] as const
+const JOB_TYPE_FIELDS = [
+  'estimatedTokens',
+  'estimatedRequests',
+  'estimatedMemoryKB',
+  'ratio',
+  'maxWaitMs',
+] as const
+const USAGE_FIELDS = ['inputTokens', 'cachedTokens', 'outputTokens', 'requests'] as const
+const ADJUST_INTERVAL_MS = 5_000
+const ADJUST_RELEASES = 10
+
+export function readModel(name: string, given: ModelOptions): ModelLimits {
+  const at = `models.${name}`
+  const options = knownFields(at, given, MODEL_FIELDS)
+  const prices = knownFields(`${at}.pricing`, options.pricing ?? {}, PRICES)
+  for (const price of PRICES) checkPrice(`${at}.pricing.${price}`, prices[price] ?? 0)
+  const limit = (field: Exclude<keyof ModelOptions, 'pricing'>): number | null => {
     const value = options[field]
-    return value === undefined ? null : whole(`models.${name}.${field}`, value, 0)
+    return value === undefined ? null : wholeNumber(`${at}.${field}`, value, { min: 0 })
   }
   return {
     tpm: limit('tokensPerMinute'),
@@ -77,31 +109,57 @@ export function readModel(name: string, options: ModelOptions): ModelLimits {
   }
 }
 
-export function readJobType(name: string, options: JobTypeOptions): JobType {
+export function readJobType(name: string, given: JobTypeOptions): JobType {
   const at = `jobTypes.${name}`
   const {
     estimatedTokens,
     estimatedRequests = 1,
     estimatedMemoryKB = 0,
-    ratio,
+    ratio = {},
     maxWaitMs,
-  } = options
+  } = knownFields(at, given, JOB_TYPE_FIELDS)
+  const { initial, flexible = true } = knownFields(`${at}.ratio`, ratio, ['initial', 'flexible'])
+  if (typeof flexible !== 'boolean') throw invalidParams(`${at}.ratio.flexible`, 'true or false')
+  const whole = (field: keyof JobTypeOptions, value: unknown): number =>
+    wholeNumber(`${at}.${field}`, value, { min: 0 })
   return {
     name,
     estimate: {
-      tokens: whole(`${at}.estimatedTokens`, estimatedTokens, 0),
-      requests: whole(`${at}.estimatedRequests`, estimatedRequests, 0),
+      tokens: whole('estimatedTokens', estimatedTokens),
+      requests: whole('estimatedRequests', estimatedRequests),
     },
-    memoryKB: whole(`${at}.estimatedMemoryKB`, estimatedMemoryKB, 0),
-    initialPpm: ratio?.initial === undefined ? null : ppm(`${at}.ratio.initial`, ratio.initial),
-    isFlexible: ratio?.flexible ?? true,
-    maxWaitMs: maxWaitMs === undefined ? null : whole(`${at}.maxWaitMs`, maxWaitMs, 0),
+    memoryKB: whole('estimatedMemoryKB', estimatedMemoryKB),
+    initialPpm: initial === undefined ? null : ppm(`${at}.ratio.initial`, initial),
+    isFlexible: flexible,
+    maxWaitMs: maxWaitMs === undefined ? null : whole('maxWaitMs', maxWaitMs),
   }
 }
 
-export function whole(field: string, value: unknown, min: number): number {
-  if (Number.isSafeInteger(value) && (value as number) >= min) return value as number
-  throw invalidParams(field, `a whole number of at least ${min}`)
+export function readAdjust(given: AdjustOptions = {}): Adjusting {
+  const known = { intervalMs: ADJUST_INTERVAL_MS, releases: ADJUST_RELEASES, ...RATIO_POLICY }
+  const fields = Object.keys(known) as (keyof Adjusting)[]
+  const adjust = { ...known, ...knownFields('adjust', given, fields) }
+  for (const field of fields) {
+    const isCount = field === 'intervalMs' || field === 'releases'
+    const bounds = isCount ? { min: 1 } : { min: 0, max: WHOLE_PPM }
+    wholeNumber(`adjust.${field}`, adjust[field], bounds)
+  }
+  return adjust
+}
+
+/** What a job says that it has used, or `InvalidParams`: a number that is none would be in every sum from then on. */
+export function readUsage(given: JobUsage): JobUsage {
+  const usage = knownFields('usage', given, USAGE_FIELDS)
+  for (const field of USAGE_FIELDS) {
+    const value = usage[field]
+    if (value !== undefined) wholeNumber(`usage.${field}`, value, { min: 0 })
+  }
+  return usage
+}
+
+function checkPrice(field: string, price: unknown): void {
+  if (typeof price === 'number' && Number.isFinite(price) && price >= 0) return
+  throw invalidParams(field, 'a price per million tokens, of at least 0')
 }
 
 /** Millionths, exactly: 0.29 is 290,000. */

@@ -24,6 +24,7 @@ export class StartQueue {
   readonly #ask: (waiting: number) => Promise<Asked>
   readonly #giveBack: (ref: string) => void
   readonly #waiters = new Set<Waiter>()
+  #trouble: string | null = null
   #isAsking = false
   #isWoken = false
   #cancelRetry: (() => void) | null = null
@@ -42,6 +43,11 @@ export class StartQueue {
 
   get size(): number {
     return this.#waiters.size
+  }
+
+  /** Why nobody could tell when capacity was asked for last; null if it was answered. */
+  get trouble(): string | null {
+    return this.#trouble
   }
 
   /** A reference once it is started, null if that did not happen until the time or before the abort. */
@@ -94,9 +100,11 @@ export class StartQueue {
       this.#isWoken = false
       try {
         const { refs, isRefused } = await this.#ask(this.#waiters.size)
+        this.#trouble = null
         for (const ref of refs) this.#handOut(ref)
         if (refs.length > 0 && !isRefused) this.#isWoken = true
-      } catch {
+      } catch (error) {
+        this.#trouble = String(error)
         this.#retryLater()
       }
     }

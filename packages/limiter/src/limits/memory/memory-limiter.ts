@@ -4,6 +4,7 @@ import {
   type CompleteAnswer,
   type CompleteRequest,
   checkLimitBatch,
+  checkLimitRequest,
   type Limit,
   type Limiter,
   Limits,
@@ -54,11 +55,15 @@ class MemoryLimiter implements Limiter {
   }
 
   // Not async: such a function makes one more object for each call, and these two are called most.
-  reserve({ leaseId, requirements }: ReserveRequest): Promise<ReserveAnswer> {
+  reserve(request: ReserveRequest): Promise<ReserveAnswer> {
+    if (isNone(request)) return refusal(request)
+    const { leaseId, requirements } = request
     return Promise.resolve(this.#limits.reserve(leaseId, requirements, this.#clock.now()))
   }
 
-  complete({ leaseId, actuals = NO_ACTUALS }: CompleteRequest): Promise<CompleteAnswer> {
+  complete(request: CompleteRequest): Promise<CompleteAnswer> {
+    if (isNone(request)) return refusal(request)
+    const { leaseId, actuals = NO_ACTUALS } = request
     return Promise.resolve(this.#limits.complete(leaseId, actuals, this.#clock.now()))
   }
 
@@ -79,4 +84,13 @@ class MemoryLimiter implements Limiter {
   }
 
   async close(): Promise<void> {}
+}
+
+function isNone(request: unknown): boolean {
+  return request === null || request === undefined
+}
+
+/** A rejected promise, also from a function that is not async. */
+function refusal(request: unknown): Promise<never> {
+  return new Promise(() => checkLimitRequest(request))
 }

@@ -1,15 +1,14 @@
-import type { CompleteAnswer, ReserveAnswer } from '@fairlead/core'
+import {
+  allowedAt,
+  notAllowed,
+  OTHER_REQUIREMENTS,
+  type ReserveAnswer,
+  unknownReserve,
+} from '@fairlead/core'
 import type { ReserveRow } from './scripts.ts'
 
-/** When to ask again, with the same lease id, after a call whose outcome is unknown. */
-export const UNKNOWN_RETRY_MS = 100
-
-export const COMPLETED: CompleteAnswer = { ok: true, error: null, detail: null }
-
-export const TOO_CHANGEABLE = notReserved(
-  'backend_error',
+export const TOO_CHANGEABLE = unknownReserve(
   'the limits were redefined again and again while this call was made',
-  UNKNOWN_RETRY_MS,
 )
 
 /** A row of the script, in the words of the rules. */
@@ -18,37 +17,18 @@ export function reserveAnswer({ code, value, key }: ReserveRow): ReserveAnswer {
     case 'allowed':
       return allowedAt(value)
     case 'denied':
-      return { ...notReserved(null, null, value), deniedKey: key }
+      return notAllowed(null, { deniedKey: key, retryAfterMs: value })
     case 'decreasing':
-      return { ...notReserved(`limit_decreasing:${key}`, null, value), deniedKey: key }
+      return notAllowed(`limit_decreasing:${key}`, { deniedKey: key, retryAfterMs: value })
     case 'finished':
-      return notReserved('lease_finished')
+      return notAllowed('lease_finished')
     case 'denied before':
-      return notReserved('lease_already_denied')
+      return notAllowed('lease_already_denied')
     case 'other requirements':
-      return notReserved('invalid_request', 'lease_id: expected a new one for other requirements')
+      return notAllowed('invalid_request', { detail: OTHER_REQUIREMENTS })
     case 'unknown':
-      return { ...notReserved(`unknown_limit_key:${key}`), deniedKey: key }
+      return notAllowed(`unknown_limit_key:${key}`, { deniedKey: key })
     case 'exceeds':
-      return { ...notReserved(`exceeds_capacity:${key}`), deniedKey: key }
+      return notAllowed(`exceeds_capacity:${key}`, { deniedKey: key })
   }
-}
-
-function allowedAt(reservedAtUnixMs: number): ReserveAnswer {
-  return {
-    allowed: true,
-    retryAfterMs: 0,
-    reservedAtUnixMs,
-    error: null,
-    deniedKey: null,
-    detail: null,
-  }
-}
-
-export function notReserved(
-  error: string | null,
-  detail: string | null = null,
-  retryAfterMs = 0,
-): ReserveAnswer {
-  return { allowed: false, retryAfterMs, reservedAtUnixMs: null, error, deniedKey: null, detail }
 }

@@ -6,10 +6,11 @@ import {
   type Limit,
   Limits,
   type LimitsState,
+  notAllowed,
   type Requirement,
   type ReserveAnswer,
+  UNKNOWN_RETRY_MS,
 } from '@fairlead/core'
-import { notReserved, UNKNOWN_RETRY_MS } from './answers.ts'
 import type { Joined } from './scripts.ts'
 
 /** Completes of leases that Redis granted, kept until it is back; the oldest are dropped beyond this. */
@@ -43,7 +44,7 @@ export class LocalShare {
   reserve(leaseId: string, amounts: readonly Requirement[], nowMs: number): ReserveAnswer {
     const empty = amounts.find(({ key }) => this.#empty.has(key))
     if (empty !== undefined) {
-      return { ...notReserved(null, null, UNKNOWN_RETRY_MS), deniedKey: empty.key }
+      return notAllowed(null, { deniedKey: empty.key, retryAfterMs: UNKNOWN_RETRY_MS })
     }
     const answer = this.#share.reserve(leaseId, amounts, nowMs)
     if (answer.allowed && this.#share.keysOf(leaseId).length > 0 && !this.#ids.has(leaseId)) {

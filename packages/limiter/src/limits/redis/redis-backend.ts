@@ -1,10 +1,11 @@
-import type { Clock } from '@fairlead/core'
+import { type Clock, invalidParams, isTextWithin, wholeNumber } from '@fairlead/core'
+import { knownFields } from '../../known-fields.ts'
 import type { PoolBackend } from '../../slots/model-pools.ts'
 import { RedisPools } from '../../slots/redis/redis-pools.ts'
 import type { LimiterBackend } from '../limiter-backend.ts'
-import type { BackendLoss } from './backend-loss.ts'
+import { type BackendLoss, instancesOf } from './backend-loss.ts'
 import { RedisLimiter } from './redis-limiter.ts'
-import type { RedisAddress } from './redis-port.ts'
+import { checkAddress, type RedisAddress } from './redis-port.ts'
 
 export interface RedisOptions extends BackendLoss {
   /** Limiters of one name share their limits and models; those of another know nothing of them. */
@@ -25,8 +26,33 @@ export function redis(
   address: RedisAddress,
   options: RedisOptions = {},
 ): LimiterBackend & PoolBackend {
+  checkAddress(address)
+  checkOptions(options)
   return {
     open: (limits) => new RedisLimiter(address, limits, options),
     openPools: (pools) => new RedisPools(address, pools, options),
   }
+}
+
+const NAME_BYTES_MAX = 256
+
+function checkOptions(options: RedisOptions): void {
+  const {
+    name = 'default',
+    coldStartGuard = true,
+    rememberMs = 0,
+  } = knownFields('options', options, [
+    'name',
+    'coldStartGuard',
+    'rememberMs',
+    'clock',
+    'onBackendLoss',
+    'instances',
+  ])
+  if (!isTextWithin(name, NAME_BYTES_MAX)) {
+    throw invalidParams('name', `text of 1 to ${NAME_BYTES_MAX} bytes`)
+  }
+  if (typeof coldStartGuard !== 'boolean') throw invalidParams('coldStartGuard', 'true or false')
+  wholeNumber('rememberMs', rememberMs, { min: 0 })
+  instancesOf(options)
 }

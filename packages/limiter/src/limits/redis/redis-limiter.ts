@@ -2,9 +2,11 @@ import { randomUUID } from 'node:crypto'
 import {
   addUp,
   type Clock,
+  COMPLETED,
   type CompleteAnswer,
   type CompleteRequest,
   checkLimitBatch,
+  checkLimitRequest,
   compareText,
   completeProblem,
   FairleadError,
@@ -13,20 +15,17 @@ import {
   type Limit,
   type Limiter,
   type LimitView,
+  notAllowed,
+  notCompleted,
   REMEMBER_MS,
   type ReserveAnswer,
   type ReserveRequest,
   readLimit,
   reserveProblem,
+  unknownReserve,
 } from '@fairlead/core'
 import { systemClock } from '../../clock.ts'
-import {
-  COMPLETED,
-  notReserved,
-  reserveAnswer,
-  TOO_CHANGEABLE,
-  UNKNOWN_RETRY_MS,
-} from './answers.ts'
+import { reserveAnswer, TOO_CHANGEABLE } from './answers.ts'
 import { instancesOf } from './backend-loss.ts'
 import { GatheredCalls } from './gathered-calls.ts'
 import { guardMsOf, Holdings } from './holdings.ts'
@@ -124,11 +123,13 @@ export class RedisLimiter implements Limiter {
     return described?.view ?? null
   }
 
-  reserve(request: ReserveRequest): Promise<ReserveAnswer> {
+  async reserve(request: ReserveRequest): Promise<ReserveAnswer> {
+    checkLimitRequest(request)
     return this.#reserves.add(request)
   }
 
-  complete(request: CompleteRequest): Promise<CompleteAnswer> {
+  async complete(request: CompleteRequest): Promise<CompleteAnswer> {
+    checkLimitRequest(request)
     return this.#completes.add(request)
   }
 
@@ -157,7 +158,7 @@ export class RedisLimiter implements Limiter {
     return problems.map((problem) =>
       problem === null
         ? (next.next().value as ReserveAnswer)
-        : notReserved('invalid_request', problem),
+        : notAllowed('invalid_request', { detail: problem }),
     )
   }
 
@@ -184,7 +185,7 @@ export class RedisLimiter implements Limiter {
       const local = this.#goLocal()
       return requests.map(({ leaseId, amounts }) =>
         local === null
-          ? notReserved('backend_error', String(error), UNKNOWN_RETRY_MS)
+          ? unknownReserve(String(error))
           : local.reserve(leaseId, amounts, this.#serverNow()),
       )
     }
@@ -197,8 +198,8 @@ export class RedisLimiter implements Limiter {
       .map(({ leaseId, actuals = [] }) => ({ leaseId, amounts: addUp(actuals) }))
     const failed = sound.length === 0 ? null : await this.#settle(sound)
     return problems.map((problem) => {
-      if (problem !== null) return { ok: false, error: 'invalid_request', detail: problem }
-      return failed === null ? COMPLETED : { ok: false, error: 'backend_error', detail: failed }
+      if (problem !== null) return notCompleted('invalid_request', problem)
+      return failed === null ? COMPLETED : notCompleted('backend_error', failed)
     })
   }
 

@@ -1,4 +1,5 @@
-import { FairleadError } from '@fairlead/core'
+import { createRequire } from 'node:module'
+import { FairleadError, invalidParams } from '@fairlead/core'
 
 /** What is needed of a Redis client; `Redis` and `Cluster` of ioredis have it. */
 export interface RedisPort {
@@ -28,6 +29,30 @@ export type RedisAddress = string | readonly string[] | RedisPort
 const COMMAND_TIMEOUT_MS = 2_000
 const RECONNECT_MAX_MS = 500
 
+/**
+ * Refuses what is no address, and one that nobody can connect to for want of the optional package: whoever waits for a
+ * Redis that is away would wait for ever.
+ */
+export function checkAddress(address: unknown): void {
+  const isClient = typeof (address as RedisPort | null | undefined)?.evalsha === 'function'
+  if (isClient) return
+  const urls: readonly unknown[] = Array.isArray(address) ? address : [address]
+  if (urls.length === 0 || !urls.every((url) => typeof url === 'string' && url !== '')) {
+    const expected = 'a URL, a list of the URLs of some nodes of a cluster, or a client of ioredis'
+    throw invalidParams('address', expected)
+  }
+  try {
+    createRequire(import.meta.url).resolve('ioredis')
+  } catch (cause) {
+    throw new FairleadError(
+      'InvalidParams',
+      'backend: redis() with an address needs the package ioredis; run: npm install ioredis',
+      { field: 'backend' },
+      { cause },
+    )
+  }
+}
+
 /** A connected client. With an address it is made here, from the optional package `ioredis`. */
 export async function connectRedis(address: RedisAddress): Promise<RedisConnection> {
   if (typeof address === 'object' && !Array.isArray(address)) {
@@ -35,7 +60,7 @@ export async function connectRedis(address: RedisAddress): Promise<RedisConnecti
     const subscriber = () => quietly(redis.duplicate?.() ?? null)
     return { redis, subscriber, disconnect: () => {} }
   }
-  const { Cluster, Redis } = await loadIoredis()
+  const { Cluster, Redis } = await import('ioredis')
   // Without the offline queue a call fails at once while Redis is away, and its caller is told.
   const options = {
     lazyConnect: true,
@@ -76,17 +101,4 @@ interface Errors {
 function quietly<T extends Errors | null>(client: T): T {
   client?.on('error', () => {})
   return client
-}
-
-async function loadIoredis(): Promise<Pick<typeof import('ioredis'), 'Cluster' | 'Redis'>> {
-  try {
-    return await import('ioredis')
-  } catch (cause) {
-    throw new FairleadError(
-      'InvalidParams',
-      'backend: redis() with an address needs the package ioredis; run: npm install ioredis',
-      { field: 'backend' },
-      { cause },
-    )
-  }
 }

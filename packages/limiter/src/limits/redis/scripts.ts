@@ -1,6 +1,7 @@
 import {
   capacityOf,
   type ExactInt,
+  exactInt,
   invariant,
   type Limit,
   type LimitView,
@@ -156,7 +157,7 @@ function limitKeys(keys: Keys, limits: readonly { readonly key: string }[]): str
 }
 
 /**
- * KEYS: the limits, then one lease a request. ARGV: what all calls have, the versions, then for requests in a row with
+ * KEYS: the limits, one lease a request, the index. ARGV: what all calls have, the versions, then for requests in a row with
  * the same amounts how many they are, the number of amounts, and of each the number of its limit and the amount. In a
  * batch many ask for the same, and each argument costs this process and Redis something.
  */
@@ -183,6 +184,7 @@ function batchArgs(
     args.push(end - i, amounts.length)
     for (const { key, amount } of amounts) args.push(numbers.get(key) ?? 0, amount)
   }
+  names.push(keys.index)
   return [names, args]
 }
 
@@ -220,8 +222,8 @@ function describedOf(row: unknown): Described | null {
     limit,
     state: waiting === null ? 'active' : 'decreasing',
     pendingDecreaseTo: waiting === null ? null : capacityOf(waiting),
-    held: isBucket ? null : Number(held),
-    levelMicro: isBucket ? Number(level) : null,
+    held: isBucket ? null : exactInt(BigInt(held ?? 0)),
+    levelMicro: isBucket ? exactInt(BigInt(level ?? 0)) : null,
   }
   return { version: version ?? '', view }
 }

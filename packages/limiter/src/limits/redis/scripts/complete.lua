@@ -1,11 +1,12 @@
 -- complete.lua: LIMIT-12 for one request or a batch of them, in order.
--- KEYS     the limits, then one lease a request
+-- KEYS     the limits, one lease a request, the index of all limits
 -- ARGV     now or '', how long an id is remembered (ms), the number of limits, the version of each as the
 --          caller knows it; then for requests in a row with the same actuals: how many, the number of actuals,
 --          and the number of the limit and the amount of each
 -- returns  {now}; or -1 and the numbers of limits that the caller knows otherwise; or -2 and the keys of limits
 --          that a lease holds and the call did not name: then nothing was done
-local count = tonumber(ARGV[3])
+local count, index = tonumber(ARGV[3]), KEYS[#KEYS]
+local requests = #KEYS - count - 1
 local remember = tonumber(ARGV[2])
 local meters, now, stale = load_known(count, clock(ARGV[1]), 4)
 if not meters then return { -1, unpack(stale) } end
@@ -51,8 +52,8 @@ for i = 1, count do number_of[KEYS[i]] = i end
 
 -- Each lease once, though it may be named twice.
 local leases, missing = {}, {}
-local packs = call('MGET', unpack(KEYS, count + 1))
-for request = 1, #KEYS - count do
+local packs = call('MGET', unpack(KEYS, count + 1, count + requests))
+for request = 1, requests do
   local key = KEYS[count + request]
   local packed = not leases[key] and packs[request]
   local lease = packed and cmsgpack.unpack(packed)
@@ -67,7 +68,7 @@ if #missing > 0 then return { -2, unpack(missing) } end
 
 local at, left = 4 + count, 0
 local actual, done = {}, cmsgpack.pack({ 'completed', now + remember })
-for request = 1, #KEYS - count do
+for request = 1, requests do
   if left == 0 then
     local n = tonumber(ARGV[at + 1])
     left = tonumber(ARGV[at])
@@ -94,6 +95,6 @@ end
 for i = 1, count do
   local m = meters[i]
   if m and m.freed then save_freed(m) end
-  if m then save(m) end
+  if m then save(m, index) end
 end
 return { now }

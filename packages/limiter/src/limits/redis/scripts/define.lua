@@ -33,10 +33,9 @@ for i = 2, #KEYS do
     answers[i] = 0
   else
     if m then change(m, def) else m = s.create(KEYS[i], ARGV[2], now, def) end
-    save(m)
-    call('SADD', KEYS[1], ARGV[at])
+    save(m, KEYS[1])
+    s.name_in(KEYS[1], ARGV[at], m)
     answers[i] = s.described(m)
   end
 end
-call('PEXPIRE', KEYS[1], text(2 * KEEP_MS))
 return answers

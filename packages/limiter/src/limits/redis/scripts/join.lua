@@ -34,13 +34,12 @@ for i = 2, #KEYS do
   local m = load(KEYS[i])
   if not m and ARGV[at + 1] ~= '' then
     m = s.create(KEYS[i], ARGV[2], now, s.definition_at(at + 1))
-    call('SADD', KEYS[1], ARGV[at])
-    call('PEXPIRE', KEYS[1], text(2 * KEEP_MS))
   end
   if m then
     advance(m, now)
     report(m, at, entries)
-    save(m)
+    save(m, KEYS[1])
+    s.name_in(KEYS[1], ARGV[at], m)
     answers[i] = s.described(m)
   else
     answers[i] = 0

@@ -43,7 +43,11 @@ local function load(key)
     tail = tail, now = now, level = level, guard = guard, expiry = expiry, dirty = false }
 end
 
-local function save(m)
+-- Made below; what is kept longer needs it.
+local slow
+
+-- With the key of the index of all limits, which must not expire before them.
+local function save(m, index)
   if not m.dirty then return end
   local keep = KEEP_MS + 2 * m.window
   local is_short = m.expiry - m.now < keep / 2
@@ -51,7 +55,10 @@ local function save(m)
   call('HSET', m.key, 'm', struct.pack(METER,
     m.version, m.kind, m.capacity, m.window, m.rate, m.deny, m.waiting, m.wait_window, m.wait_deny, m.held,
     m.first, m.last, m.tail, m.now, m.level, m.guard, m.expiry))
-  if is_short then call('PEXPIRE', m.key, text(keep)) end
+  if is_short then
+    call('PEXPIRE', m.key, text(keep))
+    slow().keep(index, keep)
+  end
   m.dirty = false
 end
 
@@ -85,8 +92,19 @@ local function take(m, amount)
   return ends
 end
 
-local function slow()
+function slow()
   local s = {}
+
+  -- So that a key is there for that long at least.
+  function s.keep(key, ms)
+    if call('PTTL', key) < ms then call('PEXPIRE', key, text(ms)) end
+  end
+
+  -- The index names every limit; it is written again should it be gone.
+  function s.name_in(index, name, m)
+    call('SADD', index, name)
+    s.keep(index, KEEP_MS + 2 * m.window)
+  end
 
   -- A version is the name of the hash, given when it was made, and the number of the definition.
   function s.next_version(version)
@@ -140,7 +158,8 @@ local function slow()
       excess = excess - amounts[at]
       if excess <= 0 then return at end
     end
-    return m.now
+    -- Only where sums beyond 2^53 were rounded.
+    return ends[#ends]
   end
 
   -- For an amount that does not fit, or is held up: when to ask again.

@@ -1,5 +1,5 @@
 -- reserve.lua: LIMIT-8 to LIMIT-11 for one request or a batch of them, in order.
--- KEYS     the limits, then one lease a request
+-- KEYS     the limits, one lease a request, the index of all limits
 -- ARGV     now or '', how long an id is remembered (ms), the number of limits, the version of each as the
 --          caller knows it; then for requests in a row that ask for the same: how many, the number of
 --          requirements, and the number of the limit and the amount of each
@@ -9,7 +9,8 @@
 -- {'completed' | 'denied', forget_at}.
 local ALLOWED, DENIED, DECREASING, FINISHED, DENIED_BEFORE, OTHER, UNKNOWN, EXCEEDS = 0, 1, 2, 3, 4, 5, 6, 7
 
-local count = tonumber(ARGV[3])
+local count, index = tonumber(ARGV[3]), KEYS[#KEYS]
+local requests = #KEYS - count - 1
 local remember = tonumber(ARGV[2])
 local meters, now, stale = load_known(count, clock(ARGV[1]), 4)
 if not meters then return { -1, unpack(stale) } end
@@ -94,8 +95,8 @@ end
 
 local answers, at, n, left, seen = { now, 0, 0, 0, 0 }, 4 + count, 0, 0, {}
 local size = 1
-local packs = call('MGET', unpack(KEYS, count + 1))
-for request = 1, #KEYS - count do
+local packs = call('MGET', unpack(KEYS, count + 1, count + requests))
+for request = 1, requests do
   local key, packed = KEYS[count + request], packs[request]
   -- Named twice in one batch: what the first has just become.
   if seen[key] then packed = call('GET', key) end
@@ -116,6 +117,6 @@ for request = 1, #KEYS - count do
 end
 for i = size + 1, #answers do answers[i] = nil end
 for i = 1, count do
-  if meters[i] then save(meters[i]) end
+  if meters[i] then save(meters[i], index) end
 end
 return answers

@@ -1,0 +1,62 @@
+import { invalidParams } from '@fairlead/core'
+import type { SchedulerJob } from './job.ts'
+import type { Entry } from './model-queue.ts'
+
+/** Is told how a job ended: its value or its error, and the tokens that it used as far as it said so. */
+export type Ended = (isDone: boolean, result: unknown, actualTokens: number | undefined) => void
+
+/** Runs a job. What throws at once, or gives no promise, is treated like what comes later. */
+export function executeEntry(entry: Entry, ended: Ended): void {
+  const { execute, given } = entry.job
+  let result: ReturnType<SchedulerJob<unknown>['execute']>
+  try {
+    result = Promise.resolve(execute.call(given, new EntryContext(entry)))
+  } catch (error) {
+    result = Promise.reject(error)
+  }
+  result.then(
+    (value) => succeeded(value, ended),
+    (error: unknown) => failed(error, ended),
+  )
+}
+
+export function controllerOf(entry: Entry): AbortController {
+  entry.controller ??= new AbortController()
+  return entry.controller
+}
+
+/** Most jobs never look at their signal, and one costs more than all the rest of a short job. */
+class EntryContext {
+  readonly #entry: Entry
+
+  constructor(entry: Entry) {
+    this.#entry = entry
+  }
+
+  get signal(): AbortSignal {
+    return controllerOf(this.#entry).signal
+  }
+}
+
+/** A number that is none must not reach the limiter: it would refuse it, and what is held would stay. */
+function succeeded(
+  given: Awaited<ReturnType<SchedulerJob<unknown>['execute']>>,
+  ended: Ended,
+): void {
+  if (typeof given !== 'object' || given === null) {
+    failed(invalidParams('execute', 'a promise of { value, actualTokens }'), ended)
+    return
+  }
+  const { value, actualTokens } = given
+  if (actualTokens === undefined || isAmount(actualTokens)) ended(true, value, actualTokens)
+  else failed(invalidParams('actualTokens', 'a whole number of at least 0, or none'), ended)
+}
+
+function failed(error: unknown, ended: Ended): void {
+  const tokens = (error as { actualTokens?: unknown } | null | undefined)?.actualTokens
+  ended(false, error, isAmount(tokens) ? tokens : undefined)
+}
+
+function isAmount(tokens: unknown): tokens is number {
+  return Number.isSafeInteger(tokens) && (tokens as number) >= 0
+}
