@@ -16,8 +16,9 @@ export async function openFairlead(
   place: Place,
   { durability, policy }: { durability: 'full' | 'relaxed'; policy: WrittenPolicy },
 ): Promise<Subject> {
+  const store = await openSqliteStore(join(place.folder, 'fairlead.db'), { durability })
   const engine = await openEngine({
-    store: await openSqliteStore(join(place.folder, 'fairlead.db'), { durability }),
+    store,
     policy: {
       ...policy,
       queue: {
@@ -43,6 +44,8 @@ export async function openFairlead(
       const answers = await engine.enqueueMany(requests, requesterOf(tenant))
       for (const answer of answers) if (answer.status === 'rejected') throw answer.reason
     },
+    // Looks at all jobs, so it is answered when the log has been carried into the tables: a backlog at rest.
+    afterLoad: () => store.read.assignmentsSince(Number.MAX_SAFE_INTEGER),
     work: (work) => startWorkers(engine, work),
     close: () => engine.close(),
   }

@@ -247,25 +247,44 @@ describe('rows in the log', () => {
     expect(countsIn(opened.path)).toMatchObject({ journal: 2 })
   })
 
-  it('STORE-14: where nothing presses they are carried a few in a transaction, with pauses', () => {
+  it('STORE-14: where nothing presses they are carried a few in a transaction, with pauses while jobs come', () => {
     vi.useFakeTimers()
     const opened = new OpenFile(undefined, { jobsInCalm: 4 })
-    const newJobs = Array.from({ length: 10 }, (_, n) => newJob(sampleJob(n + 1)))
+    const newJobs = Array.from({ length: 11 }, (_, n) => newJob(sampleJob(n + 1)))
     const entries = newJobs.map((_, n) => sampleEntry(n + 1, { jobSeq: n + 1 }))
-    for (const [n, job] of newJobs.entries()) {
-      opened.commit(batchOf({ newJobs: [job], journal: entries.slice(n, n + 1) }))
-    }
-    vi.advanceTimersByTime(10_000)
+    const commit = (n: number) =>
+      opened.commit(
+        batchOf({ newJobs: newJobs.slice(n, n + 1), journal: entries.slice(n, n + 1) }),
+      )
+    for (let n = 0; n < 10; n++) commit(n)
+    vi.advanceTimersByTime(9_960)
+    commit(10)
+    vi.advanceTimersByTime(40)
     expect(countsIn(opened.path).jobs).toBe(4)
-    vi.advanceTimersByTime(999)
+    // A sign of life is no work.
+    vi.advanceTimersByTime(990)
+    opened.commit(batchOf({}))
+    vi.advanceTimersByTime(9)
     expect(countsIn(opened.path).jobs).toBe(4)
+    // Nobody has come meanwhile, so the next ones need not wait for so long.
     vi.advanceTimersByTime(1)
     expect(countsIn(opened.path).jobs).toBe(8)
     // Fewer than make a transaction wait for others again.
     vi.advanceTimersByTime(9_999)
     expect(countsIn(opened.path).jobs).toBe(8)
     vi.advanceTimersByTime(1)
-    expect(countsIn(opened.path).jobs).toBe(10)
+    expect(countsIn(opened.path).jobs).toBe(11)
+  })
+
+  it('STORE-14: where nobody comes they are carried a few in a transaction without pauses', () => {
+    vi.useFakeTimers()
+    const opened = new OpenFile(undefined, { jobsInCalm: 4 })
+    const newJobs = Array.from({ length: 10 }, (_, n) => newJob(sampleJob(n + 1)))
+    opened.commit(batchOf({ newJobs }))
+    vi.advanceTimersByTime(10_000)
+    expect(countsIn(opened.path).jobs).toBe(4)
+    vi.advanceTimersByTime(10)
+    expect(countsIn(opened.path).jobs).toBe(8)
   })
 
   it('STORE-14: when many jobs wait they are carried at once, some between any two calls', async () => {

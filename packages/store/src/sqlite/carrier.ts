@@ -17,9 +17,11 @@ export interface Pace {
   readonly sliceJobs: number
   /** Jobs in one transaction. Its commit writes their pages and syncs them, and holds up all calls. */
   readonly jobsTogether: number
-  /** The same where nothing presses, and how long to wait before the next of these. */
+  /** The same where nothing presses, and how long to wait before the next of these while others work. */
   readonly jobsInCalm: number
   readonly pauseMs: number
+  /** Without a commit for so long nobody is held up, and the next of these follows at once. */
+  readonly quietMs: number
 }
 
 const MIB = 1_048_576
@@ -36,6 +38,7 @@ export const PACE: Pace = {
   jobsTogether: 8_000,
   jobsInCalm: 250,
   pauseMs: 1_000,
+  quietMs: 50,
 }
 
 /** With so much more than that, commits are slowed down to the pace at which it is carried. */
@@ -88,6 +91,7 @@ export class Carrier {
   #carrying: Carrying | null = null
   #timer: NodeJS.Timeout | null = null
   #immediate: NodeJS.Immediate | null = null
+  #lastCommitAt = 0
   /** Reads that wait until there is less to write. */
   #readers: (() => void)[] = []
 
@@ -116,8 +120,9 @@ export class Carrier {
     return isMuch || this.#readers.length > 0
   }
 
-  /** Before a commit: where too much waits, it takes its part in the work. */
+  /** Before a commit of jobs: where too much waits, it takes its part in the work. */
   keepUp(): void {
+    this.#lastCommitAt = performance.now()
     const { pending, log, pace } = this.#parts
     const { jobsAtOnce, bytesAtOnce } = pace
     if (pending.jobCount > SLOWED_AT * jobsAtOnce || log.size > SLOWED_AT * bytesAtOnce) {
@@ -228,7 +233,9 @@ export class Carrier {
       }
       if (!this.wouldHoldUp()) this.#runReaders()
       // What the last carrying left has waited long enough.
-      this.later(pending.jobCount >= pace.jobsInCalm ? pace.pauseMs : pace.waitMs)
+      const isQuiet = performance.now() - this.#lastCommitAt >= pace.quietMs
+      const pauseMs = isQuiet ? 0 : pace.pauseMs
+      this.later(pending.jobCount >= pace.jobsInCalm ? pauseMs : pace.waitMs)
     })
   }
 

@@ -270,7 +270,8 @@ export class SqliteFile {
       this.#commitWithout(batch)
       return
     }
-    this.#carrier.keepUp()
+    // A sign of life brings none, and is no work.
+    if (batch.newJobs.length + batch.jobs.length > 0) this.#carrier.keepUp()
     this.#pending.merge(batch, this.#log.last + 1, this.#writer.journalEnd.seq)
     this.#log.append(bytes)
     this.#carrier.later()
