@@ -26,7 +26,8 @@ const AHEAD_MAX_MS = 60_000
 const CATCH_UP_PAGE = 1_000
 
 export interface EngineOptions {
-  readonly store: Store
+  /** One that is still being opened is the engine's alone: it is closed if the engine cannot be opened. */
+  readonly store: Store | Promise<Store>
   /** In written form; what the store has from an earlier run goes first. */
   readonly policy?: unknown
   readonly preset?: Preset
@@ -42,8 +43,18 @@ export interface EngineOptions {
 
 /** Opens an engine on a store: loads what is alive and goes on where the last one stopped. */
 export async function openEngine(options: EngineOptions): Promise<Engine> {
+  const given = await options.store
+  try {
+    return await openOn(given, options)
+  } catch (error) {
+    if (options.store instanceof Promise) await given.close().catch(() => undefined)
+    throw error
+  }
+}
+
+async function openOn(given: Store, options: EngineOptions): Promise<Engine> {
   const { clock = new SystemClock(), random = randomIds(), sealKeys = [] } = options
-  const store = sealKeys.length === 0 ? options.store : new SealedStore(options.store, sealKeys)
+  const store = sealKeys.length === 0 ? given : new SealedStore(given, sealKeys)
   const first = await store.load()
   if (first.meta[META.installationSeed] === undefined) await install(store, options, random, clock)
   else refuseFuture(first, clock.now())
