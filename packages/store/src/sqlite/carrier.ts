@@ -43,7 +43,9 @@ export const PACE: Pace = {
 
 /** With so much more than that, commits are slowed down to the pace at which it is carried. */
 const SLOWED_AT = 1.5
-/** Jobs that each of them carries then, and a slice for which a read waits: more than a commit brings. */
+/** Then each of them carries so many times the jobs that it brings. */
+const TIMES_CARRIED = 2
+/** Jobs that are carried between two calls where a read waits for them. */
 const JOBS_IN_HASTE = 256
 /** Jobs whose cells are made before any of them is written, where all are. */
 const JOBS_AT_A_TIME = 1_000
@@ -120,13 +122,13 @@ export class Carrier {
     return isMuch || this.#readers.length > 0
   }
 
-  /** Before a commit of jobs: where too much waits, it takes its part in the work. */
-  keepUp(): void {
+  /** Before a commit of so many jobs: where too much waits, it takes its part in the work. */
+  keepUp(jobs: number): void {
     this.#lastCommitAt = performance.now()
     const { pending, log, pace } = this.#parts
     const { jobsAtOnce, bytesAtOnce } = pace
     if (pending.jobCount > SLOWED_AT * jobsAtOnce || log.size > SLOWED_AT * bytesAtOnce) {
-      this.#slice(JOBS_IN_HASTE)
+      this.#slice(Math.max(pace.sliceJobs, TIMES_CARRIED * jobs))
     }
   }
 

@@ -271,7 +271,8 @@ export class SqliteFile {
       return
     }
     // A sign of life brings none, and is no work.
-    if (batch.newJobs.length + batch.jobs.length > 0) this.#carrier.keepUp()
+    const jobs = Math.max(batch.newJobs.length, batch.jobs.length)
+    if (jobs > 0) this.#carrier.keepUp(jobs)
     this.#pending.merge(batch, this.#log.last + 1, this.#writer.journalEnd.seq)
     this.#log.append(bytes)
     this.#carrier.later()
