@@ -290,11 +290,11 @@ describe('fairlead policy and audit', () => {
     expect(err).toMatch(/\d+ entries written\./)
     expect((await fairlead(['audit', 'verify', '--file', file])).code).toBe(0)
     const lines = readFileSync(file, 'utf8').split('\n')
-    lines[4] = (lines[4] as string).replace(/"at":\d/, '"at":9')
+    lines[0] = (lines[0] as string).replace(/"at":\d/, '"at":9')
     writeFileSync(file, lines.join('\n'))
     const broken = await fairlead(['audit', 'verify', '--file', file])
     expect(broken.code).toBe(1)
-    expect(broken.out).toContain('Broken at entry 5')
+    expect(broken.out).toContain('Broken at entry 1:')
     // A file that is there is not written over.
     expect((await run('audit', 'export', '--out', file)).code).toBe(1)
   })

@@ -72,7 +72,7 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
     platformName,
   })
   const { registry, meter, signup, lag, tracing } = watch
-  if (store !== undefined) meterCommits(registry, store)
+  if (store !== undefined) meterCommits(registry, store, logger)
   const hub = await EventHub.open(engine)
   const notes = new AccessNotes((refusal) => engine.note(refusal), logger)
   const authenticator = new Authenticator({

@@ -12,6 +12,18 @@ async function open(options: RigOptions = {}): Promise<void> {
 }
 afterEach(() => rig.close())
 
+/** A logger, and the lines that it has written. */
+function logged() {
+  const lines: string[] = []
+  const to = new Writable({
+    write(chunk, _, done) {
+      lines.push(...String(chunk).trim().split('\n'))
+      done()
+    },
+  })
+  return { lines, logger: createLogger({ level: 'debug', to }) }
+}
+
 describe('limits', () => {
   it('LIMITS-1: a body has so many bytes', async () => {
     await open({ limits: { bodyBytes: 1_000 } })
@@ -132,7 +144,8 @@ describe('operations', () => {
   })
 
   it('READY-1: is alive, and ready until the store refuses writes; and again afterwards', async () => {
-    await open()
+    const { lines, logger } = logged()
+    await open({ logger })
     expect((await rig.get('/livez')).status).toBe(200)
     expect((await rig.get('/readyz')).status).toBe(200)
     rig.store.fate = () => 'fails'
@@ -143,6 +156,11 @@ describe('operations', () => {
     rig.store.fate = () => 'ok'
     expect(await rig.outcome('alice', 'aicf.enqueue', TASK)).toBe('ok')
     expect((await rig.get('/readyz')).status).toBe(200)
+    const said = lines.map((line) => JSON.parse(line)).filter(({ msg }) => /store/.test(msg))
+    expect(said).toMatchObject([
+      { level: 'error', msg: 'the store refuses writes', err: { message: expect.any(String) } },
+      { level: 'warn', msg: 'the store takes writes again' },
+    ])
   })
 
   it('READY-1: is not ready while the event loop lags', async () => {
@@ -160,14 +178,7 @@ describe('operations', () => {
   })
 
   it('LOG-1: logs are JSON lines without secrets, with the id of the request', async () => {
-    const lines: string[] = []
-    const to = new Writable({
-      write(chunk, _, done) {
-        lines.push(...String(chunk).trim().split('\n'))
-        done()
-      },
-    })
-    const logger = createLogger({ level: 'debug', to })
+    const { lines, logger } = logged()
     await open({ logger })
     logger.info(
       { token: rig.tokens.alice, headers: { authorization: 'x' }, payload: { a: 1 } },

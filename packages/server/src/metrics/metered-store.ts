@@ -2,7 +2,7 @@ import type { Store, WriteBatch } from '@fairlead/core'
 
 /** What is known of the writes of a store. */
 export interface StoreHealth {
-  /** Null while the last write was taken. */
+  /** When writes began to be refused; null while they are taken. */
   readonly failingSince: number | null
   /** When the write that has been under way the longest began; null while none is. */
   readonly pendingSince: number | null
@@ -13,7 +13,17 @@ export type CommitListener = (commit: {
   readonly rows: number
   readonly ms: number
   readonly isTaken: boolean
+  /** Why it was not. */
+  readonly cause?: unknown
+  /** Whether with it writes began to be refused, or are taken again. */
+  readonly isTurn: boolean
 }) => void
+
+/**
+ * A sign of life has no rows, and may fit where nothing else does: it does not tell for so long after a refusal
+ * that writes are taken again. Then it does, because without traffic there is nothing else that could.
+ */
+const DOUBT_MS = 10_000
 
 /**
  * A store that says how its writes go. Open the engine on it and give it to the server as well: then the
@@ -24,6 +34,7 @@ export class MeteredStore implements Store {
   readonly #store: Store
   #listener: CommitListener = () => {}
   #failingSince: number | null = null
+  #refusedAt = 0
   readonly #pending = new Set<{ readonly at: number }>()
 
   constructor(store: Store) {
@@ -48,18 +59,23 @@ export class MeteredStore implements Store {
     const startedAt = performance.now()
     const pending = { at: startedAt }
     this.#pending.add(pending)
-    let isTaken = false
     try {
       await this.#store.commit(batch)
-      isTaken = true
-      this.#failingSince = null
-    } catch (error) {
-      this.#failingSince ??= startedAt
-      throw error
-    } finally {
+    } catch (cause) {
       this.#pending.delete(pending)
-      this.#listener({ rows: rowsOf(batch), ms: performance.now() - startedAt, isTaken })
+      const isTurn = this.#failingSince === null
+      this.#failingSince ??= startedAt
+      this.#refusedAt = performance.now()
+      const ms = this.#refusedAt - startedAt
+      this.#listener({ rows: rowsOf(batch), ms, isTaken: false, cause, isTurn })
+      throw cause
     }
+    this.#pending.delete(pending)
+    const now = performance.now()
+    const rows = rowsOf(batch)
+    const isTurn = this.#failingSince !== null && (rows > 0 || now - this.#refusedAt > DOUBT_MS)
+    if (isTurn) this.#failingSince = null
+    this.#listener({ rows, ms: now - startedAt, isTaken: true, isTurn })
   }
 
   close(): Promise<void> {

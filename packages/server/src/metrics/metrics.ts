@@ -1,5 +1,6 @@
 import type { Engine } from '@fairlead/engine'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { Logger } from '../log.ts'
 import type { EventMeter } from './event-meter.ts'
 import type { LoopLag } from './loop-lag.ts'
 import type { MeteredStore } from './metered-store.ts'
@@ -13,7 +14,7 @@ export function newRegistry(): Registry {
 }
 
 /** Size, time and fate of commits. */
-export function meterCommits(registry: Registry, store: MeteredStore): void {
+export function meterCommits(registry: Registry, store: MeteredStore, logger: Logger): void {
   const registers = [registry]
   const rows = new Histogram({
     name: 'fairlead_commit_rows',
@@ -36,6 +37,10 @@ export function meterCommits(registry: Registry, store: MeteredStore): void {
     rows.observe(commit.rows)
     seconds.observe(commit.ms / 1_000)
     if (!commit.isTaken) failures.inc()
+    // Once, not for each: a disk that is full need not be filled with that, too.
+    if (!commit.isTurn) return
+    if (commit.isTaken) logger.warn({}, 'the store takes writes again')
+    else logger.error({ err: commit.cause }, 'the store refuses writes')
   })
 }
 
