@@ -19,9 +19,9 @@ const RELOAD_MS = 250
  * Commands in one turn. While the first ones of many are being written the next are applied; all in one
  * batch, the engine and its store would take turns in waiting for each other.
  */
-const COMMANDS_PER_TURN = 96
+const COMMANDS_PER_TURN = 48
 /** With so many commands a batch is handed over while the one before it is still being written. */
-const BATCH_WORTH_HANDING_OVER = 64
+const BATCH_WORTH_HANDING_OVER = 48
 /** Batches with the store: one that it writes, and one that it goes on with at once. */
 const WRITES_MAX = 2
 /** The same where a registration is due, whose time does not wait for a slow disk. */

@@ -89,7 +89,7 @@ describe('workers', () => {
     const one = await rig.store.underWay()
     const left = new Call(first.session.close())
     // Enough for a batch of their own, which is handed over at once.
-    const more = Array.from({ length: 63 }, (_, n) => rig.enqueue(`b-${n}`))
+    const more = Array.from({ length: 47 }, (_, n) => rig.enqueue(`b-${n}`))
     const two = await rig.store.underWay()
     expect(two.batch.journal.map(({ action }) => action)).toContain('leaseMoved')
     await one.confirm()
@@ -97,7 +97,7 @@ describe('workers', () => {
     await rig.clock.settle()
     expect([first.offers, second.offers]).toEqual([[], []])
     await two.confirm()
-    expect(await outcomesOf([left, ...more])).toEqual(Array(64).fill('ok'))
+    expect(await outcomesOf([left, ...more])).toEqual(Array(48).fill('ok'))
     await rig.clock.settle()
     expect(second.offers.map((offer) => offer.jobId)).toEqual([enqueued.value])
   })

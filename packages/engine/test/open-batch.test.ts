@@ -84,7 +84,7 @@ describe('what is asked while a batch is written', () => {
 })
 
 describe('many commands', () => {
-  const many = (name: string) => Array.from({ length: 64 }, (_, n) => rig.enqueue(`${name}-${n}`))
+  const many = (name: string) => Array.from({ length: 48 }, (_, n) => rig.enqueue(`${name}-${n}`))
 
   it('ENGINE-2: are handed over while one batch is written, no third one, and answered in order', async () => {
     rig.store.isHolding = true
@@ -94,19 +94,19 @@ describe('many commands', () => {
     const two = await rig.store.underWay()
     const third = many('c')
     await rig.clock.settle()
-    expect(two.batch.newJobs).toHaveLength(64)
+    expect(two.batch.newJobs).toHaveLength(48)
     expect(rig.store.held).toBe(0)
-    expect(pending([first, ...second, ...third])).toBe(129)
+    expect(pending([first, ...second, ...third])).toBe(97)
     await one.confirm()
     const three = await rig.store.underWay()
     expect(await first.done).toBe('ok')
-    expect(pending([...second, ...third])).toBe(128)
+    expect(pending([...second, ...third])).toBe(96)
     await two.confirm()
-    expect(await outcomesOf(second)).toEqual(Array(64).fill('ok'))
-    expect(pending(third)).toBe(64)
+    expect(await outcomesOf(second)).toEqual(Array(48).fill('ok'))
+    expect(pending(third)).toBe(48)
     await three.confirm()
-    expect(await outcomesOf(third)).toEqual(Array(64).fill('ok'))
-    expect(await rig.jobs()).toHaveLength(129)
+    expect(await outcomesOf(third)).toEqual(Array(48).fill('ok'))
+    expect(await rig.jobs()).toHaveLength(97)
   })
 
   it('ENGINE-2: fail with the batch that they were built on, though it is not the last', async () => {
@@ -125,12 +125,12 @@ describe('many commands', () => {
     expect(rig.store.loads).toBe(loads)
     rig.store.isHolding = false
     await two.confirm()
-    expect(await outcomesOf(calls)).toEqual(Array(129).fill('StoreUnavailable'))
+    expect(await outcomesOf(calls)).toEqual(Array(97).fill('StoreUnavailable'))
     expect(await next.done).toBe('ok')
     expect(rig.store.loads).toBe(loads + 1)
     expect(await rig.jobs()).toEqual([next.value])
-    expect(await outcomesOf(many('b'))).toEqual(Array(64).fill('ok'))
-    expect(await rig.jobs()).toHaveLength(65)
+    expect(await outcomesOf(many('b'))).toEqual(Array(48).fill('ok'))
+    expect(await rig.jobs()).toHaveLength(49)
   })
 
   it('ENGINE-2: that are all refused wait for what is being written too', async () => {
@@ -139,12 +139,12 @@ describe('many commands', () => {
     const register = () => new Call(rig.engine.registerProvider(borealis, OFFER))
     const first = register()
     const write = await rig.store.underWay()
-    const refused = Array.from({ length: 64 }, register)
+    const refused = Array.from({ length: 48 }, register)
     await rig.clock.settle()
-    expect(pending([first, ...refused])).toBe(65)
+    expect(pending([first, ...refused])).toBe(49)
     write.fail()
     await rig.store.letGo()
-    expect(await outcomesOf([first, ...refused])).toEqual(Array(65).fill('StoreUnavailable'))
+    expect(await outcomesOf([first, ...refused])).toEqual(Array(49).fill('StoreUnavailable'))
   })
 
   const pending = (calls: readonly Call<unknown>[]) =>
