@@ -249,7 +249,7 @@ describe('rows in the log', () => {
 
   it('STORE-14: where nothing presses they are carried a few in a transaction, with pauses while jobs come', () => {
     vi.useFakeTimers()
-    const opened = new OpenFile(undefined, { jobsInCalm: 4 })
+    const opened = new OpenFile(undefined, { jobsInCalm: 4, pauseMs: 1_000 })
     const newJobs = Array.from({ length: 11 }, (_, n) => newJob(sampleJob(n + 1)))
     const entries = newJobs.map((_, n) => sampleEntry(n + 1, { jobSeq: n + 1 }))
     const commit = (n: number) =>

@@ -36,8 +36,8 @@ export const PACE: Pace = {
   bytesAtOnce: 128 * MIB,
   sliceJobs: 20,
   jobsTogether: 8_000,
-  jobsInCalm: 250,
-  pauseMs: 1_000,
+  jobsInCalm: 1_000,
+  pauseMs: 4_000,
   quietMs: 50,
 }
 
