@@ -54,6 +54,24 @@ describe.each(NAMES)('%s', (name) => {
     },
   )
 
+  it('RPC-6: whoever asks, and whatever is wrong with it, the refusal is the same in both forms', async () => {
+    const wrong = [example.params, {}, { ...(example.params as object), odd_field: 1 }]
+    let refusals = 0
+    for (const person of Object.keys(PEOPLE) as Person[]) {
+      for (const params of wrong) {
+        const [json, cbor] = [
+          await rig.post(person, callOf(name, params), 'json'),
+          await rig.post(person, callOf(name, params), 'cbor'),
+        ].map(({ status, body }) => ({ status, ...(body as { error?: object }) }))
+        // What was done by the first cannot always be done again.
+        if (json?.error === undefined) continue
+        expect(cbor, `${person} ${JSON.stringify(params)}`).toEqual(json)
+        refusals++
+      }
+    }
+    expect(refusals).toBeGreaterThan(0)
+  })
+
   it.each([[[1, 2]], [[null]], ['text'], [5]])('RPC-3: params %j are no params', async (params) => {
     const { body } = await rig.post(one, { jsonrpc: '2.0', id: 7, method: name, params })
     const { error } = body as { error: { code: number } }
