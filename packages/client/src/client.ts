@@ -160,15 +160,7 @@ export class Client {
   async *listJobs(
     filter: Omit<ParamsOf<'aicf.listJobs'>, 'cursor'> = {},
   ): AsyncIterableIterator<JobSummary> {
-    let cursor: string | null = null
-    do {
-      const page: ResultOf<'aicf.listJobs'> = await this.call('aicf.listJobs', {
-        ...filter,
-        ...(cursor === null ? {} : { cursor }),
-      })
-      yield* page.jobs
-      cursor = page.cursor
-    } while (cursor !== null)
+    for await (const { jobs } of this.#pages('aicf.listJobs', filter)) yield* jobs
   }
 
   /**
@@ -203,15 +195,8 @@ export class Client {
   async *listRegistrations(
     filter: Omit<ParamsOf<'signup.list'>, 'cursor'> = {},
   ): AsyncIterableIterator<RegistrationRecord> {
-    let cursor: string | null = null
-    do {
-      const page: ResultOf<'signup.list'> = await this.call('signup.list', {
-        ...filter,
-        ...(cursor === null ? {} : { cursor }),
-      })
-      yield* page.registrations
-      cursor = page.cursor
-    } while (cursor !== null)
+    const pages = this.#pages('signup.list', filter)
+    for await (const { registrations } of pages) yield* registrations
   }
 
   /** A session: its queue with ranks, and what its organisation may send. */
@@ -248,6 +233,22 @@ export class Client {
     this.#waiters.close()
     this.#subscriptions.failAll(null)
     await this.#connection.close()
+  }
+
+  /** One page after the other, as long as there is a next. */
+  async *#pages<Name extends 'aicf.listJobs' | 'signup.list'>(
+    method: Name,
+    filter: ParamsOf<Name>,
+  ): AsyncIterableIterator<ResultOf<Name>> {
+    let cursor: string | null = null
+    do {
+      const page: ResultOf<Name> = await this.call(
+        method,
+        cursor === null ? filter : { ...filter, cursor },
+      )
+      yield page
+      cursor = page.cursor
+    } while (cursor !== null)
   }
 
   #subscribe(

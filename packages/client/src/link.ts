@@ -1,12 +1,13 @@
-import {
-  type Clock,
+import type {
+  Clock,
   FairleadError,
-  type LeaseListener,
-  type LeaseSession,
-  type LeaseSource,
-  type WorkerHello,
+  LeaseListener,
+  LeaseSession,
+  LeaseSource,
+  WorkerHello,
 } from '@fairlead/core'
 import { LONGEST_MS, retryDelayMs } from './retry-delay.ts'
+import { isRetryable } from './wire/lost.ts'
 
 export interface LinkOptions {
   readonly source: LeaseSource
@@ -114,11 +115,6 @@ export class Link {
       }
     })
   }
-}
-
-/** May the same call succeed later without a change? */
-export function isRetryable(error: unknown): error is FairleadError {
-  return error instanceof FairleadError && error.retryable
 }
 
 function ignore(): void {}

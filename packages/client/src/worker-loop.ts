@@ -12,10 +12,11 @@ import {
 } from '@fairlead/core'
 import { Attempt, type Job, lostLease } from './attempt.ts'
 import { failureOf } from './failure.ts'
-import { isRetryable, Link } from './link.ts'
+import { Link } from './link.ts'
 import { leaseResult } from './result.ts'
 import { retryDelayMs } from './retry-delay.ts'
 import { steadyClock } from './steady-clock.ts'
+import { isRetryable } from './wire/lost.ts'
 import type { Worker, WorkerOptions } from './worker.ts'
 
 /** How often a worker says that its provider is alive. */

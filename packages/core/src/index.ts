@@ -28,6 +28,7 @@ export {
   type WorkerId,
 } from './ids.ts'
 export { type ExactInt, exactInt } from './exact-int.ts'
+export { jsonOf } from './json-of.ts'
 export { isoUtc } from './iso-utc.ts'
 export { readU64, showU64 } from './u64.ts'
 

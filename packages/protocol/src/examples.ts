@@ -17,11 +17,10 @@ export const AI_PAYLOAD = {
   qos_hint_ms: 500,
 }
 
-export const LEASE = {
+const LEASE_FIELDS = {
   lease_id: LEASE_ID,
   task_id: TASK_ID,
   provider_id: ATLAS,
-  worker_id: 'w-1',
   attempt: 0,
   status: 'ACTIVE' as const,
   issued_at: AT / 1_000,
@@ -31,22 +30,12 @@ export const LEASE = {
   t_start: AT,
   t_deadline: AT + 600_000,
   renew_by: AT + 360_000,
-  is_acked: true,
 }
 
+export const LEASE = { ...LEASE_FIELDS, worker_id: 'w-1', is_acked: true }
+
 export const ASSIGNMENT = {
-  lease_id: LEASE_ID,
-  task_id: TASK_ID,
-  provider_id: ATLAS,
-  attempt: 0,
-  status: 'ACTIVE' as const,
-  issued_at: AT / 1_000,
-  ttl_seconds: 600,
-  renewals: 0,
-  max_renewals: 4,
-  t_start: AT,
-  t_deadline: AT + 600_000,
-  renew_by: AT + 360_000,
+  ...LEASE_FIELDS,
   at: AT + 2,
   ack_by: AT + 5_000,
   kind: 'ai' as const,

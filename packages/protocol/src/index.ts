@@ -61,5 +61,4 @@ export {
 } from './rpc/index.ts'
 export type { CheckedParamsOf, NotificationOf, ParamsOf, ResultOf } from './types.ts'
 export { type WireCodec, wireCodec } from './wire/codec.ts'
-export { jsonOf } from './wire/json-of.ts'
 export { type AnyPayload, PAYLOADS, type PayloadOf, PayloadView } from './wire/payload.ts'

@@ -1,5 +1,5 @@
-import { type CborValue, decodeCbor } from '@fairlead/core'
-import { errorOfRpc, jsonOf, type RpcErrorObject } from '@fairlead/protocol'
+import { type CborValue, decodeCbor, jsonOf } from '@fairlead/core'
+import { errorOfRpc, type RpcErrorObject } from '@fairlead/protocol'
 import WebSocket from 'ws'
 
 export interface Message {

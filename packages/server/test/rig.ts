@@ -1,11 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type CborValue, decodeCbor, encodeCbor, FairleadError } from '@fairlead/core'
+import { type CborValue, decodeCbor, encodeCbor, FairleadError, jsonOf } from '@fairlead/core'
 import { type Engine, openEngine } from '@fairlead/engine'
 import {
   errorOfRpc,
-  jsonOf,
   METHODS,
   type MethodName,
   PAYLOADS,

@@ -253,9 +253,7 @@ describe('rows in the log', () => {
     const newJobs = Array.from({ length: 11 }, (_, n) => newJob(sampleJob(n + 1)))
     const entries = newJobs.map((_, n) => sampleEntry(n + 1, { jobSeq: n + 1 }))
     const commit = (n: number) =>
-      opened.commit(
-        batchOf({ newJobs: newJobs.slice(n, n + 1), journal: entries.slice(n, n + 1) }),
-      )
+      opened.commit(batchOf({ newJobs: newJobs.slice(n, n + 1), journal: entries.slice(n, n + 1) }))
     for (let n = 0; n < 10; n++) commit(n)
     vi.advanceTimersByTime(9_960)
     commit(10)

@@ -1,10 +1,9 @@
 import {
-  CborFloat,
   type CborMap,
-  type CborValue,
   decodeCbor,
   FairleadError,
   fromHex,
+  jsonOf,
   type LeaseFailure,
   type LeaseId,
   type LeaseListener,
@@ -179,7 +178,7 @@ class WireSession implements LeaseSession {
       lease_id: leaseId,
       output: output && toHex(output),
       output_digest: digest,
-      meta: meta && metaOf(decodeCbor(meta)),
+      meta: meta && jsonOf(decodeCbor(meta)),
       actual_units: actualUnits,
       actual_tokens: actualTokens,
     })
@@ -213,16 +212,6 @@ class WireSession implements LeaseSession {
   #call(method: string, leaseId: LeaseId, more: object = {}): Promise<unknown> {
     return this.#socket.call(method, { ...this.#worker, lease_id: leaseId, ...more })
   }
-}
-
-/** JSON has no bytes, and no integers beyond 2^53: they go as text (VALUE-2, VALUE-3). */
-function metaOf(value: CborValue): unknown {
-  if (typeof value === 'bigint') return value.toString()
-  if (typeof value !== 'object' || value === null) return value
-  if (value instanceof CborFloat) return value.value
-  if (value instanceof Uint8Array) return toHex(value)
-  if (Array.isArray(value)) return value.map((item) => metaOf(item))
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, metaOf(item)]))
 }
 
 /** A server that lets nobody in any more may do so later; a worker goes on trying while it has work. */

@@ -1,6 +1,5 @@
-import { CborFloat, type CborValue, fromHex, showU64, toHex } from '@fairlead/core'
+import { CborFloat, type CborValue, fromHex, jsonOf, showU64, toHex } from '@fairlead/core'
 import type { z } from 'zod'
-import { jsonOf } from './json-of.ts'
 import { LEAVES, type Leaf } from './leaves.ts'
 import { PayloadView } from './payload.ts'
 

@@ -1,6 +1,5 @@
-import { type CborMap, decodeCbor } from '@fairlead/core'
+import { type CborMap, decodeCbor, jsonOf } from '@fairlead/core'
 import { z } from 'zod'
-import { jsonOf } from './json-of.ts'
 import { bytes, count, jsonObject, LEAVES, u64 } from './leaves.ts'
 
 /**

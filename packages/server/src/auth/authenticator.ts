@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import { FairleadError } from '@fairlead/core'
 import type { AccessNotes } from './access-notes.ts'
 import { type Identity, LOCAL_ADMIN, type TokenStore } from './identity.ts'
@@ -86,6 +87,14 @@ function readably<Value>(read: () => Value): Value {
       { cause },
     )
   }
+}
+
+/** Who knocks with a request. */
+export function knockOf(
+  { headers, socket }: IncomingMessage,
+  token = bearerOf(headers.authorization),
+): Knock {
+  return { token, address: socket.remoteAddress ?? 'unknown', host: headers.host }
 }
 
 /** The token of an Authorization header. */

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from 'node:net'
 import { FairleadError } from '@fairlead/core'
 import type { Registry } from 'prom-client'
-import { type Authenticator, bearerOf, statusOf } from '../auth/authenticator.ts'
+import { type Authenticator, knockOf, statusOf } from '../auth/authenticator.ts'
 import type { ServerLimits } from '../limits.ts'
 import type { Logger } from '../log.ts'
 import type { HttpMeter } from '../metrics/http-meter.ts'
@@ -110,11 +110,7 @@ async function metrics(
   response: ServerResponse,
 ): Promise<void> {
   try {
-    const { role } = await authenticator.identify({
-      token: bearerOf(request.headers.authorization),
-      address: request.socket.remoteAddress ?? 'unknown',
-      host: request.headers.host,
-    })
+    const { role } = await authenticator.identify(knockOf(request))
     if (!METRICS_ROLES.has(role)) {
       return refuse(response, 403, `metrics are for ${[...METRICS_ROLES].join(', ')}`)
     }

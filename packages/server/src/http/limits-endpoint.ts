@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { FairleadError } from '@fairlead/core'
 import { type MethodName, type RpcErrorData, rpcErrorOf } from '@fairlead/protocol'
-import { type Authenticator, bearerOf } from '../auth/authenticator.ts'
+import { type Authenticator, knockOf } from '../auth/authenticator.ts'
 import type { ServerLimits } from '../limits.ts'
 import type { Dispatcher } from '../rpc/dispatcher.ts'
 import { JSON_FORM } from '../rpc/form.ts'
@@ -64,11 +64,7 @@ export class LimitsEndpoint {
     read: () => Promise<object | null>,
   ): Promise<void> {
     try {
-      const identity = await this.#authenticator.identify({
-        token: bearerOf(request.headers.authorization),
-        address: request.socket.remoteAddress ?? 'unknown',
-        host: request.headers.host,
-      })
+      const identity = await this.#authenticator.identify(knockOf(request))
       const params = await read()
       if (params === null) {
         const max = this.#limits.bodyBytes

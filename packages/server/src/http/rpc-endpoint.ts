@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { FairleadError } from '@fairlead/core'
 import { RPC_ERRORS, rpcErrorOf } from '@fairlead/protocol'
-import { type Authenticator, bearerOf } from '../auth/authenticator.ts'
+import { type Authenticator, knockOf } from '../auth/authenticator.ts'
 import type { Identity } from '../auth/identity.ts'
 import type { ServerLimits } from '../limits.ts'
 import type { Dispatcher } from '../rpc/dispatcher.ts'
@@ -32,11 +32,7 @@ export class RpcEndpoint {
     }
     let identity: Identity
     try {
-      identity = await this.#authenticator.identify({
-        token: bearerOf(request.headers.authorization),
-        address: request.socket.remoteAddress ?? 'unknown',
-        host: request.headers.host,
-      })
+      identity = await this.#authenticator.identify(knockOf(request))
     } catch (error) {
       if (!(error instanceof FairleadError)) throw error
       return send(response, form, { id: null, method: null, error: rpcErrorOf(error) })

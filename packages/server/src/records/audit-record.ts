@@ -1,5 +1,5 @@
-import type { AuditEntry } from '@fairlead/core'
-import { type AuditEntryRecord, jsonOf } from '@fairlead/protocol'
+import { type AuditEntry, jsonOf } from '@fairlead/core'
+import type { AuditEntryRecord } from '@fairlead/protocol'
 
 export function auditRecord(entry: AuditEntry): AuditEntryRecord {
   const { seq, at, actor, action, subject, details, prevHash, hash } = entry

@@ -2,18 +2,13 @@ import {
   type AuditEntry,
   decodeCbor,
   type JobRow,
+  jsonOf,
   type LeaseRow,
   type ResultRow,
   showU64,
   toHex,
 } from '@fairlead/core'
-import {
-  type JobRecord,
-  type JobSummary,
-  jsonOf,
-  PayloadView,
-  type ResultRecord,
-} from '@fairlead/protocol'
+import { type JobRecord, type JobSummary, PayloadView, type ResultRecord } from '@fairlead/protocol'
 import { leaseRecord } from './lease-record.ts'
 
 /** A job as lists have it. */

@@ -1,6 +1,13 @@
-import { type CborMap, decodeCbor, isPlainObject, type Loggable, redactor } from '@fairlead/core'
+import {
+  type CborMap,
+  decodeCbor,
+  isPlainObject,
+  jsonOf,
+  type Loggable,
+  redactor,
+} from '@fairlead/core'
 import type { Engine } from '@fairlead/engine'
-import { jsonOf, type RegistrationRecord, type ResultOf } from '@fairlead/protocol'
+import type { RegistrationRecord, ResultOf } from '@fairlead/protocol'
 import { messageFor, type Names, type Receipt, receiptOf } from '@fairlead/signup/records'
 import type { Registration } from './registrations.ts'
 

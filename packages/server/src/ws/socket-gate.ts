@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import { FairleadError } from '@fairlead/core'
 import { BATCH_PROTOCOL, BEARER_PROTOCOL_PREFIX, PLAIN_PROTOCOL } from '@fairlead/protocol'
 import { WebSocketServer } from 'ws'
-import { type Authenticator, bearerOf, statusOf } from '../auth/authenticator.ts'
+import { type Authenticator, bearerOf, knockOf, statusOf } from '../auth/authenticator.ts'
 import type { Identity } from '../auth/identity.ts'
 import type { Ownership } from '../events/ownership.ts'
 import type { ServerLimits } from '../limits.ts'
@@ -55,11 +55,7 @@ export class SocketGate {
     const token = tokenOf(request)
     let identity: Identity
     try {
-      identity = await this.#parts.authenticator.identify({
-        token,
-        address: request.socket.remoteAddress ?? 'unknown',
-        host: request.headers.host,
-      })
+      identity = await this.#parts.authenticator.identify(knockOf(request, token))
     } catch (error) {
       if (!(error instanceof FairleadError)) throw error
       return refuse(socket, statusOf(error), error.message)

@@ -1,4 +1,6 @@
-import { CborFloat, type CborMap, type CborValue, showU64, toHex } from '@fairlead/core'
+import { toHex } from './bytes.ts'
+import { CborFloat, type CborMap, type CborValue } from './cbor.ts'
+import { showU64 } from './u64.ts'
 
 /** The JSON form of a decoded value: bytes as `0x` hex, floats as numbers, large integers as text. */
 export function jsonOf(value: CborValue): unknown {
