@@ -274,6 +274,25 @@ describe('rows in the log', () => {
     expect(countsIn(opened.path).jobs).toBe(11)
   })
 
+  it('STORE-14: stay where they are when a batch that may delete finds nothing to', () => {
+    const opened = new OpenFile()
+    const over = (n: number) => newJob(sampleJob(n, { status: 'COMPLETED', endedAt: START + n }))
+    opened.commit(batchOf({ newJobs: [over(5), newJob(sampleJob(6))] }))
+    const eraseEnded = { from: 0, before: START + 5 }
+    opened.commit(batchOf({ pruneEndedBefore: START + 5, eraseEnded }))
+    expect(countsIn(opened.path).jobs).toBe(0)
+    // One that waits is to be deleted, then one that the same batch brings, then one in the tables.
+    opened.commit(batchOf({ pruneEndedBefore: START + 6 }))
+    expect(countsIn(opened.path).jobs).toBe(1)
+    opened.commit(batchOf({ newJobs: [over(7), over(9)], pruneEndedBefore: START + 8 }))
+    expect(countsIn(opened.path).jobs).toBe(2)
+    opened.commit(batchOf({ newJobs: [newJob(sampleJob(10))], pruneEndedBefore: START + 9 }))
+    expect(countsIn(opened.path).jobs).toBe(2)
+    opened.commit(batchOf({ pruneEndedBefore: START + 10 }))
+    expect(countsIn(opened.path).jobs).toBe(2)
+    expect(opened.read('jobs', { afterSeq: 0, limit: 9 })).toMatchObject([{ seq: 6 }, { seq: 10 }])
+  })
+
   it('STORE-14: where nobody comes they are carried a few in a transaction without pauses', () => {
     vi.useFakeTimers()
     const opened = new OpenFile(undefined, { jobsInCalm: 4 })

@@ -55,6 +55,8 @@ export interface BatchRows {
   readonly eraseEndedFrom: number | null
   readonly eraseEndedBefore: number | null
   readonly cutJournalAt: number | null
+  /** When the first of its jobs ended; null if none has. */
+  readonly firstEnd: number | null
   /** What never changes about a new job, and its payload; its state is at the same place of the next. */
   readonly newJobs: readonly number[]
   readonly newJobStates: readonly number[]
@@ -84,6 +86,7 @@ export function encodeBatch(batch: WriteBatch): Uint8Array {
   writer.cell(batch.eraseEnded?.from ?? null)
   writer.cell(batch.eraseEnded?.before ?? null)
   writer.cell(batch.cutJournalAt)
+  writer.cell(firstEndOf(batch))
   section(batch.newJobs, encodeJob)
   section(batch.newJobs, ({ row }) => encodeJobState(row))
   section(batch.jobs, encodeJobState)
@@ -117,6 +120,13 @@ export function encodeBatch(batch: WriteBatch): Uint8Array {
     writer.record(seq, record)
   })
   return writer.finish()
+}
+
+function firstEndOf({ newJobs, jobs }: WriteBatch): number | null {
+  let first = Number.POSITIVE_INFINITY
+  for (const { row } of newJobs) if (row.endedAt !== null) first = Math.min(first, row.endedAt)
+  for (const { endedAt } of jobs) if (endedAt !== null) first = Math.min(first, endedAt)
+  return Number.isFinite(first) ? first : null
 }
 
 function encodeJob({ row, payload }: WriteBatch['newJobs'][number]): void {
@@ -193,6 +203,7 @@ export function rowsOf(given: Uint8Array): BatchRows {
     eraseEndedFrom: cell() as number | null,
     eraseEndedBefore: cell() as number | null,
     cutJournalAt: cell() as number | null,
+    firstEnd: cell() as number | null,
     newJobs: rows(),
     newJobStates: rows(),
     jobs: rows(),

@@ -47,6 +47,8 @@ export class PendingRows {
   #recordsTaken = 0
   /** The last entry of each batch that has any, in order. */
   #lastEntries: { readonly batch: number; readonly seq: number }[] = []
+  /** No job that waits has ended before this. */
+  #firstEnd = Number.POSITIVE_INFINITY
   /** Of the batch at hand: its number, and whether it is merged anew. */
   #number = 0
   #isAgain = false
@@ -68,6 +70,11 @@ export class PendingRows {
 
   get recordCount(): number {
     return this.#records.length - this.#recordsTaken
+  }
+
+  /** Whether a job that waits may have ended before a time. */
+  mayEndBefore(time: number): boolean {
+    return this.#firstEnd < time
   }
 
   hasPayload(seq: number): boolean {
@@ -123,6 +130,7 @@ export class PendingRows {
   }
 
   #merge(batch: BatchRows, journalEnd: number): void {
+    this.#firstEnd = Math.min(this.#firstEnd, batch.firstEnd ?? Number.POSITIVE_INFINITY)
     this.#addJobs(batch)
     this.#takeIn(batch)
     const { bytes } = batch
@@ -218,6 +226,7 @@ export class PendingRows {
 
   /** What came up to a batch is in the tables, and its names are known there. */
   carryingEnds(upTo: number): void {
+    if (this.#jobs.size === 0) this.#firstEnd = Number.POSITIVE_INFINITY
     if (this.#jobs.size === 0 && !this.hasNames) this.#newNames.clear()
     else if (this.#leavingUpTo !== null && this.#leavingUpTo <= upTo) this.#newNames.forgetLeft()
     else return
@@ -253,6 +262,7 @@ export class PendingRows {
     this.#records = []
     this.#recordsTaken = 0
     this.#lastEntries = []
+    this.#firstEnd = Number.POSITIVE_INFINITY
     this.others.clear()
   }
 

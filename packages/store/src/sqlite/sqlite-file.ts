@@ -265,8 +265,7 @@ export class SqliteFile {
   #commit(bytes: Uint8Array): void {
     this.#mergeLog()
     const batch = rowsOf(bytes)
-    const { pruneEndedBefore, eraseEndedBefore, cutJournalAt } = batch
-    if (pruneEndedBefore !== null || eraseEndedBefore !== null || cutJournalAt !== null) {
+    if (this.#hasToDelete(batch)) {
       this.#commitWithout(batch)
       return
     }
@@ -276,6 +275,20 @@ export class SqliteFile {
     this.#pending.merge(batch, this.#log.last + 1, this.#writer.journalEnd.seq)
     this.#log.append(bytes)
     this.#carrier.later()
+  }
+
+  /** Mostly what is to be deleted or erased is nothing, or the first of it would have been long ago. */
+  #hasToDelete(batch: BatchRows): boolean {
+    const { pruneEndedBefore: prune, eraseEndedFrom: from, eraseEndedBefore: erase } = batch
+    const { firstEnd, cutJournalAt } = batch
+    if (cutJournalAt !== null) return true
+    const before = Math.max(prune ?? 0, erase ?? 0)
+    if (before === 0) return false
+    if ((firstEnd ?? before) < before || this.#pending.mayEndBefore(before)) return true
+    const has = (name: string, ...params: number[]) =>
+      this.#statements.get(name).get(...params) !== undefined
+    if (prune !== null && has('find-ended', prune)) return true
+    return from !== null && erase !== null && has('find-ended-registrations', from, erase)
   }
 
   /**
