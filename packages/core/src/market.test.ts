@@ -364,6 +364,7 @@ const FIELDS: Readonly<Record<MarketEvent['type'], readonly string[]>> = {
   jobExpired: ['jobId', 'reason'],
   jobCanceled: ['jobId'],
   jobCancelNoted: ['jobId'],
+  jobRescheduled: ['jobId', 'opensAt'],
   jobRequeued: ['jobId', 'reason', 'notBefore'],
   leaseRenewed: ['leaseId', 'deadline'],
   leaseCancelled: ['leaseId', 'reason'],

@@ -43,6 +43,8 @@ export type MarketEvent = { readonly at: number } & (
     }
   | { readonly type: 'jobFailed' | 'jobExpired'; readonly jobId: JobId; readonly reason: EndReason }
   | { readonly type: 'jobCanceled'; readonly jobId: JobId }
+  /** Its session opens at another time now, and so does it. */
+  | { readonly type: 'jobRescheduled'; readonly jobId: JobId; readonly opensAt: number }
   /** A registration that may have been sent: it is cancelled when its outcome is known. */
   | { readonly type: 'jobCancelNoted'; readonly jobId: JobId }
   | {
@@ -105,8 +107,10 @@ export interface Touch {
 /** The same for what belongs to the sessions of registrations. */
 export interface SessionTouch extends DispatchTouch {
   readonly record: (record: SessionRecord) => void
-  /** Somebody has booked, and keeps the place. */
+  /** Somebody has booked, or may have, and keeps the place. */
   readonly seat: (seat: Seat) => void
+  /** The place is free again. */
+  readonly released: (seat: Seat) => void
 }
 
 /**
@@ -210,5 +214,6 @@ const NO_TOUCH: Touch = {
     opened: ignore,
     record: ignore,
     seat: ignore,
+    released: ignore,
   },
 }

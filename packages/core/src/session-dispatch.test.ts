@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { jobIdOf, scriptJob, T0 } from '../test/any-session-script.ts'
 import type { PlatformPolicy } from './admit/platform-policy.ts'
@@ -41,6 +42,52 @@ describe('sending', () => {
     join(3, { platform: 'a', orgRef: '\uffff' })
     join(4, { platform: 'B', orgRef: 'z' })
     expect(sendAt(0)).toEqual([4, 3, 2, 1])
+  })
+
+  it('DISPATCH-5: where few are there to send, no key is served twice before another that waits', () => {
+    // Workers of two platforms, with a place now and then, and restarts in between.
+    const turns = fc.array(fc.record({ p: fc.nat(2), q: fc.nat(2), restarts: fc.boolean() }), {
+      maxLength: 40,
+    })
+    fc.assert(
+      fc.property(turns, (given) => {
+        const rows = { default: { ...GENEROUS, maxConcurrency: 1_000, burst: 1_000 } }
+        let dispatch = new SessionDispatch(rows)
+        dispatch.advance(T0)
+        const keys = ['p/a', 'p/b', 'p/c', 'q/a', 'q/b', 'r/a']
+        for (let n = 0; n < 30 * keys.length; n++) {
+          const [platform, orgRef] = (keys[n % keys.length] as string).split('/') as [
+            string,
+            string,
+          ]
+          dispatch.join(scriptJob(n, { platform, orgRef }).request)
+        }
+        const served = new Map<string, number>(keys.map((key) => [key, 0]))
+        for (const { p, q, restarts } of given) {
+          if (restarts) dispatch = new SessionDispatch(rows, { state: dispatch.state() })
+          // Nobody is there for r, ever.
+          const places = new Map([
+            ['p', p],
+            ['q', q],
+          ])
+          const sends = dispatch.sendReady(({ place }): Service => {
+            const left = places.get(place.platform) ?? 0
+            places.set(place.platform, left - 1)
+            return left > 0 ? 'served' : 'nobody'
+          })
+          const turns = new Set(
+            sends.map(({ job: { place } }) => `${place.platform}/${place.orgRef}`),
+          )
+          for (const key of turns) served.set(key, (served.get(key) ?? 0) + 1)
+          for (const platform of ['p', 'q']) {
+            const counts = keys
+              .filter((key) => key.startsWith(platform))
+              .map((key) => served.get(key) ?? 0)
+            expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1)
+          }
+        }
+      }),
+    )
   })
 
   it('DISPATCH-5: where nobody is there to send, token and turn are kept, and it is asked again', () => {

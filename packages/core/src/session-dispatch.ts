@@ -249,11 +249,22 @@ export class SessionDispatch {
     most = Infinity,
   ): SessionSend[] {
     const sends: SessionSend[] = []
+    // Those that nobody is there for: who had nothing comes before who had something and wants more.
+    const unserved: OrgDispatch[] = []
+    const wanting: OrgDispatch[] = []
     for (const org of this.#orgs.takeDue(this.#nowMs)) {
-      if (sends.length >= most) break
+      if (sends.length >= most) {
+        unserved.push(org)
+        continue
+      }
+      const before = sends.length
       if (org.settle(this.#nowMs)) this.#touch.org(org)
-      this.#sendFrom(org, sends, { serve, most })
+      const isLeft = this.#sendFrom(org, sends, { serve, most })
+      const isServed = !isLeft || sends.length > before
+      if (isServed && this.#orgs.noteServed(org)) this.#touch.org(org)
+      if (isLeft) (sends.length > before ? wanting : unserved).push(org)
     }
+    for (const org of this.#orgs.noteUnserved([...unserved, ...wanting])) this.#touch.org(org)
     return sends
   }
 
@@ -284,6 +295,21 @@ export class SessionDispatch {
     this.#windows.rebuild()
     // In an order that does not depend on who came first, or on a restart.
     for (const org of this.orgs()) this.#touch.org(org)
+  }
+
+  /** Whether those of a session with this time have their ranks: then it cannot be moved any more. */
+  isOpen(group: SessionKey & { readonly scheduledTime: number }): boolean {
+    return this.#ranks.isOpen(group)
+  }
+
+  /** Those of a session with one time get another one, as long as it has not opened; gives who they are. */
+  move(from: SessionKey & { readonly scheduledTime: number }, to: number): DispatchJob[] {
+    const moved = this.#ranks.move(from, to).map(({ id }) => this.#jobs.get(id) as DispatchJob)
+    for (const job of moved) {
+      if (job.place.rank !== null) this.#queue(job)
+      this.#touch.job(job)
+    }
+    return moved
   }
 
   /** Nobody can join these sessions any more: gives their groups, which are forgotten. */
@@ -353,6 +379,7 @@ export class SessionDispatch {
     }
   }
 
+  /** True if nobody is there for what is left. */
   #sendFrom(
     org: OrgDispatch,
     sends: SessionSend[],
@@ -360,7 +387,7 @@ export class SessionDispatch {
       serve,
       most,
     }: { serve: (job: DispatchJob, isLookup: boolean) => Service; readonly most: number },
-  ): void {
+  ): boolean {
     const passed: DispatchJob[] = []
     let isNobodyThere = false
     while (sends.length < most) {
@@ -384,7 +411,7 @@ export class SessionDispatch {
       sends.push(this.#send(job, lookup !== null))
       this.#touch.org(org)
     }
-    if (!isNobodyThere && passed.length === 0) return
+    if (!isNobodyThere && passed.length === 0) return false
     // Those who were passed over keep their places, and are asked for again like those of a key that nobody
     // serves. The others do not wait for that.
     const othersAt = isNobodyThere ? Infinity : org.nextSendAt()
@@ -393,6 +420,7 @@ export class SessionDispatch {
       else org.lookups.add(job)
     }
     this.#orgs.leaveUnserved(org, othersAt)
+    return isNobodyThere
   }
 
   #send(job: DispatchJob, isLookup: boolean): SessionSend {

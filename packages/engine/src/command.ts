@@ -138,6 +138,14 @@ export type Command =
   | ({ readonly type: 'note'; readonly note: OutsideNote } & Acting)
   /** When a session opens, whatever its jobs say. */
   | ({ readonly type: 'setOpening'; readonly opensAt: number } & SessionKey & Acting)
+  /** The place of a registration that has ended, and of which nobody knows whether it booked. */
+  | ({
+      readonly type: 'releasePlace'
+      readonly jobId: JobId
+      /** Number of acceptance. */
+      readonly seq: number
+    } & SessionKey &
+      Acting)
   | { readonly type: 'round' }
   /** Nothing but the time. */
   | { readonly type: 'tick' }
@@ -167,6 +175,7 @@ export function actorOf(command: Command): string {
     case 'stake':
     case 'setPolicy':
     case 'setOpening':
+    case 'releasePlace':
     case 'cutJournal':
     case 'defineLimit':
       return 'operator'

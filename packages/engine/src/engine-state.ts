@@ -201,6 +201,8 @@ export class EngineState {
         return this.#stake(command)
       case 'setOpening':
         return this.#setOpening(command)
+      case 'releasePlace':
+        return this.#releasePlace(command)
       case 'setPolicy':
         return this.#setPolicy(command)
       case 'cutJournal':
@@ -460,6 +462,17 @@ export class EngineState {
     const { market } = this
     const record = setOpening(market, command, command.opensAt)
     this.#note({ type: 'openingSet', at: market.nowMs, subject: 'session', ...record })
+  }
+
+  /** False if it holds none. */
+  #releasePlace({ jobId, seq, ...key }: Extract<Command, { type: 'releasePlace' }>): boolean {
+    const { market } = this
+    const freed = market.seats.release(key, jobId)
+    if (freed === null) return false
+    market.touch.session.released(freed)
+    const note: EngineNote = { type: 'placeReleased', at: market.nowMs, jobId }
+    this.#journal.append(note, this.#actor, market, seq)
+    return true
   }
 
   #defineLimit(limit: unknown): LimitView {

@@ -258,6 +258,26 @@ export class Engine {
     await this.#submit({ ...session, type: 'setOpening', opensAt, actor })
   }
 
+  /**
+   * Gives up the place of a registration that has ended without anybody knowing whether it booked: its user
+   * may sign up again (SESSION-10). Who asks has found out that it did not. False if it holds no place.
+   */
+  async releasePlace(
+    session: SessionKey,
+    jobId: JobId,
+    by: Caller | 'operator',
+    { actor }: Acting = {},
+  ): Promise<boolean> {
+    const row = await this.getJob(jobId)
+    if (by !== 'operator' && by !== row.caller) throw foreignJob(jobId)
+    if (row.status !== 'FAILED' && row.status !== 'EXPIRED') {
+      throw neverChanges(jobId, row.status)
+    }
+    const { platform, orgRef, eventId } = session
+    const place = { platform, orgRef, eventId, jobId, seq: row.seq }
+    return this.#submit<boolean>({ type: 'releasePlace', ...place, actor: actor ?? by })
+  }
+
   ack({ leaseId, by, workerId }: Holder): Promise<void> {
     return this.#onLease({ type: 'ack', leaseId, by, workerId })
   }
@@ -427,18 +447,20 @@ export class Engine {
   async #refuseEnded(jobId: JobId, by: Caller | 'operator'): Promise<void> {
     const row = await this.#store.read.job(jobId)
     if (row === null) return
-    if (by !== 'operator' && by !== row.caller) {
-      throw new FairleadError('Forbidden', `job ${jobId} belongs to another requester`, { jobId })
-    }
-    throw new FairleadError(
-      'InvalidState',
-      `job ${jobId} is ${row.status} and never changes again`,
-      {
-        jobId,
-        status: row.status,
-      },
-    )
+    if (by !== 'operator' && by !== row.caller) throw foreignJob(jobId)
+    throw neverChanges(jobId, row.status)
   }
+}
+
+function foreignJob(jobId: JobId): FairleadError {
+  return new FairleadError('Forbidden', `job ${jobId} belongs to another requester`, { jobId })
+}
+
+function neverChanges(jobId: JobId, status: JobRow['status']): FairleadError {
+  return new FairleadError('InvalidState', `job ${jobId} is ${status} and never changes again`, {
+    jobId,
+    status,
+  })
 }
 
 function isNotFound(error: unknown): boolean {

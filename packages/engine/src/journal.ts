@@ -2,6 +2,7 @@ import type {
   AuditRecord,
   CborMap,
   Job,
+  JobId,
   JournalRecord,
   Market,
   MarketEvent,
@@ -37,6 +38,7 @@ export type EngineNote = { readonly at: number } & (
       readonly eventId: string
       readonly opensAt: number
     }
+  | { readonly type: 'placeReleased'; readonly jobId: JobId }
   | { readonly type: 'providerUpdated'; readonly providerId: ProviderId }
   | {
       readonly type: 'providerStaked'
@@ -60,9 +62,15 @@ export class Journal {
     this.#seq = seq
   }
 
-  append(event: MarketEvent | EngineNote, actor: string, market: Market): void {
+  /** `endedSeq` is the number of the job that it is about, where that is not in memory any more. */
+  append(
+    event: MarketEvent | EngineNote,
+    actor: string,
+    market: Market,
+    endedSeq: number | null = null,
+  ): void {
     const { type: action, at } = event
-    const jobSeq = jobOf(event, market)?.enqueueSeq ?? null
+    const jobSeq = jobOf(event, market)?.enqueueSeq ?? endedSeq
     const subject = subjectOf(event)
     const seq = ++this.#seq
     this.#records.push({ seq, at, actor, action, subject, details: detailsOf(event), jobSeq })

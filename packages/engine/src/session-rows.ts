@@ -26,8 +26,8 @@ import {
  * - `session.group`: the next rank of a group that has opened
  * - `session.ranks`: who waited when it opened, in the order of the ranks: one row, however many they are
  * - `session.job`: the place of a live job, and what became of its attempts
- * - `session.seat`: somebody who has booked
- * - `session.org`: the budget of a dispatch key, its cursor, its last sends
+ * - `session.seat`: somebody who has booked, or may have
+ * - `session.org`: the budget of a dispatch key, its cursor, its last sends, since when nobody serves it
  */
 const LANE = {
   session: 'session',
@@ -55,6 +55,7 @@ export class SessionRows {
     group: (group) => this.#put(LANE.group, groupKey(group), [group.nextRank]),
     record: (record) => this.#put(LANE.session, sessionKey(record), [record.opensAt]),
     seat: (taken) => this.#put(LANE.seat, [...sessionKey(taken), taken.seat], [taken.jobId]),
+    released: (freed) => this.#put(LANE.seat, [...sessionKey(freed), freed.seat], null),
   }
 
   /**
@@ -117,7 +118,7 @@ export class SessionRows {
 export interface StoredSessions {
   readonly state: SessionDispatchState
   readonly records: readonly SessionRecord[]
-  /** Of those who have booked. */
+  /** Of those who have booked, or may have. */
   readonly seats: readonly Seat[]
 }
 
@@ -209,22 +210,23 @@ function jobOf(key: readonly string[], cells: readonly unknown[], seq: number | 
 }
 
 function orgCells(org: OrgDispatch): CborValue[] {
-  const { budget, servedLast, lastSends, credits } = org.state()
+  const { budget, servedLast, lastSends, credits, unservedSince } = org.state()
   const { level, levelAt, rate, conc10, spacing10, pausedUntil, halvedAt, throttledAt } = budget
   return [
     [level, levelAt, rate, conc10, spacing10, pausedUntil, halvedAt, throttledAt],
     servedLast,
     lastSends.map(([eventId, at]) => [eventId, at]),
     credits.map(([eventId, credit]) => [eventId, credit]),
+    unservedSince,
   ]
 }
 
 function orgOf([platform, orgRef]: readonly string[], cells: readonly unknown[]): OrgDispatchState {
-  const [budget, servedLast, lastSends, credits] = cells
+  const [budget, servedLast, lastSends, credits, unservedSince] = cells
   const [level, levelAt, rate, conc10, spacing10, pausedUntil, halvedAt, throttledAt] =
     budget as number[]
   return {
-    ...{ platform, orgRef, servedLast, lastSends, credits },
+    ...{ platform, orgRef, servedLast, lastSends, credits, unservedSince },
     budget: { level, levelAt, rate, conc10, spacing10, pausedUntil, halvedAt, throttledAt },
   } as OrgDispatchState
 }

@@ -250,6 +250,119 @@ describe('who may join', () => {
     },
   )
 
+  it('SESSION-9: a session that is moved takes those in line along, in their order, over a restart', async () => {
+    const jobs = [await signUp('u1'), await signUp('u2')]
+    const own = await signUp('u3', { at: OPENS + 500 }, true)
+    const swim = { platform: 'plain', orgRef: 'north', eventId: 'swim' }
+    await engine.setOpening(swim, OPENS + 2_000)
+    jobs.push(await signUp('u4', { at: OPENS + 2_000 }))
+    await engine.close()
+    engine = await openEngine({ store, clock })
+    worker = await ManualWorker.connect(engine, SIGNUP, { id: 'w-1', slots: 10 })
+    await at(400)
+    expect(offered()).toEqual([])
+    // One that an operator gave a time of its own keeps it.
+    await at(500)
+    const [first] = offered()
+    expect(first?.jobId).toBe(own)
+    await book(first as LeaseOffer)
+    await at(1_999)
+    expect(offered()).toEqual([])
+    await at(2_050)
+    expect(offered()).toMatchObject([
+      { jobId: jobs[0], rank: 0, tStart: OPENS + 2_000 },
+      { jobId: jobs[1], rank: 1, tStart: OPENS + 2_050 },
+    ])
+    const moves = (await engine.timeline(jobs[0] as JobId)).map(({ action }) => action)
+    expect(moves).toEqual(['jobEnqueued', 'jobRescheduled', 'jobAssigned'])
+    // Ranks never move.
+    await expect(engine.setOpening(swim, OPENS + 9_000)).rejects.toMatchObject({
+      code: 'InvalidState',
+      details: { opensAt: OPENS + 2_000 },
+    })
+  })
+
+  it('SESSION-9: moved to a time that has come, a session opens at once; lives move with it', async () => {
+    await engine.setPolicy({ queue: { ttl: { abs_default_registration_secs: 10 } } })
+    const jobs = [await signUp('u1'), await signUp('u2')]
+    const swim = { platform: 'plain', orgRef: 'north', eventId: 'swim' }
+    const life = 10_000
+    await expect(engine.setOpening(swim, clock.now() - life)).rejects.toMatchObject({
+      code: 'InvalidParams',
+      details: { field: 'opens_at' },
+    })
+    await engine.setOpening(swim, clock.now() + 90_000)
+    await clock.advance(80_000)
+    expect((await engine.getJob(jobs[0] as JobId)).status).toBe('QUEUED')
+    await engine.setOpening(swim, clock.now() - 1_000)
+    await clock.settle()
+    expect(offered().map(({ jobId, rank }) => [jobId, rank])).toEqual([
+      [jobs[0], 0],
+      [jobs[1], 1],
+    ])
+    const late = await signUp('u3', { at: clock.now() + 1 }, true)
+    await clock.advance(life)
+    expect((await engine.getJob(late)).status).toBe('EXPIRED')
+  })
+
+  it('SESSION-9: a session that opened longer ago than a registration lives is over', async () => {
+    await engine.setPolicy({ queue: { ttl: { abs_default_registration_secs: 10 } } })
+    await signUp('u1')
+    await at(9_990)
+    await signUp('u2')
+    await at(10_000)
+    await expect(signUp('u3')).rejects.toMatchObject({
+      code: 'InvalidParams',
+      message: expect.stringContaining('this session is over'),
+    })
+  })
+
+  it('SESSION-10: who may have booked keeps the place until somebody knows better', async () => {
+    const first = await signUp('u1')
+    await at(0)
+    const [offer] = offered()
+    await engine.ack(holder(offer as LeaseOffer))
+    const failure = { code: 'timeout', permanent: false, isUnknown: true }
+    await engine.fail({ ...holder(offer as LeaseOffer), ...failure })
+    expect(await engine.getJob(first)).toMatchObject({
+      status: 'FAILED',
+      reason: 'outcome_unknown',
+    })
+    await engine.close()
+    engine = await openEngine({ store, clock })
+    worker = await ManualWorker.connect(engine, SIGNUP, { id: 'w-1', slots: 10 })
+    await expect(signUp('u1')).rejects.toMatchObject({
+      code: 'IdempotencyConflict',
+      details: { field: 'user_id', jobId: first },
+    })
+    const swim = { platform: 'plain', orgRef: 'north', eventId: 'swim' }
+    const other = `0x${'9'.repeat(64)}` as typeof ACME
+    await expect(engine.releasePlace(swim, first, other)).rejects.toMatchObject({
+      code: 'Forbidden',
+    })
+    expect(await engine.releasePlace(swim, first, ACME)).toBe(true)
+    expect(await engine.releasePlace(swim, first, ACME)).toBe(false)
+    expect((await engine.timeline(first)).at(-1)).toMatchObject({ action: 'placeReleased' })
+    const second = await signUp('u1')
+    await clock.advance(100)
+    await book(offered()[0] as LeaseOffer)
+    await expect(engine.releasePlace(swim, second, ACME)).rejects.toMatchObject({
+      code: 'InvalidState',
+    })
+  })
+
+  it('SESSION-10: so does one whose life ends with an attempt under way', async () => {
+    await signUp('u1')
+    await at(0)
+    const [offer] = offered()
+    await engine.ack(holder(offer as LeaseOffer))
+    await engine.setPolicy({ queue: { ttl: { abs_default_registration_secs: 1 } } })
+    await at(1_000)
+    expect((await engine.getJob(offer?.jobId as JobId)).status).toBe('EXPIRED')
+    await engine.setPolicy({})
+    await expect(signUp('u1')).rejects.toMatchObject({ code: 'IdempotencyConflict' })
+  })
+
   it('SESSION-9: a time in the past is for a session that is already open', async () => {
     await expect(signUp('u1', { at: START })).rejects.toMatchObject({ code: 'InvalidParams' })
     await signUp('u1')

@@ -286,6 +286,38 @@ describe('an opening', () => {
     expect(key.burst_used).toBeGreaterThan(0)
   })
 
+  it('SIGNUP-6: one with an unknown outcome keeps its place until it is cancelled', async () => {
+    const [first] = await open(['u1'])
+    const past = (await rig.call('alice', 'signup.list', {})).registrations[0]?.opens_at ?? 0
+    await end(first, { code: 'timeout', is_unknown: true })
+    const again = () => schedule('alice', 'u1', { opens_at: past })
+    const reference = first?.reference as string
+    const error = await refusal(again())
+    expect(error).toMatchObject({ code: 'IdempotencyConflict', details: { reference } })
+    expect(error.message).toContain('nobody knows whether that booked')
+    expect((await refusal(rig.call('bob', 'signup.cancel', { id: reference }))).code).toBe(
+      'Forbidden',
+    )
+    const { status, is_noted } = await rig.call('alice', 'signup.cancel', { id: reference })
+    expect([status, is_noted]).toEqual(['FAILED', false])
+    expect((await refusal(rig.call('alice', 'signup.cancel', { id: reference }))).code).toBe(
+      'InvalidState',
+    )
+    expect((await again()).reference).not.toBe(reference)
+  })
+
+  it('SIGNUP-2: a session that is moved is told of with its new time', async () => {
+    const { reference } = await schedule('alice', 'u9', { event_id: 'dive' })
+    const moved = { ...SESSION, event_id: 'dive', opens_at: opensAt + 60_000 }
+    await rig.call('operator', 'signup.setOpening', moved)
+    const told = async () =>
+      (await rig.call('alice', 'signup.audit', { id: reference })).registration
+    expect(await told()).toMatchObject({ opens_at: opensAt + 60_000, result: 'pending' })
+    expect((await told()).message.text).toContain(new Date(opensAt + 60_000).toISOString())
+    await rig.call('alice', 'signup.cancel', { id: reference })
+    expect(await told()).toMatchObject({ opens_at: opensAt + 60_000, result: 'canceled' })
+  })
+
   it('SIGNUP-7: when it was erased whose it is, all else can still be read', async () => {
     const [first] = await open(['u1'])
     await end(first, { output: BOOKED })

@@ -410,4 +410,12 @@ export const MUTANTS: readonly Mutant[] = [
     expected: ['personal', 'replay'],
     scenario: 'mixed',
   },
+  {
+    name: 'dispatch keys always go in the order of their names',
+    file: 'core/dist/order/org-table.js',
+    find: 'compareWaits(a, b) ||',
+    replace: '',
+    expected: ['session-turns'],
+    scenario: 'opening',
+  },
 ]

@@ -7,6 +7,7 @@ import type { DispatchJob } from '../order/dispatch-job.ts'
 import { type SessionKey, seatOf } from '../order/session-order.ts'
 import type { SessionRecord } from '../order/session-table.ts'
 import { advanceSessions } from '../outcome/end-attempt.ts'
+import { KINDS } from './kinds.ts'
 
 /** What a registration says of its session. */
 export interface SessionFacts extends SessionKey {
@@ -35,18 +36,62 @@ export function sessionFacts(payload: CborMap, isOperators: boolean): SessionFac
   }
 }
 
-/** An operator says when a session opens; what registrations have been told stays (SESSION-9). */
+/** An operator says when a session opens; who is in line moves with it, in the same order (SESSION-9). */
 export function setOpening(market: Market, key: SessionKey, opensAt: number): SessionRecord {
   if (!Number.isSafeInteger(opensAt) || opensAt < 0 || opensAt > TIME_MAX) {
     throw invalidParams('opens_at', 'milliseconds since 1970, before the year 275760')
+  }
+  const before = market.seats.opensAt(key)
+  if (before !== null && before !== opensAt) {
+    refuseOpen(market, { ...key, scheduledTime: before })
+    refuseOver(market, 'opens_at', opensAt)
+    moveLine(market, { ...key, scheduledTime: before }, opensAt)
   }
   const record = market.seats.setOpening(key, opensAt)
   market.touch.session.record(record)
   return record
 }
 
+/** Ranks never move, so a session in which they were given has opened for good. */
+function refuseOpen({ sessions }: Market, group: SessionKey & { scheduledTime: number }): void {
+  if (!sessions.isOpen(group)) return
+  throw new FairleadError(
+    'InvalidState',
+    `the session has opened at ${isoUtc(group.scheduledTime)} and those in line have their ranks; it cannot be moved any more`,
+    { opensAt: group.scheduledTime },
+  )
+}
+
+/** Whoever opened that long ago would end at once (TTL-1). */
+function refuseOver({ policy, nowMs }: Market, field: string, opensAt: number): void {
+  const lifeSecs = KINDS.registration.ttlAbsSecs(policy)
+  if (opensAt + 1_000 * lifeSecs > nowMs) return
+  throw invalidParams(
+    field,
+    `a time less than ${lifeSecs} s ago: so long after its opening a registration ends, and this session is over`,
+  )
+}
+
+function moveLine(
+  market: Market,
+  from: SessionKey & { readonly scheduledTime: number },
+  opensAt: number,
+): void {
+  const moved = market.sessions.move(from, opensAt)
+  if (moved.length === 0) return
+  // Their lives end with the opening.
+  market.due.ttlAbs.rebuild()
+  for (const { place } of moved) {
+    market.emit({ type: 'jobRescheduled', at: market.nowMs, jobId: place.id, opensAt })
+  }
+}
+
 /** Refuses a registration that its session does not admit; nothing has changed then. */
-export function checkSession(market: Market, facts: SessionFacts): void {
+export function checkSession(
+  market: Market,
+  facts: SessionFacts,
+  ttlAbsSecs: number | null = null,
+): void {
   const { scheduledTime, isOperators, userId, eventId } = facts
   const opensAt = market.seats.opensAt(facts)
   if (!isOperators) {
@@ -63,6 +108,7 @@ export function checkSession(market: Market, facts: SessionFacts): void {
       )
     }
   }
+  if (ttlAbsSecs === null) refuseOver(market, 'scheduled_time', scheduledTime)
   const jobId = market.seats.holder(facts, seatOf(userId, eventId))
   if (jobId === null) return
   throw new FairleadError(

@@ -30,6 +30,8 @@ export interface OrgDispatchState {
   readonly lastSends: readonly (readonly [eventId: string, at: number])[]
   /** The figures of weighted round robin that are not 0. */
   readonly credits: readonly (readonly [eventId: string, credit: number])[]
+  /** See `OrgDispatch.unservedSince`. */
+  readonly unservedSince: number | null
 }
 
 /** A job that may go now, with what has to be booked when it does. */
@@ -49,6 +51,11 @@ export class OrgDispatch implements IndexedItem {
   policy: PlatformPolicy
   readonly budget: DispatchBudget
   inFlight = 0
+  /**
+   * Somebody of it could have gone and nobody was there to make the attempt: a number by which those who
+   * have waited for that longest come first (DISPATCH-5). Null for all others.
+   */
+  unservedSince: number | null
   /** When it should be looked at again; see `nextSendAt`. */
   wakeAt = Infinity
   heapIndex = -1
@@ -69,6 +76,7 @@ export class OrgDispatch implements IndexedItem {
     const state = typeof start === 'number' ? null : start
     this.budget = state === null ? openBudget(policy, start as number) : { ...state.budget }
     this.#servedLast = state?.servedLast ?? null
+    this.unservedSince = state?.unservedSince ?? null
     this.#lastSends = new Map(state?.lastSends)
   }
 
@@ -83,6 +91,7 @@ export class OrgDispatch implements IndexedItem {
       servedLast: this.#servedLast,
       lastSends: [...this.#lastSends],
       credits: this.lanes.credits(),
+      unservedSince: this.unservedSince,
     }
   }
 

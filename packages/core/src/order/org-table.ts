@@ -28,6 +28,9 @@ export class OrgTable {
    */
   readonly #unserved = new Map<OrgDispatch, number>()
 
+  /** Those for which it is known since when nobody is there. */
+  readonly #waiting = new Set<OrgDispatch>()
+
   constructor(rows: PlatformRows) {
     this.#rows = rows
   }
@@ -43,7 +46,9 @@ export class OrgTable {
   }
 
   restore(state: OrgDispatchState): OrgDispatch {
-    return this.#add(state, state)
+    const org = this.#add(state, state)
+    if (org.unservedSince !== null) this.#waiting.add(org)
+    return org
   }
 
   all(): OrgDispatch[] {
@@ -61,6 +66,7 @@ export class OrgTable {
     this.#wakes.remove(org)
     this.#stale.delete(org)
     this.#unserved.delete(org)
+    this.#waiting.delete(org)
   }
 
   /** Something has changed that its next send depends on. */
@@ -86,7 +92,33 @@ export class OrgTable {
     return this.#wakes.top()?.wakeAt ?? Infinity
   }
 
-  /** Takes out those that may be able to send, in the byte order of their keys (DISPATCH-5). */
+  /**
+   * Nobody was there to make their attempts: they are next, in this order and behind those who have waited
+   * for longer. Gives those that did not wait so far.
+   */
+  noteUnserved(orgs: readonly OrgDispatch[]): OrgDispatch[] {
+    const fresh = orgs.filter(({ unservedSince }) => unservedSince === null)
+    if (fresh.length === 0) return fresh
+    // From those who wait now: a number that depended on others would be another one after a restart.
+    let last = 0
+    for (const { unservedSince } of this.#waiting) last = Math.max(last, unservedSince ?? 0)
+    for (const org of fresh) {
+      org.unservedSince = ++last
+      this.#waiting.add(org)
+    }
+    return fresh
+  }
+
+  /** True for one that had waited. */
+  noteServed(org: OrgDispatch): boolean {
+    org.unservedSince = null
+    return this.#waiting.delete(org)
+  }
+
+  /**
+   * Takes out those that may be able to send: first those that nobody was there for, the longest first, then
+   * in the byte order of their keys (DISPATCH-5).
+   */
   takeDue(nowMs: number): OrgDispatch[] {
     this.#refresh()
     const due = [...this.#unserved.keys()]
@@ -99,7 +131,10 @@ export class OrgTable {
     }
     for (const org of due) this.#stale.add(org)
     return due.sort(
-      (a, b) => compareText(a.platform, b.platform) || compareText(a.orgRef, b.orgRef),
+      (a, b) =>
+        compareWaits(a, b) ||
+        compareText(a.platform, b.platform) ||
+        compareText(a.orgRef, b.orgRef),
     )
   }
 
@@ -132,4 +167,13 @@ export class OrgTable {
     this.#orgs.set(key.platform, orgs.set(key.orgRef, org))
     return org
   }
+}
+
+/** Who waits for somebody to make its attempts comes before who does not, and the longest first. */
+function compareWaits(
+  { unservedSince: a }: OrgDispatch,
+  { unservedSince: b }: OrgDispatch,
+): number {
+  if (a === null || b === null) return Number(a === null) - Number(b === null)
+  return a - b
 }

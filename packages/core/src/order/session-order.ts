@@ -22,6 +22,8 @@ export interface SessionRequest extends SessionKey {
 
 /** One registration in its session. */
 export interface SessionJob extends SessionRequest {
+  /** It moves with its session, as long as nobody in it has a rank (SESSION-9). */
+  scheduledTime: number
   readonly queuedAt: number
   readonly tieBreaker: string
   /** Stands for the user, at whatever time: nobody has two places in a session (SESSION-10). */
@@ -136,16 +138,24 @@ export class SessionRanks {
       rank: null,
       sendAt: null,
     }
-    const group = this.#groupFor(request)
-    if (scheduledTime <= this.#nowMs && !group.isOpen) {
-      this.#openings.leave(group)
-      this.#open(group)
-    }
-    if (group.isOpen) {
-      giveRank(group, job, this.#spacingMs(job.platform))
-      this.#touch(shownGroup(group))
-    } else group.waiting.splice(placeIn(group.waiting, job), 0, job)
+    this.#place(job)
     return job
+  }
+
+  /** Whether the jobs of a session with this time have got their ranks. */
+  isOpen(group: SessionKey & { readonly scheduledTime: number }): boolean {
+    return this.#groups.get(groupId(group))?.isOpen === true
+  }
+
+  /** A group that has not opened gets another time, and keeps its order; gives who is in it. */
+  move(from: SessionKey & { readonly scheduledTime: number }, to: number): SessionJob[] {
+    const moved = this.#groups.get(groupId(from))?.waiting ?? []
+    this.forget(from)
+    for (const job of moved) {
+      job.scheduledTime = to
+      this.#place(job)
+    }
+    return moved
   }
 
   /** Before the opening the gap closes; afterwards the rank stays empty. */
@@ -192,6 +202,18 @@ export class SessionRanks {
       group.nextRank = nextRank
     }
     for (const job of unranked.toSorted(compareInSession)) this.#groupFor(job).waiting.push(job)
+  }
+
+  #place(job: SessionJob): void {
+    const group = this.#groupFor(job)
+    if (job.scheduledTime <= this.#nowMs && !group.isOpen) {
+      this.#openings.leave(group)
+      this.#open(group)
+    }
+    if (group.isOpen) {
+      giveRank(group, job, this.#spacingMs(job.platform))
+      this.#touch(shownGroup(group))
+    } else group.waiting.splice(placeIn(group.waiting, job), 0, job)
   }
 
   #open(group: Group): SessionJob[] {

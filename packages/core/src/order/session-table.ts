@@ -7,7 +7,7 @@ export interface SessionRecord extends SessionKey {
   readonly opensAt: number
 }
 
-/** Somebody's place in a session: a job that is alive, or one that has booked. */
+/** Somebody's place in a session: a job that is alive, or one that has booked or may have. */
 export interface Seat extends SessionKey {
   /** Stands for the user, and does not name him; see `seatOf`. */
   readonly seat: string
@@ -46,6 +46,16 @@ export class SessionTable {
     return this.#sessions.get(sessionId(key))?.seats.get(seat) ?? null
   }
 
+  /** Gives up the place that a job holds and no longer lives for; null if it holds none. */
+  release(key: SessionKey, jobId: JobId): Seat | null {
+    const { platform, orgRef, eventId } = key
+    const seats = this.#sessions.get(sessionId(key))?.seats
+    const held = [...(seats ?? [])].find(([, holder]) => holder === jobId)
+    if (seats === undefined || held === undefined) return null
+    seats.delete(held[0])
+    return { platform, orgRef, eventId, seat: held[0], jobId }
+  }
+
   /** A job has joined; one of an earlier run that has booked only keeps its place. */
   take({ seat, jobId, ...key }: Seat, isLive: boolean): void {
     const session = this.#sessions.get(sessionId(key))
@@ -54,12 +64,12 @@ export class SessionTable {
     if (isLive) session.live++
   }
 
-  /** A job has ended. Who has booked keeps the place. */
-  leave({ seat, jobId, ...key }: Seat, hasBooked: boolean): void {
+  /** A job has ended. Who has booked, or may have, keeps the place. */
+  leave({ seat, jobId, ...key }: Seat, mayBeBooked: boolean): void {
     const session = this.#sessions.get(sessionId(key))
     if (session === undefined) return
     session.live--
-    if (!hasBooked && session.seats.get(seat) === jobId) session.seats.delete(seat)
+    if (!mayBeBooked && session.seats.get(seat) === jobId) session.seats.delete(seat)
   }
 
   /**

@@ -21,7 +21,7 @@ export function endJob(
   const lease = liveLease(job)
   if (lease !== null) cancelLive(market, lease, 'job_ended')
   const status = moveJob(market, job, how.on, how.isLast ?? false)
-  leaveOrder(market, job)
+  leaveOrder(market, job, how.reason)
   job.notBefore = null
   job.reason = how.reason
   job.endedAt = market.nowMs
@@ -35,18 +35,29 @@ export function endJob(
   announceEnd(market, job, status, how.reason)
 }
 
-/** Out of the queue, or out of the session; who has booked keeps the place there (SESSION-10). */
-function leaveOrder(market: Market, job: Job): void {
+/** Out of the queue, or out of the session; who may have booked keeps the place there (SESSION-10). */
+function leaveOrder(market: Market, job: Job, reason: EndReason | null): void {
   if (job.session === null) {
     queueFor(market, job.shape.kind).remove(job.id)
     return
   }
   const { platform, orgRef, eventId, seat } = job.session.place
   const place = { platform, orgRef, eventId, seat, jobId: job.id }
-  const hasBooked = job.status === 'COMPLETED'
+  const mayBeBooked =
+    job.status === 'COMPLETED' ||
+    reason === 'outcome_unknown' ||
+    (job.status === 'EXPIRED' && isOutcomeOpen(job))
   market.sessions.drop(job.id)
-  market.seats.leave(place, hasBooked)
-  if (hasBooked) market.touch.session.seat(place)
+  market.seats.leave(place, mayBeBooked)
+  if (mayBeBooked) market.touch.session.seat(place)
+}
+
+/** Whether an attempt that could have booked was under way, or has left it open. */
+function isOutcomeOpen({ session, leases }: Job): boolean {
+  if (session === null) return false
+  const { isUnknown, lookupUntil, sentAt } = session
+  const isSent = sentAt !== null && leases?.at(-1)?.isAcked === true
+  return isUnknown || lookupUntil !== null || isSent
 }
 
 /** Takes an ended job out of memory: it was kept long enough (TTL-3), or is kept elsewhere. */

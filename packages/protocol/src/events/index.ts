@@ -9,12 +9,14 @@ import { jobEnqueued } from './job-enqueued.ts'
 import { jobExpired } from './job-expired.ts'
 import { jobFailed } from './job-failed.ts'
 import { jobRequeued } from './job-requeued.ts'
+import { jobRescheduled } from './job-rescheduled.ts'
 import { jobStarted } from './job-started.ts'
 import { leaseCancelled } from './lease-cancelled.ts'
 import { leaseMoved } from './lease-moved.ts'
 import { leaseRenewed } from './lease-renewed.ts'
 import { limitDefined } from './limit-defined.ts'
 import { openingSet } from './opening-set.ts'
+import { placeReleased } from './place-released.ts'
 import { policyChanged } from './policy-changed.ts'
 import { providerRegistered } from './provider-registered.ts'
 import { providerStaked } from './provider-staked.ts'
@@ -34,6 +36,7 @@ export const EVENTS = {
   jobExpired,
   jobCanceled,
   jobCancelNoted,
+  jobRescheduled,
   jobRequeued,
   leaseRenewed,
   leaseCancelled,
@@ -46,6 +49,7 @@ export const EVENTS = {
   workerLeft,
   accessRefused,
   openingSet,
+  placeReleased,
   policyChanged,
   limitDefined,
   auditPruned,
@@ -62,6 +66,7 @@ export const event = z
     jobExpired.schema,
     jobCanceled.schema,
     jobCancelNoted.schema,
+    jobRescheduled.schema,
     jobRequeued.schema,
     leaseRenewed.schema,
     leaseCancelled.schema,
@@ -74,6 +79,7 @@ export const event = z
     workerLeft.schema,
     accessRefused.schema,
     openingSet.schema,
+    placeReleased.schema,
     policyChanged.schema,
     limitDefined.schema,
     auditPruned.schema,

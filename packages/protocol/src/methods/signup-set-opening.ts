@@ -7,11 +7,11 @@ export const signupSetOpening = defineMethod({
   name: 'signup.setOpening',
   summary: 'Says when a session opens, whatever its registrations say.',
   description:
-    'Registrations that come from then on have to name this time; those that are in line keep theirs.',
+    'Who is in line moves with it, in the same order, and registrations that come from then on have to name this time. A session that has opened with somebody in line cannot be moved.',
   roles: ['operator'],
   params: z.strictObject({ ...sessionKeyFields, opens_at: opensAt }),
   result: z.strictObject({ ...sessionKeyFields, opens_at: opensAt }),
-  errors: [],
+  errors: ['InvalidState'],
   example: {
     params: { ...SESSION_KEY, opens_at: AT },
     result: { ...SESSION_KEY, opens_at: AT },

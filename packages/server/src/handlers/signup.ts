@@ -63,12 +63,16 @@ async function withReference(
   const { jobId, field } = error.details
   // The other cause is a key that was used for something else; that says so by itself.
   if (field !== 'user_id' || typeof jobId !== 'string') throw error
-  const { reference, caller } = await registrations.accepted(jobId as JobId)
+  const { reference, caller, status } = await registrations.accepted(jobId as JobId)
   const isOwn = call.identity.role !== 'requester' || caller === ownCaller(call)
+  const advice =
+    status === 'FAILED' || status === 'EXPIRED'
+      ? 'nobody knows whether that booked: ask the site, and cancel it only if it did not'
+      : 'look at that, or cancel it first'
   throw new FairleadError(
     'IdempotencyConflict',
     isOwn
-      ? `user_id: this user has a place in the session already, under ${reference}; look at that, or cancel it first`
+      ? `user_id: this user has a place in the session already, under ${reference}; ${advice}`
       : 'user_id: this user has a place in the session already, scheduled by somebody else',
     { field: 'user_id', ...(isOwn ? { reference, jobId } : {}) },
   )
@@ -97,11 +101,27 @@ function unservedText({ platform }: Registration, { engine, signup }: Services):
 }
 
 export const signupCancel: Handlers['signup.cancel'] = async ({ id }, call, { engine, signup }) => {
-  const { jobId, reference } = await ownRegistration(id, call, signup)
+  const registration = await ownRegistration(id, call, signup)
+  const { jobId, reference } = registration
   const by = call.identity.role === 'requester' ? ownCaller(call) : 'operator'
-  await engine.cancel(jobId, by, actingAs(call))
+  try {
+    await engine.cancel(jobId, by, actingAs(call))
+  } catch (error) {
+    // Of one that has ended and may have booked, the place can be given up (SIGNUP-6).
+    if (
+      !(await isReleased(error, () => engine.releasePlace(registration, jobId, by, actingAs(call))))
+    )
+      throw error
+    const { status } = await engine.getJob(jobId)
+    return { reference, task_id: jobId, status, is_noted: false }
+  }
   const { status } = await engine.getJob(jobId)
   return { reference, task_id: jobId, status, is_noted: status !== 'CANCELED' }
+}
+
+async function isReleased(error: unknown, release: () => Promise<boolean>): Promise<boolean> {
+  if (!(error instanceof FairleadError) || error.code !== 'InvalidState') return false
+  return release().catch(() => false)
 }
 
 export const signupList: Handlers['signup.list'] = async (params, call, { signup }) => {

@@ -58,7 +58,7 @@ export async function registrationRecord(
   const receipt = receiptOf({
     reference: registration.reference,
     job: { id: jobId, status: row.status, endedAt: row.endedAt },
-    registration: { ...registration, userId },
+    registration: { ...registration, scheduledTime: opensAt(registration, entries), userId },
     rank: rank as number | null,
     reason: row.reason,
     leases: leases.filter(({ id }) => !lookups.has(id)),
@@ -79,6 +79,15 @@ export async function registrationRecord(
       details: jsonOf(details as Loggable as CborMap) as Record<string, unknown>,
     })),
   }
+}
+
+/** When its session opened: as it was asked for, or as an operator has said since (SESSION-9). */
+function opensAt(
+  { scheduledTime }: Registration,
+  entries: readonly { readonly action: string; readonly details: CborMap }[],
+): number {
+  const moved = entries.findLast(({ action }) => action === 'jobRescheduled')
+  return (moved?.details['opensAt'] as number | undefined) ?? scheduledTime
 }
 
 /** What texts call a session: the name that it was scheduled under, else its event. */

@@ -19,7 +19,8 @@ export interface Registration extends SessionKey {
   readonly seq: number
   readonly caller: Caller
   readonly reference: string
-  readonly scheduledTime: number
+  /** When its session opens; it moves with that. */
+  scheduledTime: number
   readonly queuedAt: number
   status: JobStatus
 }
@@ -143,6 +144,7 @@ export class Registrations {
       return
     }
     const known = this.#byId.get(event.jobId)
+    if (known !== undefined && event.type === 'jobRescheduled') known.scheduledTime = event.opensAt
     const status = STATUS_AFTER[event.type]
     if (known !== undefined && status !== undefined) known.status = status
   }
@@ -166,7 +168,9 @@ export class Registrations {
       platform: said['provider'] as string,
       orgRef: said['org_ref'] as string,
       eventId: said['event_id'] as string,
-      scheduledTime: Number(said['scheduled_time']),
+      // One that has ended may have moved, too: its timeline tells.
+      scheduledTime:
+        this.#engine.view.registration(jobId)?.scheduledTime ?? Number(said['scheduled_time']),
       queuedAt: enqueueTs,
     }
     return this.#add(facts, status)

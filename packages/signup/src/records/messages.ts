@@ -100,7 +100,7 @@ const TEXTS: Readonly<Record<MessageName, Text>> = {
       receipt.firstAttemptAt === null
         ? `Registration for ${program} did not take place: ${reasonText(receipt.reason, provider)}.`
         : `${firstAttempt(receipt)}, and it did not succeed: ${reasonText(receipt.reason, provider)}.`,
-      receipt.reason === 'outcome_unknown'
+      mayBeBooked(receipt)
         ? `We did not try again, so that you are not booked twice. Please check with ${provider}. ${timelineOf(receipt)}`
         : `You were not charged. ${timelineOf(receipt)}`,
     ),
@@ -117,13 +117,20 @@ const REASONS: Readonly<Record<string, string>> = {
   not_found: '{provider} does not know this session',
   auth_error: 'our access to {provider} for this organisation was not accepted',
   retry_window_exhausted: '{provider} did not take it within the time that there is for retries',
-  ttl_abs: 'its time was over before it could be attempted',
+  ttl_abs: 'its time was over before it succeeded',
+  ttl_rel: 'its time was over before it succeeded',
   outcome_unknown: '{provider} did not answer, and we could not find out whether it booked',
 }
 
 function reasonText(reason: string | null, provider: string): string {
   const known = reason !== null && Object.hasOwn(REASONS, reason) ? REASONS[reason] : undefined
   return (known ?? '{provider} refused it').replaceAll('{provider}', provider)
+}
+
+/** Nobody knows: no answer came, or its time was over with attempts made. */
+function mayBeBooked({ reason, attempts }: Receipt): boolean {
+  const isOver = reason === 'ttl_abs' || reason === 'ttl_rel'
+  return reason === 'outcome_unknown' || (isOver && attempts > 0)
 }
 
 function firstAttempt({ firstAttemptDelayMs, opensAt, queuedAt }: Receipt): string {

@@ -283,6 +283,8 @@ export class World {
   }
 
   #checkOpenRefusal(refusal: string): void {
+    // The account has stopped at what was found in this very step; that is what has to be told.
+    if (this.#violation !== null) throw this.#violation
     const isEarly = this.clock.now() < this.ledger.beat - 60_000
     // A clock that is far behind is set right; a store that cannot be read is asked again a bit later.
     if (isEarly) this.clock.moveTo(this.ledger.beat - 60_000)

@@ -57,7 +57,7 @@ export class Assignments {
     if (job.facts.kind === 'registration') {
       const all = [...book.providers.values()]
       const fits = (one: JobEntry) => all.some((other) => misfit(book, other, one, at) === null)
-      book.sessions.send(job, { leaseId, at, details, fits })
+      book.sessions.send(job, { leaseId, at, details, fits, round: round.height })
     }
     const lease = this.#newLease(job, provider, round, leaseId)
     if (details['deadline'] !== lease.deadline) {

@@ -140,7 +140,7 @@ export class Book {
     job.notBefore = null
     job.denials.clear()
     this.alive.delete(job)
-    this.sessions.end(job, status)
+    this.sessions.end(job, status, reason)
   }
 }
 

@@ -97,8 +97,10 @@ export class JournalReader {
         return this.#jobs.canceled(details)
       case 'jobCancelNoted':
         return this.#jobs.cancelNoted(details)
+      case 'jobRescheduled':
+        return moment.book.sessions.reschedule(details)
       case 'openingSet':
-        return moment.book.sessions.setOpening(details)
+        return moment.book.sessions.setOpening(details, moment.at)
       case 'leaseRenewed':
         return leaseRenewed(moment, details)
       case 'leaseCancelled':
@@ -121,6 +123,7 @@ export class JournalReader {
       case 'auditPruned':
       case 'accessRefused':
       case 'limitDefined':
+      case 'placeReleased':
         return
       default:
         broken('journal', `entry ${seq} has the unknown action ${action}`)

@@ -29,6 +29,8 @@ export class OrgAccount {
   /** Those that live. */
   readonly jobs = new Set<Registration>()
   inFlight = 0
+  /** Keys that were sent from while this one could have been, since its own last send; each with the rounds. */
+  readonly passedBy = new Map<string, Set<number>>()
   /** Of weighted round robin, those that are not 0. */
   readonly figures = new Map<string, number>()
 

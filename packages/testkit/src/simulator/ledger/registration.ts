@@ -9,7 +9,7 @@ export interface Registration {
   readonly orgRef: string
   readonly eventId: string
   readonly userId: string
-  readonly scheduledTime: number
+  scheduledTime: number
   readonly tie: string
   /** An operator asked for it, at whatever time. */
   readonly isOperators: boolean

@@ -25,6 +25,12 @@ interface SessionEntry {
   readonly places: Map<string, JobId>
 }
 
+/**
+ * In so many rounds a dispatch key may be passed over by one and the same other. Once would do, but for what
+ * comes and goes between two rounds and is not seen here.
+ */
+const PASSED_MAX = 3
+
 interface GroupEntry {
   nextRank: number
   isOpen: boolean
@@ -37,6 +43,8 @@ export interface SendEntry {
   readonly details: Details
   /** Whether anybody may take the job now. */
   readonly fits: (other: JobEntry) => boolean
+  /** Height of the round. */
+  readonly round: number
 }
 
 /** How the attempt of a registration ended: who says so, and what. */
@@ -62,6 +70,8 @@ export class SessionBook {
   readonly #everPlaced = new Map<string, number>()
   /** Leases on which somebody looks only. */
   readonly #lookups = new Set<LeaseId>()
+  /** Those who have moved, until their session says so. */
+  readonly #moved: Registration[] = []
 
   constructor(book: Book) {
     this.#book = book
@@ -96,7 +106,7 @@ export class SessionBook {
     const id = sessionOf(payload)
     const opensAt = this.sessions.get(id)?.opensAt ?? null
     const scheduledTime = payload['scheduled_time'] as number
-    if (this.operated.has(id)) return true
+    if (this.operated.has(id) || this.#isOver(scheduledTime, nowMs)) return true
     return opensAt === null ? scheduledTime <= nowMs : scheduledTime !== opensAt
   }
 
@@ -116,6 +126,9 @@ export class SessionBook {
     if (!isOperators && session === undefined && scheduledTime <= atMs) {
       broken('session-place', `job ${id} opens a session in the past`)
     }
+    if (job.facts.ttlAbsSecs === null && this.#isOver(scheduledTime, atMs)) {
+      broken('session-place', `job ${id} is for a session that is over`)
+    }
     if (isOperators) this.operated.add(sessionId(registration))
     const own = session ?? { opensAt: scheduledTime, places: new Map() }
     this.sessions.set(sessionId(registration), own)
@@ -132,14 +145,49 @@ export class SessionBook {
     if (group.isOpen) this.#rank(registration, group)
   }
 
-  setOpening(details: Details): void {
+  /** Those who wait for a session move with it, before it says so itself (SESSION-9). */
+  reschedule(details: Details): void {
+    const registration = this.jobs.get(details['jobId'] as JobId)
+    if (registration === undefined) broken('transition', 'a job moved that is in no session')
+    const { job, rank, scheduledTime } = registration
+    if (rank !== null) broken('session-order', `job ${job.facts.id} moved, and had a rank`)
+    if (scheduledTime !== this.sessions.get(sessionId(registration))?.opensAt) {
+      broken('session-place', `job ${job.facts.id} moved, and had a time of its own`)
+    }
+    registration.scheduledTime = details['opensAt'] as number
+    this.#moved.push(registration)
+  }
+
+  setOpening(details: Details, atMs: number): void {
     const { platform, orgRef, eventId, opensAt } = details
     const id = JSON.stringify([platform, orgRef, eventId])
     this.operated.add(id)
     const session = this.sessions.get(id)
+    this.#checkMoved(id, session?.opensAt ?? null, opensAt as number)
+    this.openUpTo(atMs)
     if (session === undefined) {
       this.sessions.set(id, { opensAt: opensAt as number, places: new Map() })
     } else session.opensAt = opensAt as number
+  }
+
+  #checkMoved(session: string, from: number | null, to: number): void {
+    for (const one of this.#moved.splice(0)) {
+      if (sessionId(one) !== session || one.scheduledTime !== to) {
+        broken('session-place', `job ${one.job.facts.id} moved elsewhere than its session`)
+      }
+    }
+    if (from === null || from === to) return
+    const all = [...this.jobs.values()].filter((one) => sessionId(one) === session)
+    const left = all.find(({ scheduledTime }) => scheduledTime === from)
+    if (left !== undefined) {
+      broken('session-place', `job ${left.job.facts.id} has not moved with its session`)
+    }
+  }
+
+  /** TTL-1: so long after its opening nobody lives any more. */
+  #isOver(scheduledTime: number, nowMs: number): boolean {
+    const { absDefaultRegistrationSecs } = this.#book.policy.queue.ttl
+    return scheduledTime + 1_000 * absDefaultRegistrationSecs <= nowMs
   }
 
   /** Groups whose time has come: those who wait get their ranks (SESSION-4). */
@@ -156,7 +204,8 @@ export class SessionBook {
   }
 
   /** Somebody is sent, to book or to look: was it the turn of this one, and allowed (DISPATCH-2 to 5)? */
-  send(job: JobEntry, { leaseId, at: atMs, details, fits }: SendEntry): void {
+  send(job: JobEntry, entry: SendEntry): void {
+    const { leaseId, at: atMs, details, fits } = entry
     const registration = this.jobs.get(job.facts.id)
     if (registration === undefined) broken('rows', `job ${job.facts.id} is in no session`)
     const org = this.orgOf(registration)
@@ -173,6 +222,7 @@ export class SessionBook {
     }
     const refusal = org.refusal(this.policyOf(org.platform), atMs, isLookup)
     if (refusal !== null) broken('session-budget', `job ${id} was sent, but ${refusal}`)
+    this.#passOver(org, entry)
     if (isLookup) {
       if ((registration.retryAt ?? atMs) > atMs) broken('attempt', `job ${id} is looked for early`)
       this.#lookups.add(leaseId)
@@ -220,17 +270,23 @@ export class SessionBook {
     job.notBefore = registration.retryAt
   }
 
-  /** It has ended. Who has booked keeps the place. */
-  end(job: JobEntry, status: string): void {
+  /** It has ended. Who has booked, or may have, keeps the place. */
+  end(job: JobEntry, status: string, reason: string | null): void {
     const registration = this.jobs.get(job.facts.id)
     if (registration === undefined) return
     this.jobs.delete(job.facts.id)
     const org = this.orgOf(registration)
     org.leave(registration)
     if (registration.sentAt !== null) org.inFlight--
-    if (status !== 'COMPLETED') {
+    const isOpen = status === 'EXPIRED' && this.#isOutcomeOpen(registration)
+    if (status !== 'COMPLETED' && reason !== 'outcome_unknown' && !isOpen) {
       this.sessions.get(sessionId(registration))?.places.delete(registration.userId)
     }
+  }
+
+  #isOutcomeOpen({ isUnknown, lookupUntil, sentAt, lastAttempt }: Registration): boolean {
+    const lease = lastAttempt === null ? undefined : this.#book.leases.get(lastAttempt)
+    return isUnknown || lookupUntil !== null || (sentAt !== null && lease?.acked === true)
   }
 
   /** When its session gives it up, if nothing happens before (ATTEMPT-4, ATTEMPT-9). */
@@ -257,6 +313,26 @@ export class SessionBook {
     this.sessions.delete(session)
     for (const id of this.#groups.keys()) {
       if ((JSON.parse(id) as unknown[])[0] === session) this.#groups.delete(id)
+    }
+  }
+
+  /** Where few are there to send, dispatch keys take turns, too: none is starved (DISPATCH-5). */
+  #passOver(served: OrgAccount, { at, round, fits }: SendEntry): void {
+    served.passedBy.clear()
+    const name = JSON.stringify([served.platform, served.orgRef])
+    for (const [key, org] of this.orgs) {
+      if (org === served || org.jobs.size === 0) continue
+      const policy = this.policyOf(org.platform)
+      const isAble = org.peekRefusal(policy, at, false) === null
+      if (!isAble || nextSend(org, { policy, atMs: at, fits }) === null) {
+        org.passedBy.clear()
+        continue
+      }
+      const rounds = org.passedBy.get(name) ?? new Set()
+      org.passedBy.set(name, rounds.add(round))
+      if (rounds.size > PASSED_MAX) {
+        broken('session-turns', `${key} could go, and ${name} went ${rounds.size} rounds running`)
+      }
     }
   }
 
