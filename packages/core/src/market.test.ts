@@ -3,6 +3,7 @@ import { refusal } from '../test/refusal.ts'
 import { DIGEST, OWNER, STRANGER, WITH_PROOF, World, type Written } from '../test/world.ts'
 import { nextDueAt } from './advance-market.ts'
 import type { NewJob } from './enqueue/enqueue-job.ts'
+import { setOpening } from './enqueue/join-session.ts'
 import { registrationDemand } from './enqueue/kinds.ts'
 import type { LeaseId, WorkerId } from './ids.ts'
 import type { Job } from './job.ts'
@@ -275,7 +276,7 @@ const STORIES: Readonly<Record<string, Story>> = {
   },
   'a registration that is cancelled while its request may be under way': {
     tell: (world) => {
-      const session = { platform: 'p', orgRef: 'o', eventId: 'e', userId: 'u', scheduledTime: 5 }
+      const session = { platform: 'p', orgRef: 'o', eventId: 'e', userId: 'u', scheduledTime: 9 }
       const demand = registrationDemand('p')
       const given = { kind: 'registration', demand, session: { ...session, isOperators: false } }
       const job = world.enqueue(given as Partial<NewJob>)
@@ -284,6 +285,7 @@ const STORIES: Readonly<Record<string, Story>> = {
         capabilities: new Set(['registration']),
         platforms: new Set(['p']),
       })
+      setOpening(world.market, session, 5)
       world.at(5)
       world.round()
       const lease = world.ack(job.leases?.[0] as Lease)
@@ -294,6 +296,7 @@ const STORIES: Readonly<Record<string, Story>> = {
       const deadline = at + 60_000
       return [
         { type: 'jobEnqueued', at: 0, jobId },
+        { type: 'jobRescheduled', at: 0, jobId, opensAt: 5 },
         {
           ...{ type: 'jobAssigned', at, rank: 0, task: 'book' },
           ...{ jobId, providerId: world.a.id, leaseId: lease.id, deadline },
