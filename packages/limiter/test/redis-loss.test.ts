@@ -60,6 +60,17 @@ describe('a Redis that has forgotten everything', () => {
     expect((await a.get('k'))?.held).toBe(9)
   })
 
+  it('REDIS-3: is told of all limits that an instance knows when they are listed', async () => {
+    const a = instance([limit, { ...limit, key: 'idle' }])
+    await take(a, '1', 4)
+    await restart()
+    await take(a, '2')
+    expect((await a.list()).map((view) => [view.limit.key, view.held])).toEqual([
+      ['idle', 0],
+      ['k', 4],
+    ])
+  })
+
   it('REDIS-3: lets nobody start for one window, and then goes on', async () => {
     const a = instance()
     await take(a, '1', 4)

@@ -112,8 +112,12 @@ export class RedisLimiter implements Limiter {
   async list(): Promise<LimitView[]> {
     const described = await answered(async () => {
       const context = await this.#context()
-      const keys = await context.redis.smembers(this.#keys.index)
-      return keys.length === 0 ? [] : this.#join(context, keys.sort(compareText))
+      // Those that a Redis without persistence has forgotten are made again by whoever knows them.
+      const keys = new Set([
+        ...(await context.redis.smembers(this.#keys.index)),
+        ...this.#known.keys(),
+      ])
+      return keys.size === 0 ? [] : this.#join(context, [...keys].sort(compareText))
     })
     return described.flatMap((one) => (one === null ? [] : [one.view]))
   }
@@ -185,7 +189,7 @@ export class RedisLimiter implements Limiter {
       const local = this.#goLocal()
       return requests.map(({ leaseId, amounts }) =>
         local === null
-          ? unknownReserve(String(error))
+          ? unknownReserve(noAnswer(error))
           : local.reserve(leaseId, amounts, this.#serverNow()),
       )
     }
@@ -214,7 +218,7 @@ export class RedisLimiter implements Limiter {
       for (const { leaseId, amounts } of requests) {
         local?.complete(leaseId, amounts, this.#serverNow())
       }
-      return local === null ? String(error) : null
+      return local === null ? noAnswer(error) : null
     }
   }
 
@@ -333,14 +337,17 @@ async function answered<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
     return await ask()
   } catch (cause) {
     if (cause instanceof FairleadError) throw cause
-    const why = (cause as Error).message
     throw new FairleadError(
       'StoreUnavailable',
-      `Redis does not answer (${why}); whether a limit was changed is not known; try again`,
+      `${noAnswer(cause)}; whether a limit was changed is not known; try again`,
       { reason: 'redis' },
       { cause },
     )
   }
+}
+
+function noAnswer(error: unknown): string {
+  return `Redis does not answer (${error instanceof Error ? error.message : String(error)})`
 }
 
 interface Sound {
