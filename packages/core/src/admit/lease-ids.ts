@@ -6,6 +6,9 @@ const ID_UNITS_MAX = 256
 /** So many ids of one chain at most; those that would come after them are in a map. */
 const CHAIN_MAX = 64
 
+/** So many of the ids that came in last are found by the string itself; a power of two. */
+const RECENT = 1_024
+
 /** Columns of a row: its hash, the number of the next in its chain, where its text begins and how long it is. */
 const HASH = 0
 const NEXT = 1
@@ -46,11 +49,16 @@ export class LeaseIds {
   #textNext = 0
   #turn = 1
   #size = 0
-  /** What was asked for last is mostly what is added or changed next. */
+  /** What was asked for last is mostly what is added next. */
   #asked = ''
   readonly #askedText = new Uint16Array(ID_UNITS_MAX)
   #askedHash = 0
-  #askedPlace = -1
+  /**
+   * By their last characters: what is reserved is mostly completed soon, and to compare two strings, which are mostly one
+   * and the same, costs much less than to read one. With the number of each, which tells whether it is still here.
+   */
+  readonly #recent: string[] = Array(RECENT).fill('')
+  readonly #recentNumbers = new Float64Array(RECENT)
 
   /** Both are powers of two, and the text, in UTF-16 units, at most 2^30. */
   constructor(places: number, textUnits: number) {
@@ -75,20 +83,19 @@ export class LeaseIds {
   /** The place of an id, or −1. */
   find(id: string): number {
     if (id.length > ID_UNITS_MAX) return -1
+    const recent = this.#findRecent(id)
+    if (recent >= 0) return recent
     this.#read(id)
-    this.#askedPlace = this.#search(id)
-    return this.#askedPlace
-  }
-
-  /** The same, quicker if that id was found last and nothing went since. */
-  findAgain(id: string): number {
-    return id === this.#asked && this.#askedPlace >= 0 ? this.#askedPlace : this.find(id)
+    return this.#search(id)
   }
 
   /** Takes a place for an id that has none. There has to be room for it. */
   add(id: string): number {
     invariant(id.length <= ID_UNITS_MAX, 'an id that is remembered was checked before')
     if (id !== this.#asked) this.#read(id)
+    const at = recentAt(id)
+    this.#recent[at] = id
+    this.#recentNumbers[at] = this.#next
     return this.#append(this.#askedText, 0, id.length, this.#askedHash)
   }
 
@@ -107,7 +114,6 @@ export class LeaseIds {
     if (this.#beyondChains.size > 0) this.#removeBeyond(place)
     this.#rows[ROW * place + LENGTH] = 0
     this.#size--
-    this.#askedPlace = -1
     while (this.#first < this.#next && this.lengthAt(this.oldest()) === 0) this.#first++
   }
 
@@ -140,6 +146,14 @@ export class LeaseIds {
       const place = this.#placeOf(number)
       if (this.lengthAt(place) !== 0) yield place
     }
+  }
+
+  #findRecent(id: string): number {
+    const at = recentAt(id)
+    if (this.#recent[at] !== id) return -1
+    const number = this.#recentNumbers[at] as number
+    const place = this.#placeOf(number)
+    return number >= this.#first && this.lengthAt(place) !== 0 ? place : -1
   }
 
   #at(place: number, column: number): number {
@@ -180,7 +194,6 @@ export class LeaseIds {
     hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d)
     this.#asked = id
     this.#askedHash = hash ^ (hash >>> 13)
-    this.#askedPlace = -1
   }
 
   #append(text: Uint16Array, from: number, length: number, hash: number): number {
@@ -241,4 +254,12 @@ export class LeaseIds {
     const id = this.idAt(place)
     if (this.#beyondChains.get(id) === place) this.#beyondChains.delete(id)
   }
+}
+
+/** Ids mostly differ in their last characters. */
+function recentAt(id: string): number {
+  const last = id.length - 1
+  if (last < 2) return 0
+  const mixed = id.charCodeAt(last) + 31 * id.charCodeAt(last - 1) + 961 * id.charCodeAt(last - 2)
+  return mixed & (RECENT - 1)
 }

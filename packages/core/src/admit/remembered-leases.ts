@@ -63,7 +63,7 @@ export class RememberedLeases<Hold> {
 
   /** Another record for an id that `get` knows; it keeps its age. */
   replace(id: string, lease: RememberedLease<Hold>): void {
-    this.#put(this.#ids.findAgain(id), lease)
+    this.#put(this.#ids.find(id), lease)
   }
 
   /** All that is remembered, oldest first. */

@@ -7,7 +7,7 @@ export type Ended = (isDone: boolean, result: unknown, actualTokens: number | un
 
 /** Runs a job. What throws at once, or gives no promise, is treated like what comes later. */
 export function executeEntry(entry: Entry, ended: Ended): void {
-  const { execute, given } = entry.job
+  const { execute, given } = entry
   let result: ReturnType<SchedulerJob<unknown>['execute']>
   try {
     result = Promise.resolve(execute.call(given, new EntryContext(entry)))

@@ -1,4 +1,4 @@
-import { invalidParams, type Requirement, wholeNumber } from '@fairlead/core'
+import { invalidParams, type Requirement } from '@fairlead/core'
 
 /** A call to a model that waits for its turn. */
 export interface SchedulerJob<T> {
@@ -17,10 +17,16 @@ export interface SchedulerJob<T> {
 }
 
 /** The same, read and checked. */
-export interface CheckedJob extends Omit<SchedulerJob<unknown>, 'wantDailyBudget'> {
+export interface CheckedJob {
+  readonly tenant: string
+  readonly provider: string
+  readonly model: string
   readonly isDaily: boolean
+  /** The most that it can take. */
+  readonly tokens: number
+  readonly execute: SchedulerJob<unknown>['execute']
   /** What `execute` is a method of. */
-  readonly given: SchedulerJob<unknown>
+  readonly given: object
 }
 
 export interface ModelKeys {
@@ -60,26 +66,23 @@ export function utf8Bytes(text: string): number {
 }
 
 export function requirementsOf(
-  job: CheckedJob,
+  { tenant, isDaily, tokens }: Pick<CheckedJob, 'tenant' | 'isDaily' | 'tokens'>,
   { request, tokensKey, place }: ModelNeeds,
-  promptTokens: number,
 ): Requirement[] {
-  wholeNumber('estimateTokens', promptTokens, { min: 0 })
-  const amount = Math.max(1, promptTokens + job.maxOutputTokens)
-  const ofModel = [request, { key: tokensKey, amount }, place]
+  const ofModel = [request, { key: tokensKey, amount: tokens }, place]
   // The tenant's own first: where that is used up too, it is the one that is named, and only the tenant waits.
-  return job.isDaily ? [{ key: dailyKey(job.tenant), amount }, ...ofModel] : ofModel
+  return isDaily ? [{ key: dailyKey(tenant), amount: tokens }, ...ofModel] : ofModel
 }
 
 /** Actual tokens in the place of the estimate, of the model and of the tenant. */
 export function actualsOf(
-  job: CheckedJob,
+  { tenant, isDaily }: Pick<CheckedJob, 'tenant' | 'isDaily'>,
   { tpm }: ModelKeys,
   actualTokens: number | undefined,
 ): Requirement[] {
   if (actualTokens === undefined) return []
   const actuals = [{ key: tpm, amount: actualTokens }]
-  if (job.isDaily) actuals.push({ key: dailyKey(job.tenant), amount: actualTokens })
+  if (isDaily) actuals.push({ key: dailyKey(tenant), amount: actualTokens })
   return actuals
 }
 
@@ -87,7 +90,10 @@ export function actualsOf(
  * Reads each field once. Jobs are often made by `{ ...base, tenant }`, and V8 may give each such object a shape of
  * its own: to look at a field of it costs as much as a reserve.
  */
-export function checkedJob(given: SchedulerJob<unknown>): CheckedJob {
+export function checkedJob(
+  given: SchedulerJob<unknown>,
+  estimateTokens: (prompt: string, model: string) => number,
+): CheckedJob {
   if (typeof given !== 'object' || given === null) {
     throw invalidParams(
       'job',
@@ -103,8 +109,12 @@ export function checkedJob(given: SchedulerJob<unknown>): CheckedJob {
     throw invalidParams('maxOutputTokens', 'a whole number of at least 0')
   }
   if (typeof execute !== 'function') throw invalidParams('execute', 'a function')
-  const isDaily = wantDailyBudget === true
-  return { tenant, provider, model, prompt, maxOutputTokens, isDaily, execute, given }
+  const promptTokens = estimateTokens(prompt, model)
+  if (!Number.isSafeInteger(promptTokens) || promptTokens < 0) {
+    throw invalidParams('estimateTokens', 'a whole number of at least 0')
+  }
+  const tokens = Math.max(1, promptTokens + maxOutputTokens)
+  return { tenant, provider, model, isDaily: wantDailyBudget === true, tokens, execute, given }
 }
 
 export function checkName(field: string, name: unknown): void {

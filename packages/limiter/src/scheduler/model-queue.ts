@@ -1,31 +1,70 @@
-import type { Requirement } from '@fairlead/core'
 import { type CheckedJob, type ModelKeys, type ModelNeeds, modelKeys, modelNeeds } from './job.ts'
 
-/** A job in its queue. What it takes to ask and to run is made when its turn comes: many may wait. */
+/** A job in its queue, in one object and with nothing that can be made when its turn comes: many may wait. */
 export class Entry {
-  readonly job: CheckedJob
+  readonly queue: ModelQueue
+  /** What `execute` is a method of. */
+  readonly given: object
+  readonly execute: CheckedJob['execute']
+  readonly tenant: string
+  readonly isDaily: boolean
+  readonly tokens: number
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
-  requirements: readonly Requirement[] | null = null
   /** New after each denial; the same while the outcome of a reserve is unknown. '' before the first. */
   leaseId = ''
   /** Takes back what its caller's signal was asked for, if it has one. */
   stopListening: (() => void) | null = null
   /** Made when the job looks at its signal. */
   controller: AbortController | null = null
+  /** Its place among those that run, or -1. */
+  runsAt = -1
   /** Whether the limiter may hold something under this id that nobody has heard of. */
   isUnknown = false
   /** Aborted, refused, closed or started: it waits no more. */
   isOver = false
 
   constructor(
+    queue: ModelQueue,
     job: CheckedJob,
     resolve: (value: unknown) => void,
     reject: (error: unknown) => void,
   ) {
-    this.job = job
+    this.queue = queue
+    this.given = job.given
+    this.execute = job.execute
+    this.tenant = job.tenant
+    this.isDaily = job.isDaily
+    this.tokens = job.tokens
     this.resolve = resolve
     this.reject = reject
+  }
+}
+
+/** Those that run. They know their places: a set would have to find them. */
+export class RunningEntries {
+  readonly #entries: Entry[] = []
+
+  get size(): number {
+    return this.#entries.length
+  }
+
+  add(entry: Entry): void {
+    entry.runsAt = this.#entries.length
+    this.#entries.push(entry)
+  }
+
+  delete(entry: Entry): void {
+    const last = this.#entries.pop()
+    if (last !== undefined && last !== entry) {
+      this.#entries[entry.runsAt] = last
+      last.runsAt = entry.runsAt
+    }
+    entry.runsAt = -1
+  }
+
+  [Symbol.iterator](): IterableIterator<Entry> {
+    return this.#entries[Symbol.iterator]()
   }
 }
 

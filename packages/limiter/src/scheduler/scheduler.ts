@@ -22,7 +22,7 @@ import {
   type SchedulerJob,
   utf8Bytes,
 } from './job.ts'
-import { Entry, ModelQueue, type TenantQueue } from './model-queue.ts'
+import { Entry, ModelQueue, RunningEntries, type TenantQueue } from './model-queue.ts'
 
 export interface SchedulerObserver {
   readonly onDenied?: (event: {
@@ -96,7 +96,7 @@ class QueueScheduler implements Scheduler {
   readonly #queues = new Map<string, ModelQueue>()
   /** Queues with a job that may go now, in the order of their turns. */
   readonly #ready = new Set<ModelQueue>()
-  readonly #running = new Set<Entry>()
+  readonly #running = new RunningEntries()
   /** Queues with jobs that may go later, when their time has come. */
   readonly #later = new Set<ModelQueue>()
   /** Lease ids are this and a number: as unique as a UUID for each, shorter, and much cheaper. */
@@ -118,11 +118,13 @@ class QueueScheduler implements Scheduler {
 
   submit<T>(job: SchedulerJob<T>, { signal }: { readonly signal?: AbortSignal } = {}): Promise<T> {
     return new Promise<unknown>((resolve, reject) => {
-      const entry = new Entry(checkedJob(job), resolve, reject)
+      const { estimateTokens = utf8Bytes } = this.#options
+      const checked = checkedJob(job, estimateTokens)
       if (this.#isClosed) throw closed()
+      const queue = this.#queueOf(checked.provider, checked.model)
+      const entry = new Entry(queue, checked, resolve, reject)
       if (signal !== undefined) this.#abortBy(signal, entry)
-      const queue = this.#queueOf(entry.job.provider, entry.job.model)
-      queue.tenant(entry.job.tenant).add(entry)
+      queue.tenant(entry.tenant).add(entry)
       this.#offer(queue)
       this.#pump()
     }) as Promise<T>
@@ -186,35 +188,24 @@ class QueueScheduler implements Scheduler {
       if (queue === undefined) break
       this.#ready.delete(queue)
       const turn = queue.next(this.#clock.now())
-      if (turn === null || !this.#prepare(queue, turn.entry)) this.#offer(queue)
+      if (turn === null) this.#offer(queue)
       else this.#ask(queue, turn.tenant, turn.entry)
     }
     this.#setTimer()
     if (this.#isClosed) this.#tellQuiet()
   }
 
-  /** What a job needs is found out when its turn comes; whether that could be done. */
-  #prepare(queue: ModelQueue, entry: Entry): boolean {
-    const { job } = entry
-    const { estimateTokens = utf8Bytes } = this.#options
-    try {
-      entry.requirements ??= requirementsOf(job, queue.needs, estimateTokens(job.prompt, job.model))
-      return true
-    } catch (error) {
-      this.#end(entry, () => entry.reject(error))
-      return false
-    }
-  }
-
   #ask(queue: ModelQueue, tenant: TenantQueue, entry: Entry): void {
     entry.leaseId ||= `${this.#name}-${this.#leases++}`
     queue.isAsking = true
     this.#idle--
-    const { leaseId, requirements } = entry
-    this.#options.limiter.reserve({ leaseId, requirements: requirements ?? [] }).then(
-      (answer) => this.#answered(queue, tenant, entry, answer),
-      (error: unknown) => this.#failed(queue, entry, error),
-    )
+    const { leaseId } = entry
+    this.#options.limiter
+      .reserve({ leaseId, requirements: requirementsOf(entry, queue.needs) })
+      .then(
+        (answer) => this.#answered(queue, tenant, entry, answer),
+        (error: unknown) => this.#failed(queue, entry, error),
+      )
   }
 
   /** What the limiter refuses for good will not be answered otherwise; all else may have been decided. */
@@ -301,7 +292,7 @@ class QueueScheduler implements Scheduler {
     entry.stopListening?.()
     this.#running.delete(entry)
     this.#idle++
-    this.#complete(queue, entry.leaseId, actualsOf(entry.job, queue.keys, actualTokens))
+    this.#complete(queue, entry.leaseId, actualsOf(entry, queue.keys, actualTokens))
     this.#pump()
   }
 
@@ -346,7 +337,7 @@ class QueueScheduler implements Scheduler {
   }
 
   #abort(entry: Entry, reason: unknown): void {
-    if (this.#running.has(entry)) controllerOf(entry).abort(reason)
+    if (entry.runsAt >= 0) controllerOf(entry).abort(reason)
     else this.#end(entry, () => entry.reject(reason))
   }
 
@@ -355,16 +346,15 @@ class QueueScheduler implements Scheduler {
     entry.isOver = true
     entry.stopListening?.()
     answer()
-    const { provider, model } = entry.job
     // A reserve whose answer was lost may hold something.
-    if (entry.isUnknown) this.#complete(this.#queueOf(provider, model), entry.leaseId, [])
+    if (entry.isUnknown) this.#complete(entry.queue, entry.leaseId, [])
   }
 
   /** Into the line of those that may go, or of those that may later, if something of it waits. */
   #offer(queue: ModelQueue): void {
     if (queue.isAsking) return
     const at = queue.readyAt()
-    this.#later.delete(queue)
+    if (this.#later.size > 0) this.#later.delete(queue)
     if (at <= this.#clock.now()) this.#ready.add(queue)
     else if (at !== Number.POSITIVE_INFINITY) this.#later.add(queue)
   }

@@ -1,6 +1,7 @@
 import {
   type Actual,
   type Clock,
+  COMPLETED,
   type CompleteAnswer,
   type CompleteRequest,
   checkLimitBatch,
@@ -31,10 +32,14 @@ export function memory(options: MemoryOptions = {}): LimiterBackend & PoolBacken
 }
 
 const NO_ACTUALS: readonly Actual[] = []
+const DONE = Promise.resolve(COMPLETED)
 
 class MemoryLimiter implements Limiter {
   readonly #clock: Pick<Clock, 'now'>
   readonly #limits: Limits
+  /** Answers of one moment are one object; so is the promise of it. */
+  #answer: ReserveAnswer | null = null
+  #answered: Promise<ReserveAnswer> | null = null
 
   constructor(limits: readonly Limit[], { clock = systemClock, ...options }: MemoryOptions) {
     this.#clock = clock
@@ -58,13 +63,19 @@ class MemoryLimiter implements Limiter {
   reserve(request: ReserveRequest): Promise<ReserveAnswer> {
     if (isNone(request)) return refusal(request)
     const { leaseId, requirements } = request
-    return Promise.resolve(this.#limits.reserve(leaseId, requirements, this.#clock.now()))
+    const answer = this.#limits.reserve(leaseId, requirements, this.#clock.now())
+    if (answer !== this.#answer || this.#answered === null) {
+      this.#answer = answer
+      this.#answered = Promise.resolve(answer)
+    }
+    return this.#answered
   }
 
   complete(request: CompleteRequest): Promise<CompleteAnswer> {
     if (isNone(request)) return refusal(request)
     const { leaseId, actuals = NO_ACTUALS } = request
-    return Promise.resolve(this.#limits.complete(leaseId, actuals, this.#clock.now()))
+    const answer = this.#limits.complete(leaseId, actuals, this.#clock.now())
+    return answer === COMPLETED ? DONE : Promise.resolve(answer)
   }
 
   async reserveMany(requests: readonly ReserveRequest[]): Promise<ReserveAnswer[]> {
