@@ -185,6 +185,20 @@ describe('instances', () => {
     expect(await acquire('a', job(1), '3', '4', '5')).toMatchObject({ code: 2 })
   })
 
+  it('SLOT-7: an end whose answer was lost gives back once, though the instance registers anew', async () => {
+    const { allocation: known } = await register('a', { tpm: 100 })
+    await acquire('a', job(60), '1', '2')
+    const ended = [{ ref: '1', actual: job(10) }]
+    await releaseScript(as('a'), ended)
+    const start = { estimate: job(60), minute: MINUTE, day: DAY }
+    for (let i = 0; i < 2; i++) {
+      await register('a', {}, { allocation: known, ended: [['1', start]] })
+      await releaseScript(as('a'), ended)
+    }
+    expect((await allocation('a')).parts.tpm).toEqual({ limit: 100, share: 90, common: 0 })
+    expect(await acquire('a', job(90), '3')).toMatchObject({ code: 1 })
+  })
+
   it('SLOT-13: the limits of the latest to register for the first time hold for all', async () => {
     await register('a', { rpm: 10 })
     await register('b', { rpm: 20 })

@@ -11,11 +11,13 @@ export interface Script {
 /** Scripts are read from `src`, also by what was built: they are files of their own. */
 const SOURCE = new URL('../../../src/', import.meta.url)
 
+const PRELUDE = readFileSync(new URL('limits/redis/scripts/prelude.lua', SOURCE), 'utf8')
+
 /** For a folder below `src` and the part that its scripts share: a function that loads one by its name. */
 export function scriptsIn(folder: string, shared: string): (name: string) => Script {
   const read = (name: string): string =>
     readFileSync(new URL(`${folder}/${name}.lua`, SOURCE), 'utf8')
-  const before = read(shared)
+  const before = `${PRELUDE}\n${read(shared)}`
   return (name) => {
     const text = `${before}\n${read(name)}`
     return { text, sha: createHash('sha1').update(text).digest('hex') }

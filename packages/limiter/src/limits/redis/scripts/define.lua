@@ -4,11 +4,7 @@
 --          fields: JSON, kind, capacity or burst, window or timeout (ms), rate (thousandths), 1 for deny
 -- returns  now, then a description of each limit, or 0 where it has another kind
 local s = slow()
-local now = clock(ARGV[1])
-for i = 2, #KEYS do
-  local m = load(KEYS[i])
-  if m and m.now > now then now = m.now end
-end
+local now = s.now(ARGV[1])
 
 local function change(m, def)
   advance(m, now)

@@ -6,11 +6,7 @@
 --          (millionths), the number of entries it holds, and the end and the amount of each
 -- returns  now, then a description of each limit, or 0 where there is none
 local s = slow()
-local now = clock(ARGV[1])
-for i = 2, #KEYS do
-  local m = load(KEYS[i])
-  if m and m.now > now then now = m.now end
-end
+local now = s.now(ARGV[1])
 
 -- What was known before is gone when the hash is another one. Each instance is heard once.
 local function report(m, at, entries)

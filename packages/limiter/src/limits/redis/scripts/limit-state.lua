@@ -12,7 +12,6 @@
 -- Redis runs a script from its first line each time, and making a function takes as long as a small command. So
 -- what is hardly ever needed is inside of one function, `slow`, and made when that is called.
 
-local call = redis.call
 local FIXED, CONCURRENCY, BUCKET = 2, 3, 4 -- 1 is a rolling window
 -- The version as text, then sixteen doubles.
 local METER = '>sdddddddddddddddd'
@@ -20,16 +19,6 @@ local MICRO = 1000000
 local NEVER = 9007199254740991
 local KEEP_MS = 604800000
 local SLICES = 64
-
-local function text(number)
-  return string.format('%.0f', number)
-end
-
-local function clock(given)
-  if given ~= '' then return tonumber(given) end
-  local time = call('TIME')
-  return time[1] * 1000 + math.floor(time[2] / 1000)
-end
 
 -- The fields are named in one go: a table that grows field by field is laid out anew five times.
 local function load(key)
@@ -94,6 +83,16 @@ end
 
 function slow()
   local s = {}
+
+  -- The time of a call about limits that the caller may not know: no earlier than any of theirs.
+  function s.now(given)
+    local now = clock(given)
+    for i = 2, #KEYS do
+      local m = load(KEYS[i])
+      if m and m.now > now then now = m.now end
+    end
+    return now
+  end
 
   -- So that a key is there for that long at least.
   function s.keep(key, ms)

@@ -12,7 +12,6 @@
 -- and ends in the same way: code, now, version, in how many ms the caller has to announce (0: not the caller),
 -- and the allocation that was broadcast last if the caller does not know it, else ''.
 
-local call = redis.call
 local STATE = '>sdddddddddddddddddd'
 local MINUTE_MS, DAY_MS = 60000, 86400000
 local DROP_MS = 15000
@@ -21,16 +20,6 @@ local ANNOUNCE_MS = 50
 local KEEP_MS, KEEP_FLIGHT_MS = 172800000, 259200000
 local NOT_A_MEMBER = -1
 local instance = ARGV[2]
-
-local function text(number)
-  return string.format('%.0f', number)
-end
-
-local function clock(given)
-  if given ~= '' then return tonumber(given) end
-  local time = call('TIME')
-  return time[1] * 1000 + math.floor(time[2] / 1000)
-end
 
 -- What a job was started with: its estimate, and the windows it counts in.
 local function start_of(tokens, requests, minute, day)

@@ -4,8 +4,8 @@
 -- ARGV     the four of every call; a name for a state that is made now; the five limits, -1 for none; 1 to put them in
 --          the place of those in force; 1 to hold up new starts after a loss; what it used (minute, tokens, requests,
 --          day, tokens, requests); the name of what it decided by itself while Redis was away, or '', and what was
---          used of that (the same six); how many starts follow that a forgetful Redis must not hear of; then for each
---          start its reference, tokens, requests, minute and day, those last
+--          used of that (the same six); how many of the starts that follow have ended, and Redis may or may not know it;
+--          then for each start its reference, tokens, requests, minute and day, those that have ended last
 -- returns  0 and the rest of every answer
 local GUARD_MAX_MS = 120000
 local function number(i) return tonumber(ARGV[i]) end
@@ -65,10 +65,14 @@ if not is_member(m) then
   call('DEL', KEYS[3])
   has_changed = true
 end
+-- A forgetful Redis must not hear of what has ended. Another one may have been told, and only the answer was lost: then
+-- it is told again, so such a start is of no window to which anything could be given back, a second time perhaps.
 local last = #ARGV
-if is_lost then last = last - 5 * number(26) end
+local ended = last - 5 * number(26) + 1
+if is_lost then last = ended - 1 end
 for at = 27, last, 5 do
-  local start = start_of(number(at + 1), number(at + 2), number(at + 3), number(at + 4))
+  local has_ended = at >= ended
+  local start = start_of(number(at + 1), number(at + 2), has_ended and 0 or number(at + 3), has_ended and 0 or number(at + 4))
   if call('HSETNX', KEYS[3], ARGV[at], start) == 1 then
     m.flight, has_changed = m.flight + 1, true
   end
