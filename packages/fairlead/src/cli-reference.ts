@@ -10,7 +10,7 @@ export function cliReference(): string {
   return [
     '# The command line',
     '<!-- Made by `npm run reference` from the code; do not edit. -->',
-    'Settings come from `fairlead.yaml`, from the environment and from flags; a flag goes over the environment, and that over the file. See [settings](settings.md) for their names. `--json` prints one JSON document instead of text. Colours are used on a terminal only, and not with `NO_COLOR`.',
+    'Settings come from `fairlead.yaml`, from the environment and from flags; a flag goes over the environment, and that over the file. See [settings](settings.md) for their names. `--json` prints JSON instead of text: one document, or a line for each job or event where a command goes on; a refusal is a line `{"error": {code, message, details, retryable}}` on standard error. Colours are used on a terminal only, and not with `NO_COLOR`.',
     '## Exit codes',
     exitTable(),
     '## Commands',

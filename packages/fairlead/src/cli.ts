@@ -25,7 +25,7 @@ export async function main(
     await program.parseAsync(args, { from: 'user' })
     return code
   } catch (error) {
-    return explain(error, terminal)
+    return explain(error, terminal, args.includes('--json'))
   }
 }
 
@@ -76,16 +76,19 @@ function serverFlags(flags: Parsed['flags']): NamedFlags {
   }
 }
 
-/** Tells what went wrong in a line for people, no stack; gives the exit code. */
-function explain(error: unknown, terminal: Terminal): number {
+/** Tells what went wrong in a line, no stack, for people or for programs; gives the exit code. */
+function explain(error: unknown, terminal: Terminal, isJson: boolean): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.misuse
-  const { name, code, message, retryable } = error as Error & {
+  const { name, code, message, details, retryable } = error as Error & {
     readonly code?: string
+    readonly details?: object
     readonly retryable?: boolean
   }
   if (name === 'FairleadError') {
     const advice = code === 'Unauthorized' ? '; here that is FAIRLEAD_TOKEN, or --token' : ''
-    terminal.note(`fairlead: ${message}${advice}`)
+    const said = `${message}${advice}`
+    const shown = { error: { code, message: said, details, retryable } }
+    terminal.note(isJson ? JSON.stringify(shown) : `fairlead: ${said}`)
     return exitOf({ code, retryable })
   }
   // Not ours to explain: a full disk, a broken pipe, a defect.

@@ -258,7 +258,11 @@ describe('fairlead jobs, explain, providers', () => {
     const unknown = await run('jobs', 'show', NOBODY)
     expect(unknown.code).toBe(3)
     expect(unknown.err).toBe(`fairlead: there is no job ${NOBODY}\n`)
-    expect((await run('jobs', 'show', 'x')).code).toBe(2)
+    const wrong = await run('jobs', 'show', 'x', '--json')
+    expect(wrong).toMatchObject({ code: 2, out: '' })
+    expect(JSON.parse(wrong.err)).toMatchObject({
+      error: { code: 'InvalidParams', details: { field: 'task_id' }, retryable: false },
+    })
     const nowhere = await fairlead(['jobs', 'list', '--url', 'http://127.0.0.1:1'])
     expect(nowhere.code).toBe(4)
     expect(nowhere.err).toContain('no server answers at')
