@@ -61,6 +61,8 @@ export type MarketEvent = { readonly at: number } & (
       /** Of a registration: what its platform answered. */
       readonly code?: string
       readonly http?: number
+      /** And how long after its ack was answered the first call went out. */
+      readonly sentAfterMs?: number
     }
   | { readonly type: 'leaseMoved'; readonly leaseId: LeaseId; readonly workerId: WorkerId }
   | { readonly type: 'providerRegistered'; readonly providerId: ProviderId }

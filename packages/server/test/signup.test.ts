@@ -286,6 +286,23 @@ describe('an opening', () => {
     expect(key.burst_used).toBeGreaterThan(0)
   })
 
+  it('MESSAGE-3: an attempt counts from its first call, as its worker measured it', async () => {
+    const delayOf = (all: readonly { first_attempt_at: number | null; opens_at: number }[]) =>
+      all.map((one) => (one.first_attempt_at ?? 0) - one.opens_at)
+    const [first, second, third] = await open(['u1', 'u2', 'u3'])
+    const leased = delayOf((await rig.call('alice', 'signup.list', {})).registrations)
+    await new Promise((resolve) => setTimeout(resolve, 30))
+    await end(first, { output: BOOKED, meta: { sent_after_ms: 25 } })
+    await end(second, { code: 'sold_out', http: 409, sent_after_ms: 25 })
+    // Nobody can have sent anything later than now.
+    await end(third, { output: BOOKED, meta: { sent_after_ms: 1e15 } })
+    const { registrations } = await rig.call('alice', 'signup.list', {})
+    const [a, b, c] = delayOf(registrations).map((delay, i) => delay - (leased[i] ?? 0))
+    expect([a, b].every((late = 0) => late >= 25)).toBe(true)
+    expect(c).toBeLessThan(60_000)
+    expect(registrations[0]?.message.text).toMatch(/attempted registration \d+ m?s after/)
+  })
+
   it('SIGNUP-6: one with an unknown outcome keeps its place until it is cancelled', async () => {
     const [first] = await open(['u1'])
     const past = (await rig.call('alice', 'signup.list', {})).registrations[0]?.opens_at ?? 0

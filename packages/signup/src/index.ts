@@ -15,6 +15,7 @@ export { ProvidersFile, type ProvidersFileOptions } from './providers/providers-
 export type { ClockOffset } from './execute/clock-offset.ts'
 export {
   type Charge,
+  type Fee,
   type SignupEvent,
   type SignupWorker,
   type SignupWorkerOptions,

@@ -75,7 +75,12 @@ async function workerFor(
 const outputOf = (report: Report) =>
   report.type === 'complete' ? decodeOutput(report.result.output ?? new Uint8Array()) : report
 
-const failureOf = (report: Report) => (report.type === 'fail' ? report.failure : report)
+/** What was reported, but for the time that was measured. */
+const failureOf = (report: Report) => {
+  if (report.type !== 'fail') return report
+  const { sentAfterMs: _, ...failure } = report.failure
+  return failure
+}
 
 const arrivals = async (site: BookingProvider) =>
   (await site.seen()).arrivals.map(({ call, result }) => `${call} ${result}`)
@@ -240,7 +245,7 @@ describe('answers that were lost', () => {
     // Until an answer comes back: each attempt finds the booking of the first.
     let report = await source.lease()
     for (let i = 0; report.type === 'fail' && i < 50; i++) {
-      expect(report.failure).toEqual({ code: 'network', permanent: false, isUnknown: true })
+      expect(failureOf(report)).toEqual({ code: 'network', permanent: false, isUnknown: true })
       report = await source.lease()
     }
     expect(outputOf(report)).toMatchObject({ outcome: 'booked', bookingNumber: 'B-1000' })
@@ -401,6 +406,45 @@ describe('the success fee', () => {
     })
     expect(outputOf(await source.lease())).toMatchObject({ outcome: 'booked', feeStatus: 'failed' })
     expect(events).toContainEqual({ type: 'feeFailed', jobId: jobId(1), platform: 'site' })
+  })
+
+  it('FEE-1: is taken by a call that is configured, with the key of the fee and a secret', async () => {
+    const charges: { key: unknown; authorization: unknown; body: unknown }[] = []
+    let status = 201
+    const billing = await plainServer((request, response) => {
+      const chunks: Buffer[] = []
+      request.on('data', (chunk: Buffer) => chunks.push(chunk))
+      request.on('end', () => {
+        const { authorization, 'idempotency-key': key } = request.headers
+        charges.push({ key, authorization, body: JSON.parse(Buffer.concat(chunks).toString()) })
+        response.writeHead(status).end()
+      })
+    })
+    const charge = {
+      url: `${billing.url}/fees`,
+      headers: { authorization: 'Bearer ${env:SITE_KEY}' },
+      body: { who: '{user_id}', number: '{booking_number?}', key: '{idempotency_key}' },
+    }
+    const row = (url: string) => {
+      const { adapter, ...rest } = siteRow(url) as { adapter: object }
+      return { ...rest, adapter: { ...adapter, charge } }
+    }
+    const { source, events, errors } = await scene({}, row)
+    const booked = outputOf(await source.lease())
+    expect(booked).toMatchObject({ outcome: 'booked', feeStatus: 'charged' })
+    const { bookingNumber } = booked as { bookingNumber: string }
+    const [first] = charges
+    expect(first?.key).toMatch(/^[0-9a-f]{64}-fee$/)
+    expect(first).toEqual({
+      key: first?.key,
+      authorization: `Bearer ${SITE_KEY}`,
+      body: { who: expect.any(String), number: bookingNumber, key: first?.key },
+    })
+    status = 402
+    const unpaid = outputOf(await source.lease({ n: 2 }))
+    expect(unpaid).toMatchObject({ outcome: 'booked', feeStatus: 'failed' })
+    expect(events).toContainEqual({ type: 'feeFailed', jobId: jobId(2), platform: 'site' })
+    expect(String(errors.at(-1))).toContain('the charge was answered with 402')
   })
 
   it('FEE-1: a charge that takes too long has failed', async () => {

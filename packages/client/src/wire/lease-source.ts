@@ -185,7 +185,8 @@ class WireSession implements LeaseSession {
   }
 
   async fail(leaseId: LeaseId, failure: LeaseFailure): Promise<void> {
-    const { code, permanent, http, retryAfterMs, isUnknown, isUnsent, lookup } = failure
+    const { code, permanent, http, retryAfterMs, isUnknown, isUnsent, sentAfterMs, lookup } =
+      failure
     await this.#call('aicf.failLease', leaseId, {
       code,
       permanent,
@@ -193,6 +194,7 @@ class WireSession implements LeaseSession {
       ...(retryAfterMs === undefined ? {} : { retry_after_ms: retryAfterMs }),
       ...(isUnknown === undefined ? {} : { is_unknown: isUnknown }),
       ...(isUnsent === undefined ? {} : { is_unsent: isUnsent }),
+      ...(sentAfterMs === undefined ? {} : { sent_after_ms: sentAfterMs }),
       ...(lookup === undefined ? {} : { lookup }),
     })
   }

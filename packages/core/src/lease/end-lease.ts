@@ -44,7 +44,7 @@ export function cancelLive(
   market: Market,
   lease: Lease,
   reason: CancelReason,
-  answer: { readonly code?: string; readonly http?: number } = {},
+  answer: { readonly code?: string; readonly http?: number; readonly sentAfterMs?: number } = {},
 ): void {
   endLease(market, lease, 'cancel', 0)
   market.emit({ type: 'leaseCancelled', at: market.nowMs, leaseId: lease.id, reason, ...answer })

@@ -113,6 +113,8 @@ export interface LeaseFailure {
   readonly isUnknown?: boolean
   /** The call that can book was not sent: what an earlier attempt left open stays open. */
   readonly isUnsent?: boolean
+  /** How long after the answer to its ack the first call of the attempt went out; left out if none did. */
+  readonly sentAfterMs?: number
   /** What a look at the platform's bookings found; left out where nobody looked, or it is worth another look. */
   readonly lookup?: Lookup
 }

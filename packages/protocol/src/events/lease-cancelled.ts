@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { defineEvent } from '../event.ts'
 import { AT, LEASE_ID } from '../examples.ts'
 import { CANCEL_REASONS } from '../records/lease.ts'
-import { leaseId } from '../wire/leaves.ts'
+import { count, leaseId } from '../wire/leaves.ts'
 import { eventFields } from './event-fields.ts'
 
 export const leaseCancelled = defineEvent({
@@ -15,6 +15,9 @@ export const leaseCancelled = defineEvent({
     reason: z.enum(CANCEL_REASONS),
     code: z.string().optional().describe('registrations: what the platform answered'),
     http: z.int().optional().describe('registrations: the status of that answer'),
+    sentAfterMs: count
+      .optional()
+      .describe('registrations: how long after the ack the first call went out'),
   }),
   example: { type: 'leaseCancelled', seq: 17, at: AT, leaseId: LEASE_ID, reason: 'job_ended' },
 })

@@ -33,6 +33,11 @@ export const failLease = defineMethod({
       .boolean()
       .optional()
       .describe('registrations: the call that can book was not sent; what is open stays open'),
+    sent_after_ms: count
+      .optional()
+      .describe(
+        'registrations: how long after the answer to the ack the first call went out; left out if none did',
+      ),
     lookup: z
       .enum(['booked', 'not_booked', 'failed'])
       .optional()

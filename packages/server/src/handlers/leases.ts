@@ -60,6 +60,7 @@ export const failLease: Handlers['aicf.failLease'] = async (params, call, servic
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     ...(params.is_unknown === undefined ? {} : { isUnknown: params.is_unknown }),
     ...(params.is_unsent === undefined ? {} : { isUnsent: params.is_unsent }),
+    ...(params.sent_after_ms === undefined ? {} : { sentAfterMs: params.sent_after_ms }),
     ...(lookup === undefined ? {} : { lookup }),
   })
   return ACCEPTED

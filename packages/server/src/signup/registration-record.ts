@@ -1,9 +1,12 @@
 import {
+  type AuditEntry,
   type CborMap,
   decodeCbor,
   isPlainObject,
   jsonOf,
+  type LeaseId,
   type Loggable,
+  type ResultRow,
   redactor,
 } from '@fairlead/core'
 import type { Engine } from '@fairlead/engine'
@@ -61,7 +64,9 @@ export async function registrationRecord(
     registration: { ...registration, scheduledTime: opensAt(registration, entries), userId },
     rank: rank as number | null,
     reason: row.reason,
-    leases: leases.filter(({ id }) => !lookups.has(id)),
+    leases: leases
+      .filter(({ id }) => !lookups.has(id))
+      .map((lease) => ({ ...lease, sentAt: sentAt(lease.id, entries, result) })),
     output: result?.output ?? null,
     timeline: entries,
     redact: redactor(view.policy, teller.pseudonymKey),
@@ -79,6 +84,24 @@ export async function registrationRecord(
       details: jsonOf(details as Loggable as CborMap) as Record<string, unknown>,
     })),
   }
+}
+
+/** When the first call of an attempt went out: so long after its ack as its worker measured (MESSAGE-3). */
+function sentAt(
+  leaseId: LeaseId,
+  entries: readonly Pick<AuditEntry, 'action' | 'at' | 'details'>[],
+  result: ResultRow | null,
+): number | null {
+  const own = entries.filter((entry) => leaseOf(entry) === leaseId)
+  const acked = own.find(({ action }) => action === 'jobStarted')
+  const meta = result?.leaseId === leaseId && result.meta !== null ? decodeCbor(result.meta) : null
+  const told = isPlainObject(meta)
+    ? meta['sent_after_ms']
+    : own.find(({ action }) => action === 'leaseCancelled')?.details['sentAfterMs']
+  if (acked === undefined || typeof told !== 'number' || !Number.isSafeInteger(told)) return null
+  // No later than it was told of, whatever a worker says.
+  const toldAt = own.at(-1)?.at ?? acked.at
+  return Math.min(acked.at + Math.max(0, told), toldAt)
 }
 
 /** When its session opened: as it was asked for, or as an operator has said since (SESSION-9). */

@@ -74,4 +74,6 @@ export interface Adapter {
     request(job: SignupJob): HttpCall
     outcome(answer: HttpAnswer): LookupAnswer
   }
+  /** The call that takes the success fee; any 2xx says that it did. */
+  charge?(job: SignupJob, bookingNumber: string | null, idempotencyKey: string): HttpCall
 }

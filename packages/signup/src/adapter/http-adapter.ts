@@ -44,6 +44,7 @@ interface Templates {
   readonly commit: CallTemplate | null
   readonly release: CallTemplate | null
   readonly lookup: CallTemplate | null
+  readonly charge: CallTemplate | null
   readonly credentials: ReadonlyMap<string, Secret>
 }
 
@@ -87,13 +88,14 @@ interface Parts {
 class HttpAdapter implements Adapter {
   readonly hold?: NonNullable<Adapter['hold']>
   readonly lookup?: NonNullable<Adapter['lookup']>
+  readonly charge?: NonNullable<Adapter['charge']>
   readonly #parts: Parts
   readonly #secrets: readonly Secret[]
 
   constructor(parts: Parts) {
     this.#parts = parts
     const { templates, profile } = parts
-    const { hold, release, lookup } = templates
+    const { hold, release, lookup, charge } = templates
     this.#secrets = allSecrets(templates)
     if (profile.bookingModel === 'hold_then_commit' && hold !== null) {
       this.hold = {
@@ -108,6 +110,12 @@ class HttpAdapter implements Adapter {
       this.lookup = {
         request: (job) => this.#fill(lookup, job, null),
         outcome: (answer) => this.#found(answer),
+      }
+    }
+    if (charge !== null) {
+      this.charge = (job, bookingNumber, idempotencyKey) => {
+        const call = this.#fill(charge, { ...job, idempotencyKey }, null, bookingNumber)
+        return { ...call, headers: { 'idempotency-key': idempotencyKey, ...call.headers } }
       }
     }
   }
@@ -183,7 +191,12 @@ class HttpAdapter implements Adapter {
     return text === '' || text.length > BOOKING_NUMBER_MAX || leaks ? null : text
   }
 
-  #fill(call: CallTemplate, job: SignupJob, holdId: string | null): HttpCall {
+  #fill(
+    call: CallTemplate,
+    job: SignupJob,
+    holdId: string | null,
+    bookingNumber: string | null = null,
+  ): HttpCall {
     const { credentials } = this.#parts.templates
     const scope: Scope = {
       event_id: job.eventId,
@@ -195,6 +208,7 @@ class HttpAdapter implements Adapter {
       args: job.args,
       credential: credentials.get(job.orgRef) ?? credentials.get('default') ?? null,
       hold_id: holdId,
+      booking_number: bookingNumber,
     }
     const body = call.body === null ? undefined : fillJson(call.body, scope)
     const headers = call.headers.map(([name, text]) => inHeader(name, fillText(text, scope)))
@@ -272,7 +286,7 @@ function holds(condition: Condition | null, json: unknown): boolean {
 }
 
 function templatesOf(written: WrittenAdapter, sources: SecretSources): Templates {
-  const one = (name: 'book' | 'hold' | 'commit' | 'release' | 'lookup') =>
+  const one = (name: 'book' | 'hold' | 'commit' | 'release' | 'lookup' | 'charge') =>
     callTemplate(written[name], under(sources, `adapter.${name}`))
   const credentials = Object.entries(written.credentials).map(([org, text]) => {
     const from = at(sources, `adapter.credentials.${org}`)
@@ -290,6 +304,7 @@ function templatesOf(written: WrittenAdapter, sources: SecretSources): Templates
     commit: one('commit'),
     release: one('release'),
     lookup: one('lookup'),
+    charge: one('charge'),
     credentials: new Map(credentials),
   }
 }

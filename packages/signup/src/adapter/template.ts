@@ -27,6 +27,8 @@ export interface Scope {
   readonly credential: Secret | null
   /** In a commit or release: what is held. */
   readonly hold_id: string | null
+  /** When the fee is taken: what was booked, where the platform gave a number. */
+  readonly booking_number: string | null
 }
 
 /** A request that cannot be made from this job. It has not been sent. */
@@ -75,7 +77,7 @@ export type JsonTemplate =
 const PLACE = /\$\{(env|file):([^}]+)\}|\{([a-z_]+(?:\.[^{}.?\s]+)*)(\?)?\}/g
 const NAMES = new Set([
   ...['event_id', 'org_ref', 'user_id', 'job_id', 'scheduled_time', 'idempotency_key'],
-  ...['args', 'credential', 'hold_id'],
+  ...['args', 'credential', 'hold_id', 'booking_number'],
 ])
 
 export function textTemplate(text: string, sources: SecretSources): TextTemplate {

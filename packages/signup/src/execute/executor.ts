@@ -24,6 +24,8 @@ export interface Attempt {
   readonly confirmedAt: number
   /** Asks again; rejects where it is not. */
   readonly confirm: () => Promise<void>
+  /** Hears of each call that can book or hold, right before its first byte goes out. */
+  readonly onSend: () => void
 }
 
 /** How the attempt ended: a seat, a place on the waitlist, or why neither. */
@@ -213,13 +215,15 @@ export class Executor {
 
   /** Sends what can book or hold, if that is still ours to send. */
   #send(
-    { provider, signal }: Attempt,
+    { provider, signal, onSend }: Attempt,
     call: HttpCall,
     { confirmedAt, until = Number.POSITIVE_INFINITY }: { confirmedAt: number; until?: number },
   ): Promise<Exchange> {
     const maySend = (): boolean => {
       const now = this.#options.clock.now()
-      return now < until && now - confirmedAt <= SEND_WITHIN_MS
+      if (now >= until || now - confirmedAt > SEND_WITHIN_MS) return false
+      onSend()
+      return true
     }
     return this.#exchange(provider, call, { signal, maySend })
   }

@@ -19,10 +19,14 @@ import type { ProviderConfig, Providers } from '../providers/providers.ts'
 import type { ProvidersFile } from '../providers/providers-file.ts'
 import { encodeOutput, type FeeStatus } from '../records/registration-output.ts'
 import { type ClockOffset, ClockOffsets } from './clock-offset.ts'
+import { exchange } from './exchange.ts'
 import { type AttemptResult, Executor } from './executor.ts'
 
 /** Takes the success fee. Called at least once for each booking, always with the same key for one. */
-export type Charge = (fee: {
+export type Charge = (fee: Fee) => Promise<void>
+
+/** What a fee is for. */
+export interface Fee {
   readonly jobId: JobId
   readonly platform: string
   readonly orgRef: string
@@ -31,7 +35,7 @@ export type Charge = (fee: {
   /** A second call with this key must not charge again. */
   readonly idempotencyKey: string
   readonly signal: AbortSignal
-}) => Promise<void>
+}
 
 /** What happened, without personal data. */
 export type SignupEvent =
@@ -199,6 +203,7 @@ class Signups implements SignupWorker {
     const provider = this.#providers.get(job.platform)
     const adapter = this.#adapterOf(job.platform)
     const from = this.#clock.now()
+    let sentAt: number | null = null
     const result: AttemptResult =
       adapter === null
         ? // It was there when the job was taken on, and the file has changed since.
@@ -211,17 +216,43 @@ class Signups implements SignupWorker {
             signal: leased.signal,
             confirmedAt: this.#offeredAt.get(leased) ?? from,
             confirm: () => leased.confirm(),
+            onSend: () => {
+              sentAt ??= this.#clock.now()
+            },
           })
+    // The ack was answered when the handler began; so it needs no clock that agrees with the source's.
+    const sentAfterMs = sentAt === null ? null : Math.max(0, Math.round(sentAt - from))
     this.#tell(attemptEnded(leased, result, this.#clock.now() - from))
-    if (result.type === 'failed') throw new AttemptFailure(result.failure)
-    const feeStatus = await this.#fee(job, provider, result)
+    if (result.type === 'failed') {
+      const sent = sentAfterMs === null ? {} : { sentAfterMs }
+      throw new AttemptFailure({ ...result.failure, ...sent })
+    }
+    const feeStatus = await this.#fee(job, provider, result, this.#chargeBy(adapter))
     const { bookingNumber, isLookedUp } = result
     const output = encodeOutput({ outcome: result.type, bookingNumber, feeStatus, isLookedUp })
     const offset = this.#offsets.all()[job.platform]
-    // For whoever shows the platform: the server has no other way to know its clock.
-    return offset === undefined
-      ? output
-      : { output, meta: { clock_offset_ms: Math.round(offset.offsetMs) } }
+    // For whoever tells people, and shows the platform: the server has no other way to know its clock.
+    const meta = {
+      ...(offset === undefined ? {} : { clock_offset_ms: Math.round(offset.offsetMs) }),
+      ...(sentAfterMs === null ? {} : { sent_after_ms: sentAfterMs }),
+    }
+    return Object.keys(meta).length === 0 ? output : { output, meta }
+  }
+
+  /** The hook of whoever runs this, else the call that is configured; undefined where there is neither. */
+  #chargeBy(adapter: Adapter | null): ((fee: Fee, job: SignupJob) => Promise<void>) | undefined {
+    const { charge, chargeTimeoutMs = CHARGE_TIMEOUT_MS, wallClock = Date.now } = this.#options
+    if (charge !== undefined) return charge
+    const request = adapter?.charge
+    if (request === undefined) return undefined
+    return async ({ bookingNumber, idempotencyKey: key, signal }, job) => {
+      const call = request(job, bookingNumber, key)
+      const options = { timeoutMs: chargeTimeoutMs, wallClock, signal, maySend: () => true }
+      const sent = await exchange(call, options)
+      if (sent.type !== 'answered') throw new Error(`no answer to the charge (${sent.code})`)
+      const { status } = sent.answer
+      if (status < 200 || status > 299) throw new Error(`the charge was answered with ${status}`)
+    }
   }
 
   /** A seat costs the fee; a place on the waitlist does not. What goes wrong here undoes no booking (FEE-1). */
@@ -229,8 +260,9 @@ class Signups implements SignupWorker {
     job: SignupJob,
     { platform }: ProviderConfig,
     result: { readonly type: 'booked' | 'waitlisted'; readonly bookingNumber: string | null },
+    charge: ((fee: Fee, job: SignupJob) => Promise<void>) | undefined,
   ): Promise<FeeStatus> {
-    const { charge, chargeTimeoutMs = CHARGE_TIMEOUT_MS } = this.#options
+    const { chargeTimeoutMs = CHARGE_TIMEOUT_MS } = this.#options
     if (charge === undefined || result.type === 'waitlisted') return 'none'
     const { jobId, orgRef, userId } = job
     const signal = AbortSignal.timeout(chargeTimeoutMs)
@@ -241,7 +273,7 @@ class Signups implements SignupWorker {
       const { bookingNumber } = result
       const key = `${job.idempotencyKey}-fee`
       const fee = { jobId, platform, orgRef, userId, bookingNumber, idempotencyKey: key, signal }
-      await Promise.race([charge(fee), late])
+      await Promise.race([charge(fee, job), late])
       return 'charged'
     } catch (error) {
       this.#note(error)

@@ -16,6 +16,7 @@ export const ADAPTER_FIELDS = {
   commit: call('POST', 'books the seat that is held, {hold_id}'),
   release: call('DELETE', 'gives back the seat that is held, {hold_id}'),
   lookup: call('GET', 'asks whether the job has a booking'),
+  charge: call('POST', 'takes the success fee of a booking, {booking_number?}; its {idempotency_key} is that of the fee'),
   answer: {
     bookingNumber: path('where the booking number stands'),
     errorCode: path('where the error code stands'),

@@ -253,6 +253,19 @@ more: 1
     expect(problemsOf('- a\n')).toEqual([expect.stringContaining('providers: expected a map')])
   })
 
+  it('FEE-1: the call that charges is checked like any other, and inherited', () => {
+    expect(
+      problemsOf(`
+providers:
+  default: { adapter: { charge: { url: 'https://{org_ref}.example/fees', body: { seat: '{seat}' } } } }
+  a: { adapter: { book: { url: https://a.example } } }
+`),
+    ).toEqual([
+      expect.stringContaining('providers.a.adapter.charge.url'),
+      expect.stringContaining('there is no {seat}'),
+    ])
+  })
+
   it('PROFILE-4: holds and lookups have to be complete', () => {
     const holds = 'booking_model: hold_then_commit, supports_hold: true, hold_ttl_ms: 1000'
     expect(

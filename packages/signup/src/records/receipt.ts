@@ -49,7 +49,10 @@ export interface ReceiptInput {
   readonly rank: number | null
   /** Of a job that FAILED. */
   readonly reason: string | null
-  readonly leases: readonly Pick<LeaseRow, 'tStart' | 'isAcked'>[]
+  /** `sentAt`: when the first call of the attempt really went out; null where its worker has not told. */
+  readonly leases: readonly (Pick<LeaseRow, 'tStart' | 'isAcked'> & {
+    readonly sentAt?: number | null
+  })[]
   /** What the job brought; null before that. */
   readonly output: Uint8Array | null
   readonly timeline: readonly Pick<JournalRecord, 'at' | 'action' | 'details'>[]
@@ -62,7 +65,8 @@ export function receiptOf(input: ReceiptInput): Receipt {
   const { job, registration, leases, redact } = input
   const output = input.output === null ? null : decodeOutput(input.output)
   // Unacked means unsent: such a lease was no attempt.
-  const sent = leases.filter(({ isAcked }) => isAcked).map(({ tStart }) => tStart)
+  const acked = leases.filter(({ isAcked }) => isAcked)
+  const sent = acked.map(({ tStart, sentAt }) => Math.max(tStart, sentAt ?? tStart))
   const firstAttemptAt = sent.length === 0 ? null : Math.min(...sent)
   const { user_id: user } = redact({ user_id: registration.userId }) as {
     user_id: string | null

@@ -248,6 +248,13 @@ describe('messages', () => {
     expect(after(999)).toContain('999 ms after it opened')
     expect(after(1_999)).toContain('1.9 s after it opened')
     expect(after(125_000)).toContain('2 min 5 s after it opened')
+    // The call counts, not the lease; but for one that nobody told of.
+    const leases = [
+      { tStart: OPENS, isAcked: true, sentAt: OPENS + 321 },
+      { tStart: OPENS + 400, isAcked: true, sentAt: null },
+    ]
+    const told = messageFor(receiptOf(input({ output: BOOKED, leases })), NAMES).text
+    expect(told).toContain('321 ms after it opened')
     for (const text of texts) expect(text).not.toMatch(/right when|immediately|instantly|at once/i)
   })
 
