@@ -297,9 +297,9 @@ describe('an opening', () => {
     // Nobody can have sent anything later than now.
     await end(third, { output: BOOKED, meta: { sent_after_ms: 1e15 } })
     const { registrations } = await rig.call('alice', 'signup.list', {})
-    const [a, b, c] = delayOf(registrations).map((delay, i) => delay - (leased[i] ?? 0))
-    expect([a, b].every((late = 0) => late >= 25)).toBe(true)
-    expect(c).toBeLessThan(60_000)
+    const late = delayOf(registrations).map((delay, i) => delay - (leased[i] ?? 0))
+    expect(Math.min(late[0] ?? 0, late[1] ?? 0)).toBeGreaterThanOrEqual(25)
+    expect(late[2]).toBeLessThan(60_000)
     expect(registrations[0]?.message.text).toMatch(/attempted registration \d+ m?s after/)
   })
 

@@ -14,7 +14,7 @@ import {
   type LeaseFailure,
   type LeaseSource,
 } from '@fairlead/core'
-import type { Adapter, SignupJob } from '../adapter/adapter.ts'
+import type { Adapter, HttpCall, SignupJob } from '../adapter/adapter.ts'
 import type { ProviderConfig, Providers } from '../providers/providers.ts'
 import type { ProvidersFile } from '../providers/providers-file.ts'
 import { encodeOutput, type FeeStatus } from '../records/registration-output.ts'
@@ -243,10 +243,9 @@ class Signups implements SignupWorker {
   #chargeBy(adapter: Adapter | null): ((fee: Fee, job: SignupJob) => Promise<void>) | undefined {
     const { charge, chargeTimeoutMs = CHARGE_TIMEOUT_MS, wallClock = Date.now } = this.#options
     if (charge !== undefined) return charge
-    const request = adapter?.charge
-    if (request === undefined) return undefined
+    if (adapter?.charge === undefined) return undefined
     return async ({ bookingNumber, idempotencyKey: key, signal }, job) => {
-      const call = request(job, bookingNumber, key)
+      const call = adapter.charge?.(job, bookingNumber, key) as HttpCall
       const options = { timeoutMs: chargeTimeoutMs, wallClock, signal, maySend: () => true }
       const sent = await exchange(call, options)
       if (sent.type !== 'answered') throw new Error(`no answer to the charge (${sent.code})`)
