@@ -202,12 +202,15 @@ describe('without Redis', () => {
   it('SLOT-17: nothing starts while it is away, and waiting jobs start when it is back', async () => {
     const logged = await startLogged()
     const backend = redis(logged.url, { clock })
-    const [a] = (await instances(1, { backend })) as [ModelLimiter]
+    const jobTypes = { ...JOB_TYPES, hasty: { estimatedTokens: 1, maxWaitMs: 0 } }
+    const [a] = (await instances(1, { backend, jobTypes })) as [ModelLimiter]
     await a.run({ jobType: 'chat' }, async () => ({ data: null }))
     await logged.stop()
     const job = start(a)
     await pass(1_000)
     expect(job.hasStarted).toBe(false)
+    const hasty = a.run({ jobType: 'hasty' }, async () => ({ data: null }))
+    await expect(hasty).rejects.toThrow(/gpt: Redis does not answer/)
     const back = await startLogged({ port: Number(new URL(logged.url).port) })
     await until(() => job.hasStarted, 100)
     job.end()

@@ -104,7 +104,7 @@ export class StartQueue {
         for (const ref of refs) this.#handOut(ref)
         if (refs.length > 0 && !isRefused) this.#isWoken = true
       } catch (error) {
-        this.#trouble = String(error)
+        this.#trouble = error instanceof Error ? error.message : String(error)
         this.#retryLater()
       }
     }

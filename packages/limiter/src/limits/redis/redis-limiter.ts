@@ -32,7 +32,7 @@ import { guardMsOf, Holdings } from './holdings.ts'
 import { Keys } from './keys.ts'
 import { LocalShare, reportOf } from './local-share.ts'
 import type { RedisOptions } from './redis-backend.ts'
-import { connectRedis, type RedisAddress, type RedisPort } from './redis-port.ts'
+import { connectRedis, noAnswer, type RedisAddress, type RedisPort } from './redis-port.ts'
 import {
   completeScript,
   type Described,
@@ -344,10 +344,6 @@ async function answered<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
       { cause },
     )
   }
-}
-
-function noAnswer(error: unknown): string {
-  return `Redis does not answer (${error instanceof Error ? error.message : String(error)})`
 }
 
 interface Sound {

@@ -102,3 +102,8 @@ function quietly<T extends Errors | null>(client: T): T {
   client?.on('error', () => {})
   return client
 }
+
+/** A call that Redis did not answer, in words for whoever made it. */
+export function noAnswer(error: unknown): string {
+  return `Redis does not answer (${error instanceof Error ? error.message : String(error)})`
+}

@@ -7,7 +7,7 @@ import {
   SharedUsage,
   type Usage,
 } from '@fairlead/core'
-import type { RedisConnection } from '../../limits/redis/redis-port.ts'
+import { noAnswer, type RedisConnection } from '../../limits/redis/redis-port.ts'
 import { type Allocation, limitsOf, type PoolView, wholeAllocation } from '../pool-view.ts'
 import {
   acquireScript,
@@ -103,7 +103,7 @@ export class RedisModelPool {
     try {
       await this.#register(await this.#context())
     } catch (error) {
-      if (this.#goLocal() === null) throw error
+      if (this.#goLocal() === null) throw away(error)
     }
   }
 
@@ -121,7 +121,7 @@ export class RedisModelPool {
     } catch (error) {
       unsure.push(...refs)
       const local = this.#goLocal()
-      if (local === null) throw error
+      if (local === null) throw away(error)
       return this.#acquireLocally(local, estimate, count)
     }
   }
@@ -329,6 +329,11 @@ export class RedisModelPool {
   #now(): number {
     return this.#options.clock.now()
   }
+}
+
+function away(cause: unknown): unknown {
+  if (cause instanceof FairleadError) return cause
+  return new FairleadError('StoreUnavailable', noAnswer(cause), { reason: 'redis' }, { cause })
 }
 
 function dividedBy(limits: ModelLimits, instances: number): ModelLimits {
