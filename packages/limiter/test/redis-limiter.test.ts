@@ -121,6 +121,25 @@ describe('on Redis', () => {
     await limiter.close()
   })
 
+  it('LIMIT-15: the largest batch has 8,192 limits, known to its instance, to another one, and to Redis or not', async () => {
+    const name = newName()
+    const limits = Array.from({ length: 256 * 32 }, (_, i) => ({ ...rolling, key: `k${i}` }))
+    // A client that waits for as long as it takes.
+    const backend = redis(direct, { name, coldStartGuard: false })
+    const [a, b] = [createLimiter({ backend, limits }), createLimiter({ backend, limits: [] })]
+    const batch = (id: string) =>
+      Array.from({ length: 256 }, (_, i) => ({
+        leaseId: `${id}${i}`,
+        requirements: limits.slice(32 * i, 32 * i + 32).map(({ key }) => ({ key, amount: 1 })),
+      }))
+    const isFine = ({ error }: { readonly error: string | null }) => error === null
+    expect((await a.reserveMany(batch('1'))).every(isFine)).toBe(true)
+    expect((await b.completeMany(batch('1'))).every(isFine)).toBe(true)
+    await direct.flushdb()
+    expect((await a.reserveMany(batch('2'))).every(isFine)).toBe(true)
+    await Promise.all([a.close(), b.close()])
+  })
+
   it('REDIS-4: scripts that Redis has forgotten are sent again', async () => {
     const limiter = createLimiter({
       backend: redis(server.url, { name: newName() }),

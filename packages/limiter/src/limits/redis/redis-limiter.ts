@@ -46,6 +46,8 @@ import {
 const TRIES_MAX = 5
 /** The most single calls that are made as one: with more, this process and Redis would only wait for each other. */
 const GATHERED_MAX = 32
+/** The most limits that are defined or told of in one script: Redis does nothing else meanwhile. */
+const LIMITS_AT_ONCE = 256
 /** Levels are kept in millionths in numbers that are exact below 2^53. */
 const BURST_MAX = 9_007_199_254
 
@@ -263,8 +265,14 @@ export class RedisLimiter implements Limiter {
     })
     const reporter = made?.id ?? this.#instance
     const names = { birth: randomUUID(), reporter, isForced: made !== null }
-    const { limits } = await joinScript(context, joined, names)
-    for (const described of limits) if (described !== null) this.#learn(described)
+    const limits: (Described | null)[] = []
+    for (let i = 0; i < joined.length; i += LIMITS_AT_ONCE) {
+      const told = await joinScript(context, joined.slice(i, i + LIMITS_AT_ONCE), names)
+      for (const described of told.limits) {
+        if (described !== null) this.#learn(described)
+        limits.push(described)
+      }
+    }
     return limits
   }
 
@@ -321,13 +329,16 @@ export class RedisLimiter implements Limiter {
   }
 
   async #defineGiven(context: ScriptContext): Promise<void> {
-    const described = await defineScript(context, this.#given, randomUUID())
-    for (const [i, one] of described.entries()) {
-      const key = this.#given[i]?.key
-      if (one === null) throw invalidParams('kind', `the kind that ${key} was defined with before`)
-      this.#learn(one)
+    while (this.#given.length > 0) {
+      const some = this.#given.slice(0, LIMITS_AT_ONCE)
+      for (const [i, one] of (await defineScript(context, some, randomUUID())).entries()) {
+        const key = some[i]?.key
+        if (one === null)
+          throw invalidParams('kind', `the kind that ${key} was defined with before`)
+        this.#learn(one)
+      }
+      this.#given = this.#given.slice(LIMITS_AT_ONCE)
     }
-    this.#given = []
   }
 }
 

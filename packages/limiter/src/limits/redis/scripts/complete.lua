@@ -9,7 +9,7 @@ local count, index = tonumber(ARGV[3]), KEYS[#KEYS]
 local requests = #KEYS - count - 1
 local remember = tonumber(ARGV[2])
 local meters, now, stale = load_known(count, clock(ARGV[1]), 4)
-if not meters then return { -1, unpack(stale) } end
+if not meters then return stale end
 
 local function free(m, ends, amount)
   if ends <= now then return end
@@ -51,7 +51,7 @@ local number_of = {}
 for i = 1, count do number_of[KEYS[i]] = i end
 
 -- Each lease once, though it may be named twice.
-local leases, missing = {}, {}
+local leases, missing = {}, { -2 }
 local packs = call('MGET', unpack(KEYS, count + 1, count + requests))
 for request = 1, requests do
   local key = KEYS[count + request]
@@ -64,7 +64,7 @@ for request = 1, requests do
     end
   end
 end
-if #missing > 0 then return { -2, unpack(missing) } end
+if #missing > 1 then return missing end
 
 local at, left = 4 + count, 0
 local actual, done = {}, cmsgpack.pack({ 'completed', now + remember })

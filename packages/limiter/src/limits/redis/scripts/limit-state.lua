@@ -213,13 +213,13 @@ local function advance(m, now)
 end
 
 -- Loads the limits of a call, all at one time, which never goes back. What is not as the caller knows it
--- is listed in the third result; an empty version means that the caller knows of no such limit.
+-- is listed in the third result, behind a -1; an empty version means that the caller knows of no such limit.
 local function load_known(count, now, versions_at)
   local meters, stale = { false, false, false, false }, nil
   for i = 1, count do
     local m = load(KEYS[i])
     if (m and m.version or '') ~= ARGV[versions_at + i - 1] then
-      stale = stale or {}
+      stale = stale or { -1 }
       stale[#stale + 1] = i
     end
     if m and m.now > now then now = m.now end

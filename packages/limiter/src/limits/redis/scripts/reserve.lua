@@ -13,7 +13,7 @@ local count, index = tonumber(ARGV[3]), KEYS[#KEYS]
 local requests = #KEYS - count - 1
 local remember = tonumber(ARGV[2])
 local meters, now, stale = load_known(count, clock(ARGV[1]), 4)
-if not meters then return { -1, unpack(stale) } end
+if not meters then return stale end
 
 -- What is known of a lease: its answer, or nil when that is to be forgotten.
 local function again(packed, n, wanted, amounts)
