@@ -351,7 +351,7 @@ export {
 export { type Loggable, pseudonym, REDACTED, redactor, redactText } from './audit/redact.ts'
 
 // Ports: what the engine needs of the outside world
-export type { Clock } from './ports/clock.ts'
+export type { Clock, StandstillWatch } from './ports/clock.ts'
 export type {
   LeaseFailure,
   LeaseListener,

@@ -4,6 +4,7 @@ import {
   isDueBy,
   nextClaimAt,
   nextDueAt,
+  type StandstillWatch,
   type Store,
 } from '@fairlead/core'
 import type { Command } from './command.ts'
@@ -72,6 +73,7 @@ export class EngineLoop {
   #isClosed = false
   /** False after a failed write, until the state was loaded anew. */
   #isSound = true
+  readonly #watch: StandstillWatch | null
   /** The state is not loaded by itself before this; 0 once something was written. */
   #reloadAt = 0
 
@@ -90,6 +92,7 @@ export class EngineLoop {
     this.#reload = options.reload
     this.#deliver = options.deliver
     this.#prepare = options.prepare
+    this.#watch = options.clock.watch?.() ?? null
     this.#lastBeat = options.state.market.nowMs
     this.#lastPruned = Math.floor(options.state.market.nowMs / PRUNE_MS)
     this.#schedule()
@@ -120,6 +123,7 @@ export class EngineLoop {
     while (this.#turn !== null || this.#writing > 0) await (this.#turn ?? this.#lastWrite)
     await this.#run()
     await this.#lastWrite
+    this.#watch?.end()
   }
 
   #start(): void {
@@ -175,6 +179,7 @@ export class EngineLoop {
     const batch = this.#waiting.slice(0, COMMANDS_PER_TURN)
     this.#waiting = this.#waiting.slice(COMMANDS_PER_TURN)
     try {
+      if (this.#watch?.hasHappened() === true) this.#leaveState()
       const given = batch.map(({ command }) => command)
       let commands: readonly Command[] = given
       do {
@@ -209,6 +214,10 @@ export class EngineLoop {
 
   #finishBatch(now: number): void {
     this.#dispatch(now)
+    this.#writeBatch(now)
+  }
+
+  #writeBatch(now: number): void {
     const calls = this.#applied
     const outcome = this.#state.takeOutcome()
     // A refusal may rest on what is being written: then it goes the same way.
@@ -286,6 +295,16 @@ export class EngineLoop {
     for (const { reject } of failed) reject(error)
   }
 
+  /**
+   * After a standstill we go on as if we had been restarted, so that it is charged to nobody (ENGINE-4):
+   * what was applied before it is written, nothing that has fallen due since takes effect, and the
+   * state is loaded anew.
+   */
+  #leaveState(): void {
+    if (this.#applied.length > 0) this.#writeBatch(this.#state.market.nowMs)
+    this.#isSound = false
+  }
+
   /** What failed to be written must not be built on: the state comes from the store again. */
   async #restoreState(): Promise<void> {
     if (this.#isSound) return
@@ -293,6 +312,8 @@ export class EngineLoop {
     await this.written()
     this.#reloadAt = this.#clock.now() + RELOAD_MS
     this.#state = await this.#reload()
+    // To load much may have taken as long.
+    this.#watch?.hasHappened()
     this.#isSound = true
   }
 

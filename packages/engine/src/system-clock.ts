@@ -1,7 +1,10 @@
-import type { Clock } from '@fairlead/core'
+import type { Clock, StandstillWatch } from '@fairlead/core'
 
 /** Differences to the wall clock up to this are followed, larger ones only reported. */
 const FOLLOWED_MS = 1_000
+/** A process that is alive is seen this often, and has stood still if it was not seen for so long. */
+const SEEN_EVERY_MS = 500
+const STANDSTILL_MS = 3_000
 /** The longest time that a timer of Node can wait for. */
 const TIMER_MAX_MS = 2 ** 31 - 1
 
@@ -30,5 +33,27 @@ export class SystemClock implements Clock {
     const delay = Math.min(TIMER_MAX_MS, Math.max(0, atMs - this.now()))
     const timer = setTimeout(wake, delay)
     return () => clearTimeout(timer)
+  }
+
+  watch(): StandstillWatch {
+    let seenAt = performance.now()
+    let hasHappened = false
+    const see = (): void => {
+      const now = performance.now()
+      if (now - seenAt >= STANDSTILL_MS) hasHappened = true
+      seenAt = now
+    }
+    const timer = setInterval(see, SEEN_EVERY_MS)
+    timer.unref()
+    return {
+      hasHappened() {
+        // Its timer may come only after whoever asks.
+        see()
+        const answer = hasHappened
+        hasHappened = false
+        return answer
+      },
+      end: () => clearInterval(timer),
+    }
   }
 }

@@ -1,0 +1,93 @@
+import type { StandstillWatch } from '@fairlead/core'
+import { type Engine, openEngine } from '@fairlead/engine'
+import { MemoryStore, TestClock } from '@fairlead/testkit'
+import { expect, it, onTestFinished } from 'vitest'
+import { HeldStore } from './held-store.ts'
+import { ManualWorker } from './manual-worker.ts'
+import { ACME, ATLAS, Call, DIGEST, OFFER, outcomesOf, START } from './rig.ts'
+
+const TASK = { kind: 'task', payload: { name: 'resize', args: {} } }
+/** Enough for a provider to lose all its health, if each were charged. */
+const JOBS = 25
+
+/** A clock that goes on while its process stands still. */
+class RealTime extends TestClock {
+  #ahead = 0
+  #hasStoodStill = false
+
+  override now(): number {
+    return super.now() + this.#ahead
+  }
+
+  override wakeAt(atMs: number, wake: () => void): () => void {
+    return super.wakeAt(atMs - this.#ahead, wake)
+  }
+
+  standStill(ms: number): void {
+    this.#ahead += ms
+    this.#hasStoodStill = true
+  }
+
+  watch(): StandstillWatch {
+    return {
+      hasHappened: () => {
+        const answer = this.#hasStoodStill
+        this.#hasStoodStill = false
+        return answer
+      },
+      end() {},
+    }
+  }
+}
+
+async function offered(engine: Engine): Promise<ManualWorker> {
+  await engine.registerProvider(ATLAS, OFFER)
+  const worker = await ManualWorker.connect(engine, ATLAS, { slots: JOBS })
+  await engine.enqueueMany(Array(JOBS).fill(TASK), { caller: ACME })
+  while (worker.offers.length < JOBS) await new Promise((resolve) => setImmediate(resolve))
+  return worker
+}
+
+it('ENGINE-6: a standstill is charged to nobody, and what was applied before it is written', async () => {
+  const clock = new RealTime(START)
+  const store = new HeldStore()
+  const engine = await openEngine({ store, clock })
+  const worker = await offered(engine)
+  const { loads } = store
+  store.isHolding = true
+  const enqueue = () => new Call(engine.enqueue(TASK, { caller: ACME }))
+  const calls = [enqueue()]
+  const one = await store.underWay()
+  calls.push(enqueue())
+  await clock.settle()
+  clock.standStill(60_000)
+  calls.push(enqueue())
+  const two = await store.underWay()
+  expect(two.batch.newJobs).toHaveLength(1)
+  await one.confirm()
+  expect(store.loads).toBe(loads)
+  store.isHolding = false
+  await two.confirm()
+  expect(await outcomesOf(calls)).toEqual(['ok', 'ok', 'ok'])
+  expect(store.loads).toBe(loads + 1)
+  const deadlines = worker.heldLeases.map(({ deadline }) => deadline)
+  expect(deadlines).toEqual(Array(JOBS).fill(START + 60_000 + 600_000))
+  const completions = worker.offers
+    .slice(0, JOBS)
+    .map(({ leaseId }) => engine.complete({ leaseId, by: ATLAS, digest: DIGEST }))
+  await Promise.all(completions)
+  await engine.close()
+})
+
+it('ENGINE-6: a process that was busy with one thing for three seconds counts as restarted', async () => {
+  const store = new MemoryStore()
+  const engine = await openEngine({ store, policy: { queue: { ack_timeout_ms: 3_000 } } })
+  onTestFinished(() => engine.close())
+  const worker = await offered(engine)
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3_100)
+  const completions = worker.offers.map(({ leaseId }) =>
+    engine.complete({ leaseId, by: ATLAS, digest: DIGEST }),
+  )
+  await Promise.all(completions)
+  expect(engine.view.providers()).toMatchObject([{ status: 'ACTIVE', health: 1_000 }])
+})
