@@ -163,6 +163,28 @@ describe('on Redis', () => {
     await Promise.all([a.close(), b.close()])
   })
 
+  it('LIMIT-4: what runs out while a complete has to be asked again is not held for ever', async () => {
+    let now = START
+    const backend = redis(server.url, { name: newName(), clock: { now: () => now } })
+    const other: Limit = { key: 'c', kind: 'concurrency', capacity: 1, timeoutSecs: 600 }
+    const [a, b] = [0, 1].map(() => createLimiter({ backend, limits: [rolling, other] })) as [
+      Limiter,
+      Limiter,
+    ]
+    await take(a, '1', 6)
+    // It knows both limits as they are from here on.
+    await b.list()
+    await a.reserve({ leaseId: 'x', requirements: [{ key: 'c', amount: 1 }] })
+    now += 30_000
+    await take(a, '2', 4)
+    now += 40_000
+    // This one does not know what the lease holds, and names something else that has partly run out.
+    await b.complete({ leaseId: 'x', actuals: [{ key: 'k', amount: 3 }] })
+    expect([(await b.get('k'))?.held, (await b.get('c'))?.held]).toEqual([4, 0])
+    expect(await take(b, '3', 6)).toMatchObject({ allowed: true })
+    await Promise.all([a.close(), b.close()])
+  })
+
   it('REDIS-1: a limit that another instance defined or changed is known at once', async () => {
     const backend = redis(server.url, { name: newName() })
     const a = createLimiter({ backend, limits: [] })

@@ -48,6 +48,7 @@ export class LeaseIds {
   /** Where the text of the next id may begin, as if there were no end to it; modulo 2^32. */
   #textNext = 0
   #turn = 1
+  #rounds = 0
   #size = 0
   /** What was asked for last is mostly what is added next. */
   #asked = ''
@@ -132,9 +133,19 @@ export class LeaseIds {
     return this.#placeOf(this.#first)
   }
 
+  /** How often `inTurn` has begun anew. */
+  get rounds(): number {
+    return this.#rounds
+  }
+
   /** Goes round all places from the oldest to the newest, one at each call; −1 where it is free. */
   inTurn(): number {
-    if (this.#turn < this.#first || this.#turn >= this.#next) this.#turn = this.#first
+    if (this.#turn >= this.#next) {
+      this.#turn = this.#first
+      this.#rounds++
+    }
+    // What was to be looked at next may be gone, and all up to the oldest with it.
+    if (this.#turn < this.#first) this.#turn = this.#first
     if (this.#turn === this.#next) return -1
     const place = this.#placeOf(this.#turn++)
     return this.lengthAt(place) === 0 ? -1 : place

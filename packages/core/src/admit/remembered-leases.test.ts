@@ -127,4 +127,17 @@ describe('what is remembered', () => {
     expect([...leases.entries(0)].length).toBeLessThan(100)
     expect(leases.get('a day', 20_000)).toEqual(held(86_400_000))
   })
+
+  it('LIMIT-10: where there are too many, what is over goes before the oldest that is not', () => {
+    const forgotten: string[] = []
+    const leases = new RememberedLeases<string>(1_000, (id) => forgotten.push(id))
+    for (let i = 0; i < 100; i++) leases.add(`held-${i}`, held(1e9), 0)
+    for (let i = 0; i < 900; i++) leases.add(`short-${i}`, held(50), 0)
+    for (let i = 0; i < 800; i++) leases.add(`new-${i}`, held(1e9), 50)
+    expect(forgotten.every((id) => id.startsWith('short-'))).toBe(true)
+    expect(leases.get('held-0', 50)).toEqual(held(1e9))
+    for (let i = 0; i < 150; i++) leases.add(`more-${i}`, held(1e9), 50)
+    expect(forgotten.slice(-50)).toEqual(Array.from({ length: 50 }, (_, i) => `held-${i}`))
+    expect([...leases.entries(50)]).toHaveLength(1_000)
+  })
 })

@@ -23,6 +23,8 @@ const HELD = STATES.indexOf('held')
 
 /** How many of the others are looked at when one comes in: more than come in, so all are seen in time. */
 const SWEPT_EACH_TIME = 2
+/** How many where there are too many, and some may be over: those go before the oldest that is not. */
+const SWEPT_WHEN_FULL = 1_024
 const PLACES_MIN = 64
 const TEXT_MIN = 1_024
 
@@ -39,6 +41,10 @@ export class RememberedLeases<Hold> {
   /** Which of `STATES`. */
   #states = new Uint8Array(PLACES_MIN)
   #held: (HeldLease<Hold> | null)[] = Array(PLACES_MIN).fill(null)
+  /** Nothing is over before this time, as far as the last round of looking at all has shown. */
+  #noneOverBefore = 0
+  /** The same, of what this round has shown so far. */
+  #earliestSeen = Number.POSITIVE_INFINITY
 
   constructor(max: number, onForgotten: ((id: string) => void) | null = null) {
     this.#max = max
@@ -84,6 +90,8 @@ export class RememberedLeases<Hold> {
 
   #put(place: number, lease: RememberedLease<Hold>): void {
     this.#forgetAt[place] = lease.forgetAt
+    if (lease.forgetAt < this.#noneOverBefore) this.#noneOverBefore = lease.forgetAt
+    if (lease.forgetAt < this.#earliestSeen) this.#earliestSeen = lease.forgetAt
     this.#states[place] = STATES.indexOf(lease.state)
     this.#held[place] = lease.state === 'held' ? lease : null
   }
@@ -95,16 +103,31 @@ export class RememberedLeases<Hold> {
     this.#onForgotten?.(id)
   }
 
-  /** What is over goes when it is seen; where there are too many, the oldest go, and there is no need to look. */
+  /** What is over goes when it is seen; where there are too many and nothing is, the oldest goes. */
   #forgetSome(nowMs: number): void {
-    if (this.#ids.size > this.#max) {
-      this.#forget(this.#ids.oldest())
+    if (this.#ids.size <= this.#max) {
+      for (let i = 0; i < SWEPT_EACH_TIME; i++) this.#look(nowMs)
       return
     }
-    for (let i = 0; i < SWEPT_EACH_TIME; i++) {
-      const place = this.#ids.inTurn()
-      if (place >= 0 && nowMs >= (this.#forgetAt[place] as number)) this.#forget(place)
+    for (let i = 0; i < SWEPT_WHEN_FULL && nowMs >= this.#noneOverBefore; i++) {
+      this.#look(nowMs)
+      if (this.#ids.size <= this.#max) return
     }
+    this.#forget(this.#ids.oldest())
+  }
+
+  /** At the next one in turn. */
+  #look(nowMs: number): void {
+    const { rounds } = this.#ids
+    const place = this.#ids.inTurn()
+    if (this.#ids.rounds !== rounds) {
+      this.#noneOverBefore = this.#earliestSeen
+      this.#earliestSeen = Number.POSITIVE_INFINITY
+    }
+    if (place < 0) return
+    const forgetAt = this.#forgetAt[place] as number
+    if (nowMs >= forgetAt) this.#forget(place)
+    else if (forgetAt < this.#earliestSeen) this.#earliestSeen = forgetAt
   }
 
   /** Copies all that is not over, in order of age, to where there is room for three times as many. */
@@ -131,6 +154,8 @@ export class RememberedLeases<Hold> {
       held[to] = this.#held[from] as HeldLease<Hold> | null
     }
     this.#ids = ids
+    this.#noneOverBefore = 0
+    this.#earliestSeen = Number.POSITIVE_INFINITY
     this.#forgetAt = forgetAt
     this.#states = states
     this.#held = held

@@ -64,7 +64,20 @@ for request = 1, requests do
     end
   end
 end
-if #missing > 1 then return missing end
+
+-- Also where nothing is completed: what has run out meanwhile is gone from the entries.
+local function save_all()
+  for i = 1, count do
+    local m = meters[i]
+    if m and m.freed then save_freed(m) end
+    if m then save(m, index) end
+  end
+end
+
+if #missing > 1 then
+  save_all()
+  return missing
+end
 
 local at, left = 4 + count, 0
 local actual, done = {}, cmsgpack.pack({ 'completed', now + remember })
@@ -92,9 +105,5 @@ for request = 1, requests do
     leases[key] = nil
   end
 end
-for i = 1, count do
-  local m = meters[i]
-  if m and m.freed then save_freed(m) end
-  if m then save(m, index) end
-end
+save_all()
 return { now }
