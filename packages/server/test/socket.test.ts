@@ -240,7 +240,8 @@ describe('events', () => {
     const warn = (_: object, text: string) => {
       isCut ||= text === 'a socket was cut off'
     }
-    await open({ limits: { stallMs: 100 }, logger: { ...QUIET, warn } })
+    // Long enough for the quick one, also where the machine is busy.
+    await open({ limits: { stallMs: 600 }, logger: { ...QUIET, warn } })
     const slow = await rig.socket('operator')
     await slow.call('events.subscribe', { after_seq: 0 })
     slow.ws.pause()
