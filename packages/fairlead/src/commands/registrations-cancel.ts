@@ -5,6 +5,8 @@ import { EXIT } from '../exit-codes.ts'
 export const registrationsCancel = command({
   name: 'registrations cancel',
   summary: 'Take a registration out of its line. What is booked by then stays booked.',
+  details:
+    'One that has ended with an unknown outcome keeps its place, so that nobody is booked twice. Cancel it when the site says that it did not book.',
   args: [{ name: '<reference>', text: 'as SCH-7F3K2Q, or the task_id' }],
   needs: 'server',
   examples: [
@@ -16,7 +18,9 @@ export const registrationsCancel = command({
     const { reference, status, is_noted } = canceled
     const text = is_noted
       ? `${reference} is ${status}: an attempt is under way. It is canceled if that does not book.`
-      : `${reference} is ${status}.`
+      : status === 'CANCELED'
+        ? `${reference} is CANCELED.`
+        : `${reference} stays ${status}, and has given up its place: its user may sign up again.`
     print(canceled, text)
     return EXIT.ok
   },
