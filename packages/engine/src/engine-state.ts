@@ -12,7 +12,6 @@ import {
   disconnectWorker,
   dispatchRound,
   EMPTY_AUDIT,
-  type EndedSpan,
   enqueueJob,
   epochOf,
   FairleadError,
@@ -20,11 +19,9 @@ import {
   failLease,
   forgetJob,
   fromHex,
-  hasEnded,
   invariant,
   type Job,
   type JobId,
-  KIND_NAMES,
   type Lease,
   type LimitView,
   leasesOfWorker,
@@ -37,8 +34,6 @@ import {
   type Provider,
   type ProviderId,
   parsePolicy,
-  type ResultRow,
-  type RoundRow,
   recordHeartbeat,
   registerProvider,
   releaseLease,
@@ -56,17 +51,15 @@ import {
   type WriteBatch,
   withdrawLease,
 } from '@fairlead/core'
+import { Changes } from './changes.ts'
 import { actorOf, type Command, type KnownJob } from './command.ts'
 import { checkCompletion, resultRow } from './completion.ts'
 import { type EngineNote, Journal } from './journal.ts'
 import { leaseTimes } from './lease-offer.ts'
-import { limitRows } from './limit-rows.ts'
 import { grantsKey, META, virtualKey } from './meta.ts'
 import { type Deliveries, Outbox } from './outbox.ts'
 import { restoreMarket } from './restore-market.ts'
 import { roundRow } from './round-row.ts'
-import { jobRow, jobState, leaseRow, leaseState, providerRow } from './rows.ts'
-import { SessionRows } from './session-rows.ts'
 
 /** What a batch of commands leads to: rows to write, and then what workers are to be told. */
 export interface Outcome extends Deliveries {
@@ -89,26 +82,13 @@ export class EngineState {
   #enqueueSeq: number
   #roundHeight: number
   #actor = 'engine'
-  /** Of the jobs that are new in this batch: those with the latest numbers of acceptance, in order. */
-  #requests: AcceptedRequest[] = []
   /** Jobs by the keys of their callers, until the store is sure to know them. */
   readonly #byKey = new Map<string, KnownJob>()
   #keys: string[] = []
   #storedKeys: string[] = []
-  readonly #jobs = new Set<Job>()
-  readonly #leases = new Set<Lease>()
-  /** Those that were issued in this batch, with the height of their round. */
-  readonly #newLeases = new Map<Lease, number>()
-  readonly #providers = new Set<Provider>()
-  #results: ResultRow[] = []
-  #rounds: RoundRow[] = []
+  readonly #changes = new Changes()
   readonly #outbox = new Outbox()
-  readonly #sessions = new SessionRows()
-  #meta = new Map<string, string>()
   #erasedBefore: number
-  #eraseEnded: EndedSpan | null = null
-  #pruneEndedBefore: number | null = null
-  #cutJournalAt: number | null = null
 
   constructor(options: {
     readonly snapshot: Snapshot
@@ -136,13 +116,13 @@ export class EngineState {
         if (lease !== undefined) this.#outbox.lost(lease, event.reason)
       },
       touch: {
-        job: (job) => this.#jobs.add(job),
+        job: (job) => this.#changes.jobs.add(job),
         lease: (lease) => {
-          this.#leases.add(lease)
+          this.#changes.leases.add(lease)
           if (lease.status === 'EXPIRED') this.#outbox.lost(lease, 'deadline')
         },
-        provider: (provider) => this.#providers.add(provider),
-        session: this.#sessions.touch,
+        provider: (provider) => this.#changes.providers.add(provider),
+        session: this.#changes.sessions.touch,
       },
     })
   }
@@ -261,74 +241,28 @@ export class EngineState {
   prune(): void {
     const { nowMs, policy } = this.market
     const { quotas, ttl } = policy.queue
-    this.#sessions.forgetBefore(this.market, nowMs - 1_000 * ttl.gcHorizonSecs)
+    this.#changes.sessions.forgetBefore(this.market, nowMs - 1_000 * ttl.gcHorizonSecs)
     const keptSecs = Math.max(ttl.gcHorizonSecs, quotas.requesterWindow?.secs ?? 0)
-    this.#pruneEndedBefore = nowMs - 1_000 * keptSecs
+    this.#changes.pruneEndedBefore = nowMs - 1_000 * keptSecs
     this.#eraseBefore(nowMs - 1_000 * Math.min(keptSecs, policy.audit.piiRetentionSecs))
   }
 
   /** Who ends from now on ends later than this, so that no span has to be gone through twice. */
   #eraseBefore(before: number): void {
     if (before <= this.#erasedBefore) return
-    this.#eraseEnded = { from: this.#erasedBefore, before }
+    this.#changes.eraseEnded = { from: this.#erasedBefore, before }
     this.#erasedBefore = before
-    this.#meta.set(META.erasedBefore, String(before))
+    this.#changes.meta.set(META.erasedBefore, String(before))
   }
 
   /** Everything that changed since the last call. */
   takeOutcome(): Outcome {
-    const journal = this.#journal.take()
-    const newJobs = []
-    const jobs = []
-    const ended = []
-    const firstNew = this.#enqueueSeq - this.#requests.length + 1
-    for (const job of this.#jobs) {
-      if (job.enqueueSeq < firstNew) jobs.push(jobState(job))
-      else {
-        const request = this.#requests[job.enqueueSeq - firstNew] as AcceptedRequest
-        newJobs.push({ row: jobRow(job, request), payload: request.payloadCbor })
-      }
-      if (hasEnded(job.status)) ended.push(job)
-    }
-    const newLeases = []
-    for (const [lease, height] of this.#newLeases) newLeases.push(leaseRow(lease, height))
-    const leases = []
-    for (const lease of this.#leases) {
-      if (!this.#newLeases.has(lease)) leases.push(leaseState(lease))
-    }
-    const shares = []
-    for (const kind of KIND_NAMES) {
-      const queue = this.market.queues.get(kind)
-      if (queue === undefined) continue
-      for (const [caller, finish] of queue.takeShareChanges()) shares.push({ kind, caller, finish })
-    }
     this.#noteCounters()
-    const outcome: Outcome = {
-      batch: {
-        newJobs,
-        jobs,
-        newLeases,
-        leases,
-        providers: [...this.#providers].map(providerRow),
-        results: this.#results,
-        shares,
-        lanes: [
-          ...limitRows(this.market.limits.takeChanges()),
-          ...this.#sessions.take(this.market),
-        ],
-        rounds: this.#rounds,
-        journal,
-        meta: Object.fromEntries(this.#meta),
-        eraseEnded: this.#eraseEnded,
-        pruneEndedBefore: this.#pruneEndedBefore,
-        cutJournalAt: this.#cutJournalAt,
-      },
-      ended,
-      keys: this.#keys,
-      ...this.#outbox.take(),
-    }
-    this.#reset()
-    return outcome
+    const journal = this.#journal.take()
+    const { batch, ended } = this.#changes.take(this.market, journal, this.#enqueueSeq)
+    const keys = this.#keys
+    this.#keys = []
+    return { batch, ended, keys, ...this.#outbox.take() }
   }
 
   /** To be called when an outcome is stored: what has ended lives on in the store. */
@@ -383,7 +317,7 @@ export class EngineState {
     // The same id again is the same request, which was taken in before.
     if (job.enqueueSeq !== enqueueSeq) return id
     this.#enqueueSeq = enqueueSeq
-    this.#requests.push(request)
+    this.#changes.requests.push(request)
     if (before !== 'never') {
       this.#byKey.set(key, { id, payload: request.payloadCbor })
       this.#keys.push(key)
@@ -397,7 +331,7 @@ export class EngineState {
     const isFirst = market.leases.get(command.leaseId)?.status !== 'COMPLETED'
     const lease = completeLease(market, command)
     if (lease.job.status === 'COMPLETED' && isFirst) {
-      this.#results.push(resultRow(lease, command, market.nowMs))
+      this.#changes.results.push(resultRow(lease, command, market.nowMs))
     }
   }
 
@@ -406,7 +340,7 @@ export class EngineState {
     const lease = failLease(this.market, command)
     if (lease.status === 'COMPLETED' && lease.digest !== null) {
       const found = { digest: lease.digest, output: FOUND_OUTPUT, meta: null, actualUnits: null }
-      this.#results.push(resultRow(lease, found, this.market.nowMs))
+      this.#changes.results.push(resultRow(lease, found, this.market.nowMs))
     }
   }
 
@@ -440,8 +374,8 @@ export class EngineState {
     this.#note({ type: 'policyChanged', at: market.nowMs, subject: 'policy', preset, digest })
     changePolicy(market, policy)
     if (assigned !== null) market.windows.restore(assigned, policy)
-    this.#meta.set(META.policy, text)
-    this.#meta.set(META.preset, preset)
+    this.#changes.meta.set(META.policy, text)
+    this.#changes.meta.set(META.preset, preset)
     return policy
   }
 
@@ -453,8 +387,8 @@ export class EngineState {
     if (deleted <= 0) return 0
     this.#note({ type: 'auditPruned', at: this.market.nowMs, subject: 'audit', last: seq, hash })
     this.#journalCut = { seq, hash }
-    this.#cutJournalAt = seq
-    this.#meta.set(META.journalCut, `${seq} ${hash}`)
+    this.#changes.cutJournalAt = seq
+    this.#changes.meta.set(META.journalCut, `${seq} ${hash}`)
     return deleted
   }
 
@@ -515,14 +449,14 @@ export class EngineState {
       beacon: localBeacon(this.#installationSeed, height),
     })
     const { rounds, leases, moved } = dispatchRound(market, seed)
-    for (const lease of leases) this.#newLeases.set(lease, height)
+    for (const lease of leases) this.#changes.newLeases.set(lease, height)
     this.#outbox.offer(moved)
     this.#outbox.offer(leases)
     if (leases.length > 0) {
       this.#roundHeight++
       for (const round of rounds) {
         if (round.assignments.length > 0)
-          this.#rounds.push(roundRow(round, { market, rounds, height, seed }))
+          this.#changes.rounds.push(roundRow(round, { market, rounds, height, seed }))
       }
     }
     const { batchSize } = market.policy.queue
@@ -533,31 +467,16 @@ export class EngineState {
   }
 
   #noteCounters(): void {
-    this.#meta.set(META.enqueueSeq, String(this.#enqueueSeq))
-    this.#meta.set(META.roundHeight, String(this.#roundHeight))
-    this.#meta.set(META.beat, String(this.market.nowMs))
+    this.#changes.meta.set(META.enqueueSeq, String(this.#enqueueSeq))
+    this.#changes.meta.set(META.roundHeight, String(this.#roundHeight))
+    this.#changes.meta.set(META.beat, String(this.market.nowMs))
     const { seq } = this.market.limits
-    if (seq > 0) this.#meta.set(META.limitSeq, String(seq))
+    if (seq > 0) this.#changes.meta.set(META.limitSeq, String(seq))
     for (const [kind, queue] of this.market.queues) {
       const { grants, virtual } = queue.counters()
-      this.#meta.set(grantsKey(kind), String(grants))
-      this.#meta.set(virtualKey(kind), virtual.toString())
+      this.#changes.meta.set(grantsKey(kind), String(grants))
+      this.#changes.meta.set(virtualKey(kind), virtual.toString())
     }
-  }
-
-  #reset(): void {
-    this.#requests = []
-    this.#jobs.clear()
-    this.#leases.clear()
-    this.#newLeases.clear()
-    this.#keys = []
-    this.#providers.clear()
-    this.#results = []
-    this.#rounds = []
-    this.#meta = new Map()
-    this.#eraseEnded = null
-    this.#pruneEndedBefore = null
-    this.#cutJournalAt = null
   }
 
   #job(id: JobId): Job {

@@ -83,7 +83,7 @@ export class OrgTable {
   }
 
   get hasUnserved(): boolean {
-    return this.#unserved.size > 0
+    return this.#unserved.size + this.#waiting.size > 0
   }
 
   /** When the first of them may be able to send; infinite if only something new can help. */
@@ -121,7 +121,8 @@ export class OrgTable {
    */
   takeDue(nowMs: number): OrgDispatch[] {
     this.#refresh()
-    const due = [...this.#unserved.keys()]
+    // Also those whose jobs have ended meanwhile: after a restart nothing else tells them from the others.
+    const due = [...new Set([...this.#unserved.keys(), ...this.#waiting])]
     this.#unserved.clear()
     for (const org of due) this.#wakes.remove(org)
     for (let org = this.#wakes.top(); org !== undefined; org = this.#wakes.top()) {

@@ -1,0 +1,106 @@
+import {
+  type AcceptedRequest,
+  type EndedSpan,
+  hasEnded,
+  type Job,
+  type JournalRecord,
+  KIND_NAMES,
+  type Lease,
+  type Market,
+  type Provider,
+  type ResultRow,
+  type RoundRow,
+  type WriteBatch,
+} from '@fairlead/core'
+import { limitRows } from './limit-rows.ts'
+import { jobRow, jobState, leaseRow, leaseState, providerRow } from './rows.ts'
+import { SessionRows } from './session-rows.ts'
+
+/** What has changed since the last batch, and the rows that it is written as. */
+export class Changes {
+  /** Of the jobs that are new: those with the latest numbers of acceptance, in order. */
+  requests: AcceptedRequest[] = []
+  readonly jobs = new Set<Job>()
+  readonly leases = new Set<Lease>()
+  /** Those that are new, with the height of their round. */
+  readonly newLeases = new Map<Lease, number>()
+  readonly providers = new Set<Provider>()
+  readonly sessions = new SessionRows()
+  results: ResultRow[] = []
+  rounds: RoundRow[] = []
+  meta = new Map<string, string>()
+  eraseEnded: EndedSpan | null = null
+  pruneEndedBefore: number | null = null
+  cutJournalAt: number | null = null
+
+  /** All of it, and the jobs that have ended; `lastSeq` is the number of the newest job. */
+  take(
+    market: Market,
+    journal: readonly JournalRecord[],
+    lastSeq: number,
+  ): { readonly batch: WriteBatch; readonly ended: readonly Job[] } {
+    const batch: WriteBatch = {
+      ...this.#jobRows(lastSeq),
+      ...this.#leaseRows(),
+      providers: [...this.providers].map(providerRow),
+      results: this.results,
+      shares: shareRows(market),
+      lanes: [...limitRows(market.limits.takeChanges()), ...this.sessions.take(market)],
+      rounds: this.rounds,
+      journal,
+      meta: Object.fromEntries(this.meta),
+      eraseEnded: this.eraseEnded,
+      pruneEndedBefore: this.pruneEndedBefore,
+      cutJournalAt: this.cutJournalAt,
+    }
+    const ended = [...this.jobs].filter(({ status }) => hasEnded(status))
+    this.#reset()
+    return { batch, ended }
+  }
+
+  #jobRows(lastSeq: number): Pick<WriteBatch, 'newJobs' | 'jobs'> {
+    const newJobs = []
+    const jobs = []
+    const firstNew = lastSeq - this.requests.length + 1
+    for (const job of this.jobs) {
+      if (job.enqueueSeq < firstNew) jobs.push(jobState(job))
+      else {
+        const request = this.requests[job.enqueueSeq - firstNew] as AcceptedRequest
+        newJobs.push({ row: jobRow(job, request), payload: request.payloadCbor })
+      }
+    }
+    return { newJobs, jobs }
+  }
+
+  #leaseRows(): Pick<WriteBatch, 'newLeases' | 'leases'> {
+    const newLeases = []
+    for (const [lease, height] of this.newLeases) newLeases.push(leaseRow(lease, height))
+    const leases = []
+    for (const lease of this.leases) if (!this.newLeases.has(lease)) leases.push(leaseState(lease))
+    return { newLeases, leases }
+  }
+
+  #reset(): void {
+    this.requests = []
+    this.jobs.clear()
+    this.leases.clear()
+    this.newLeases.clear()
+    this.providers.clear()
+    this.results = []
+    this.rounds = []
+    this.meta = new Map()
+    this.eraseEnded = null
+    this.pruneEndedBefore = null
+    this.cutJournalAt = null
+  }
+}
+
+function shareRows({ queues }: Market): WriteBatch['shares'] {
+  const shares = []
+  for (const kind of KIND_NAMES) {
+    for (const [caller, finish] of queues.get(kind)?.takeShareChanges() ?? []) {
+      shares.push({ kind, caller, finish })
+    }
+  }
+  return shares
+}
