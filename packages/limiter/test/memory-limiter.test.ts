@@ -1,6 +1,9 @@
 import { expect, it } from 'vitest'
 import { limiterConformance, START } from '../src/conformance/limiter-conformance.ts'
 import { createLimiter, memory } from '../src/index.ts'
+import { leasesMaxRules, openSmallMemory } from './leases-max.ts'
+
+leasesMaxRules('memory', openSmallMemory)
 
 limiterConformance('memory', {
   open: async (limits) => {

@@ -6,6 +6,7 @@ import { startRedisCluster } from '@fairlead/testkit/servers'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { limiterConformance, START } from '../src/conformance/limiter-conformance.ts'
 import { createLimiter, createModelLimiter, type ModelLimiter, redis } from '../src/index.ts'
+import { leasesMaxRules } from './leases-max.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'fairlead-cluster-'))
 let cluster: Awaited<ReturnType<typeof startRedisCluster>>
@@ -29,6 +30,17 @@ limiterConformance('redis cluster', {
     }
     return { limiter, advance, close: () => limiter.close() }
   },
+})
+
+leasesMaxRules('redis cluster', (limits, leasesMax) => {
+  let now = START
+  const clock = { now: () => now }
+  const backend = redis(cluster.urls, { name: `test-${names++}`, leasesMax, clock })
+  const limiter = createLimiter({ backend, limits })
+  const advance = (ms: number): void => {
+    now += ms
+  }
+  return { limiter, advance, close: () => limiter.close() }
 })
 
 it('SLOT-16: models are spread over a cluster, and shared by its instances', async () => {

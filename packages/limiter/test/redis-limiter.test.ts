@@ -6,6 +6,7 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { limiterConformance, START } from '../src/conformance/limiter-conformance.ts'
 import { createLimiter, type Limit, type Limiter, redis } from '../src/index.ts'
+import { forgetsAsMemory, leasesMaxRules, type OpenSmall } from './leases-max.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'fairlead-redis-'))
 let server: Awaited<ReturnType<typeof startRedis>>
@@ -38,6 +39,18 @@ limiterConformance('redis', {
   },
 })
 
+const openSmall: OpenSmall = (limits, leasesMax) => {
+  let now = START
+  const backend = redis(direct, { name: newName(), leasesMax, clock: { now: () => now } })
+  const limiter = createLimiter({ backend, limits })
+  const advance = (ms: number): void => {
+    now += ms
+  }
+  return { limiter, advance, close: () => limiter.close() }
+}
+leasesMaxRules('redis', openSmall)
+forgetsAsMemory(openSmall)
+
 describe('on Redis', () => {
   const rolling: Limit = { key: 'k', kind: 'rolling', capacity: 10, windowSecs: 60 }
   const take = (limiter: Limiter, leaseId: string, amount = 1) =>
@@ -59,21 +72,27 @@ describe('on Redis', () => {
 
   it('REDIS-2: every key has the hash tag of its limiter, and expires', async () => {
     const name = newName()
-    const limiter = createLimiter({ backend: redis(server.url, { name }), limits: [rolling] })
+    let now = START
+    const backend = redis(server.url, { name, leasesMax: 3, clock: { now: () => now } })
+    const limiter = createLimiter({ backend, limits: [rolling] })
     await take(limiter, 'held')
     await take(limiter, 'denied', 10)
     await take(limiter, 'done')
+    // A minute later the second is over, and the others are among those that are remembered for longer.
+    now += 60_000
     await limiter.complete({ leaseId: 'done' })
+    await take(limiter, 'new')
     const keys = await direct.keys(`*${name}*`)
-    expect(keys).toHaveLength(5)
+    const kept = ['limit:k', 'limits', ...['ids', 'old', 'over'].map((one) => `limits:${one}`)]
+    const leases = ['denied', 'done', 'held', 'new'].map((id) => `lease:${id}`)
+    expect(keys.sort()).toEqual([...leases, ...kept].map((key) => `{fairlead:${name}}:${key}`))
     for (const key of keys) {
-      expect(key).toMatch(`{fairlead:${name}}:`)
       expect(await direct.pttl(key)).toBeGreaterThan(0)
     }
     await limiter.close()
   })
 
-  it('REDIS-2: the list of limits is kept as long as they are, however long nothing is defined', async () => {
+  it('REDIS-2: the lists of limits and of lease ids are kept as long as limits are, however long nothing is defined', async () => {
     const name = newName()
     let now = START
     const backend = redis(server.url, { name, clock: { now: () => now } })
@@ -81,14 +100,16 @@ describe('on Redis', () => {
     await take(limiter, '1')
     const index = `{fairlead:${name}}:limits`
     await direct.pexpire(index, 1_000)
+    await direct.pexpire(`${index}:ids`, 100_000)
     await take(limiter, '2')
     expect(await direct.pttl(index)).toBeLessThanOrEqual(1_000)
     now += 14 * 86_400_000
     await take(limiter, '3')
-    const [kept, listed] = await Promise.all(
-      [`{fairlead:${name}}:limit:k`, index].map((key) => direct.pttl(key)),
+    const [kept, listed, counted] = await Promise.all(
+      [`{fairlead:${name}}:limit:k`, index, `${index}:ids`].map((key) => direct.pttl(key)),
     )
     expect(listed).toBeGreaterThan((kept ?? 0) - 1_000)
+    expect(counted).toBeGreaterThan((kept ?? 0) - 1_000)
     await limiter.close()
   })
 
@@ -98,6 +119,7 @@ describe('on Redis', () => {
     [[7], /^address: /],
     [['redis://x', { name: '' }], /^name: /],
     [['redis://x', { rememberMs: 'long' }], /^rememberMs: /],
+    [['redis://x', { leasesMax: 0 }], /^leasesMax: /],
     [['redis://x', { coldStartGuards: false }], /^coldStartGuards: expected no such field/],
     [['redis://x', { onBackendLoss: 'local' }], /^instances: /],
     [['redis://x', { onBackendLoss: 'allow' }], /^onBackendLoss: expected deny or local/],

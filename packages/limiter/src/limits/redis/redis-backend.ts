@@ -17,6 +17,8 @@ export interface RedisOptions extends BackendLoss {
   readonly coldStartGuard?: boolean
   /** How long a finished or denied lease id is remembered. */
   readonly rememberMs?: number
+  /** How many lease ids are remembered at most; beyond that the oldest are forgotten. */
+  readonly leasesMax?: number
   /** For tests: the time is this one's, and not the server's. */
   readonly clock?: Pick<Clock, 'now'>
 }
@@ -41,10 +43,12 @@ function checkOptions(options: RedisOptions): void {
     name = 'default',
     coldStartGuard = true,
     rememberMs = 0,
+    leasesMax = 1,
   } = knownFields('options', options, [
     'name',
     'coldStartGuard',
     'rememberMs',
+    'leasesMax',
     'clock',
     'onBackendLoss',
     'instances',
@@ -54,5 +58,6 @@ function checkOptions(options: RedisOptions): void {
   }
   if (typeof coldStartGuard !== 'boolean') throw invalidParams('coldStartGuard', 'true or false')
   wholeNumber('rememberMs', rememberMs, { min: 0 })
+  wholeNumber('leasesMax', leasesMax, { min: 1 })
   instancesOf(options)
 }

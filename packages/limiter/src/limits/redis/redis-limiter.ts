@@ -11,6 +11,7 @@ import {
   completeProblem,
   FairleadError,
   invalidParams,
+  LEASES_MAX,
   LIMIT_BATCH_MAX,
   type Limit,
   type Limiter,
@@ -34,6 +35,7 @@ import { LocalShare, reportOf } from './local-share.ts'
 import type { RedisOptions } from './redis-backend.ts'
 import { connectRedis, noAnswer, type RedisAddress, type RedisPort } from './redis-port.ts'
 import {
+  type BatchCall,
   completeScript,
   type Described,
   defineScript,
@@ -65,7 +67,8 @@ export class RedisLimiter implements Limiter {
   readonly #connection: Promise<{ redis: RedisPort; disconnect: () => void }>
   readonly #keys: Keys
   readonly #clock: Pick<Clock, 'now'> | null
-  readonly #rememberMs: number
+  /** How long lease ids are remembered, and how many of them. */
+  readonly #memory: Pick<BatchCall, 'rememberMs' | 'leasesMax'>
   readonly #hasGuard: boolean
   readonly #instance = randomUUID()
   readonly #known = new Map<string, Known>()
@@ -86,12 +89,13 @@ export class RedisLimiter implements Limiter {
   #defining: Promise<void> | null = null
 
   constructor(address: RedisAddress, limits: readonly Limit[], options: RedisOptions) {
-    const { name = 'default', coldStartGuard = true, rememberMs = REMEMBER_MS, clock } = options
+    const { name = 'default', coldStartGuard = true, clock } = options
+    const { rememberMs = REMEMBER_MS, leasesMax = LEASES_MAX } = options
     this.#given = limits.map(checkExact)
     this.#keys = new Keys(name)
     this.#hasGuard = coldStartGuard
     // Redis takes no expiry of 0.
-    this.#rememberMs = Math.max(1, rememberMs)
+    this.#memory = { rememberMs: Math.max(1, rememberMs), leasesMax }
     this.#clock = clock ?? null
     this.#instances = instancesOf(options)
     this.#connection = connectRedis(address)
@@ -174,7 +178,7 @@ export class RedisLimiter implements Limiter {
       await this.#comeBack(context)
       const keys = keysIn(requests)
       for (let tries = 0; tries < TRIES_MAX; tries++) {
-        const call = { versions: this.#versions(keys), rememberMs: this.#rememberMs, requests }
+        const call = { ...this.#memory, versions: this.#versions(keys), requests }
         const reply = await reserveScript(context, call)
         if ('stale' in reply) {
           await this.#join(context, reply.stale)
@@ -230,7 +234,7 @@ export class RedisLimiter implements Limiter {
       for (const key of this.#holdings.keysOf(leaseId)) keys.add(key)
     }
     for (let tries = 0; tries < TRIES_MAX; tries++) {
-      const call = { versions: this.#versions(keys), rememberMs: this.#rememberMs, requests }
+      const call = { ...this.#memory, versions: this.#versions(keys), requests }
       const reply = await completeScript(context, call)
       if ('stale' in reply) await this.#join(context, reply.stale)
       else if ('missing' in reply) for (const key of reply.missing) keys.add(key)

@@ -35,6 +35,7 @@ export type KnownVersions = ReadonlyMap<string, string>
 export interface BatchCall {
   readonly versions: KnownVersions
   readonly rememberMs: number
+  readonly leasesMax: number
   readonly requests: readonly {
     readonly leaseId: string
     readonly amounts: readonly Requirement[]
@@ -164,10 +165,10 @@ function limitKeys(keys: Keys, limits: readonly { readonly key: string }[]): str
 function batchArgs(
   keys: Keys,
   now: number | '',
-  { versions, rememberMs, requests }: BatchCall,
+  { versions, rememberMs, leasesMax, requests }: BatchCall,
 ): [names: string[], args: (string | number)[]] {
   const names: string[] = []
-  const args: (string | number)[] = [now, rememberMs, versions.size]
+  const args: (string | number)[] = [now, rememberMs, leasesMax, versions.size]
   const numbers = new Map<string, number>()
   for (const [key, version] of versions) {
     names.push(keys.limit(key))

@@ -1,14 +1,14 @@
 -- complete.lua: LIMIT-12 for one request or a batch of them, in order.
 -- KEYS     the limits, one lease a request, the index of all limits
--- ARGV     now or '', how long an id is remembered (ms), the number of limits, the version of each as the
---          caller knows it; then for requests in a row with the same actuals: how many, the number of actuals,
+-- ARGV     now or '', how long an id is remembered (ms), how many of them at most, the number of limits, the
+--          version of each as the caller knows it; then for requests in a row with the same actuals: how many, the number of actuals,
 --          and the number of the limit and the amount of each
 -- returns  {now}; or -1 and the numbers of limits that the caller knows otherwise; or -2 and the keys of limits
 --          that a lease holds and the call did not name: then nothing was done
-local count, index = tonumber(ARGV[3]), KEYS[#KEYS]
+local count, index = tonumber(ARGV[4]), KEYS[#KEYS]
 local requests = #KEYS - count - 1
 local remember = tonumber(ARGV[2])
-local meters, now, stale = load_known(count, clock(ARGV[1]), 4)
+local meters, now, stale = load_known(count, clock(ARGV[1]), 5)
 if not meters then return stale end
 
 local function free(m, ends, amount)
@@ -79,8 +79,24 @@ if #missing > 1 then
   return missing
 end
 
-local at, left = 4 + count, 0
-local actual, done = {}, cmsgpack.pack({ 'completed', now + remember })
+-- The lease from here on; those that were reserved at one time are alike.
+local dones = {}
+local function done(lease, key)
+  local reserved_at = lease[2]
+  -- Of this age it may be among those that are known by the time when they are over.
+  if now - reserved_at >= remember then
+    call('ZADD', index .. ':over', 'XX', text(now + remember), key)
+  end
+  local packed = dones[reserved_at]
+  if not packed then
+    packed = cmsgpack.pack({ 'completed', now + remember, reserved_at })
+    dones[reserved_at] = packed
+  end
+  return packed
+end
+
+local at, left = 5 + count, 0
+local actual = {}
 for request = 1, requests do
   if left == 0 then
     local n = tonumber(ARGV[at + 1])
@@ -101,7 +117,7 @@ for request = 1, requests do
       local i = number_of[holds[h]]
       if meters[i] then settle(meters[i], holds[h + 1], actual[i] or -1, holds[h + 2]) end
     end
-    call('PSETEX', key, ARGV[2], done)
+    call('PSETEX', key, ARGV[2], done(lease, key))
     leases[key] = nil
   end
 end

@@ -9,6 +9,12 @@
 -- Numbers are exact below 2^53. Names: `first` is no later than the earliest end, `last` and `tail` are the
 -- entry in the meter, `waiting` is the capacity that waits or -1, `guard` is when starts are let in again.
 --
+-- Beside the index of all limits, by its name and an ending, is what lease ids are counted with (LIMIT-10):
+--   :ids   a list, oldest first, of '<when> <key of the lease>'; what is over may still be in it
+--   :old   those that were found in that list, not over, after the least time that an id is remembered:
+--          a sorted set in order of age; every one of them is older than all in the list
+--   :over  the same ids, by the time when they are over
+--
 -- Redis runs a script from its first line each time, and making a function takes as long as a small command. So
 -- what is hardly ever needed is inside of one function, `slow`, and made when that is called.
 
@@ -35,7 +41,7 @@ end
 -- Made below; what is kept longer needs it.
 local slow
 
--- With the key of the index of all limits, which must not expire before them.
+-- With the key of the index of all limits, which must not expire before them, nor what counts their leases.
 local function save(m, index)
   if not m.dirty then return end
   local keep = KEEP_MS + 2 * m.window
@@ -46,7 +52,7 @@ local function save(m, index)
     m.first, m.last, m.tail, m.now, m.level, m.guard, m.expiry))
   if is_short then
     call('PEXPIRE', m.key, text(keep))
-    slow().keep(index, keep)
+    slow().keep_all(index, keep)
   end
   m.dirty = false
 end
@@ -97,6 +103,15 @@ function slow()
   -- So that a key is there for that long at least.
   function s.keep(key, ms)
     if call('PTTL', key) < ms then call('PEXPIRE', key, text(ms)) end
+  end
+
+  function s.keep_all(index, ms)
+    for _, ending in ipairs({ '', ':ids', ':old', ':over' }) do s.keep(index .. ending, ms) end
+  end
+
+  -- A key that was made just now lives as long as the index: longer than any limit, and so than any lease.
+  function s.keep_like(index, key)
+    s.keep(key, math.max(KEEP_MS, call('PTTL', index)))
   end
 
   -- The index names every limit; it is written again should it be gone.

@@ -1,18 +1,20 @@
 -- reserve.lua: LIMIT-8 to LIMIT-11 for one request or a batch of them, in order.
 -- KEYS     the limits, one lease a request, the index of all limits
--- ARGV     now or '', how long an id is remembered (ms), the number of limits, the version of each as the
---          caller knows it; then for requests in a row that ask for the same: how many, the number of
+-- ARGV     now or '', how long an id is remembered (ms), how many of them at most, the number of limits, the
+--          version of each as the caller knows it; then for requests in a row that ask for the same: how many, the number of
 --          requirements, and the number of the limit and the amount of each
 -- returns  now, then four numbers for each request that was not simply allowed just now: which, code, value,
 --          limit; or -1 and the limits that the caller knows otherwise, and nothing was done
 -- A lease is a string: packed {'held', reserved_at, ends_at, forget_at, {limit, amount, end, …}}, or
--- {'completed' | 'denied', forget_at}.
+-- {'completed' | 'denied', forget_at, reserved_at}.
+-- Too many ids: so many are looked at in one go, as often as this, and so many forgotten in one call.
+local LOOKED_AT, LOOKS, FORGOTTEN_MAX = 256, 4, 1000
 local ALLOWED, DENIED, DECREASING, FINISHED, DENIED_BEFORE, OTHER, UNKNOWN, EXCEEDS = 0, 1, 2, 3, 4, 5, 6, 7
 
-local count, index = tonumber(ARGV[3]), KEYS[#KEYS]
+local count, index = tonumber(ARGV[4]), KEYS[#KEYS]
 local requests = #KEYS - count - 1
 local remember = tonumber(ARGV[2])
-local meters, now, stale = load_known(count, clock(ARGV[1]), 4)
+local meters, now, stale = load_known(count, clock(ARGV[1]), 5)
 if not meters then return stale end
 
 -- What is known of a lease: its answer, or nil when that is to be forgotten.
@@ -41,6 +43,8 @@ local held = { 'held', now, 0, 0, holds }
 -- Of the requirements that are read: whether they were found to be possible; a lease of them, once there is one,
 -- and how long it is kept. At one time all that ask for the same are alike.
 local is_possible, same_lease, same_ttl = false, nil, nil
+-- The ids that are remembered from now on, as they are in the list of all of them.
+local fresh, fresh_count, stamp = { false, false, false, false }, 0, text(now) .. ' '
 
 -- The code and the limit where it never will be.
 local function impossible(n)
@@ -73,8 +77,10 @@ local function decide(key, packed, n)
       retry = math.max(retry, slow().wait(m, amount))
     end
   end
+  fresh_count = fresh_count + 1
+  fresh[fresh_count] = stamp .. key
   if denied then
-    call('PSETEX', key, ARGV[2], cmsgpack.pack({ 'denied', now + remember }))
+    call('PSETEX', key, ARGV[2], cmsgpack.pack({ 'denied', now + remember, now }))
     return meters[denied].waiting >= 0 and DECREASING or DENIED, retry, denied
   end
   local ends_at = now
@@ -93,7 +99,107 @@ local function decide(key, packed, n)
   return ALLOWED, now, 0
 end
 
-local answers, at, n, left, seen = { now, 0, 0, 0, 0 }, 4 + count, 0, 0, {}
+-- Where more ids are counted than may be remembered: forgets so many of them, those that are over first, then
+-- the oldest (LIMIT-10). What a forgotten lease holds is held until its end.
+local function forget(excess, survivors)
+  local ids, old, over = index .. ':ids', index .. ':old', index .. ':over'
+
+  local function parse(entry)
+    local when, key = string.match(entry, '^(%d+) (.*)$')
+    return tonumber(when), key
+  end
+
+  -- Whether what was remembered then is so still. Later the same id may have come anew.
+  local function is_known(packed, when)
+    local lease = packed and cmsgpack.unpack(packed)
+    if not lease then return false end
+    if lease[1] == 'held' then return now < lease[4] and lease[2] == when end
+    return now < lease[2] and lease[3] == when
+  end
+
+  -- Those at the front of the list that may be over.
+  local function front()
+    local first = call('LINDEX', ids, 0)
+    if not first or parse(first) > now - remember then return {}, {} end
+    local keys, times = {}, {}
+    for i, entry in ipairs(call('LRANGE', ids, 0, LOOKED_AT - 1)) do
+      local when, key = parse(entry)
+      if when > now - remember then break end
+      keys[i], times[i] = key, when
+    end
+    return keys, times
+  end
+
+  local function keep_old(keys, packs)
+    local last = tonumber(call('ZRANGE', old, -1, -1, 'WITHSCORES')[2] or 0)
+    for i, key in ipairs(keys) do
+      local lease = cmsgpack.unpack(packs[i])
+      call('ZADD', old, text(last + i), key)
+      call('ZADD', over, text(lease[1] == 'held' and lease[4] or lease[2]), key)
+    end
+    if survivors == 0 then
+      slow().keep_like(index, old)
+      slow().keep_like(index, over)
+    end
+    survivors = survivors + #keys
+  end
+
+  -- Takes those off the list; returns how many there were.
+  local function look()
+    local keys, times = front()
+    if #keys == 0 then return 0 end
+    call('LTRIM', ids, #keys, -1)
+    local packs, known, known_packs = call('MGET', unpack(keys)), {}, {}
+    for i, key in ipairs(keys) do
+      if is_known(packs[i], times[i]) then
+        known[#known + 1], known_packs[#known_packs + 1] = key, packs[i]
+      end
+    end
+    if #known > 0 then keep_old(known, known_packs) end
+    excess = excess - #keys + #known
+    return #keys
+  end
+
+  if survivors > 0 then
+    local gone = call('ZRANGEBYSCORE', over, '-inf', text(now), 'LIMIT', 0, FORGOTTEN_MAX)
+    if #gone > 0 then
+      call('ZREM', over, unpack(gone))
+      call('ZREM', old, unpack(gone))
+      excess, survivors = excess - #gone, survivors - #gone
+    end
+  end
+  for _ = 1, LOOKS do
+    if excess <= 0 or look() == 0 then break end
+  end
+  if excess <= 0 then return end
+
+  excess = math.min(excess, FORGOTTEN_MAX)
+  local oldest = {}
+  if survivors > 0 then
+    oldest = call('ZRANGE', old, 0, excess - 1)
+    call('ZREM', old, unpack(oldest))
+    call('ZREM', over, unpack(oldest))
+  end
+  local more = excess - #oldest
+  if more > 0 then
+    for _, entry in ipairs(call('LRANGE', ids, 0, more - 1)) do
+      local _, key = parse(entry)
+      oldest[#oldest + 1] = key
+    end
+    call('LTRIM', ids, more, -1)
+  end
+  call('DEL', unpack(oldest))
+end
+
+local function remember_fresh()
+  local size = call('RPUSH', index .. ':ids', unpack(fresh, 1, fresh_count))
+  if size == fresh_count then slow().keep_like(index, index .. ':ids') end
+  local survivors = call('ZCARD', index .. ':old')
+  local excess = size + survivors - tonumber(ARGV[3])
+  if excess > 0 then forget(excess, survivors) end
+end
+
+local answers, at, n, left, seen = { now, 0, 0, 0, 0 }, 5 + count, 0, 0, {}
 local size = 1
 local packs = call('MGET', unpack(KEYS, count + 1, count + requests))
 for request = 1, requests do
@@ -116,6 +222,7 @@ for request = 1, requests do
   end
 end
 for i = size + 1, #answers do answers[i] = nil end
+if fresh_count > 0 then remember_fresh() end
 for i = 1, count do
   if meters[i] then save(meters[i], index) end
 end
