@@ -195,16 +195,16 @@ export class LeaseIds {
    */
   #read(id: string): void {
     const text = this.#askedText
-    // FNV-1a, and a last step that lets every bit count in the lowest ones.
-    let hash = 0x811c9dc5 | 0
+    // Not mixed any further: the chains of ids that are counted up lie beside each other, where the processor
+    // has them at hand. All bits of others count in the lowest ones, too, because 31 is odd.
+    let hash = 0
     for (let i = 0; i < id.length; i++) {
       const unit = id.charCodeAt(i)
       text[i] = unit
-      hash = Math.imul(hash ^ unit, 0x01000193)
+      hash = (Math.imul(hash, 31) + unit) | 0
     }
-    hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d)
     this.#asked = id
-    this.#askedHash = hash ^ (hash >>> 13)
+    this.#askedHash = hash
   }
 
   #append(text: Uint16Array, from: number, length: number, hash: number): number {

@@ -46,18 +46,12 @@ const held = (forgetAt: number): Lease => ({
   forgetAt,
 })
 
-/** The hash that ids are found by, before its last step; and ids of which it is the same. */
+/** Ids that are found by one and the same hash, in which each character counts 31 times the next. */
 function idsOfOneHash(count: number): string[] {
-  const step = (hash: number, unit: number): number => Math.imul(hash ^ unit, 0x01000193)
-  const ids: string[] = []
-  for (let a = 0; ids.length < count; a++) {
-    const first = step(0x811c9dc5, a)
-    for (let b = 0; b < 65_536 && ids.length < count; b++) {
-      const c = step(first, b) >>> 0
-      if (c < 65_536) ids.push(String.fromCharCode(a, b, c))
-    }
-  }
-  return ids
+  const pairs = ['Aa', 'BB']
+  return Array.from({ length: count }, (_, n) =>
+    Array.from({ length: 16 }, (_, bit) => pairs[(n >> bit) & 1]).join(''),
+  )
 }
 
 describe('what is remembered', () => {
