@@ -277,7 +277,7 @@ export class SqliteFile {
     this.#carrier.later()
   }
 
-  /** Mostly what is to be deleted or erased is nothing, or the first of it would have been long ago. */
+  /** Whether what a batch says may be deleted or erased is there at all: every minute one asks, and mostly nothing is. */
   #hasToDelete(batch: BatchRows): boolean {
     const { pruneEndedBefore: prune, eraseEndedFrom: from, eraseEndedBefore: erase } = batch
     const { firstEnd, cutJournalAt } = batch
