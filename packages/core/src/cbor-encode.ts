@@ -14,17 +14,22 @@ import { isPlainObject } from './plain-object.ts'
  * before it, for what is hashed together with it.
  */
 export function encodeCbor(value: CborValue, front?: Uint8Array): Uint8Array {
-  length = 0
+  if (PIECE - used < ROOM_MIN) {
+    out = Buffer.allocUnsafeSlow(PIECE)
+    used = 0
+  }
+  const piece = out
+  const start = used
+  length = start
   try {
     if (front !== undefined) writeRaw(front)
     write(value, 0)
-    // A piece of Node's pool, which takes a fifth of the time of memory of its own.
-    const encoded = Buffer.allocUnsafe(length)
-    out.copy(encoded, 0, 0, length)
-    return encoded
+    // What did not fit in has memory of its own, and not more than it needs.
+    if (out !== piece) return Buffer.from(out.subarray(start, length))
+    used = length
+    return piece.subarray(start, length)
   } finally {
-    // One huge value must not hold on to its memory for ever.
-    if (out.length > BUFFER_KEPT) out = Buffer.allocUnsafe(BUFFER_START)
+    out = piece
   }
 }
 
@@ -48,10 +53,15 @@ export function appendCbor(
   }
 }
 
-// One buffer for all calls; encoding is synchronous and the result is copied out.
-const BUFFER_START = 4_096
-const BUFFER_KEPT = 1_048_576
-let out = Buffer.allocUnsafe(BUFFER_START)
+// Values are encoded one behind the other into pieces of memory, and the results are views of these: a
+// piece lives as long as one of its values. Most are gone together, and a copy costs as much as to encode.
+const PIECE = 16_384
+/** With less room left than this the next piece is begun. */
+const ROOM_MIN = 512
+let out = Buffer.allocUnsafeSlow(PIECE)
+/** Where in the piece the next value begins; what lies before it belongs to others. */
+let used = 0
+/** Where the value at hand ends so far. */
 let length = 0
 
 function write(value: CborValue, depth: number): void {

@@ -758,7 +758,7 @@ function brokenInvariant(market: Market): string | null {
   const waiting = new Map<Caller, number>()
   for (const job of market.jobs.values()) {
     const own = live.filter((lease) => lease.job === job).length
-    const isQueued = market.queues.get(job.shape.kind)?.has(job.id) ?? false
+    const isQueued = market.queues.get(job.shape.kind)?.has(job) ?? false
     if (own > 1) return `${short(job.id)} has ${own} live leases`
     if (isQueued !== (job.status === 'QUEUED'))
       return `${short(job.id)} is ${job.status} and ${isQueued ? '' : 'not '}in its queue`

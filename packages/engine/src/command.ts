@@ -64,16 +64,15 @@ interface OfWorker {
 export type Command =
   | {
       readonly type: 'enqueue'
-      /** In the form of the API, with a key; the chain's other fields may be left out. */
+      /** In the form of the API; what only a chain has may be left out. */
       readonly request: Readonly<Record<string, unknown>>
+      /** The key that was made for a request without one: nobody has known it before. Else null. */
+      readonly txHash: string | null
       readonly caller: Caller
       readonly tier: string
       readonly origin: JobOrigin | null
-      /**
-       * The job that this caller enqueued under the same key before; see `prepareCommands`. `never`: the
-       * key was made for this request, and nobody has known it before.
-       */
-      readonly before: KnownJob | 'unknown' | 'never' | null
+      /** The job that this caller enqueued under the same key before; see `prepareCommands`. */
+      readonly before: KnownJob | 'unknown' | null
       /** An operator may open a registration's session at another time than it does. */
       readonly isOperator?: boolean
     }

@@ -36,8 +36,10 @@ export type Recover = (command: Command, refusal: FairleadError) => Promise<unkn
 /** A command that somebody waits for, and what is to be answered once its batch is stored. */
 interface Call {
   readonly command: Command
-  readonly resolve: (reply: unknown) => void
-  readonly reject: (error: Error) => void
+  readonly resolve: (reply: unknown, place: number) => void
+  readonly reject: (error: Error, place: number) => void
+  /** Its place among those that were submitted together. */
+  readonly place: number
   readonly recover: Recover | null
   reply: unknown
   refusal: FairleadError | null
@@ -106,7 +108,29 @@ export class EngineLoop {
   submit(command: Command, recover: Recover | null = null): Promise<unknown> {
     if (this.#isClosed) return Promise.reject(closed())
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ command, resolve, reject, recover, reply: undefined, refusal: null })
+      this.#waiting.push(callOf(command, { resolve, reject, place: 0, recover }))
+      this.#start()
+    })
+  }
+
+  /** Many commands in their order, each with an outcome of its own: one promise for all of them. */
+  submitMany<Reply>(commands: readonly Command[]): Promise<PromiseSettledResult<Reply>[]> {
+    return new Promise((done) => {
+      const results = new Array<PromiseSettledResult<Reply>>(commands.length)
+      let left = commands.length
+      const settle = (place: number, result: PromiseSettledResult<Reply>): void => {
+        results[place] = result
+        if (--left === 0) done(results)
+      }
+      const resolve = (value: unknown, place: number): void =>
+        settle(place, { status: 'fulfilled', value: value as Reply })
+      const reject = (reason: Error, place: number): void =>
+        settle(place, { status: 'rejected', reason })
+      if (left === 0) return done(results)
+      if (this.#isClosed) return commands.forEach((_, place) => reject(closed(), place))
+      for (const [place, command] of commands.entries()) {
+        this.#waiting.push(callOf(command, { resolve, reject, place, recover: null }))
+      }
       this.#start()
     })
   }
@@ -245,10 +269,10 @@ export class EngineLoop {
     this.#reloadAt = 0
     this.#state.settle(outcome)
     this.#deliver(outcome)
-    for (const { command, resolve, reject, recover, reply, refusal } of calls) {
-      if (refusal === null) resolve(reply)
-      else if (recover === null) reject(refusal)
-      else resolve(recover(command, refusal))
+    for (const { command, resolve, reject, place, recover, reply, refusal } of calls) {
+      if (refusal === null) resolve(reply, place)
+      else if (recover === null) reject(refusal, place)
+      else resolve(recover(command, refusal), place)
     }
   }
 
@@ -292,7 +316,7 @@ export class EngineLoop {
       {},
       { cause },
     )
-    for (const { reject } of failed) reject(error)
+    for (const { reject, place } of failed) reject(error, place)
   }
 
   /**
@@ -336,6 +360,13 @@ export class EngineLoop {
     const at = Math.max(Math.min(...times), this.#reloadAt)
     this.#cancelWake = this.#clock.wakeAt(at, () => this.#start())
   }
+}
+
+function callOf(
+  command: Command,
+  { resolve, reject, place, recover }: Pick<Call, 'resolve' | 'reject' | 'place' | 'recover'>,
+): Call {
+  return { command, resolve, reject, place, recover, reply: undefined, refusal: null }
 }
 
 function isWorthWriting({ batch }: Outcome, calls: readonly Call[]): boolean {

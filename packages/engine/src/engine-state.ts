@@ -280,15 +280,16 @@ export class EngineState {
   /** The same key again with the same payload is the first job, with another one a conflict. */
   #enqueue(command: Extract<Command, { type: 'enqueue' }>): JobId {
     const { market } = this
-    const { caller, tier, origin, before, isOperator = false } = command
+    const { txHash, caller, tier, origin, before, isOperator = false } = command
     invariant(before !== 'unknown', 'what was enqueued before has been looked up')
     const request = acceptRequest(command.request, market.policy, {
       caller,
       chainId: market.policy.chain.id,
       enqueueHeight: Math.floor(market.nowMs / 1_000),
+      txHash,
     })
-    const key = `${caller}${request.txHash}`
-    const known = before === 'never' ? undefined : (before ?? this.#byKey.get(key))
+    const key = txHash === null ? `${caller}${request.txHash}` : null
+    const known = key === null ? undefined : (before ?? this.#byKey.get(key))
     if (known !== undefined) {
       if (isSameRequest(known, request)) return known.id
       throw new FairleadError(
@@ -318,7 +319,7 @@ export class EngineState {
     if (job.enqueueSeq !== enqueueSeq) return id
     this.#enqueueSeq = enqueueSeq
     this.#changes.requests.push(request)
-    if (before !== 'never') {
+    if (key !== null) {
       this.#byKey.set(key, { id, payload: request.payloadCbor })
       this.#keys.push(key)
     }

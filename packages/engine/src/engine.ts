@@ -108,19 +108,7 @@ export class Engine {
     by: Requester,
     origin: JobOrigin | null = null,
   ): Promise<JobId> {
-    const isNamed = request['tx_hash'] !== undefined || request['idempotency_key'] !== undefined
-    const named = isNamed ? request : { ...request, tx_hash: toHex(this.#random()) }
-    const { caller, tier = 'FREE', isOperator = false } = by
-    const before = isNamed ? 'unknown' : 'never'
-    return this.#submit<JobId>({
-      type: 'enqueue',
-      request: named,
-      caller,
-      tier,
-      origin,
-      before,
-      isOperator,
-    })
+    return this.#submit<JobId>(this.#enqueueCommand(request, by, origin))
   }
 
   /** Many at once, each with its own answer, in the order of the requests. */
@@ -128,7 +116,28 @@ export class Engine {
     requests: readonly Readonly<Record<string, unknown>>[],
     by: Requester,
   ): Promise<PromiseSettledResult<JobId>[]> {
-    return Promise.allSettled(requests.map((request) => this.enqueue(request, by)))
+    return this.#loop.submitMany<JobId>(
+      requests.map((request) => this.#enqueueCommand(request, by, null)),
+    )
+  }
+
+  #enqueueCommand(
+    request: Readonly<Record<string, unknown>>,
+    by: Requester,
+    origin: JobOrigin | null,
+  ): Command {
+    const isNamed = request['tx_hash'] !== undefined || request['idempotency_key'] !== undefined
+    const { caller, tier = 'FREE', isOperator = false } = by
+    return {
+      type: 'enqueue',
+      request,
+      txHash: isNamed ? null : toHex(this.#random()),
+      caller,
+      tier,
+      origin,
+      before: isNamed ? 'unknown' : null,
+      isOperator,
+    }
   }
 
   async cancel(jobId: JobId, by: Caller | 'operator', { actor }: Acting = {}): Promise<void> {

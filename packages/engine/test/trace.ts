@@ -240,7 +240,15 @@ export class TraceMaker {
     }
     const request = { kind: 'registration', payload, idempotency_key: `r-${this.#made}` }
     const caller = this.#caller()
-    return { type: 'enqueue', request, caller, tier: 'FREE', origin: null, before: 'unknown' }
+    return {
+      type: 'enqueue',
+      request,
+      txHash: null,
+      caller,
+      tier: 'FREE',
+      origin: null,
+      before: 'unknown',
+    }
   }
 
   #enqueue(): Command {
@@ -260,6 +268,7 @@ export class TraceMaker {
     return {
       type: 'enqueue',
       request,
+      txHash: null,
       caller: this.#caller(),
       tier: 'FREE',
       origin: origin ?? null,

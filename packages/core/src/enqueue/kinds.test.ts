@@ -32,17 +32,17 @@ const TABLES: readonly Table[] = [
   {
     rule: 'KIND-2',
     kind: 'ai',
-    least: { model: 'm', prompt: new Uint8Array(0), max_tokens: 1 },
+    least: { model: 'm', prompt: Buffer.alloc(0), max_tokens: 1 },
     kept: {
       model: 'm',
-      prompt: new Uint8Array(0),
+      prompt: Buffer.alloc(0),
       max_tokens: 1,
       temperature: new CborFloat(0),
       qos_hint_ms: 0,
     },
     most: {
       model: 'é'.repeat(64),
-      prompt: new Uint8Array(65_536),
+      prompt: Buffer.alloc(65_536),
       max_tokens: 1_048_576,
       temperature: new CborFloat(2),
       qos_hint_ms: 4_294_967_295,
@@ -50,7 +50,7 @@ const TABLES: readonly Table[] = [
     below: { model: '', max_tokens: 0, temperature: -0.1, qos_hint_ms: -1 },
     beyond: {
       model: [`é${'m'.repeat(127)}`, 'LimitExceeded'],
-      prompt: [new Uint8Array(65_537), 'LimitExceeded'],
+      prompt: [Buffer.alloc(65_537), 'LimitExceeded'],
       max_tokens: [1_048_577, 'LimitExceeded'],
       temperature: [2.001, 'InvalidParams'],
       qos_hint_ms: [4_294_967_296, 'InvalidParams'],
@@ -59,12 +59,12 @@ const TABLES: readonly Table[] = [
   {
     rule: 'KIND-3',
     kind: 'quantum',
-    least: { circuit: Uint8Array.of(0), shots: 1 },
-    kept: { circuit: Uint8Array.of(0), shots: 1, depth_hint: 0 },
-    most: { circuit: new Uint8Array(131_072), shots: 1_000_000, depth_hint: 4_294_967_295 },
+    least: { circuit: Buffer.of(0), shots: 1 },
+    kept: { circuit: Buffer.of(0), shots: 1, depth_hint: 0 },
+    most: { circuit: Buffer.alloc(131_072), shots: 1_000_000, depth_hint: 4_294_967_295 },
     below: { circuit: '0x', shots: 0, depth_hint: -1 },
     beyond: {
-      circuit: [new Uint8Array(131_073), 'LimitExceeded'],
+      circuit: [Buffer.alloc(131_073), 'LimitExceeded'],
       shots: [1_000_001, 'LimitExceeded'],
       depth_hint: [4_294_967_296, 'InvalidParams'],
     },

@@ -34,6 +34,8 @@ export interface RequestContext {
   /** In the place of fields that only a chain has, where the request leaves them out. */
   readonly chainId: bigint
   readonly enqueueHeight: number
+  /** The `tx_hash` that was made for a request without one; null where it has one, or a key. */
+  readonly txHash?: string | null
 }
 
 /**
@@ -56,10 +58,11 @@ export function acceptRequest(
   const row = KINDS[kind]
 
   // Text that was read as an id is the text of that id.
-  const { tx_hash: tx, idempotency_key: key } = written
+  const tx = context?.txHash ?? written['tx_hash']
+  const key = written['idempotency_key']
   const given = context === null ? written['caller'] : context.caller
-  const caller = readId(given, 'caller', callerBytes)
-  const txHash = readTxHash({ tx_hash: tx, idempotency_key: key }, policy, txHashBytes)
+  const caller = given === callerRead ? callerBytes : readCaller(given)
+  const txHash = readTxOrKey(tx, key, policy, txHashBytes)
   const chainId = readAmount(fieldOf(written, 'chain_id', context?.chainId), 'chain_id')
   const height = fieldOf(written, 'enqueue_block_height', context?.enqueueHeight)
   const enqueueHeight = readAmount(height, 'enqueue_block_height')
@@ -107,6 +110,15 @@ function fieldOf(written: Record<string, unknown>, name: string, absent: unknown
 const ID_BYTES = 32
 const callerBytes = Buffer.alloc(ID_BYTES)
 const txHashBytes = Buffer.alloc(ID_BYTES)
+/** Whose bytes `callerBytes` has: requests of one caller mostly come one after the other. */
+let callerRead = ''
+
+function readCaller(written: unknown): Uint8Array {
+  callerRead = ''
+  const bytes = readId(written, 'caller', callerBytes)
+  if (typeof written === 'string') callerRead = written
+  return bytes
+}
 
 /** What is written as hex has its bytes in `to` then. */
 function readId(written: unknown, field: string, to: Uint8Array): Uint8Array {
@@ -116,16 +128,14 @@ function readId(written: unknown, field: string, to: Uint8Array): Uint8Array {
   throw invalidParams(field, '32 bytes as 0x and 64 lower-case hex digits')
 }
 
-/**
- * Outside a chain the key of the request takes the place of a transaction (ENQUEUE-6). The bytes may be
- * put into `to`.
- */
-export function readTxHash(
-  written: Record<string, unknown>,
-  policy: Policy,
-  to: Uint8Array = Buffer.allocUnsafe(ID_BYTES),
-): Uint8Array {
+/** Outside a chain the key of the request takes the place of a transaction (ENQUEUE-6). */
+export function readTxHash(written: Record<string, unknown>, policy: Policy): Uint8Array {
   const { tx_hash: hash, idempotency_key: key } = written
+  return readTxOrKey(hash, key, policy, Buffer.allocUnsafe(ID_BYTES))
+}
+
+/** The bytes of a hash are put into `to`. */
+function readTxOrKey(hash: unknown, key: unknown, policy: Policy, to: Uint8Array): Uint8Array {
   if (key === undefined) return readId(hash, 'tx_hash', to)
   if (hash !== undefined) {
     throw invalidParams('idempotency_key', 'either tx_hash or idempotency_key, not both')

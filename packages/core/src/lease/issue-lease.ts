@@ -15,7 +15,7 @@ export function issueLease(market: Market, job: Job, provider: Provider, seed: S
   const { nowMs, policy } = market
   moveJob(market, job, 'match')
   const { kind } = job.shape
-  market.queues.get(kind)?.remove(job.id)
+  market.queues.get(kind)?.remove(job)
   const attempt = job.attempt === null ? 0 : job.attempt + 1
   const terms = leaseTerms(kind, policy)
   const lease: Lease = {

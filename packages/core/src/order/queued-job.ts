@@ -97,6 +97,9 @@ export const PLACE = {
   deletion: 10,
 } as const
 
+/** A bit of `places` behind those of the heaps: the job is in its queue, or in a batch of it. */
+export const WAITING = 1 << 22
+
 /** `enqueue_ts ASC, enqueue_seq ASC, job_id ASC`: the order of equal scores (ORDER-3). */
 export function enqueuedBefore(a: QueuedJob, b: QueuedJob): boolean {
   if (a.enqueueTs !== b.enqueueTs) return a.enqueueTs < b.enqueueTs

@@ -3,7 +3,7 @@ import type { Caller, JobId } from '../ids.ts'
 import type { Policy } from '../policy.ts'
 import { FairShares, type FairState, virtualCost } from './fair-shares.ts'
 import { LazyHeap } from './lazy-heap.ts'
-import { idBefore, PLACE, type QueuedJob, type Shape } from './queued-job.ts'
+import { idBefore, PLACE, type QueuedJob, type Shape, WAITING } from './queued-job.ts'
 import { staticScore } from './score.ts'
 import { type Group, ScoreClock, ScoreQueue } from './score-queue.ts'
 
@@ -38,7 +38,7 @@ export interface QueueState {
  * round takes them, by score (ORDER-3, ORDER-5) or by fair shares of the callers (FAIR-1).
  */
 export class WaitingQueue {
-  readonly #jobs = new Map<JobId, QueuedJob>()
+  #size = 0
   readonly #delayed = new LazyHeap<QueuedJob>({
     place: PLACE.delayed,
     keyOf: (job) => job.notBefore ?? 0,
@@ -60,11 +60,11 @@ export class WaitingQueue {
 
   /** All waiting jobs, those in backoff too. */
   get size(): number {
-    return this.#jobs.size
+    return this.#size
   }
 
   get readySize(): number {
-    return this.#jobs.size - this.#delayed.size
+    return this.#size - this.#delayed.size
   }
 
   /** The ready jobs by group: how many are alike, and the fewest units that one of them needs. */
@@ -90,20 +90,24 @@ export class WaitingQueue {
     return this.#shares.takeChanged()
   }
 
-  has(id: JobId): boolean {
-    return this.#jobs.has(id)
+  has(job: QueuedJob): boolean {
+    return (job.places & WAITING) !== 0
   }
 
   /** A job in backoff waits until its `notBefore`; its place by score is kept all the while. */
   push(job: QueuedJob): void {
-    invariant(!this.#jobs.has(job.id), 'a job waits in one place only')
+    invariant(!this.has(job), 'a job waits in one place only')
     job.staticScore = staticScore(job, this.#policy.priority)
-    this.#jobs.set(job.id, job)
+    job.places |= WAITING
+    this.#size++
     this.#restore(job)
   }
 
-  remove(id: JobId): QueuedJob | undefined {
-    return this.#takeOut(this.#jobs.get(id))
+  /** False if it does not wait. */
+  remove(job: QueuedJob): boolean {
+    if (!this.#release(job)) return false
+    this.#withdraw(job)
+    return true
   }
 
   /** When the next job leaves its backoff, or null. */
@@ -158,7 +162,7 @@ export class WaitingQueue {
   /** Ends a batch: what was assigned, in its order, is booked for good; the rest goes back. */
   settleBatch(batch: Batch, assigned: readonly QueuedJob[]): void {
     this.#grants += assigned.length
-    for (const job of assigned) this.#jobs.delete(job.id)
+    for (const job of assigned) this.#release(job)
     const isAll =
       assigned.length === batch.jobs.length && assigned.every((job, i) => job === batch.jobs[i])
     if (isAll) {
@@ -184,7 +188,7 @@ export class WaitingQueue {
   /** Takes another policy: every key and place is made anew. */
   setPolicy(policy: Policy, nowMs: number): void {
     this.advance(nowMs)
-    const jobs = [...this.#jobs.values()]
+    const jobs = [...this.#delayed, ...this.#ready()]
     for (const job of jobs) this.#withdraw(job)
     this.#policy = policy
     this.#clock = new ScoreClock(policy.priority, this.#clock.nowMs)
@@ -259,10 +263,22 @@ export class WaitingQueue {
   }
 
   #takeOut(job: QueuedJob | undefined): QueuedJob | undefined {
-    if (job === undefined) return undefined
-    this.#jobs.delete(job.id)
-    this.#withdraw(job)
+    if (job !== undefined) this.remove(job)
     return job
+  }
+
+  /** From now on it does not wait. */
+  #release(job: QueuedJob): boolean {
+    if (!this.has(job)) return false
+    job.places &= ~WAITING
+    this.#size--
+    return true
+  }
+
+  *#ready(): IterableIterator<QueuedJob> {
+    for (const queue of this.#queues.values()) {
+      for (const { group } of queue.groups()) yield* [...group.young, ...group.aged]
+    }
   }
 
   /** Puts a job that the queue knows to where it belongs at this time. */

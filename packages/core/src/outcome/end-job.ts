@@ -38,7 +38,7 @@ export function endJob(
 /** Out of the queue, or out of the session; who may have booked keeps the place there (SESSION-10). */
 function leaveOrder(market: Market, job: Job, reason: EndReason | null): void {
   if (job.session === null) {
-    queueFor(market, job.shape.kind).remove(job.id)
+    queueFor(market, job.shape.kind).remove(job)
     return
   }
   const { platform, orgRef, eventId, seat } = job.session.place
