@@ -13,7 +13,7 @@ import {
 import { Attempt, type Job, lostLease } from './attempt.ts'
 import { failureOf } from './failure.ts'
 import { Link } from './link.ts'
-import { leaseResult } from './result.ts'
+import { type JobResult, leaseResult } from './result.ts'
 import { retryDelayMs } from './retry-delay.ts'
 import { steadyClock } from './steady-clock.ts'
 import { isRetryable } from './wire/lost.ts'
@@ -155,7 +155,8 @@ export class WorkerLoop implements Worker {
       else if (this.#drained === null) this.#ackSoon(attempt)
       // Unless somebody lost it or stopped us meanwhile.
       if (attempt.endedBy !== null) return
-      const report = await this.#reportOf(attempt)
+      const report =
+        this.#drained === null ? await this.#run(attempt) : await this.#giveBack(attempt)
       this.#vacate(attempt)
       if (attempt.endedBy !== null) return
       attempt.stage = 'reporting'
@@ -212,23 +213,43 @@ export class WorkerLoop implements Worker {
     }
   }
 
-  /** Runs the handler, unless there is no time for it any more. */
-  async #reportOf(attempt: Attempt): Promise<Report> {
-    const { leaseId } = attempt
-    if (this.#drained !== null) {
-      await this.#drained
-      return (session) => session.release(leaseId)
-    }
+  /** There is no time for it any more. */
+  async #giveBack({ leaseId }: Attempt): Promise<Report> {
+    await this.#drained
+    return (session) => session.release(leaseId)
+  }
+
+  /** Runs the handler. One that returns at once is not waited for. */
+  #run(attempt: Attempt): Report | Promise<Report> {
     attempt.stage = 'running'
     this.#arm(attempt.dueAt)
     try {
-      const result = leaseResult(await this.#options.handler(attempt.job))
+      const result: unknown = this.#options.handler(attempt.job)
+      if (!isThenable(result)) return this.#completion(attempt, result as JobResult)
+      return Promise.resolve(result as Promise<JobResult>).then(
+        (value) => this.#completion(attempt, value),
+        (error: unknown) => this.#failure(attempt, error),
+      )
+    } catch (error) {
+      return this.#failure(attempt, error)
+    }
+  }
+
+  #completion(attempt: Attempt, returned: JobResult): Report {
+    const { leaseId } = attempt
+    try {
+      const result = leaseResult(returned)
       return (session) => session.complete(leaseId, result)
     } catch (error) {
-      if (attempt.endedBy === null) this.#note(error, attempt.job)
-      const failure = failureOf(error)
-      return (session) => session.fail(leaseId, failure)
+      return this.#failure(attempt, error)
     }
+  }
+
+  #failure(attempt: Attempt, error: unknown): Report {
+    const { leaseId } = attempt
+    if (attempt.endedBy === null) this.#note(error, attempt.job)
+    const failure = failureOf(error)
+    return (session) => session.fail(leaseId, failure)
   }
 
   /** A result that is refused would hold its lease to the end: another attempt may do better. */
@@ -242,9 +263,23 @@ export class WorkerLoop implements Worker {
     }
   }
 
-  /** Calls again until there is an answer for good, or the attempt is over. */
-  async #persist<T>(attempt: Attempt, call: (session: LeaseSession) => Promise<T>): Promise<T> {
-    for (let tries = 0; attempt.endedBy === null; tries++) {
+  /** Calls again until there is an answer for good, or the attempt is over; mostly the first call has one. */
+  #persist<T>(attempt: Attempt, call: (session: LeaseSession) => Promise<T>): Promise<T> {
+    const { session } = this.#link
+    if (session === null || attempt.endedBy !== null) return this.#keepCalling(attempt, call)
+    return call(session).catch(async (error: unknown) => {
+      if (!isRetryable(error)) throw error
+      if (this.#link.session === session) await this.#pause(attempt, 0)
+      return this.#keepCalling(attempt, call, 1)
+    })
+  }
+
+  async #keepCalling<T>(
+    attempt: Attempt,
+    call: (session: LeaseSession) => Promise<T>,
+    triesBefore = 0,
+  ): Promise<T> {
+    for (let tries = triesBefore; attempt.endedBy === null; tries++) {
       const { session } = this.#link
       if (session === null) {
         await new Promise<void>((resolve) => attempt.onWake(resolve))
@@ -425,6 +460,10 @@ export class WorkerLoop implements Worker {
       warn(own)
     }
   }
+}
+
+function isThenable(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'then' in value
 }
 
 /** The lease is not ours any more: nothing is wrong, and nothing is left to say. */

@@ -45,6 +45,7 @@ const BUFFER_START = 2_048
 /** Text of fewer bytes has its length in one byte. */
 const SHORT = 128
 const BUFFER_KEPT = 1_048_576
+const EMPTY = new Uint8Array()
 
 /**
  * The input of one hash, put together piece by piece in a buffer that all calls share: allocating it
@@ -53,6 +54,7 @@ const BUFFER_KEPT = 1_048_576
 export class HashInput {
   #buffer = Buffer.allocUnsafe(BUFFER_START)
   #length = 0
+  #alike: { readonly id: string; readonly bytes: Uint8Array } = { id: '', bytes: EMPTY }
   /** Views of the buffer by their length: most inputs are as long as one before them. */
   #views: Uint8Array[] = []
 
@@ -113,6 +115,16 @@ export class HashInput {
     invariant(writeHex(id, this.#buffer, this.#length), 'an id is 0x and lower-case hex')
     this.#length += bytes
     return this
+  }
+
+  /** The same for an id that many inputs after each other have in common. */
+  idAlike(id: string): this {
+    if (id !== this.#alike.id) {
+      const bytes = Buffer.allocUnsafe(hexLength(id))
+      invariant(writeHex(id, bytes, 0), 'an id is 0x and lower-case hex')
+      this.#alike = { id, bytes }
+    }
+    return this.bytes(this.#alike.bytes)
   }
 
   digest(): Uint8Array {

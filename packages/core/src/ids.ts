@@ -67,7 +67,7 @@ export function leaseId(attempt: {
     .id(jobId)
     .text(providerId)
     .int(attempt.attempt)
-    .id(seed)
+    .idAlike(seed)
     .hex() as LeaseId
 }
 

@@ -88,6 +88,8 @@ export class EngineState {
   #storedKeys: string[] = []
   readonly #changes = new Changes()
   readonly #outbox = new Outbox()
+  /** Of each queue, as they were last written. */
+  readonly #counters = new Map<string, { readonly grants: number; readonly virtual: bigint }>()
   #erasedBefore: number
 
   constructor(options: {
@@ -475,6 +477,9 @@ export class EngineState {
     if (seq > 0) this.#changes.meta.set(META.limitSeq, String(seq))
     for (const [kind, queue] of this.market.queues) {
       const { grants, virtual } = queue.counters()
+      const noted = this.#counters.get(kind)
+      if (noted?.grants === grants && noted.virtual === virtual) continue
+      this.#counters.set(kind, { grants, virtual })
       this.#changes.meta.set(grantsKey(kind), String(grants))
       this.#changes.meta.set(virtualKey(kind), virtual.toString())
     }

@@ -36,10 +36,18 @@ export interface Lease extends HeapItem {
   digest: string | null
 }
 
+/** Leases of one kind under one policy share theirs. */
+const termsOf = new WeakMap<Policy, Map<KindName, LeaseTerms>>()
+
 export function leaseTerms(kind: KindName, policy: Policy): LeaseTerms {
+  const known = termsOf.get(policy)?.get(kind)
+  if (known !== undefined) return known
   const { renewAlpha, renewBeta, renewalsMax } = policy.queue.lease
   const lengthMs = 1_000 * KINDS[kind].leaseSecs(policy)
-  return { lengthMs, ackTimeoutMs: policy.queue.ackTimeoutMs, renewAlpha, renewBeta, renewalsMax }
+  const { ackTimeoutMs } = policy.queue
+  const terms = { lengthMs, ackTimeoutMs, renewAlpha, renewBeta, renewalsMax }
+  termsOf.set(policy, (termsOf.get(policy) ?? new Map<KindName, LeaseTerms>()).set(kind, terms))
+  return terms
 }
 
 /** When the holder should have renewed: `t_deadline − (1 − α)·T`, exact (LEASE-2). */

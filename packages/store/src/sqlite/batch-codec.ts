@@ -87,18 +87,21 @@ export function encodeBatch(batch: WriteBatch): Uint8Array {
   writer.cell(batch.eraseEnded?.before ?? null)
   writer.cell(batch.cutJournalAt)
   writer.cell(firstEndOf(batch))
-  section(batch.newJobs, encodeJob)
-  section(batch.newJobs, ({ row }) => encodeJobState(row))
-  section(batch.jobs, encodeJobState)
-  section(batch.newLeases, encodeLease)
-  section(batch.newLeases, encodeLeaseState)
+  // Where the ids of new rows stand: their states are behind them in the same order.
+  const jobIds: number[] = []
+  const leaseIds: number[] = []
+  section(batch.newJobs, (job) => jobIds.push(encodeJob(job)))
+  section(batch.newJobs, ({ row }, i) => encodeJobState(row, jobIds[i]))
+  section(batch.jobs, (row) => encodeJobState(row))
+  section(batch.newLeases, (row) => leaseIds.push(encodeLease(row)))
+  section(batch.newLeases, (row, i) => encodeLeaseState(row, leaseIds[i]))
   // Ended ones first: the next lease of a job may be in the same batch, and only one is live.
   section(
     [
       ...batch.leases.filter(({ status }) => !isLive(status)),
       ...batch.leases.filter(({ status }) => isLive(status)),
     ],
-    encodeLeaseState,
+    (row) => encodeLeaseState(row),
   )
   section(batch.providers, (row) => putProvider(writer, row))
   section(batch.results, (row) => {
@@ -129,43 +132,52 @@ function firstEndOf({ newJobs, jobs }: WriteBatch): number | null {
   return Number.isFinite(first) ? first : null
 }
 
-function encodeJob({ row, payload }: WriteBatch['newJobs'][number]): void {
+/** Returns where its id stands. */
+function encodeJob({ row, payload }: WriteBatch['newJobs'][number]): number {
   writer.rawDouble(row.seq)
-  writer.rawId(row.id)
-  writer.rawId(row.caller)
+  const idAt = writer.rawId(row.id)
+  writer.rawIdAlike(row.caller)
   writer.rawId(row.txHash)
   writer.rawBytes(payload)
   putJob(writer, row)
+  return idAt
 }
 
-function encodeJobState(row: WriteBatch['jobs'][number]): void {
+function encodeJobState(row: WriteBatch['jobs'][number], idAt?: number): void {
   writer.rawDouble(row.seq)
-  writer.rawId(row.id)
+  encodeId(row.id, idAt)
   writer.rawByte(JOB_STATUSES.indexOf(row.status))
   writer.rawByte(row.endedAt === null ? 0 : 1)
   putJobState(writer, row)
 }
 
-function encodeLease(row: WriteBatch['newLeases'][number]): void {
+/** Returns where its id stands. */
+function encodeLease(row: WriteBatch['newLeases'][number]): number {
   writer.rawDouble(row.jobSeq)
   writer.rawDouble(row.attempt)
-  writer.rawId(row.id)
+  const idAt = writer.rawId(row.id)
   putLease(writer, row)
+  return idAt
 }
 
-function encodeLeaseState(row: WriteBatch['leases'][number]): void {
+function encodeLeaseState(row: WriteBatch['leases'][number], idAt?: number): void {
   writer.rawDouble(row.jobSeq)
   writer.rawDouble(row.attempt)
-  writer.rawId(row.id)
+  encodeId(row.id, idAt)
   writer.rawByte(LEASE_STATUSES.indexOf(row.status))
   putLeaseState(writer, row)
 }
 
-function section<Row>(rows: readonly Row[], put: (row: Row) => void): void {
+function encodeId(id: string, standsAt: number | undefined): void {
+  if (standsAt === undefined) writer.rawId(id)
+  else writer.rawIdAt(standsAt)
+}
+
+function section<Row>(rows: readonly Row[], put: (row: Row, i: number) => void): void {
   writer.rawDouble(rows.length)
-  for (const row of rows) {
+  for (let i = 0; i < rows.length; i++) {
     const at = writer.openRow()
-    put(row)
+    put(rows[i] as Row, i)
     writer.closeRow(at)
   }
 }

@@ -9,12 +9,14 @@ const TAG = { null: 0, byte: 1, u32: 2, double: 3, shortText: 4, text: 5, bytes:
 
 const START_BYTES = 65_536
 const ID_BYTES = 32
+const NO_ID = { hex: '', at: 0 }
 
 export class CellWriter {
   #buffer = Buffer.allocUnsafeSlow(START_BYTES)
   /** Of the same memory: numbers are written by it in a third of the time. */
   #view = viewOf(this.#buffer)
   #at = 0
+  #alike = NO_ID
 
   /** Bytes so far. */
   get length(): number {
@@ -24,6 +26,7 @@ export class CellWriter {
   /** Forgets what another one began and did not finish. */
   start(): void {
     this.#at = 0
+    this.#alike = NO_ID
   }
 
   /** Begins a row, whose length will stand before it; returns where. */
@@ -50,8 +53,24 @@ export class CellWriter {
     this.#at = at + 8
   }
 
-  rawId(hex: string): void {
-    this.#writeId(hex, this.#room(ID_BYTES))
+  /** Returns where it stands. */
+  rawId(hex: string): number {
+    const at = this.#room(ID_BYTES)
+    this.#writeId(hex, at)
+    return at
+  }
+
+  /** The id that stands at a place once more, for a third of what it costs to read its digits again. */
+  rawIdAt(place: number): void {
+    const at = this.#room(ID_BYTES)
+    this.#buffer.copyWithin(at, place, place + ID_BYTES)
+    this.#at = at + ID_BYTES
+  }
+
+  /** An id that mostly is the same as the last one that was written so. */
+  rawIdAlike(hex: string): void {
+    if (hex === this.#alike.hex) this.rawIdAt(this.#alike.at)
+    else this.#alike = { hex, at: this.rawId(hex) }
   }
 
   /** Bytes behind their length. */

@@ -75,12 +75,30 @@ export function jobRow(c: Columns): JobRow {
   }
 }
 
+/** The digits of a u64, kept for the next one: mostly it is the same. */
+class LastDigits {
+  #value = 0n
+  #text = '0'
+
+  text(value: bigint): string {
+    if (value !== this.#value) {
+      this.#value = value
+      this.#text = value.toString()
+    }
+    return this.#text
+  }
+}
+
+const heights = new LastDigits()
+const fees = new LastDigits()
+const chains = new LastDigits()
+
 /** Behind number, id, caller and tx_hash. */
 export function putJob(to: CellWriter, row: JobFacts): void {
   to.text(row.kind)
-  to.text(row.enqueueHeight.toString())
+  to.text(heights.text(row.enqueueHeight))
   to.cell(textCell(row.tier))
-  to.text(row.fee.toString())
+  to.text(fees.text(row.fee))
   to.number(row.sizeBytes)
   to.cell(row.model === null ? null : textCell(row.model))
   to.number(row.shots)
@@ -90,7 +108,7 @@ export function putJob(to: CellWriter, row: JobFacts): void {
   to.cell(row.regions === null ? null : jsonCell(row.regions))
   to.cell(row.ttlAbsSecs)
   to.number(row.enqueueTs)
-  to.text(row.chainId.toString())
+  to.text(chains.text(row.chainId))
   to.cell(row.origin === null ? null : jsonCell(row.origin))
 }
 
