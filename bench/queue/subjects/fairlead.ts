@@ -52,8 +52,8 @@ export async function openFairlead(
 }
 
 function requestNumber(n: number): Readonly<Record<string, unknown>> {
-  const { prompt, ...rest } = payloadNumber(n)
-  return { kind: 'ai', payload: { ...rest, prompt: Buffer.from(prompt) } }
+  const { model, prompt, max_tokens } = payloadNumber(n)
+  return { kind: 'ai', payload: { model, prompt: Buffer.from(prompt), max_tokens } }
 }
 
 async function startWorkers(engine: Engine, work: Work): Promise<() => Promise<unknown>> {

@@ -274,6 +274,30 @@ describe('rows in the log', () => {
     expect(countsIn(opened.path).jobs).toBe(11)
   })
 
+  it('STORE-14: under load each commit carries twice the jobs that it brings, of those that have waited', () => {
+    vi.useFakeTimers()
+    const pace = { waitMs: 1e9, alongMs: 1_000, jobsInCalm: 16 }
+    const opened = new OpenFile(undefined, pace)
+    let made = 0
+    const commit = (count: number) => {
+      const newJobs = Array.from({ length: count }, () => newJob(sampleJob(++made)))
+      opened.commit(batchOf({ newJobs }))
+      vi.advanceTimersByTime(1)
+    }
+    commit(20)
+    vi.advanceTimersByTime(900)
+    // Nothing has waited for long enough yet.
+    for (let i = 0; i < 8; i++) commit(8)
+    expect(countsIn(opened.path).jobs).toBe(0)
+    vi.advanceTimersByTime(100)
+    // What the last one owed is carried, sixteen jobs without their names; those of few jobs owe nothing.
+    for (let i = 0; i < 4; i++) commit(7)
+    expect(countsIn(opened.path).jobs).toBe(0)
+    // With their names the transaction is whole.
+    commit(8)
+    expect(countsIn(opened.path).jobs).toBe(16)
+  })
+
   it('STORE-14: stay where they are when a batch that may delete finds nothing to', () => {
     const opened = new OpenFile()
     const over = (n: number) => newJob(sampleJob(n, { status: 'COMPLETED', endedAt: START + n }))

@@ -10,6 +10,8 @@ import type { TableWriter } from './table-writer.ts'
 export interface Pace {
   /** Rows wait for so long, to be carried together. */
   readonly waitMs: number
+  /** Under load each commit carries some of those that have waited for so long. */
+  readonly alongMs: number
   /** With so many jobs or bytes waiting it begins at once, and goes on beside the commits that come. */
   readonly jobsAtOnce: number
   readonly bytesAtOnce: number
@@ -32,14 +34,25 @@ const MIB = 1_048_576
  */
 export const PACE: Pace = {
   waitMs: 10_000,
-  jobsAtOnce: 100_000,
-  bytesAtOnce: 128 * MIB,
+  alongMs: 6_000,
+  jobsAtOnce: 200_000,
+  bytesAtOnce: 256 * MIB,
   sliceJobs: 20,
   jobsTogether: 8_000,
   jobsInCalm: 1_000,
   pauseMs: 4_000,
   quietMs: 50,
 }
+
+/** A commit that brings so many jobs is one of a load. */
+const LOAD_JOBS = 8
+/** The slice behind it takes twice what it brings, of which names and rounds are a third. */
+const ALONG_TIMES = 2
+/** So much of it at a time; and what commits owe beyond this is let off. */
+const ALONG_MAX = 60
+const OWED_MAX = 120
+/** How often it is noted which batch was the newest at a time. */
+const MARK_MS = 250
 
 /** With so much more than that, commits are slowed down to the pace at which it is carried. */
 const SLOWED_AT = 1.5
@@ -63,6 +76,8 @@ export type Pass = (act: () => void) => void
 /** A carrying over that goes on: the newest batch when it began, and what is left of what it began with. */
 interface Carrying {
   readonly last: number
+  /** It goes on with commits, and not by itself. */
+  isAlong: boolean
   jobsLeft: number
   roundsLeft: number
   lanesLeft: number
@@ -84,9 +99,9 @@ interface Parts {
 }
 
 /**
- * Carries rows from the log into their tables (STORE-14): by itself after a while or when many wait, a few
- * between any two calls, all in one transaction that stays open until the last of them is there; and at
- * once those that a read looks for.
+ * Carries rows from the log into their tables (STORE-14): by itself after a while or when many wait, along with
+ * the commits of a load that goes on, a few between any two calls, all in one transaction that stays open
+ * until the last of them is there; and at once those that a read looks for.
  */
 export class Carrier {
   readonly #parts: Parts
@@ -94,6 +109,10 @@ export class Carrier {
   #timer: NodeJS.Timeout | null = null
   #immediate: NodeJS.Immediate | null = null
   #lastCommitAt = 0
+  /** Jobs that commits have yet to carry. */
+  #owed = 0
+  /** The newest batches at some times, oldest first. */
+  readonly #marks: { readonly at: number; readonly batch: number }[] = []
   /** Reads that wait until there is less to write. */
   #readers: (() => void)[] = []
 
@@ -103,31 +122,55 @@ export class Carrier {
 
   /** Sees to it that what waits is carried over in time. */
   later(waitMs = this.#parts.pace.waitMs): void {
-    if (this.#carrying !== null || this.#isPressed) {
+    if (this.#isPressed || this.#carrying?.isAlong === false || this.#isOwed) {
       this.#immediate ??= setImmediate(() => {
         this.#immediate = null
-        this.#inTime()
+        this.#inTime({ isDue: false })
       })
-    } else if (this.#parts.log.size > 0) {
+    } else if (!this.#parts.log.isEmpty) {
       this.#timer ??= setTimeout(() => {
         this.#timer = null
-        this.#inTime()
+        this.#inTime({ isDue: true })
       }, waitMs)
     }
   }
 
+  get #isOwed(): boolean {
+    return this.#owed > 0 && this.#hasOld
+  }
+
+  /** Whether something has waited so long that commits carry it. */
+  get #hasOld(): boolean {
+    if (this.#carrying !== null) return true
+    const { pending, pace } = this.#parts
+    const before = performance.now() - pace.alongMs
+    while ((this.#marks[1]?.at ?? Number.POSITIVE_INFINITY) <= before) this.#marks.shift()
+    const [mark] = this.#marks
+    const isOld = mark !== undefined && mark.at <= before
+    return isOld && (pending.firstBatch ?? Number.POSITIVE_INFINITY) <= mark.batch
+  }
+
   get #isPressed(): boolean {
     const { pending, log, pace } = this.#parts
-    const isMuch = pending.jobCount >= pace.jobsAtOnce || log.size >= pace.bytesAtOnce
+    const isMuch = pending.jobCount >= pace.jobsAtOnce || log.waitingBytes >= pace.bytesAtOnce
     return isMuch || this.#readers.length > 0
   }
 
   /** Before a commit of so many jobs: where too much waits, it takes its part in the work. */
   keepUp(jobs: number): void {
-    this.#lastCommitAt = performance.now()
     const { pending, log, pace } = this.#parts
+    const now = performance.now()
+    this.#lastCommitAt = now
+    const owed = this.#hasOld ? this.#owed : 0
+    this.#owed = Math.min(OWED_MAX, owed + (jobs >= LOAD_JOBS ? ALONG_TIMES * jobs : 0))
+    if (now - (this.#marks.at(-1)?.at ?? Number.NEGATIVE_INFINITY) >= MARK_MS) {
+      this.#marks.push({ at: now, batch: log.last + 1 })
+    }
     const { jobsAtOnce, bytesAtOnce } = pace
-    if (pending.jobCount > SLOWED_AT * jobsAtOnce || log.size > SLOWED_AT * bytesAtOnce) {
+    if (
+      pending.jobCount > SLOWED_AT * jobsAtOnce ||
+      log.waitingBytes > SLOWED_AT * bytesAtOnce
+    ) {
       this.#slice(Math.max(pace.sliceJobs, TIMES_CARRIED * jobs))
     }
   }
@@ -146,7 +189,7 @@ export class Carrier {
   /** All that waits, and what was begun, for good. */
   finish(): void {
     const { log } = this.#parts
-    if (log.size === 0) return
+    if (log.isEmpty) return
     this.#start()
     this.writeAll()
     this.#commit({ last: log.last })
@@ -162,7 +205,7 @@ export class Carrier {
     this.writeRecords()
     this.#writeRest()
     const nothingLeft = { last: log.last, jobsLeft: 0, roundsLeft: 0, lanesLeft: 0 }
-    if (this.#carrying !== null) this.#carrying = nothingLeft
+    if (this.#carrying !== null) this.#carrying = { ...this.#carrying, ...nothingLeft }
   }
 
   /** The job that has this id, or a lease of this id, so that it is found by it. */
@@ -222,12 +265,14 @@ export class Carrier {
     this.#runReaders()
   }
 
-  #inTime(): void {
+  #inTime({ isDue }: { readonly isDue: boolean }): void {
     const { pass, pace, pending, mergeLog, abandon } = this.#parts
     pass(() => {
       try {
         mergeLog()
-        this.#slice(this.#readers.length > 0 ? JOBS_IN_HASTE : pace.sliceJobs)
+        const isAlong = !isDue && !this.#isPressed && this.#carrying?.isAlong !== false
+        if (!isAlong) this.#slice(this.#readers.length > 0 ? JOBS_IN_HASTE : pace.sliceJobs)
+        else if (this.#isOwed) this.#goAlong()
       } catch {
         // What cannot be written stays in the log; when that cannot grow, the next batch is refused.
         abandon()
@@ -241,6 +286,13 @@ export class Carrier {
     })
   }
 
+  /** Some of what commits owe. */
+  #goAlong(): void {
+    const jobs = Math.min(this.#owed, ALONG_MAX)
+    this.#owed -= jobs
+    this.#slice(jobs, { isAlong: true })
+  }
+
   #runReaders(): void {
     const readers = this.#readers
     this.#readers = []
@@ -251,9 +303,10 @@ export class Carrier {
    * Some of what waited when the carrying began, as much as so many jobs: jobs, then rounds, rows of lanes
    * and the names of the jobs; and in the end all that has to do with it, in a commit.
    */
-  #slice(jobs: number): void {
+  #slice(jobs: number, { isAlong = false } = {}): void {
     const { writer, pending } = this.#parts
-    const carrying = this.#start()
+    const carrying = this.#start(isAlong)
+    carrying.isAlong &&= isAlong
     const most = Math.min(jobs, carrying.jobsLeft)
     this.#writeJobs(pending.takeJobs(most))
     writer.append(pending.takeRecords(RECORDS_PER_JOB * most))
@@ -271,14 +324,14 @@ export class Carrier {
     if (jobsLeft + roundsLeft + lanesLeft === 0 && !pending.hasNames) this.#commit(carrying)
   }
 
-  #start(): Carrying {
+  #start(isAlong = false): Carrying {
     const { pending, log, pace } = this.#parts
     this.begin()
     if (this.#carrying === null) {
       const most = this.#isPressed ? pace.jobsTogether : pace.jobsInCalm
       const jobsLeft = Math.min(pending.jobCount, most)
       const { roundCount: roundsLeft, laneCount: lanesLeft } = pending.others
-      this.#carrying = { last: log.last, jobsLeft, roundsLeft, lanesLeft }
+      this.#carrying = { last: log.last, isAlong, jobsLeft, roundsLeft, lanesLeft }
       log.turn()
       pending.carryingBegins(log.last)
     }

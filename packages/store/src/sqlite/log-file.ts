@@ -55,6 +55,10 @@ export class LogFile {
   readonly #head = Buffer.alloc(HEAD_BYTES)
   #current: Segment
   #isTorn = false
+  /** All bytes so far, up to the last batch that is carried, and up to each one behind it by its number. */
+  #total = 0
+  #carriedTotal = 0
+  readonly #totals = new Map<number, number>()
 
   /** `carried` is the number of the last batch that is in the tables. */
   constructor(
@@ -80,9 +84,14 @@ export class LogFile {
     return this.#current.last
   }
 
+  /** Whether all of it is carried, and its files are free. */
+  get isEmpty(): boolean {
+    return this.#segments[0].end + this.#segments[1].end === 0
+  }
+
   /** Bytes that are not carried yet. */
-  get size(): number {
-    return this.#segments[0].end + this.#segments[1].end
+  get waitingBytes(): number {
+    return this.#total - this.#carriedTotal
   }
 
   /** Durable when it returns. If it throws, the batch is not there, and the next takes its place. */
@@ -102,6 +111,7 @@ export class LogFile {
     this.#isTorn = false
     segment.end += HEAD_BYTES + batch.length
     segment.last = number
+    this.#count(number, batch)
   }
 
   /** Goes on in the other file, if that is free. */
@@ -114,6 +124,11 @@ export class LogFile {
 
   /** The batches up to this number are in their tables, durably: their files are free. */
   release(carried: number): void {
+    for (const [number, total] of this.#totals) {
+      if (number > carried) break
+      this.#carriedTotal = total
+      this.#totals.delete(number)
+    }
     for (const segment of this.#segments) {
       if (segment.last <= carried) segment.end = 0
     }
@@ -132,7 +147,7 @@ export class LogFile {
       if (segment.file !== null) closeSync(segment.file)
       segment.file = null
       segment.size = 0
-      if (this.size === 0) rmSync(segment.path, { force: true })
+      if (this.isEmpty) rmSync(segment.path, { force: true })
     }
   }
 
@@ -148,7 +163,13 @@ export class LogFile {
       this.#current = segment
       segment.last = found.at(-1)?.number as number
       segment.end = found.at(-1)?.end as number
+      for (const { number, batch } of found) this.#count(number, batch)
     }
+  }
+
+  #count(number: number, batch: Uint8Array): void {
+    this.#total += HEAD_BYTES + batch.length
+    this.#totals.set(number, this.#total)
   }
 
   /** The whole batches of a file whose numbers follow each other. */
