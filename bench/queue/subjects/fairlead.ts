@@ -8,8 +8,8 @@ import type { Place, Subject, Work, WrittenPolicy } from '../subject.ts'
 
 /** Workers with a provider each, as a small fleet has them. */
 const PROVIDERS = 4
-/** Leases of one worker at once. Together they hold about as many jobs as four fetches of pg-boss. */
-const SLOTS = 1_000
+/** Leases of one worker at once: enough that none waits for the store, and few enough to stay young on the heap. */
+const SLOTS = 400
 
 /** Fairlead in this process, on SQLite: the engine, and workers over its lease source. */
 export async function openFairlead(

@@ -8,7 +8,7 @@ import {
   type Store,
 } from '@fairlead/core'
 import type { Command } from './command.ts'
-import type { EngineState, Outcome } from './engine-state.ts'
+import type { EngineState, Outcome, RoundReply } from './engine-state.ts'
 
 /** How often a living engine leaves a sign of life in the store. */
 const BEAT_MS = 1_000
@@ -27,8 +27,8 @@ const BATCH_WORTH_HANDING_OVER = 48
 const WRITES_MAX = 2
 /** The same where a registration is due, whose time does not wait for a slow disk. */
 const WRITES_MAX_AT_OPENING = 8
-/** Rounds in one turn, so that replies are not held up by a long queue. */
-const ROUNDS_PER_TURN = 16
+/** Rounds in one turn: with a long queue the first leases are written while the next are given. */
+const ROUNDS_PER_TURN = 2
 
 /** Answers a command that was refused after all, or refuses it in its own words. */
 export type Recover = (command: Command, refusal: FairleadError) => Promise<unknown>
@@ -68,6 +68,8 @@ export class EngineLoop {
   #lastWrite: Promise<void> = Promise.resolve()
   #cancelWake: () => void = () => {}
   #wantsRound = true
+  /** The last round of a turn was full, and there were no more in it. */
+  #hasMoreRounds = false
   #lastBeat: number
   /** The minute in which ended jobs were last looked through. */
   #lastPruned: number
@@ -164,7 +166,8 @@ export class EngineLoop {
   }
 
   #goOn(): void {
-    if (this.#waiting.length > 0 || (this.#applied.length > 0 && this.#mayWrite())) this.#start()
+    const isWork = this.#applied.length > 0 || this.#hasMoreRounds
+    if (this.#waiting.length > 0 || (isWork && this.#mayWrite())) this.#start()
     else if (this.#isClosed) return
     // What is being written goes on by itself; an opening does not wait for it.
     else if (this.#writing > 0) this.#scheduleSend()
@@ -176,7 +179,8 @@ export class EngineLoop {
 
   #mayWrite(): boolean {
     if (this.#writing === 0) return true
-    if (this.#writing < WRITES_MAX && this.#applied.length >= BATCH_WORTH_HANDING_OVER) return true
+    const isMuch = this.#applied.length >= BATCH_WORTH_HANDING_OVER || this.#hasMoreRounds
+    if (this.#writing < WRITES_MAX && isMuch) return true
     return this.#writing < WRITES_MAX_AT_OPENING && this.#isSendDue()
   }
 
@@ -290,13 +294,13 @@ export class EngineLoop {
     if (state.market.sessions.nextSendAt() <= now) this.#wantsRound = true
     const interval = state.market.policy.queue.dispatchIntervalMs
     if (this.#wantsRound || now - this.#lastRound >= interval) {
-      this.#wantsRound = false
       this.#lastRound = now
-      for (let i = 0; i < ROUNDS_PER_TURN; i++) {
-        const { isFull } = state.apply({ type: 'round' }, now) as { isFull: boolean }
-        if (!isFull) break
-        if (i === ROUNDS_PER_TURN - 1) this.#wantsRound = true
+      this.#hasMoreRounds = true
+      for (let i = 0; i < ROUNDS_PER_TURN && this.#hasMoreRounds; i++) {
+        const { assigned, isFull } = state.apply({ type: 'round' }, now) as RoundReply
+        this.#hasMoreRounds = isFull && assigned > 0
       }
+      this.#wantsRound = this.#hasMoreRounds
     }
     // With the minutes of the clock, so that a restart in between moves nothing.
     const minute = Math.floor(now / PRUNE_MS)

@@ -69,6 +69,12 @@ export interface Outcome extends Deliveries {
   readonly keys: readonly string[]
 }
 
+/** How many leases a round gave, and whether there may be work for another one. */
+export interface RoundReply {
+  readonly assigned: number
+  readonly isFull: boolean
+}
+
 /**
  * The state machine of the engine. `apply` is synchronous and does no I/O: it checks, changes the
  * state in memory and returns the reply; `takeOutcome` gives what is to be written since the last
@@ -442,7 +448,7 @@ export class EngineState {
   }
 
   /** One round; its seed comes from the number of rounds that assigned something before (ID-2). */
-  #round(): { readonly assigned: number; readonly isFull: boolean } {
+  #round(): RoundReply {
     const { market } = this
     const height = this.#roundHeight
     const seed = matchSeed({

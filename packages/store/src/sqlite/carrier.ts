@@ -167,10 +167,7 @@ export class Carrier {
       this.#marks.push({ at: now, batch: log.last + 1 })
     }
     const { jobsAtOnce, bytesAtOnce } = pace
-    if (
-      pending.jobCount > SLOWED_AT * jobsAtOnce ||
-      log.waitingBytes > SLOWED_AT * bytesAtOnce
-    ) {
+    if (pending.jobCount > SLOWED_AT * jobsAtOnce || log.waitingBytes > SLOWED_AT * bytesAtOnce) {
       this.#slice(Math.max(pace.sliceJobs, TIMES_CARRIED * jobs))
     }
   }
