@@ -15,8 +15,6 @@ import { enforceLeaseCap } from './registry/provider-status.ts'
 
 /** One sort of deadline: when its first one is due, and what happens then. */
 interface DueRow {
-  /** Nothing of it is due before this; cheaper to ask than `nextAt`. */
-  readonly floor: (market: Market) => number
   readonly nextAt: (market: Market) => number
   readonly fire: (market: Market, untilMs: number) => void
 }
@@ -36,12 +34,10 @@ const DUE_TABLE: readonly DueRow[] = [
   row('lost', (market, lease) => giveBack(market, lease, 'worker_lost')),
   row('proof', (market, job) => settleProof(market, job, false)),
   {
-    floor: ({ sessions }) => sessions.nextEndOrOpeningAt(),
     nextAt: ({ sessions }) => sessions.nextEndOrOpeningAt(),
     fire: (market) => advanceSessions(market),
   },
   {
-    floor: nextSilenceAt,
     nextAt: nextSilenceAt,
     fire: (market, untilMs) => {
       const provider = market.due.silence.top()
@@ -83,8 +79,11 @@ export function isDueBy(market: Market, nowMs: number): boolean {
 
 /** Mostly nothing is, and this is asked for every command. */
 function mayBeDue(market: Market, until: number): boolean {
-  for (const due of DUE_TABLE) if (due.floor(market) <= until) return true
-  return false
+  return (
+    market.due.floor <= until ||
+    market.sessions.nextEndOrOpeningAt() <= until ||
+    nextSilenceAt(market) <= until
+  )
 }
 
 function nextSilenceAt({ due, policy }: Market): number {
@@ -116,7 +115,7 @@ export function changePolicy(market: Market, policy: Policy): void {
   market.sessions.changePolicies(policy.sessions.platforms)
 }
 
-type HeapName = Exclude<keyof DueHeaps, 'rebuild' | 'silence'>
+type HeapName = Exclude<keyof DueHeaps, 'floor' | 'rebuild' | 'silence'>
 type ItemOf<Name extends HeapName> = DueHeaps[Name] extends LazyHeap<infer T> ? T : never
 
 function row<Name extends HeapName>(
@@ -124,7 +123,6 @@ function row<Name extends HeapName>(
   fire: (market: Market, item: ItemOf<Name>) => void,
 ): DueRow {
   return {
-    floor: (market) => market.due[name].floor,
     nextAt: (market) => market.due[name].topKey(),
     fire: (market) => {
       const heap = market.due[name] as unknown as LazyHeap<ItemOf<Name>>

@@ -57,7 +57,7 @@ class OpenFile {
   /** Whether the batch was taken. */
   commit(batch: WriteBatch): boolean {
     try {
-      this.file.commit(encodeBatch(batch), this.#refusals)
+      this.file.commit(encodeBatch(batch).bytes, this.#refusals)
       return true
     } catch {
       this.#refusals++
@@ -420,7 +420,7 @@ describe('the files of the log', () => {
   })
 
   it('STORE-14: a batch in the format of another version is refused, and says what to do', () => {
-    const bytes = encodeBatch(FIRST)
+    const { bytes } = encodeBatch(FIRST)
     bytes[0] = 99
     expect(() => new OpenFile().file.commit(bytes, 0)).toThrow(/format 99.*version that wrote it/)
   })
@@ -534,7 +534,7 @@ function commitAndDie(path: string, batches: readonly WriteBatch[]): string | nu
     import { openSqliteFile } from '${join(dist, 'sqlite-file.js')}'
     const file = openSqliteFile(process.argv[1], {})
     for (const batch of deserialize(Buffer.from(process.argv[2], 'base64'))) {
-      file.commit(encodeBatch(batch), 0)
+      file.commit(encodeBatch(batch).bytes, 0)
     }
     process.kill(process.pid, 'SIGKILL')
   `

@@ -49,6 +49,15 @@ export class DueHeaps {
     this.deletion = jobs(PLACE.deletion, (job) => deletedAt(job, policy()))
   }
 
+  /** No deadline but one of silence falls due before this; see `LazyHeap.floor`. */
+  get floor(): number {
+    const { ttlAbs, ttlRel, leaseDeadline, ack, lost, proof, deletion } = this
+    return Math.min(
+      Math.min(ttlAbs.floor, ttlRel.floor, leaseDeadline.floor, ack.floor),
+      Math.min(lost.floor, proof.floor, deletion.floor),
+    )
+  }
+
   /** After a change of policy. */
   rebuild(): void {
     this.ttlAbs.rebuild()

@@ -77,8 +77,14 @@ export interface BatchRows {
 
 const writer = new CellWriter()
 
-/** A batch as bytes, made by the thread that decides for the one that writes. */
-export function encodeBatch(batch: WriteBatch): Uint8Array {
+/** A batch as bytes, and where in them the ids of its new jobs stand. */
+export interface EncodedBatch {
+  readonly bytes: Uint8Array
+  readonly jobIds: readonly number[]
+}
+
+/** Made by the thread that decides for the one that writes. */
+export function encodeBatch(batch: WriteBatch): EncodedBatch {
   const { journal } = batch
   writer.start()
   writer.rawByte(FORMAT)
@@ -122,7 +128,7 @@ export function encodeBatch(batch: WriteBatch): Uint8Array {
     writer.rawDouble(jobSeq ?? NO_JOB)
     writer.record(seq, record)
   })
-  return writer.finish()
+  return { bytes: writer.finish(), jobIds }
 }
 
 function firstEndOf({ newJobs, jobs }: WriteBatch): number | null {

@@ -1,7 +1,7 @@
 import { fc, test } from '@fast-check/vitest'
 import { describe, expect, it } from 'vitest'
 import { KeyFilter } from './key-filter.ts'
-import { type JobKey, type KeyPage, KnownKeys, partsOf } from './known-keys.ts'
+import { type JobKey, type KeyPage, KnownKeys, partsOf, partsOfText } from './known-keys.ts'
 
 const aWord = fc.integer({ min: 0, max: 2 ** 32 - 1 })
 const aKey = fc.record({ caller: aWord, tx: aWord, moreTx: aWord })
@@ -67,10 +67,10 @@ describe('known keys', () => {
     const { read, give } = jobsOf([1], 5)
     const keys = new KnownKeys(read)
     const learned = keys.begin()
-    keys.add(keyNumber(2))
+    keys.add(partsOfText(keyNumber(2)))
     give()
     await learned
-    keys.add(keyNumber(3))
+    keys.add(partsOfText(keyNumber(3)))
     expect([1, 2, 3, 4].map((n) => keys.mayHave(keyNumber(n)))).toEqual([true, true, true, false])
     await keys.begin()
   })
@@ -82,7 +82,7 @@ describe('known keys', () => {
     const learned = keys.begin()
     give()
     await learned
-    for (let n = 1; n <= 11; n++) keys.add(keyNumber(n))
+    for (let n = 1; n <= 11; n++) keys.add(partsOfText(keyNumber(n)))
     stored.push(10, 11)
     expect(keys.mayHave(keyNumber(1))).toBe(true)
     give()

@@ -37,9 +37,7 @@ export class KnownKeys {
   }
 
   /** Is called with each key of a batch before the batch is handed over. */
-  add(key: JobKey): void {
-    if (this.#known === null && this.#learning === null) return
-    const parts = partsOfText(key)
+  add(parts: KeyParts): void {
     this.#known?.add(parts)
     this.#learning?.add(parts)
     if (this.#known !== null && this.#known.size > this.#keysMax) void this.#learn()
@@ -84,7 +82,7 @@ export class KnownKeys {
 }
 
 /** Of ids as the port has them: `0x` and 64 digits. */
-function partsOfText({ caller, txHash }: JobKey): KeyParts {
+export function partsOfText({ caller, txHash }: JobKey): KeyParts {
   return {
     caller: Number.parseInt(caller.slice(2, 10), 16),
     tx: Number.parseInt(txHash.slice(2, 10), 16),
@@ -92,7 +90,16 @@ function partsOfText({ caller, txHash }: JobKey): KeyParts {
   }
 }
 
-/** The same of their bytes, one key behind the other. */
+/** The same of their bytes, wherever these stand. */
+export function partsAt(bytes: Uint8Array, caller: number, txHash: number): KeyParts {
+  return {
+    caller: wordAt(bytes, caller),
+    tx: wordAt(bytes, txHash),
+    moreTx: wordAt(bytes, txHash + 4),
+  }
+}
+
+/** The same of many, one key behind the other. */
 export function partsOf(
   keys: readonly (readonly [caller: Uint8Array, txHash: Uint8Array])[],
 ): Uint32Array {
@@ -106,6 +113,9 @@ export function partsOf(
   return parts
 }
 
-function wordAt({ buffer, byteOffset }: Uint8Array, at: number): number {
-  return new DataView(buffer, byteOffset + at, 4).getUint32(0)
+function wordAt(bytes: Uint8Array, at: number): number {
+  const [a, b, c, d] = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]] as const
+  return (
+    ((((a as number) << 24) | ((b as number) << 16) | ((c as number) << 8)) + (d as number)) >>> 0
+  )
 }

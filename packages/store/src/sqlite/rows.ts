@@ -200,17 +200,28 @@ export function providerRow(c: Columns): ProviderRow {
   }
 }
 
+/** A provider is written with every batch that it has part in, and mostly with the very same lists. */
+const offered = new WeakMap<readonly unknown[], string>()
+
+function offeredCell(list: readonly unknown[]): string {
+  const known = offered.get(list)
+  if (known !== undefined) return known
+  const cell = jsonCell(list)
+  offered.set(list, cell)
+  return cell
+}
+
 export function putProvider(to: CellWriter, row: ProviderRow): void {
   to.text(row.id)
   to.text(row.status)
-  to.text(jsonCell(row.capabilities))
-  to.text(jsonCell(row.models))
-  to.text(jsonCell(row.platforms))
+  to.text(offeredCell(row.capabilities))
+  to.text(offeredCell(row.models))
+  to.text(offeredCell(row.platforms))
   to.cell(row.maxDepth)
   to.cell(row.maxShots)
   to.cell(row.region === null ? null : textCell(row.region))
-  to.cell(row.allow === null ? null : jsonCell(row.allow))
-  to.text(jsonCell(row.deny))
+  to.cell(row.allow === null ? null : offeredCell(row.allow))
+  to.text(offeredCell(row.deny))
   to.cell(row.leasesMax)
   to.text(row.stake.toString())
   to.cell(row.attestation === null ? null : jsonCell(row.attestation))

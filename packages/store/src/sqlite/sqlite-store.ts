@@ -1,8 +1,9 @@
 import { resolve } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { JobRow, Snapshot, Store, StoreReads, WriteBatch } from '@fairlead/core'
-import { encodeBatch } from './batch-codec.ts'
-import { KnownKeys } from './known-keys.ts'
+import { type EncodedBatch, encodeBatch, JOB_AT } from './batch-codec.ts'
+import type { KeyParts } from './key-filter.ts'
+import { KnownKeys, partsAt } from './known-keys.ts'
 import type { Overview, PackedPayloads, SqliteFile, SqliteOptions } from './sqlite-file.ts'
 import {
   type Answer,
@@ -129,8 +130,8 @@ class ThreadedStore implements SqliteStore {
   }
 
   async commit(batch: WriteBatch): Promise<void> {
-    const bytes = this.#encode(batch)
-    for (const { row } of batch.newJobs) this.#keys.add(row)
+    const { bytes, jobIds } = this.#encode(batch)
+    for (const at of jobIds) this.#keys.add(keyAt(bytes, at))
     try {
       await this.#call('commit', bytes, this.#refusalsHeard)
     } catch (error) {
@@ -140,7 +141,7 @@ class ThreadedStore implements SqliteStore {
   }
 
   /** What cannot be encoded is refused here, and with it what is given before that is heard (STORE-2). */
-  #encode(batch: WriteBatch): Uint8Array {
+  #encode(batch: WriteBatch): EncodedBatch {
     if (this.#isRefusing) throw builtOnRefused(this.#path)
     try {
       return encodeBatch(batch)
@@ -208,6 +209,12 @@ class ThreadedStore implements SqliteStore {
     this.#waiting.clear()
     this.#closed ??= Promise.resolve()
   }
+}
+
+/** The key of a new job, of which the id stands at a place. */
+function keyAt(bytes: Uint8Array, idAt: number): KeyParts {
+  const row = idAt - JOB_AT.id
+  return partsAt(bytes, row + JOB_AT.caller, row + JOB_AT.txHash)
 }
 
 function unpacked({ bytes, lengths }: PackedPayloads): (Uint8Array | null)[] {
