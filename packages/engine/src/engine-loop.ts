@@ -166,7 +166,7 @@ export class EngineLoop {
   }
 
   #goOn(): void {
-    const isWork = this.#applied.length > 0 || this.#hasMoreRounds
+    const isWork = this.#applied.length > 0 || (this.#hasMoreRounds && !this.#isClosed)
     if (this.#waiting.length > 0 || (isWork && this.#mayWrite())) this.#start()
     else if (this.#isClosed) return
     // What is being written goes on by itself; an opening does not wait for it.
@@ -313,6 +313,7 @@ export class EngineLoop {
   #fail(failed: Iterable<Call>, cause: unknown): void {
     this.#applied = []
     this.#wantsRound = true
+    this.#hasMoreRounds = false
     this.#isSound = false
     const error = new FairleadError(
       'StoreUnavailable',

@@ -35,6 +35,9 @@ export class PendingRows {
   readonly #stored: StoredRows
   /** By number, in the order in which they began to wait. */
   readonly #jobs = new Map<number, PendingJob>()
+  /** The first of them, and a walk that stands behind it: from the start on it would pass all that are gone. */
+  #first: PendingJob | null = null
+  #walk = this.#jobs.values()
   readonly #newNames: NewNames
   /** The batch up to which names leave; null if none do. */
   #leavingUpTo: number | null = null
@@ -97,8 +100,18 @@ export class PendingRows {
 
   /** The batch of the job that has waited longest; null if none waits. */
   get firstBatch(): number | null {
-    for (const { batch } of this.#jobs.values()) return batch
-    return null
+    return this.#firstJob()?.batch ?? null
+  }
+
+  #firstJob(): PendingJob | null {
+    while (this.#first === null || this.#jobs.get(this.#first.seq) !== this.#first) {
+      if (this.#jobs.size === 0) return null
+      const { value, done } = this.#walk.next()
+      this.#first = value ?? null
+      // One that is at its end does not see what came since.
+      if (done === true) this.#walk = this.#jobs.values()
+    }
+    return this.#first
   }
 
   /**
@@ -147,8 +160,9 @@ export class PendingRows {
   /** The jobs that have waited longest, and they wait no more. */
   takeJobs(most: number): PendingJob[] {
     const taken: PendingJob[] = []
-    for (const job of this.#jobs.values()) {
-      if (taken.length === most) break
+    while (taken.length < most) {
+      const job = this.#firstJob()
+      if (job === null) break
       taken.push(job)
       this.#jobs.delete(job.seq)
       this.#nameLater(job)
