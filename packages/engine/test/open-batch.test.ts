@@ -1,7 +1,7 @@
 import { brokenSeq, callerOf, type ProviderId } from '@fairlead/core'
 import type { EngineEvent } from '@fairlead/engine'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { ATLAS, Call, DIGEST, OFFER, outcomesOf, Rig, START } from './rig.ts'
+import { ACME, ATLAS, Call, DIGEST, OFFER, outcomesOf, Rig, START } from './rig.ts'
 
 const OTHER_DIGEST = `0x${'e'.repeat(64)}`
 
@@ -80,6 +80,49 @@ describe('what is asked while a batch is written', () => {
     await (await rig.store.underWay()).confirm()
     expect(await second.done).toBe('ok')
     expect(second.value?.deadline).toBe(START + 1_200_000)
+  })
+})
+
+describe('many waiting jobs', () => {
+  const JOBS = 1_600
+
+  beforeEach(async () => {
+    await rig.engine.setPolicy({ queue: { quotas: { leases_max_per_provider: JOBS } } })
+    const request = { kind: 'task', payload: { name: 'resize', args: {} } }
+    await rig.engine.enqueueMany(Array(JOBS).fill(request), { caller: ACME })
+    rig.store.isHolding = true
+  })
+
+  it('ENGINE-2: the first leases are written while the next are given, two rounds in a batch and no third one', async () => {
+    const worker = new Call(rig.connect('w-1', { slots: JOBS }))
+    const one = await rig.store.underWay()
+    const two = await rig.store.underWay()
+    await rig.clock.settle()
+    expect(rig.store.held).toBe(0)
+    expect([one, two].map(({ batch }) => batch.newLeases.length)).toEqual([512, 512])
+    await one.confirm()
+    const three = await rig.store.underWay()
+    expect(three.batch.newLeases).toHaveLength(512)
+    await two.confirm()
+    await three.confirm()
+    await rig.clock.settle()
+    await rig.store.letGo()
+    await rig.clock.settle()
+    expect(worker.value?.offers).toHaveLength(JOBS)
+  })
+
+  it('ENGINE-2: of leases that were not written nobody hears, and their jobs are given anew', async () => {
+    const lost = new Call(rig.connect('w-1', { slots: JOBS }))
+    const one = await rig.store.underWay()
+    const two = await rig.store.underWay()
+    one.fail()
+    two.fail()
+    rig.store.isHolding = false
+    expect(await lost.done).toBe('StoreUnavailable')
+    const worker = await rig.connect('w-1', { slots: JOBS })
+    await rig.clock.settle()
+    expect(worker.offers).toHaveLength(JOBS)
+    expect(new Set(worker.offers.map(({ jobId }) => jobId)).size).toBe(JOBS)
   })
 })
 
