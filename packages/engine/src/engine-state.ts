@@ -133,6 +133,8 @@ export class EngineState {
         session: this.#changes.sessions.touch,
       },
     })
+    // As they are stored: what a restart writes anew would tell it from one engine that went on.
+    for (const [kind, queue] of this.market.queues) this.#counters.set(kind, queue.counters())
   }
 
   /** The last entry that was cut off the journal; what is left begins behind it. */

@@ -333,8 +333,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the state lives on after a failed commit',
     file: 'engine/dist/engine-loop.js',
-    find: 'this.#wantsRound = true;\n        this.#isSound = false;',
-    replace: 'this.#wantsRound = true;',
+    find: 'this.#hasMoreRounds = false;\n        this.#isSound = false;',
+    replace: 'this.#hasMoreRounds = false;',
     expected: ['memory', 'rows', 'replay', 'journal', 'rest'],
     scenario: 'storm',
   },
