@@ -129,11 +129,11 @@ export class EngineLoop {
       const reject = (reason: Error, place: number): void =>
         settle(place, { status: 'rejected', reason })
       if (left === 0) return done(results)
-      if (this.#isClosed) return commands.forEach((_, place) => reject(closed(), place))
       for (const [place, command] of commands.entries()) {
-        this.#waiting.push(callOf(command, { resolve, reject, place, recover: null }))
+        if (this.#isClosed) reject(closed(), place)
+        else this.#waiting.push(callOf(command, { resolve, reject, place, recover: null }))
       }
-      this.#start()
+      if (!this.#isClosed) this.#start()
     })
   }
 

@@ -127,6 +127,14 @@ describe('a job', () => {
     expect(refused).toMatchObject({ status: 'rejected', reason: { code: 'InvalidParams' } })
     expect(taken).toMatchObject({ status: 'fulfilled' })
   })
+
+  it('ENGINE-5: many are answered one by one, in their order: none of none, and all of them after the end', async () => {
+    expect(await engine.enqueueMany([], { caller: ACME })).toEqual([])
+    await engine.close()
+    const answers = await engine.enqueueMany([TASK, TASK], { caller: ACME })
+    const closed = { status: 'rejected', reason: { code: 'StoreUnavailable' } }
+    expect(answers).toMatchObject([closed, closed])
+  })
 })
 
 describe('a completion', () => {
