@@ -121,6 +121,8 @@ export class EngineLoop {
       const results = new Array<PromiseSettledResult<Reply>>(commands.length)
       let left = commands.length
       const settle = (place: number, result: PromiseSettledResult<Reply>): void => {
+        // The first word counts, as it does with a promise.
+        if (results[place] !== undefined) return
         results[place] = result
         if (--left === 0) done(results)
       }
