@@ -90,20 +90,29 @@ export function eventOf(entry: AuditRecord & { readonly seq: number }): EngineEv
   return { type, at, ...details, seq } as unknown as EngineEvent
 }
 
+/** Every field that the details of an event can have, so that none is forgotten where they are written out. */
+type AllDetails<Type extends MarketEvent['type'], Absent extends string = never> = Required<
+  Omit<Extract<MarketEvent, { readonly type: Type }>, 'type' | 'at' | Absent>
+>
+
 /** All of an event but what an entry has fields for. */
 function detailsOf(event: MarketEvent | EngineNote): CborMap {
   // What every job has, written out: a rest takes ten times as long.
   if (event.type === 'jobEnqueued' && event.retryOf === undefined) {
     const { jobId, traceparent } = event
-    return traceparent === undefined ? { jobId } : { jobId, traceparent }
+    if (traceparent === undefined) return { jobId }
+    return { jobId, traceparent } satisfies AllDetails<'jobEnqueued', 'retryOf'>
   }
   if (event.type === 'jobAssigned' && event.rank === undefined) {
     const { jobId, leaseId, deadline, providerId } = event
-    return { jobId, leaseId, deadline, providerId }
+    return { jobId, leaseId, deadline, providerId } satisfies AllDetails<
+      'jobAssigned',
+      'rank' | 'task'
+    >
   }
   if (event.type === 'jobCompleted') {
     const { jobId, digest, leaseId, providerId } = event
-    return { jobId, digest, leaseId, providerId }
+    return { jobId, digest, leaseId, providerId } satisfies AllDetails<'jobCompleted'>
   }
   const { type: _type, at: _at, ...details } = event
   return details as CborMap
