@@ -28,7 +28,7 @@ export class Changes {
   readonly sessions = new SessionRows()
   results: ResultRow[] = []
   rounds: RoundRow[] = []
-  meta = new Map<string, string>()
+  meta: Record<string, string> = {}
   eraseEnded: EndedSpan | null = null
   pruneEndedBefore: number | null = null
   cutJournalAt: number | null = null
@@ -39,21 +39,28 @@ export class Changes {
     journal: readonly JournalRecord[],
     lastSeq: number,
   ): { readonly batch: WriteBatch; readonly ended: readonly Job[] } {
+    const { newJobs, jobs } = this.#jobRows(lastSeq)
+    const { newLeases, leases } = this.#leaseRows()
+    const providers = []
+    for (const provider of this.providers) providers.push(providerRow(provider))
     const batch: WriteBatch = {
-      ...this.#jobRows(lastSeq),
-      ...this.#leaseRows(),
-      providers: [...this.providers].map(providerRow),
+      newJobs,
+      jobs,
+      newLeases,
+      leases,
+      providers,
       results: this.results,
       shares: shareRows(market),
       lanes: [...limitRows(market.limits.takeChanges()), ...this.sessions.take(market)],
       rounds: this.rounds,
       journal,
-      meta: Object.fromEntries(this.meta),
+      meta: this.meta,
       eraseEnded: this.eraseEnded,
       pruneEndedBefore: this.pruneEndedBefore,
       cutJournalAt: this.cutJournalAt,
     }
-    const ended = [...this.jobs].filter(({ status }) => hasEnded(status))
+    const ended = []
+    for (const job of this.jobs) if (hasEnded(job.status)) ended.push(job)
     this.#reset()
     return { batch, ended }
   }
@@ -88,7 +95,7 @@ export class Changes {
     this.providers.clear()
     this.results = []
     this.rounds = []
-    this.meta = new Map()
+    this.meta = {}
     this.eraseEnded = null
     this.pruneEndedBefore = null
     this.cutJournalAt = null

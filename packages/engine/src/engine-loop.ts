@@ -377,13 +377,10 @@ function callOf(
 }
 
 function isWorthWriting({ batch }: Outcome, calls: readonly Call[]): boolean {
-  const rows = [batch.newJobs, batch.jobs, batch.newLeases, batch.leases, batch.providers]
+  const { newJobs, jobs, newLeases, leases, providers, results, journal, shares, lanes } = batch
   return (
-    rows.some((list) => list.length > 0) ||
-    batch.results.length > 0 ||
-    batch.journal.length > 0 ||
-    batch.shares.length > 0 ||
-    batch.lanes.length > 0 ||
+    newJobs.length + jobs.length + newLeases.length + leases.length + providers.length > 0 ||
+    results.length + journal.length + shares.length + lanes.length > 0 ||
     batch.pruneEndedBefore !== null ||
     batch.cutJournalAt !== null ||
     calls.some(({ refusal }) => refusal === null)

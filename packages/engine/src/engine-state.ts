@@ -38,6 +38,7 @@ import {
   registerProvider,
   releaseLease,
   renewLease,
+  type Seed,
   type Snapshot,
   sessionFacts,
   setOpening,
@@ -56,7 +57,7 @@ import { actorOf, type Command, type KnownJob } from './command.ts'
 import { checkCompletion, resultRow } from './completion.ts'
 import { type EngineNote, Journal } from './journal.ts'
 import { leaseTimes } from './lease-offer.ts'
-import { grantsKey, META, virtualKey } from './meta.ts'
+import { META, QUEUE_KEYS } from './meta.ts'
 import { type Deliveries, Outbox } from './outbox.ts'
 import { restoreMarket } from './restore-market.ts'
 import { roundRow } from './round-row.ts'
@@ -94,9 +95,16 @@ export class EngineState {
   #storedKeys: string[] = []
   readonly #changes = new Changes()
   readonly #outbox = new Outbox()
-  /** Of each queue, as they were last written. */
-  readonly #counters = new Map<string, { readonly grants: number; readonly virtual: bigint }>()
+  /** As they were last written, by their names. */
+  readonly #counters = new Map<string, number | bigint>()
   #erasedBefore: number
+  /** The seed of the last round, and what it was made from. */
+  #lastSeed: {
+    readonly chainId: number | bigint
+    readonly epochId: number
+    readonly height: number
+    readonly seed: Seed
+  } | null = null
 
   constructor(options: {
     readonly snapshot: Snapshot
@@ -134,7 +142,8 @@ export class EngineState {
       },
     })
     // As they are stored: what a restart writes anew would tell it from one engine that went on.
-    for (const [kind, queue] of this.market.queues) this.#counters.set(kind, queue.counters())
+    this.#noteCounters()
+    this.#changes.meta = {}
   }
 
   /** The last entry that was cut off the journal; what is left begins behind it. */
@@ -262,7 +271,7 @@ export class EngineState {
     if (before <= this.#erasedBefore) return
     this.#changes.eraseEnded = { from: this.#erasedBefore, before }
     this.#erasedBefore = before
-    this.#changes.meta.set(META.erasedBefore, String(before))
+    this.#changes.meta[META.erasedBefore] = String(before)
   }
 
   /** Everything that changed since the last call. */
@@ -272,7 +281,8 @@ export class EngineState {
     const { batch, ended } = this.#changes.take(this.market, journal, this.#enqueueSeq)
     const keys = this.#keys
     this.#keys = []
-    return { batch, ended, keys, ...this.#outbox.take() }
+    const { held, offers, lost } = this.#outbox.take()
+    return { batch, ended, keys, held, offers, lost }
   }
 
   /** To be called when an outcome is stored: what has ended lives on in the store. */
@@ -385,8 +395,8 @@ export class EngineState {
     this.#note({ type: 'policyChanged', at: market.nowMs, subject: 'policy', preset, digest })
     changePolicy(market, policy)
     if (assigned !== null) market.windows.restore(assigned, policy)
-    this.#changes.meta.set(META.policy, text)
-    this.#changes.meta.set(META.preset, preset)
+    this.#changes.meta[META.policy] = text
+    this.#changes.meta[META.preset] = preset
     return policy
   }
 
@@ -399,7 +409,7 @@ export class EngineState {
     this.#note({ type: 'auditPruned', at: this.market.nowMs, subject: 'audit', last: seq, hash })
     this.#journalCut = { seq, hash }
     this.#changes.cutJournalAt = seq
-    this.#changes.meta.set(META.journalCut, `${seq} ${hash}`)
+    this.#changes.meta[META.journalCut] = `${seq} ${hash}`
     return deleted
   }
 
@@ -453,12 +463,7 @@ export class EngineState {
   #round(): RoundReply {
     const { market } = this
     const height = this.#roundHeight
-    const seed = matchSeed({
-      chainId: market.policy.chain.id,
-      epochId: epochOf(market.nowMs, market.policy),
-      height,
-      beacon: localBeacon(this.#installationSeed, height),
-    })
+    const seed = this.#seed(height)
     const { rounds, leases, moved } = dispatchRound(market, seed)
     for (const lease of leases) this.#changes.newLeases.set(lease, height)
     this.#outbox.offer(moved)
@@ -477,20 +482,39 @@ export class EngineState {
     }
   }
 
+  /** Most rounds assign nothing, and the next one has the same seed. */
+  #seed(height: number): Seed {
+    const { nowMs, policy } = this.market
+    const chainId = policy.chain.id
+    const epochId = epochOf(nowMs, policy)
+    const last = this.#lastSeed
+    if (last?.height === height && last.epochId === epochId && last.chainId === chainId) {
+      return last.seed
+    }
+    const beacon = localBeacon(this.#installationSeed, height)
+    const seed = matchSeed({ chainId, epochId, height, beacon })
+    this.#lastSeed = { chainId, epochId, height, seed }
+    return seed
+  }
+
   #noteCounters(): void {
-    this.#changes.meta.set(META.enqueueSeq, String(this.#enqueueSeq))
-    this.#changes.meta.set(META.roundHeight, String(this.#roundHeight))
-    this.#changes.meta.set(META.beat, String(this.market.nowMs))
-    const { seq } = this.market.limits
-    if (seq > 0) this.#changes.meta.set(META.limitSeq, String(seq))
+    this.#changes.meta[META.beat] = String(this.market.nowMs)
+    this.#noteCounter(META.enqueueSeq, this.#enqueueSeq)
+    this.#noteCounter(META.roundHeight, this.#roundHeight)
+    this.#noteCounter(META.limitSeq, this.market.limits.seq)
     for (const [kind, queue] of this.market.queues) {
       const { grants, virtual } = queue.counters()
-      const noted = this.#counters.get(kind)
-      if (noted?.grants === grants && noted.virtual === virtual) continue
-      this.#counters.set(kind, { grants, virtual })
-      this.#changes.meta.set(grantsKey(kind), String(grants))
-      this.#changes.meta.set(virtualKey(kind), virtual.toString())
+      const keys = QUEUE_KEYS[kind]
+      this.#noteCounter(keys.grants, grants)
+      this.#noteCounter(keys.virtual, virtual)
     }
+  }
+
+  /** What is stored already is not written again. */
+  #noteCounter(name: string, value: number | bigint): void {
+    if (this.#counters.get(name) === value) return
+    this.#counters.set(name, value)
+    this.#changes.meta[name] = value.toString()
   }
 
   #job(id: JobId): Job {

@@ -1,4 +1,4 @@
-import type { KindName } from '@fairlead/core'
+import { KIND_NAMES, type KindName } from '@fairlead/core'
 
 /** The names under which counters and settings are stored: all that decides beside the rows. */
 export const META = {
@@ -21,10 +21,7 @@ export const META = {
   beat: 'beat',
 } as const
 
-export function grantsKey(kind: KindName): string {
-  return `grants.${kind}`
-}
-
-export function virtualKey(kind: KindName): string {
-  return `virtual.${kind}`
-}
+/** The counters of each queue: its grants, and the virtual time of its shares. */
+export const QUEUE_KEYS = Object.fromEntries(
+  KIND_NAMES.map((kind) => [kind, { grants: `grants.${kind}`, virtual: `virtual.${kind}` }]),
+) as Readonly<Record<KindName, { readonly grants: string; readonly virtual: string }>>

@@ -35,7 +35,8 @@ export class Outbox {
 
   /** What came in since the last call. */
   take(): Deliveries {
-    const offers = this.#offers.map((lease) => ({ lease, workerId: lease.workerId }))
+    const offers = []
+    for (const lease of this.#offers) offers.push({ lease, workerId: lease.workerId })
     const taken = { held: this.#held, offers, lost: this.#lost }
     this.#held = []
     this.#offers = []

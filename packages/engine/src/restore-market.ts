@@ -25,7 +25,7 @@ import {
   type WorkerRow,
 } from '@fairlead/core'
 import { restoreLimits } from './limit-rows.ts'
-import { grantsKey, virtualKey } from './meta.ts'
+import { QUEUE_KEYS } from './meta.ts'
 import { restoreSessions } from './session-rows.ts'
 
 /**
@@ -181,8 +181,9 @@ function queueStates({ meta, shares }: Snapshot): ReadonlyMap<KindName, QueueSta
       for (const row of shares) {
         if (row.kind === kind && row.finish !== null) finish.set(row.caller, row.finish)
       }
-      const fair: FairState = { virtual: BigInt(meta[virtualKey(kind)] ?? 0), finish }
-      return [kind, { grants: Number(meta[grantsKey(kind)] ?? 0), fair }]
+      const keys = QUEUE_KEYS[kind]
+      const fair: FairState = { virtual: BigInt(meta[keys.virtual] ?? 0), finish }
+      return [kind, { grants: Number(meta[keys.grants] ?? 0), fair }]
     }),
   )
 }

@@ -12,6 +12,7 @@ import {
   type ProviderOffer,
   type ProviderRow,
   type WorkerRow,
+  type Workers,
   type WriteBatch,
 } from '@fairlead/core'
 
@@ -176,12 +177,24 @@ function offerRow(offer: ProviderOffer): OfferRow {
   return row
 }
 
+/** Workers come, go and change rarely, and for as long as none does the list is the same one. */
+const workerLists = new WeakMap<Workers, readonly WorkerRow[]>()
+
 function workerRows({ workers }: Provider): readonly WorkerRow[] | null {
   if (workers === null) return null
-  const rows = [...workers.byId.values()].map(({ id, slots, goneSince }) => ({
-    id,
-    slots,
-    goneSince,
-  }))
-  return rows.sort((a, b) => compareAscii(a.id, b.id))
+  const known = workerLists.get(workers)
+  if (known !== undefined && areAlike(known, workers)) return known
+  const rows: WorkerRow[] = []
+  for (const { id, slots, goneSince } of workers.byId.values()) rows.push({ id, slots, goneSince })
+  rows.sort((a, b) => compareAscii(a.id, b.id))
+  workerLists.set(workers, rows)
+  return rows
+}
+
+function areAlike(rows: readonly WorkerRow[], { byId }: Workers): boolean {
+  if (rows.length !== byId.size) return false
+  return rows.every(({ id, slots, goneSince }) => {
+    const worker = byId.get(id)
+    return worker?.slots === slots && worker.goneSince === goneSince
+  })
 }

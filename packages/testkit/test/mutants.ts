@@ -381,7 +381,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a restart forgets how many were granted',
     file: 'engine/dist/restore-market.js',
-    find: 'grants: Number(meta[grantsKey(kind)] ?? 0)',
+    find: 'grants: Number(meta[keys.grants] ?? 0)',
     replace: 'grants: 0',
     expected: ['replay', 'rows'],
     scenario: 'storm',

@@ -28,9 +28,12 @@ export function dispatchRound(
   const admit = openAdmit(market)
   const rounds = matchRound({ nowMs, seed, policy, queues, pool, windows, admit })
   market.claims = admit?.claims() ?? NO_CLAIMS
-  const leases = rounds.flatMap(({ assignments }) =>
-    assignments.map(({ job, provider }) => issueLease(market, job as Job, provider, seed)),
-  )
+  const leases: Lease[] = []
+  for (const { assignments } of rounds) {
+    for (const { job, provider } of assignments) {
+      leases.push(issueLease(market, job as Job, provider, seed))
+    }
+  }
   // Last: what the other kinds have taken counts by now.
   const sent = sendRound(market, seed)
   if (sent === null) return { rounds, leases, moved }

@@ -251,5 +251,7 @@ function isTied(first: QueuedJob, job: QueuedJob, picks: Batch['picks']): boolea
 /** The first providers in shuffled order. */
 export function firstOf({ shuffle }: ProviderSearch, count: number): readonly Provider[] {
   const length = Math.min(count, shuffle.length)
-  return Array.from({ length }, (_, place) => shuffle.at(place))
+  const first: Provider[] = []
+  for (let place = 0; place < length; place++) first.push(shuffle.at(place))
+  return first
 }

@@ -25,9 +25,9 @@ export function textOf(cell: SqlValue | undefined): string {
   return Buffer.from(cell as Uint8Array).toString('utf8')
 }
 
-/** Lists and small records, which no query looks into. */
+/** Lists and small records, which no query looks into. Many of the lists are empty. */
 export function jsonCell(value: unknown): string {
-  return JSON.stringify(value)
+  return Array.isArray(value) && value.length === 0 ? '[]' : JSON.stringify(value)
 }
 
 export function jsonOf<Value>(cell: SqlValue | undefined): Value {

@@ -233,7 +233,7 @@ export function putProvider(to: CellWriter, row: ProviderRow): void {
   to.cell(row.cooldownUntil)
   to.text(jsonCell(row.classCooldowns))
   to.text(jsonCell(row.units))
-  to.cell(row.workers === null ? null : jsonCell(row.workers))
+  to.cell(row.workers === null ? null : offeredCell(row.workers))
 }
 
 export function resultRow(c: Columns): ResultRow {
