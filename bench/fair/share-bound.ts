@@ -122,7 +122,7 @@ function enqueue(market: Market, tenant: Tenant, n: number, random: (m: number) 
 }
 
 function completeSome(market: Market, random: (m: number) => number): void {
-  const leases: Lease[] = [...market.leasesOf.values()].flatMap((held) => [...held])
+  const leases: Lease[] = [...market.leasesOf.values()].flatMap((held) => [...held.values()])
   for (const { id: leaseId, provider } of leases) {
     if (random(3) === 0) continue
     completeLease(market, { leaseId, by: provider.id, digest: DIGEST, actualUnits: null })

@@ -7,6 +7,7 @@ import {
   type LeaseSession,
   type LeaseTimes,
   type ProviderId,
+  TransitMap,
   type WorkerHello,
   type WorkerId,
 } from '@fairlead/core'
@@ -40,7 +41,7 @@ export class WorkerLoop implements Worker {
   /** One for all attempts, each of which keeps it. */
   readonly #confirmOne = (attempt: Attempt): Promise<void> => this.#confirm(attempt)
   /** What the source counts as ours, as far as we know. */
-  readonly #attempts = new Map<LeaseId, Attempt>()
+  readonly #attempts = new TransitMap<LeaseId, Attempt>()
   /** Offered while as many handlers ran as may. */
   readonly #queue: Attempt[] = []
   /** Those that are to be acked in a moment. */

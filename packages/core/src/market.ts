@@ -19,6 +19,7 @@ import {
   SessionDispatch,
   type SessionDispatchState,
 } from './session-dispatch.ts'
+import { TransitMap } from './transit-map.ts'
 
 /** What has happened, in the order in which it did (EVENT-1). */
 export type MarketEvent = { readonly at: number } & (
@@ -126,11 +127,11 @@ export interface Market {
   policy: Policy
   /** The latest time seen; it never goes back. */
   nowMs: number
-  readonly jobs: Map<JobId, Job>
-  readonly leases: Map<LeaseId, Lease>
+  readonly jobs: TransitMap<JobId, Job>
+  readonly leases: TransitMap<LeaseId, Lease>
   readonly pool: ProviderPool
   /** The live leases of each provider that has any. */
-  readonly leasesOf: Map<ProviderId, Set<Lease>>
+  readonly leasesOf: TransitMap<ProviderId, TransitMap<LeaseId, Lease>>
   /** Live leases that were not acked when their worker left, and have not found another yet. */
   readonly stranded: Set<Lease>
   readonly queues: ReadonlyMap<KindName, WaitingQueue>
@@ -139,7 +140,7 @@ export interface Market {
   /** When each session opens, and who has a place in it. */
   readonly seats: SessionTable
   /** Jobs that are QUEUED, by caller. */
-  readonly waitingOf: Map<Caller, number>
+  readonly waitingOf: TransitMap<Caller, number>
   readonly windows: RequesterWindows
   readonly limits: MarketLimits
   /** What has to be admitted, by the policy; null is nothing. */
@@ -170,10 +171,10 @@ export function openMarket(options: {
   const market: Market = {
     policy,
     nowMs,
-    jobs: new Map(),
-    leases: new Map(),
+    jobs: new TransitMap(),
+    leases: new TransitMap(),
     pool: new ProviderPool(policy),
-    leasesOf: new Map(),
+    leasesOf: new TransitMap(),
     stranded: new Set(),
     queues: new Map(
       byScore.map((kind) => [kind, new WaitingQueue(policy, nowMs, options.queues?.get(kind))]),
@@ -184,7 +185,7 @@ export function openMarket(options: {
       ...(options.sessions === undefined ? {} : { state: options.sessions }),
     }),
     seats: new SessionTable(),
-    waitingOf: new Map(),
+    waitingOf: new TransitMap(),
     windows: new RequesterWindows(),
     limits: new MarketLimits(options.limits),
     admit: admitRulesOf(policy),

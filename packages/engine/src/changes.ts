@@ -20,11 +20,11 @@ import { SessionRows } from './session-rows.ts'
 export class Changes {
   /** Of the jobs that are new: those with the latest numbers of acceptance, in order. */
   requests: AcceptedRequest[] = []
-  readonly jobs = new Set<Job>()
-  readonly leases = new Set<Lease>()
+  jobs = new Set<Job>()
+  leases = new Set<Lease>()
   /** Those that are new, with the height of their round. */
-  readonly newLeases = new Map<Lease, number>()
-  readonly providers = new Set<Provider>()
+  newLeases = new Map<Lease, number>()
+  providers = new Set<Provider>()
   readonly sessions = new SessionRows()
   results: ResultRow[] = []
   rounds: RoundRow[] = []
@@ -89,10 +89,11 @@ export class Changes {
 
   #reset(): void {
     this.requests = []
-    this.jobs.clear()
-    this.leases.clear()
-    this.newLeases.clear()
-    this.providers.clear()
+    // Not emptied, but new: a set that is emptied again and again keeps what was in it (see `TransitMap`).
+    this.jobs = new Set()
+    this.leases = new Set()
+    this.newLeases = new Map()
+    this.providers = new Set()
     this.results = []
     this.rounds = []
     this.meta = {}

@@ -1,4 +1,4 @@
-import type { Lease, Store, WriteBatch } from '@fairlead/core'
+import { type Lease, type Store, TransitMap, type WriteBatch } from '@fairlead/core'
 
 /** Beyond this the cache is emptied: a job that waits that long can be read from the store. */
 const BYTES_MAX = 8 * 1024 * 1024
@@ -10,7 +10,7 @@ const BYTES_MAX = 8 * 1024 * 1024
 export class PayloadCache {
   readonly #store: Store
   /** By number of acceptance. */
-  readonly #payloads = new Map<number, Uint8Array>()
+  readonly #payloads = new TransitMap<number, Uint8Array>()
   #bytes = 0
 
   constructor(store: Store) {

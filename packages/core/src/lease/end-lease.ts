@@ -28,7 +28,7 @@ export function endLease(
   unstrandLease(market, lease)
   provider.liveLeases--
   const leases = market.leasesOf.get(provider.id)
-  leases?.delete(lease)
+  leases?.delete(lease.id)
   if (leases?.size === 0) market.leasesOf.delete(provider.id)
   const worker = workerOf(lease)
   if (worker !== null && provider.workers !== null) dropWorkerLease(provider.workers, worker)

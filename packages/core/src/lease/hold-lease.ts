@@ -2,15 +2,19 @@ import { KINDS } from '../enqueue/kinds.ts'
 import type { Market } from '../market.ts'
 import type { Policy } from '../policy.ts'
 import type { Worker } from '../registry/workers.ts'
+import { TransitMap } from '../transit-map.ts'
 import type { Lease } from './lease.ts'
 
 /** Books a live lease, new or loaded, with its provider and worker and among the deadlines. */
 export function holdLease(market: Market, lease: Lease): void {
   const { provider } = lease
   provider.liveLeases++
-  const leases = market.leasesOf.get(provider.id)
-  if (leases === undefined) market.leasesOf.set(provider.id, new Set([lease]))
-  else leases.add(lease)
+  let leases = market.leasesOf.get(provider.id)
+  if (leases === undefined) {
+    leases = new TransitMap()
+    market.leasesOf.set(provider.id, leases)
+  }
+  leases.set(lease.id, lease)
   market.due.leaseDeadline.enter(lease)
   if (!lease.isAcked) market.due.ack.enter(lease)
   const worker = workerOf(lease)

@@ -1,4 +1,5 @@
 import type { Caller } from '../ids.ts'
+import { TransitMap } from '../transit-map.ts'
 import { IndexedHeap, type IndexedItem } from './indexed-heap.ts'
 
 /** One unit at weight 1, as virtual time. */
@@ -32,7 +33,7 @@ export interface FairState {
  */
 export class FairShares {
   #virtual = 0n
-  readonly #tenants = new Map<Caller, Tenant>()
+  readonly #tenants = new TransitMap<Caller, Tenant>()
   readonly #level = new IndexedHeap<Tenant>((a, b) => a.caller < b.caller)
   readonly #ahead = new IndexedHeap<Tenant>(byFinish)
   readonly #idle = new IndexedHeap<Tenant>(byFinish)

@@ -1,6 +1,7 @@
 import { invariant } from '../errors.ts'
 import type { Caller, JobId } from '../ids.ts'
 import type { Policy } from '../policy.ts'
+import { TransitMap } from '../transit-map.ts'
 import { FairShares, type FairState, virtualCost } from './fair-shares.ts'
 import { LazyHeap } from './lazy-heap.ts'
 import { idBefore, PLACE, type QueuedJob, type Shape, WAITING } from './queued-job.ts'
@@ -49,7 +50,7 @@ export class WaitingQueue {
   #grants: number
   #shares: FairShares
   /** By score: one queue, under null. By fair shares: one for each caller with a ready job. */
-  readonly #queues = new Map<Caller | null, ScoreQueue>()
+  readonly #queues = new TransitMap<Caller | null, ScoreQueue>()
 
   constructor(policy: Policy, nowMs: number, state?: QueueState) {
     this.#policy = policy

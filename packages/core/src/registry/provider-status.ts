@@ -83,7 +83,7 @@ function cancelDownTo(
 ): void {
   const leases = market.leasesOf.get(provider.id)
   if (leases === undefined || leases.size <= keep) return
-  const newestFirst = [...leases].sort(newerFirst)
+  const newestFirst = [...leases.values()].sort(newerFirst)
   for (const lease of newestFirst.slice(0, leases.size - keep)) cancelLease(market, lease, reason)
 }
 

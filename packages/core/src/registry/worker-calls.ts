@@ -93,7 +93,7 @@ function resize(workers: Workers, worker: Worker, slots: number): void {
 
 /** The live leases of one worker, the oldest first. */
 export function leasesOfWorker(market: Market, { id }: Provider, workerId: WorkerId): Lease[] {
-  const leases = [...(market.leasesOf.get(id) ?? [])]
+  const leases = [...(market.leasesOf.get(id)?.values() ?? [])]
   return leases.filter((lease) => lease.workerId === workerId).sort(olderFirst)
 }
 

@@ -467,7 +467,7 @@ function take(step: Step): void {
     const isThere = a.workers?.byId.get(id(name))?.goneSince === null
     if (isThere) setWorkerSlots(market, a, { workerId: id(name), slots: step.slots })
   } else {
-    const live = [...(market.leasesOf.get(a.id) ?? [])]
+    const live = [...(market.leasesOf.get(a.id)?.values() ?? [])]
     const lease = live[step.nth % Math.max(1, live.length)]
     if (lease !== undefined) world[step.op](lease)
   }

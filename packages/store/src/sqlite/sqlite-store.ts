@@ -1,6 +1,13 @@
 import { resolve } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import type { JobRow, Snapshot, Store, StoreReads, WriteBatch } from '@fairlead/core'
+import {
+  type JobRow,
+  type Snapshot,
+  type Store,
+  type StoreReads,
+  TransitMap,
+  type WriteBatch,
+} from '@fairlead/core'
 import { type EncodedBatch, encodeBatch, JOB_AT } from './batch-codec.ts'
 import type { KeyParts } from './key-filter.ts'
 import { KnownKeys, partsAt } from './known-keys.ts'
@@ -60,7 +67,7 @@ class ThreadedStore implements SqliteStore {
   readonly #path: string
   readonly #thread: Worker
   readonly #ended: Promise<void>
-  readonly #waiting = new Map<number, Waiting>()
+  readonly #waiting = new TransitMap<number, Waiting>()
   readonly #keys = new KnownKeys((afterSeq, limit) => this.#call('jobKeys', afterSeq, limit))
   #lastId = OPENED
   #refusalsHeard = 0
