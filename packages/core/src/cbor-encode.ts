@@ -21,6 +21,7 @@ export function encodeCbor(value: CborValue, front?: Uint8Array): Uint8Array {
   const piece = out
   const start = used
   length = start
+  firstText = ''
   try {
     if (front !== undefined) writeRaw(front)
     write(value, 0)
@@ -34,19 +35,26 @@ export function encodeCbor(value: CborValue, front?: Uint8Array): Uint8Array {
 }
 
 /**
- * The same into a buffer of the caller's, from a place on: where it ends, and the buffer, which is a larger
- * one with the same content in front if there was not enough room.
+ * The same for a map with these keys, which are in canonical order, into a buffer of the caller's, from a
+ * place on: where it ends, and the buffer, which is a larger one with the same content in front if there
+ * was not enough room.
  */
-export function appendCbor(
-  value: CborValue,
+export function appendCborMap<Key extends string>(
+  keys: readonly Key[],
+  map: { readonly [Each in Key]: CborValue },
   buffer: Buffer<ArrayBuffer>,
   at: number,
 ): { readonly buffer: Buffer<ArrayBuffer>; readonly end: number } {
   const own = out
   out = buffer
   length = at
+  firstText = ''
   try {
-    write(value, 0)
+    writeHead(5, keys.length)
+    for (const key of keys) {
+      writeText(key)
+      write(map[key], 1)
+    }
     return { buffer: out, end: length }
   } finally {
     out = own
@@ -63,6 +71,10 @@ let out = Buffer.allocUnsafeSlow(PIECE)
 let used = 0
 /** Where the value at hand ends so far. */
 let length = 0
+/** The first long text of it and where it stands: an id that comes again is copied. */
+let firstText = ''
+let firstAt = 0
+let firstEnd = 0
 
 function write(value: CborValue, depth: number): void {
   if (typeof value === 'string') return writeText(value)
@@ -91,6 +103,7 @@ function writeMap(map: CborMap, depth: number): void {
   const start = length
   if (writeEntries(map, keys, depth)) return
   length = start
+  firstText = ''
   writeEntries(map, keys.sort(compareKeys), depth)
 }
 
@@ -185,6 +198,12 @@ function writeShortAscii(text: string): boolean {
 /** Ids are like this: one native call, which took as many bytes as characters if all are ASCII. */
 function writeAscii(text: string): boolean {
   const start = length
+  if (text === firstText) {
+    reserve(firstEnd - firstAt)
+    out.copyWithin(start, firstAt, firstEnd)
+    length += firstEnd - firstAt
+    return true
+  }
   writeHead(3, text.length)
   reserve(3 * text.length)
   const written = out.write(text, length, 'utf8')
@@ -193,6 +212,11 @@ function writeAscii(text: string): boolean {
     return false
   }
   length += written
+  if (firstText === '') {
+    firstText = text
+    firstAt = start
+    firstEnd = length
+  }
   return true
 }
 

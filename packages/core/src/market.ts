@@ -148,15 +148,18 @@ export interface Market {
   /** Who waits for which limit, as the last round left it. It decides nothing: the next one asks anew. */
   claims: LimitClaims
   readonly due: DueHeaps
-  /** Is called in the middle of changes: it takes note, and must not throw or call back. */
-  readonly emit: (event: MarketEvent) => void
+  /**
+   * Is called in the middle of changes: it takes note, and must not throw or call back. `job` is the one that
+   * the event is about, where every job comes by: it need not be looked up then.
+   */
+  readonly emit: (event: MarketEvent, job?: Job) => void
   readonly touch: Touch
 }
 
 export function openMarket(options: {
   readonly policy: Policy
   readonly nowMs: number
-  readonly emit?: (event: MarketEvent) => void
+  readonly emit?: Market['emit']
   readonly touch?: Touch
   /** What each queue had given out before; nothing where it is absent. */
   readonly queues?: ReadonlyMap<KindName, QueueState>

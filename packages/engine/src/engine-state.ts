@@ -125,8 +125,8 @@ export class EngineState {
       policy,
       nowMs,
       gapMs,
-      emit: (event) => {
-        this.#journal.append(event, this.#actor, this.market)
+      emit: (event, job) => {
+        this.#journal.append(event, this.#actor, this.market, job?.enqueueSeq)
         if (event.type !== 'leaseCancelled') return
         const lease = this.market.leases.get(event.leaseId)
         if (lease !== undefined) this.#outbox.lost(lease, event.reason)

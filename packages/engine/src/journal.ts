@@ -62,15 +62,10 @@ export class Journal {
     this.#seq = seq
   }
 
-  /** `endedSeq` is the number of the job that it is about, where that is not in memory any more. */
-  append(
-    event: MarketEvent | EngineNote,
-    actor: string,
-    market: Market,
-    endedSeq: number | null = null,
-  ): void {
+  /** `about` is the number of the job that it is about, where the caller knows it; else it is looked up. */
+  append(event: MarketEvent | EngineNote, actor: string, market: Market, about?: number): void {
     const { type: action, at } = event
-    const jobSeq = jobOf(event, market)?.enqueueSeq ?? endedSeq
+    const jobSeq = about ?? jobOf(event, market)?.enqueueSeq ?? null
     const subject = subjectOf(event)
     const seq = ++this.#seq
     this.#records.push({ seq, at, actor, action, subject, details: detailsOf(event), jobSeq })

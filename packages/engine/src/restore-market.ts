@@ -12,7 +12,6 @@ import {
   type Lease,
   type LeaseRow,
   type Market,
-  type MarketEvent,
   newProvider,
   newWorkers,
   openMarket,
@@ -37,7 +36,7 @@ export function restoreMarket(options: {
   readonly policy: Policy
   readonly nowMs: number
   readonly gapMs: number
-  readonly emit: (event: MarketEvent) => void
+  readonly emit: Market['emit']
   readonly touch: Touch
 }): Market {
   const { snapshot, policy, nowMs, gapMs, emit, touch } = options

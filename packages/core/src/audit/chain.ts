@@ -1,6 +1,6 @@
 import { fromHex, toHex } from '../bytes.ts'
 import {
-  appendCbor,
+  appendCborMap,
   CBOR_DEPTH_MAX,
   CborFloat,
   type CborMap,
@@ -49,20 +49,25 @@ function auditBytes(seq: number, record: AuditRecord): Uint8Array {
   return encodeCbor(hashedPart(seq, record))
 }
 
-/** The same into a buffer; see `appendCbor`. */
+/** In canonical order. */
+const HASHED_KEYS = ['at', 'seq', 'actor', 'action', 'details', 'subject'] as const
+
+/** The same into a buffer; see `appendCborMap`. */
 export function appendAuditBytes(
   seq: number,
   record: AuditRecord,
   buffer: Buffer<ArrayBuffer>,
   at: number,
-): ReturnType<typeof appendCbor> {
-  return appendCbor(hashedPart(seq, record), buffer, at)
+): ReturnType<typeof appendCborMap> {
+  return appendCborMap(HASHED_KEYS, hashedPart(seq, record), buffer, at)
 }
 
-function hashedPart(seq: number, record: AuditRecord): CborMap {
+function hashedPart(
+  seq: number,
+  record: AuditRecord,
+): { readonly [Key in (typeof HASHED_KEYS)[number]]: CborValue } {
   const { at, actor, action, subject, details } = record
   refuseOdd(record)
-  // In canonical order, so that nothing has to be sorted: this is done for every transition.
   return { at, seq, actor, action, details, subject }
 }
 

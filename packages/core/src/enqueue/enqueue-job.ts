@@ -41,7 +41,7 @@ export function enqueueJob(market: Market, request: NewJob): Job {
   market.due.ttlAbs.enter(job)
   market.touch.job(job)
   const event = { type: 'jobEnqueued', at: market.nowMs, jobId: job.id } as const
-  market.emit(job.origin === null ? event : { ...event, ...job.origin })
+  market.emit(job.origin === null ? event : { ...event, ...job.origin }, job)
   return job
 }
 

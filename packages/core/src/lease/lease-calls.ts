@@ -51,11 +51,17 @@ export function heldByOther(leaseId: LeaseId, workerId: WorkerId): FairleadError
 /** The caller's lease, if it is still live (LEASE-6). */
 export function liveHeldLease(market: Market, call: LeaseCall): Lease {
   const lease = heldLease(market, call)
-  if (isLive(lease.status)) return lease
+  refuseEnded(lease)
+  return lease
+}
+
+/** What is over is not acted on any more (LEASE-6). */
+export function refuseEnded({ id: leaseId, status, attempt }: Lease): void {
+  if (isLive(status)) return
   throw new FairleadError(
     'LeaseNotLive',
-    `lease ${lease.id} is ${lease.status}; stop this attempt, the job goes on without it`,
-    { leaseId: lease.id, status: lease.status, attempt: lease.attempt },
+    `lease ${leaseId} is ${status}; stop this attempt, the job goes on without it`,
+    { leaseId, status, attempt },
   )
 }
 

@@ -4,7 +4,7 @@ import { FairleadError, invalidParams, invariant } from '../errors.ts'
 import type { Job } from '../job.ts'
 import { endLease } from '../lease/end-lease.ts'
 import type { Lease } from '../lease/lease.ts'
-import { heldLease, type LeaseCall, liveHeldLease } from '../lease/lease-calls.ts'
+import { heldLease, type LeaseCall, refuseEnded } from '../lease/lease-calls.ts'
 import type { Market } from '../market.ts'
 import { creditProvider } from '../registry/health.ts'
 import { chargeJob } from './charge.ts'
@@ -28,9 +28,9 @@ export function completeLease(market: Market, completion: Completion): Lease {
   }
   refuseUncountable('actual_units', actualUnits)
   refuseUncountable('actual_tokens', actualTokens)
-  const held = heldLease(market, completion)
-  if (held.status === 'COMPLETED' && held.digest === digest) return held
-  const lease = liveHeldLease(market, completion)
+  const lease = heldLease(market, completion)
+  if (lease.status === 'COMPLETED' && lease.digest === digest) return lease
+  refuseEnded(lease)
   const { job } = lease
   endLease(market, lease, 'complete', actualUnits ?? job.units, actualTokens)
   lease.digest = digest
@@ -86,12 +86,8 @@ export function completeJob(
   invariant(digest !== null, 'a completed lease has a digest')
   endJob(market, job, { on, reason: null })
   creditProvider(market, lease.provider)
-  market.emit({
-    type: 'jobCompleted',
-    at: market.nowMs,
-    jobId: job.id,
-    digest,
-    leaseId: lease.id,
-    providerId: lease.provider.id,
-  })
+  const { nowMs: at, emit } = market
+  const { id: leaseId, provider } = lease
+  const { id: providerId } = provider
+  emit({ type: 'jobCompleted', at, jobId: job.id, digest, leaseId, providerId }, job)
 }

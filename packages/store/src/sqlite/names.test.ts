@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { RowAt } from './batch-codec.ts'
 import { KEY_BYTES, Names, NamesInOrder, NewNames } from './names.ts'
 
 const names = new Names(Buffer.alloc(16, 7))
@@ -42,10 +43,11 @@ describe('new names', () => {
     const found = (fresh: NewNames) => ids.map((id) => fresh.factsOf(id)?.bytes ?? null)
     for (let left = 0; left <= ids.length; left++) {
       const fresh = new NewNames(names)
-      for (const row of rows.slice(0, left)) expect(fresh.add(row, 32, row)).toBe(true)
+      const add = (row: RowAt) => fresh.add(names.of(row.bytes), row, 32, row)
+      for (const row of rows.slice(0, left)) expect(add(row)).toBe(true)
       fresh.leave()
-      for (const row of rows.slice(left)) expect(fresh.add(row, 32, row)).toBe(true)
-      for (const row of rows) expect(fresh.add(row, 32, row)).toBe(false)
+      for (const row of rows.slice(left)) expect(add(row)).toBe(true)
+      for (const row of rows) expect(add(row)).toBe(false)
       expect(found(fresh)).toEqual(ids)
       fresh.forgetLeft()
       expect(found(fresh)).toEqual(ids.map((id, i) => (i < left ? null : id)))

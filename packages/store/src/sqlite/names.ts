@@ -66,9 +66,8 @@ export class NewNames {
     this.#names = names
   }
 
-  /** Adds one, unless it is there. */
-  add({ bytes, at }: RowAt, length: number, facts: RowAt): boolean {
-    const number = this.#names.of(bytes, at, length)
+  /** Adds one under its number, unless it is there. */
+  add(number: number, { bytes, at }: RowAt, length: number, facts: RowAt): boolean {
     const first = this.#fresh.get(number) ?? null
     const before = this.#leaving.get(number) ?? null
     if (find(first, bytes, at, length) !== null) return false

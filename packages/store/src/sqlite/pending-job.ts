@@ -26,7 +26,7 @@ export interface PendingJob {
   status: JobStatus
   /** Whether there are leases of it in the table. */
   readonly hasStoredLeases: boolean
-  leases: PendingLease[]
+  leases: readonly PendingLease[]
   result: RowAt | null
   /** Entries about it up to this number are in its row for certain; 0 where nobody asked. */
   readonly lastEntry: number

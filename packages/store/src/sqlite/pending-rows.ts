@@ -23,6 +23,13 @@ import { idBytes, isSameId, type PendingJob, type PendingLease } from './pending
 import { PendingOthers, refused } from './pending-others.ts'
 import type { StoredRows } from './stored-rows.ts'
 
+/** The entries of a batch; those of them that were taken wait no more. */
+interface Records {
+  readonly bytes: Buffer
+  readonly entries: readonly number[]
+  taken: number
+}
+
 /**
  * Rows that are in the log and not in their tables yet. A job that is enqueued, assigned, started and
  * completed within a moment is four changes of a job and three of a lease in the log, and one row each
@@ -33,6 +40,7 @@ export class PendingRows {
   /** The rows that are not of a job. */
   readonly others: PendingOthers
   readonly #stored: StoredRows
+  readonly #names: Names
   /** By number, in the order in which they began to wait. */
   readonly #jobs = new Map<number, PendingJob>()
   /** The first of them, and a walk that stands behind it: from the start on it would pass all that are gone. */
@@ -45,9 +53,9 @@ export class PendingRows {
   #unnamed: PendingJob[] = []
   /** Names that are being taken. */
   readonly #naming: NamesInOrder
-  /** Records of the journal, of which the first so many were taken. */
-  #records: RowAt[] = []
-  #recordsTaken = 0
+  /** Records of the journal by batch, of which the first so many were taken. */
+  #records: Records[] = []
+  #recordCount = 0
   /** The last entry of each batch that has any, in order. */
   #lastEntries: { readonly batch: number; readonly seq: number }[] = []
   /** No job that waits has ended before this. */
@@ -59,6 +67,7 @@ export class PendingRows {
   constructor(stored: StoredRows, names: Names) {
     this.others = new PendingOthers(stored)
     this.#stored = stored
+    this.#names = names
     this.#newNames = new NewNames(names)
     this.#naming = new NamesInOrder(names)
   }
@@ -72,7 +81,7 @@ export class PendingRows {
   }
 
   get recordCount(): number {
-    return this.#records.length - this.#recordsTaken
+    return this.#recordCount
   }
 
   /** Whether a job that waits may have ended before a time. */
@@ -249,14 +258,18 @@ export class PendingRows {
 
   /** The records that have waited longest, and they wait no more. */
   takeRecords(most: number): RowAt[] {
-    const end = Math.min(this.#records.length, this.#recordsTaken + most)
-    const taken = this.#records.slice(this.#recordsTaken, end)
-    this.#recordsTaken = end
-    // Those in front go together: to move the rest up for each slice takes longer than all else about it.
-    if (2 * end > this.#records.length) {
-      this.#records = this.#records.slice(end)
-      this.#recordsTaken = 0
+    const taken: RowAt[] = []
+    let over = 0
+    for (const records of this.#records) {
+      const { bytes, entries } = records
+      for (; records.taken < entries.length && taken.length < most; records.taken++) {
+        taken.push({ bytes, at: (entries[records.taken] as number) + ENTRY_AT.record })
+      }
+      if (records.taken < entries.length) break
+      over++
     }
+    this.#records.splice(0, over)
+    this.#recordCount -= taken.length
     return taken
   }
 
@@ -274,7 +287,7 @@ export class PendingRows {
     this.#unnamed = []
     this.#naming.clear()
     this.#records = []
-    this.#recordsTaken = 0
+    this.#recordCount = 0
     this.#lastEntries = []
     this.#firstEnd = Number.POSITIVE_INFINITY
     this.others.clear()
@@ -283,34 +296,46 @@ export class PendingRows {
   #addJobs({ bytes, newJobs, newJobStates }: BatchRows): void {
     if (newJobs.length === 0) return
     const seqs: number[] = []
-    const names: Uint8Array[] = []
-    for (const [i, at] of newJobs.entries()) {
-      const job = this.#newJob({ bytes, at }, { bytes, at: newJobStates[i] as number })
-      seqs.push(job.seq)
-      names.push(idBytes(job.id), keyBytes(keyIn({ bytes, at })))
+    const names: number[] = []
+    for (let i = 0; i < newJobs.length; i++) {
+      const facts = { bytes, at: newJobs[i] as number }
+      seqs.push(this.#newJob(facts, { bytes, at: newJobStates[i] as number }, names))
     }
     if (this.#stored.hasSeqs(seqs)) throw refused('the number of a new job is taken')
-    for (const name of this.#stored.taken(names)) {
-      if (name.length === ID_BYTES) {
-        if (this.#stored.seqOf(name) !== null) throw refused('the id of a new job is taken')
-      } else if (this.#stored.hasJobKey(name.subarray(0, ID_BYTES), name.subarray(ID_BYTES))) {
-        throw refused('another job has the caller and tx_hash of a new one')
-      }
+    const taken = this.#stored.taken(names)
+    if (taken.size > 0) for (const at of newJobs) this.#refuseTaken({ bytes, at }, taken)
+  }
+
+  /** Others may have the same names, so what they stand for is compared. */
+  #refuseTaken(facts: RowAt, taken: ReadonlySet<number>): void {
+    const id = idBytes({ bytes: facts.bytes, at: facts.at + JOB_AT.id })
+    if (taken.has(this.#names.of(id)) && this.#stored.seqOf(id) !== null) {
+      throw refused('the id of a new job is taken')
+    }
+    const key = keyBytes(keyIn(facts))
+    if (!taken.has(this.#names.of(key))) return
+    if (this.#stored.hasJobKey(key.subarray(0, ID_BYTES), key.subarray(ID_BYTES))) {
+      throw refused('another job has the caller and tx_hash of a new one')
     }
   }
 
-  #newJob(facts: RowAt, state: RowAt): PendingJob {
+  /** Adds its names to a list; returns its number. */
+  #newJob(facts: RowAt, state: RowAt, names: number[]): number {
     const { bytes, at } = facts
     const seq = bytes.readDoubleLE(at + JOB_AT.seq)
     const id = { bytes, at: at + JOB_AT.id }
-    if (this.#jobs.has(seq) || !this.#newNames.add(id, ID_BYTES, facts)) {
+    const name = this.#names.of(bytes, id.at, ID_BYTES)
+    if (this.#jobs.has(seq) || !this.#newNames.add(name, id, ID_BYTES, facts)) {
       throw refused(`job ${seq} is not new`)
     }
-    if (!this.#newNames.add(keyIn(facts), KEY_BYTES, facts)) {
+    const key = keyIn(facts)
+    const keyName = this.#names.of(bytes, key.at, KEY_BYTES)
+    if (!this.#newNames.add(keyName, key, KEY_BYTES, facts)) {
       throw refused(`another job than ${seq} has its caller and tx_hash`)
     }
+    names.push(name, keyName)
     const status = jobStatusIn(state)
-    const job: PendingJob = {
+    this.#jobs.set(seq, {
       seq,
       batch: this.#number,
       id,
@@ -318,13 +343,12 @@ export class PendingRows {
       state,
       status,
       hasStoredLeases: false,
-      leases: [],
+      leases: NO_LEASES,
       result: null,
       lastEntry: 0,
       entries: '',
-    }
-    this.#jobs.set(seq, job)
-    return job
+    })
+    return seq
   }
 
   /** Jobs that a batch is about and that do not wait yet, if they are there. */
@@ -347,7 +371,7 @@ export class PendingRows {
         state: null,
         status,
         hasStoredLeases: hasLeases,
-        leases: [],
+        leases: NO_LEASES,
         result: null,
         lastEntry: this.#isAgain ? this.#stored.lastEntry(seq) : 0,
         entries: '',
@@ -400,23 +424,28 @@ export class PendingRows {
     if (stored === null) return null
     const id = { bytes: Buffer.from(stored.id), at: 0 }
     const lease = { attempt, id, facts: null, state: null, status: stored.status }
-    job.leases.push(lease)
+    job.leases = [...job.leases, lease]
     return lease
   }
 
   #addLeases({ bytes, newLeases, newLeaseStates }: BatchRows): void {
     if (newLeases.length === 0) return
-    const ids: Uint8Array[] = []
-    for (const [i, at] of newLeases.entries()) {
-      const lease = this.#newLease({ bytes, at }, { bytes, at: newLeaseStates[i] as number })
-      ids.push(idBytes(lease.id))
+    const names: number[] = []
+    for (let i = 0; i < newLeases.length; i++) {
+      const facts = { bytes, at: newLeases[i] as number }
+      names.push(this.#newLease(facts, { bytes, at: newLeaseStates[i] as number }))
     }
-    for (const id of this.#stored.taken(ids)) {
-      if (this.#stored.jobOfLease(id) !== null) throw refused('the id of a new lease is taken')
+    const taken = this.#stored.taken(names)
+    for (const at of taken.size === 0 ? [] : newLeases) {
+      const id = idBytes({ bytes, at: at + LEASE_AT.id })
+      if (taken.has(this.#names.of(id)) && this.#stored.jobOfLease(id) !== null) {
+        throw refused('the id of a new lease is taken')
+      }
     }
   }
 
-  #newLease(facts: RowAt, state: RowAt): PendingLease {
+  /** Returns its name. */
+  #newLease(facts: RowAt, state: RowAt): number {
     const { bytes, at } = facts
     const job = this.#job(bytes.readDoubleLE(at + LEASE_AT.job))
     const attempt = bytes.readDoubleLE(at + LEASE_AT.attempt)
@@ -424,16 +453,17 @@ export class PendingRows {
     const isTaken = job.hasStoredLeases
       ? this.#lease(job, attempt) !== null
       : job.leases.some((lease) => lease.attempt === attempt)
-    if (isTaken || !this.#newNames.add(id, ID_BYTES, facts)) {
+    const name = this.#names.of(bytes, id.at, ID_BYTES)
+    if (isTaken || !this.#newNames.add(name, id, ID_BYTES, facts)) {
       throw refused(`lease ${attempt} of job ${job.seq} is not new`)
     }
     const status = leaseStatusIn(state)
     if (isLive(status) && this.#hasLive(job)) {
       throw refused(`job ${job.seq} has a live lease already`)
     }
-    const lease: PendingLease = { attempt, id, facts, state, status }
-    job.leases.push(lease)
-    return lease
+    // Most jobs have one, and to a list that is added to V8 gives room for seventeen.
+    job.leases = [...job.leases, { attempt, id, facts, state, status }]
+    return name
   }
 
   #hasLive(job: PendingJob): boolean {
@@ -448,12 +478,19 @@ export class PendingRows {
     for (const at of entries) {
       const job = this.#jobs.get(bytes.readDoubleLE(at + ENTRY_AT.job))
       if (job !== undefined && seq > job.lastEntry) job.entries += ` ${seq}`
-      if (seq > journalEnd) this.#records.push({ bytes, at: at + ENTRY_AT.record })
       seq++
     }
-    if (entries.length > 0) this.#lastEntries.push({ batch: this.#number, seq: seq - 1 })
+    if (entries.length === 0) return
+    this.#lastEntries.push({ batch: this.#number, seq: seq - 1 })
+    // Merged anew, the first of them may be in the journal.
+    const left = Math.min(entries.length, seq - 1 - journalEnd)
+    if (left <= 0) return
+    this.#records.push({ bytes, entries, taken: entries.length - left })
+    this.#recordCount += left
   }
 }
+
+const NO_LEASES: readonly PendingLease[] = []
 
 /** The canonical payload of a new job; a view. */
 export function payloadIn({ bytes, at }: RowAt): Buffer {

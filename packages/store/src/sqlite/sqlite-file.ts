@@ -126,7 +126,7 @@ export class SqliteFile {
     this.#statements = new Statements(db)
     const { id, carried } = this.#statements.get('find-store').get() as Columns
     const names = new Names(id as Uint8Array)
-    this.#stored = new StoredRows(this.#statements, names)
+    this.#stored = new StoredRows(this.#statements)
     this.#writer = new TableWriter(this.#statements)
     this.#pending = new PendingRows(this.#stored, names)
     this.#reads = new SqliteReads(this.#statements, this.#pending)

@@ -3,7 +3,6 @@ import { type BatchRows, JOB_AT, LEASE_AT } from './batch-codec.ts'
 import { findMany } from './bulk.ts'
 import { CellReader } from './cell-codec.ts'
 import type { SqlValue } from './driver.ts'
-import type { Names } from './names.ts'
 import type { Statements } from './statements.ts'
 
 const FEW = 5
@@ -18,15 +17,13 @@ export interface JobStub {
 /** What changes are checked by in the tables, looked up twenty at a time where there are many. */
 export class StoredRows {
   readonly #statements: Statements
-  readonly #names: Names
   /** No job has a higher number; null when that is not known. */
   #highest: number | null = null
   /** The last job when the log began to be merged anew. */
   #lastBefore: number | null = null
 
-  constructor(statements: Statements, names: Names) {
+  constructor(statements: Statements) {
     this.#statements = statements
-    this.#names = names
   }
 
   /** What is known of the tables may be wrong from here on. */
@@ -58,19 +55,16 @@ export class StoredRows {
     return (this.#statements.get('find-last-job').get()?.['seq'] ?? 0) as number
   }
 
-  /** Those of the ids, or of callers with tx_hashes behind them, that may be taken: nearly always none. */
-  taken(names: readonly Uint8Array[]): Uint8Array[] {
+  /** Those of the names that are in their table: nearly always none. */
+  taken(names: readonly number[]): ReadonlySet<number> {
     // For a few a statement that looks for twenty takes longer than one for each.
-    if (names.length <= FEW) return names.filter((name) => this.#isTaken(this.#names.of(name)))
-    const numbers = names.map((name) => this.#names.of(name))
-    const found = findMany(this.#statements, 'find-names-20', numbers)
-    if (found.length === 0) return []
-    const taken = new Set(found.map(({ name }) => name))
-    return names.filter((_, i) => taken.has(numbers[i] as number))
+    if (names.length <= FEW) return new Set(names.filter((name) => this.#isTaken(name)))
+    const found = findMany(this.#statements, 'find-names-20', names)
+    return new Set(found.map(({ name }) => name as number))
   }
 
   #isTaken(name: number): boolean {
-    return this.#statements.get('find-name').get(name) !== undefined
+    return this.#statements.get('has-name').get(name) !== undefined
   }
 
   /** The number of the job that has this id. */

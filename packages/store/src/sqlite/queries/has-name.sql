@@ -1,4 +1,4 @@
--- find-name: STORE-5, whether this name is taken.
+-- has-name: STORE-5, whether this name is taken.
 -- in: a name      out: one row, or none
 SELECT name FROM names
 WHERE name = ?
