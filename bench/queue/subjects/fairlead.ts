@@ -86,10 +86,7 @@ function counted(source: LeaseSource, completed: (count: number) => void): Lease
     async open(hello, listener) {
       const session = await source.open(hello, listener)
       const complete = session.complete.bind(session)
-      session.complete = async (leaseId, result) => {
-        await complete(leaseId, result)
-        completed(1)
-      }
+      session.complete = (leaseId, result) => complete(leaseId, result).then(() => completed(1))
       return session
     },
   }

@@ -156,8 +156,9 @@ export class WorkerLoop implements Worker {
       else if (this.#drained === null) this.#ackSoon(attempt)
       // Unless somebody lost it or stopped us meanwhile.
       if (attempt.endedBy !== null) return
-      const report =
-        this.#drained === null ? await this.#run(attempt) : await this.#giveBack(attempt)
+      let report = this.#drained === null ? this.#run(attempt) : this.#giveBack(attempt)
+      // A handler that is done at once is not waited for, unless it would call itself for all that wait.
+      if (typeof report !== 'function' || this.#queue.length > 0) report = await report
       this.#vacate(attempt)
       if (attempt.endedBy !== null) return
       attempt.stage = 'reporting'
@@ -220,7 +221,7 @@ export class WorkerLoop implements Worker {
     return (session) => session.release(leaseId)
   }
 
-  /** Runs the handler. One that returns at once is not waited for. */
+  /** Runs the handler. */
   #run(attempt: Attempt): Report | Promise<Report> {
     attempt.stage = 'running'
     this.#arm(attempt.dueAt)

@@ -59,7 +59,7 @@ export class EngineLoop {
   readonly #deliver: (outcome: Outcome) => void
   readonly #prepare: (commands: readonly Command[]) => Promise<readonly Command[]> | null
   #state: EngineState
-  #waiting: Call[] = []
+  readonly #waiting: Call[] = []
   /** The calls of the open batch. */
   #applied: Call[] = []
   #turn: Promise<void> | null = null
@@ -206,8 +206,7 @@ export class EngineLoop {
 
   /** Applies what waits; and if the store is not busy enough, hands over what has been applied. */
   async #run(): Promise<void> {
-    const batch = this.#waiting.slice(0, COMMANDS_PER_TURN)
-    this.#waiting = this.#waiting.slice(COMMANDS_PER_TURN)
+    const batch = this.#waiting.splice(0, COMMANDS_PER_TURN)
     try {
       if (this.#watch?.hasHappened() === true) this.#leaveState()
       const given = batch.map(({ command }) => command)

@@ -134,7 +134,8 @@ export class FairShares {
   #place(tenant: Tenant, finish: bigint): void {
     this.#changed.add(tenant.caller)
     this.#remember(tenant)
-    for (const heap of [this.#level, this.#ahead, this.#idle]) if (heap.remove(tenant)) break
+    // It is in one of them at most.
+    if (!this.#level.remove(tenant) && !this.#ahead.remove(tenant)) this.#idle.remove(tenant)
     tenant.finish = finish
     if (finish > this.#virtual) (tenant.waiting ? this.#ahead : this.#idle).add(tenant)
     else if (tenant.waiting) this.#level.add(tenant)
@@ -149,14 +150,13 @@ export class FairShares {
 
   /** V has moved: whoever it has passed is level with it, or forgotten. */
   #levelOut(): void {
-    for (const heap of [this.#ahead, this.#idle]) {
-      for (
-        let top = heap.top();
-        top !== undefined && top.finish <= this.#virtual;
-        top = heap.top()
-      ) {
-        this.#place(top, top.finish)
-      }
+    this.#levelWith(this.#ahead)
+    this.#levelWith(this.#idle)
+  }
+
+  #levelWith(heap: IndexedHeap<Tenant>): void {
+    for (let top = heap.top(); top !== undefined && top.finish <= this.#virtual; top = heap.top()) {
+      this.#place(top, top.finish)
     }
   }
 

@@ -110,18 +110,23 @@ export class LazyHeap<T extends HeapItem> {
     for (const item of this.#items) if (this.has(item)) yield item
   }
 
+  /** In place: it happens often enough that new lists would be a part of all garbage. */
   #sweep(): void {
-    const keys: number[] = []
-    const items: T[] = []
-    for (let i = 0; i < this.#items.length; i++) {
-      const item = this.#items[i] as T
-      if ((item.places & this.#live) !== 0) {
-        keys.push(this.#keys[i] as number)
-        items.push(item)
-      } else item.places &= ~this.#inside
+    const keys = this.#keys
+    const items = this.#items
+    let left = 0
+    for (let i = 0; i < items.length; i++) {
+      const item = items[i] as T
+      if ((item.places & this.#live) === 0) {
+        item.places &= ~this.#inside
+        continue
+      }
+      keys[left] = keys[i] as number
+      items[left] = item
+      left++
     }
-    this.#keys = keys
-    this.#items = items
+    keys.length = left
+    items.length = left
     this.#dead = 0
     this.#heapify()
   }

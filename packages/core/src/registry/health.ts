@@ -43,7 +43,9 @@ export function chargeProvider(market: Market, provider: Provider, charge: Charg
 /** A job was COMPLETED: health, and the end of a run of failures, not of a cooldown (HEALTH-3). */
 export function creditProvider(market: Market, provider: Provider): void {
   provider.failures = 0
-  changeHealth(market, provider, HEALTH.completion)
+  // Mostly it is as healthy as can be, and whether it passes the checks is as it was.
+  if (provider.health < HEALTH_MAX) changeHealth(market, provider, HEALTH.completion)
+  else market.touch.provider(provider)
 }
 
 /** A heartbeat. In time it earns health, at most once an interval (HEALTH-4). */

@@ -15,9 +15,12 @@ import { crc32 } from 'node:zlib'
 /** Before each batch: its length, a checksum of all that follows, and its number. */
 const HEAD_BYTES = 16
 const NUMBER_AT = 8
-/** A file grows by as much as it has, and by so much at least and at most. */
-const GROWTH_BYTES_MIN = 262_144
-const GROWTH_BYTES_MAX = 4_194_304
+/**
+ * A file grows by so much, or by what a larger batch needs. Four times as much at once took ten times as
+ * long, with the sync behind it: commits waited for it.
+ */
+const GROWTH_BYTES = 1_048_576
+const ZEROS = Buffer.alloc(GROWTH_BYTES)
 
 /** One of the two files of a log. */
 interface Segment {
@@ -198,10 +201,10 @@ export class LogFile {
   #makeRoom(file: number, segment: Segment, bytes: number): void {
     segment.size ||= fstatSync(file).size
     if (segment.end + bytes <= segment.size) return
-    const step = Math.min(Math.max(GROWTH_BYTES_MIN, segment.size), GROWTH_BYTES_MAX)
-    const more = Math.max(step, segment.end + bytes - segment.size)
-    writeAll(file, [Buffer.alloc(more)], segment.size)
-    segment.size += more
+    const due = segment.end + bytes - segment.size
+    const zeros = due > GROWTH_BYTES ? Buffer.alloc(due) : ZEROS
+    writeAll(file, [zeros], segment.size)
+    segment.size += zeros.length
   }
 
   /** A batch that was refused must not be found: it may be all there, with only its sync gone wrong. */
