@@ -114,7 +114,7 @@ export class EngineState {
     readonly installationSeed: Uint8Array
   }) {
     const { snapshot, policy, nowMs, gapMs, installationSeed } = options
-    this.#journal = new Journal(snapshot.journalHead.seq)
+    this.#journal = new Journal(snapshot.lastEntry)
     this.#installationSeed = installationSeed
     this.#journalCut = cutOf(snapshot)
     this.#enqueueSeq = Number(snapshot.meta[META.enqueueSeq] ?? 0)

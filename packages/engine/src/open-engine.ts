@@ -61,10 +61,10 @@ async function openOn(given: Store, options: EngineOptions): Promise<Engine> {
 
   const connections = new Connections()
   const payloads = new PayloadCache(store)
-  const subscribers = new Subscribers(first.journalHead.seq)
+  const subscribers = new Subscribers(first.lastEntry)
   const load = async (): Promise<EngineState> => {
     const snapshot = await store.load()
-    await subscribers.catchUp(snapshot.journalHead.seq, (after) =>
+    await subscribers.catchUp(snapshot.lastEntry, (after) =>
       store.read.journal(after, CATCH_UP_PAGE),
     )
     const state = await stateOf(snapshot, store, clock.now())

@@ -1,5 +1,5 @@
 import type { Assigned } from '../admit/quotas.ts'
-import type { AuditEntry, AuditHead, AuditRecord } from '../audit/chain.ts'
+import type { AuditEntry, AuditRecord } from '../audit/chain.ts'
 import type { KindName } from '../enqueue/kinds.ts'
 import type { Caller, JobId, LeaseId, ProviderId, WorkerId } from '../ids.ts'
 import type { EndReason, JobOrigin } from '../job.ts'
@@ -227,7 +227,8 @@ export interface Snapshot {
   readonly shares: readonly ShareRow[]
   readonly lanes: readonly (LaneRow & { readonly value: Uint8Array })[]
   readonly meta: Meta
-  readonly journalHead: AuditHead
+  /** The number of the newest entry of the journal; 0 before the first. */
+  readonly lastEntry: number
 }
 
 export interface JobFilter {

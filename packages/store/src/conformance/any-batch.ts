@@ -101,7 +101,7 @@ export async function anyBatch(draw: Draw, model: MemoryStore, k: number): Promi
   }
   // The last number of the batch is that of no job.
   const seqs = [...known, ...rows].map(({ seq }) => seq).concat(NUMBERS * (k + 1))
-  const { journalHead } = await model.load()
+  const { lastEntry } = await model.load()
   return batchOf({
     newJobs,
     jobs,
@@ -126,11 +126,11 @@ export async function anyBatch(draw: Draw, model: MemoryStore, k: number): Promi
       ),
     ),
     rounds: draw(fc.boolean) ? [anyRound(draw)] : [],
-    journal: anyEntries(draw, journalHead.seq, seqs),
+    journal: anyEntries(draw, lastEntry, seqs),
     meta: draw(() => fc.dictionary(text(), text(), { maxKeys: 3 })),
     eraseEnded: draw(fc.boolean) ? { from: draw(time), before: draw(time) } : null,
     pruneEndedBefore: draw(fc.boolean) ? draw(time) : null,
-    cutJournalAt: isSeldom(draw) ? draw(fc.nat, { max: journalHead.seq + 2 }) : null,
+    cutJournalAt: isSeldom(draw) ? draw(fc.nat, { max: lastEntry + 2 }) : null,
   })
 }
 

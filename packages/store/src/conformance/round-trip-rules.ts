@@ -258,8 +258,7 @@ export function roundTripRules({ store, reopen }: Subject): void {
       [4, 10],
     ] as const) {
       await store().commit(batchOf({ journal: records.slice(from, to) }))
-      const last = expected[to - 1]
-      expect((await store().load()).journalHead).toEqual({ seq: to, hash: last?.hash })
+      expect((await store().load()).lastEntry).toBe(to)
       await reopen()
     }
     const entries = await store().read.journal(0, 100)

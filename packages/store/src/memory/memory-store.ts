@@ -1,6 +1,5 @@
 import {
   type AuditEntry,
-  EMPTY_AUDIT,
   FairleadError,
   hasEnded,
   type JobFilter,
@@ -69,7 +68,6 @@ export class MemoryStore implements Store {
   async load(): Promise<Snapshot> {
     const tables = this.#tables
     const alive = [...tables.jobs.values()].filter(({ row }) => !hasEnded(row.status))
-    const { seq, hash } = tables.journal.at(-1) ?? EMPTY_AUDIT
     return {
       jobs: alive.map(({ row }) => row).sort(bySeq),
       leases: leasesByStart(alive),
@@ -77,7 +75,7 @@ export class MemoryStore implements Store {
       shares: sharesInOrder(tables),
       lanes: lanesInOrder(tables),
       meta: Object.fromEntries(metaByName(tables)),
-      journalHead: { seq, hash },
+      lastEntry: tables.journal.at(-1)?.seq ?? 0,
     }
   }
 

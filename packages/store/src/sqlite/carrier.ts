@@ -34,9 +34,9 @@ const MIB = 1_048_576
  */
 export const PACE: Pace = {
   waitMs: 10_000,
-  alongMs: 4_000,
+  alongMs: 6_000,
   jobsAtOnce: 150_000,
-  bytesAtOnce: 192 * MIB,
+  bytesAtOnce: 256 * MIB,
   sliceJobs: 20,
   jobsTogether: 8_000,
   jobsInCalm: 1_000,
@@ -203,6 +203,16 @@ export class Carrier {
     this.#writeRest()
     const nothingLeft = { last: log.last, jobsLeft: 0, roundsLeft: 0, lanesLeft: 0 }
     if (this.#carrying !== null) this.#carrying = { ...this.#carrying, ...nothingLeft }
+  }
+
+  /** What is alive, what was when it came into its table, and all that is not of a job. */
+  writeLive(): void {
+    const { writer, pending } = this.#parts
+    if (pending.isEmpty) return
+    this.#writeJobs(pending.takeLive())
+    this.begin()
+    writer.writeLanes(pending.others.takeLanes(pending.others.laneCount))
+    writer.writeFew(pending.others.takeFew())
   }
 
   /** The job that has this id, or a lease of this id, so that it is found by it. */

@@ -1,12 +1,4 @@
-import {
-  type AuditEntry,
-  type AuditHead,
-  auditHash,
-  decodeCbor,
-  EMPTY_AUDIT,
-  fromHex,
-  toHex,
-} from '@fairlead/core'
+import { type AuditEntry, auditHash, decodeCbor, EMPTY_AUDIT, fromHex, toHex } from '@fairlead/core'
 
 /**
  * The journal is stored in blocks of entries. A block begins with the hash before its first entry;
@@ -91,8 +83,4 @@ export function tailOf(block: Block, seq: number): Block | null {
 export function endOf(block: Block | null): JournalEnd {
   if (block === null) return EMPTY_JOURNAL
   return { seq: block.last, hash: Uint8Array.from(block.entries.subarray(-HASH_BYTES)) }
-}
-
-export function headOf(end: JournalEnd): AuditHead {
-  return { seq: end.seq, hash: toHex(end.hash) }
 }

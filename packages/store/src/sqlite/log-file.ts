@@ -16,11 +16,12 @@ import { crc32 } from 'node:zlib'
 const HEAD_BYTES = 16
 const NUMBER_AT = 8
 /**
- * A file grows by so much, or by what a larger batch needs. Four times as much at once took ten times as
- * long, with the sync behind it: commits waited for it.
+ * A file grows by as much as it has, and by so much at least and at most. Four times the most took ten times
+ * as long, with the sync behind it, and commits waited for that.
  */
-const GROWTH_BYTES = 1_048_576
-const ZEROS = Buffer.alloc(GROWTH_BYTES)
+const GROWTH_BYTES_MIN = 262_144
+const GROWTH_BYTES_MAX = 1_048_576
+const ZEROS = Buffer.alloc(GROWTH_BYTES_MAX)
 
 /** One of the two files of a log. */
 interface Segment {
@@ -201,10 +202,11 @@ export class LogFile {
   #makeRoom(file: number, segment: Segment, bytes: number): void {
     segment.size ||= fstatSync(file).size
     if (segment.end + bytes <= segment.size) return
-    const due = segment.end + bytes - segment.size
-    const zeros = due > GROWTH_BYTES ? Buffer.alloc(due) : ZEROS
+    const step = Math.min(Math.max(GROWTH_BYTES_MIN, segment.size), GROWTH_BYTES_MAX)
+    const more = Math.max(step, segment.end + bytes - segment.size)
+    const zeros = more > ZEROS.length ? Buffer.alloc(more) : ZEROS.subarray(0, more)
     writeAll(file, [zeros], segment.size)
-    segment.size += zeros.length
+    segment.size += more
   }
 
   /** A batch that was refused must not be found: it may be all there, with only its sync gone wrong. */

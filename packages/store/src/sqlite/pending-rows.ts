@@ -188,6 +188,16 @@ export class PendingRows {
     return job
   }
 
+  /** Those that are alive or that a table has, which may take them for alive; and they wait no more. */
+  takeLive(): PendingJob[] {
+    const taken: PendingJob[] = []
+    for (const job of this.#jobs.values()) {
+      if (job.facts === null || !hasEnded(job.status)) taken.push(job)
+    }
+    for (const { seq } of taken) this.takeJob(seq)
+    return taken
+  }
+
   /** The number of the job that has this id, or a lease of this id, if that is not in the table of names. */
   seqOf(id: Uint8Array): number | null {
     const facts = this.#newNames.factsOf(id)

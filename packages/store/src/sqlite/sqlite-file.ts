@@ -11,7 +11,6 @@ import {
   sqliteCode,
 } from './driver.ts'
 import { readHolder, removeHolder, writeHolder } from './holder.ts'
-import { headOf } from './journal-blocks.ts'
 import { type KeyPage, partsOf } from './known-keys.ts'
 import { LogFile } from './log-file.ts'
 import { migrate, refuseForeign } from './migrate.ts'
@@ -153,18 +152,18 @@ export class SqliteFile {
 
   /** All of a snapshot but the jobs, of which there may be a million. */
   loadAllButJobs(): Omit<Snapshot, 'jobs'> {
-    return this.#seeingAll(() => ({
+    return this.#seeingLive(() => ({
       leases: this.#rows('load-leases', leaseRow),
       providers: this.#rows('all-providers', providerRow),
       shares: this.#rows('all-shares', shareRow),
       lanes: this.#rows('all-lanes', laneRow),
       meta: this.#meta(),
-      journalHead: headOf(this.#writer.journalEnd),
+      lastEntry: this.#writer.journalEnd.seq + this.#pending.recordCount,
     }))
   }
 
   overview(): Overview {
-    return this.#seeingAll(() => ({
+    return this.#seeingLive(() => ({
       liveJobs: this.#rows('count-live-jobs', ({ live }) => live as number)[0] ?? 0,
       meta: this.#meta(),
     }))
@@ -172,7 +171,7 @@ export class SqliteFile {
 
   /** A page of the jobs that are alive, in order of acceptance. */
   loadJobs(afterSeq: number, limit: number): JobRow[] {
-    return this.#seeingAll(() => this.#rows('load-jobs', jobRow, afterSeq, limit))
+    return this.#seeingLive(() => this.#rows('load-jobs', jobRow, afterSeq, limit))
   }
 
   /** Whether a read has to see so many rows in their tables that commits had better go on meanwhile. */
@@ -338,6 +337,11 @@ export class SqliteFile {
       removeHolder(this.#path)
       closeDatabase(this.#db)
     }
+  }
+
+  /** Reads with all that is alive in its tables; what has ended meanwhile may wait. */
+  #seeingLive<Answer>(read: () => Answer): Answer {
+    return this.#seeing(() => this.#carrier.writeLive(), read)
   }
 
   /** Reads with all rows in their tables. */

@@ -103,7 +103,7 @@ export class SimDisk {
       shares: sortedValues(this.shares),
       lanes: sortedValues(this.lanes),
       meta: Object.fromEntries(this.meta),
-      journalHead: this.chain().at(-1) ?? EMPTY_AUDIT,
+      lastEntry: this.chain().at(-1)?.seq ?? 0,
     }
   }
 
