@@ -342,7 +342,7 @@ export { newWorkers, type Worker, type Workers } from './registry/workers.ts'
 export {
   appendAudit,
   appendAuditBytes,
-  auditHash,
+  moveAuditHash,
   type AuditEntry,
   type AuditHead,
   type AuditRecord,

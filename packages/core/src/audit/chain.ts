@@ -72,8 +72,13 @@ function hashedPart(
 }
 
 /** `SHA3(prev_hash || bytes)`. */
-export function auditHash(prevHash: Uint8Array, bytes: Uint8Array): Uint8Array {
+function auditHash(prevHash: Uint8Array, bytes: Uint8Array): Uint8Array {
   return hashInput().raw(prevHash).raw(bytes).digest()
+}
+
+/** The same in place: the hash before an entry with these bytes becomes that of the entry. */
+export function moveAuditHash(hash: Uint8Array, bytes: Uint8Array): void {
+  hashInput().raw(hash).raw(bytes).digestTo(hash)
 }
 
 /**

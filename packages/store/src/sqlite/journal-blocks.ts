@@ -1,4 +1,11 @@
-import { type AuditEntry, auditHash, decodeCbor, EMPTY_AUDIT, fromHex, toHex } from '@fairlead/core'
+import {
+  type AuditEntry,
+  decodeCbor,
+  EMPTY_AUDIT,
+  fromHex,
+  moveAuditHash,
+  toHex,
+} from '@fairlead/core'
 
 /**
  * The journal is stored in blocks of entries. A block begins with the hash before its first entry;
@@ -32,7 +39,8 @@ export function chainBlocks(
   records: readonly Uint8Array[],
 ): { readonly blocks: readonly Block[]; readonly end: JournalEnd } {
   const blocks: Block[] = []
-  let { seq, hash } = end
+  let { seq } = end
+  const hash = Uint8Array.from(end.hash)
   for (let from = 0; from < records.length; from += BLOCK_ENTRIES) {
     const part = records.slice(from, from + BLOCK_ENTRIES)
     const bytes = part.reduce((sum, record) => sum + LENGTH_BYTES + record.length + HASH_BYTES, 0)
@@ -40,7 +48,7 @@ export function chainBlocks(
     entries.set(hash, 0)
     let at = HASH_BYTES
     for (const record of part) {
-      hash = auditHash(hash, record)
+      moveAuditHash(hash, record)
       entries.writeUInt32LE(record.length, at)
       entries.set(record, at + LENGTH_BYTES)
       at += LENGTH_BYTES + record.length
