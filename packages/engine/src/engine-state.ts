@@ -321,7 +321,7 @@ export class EngineState {
     const { jobId: id, kind, maxFee: fee, sizeBytes, demand, regions, ttlAbsSecs } = request
     const enqueueSeq = this.#enqueueSeq + 1
     const session = kind === 'registration' ? sessionFacts(request.payload, isOperator) : null
-    const job = enqueueJob(market, {
+    enqueueJob(market, {
       id,
       kind,
       caller,
@@ -333,10 +333,10 @@ export class EngineState {
       ttlAbsSecs,
       origin,
       enqueueSeq,
+      // Its id comes from its key, which is.
+      isNew: true,
       session,
     })
-    // The same id again is the same request, which was taken in before.
-    if (job.enqueueSeq !== enqueueSeq) return id
     this.#enqueueSeq = enqueueSeq
     this.#changes.requests.push(request)
     if (key !== null) {

@@ -81,35 +81,36 @@ export class Journal {
 
 /** An entry as the event that it was. */
 export function eventOf(entry: AuditRecord & { readonly seq: number }): EngineEvent {
-  const { action: type, at, details, seq } = entry
-  return { type, at, ...details, seq } as unknown as EngineEvent
+  const { action: type, at, subject, details, seq } = entry
+  const isOfJob = subject.startsWith('0x') && details['leaseId'] !== subject
+  const about = isOfJob ? { jobId: subject } : {}
+  return { type, at, ...about, ...details, seq } as unknown as EngineEvent
 }
 
 /** Every field that the details of an event can have, so that none is forgotten where they are written out. */
 type AllDetails<Type extends MarketEvent['type'], Absent extends string = never> = Required<
-  Omit<Extract<MarketEvent, { readonly type: Type }>, 'type' | 'at' | Absent>
+  Omit<Extract<MarketEvent, { readonly type: Type }>, 'type' | 'at' | 'jobId' | Absent>
 >
 
-/** All of an event but what an entry has fields for. */
+/** All of an event but what an entry has fields for; the id of a job is its subject (ENGINE-3). */
 function detailsOf(event: MarketEvent | EngineNote): CborMap {
   // What every job has, written out: a rest takes ten times as long.
   if (event.type === 'jobEnqueued' && event.retryOf === undefined) {
-    const { jobId, traceparent } = event
-    if (traceparent === undefined) return { jobId }
-    return { jobId, traceparent } satisfies AllDetails<'jobEnqueued', 'retryOf'>
+    const { traceparent } = event
+    if (traceparent === undefined) return {}
+    return { traceparent } satisfies AllDetails<'jobEnqueued', 'retryOf'>
   }
   if (event.type === 'jobAssigned' && event.rank === undefined) {
-    const { jobId, leaseId, deadline, providerId } = event
-    return { jobId, leaseId, deadline, providerId } satisfies AllDetails<
-      'jobAssigned',
-      'rank' | 'task'
-    >
+    const { leaseId, deadline, providerId } = event
+    return { leaseId, deadline, providerId } satisfies AllDetails<'jobAssigned', 'rank' | 'task'>
   }
   if (event.type === 'jobCompleted') {
-    const { jobId, digest, leaseId, providerId } = event
-    return { jobId, digest, leaseId, providerId } satisfies AllDetails<'jobCompleted'>
+    const { digest, leaseId, providerId } = event
+    return { digest, leaseId, providerId } satisfies AllDetails<'jobCompleted'>
   }
-  const { type: _type, at: _at, ...details } = event
+  const { type: _type, at: _at, ...rest } = event
+  if (!('jobId' in rest)) return rest as CborMap
+  const { jobId: _jobId, ...details } = rest
   return details as CborMap
 }
 

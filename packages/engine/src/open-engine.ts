@@ -55,15 +55,16 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
 async function openOn(given: Store, options: EngineOptions): Promise<Engine> {
   const { clock = new SystemClock(), random = randomIds(), sealKeys = [] } = options
   const store = sealKeys.length === 0 ? given : new SealedStore(given, sealKeys)
-  const first = await store.load()
-  if (first.meta[META.installationSeed] === undefined) await install(store, options, random, clock)
-  else refuseFuture(first, clock.now())
+  let found: Snapshot = await store.load()
+  if (found.meta[META.installationSeed] === undefined) {
+    await install(store, options, random, clock)
+    found = await store.load()
+  } else refuseFuture(found, clock.now())
 
   const connections = new Connections()
   const payloads = new PayloadCache(store)
-  const subscribers = new Subscribers(first.lastEntry)
-  const load = async (): Promise<EngineState> => {
-    const snapshot = await store.load()
+  const subscribers = new Subscribers(found.lastEntry)
+  const stateFrom = async (snapshot: Snapshot): Promise<EngineState> => {
     await subscribers.catchUp(snapshot.lastEntry, (after) =>
       store.read.journal(after, CATCH_UP_PAGE),
     )
@@ -74,8 +75,8 @@ async function openOn(given: Store, options: EngineOptions): Promise<Engine> {
   const loop: EngineLoop = new EngineLoop({
     store,
     clock,
-    state: await load(),
-    reload: load,
+    state: await stateFrom(found),
+    reload: async () => stateFrom(await store.load()),
     prepare: (commands) =>
       prepareCommands(commands, {
         store,

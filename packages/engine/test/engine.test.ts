@@ -429,7 +429,7 @@ describe('a restart', () => {
     engine = await openEngine({ store, clock })
     expect((await engine.getJob(jobId)).origin).toEqual(origin)
     expect((await engine.getJob(first)).origin).toBeNull()
-    expect((await engine.timeline(jobId))[0]?.details).toEqual({ jobId, ...origin })
+    expect((await engine.timeline(jobId))[0]?.details).toEqual(origin)
     await withProvider()
     await clock.settle()
     expect(worker.offered).toMatchObject({ jobId, traceparent })

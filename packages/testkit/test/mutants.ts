@@ -294,7 +294,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'core/dist/order/org-dispatch.js',
     find: 'this.lanes.leave(job);',
     replace: '',
-    expected: ['one-live-lease', 'unexplained', 'transition'],
+    expected: ['one-live-lease', 'unexplained', 'transition', 'memory'],
     scenario: 'opening',
   },
   {

@@ -18,13 +18,15 @@ export interface NewJob {
   readonly ttlAbsSecs: number | null
   readonly origin?: JobOrigin | null
   readonly enqueueSeq: number
+  /** Whoever asks has made sure that there is none with this id. */
+  readonly isNew?: boolean
   /** Registrations only. */
   readonly session?: SessionFacts | null
 }
 
 /** Takes a job in. The same id again is the same request and changes nothing. */
 export function enqueueJob(market: Market, request: NewJob): Job {
-  const known = market.jobs.get(request.id)
+  const known = request.isNew === true ? undefined : market.jobs.get(request.id)
   if (known !== undefined) return known
   const { session = null } = request
   const { tiers } = market.policy.priority

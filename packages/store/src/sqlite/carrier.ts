@@ -34,9 +34,9 @@ const MIB = 1_048_576
  */
 export const PACE: Pace = {
   waitMs: 10_000,
-  alongMs: 6_000,
-  jobsAtOnce: 150_000,
-  bytesAtOnce: 256 * MIB,
+  alongMs: 10_000,
+  jobsAtOnce: 250_000,
+  bytesAtOnce: 384 * MIB,
   sliceJobs: 20,
   jobsTogether: 8_000,
   jobsInCalm: 1_000,

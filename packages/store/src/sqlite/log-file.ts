@@ -16,12 +16,13 @@ import { crc32 } from 'node:zlib'
 const HEAD_BYTES = 16
 const NUMBER_AT = 8
 /**
- * A file grows by as much as it has, and by so much at least and at most. Four times the most took ten times
- * as long, with the sync behind it, and commits waited for that.
+ * Small batches make room for the next ones, too: to sync blocks that a file has already takes two thirds of
+ * the time that a longer file takes. Where a batch is no smaller than this, zeros that are written before it
+ * cost more than they gain.
  */
-const GROWTH_BYTES_MIN = 262_144
-const GROWTH_BYTES_MAX = 1_048_576
-const ZEROS = Buffer.alloc(GROWTH_BYTES_MAX)
+const ROOM_BYTES = 65_536
+const SMALL_BATCH_BYTES = 8_192
+const ZEROS = Buffer.alloc(ROOM_BYTES)
 
 /** One of the two files of a log. */
 interface Segment {
@@ -45,8 +46,7 @@ export interface Found {
 /**
  * The log in front of the tables (STORE-14): batches with ascending numbers in two files beside the
  * store, which take turns. One is written while the batches of the other are carried into their tables;
- * then it is written again from its start. It grows in large steps: to sync blocks that a file has
- * already takes half as long as to sync a file that has become longer.
+ * then it is written again from its start.
  *
  * A batch that was torn by a power cut does not have its checksum, and nothing behind it counts. What
  * was left behind by an earlier turn has a number that is too low. The checksum begins with the id of
@@ -114,6 +114,7 @@ export class LogFile {
     if (this.#isSynced) fdatasyncSync(segment.file)
     this.#isTorn = false
     segment.end += HEAD_BYTES + batch.length
+    segment.size = Math.max(segment.size, segment.end)
     segment.last = number
     this.#count(number, batch)
   }
@@ -199,14 +200,12 @@ export class LogFile {
     return crc32(batch, crc32(head.subarray(NUMBER_AT), this.#seed))
   }
 
+  /** For a small batch and some more of its size. */
   #makeRoom(file: number, segment: Segment, bytes: number): void {
     segment.size ||= fstatSync(file).size
-    if (segment.end + bytes <= segment.size) return
-    const step = Math.min(Math.max(GROWTH_BYTES_MIN, segment.size), GROWTH_BYTES_MAX)
-    const more = Math.max(step, segment.end + bytes - segment.size)
-    const zeros = more > ZEROS.length ? Buffer.alloc(more) : ZEROS.subarray(0, more)
-    writeAll(file, [zeros], segment.size)
-    segment.size += more
+    if (segment.end + bytes <= segment.size || bytes >= SMALL_BATCH_BYTES) return
+    writeAll(file, [ZEROS], segment.size)
+    segment.size += ROOM_BYTES
   }
 
   /** A batch that was refused must not be found: it may be all there, with only its sync gone wrong. */

@@ -74,8 +74,9 @@ export class JournalReader {
       broken('transition', `lease ${ended.lease.id} ended, and its job was not moved`)
   }
 
-  #read({ action, seq, details }: JournalRecord, facts: BatchFacts): void {
+  #read({ action, seq, subject, details: told }: JournalRecord, facts: BatchFacts): void {
     const moment = this.#moment
+    const details: JournalRecord['details'] = { jobId: subject, ...told }
     switch (action) {
       case 'jobEnqueued':
         return this.#jobs.enqueued(details, facts)
