@@ -23,7 +23,7 @@ const LATENCY_EVERY_MS = 10
 /** Of the latencies, these first ones do not count. */
 const LATENCY_WARM_UP = 50
 /** What goes through before anything is measured, so that code is compiled and caches are filled. */
-const WARM_UP_JOBS = 1_000
+const WARM_UP_JOBS = 10_000
 const WARM_UP_SECONDS = 2
 
 /** Every scenario, by the name that `child.ts` is given. */
@@ -41,15 +41,15 @@ export const SCENARIOS = {
 
 export type ScenarioName = keyof typeof SCENARIOS
 
-/** Runs jobs through, in a batch and one by one, for as long with every subject. */
+/** Runs jobs through as the scenarios do, one by one and from a backlog, alike with every subject. */
 export async function warmUp(subject: Subject): Promise<void> {
   const done = new Countdown(Number.POSITIVE_INFINITY)
   const stop = await subject.work({ load: 'flow', asking() {}, completed: done.take })
-  await subject.enqueueBatch(0, WARM_UP_JOBS)
-  const single = await enqueueFor(subject, { seconds: WARM_UP_SECONDS, inFlight: IN_FLIGHT })
-  done.setGoal(WARM_UP_JOBS + single)
+  done.setGoal(await enqueueFor(subject, { seconds: WARM_UP_SECONDS, inFlight: IN_FLIGHT }))
   await done.reached
   await stop()
+  await load(subject, WARM_UP_JOBS)
+  await drainMs(subject, WARM_UP_JOBS)
 }
 
 async function enqueueInFlight(
