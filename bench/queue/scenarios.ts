@@ -41,11 +41,13 @@ export const SCENARIOS = {
 
 export type ScenarioName = keyof typeof SCENARIOS
 
-/** Runs jobs through as the scenarios do, one by one and from a backlog, alike with every subject. */
+/** Runs jobs through as the scenarios do: many at once, one after the other, and from a backlog. */
 export async function warmUp(subject: Subject): Promise<void> {
   const done = new Countdown(Number.POSITIVE_INFINITY)
   const stop = await subject.work({ load: 'flow', asking() {}, completed: done.take })
-  done.setGoal(await enqueueFor(subject, { seconds: WARM_UP_SECONDS, inFlight: IN_FLIGHT }))
+  const many = await enqueueFor(subject, { seconds: WARM_UP_SECONDS, inFlight: IN_FLIGHT })
+  const single = await enqueueFor(subject, { seconds: WARM_UP_SECONDS, inFlight: 1 })
+  done.setGoal(many + single)
   await done.reached
   await stop()
   await load(subject, WARM_UP_JOBS)

@@ -18,9 +18,12 @@ const PRUNE_MS = 60_000
 const RELOAD_MS = 250
 /**
  * Commands in one turn. While the first ones of many are being written the next are applied; all in one
- * batch, the engine and its store would take turns in waiting for each other.
+ * batch, the engine and its store would take turns in waiting for each other. Of very many a part is one
+ * turn: the first batches are large, which costs least, and for the last ones nobody waits long.
  */
 const COMMANDS_PER_TURN = 48
+const COMMANDS_PER_TURN_MAX = 256
+const PART_OF_MANY = 0.25
 /** With so many commands a batch is handed over while the one before it is still being written. */
 const BATCH_WORTH_HANDING_OVER = 48
 /** Batches with the store: one that it writes, and one that it goes on with at once. */
@@ -206,7 +209,8 @@ export class EngineLoop {
 
   /** Applies what waits; and if the store is not busy enough, hands over what has been applied. */
   async #run(): Promise<void> {
-    const batch = this.#waiting.splice(0, COMMANDS_PER_TURN)
+    const part = Math.min(PART_OF_MANY * this.#waiting.length, COMMANDS_PER_TURN_MAX)
+    const batch = this.#waiting.splice(0, Math.max(COMMANDS_PER_TURN, part))
     try {
       if (this.#watch?.hasHappened() === true) this.#leaveState()
       const given = batch.map(({ command }) => command)

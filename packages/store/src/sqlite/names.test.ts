@@ -43,7 +43,7 @@ describe('new names', () => {
     const found = (fresh: NewNames) => ids.map((id) => fresh.factsOf(id)?.bytes ?? null)
     for (let left = 0; left <= ids.length; left++) {
       const fresh = new NewNames(names)
-      const add = (row: RowAt) => fresh.add(names.of(row.bytes), row, 32, row)
+      const add = (row: RowAt) => fresh.add(names.of(row.bytes), row.at, 32, row)
       for (const row of rows.slice(0, left)) expect(add(row)).toBe(true)
       fresh.leave()
       for (const row of rows.slice(left)) expect(add(row)).toBe(true)

@@ -46,78 +46,109 @@ export class Names {
   }
 }
 
-/** An id, or a caller's id and a tx_hash behind it, of a job that is on its way into the tables. */
-interface NewName extends RowAt {
-  readonly length: number
-  /** What never changes about the job. */
-  readonly facts: RowAt
-  /** Another one with the same number. */
-  next: NewName | null
+/** What a name of a table of them has, one after the other; the first with a number leads to the next. */
+const NAME = { number: 0, next: 1, buffer: 2, at: 3, length: 4, facts: 5 } as const
+const NAME_CELLS = 6
+const NONE = -1
+const TABLE_START = 1_024
+
+/**
+ * Ids, and callers' ids with a tx_hash behind them, by their numbers. There may be a million of them for
+ * seconds: as objects they would be copied and marked by the collector of garbage again and again, while
+ * commits wait, so they are numbers in one piece of memory.
+ */
+class NameTable {
+  #cells = new Int32Array(TABLE_START * NAME_CELLS)
+  #firsts = new Int32Array(TABLE_START).fill(NONE)
+  /** What the names lie in. */
+  readonly #buffers: Buffer[] = []
+  #count = 0
+
+  /** The facts of the job or lease that has a name. */
+  factsOf(number: number, bytes: Uint8Array, at: number, length: number): RowAt | null {
+    const cells = this.#cells
+    let name = this.#firsts[number & (this.#firsts.length - 1)] as number
+    for (; name !== NONE; name = cells[name + NAME.next] as number) {
+      if (cells[name + NAME.number] !== number || cells[name + NAME.length] !== length) continue
+      const buffer = this.#buffers[cells[name + NAME.buffer] as number] as Buffer
+      const from = cells[name + NAME.at] as number
+      if (buffer.compare(bytes, at, at + length, from, from + length) !== 0) continue
+      return { bytes: buffer, at: cells[name + NAME.facts] as number }
+    }
+    return null
+  }
+
+  add(number: number, bytes: Buffer, at: number, length: number, factsAt: number): void {
+    if (this.#count === this.#firsts.length) this.#grow()
+    if (this.#buffers.at(-1) !== bytes) this.#buffers.push(bytes)
+    const cells = this.#cells
+    const name = this.#count++ * NAME_CELLS
+    cells[name + NAME.number] = number
+    cells[name + NAME.buffer] = this.#buffers.length - 1
+    cells[name + NAME.at] = at
+    cells[name + NAME.length] = length
+    cells[name + NAME.facts] = factsAt
+    this.#link(name)
+  }
+
+  #link(name: number): void {
+    const place = (this.#cells[name + NAME.number] as number) & (this.#firsts.length - 1)
+    this.#cells[name + NAME.next] = this.#firsts[place] as number
+    this.#firsts[place] = name
+  }
+
+  #grow(): void {
+    const cells = new Int32Array(2 * this.#cells.length)
+    cells.set(this.#cells)
+    this.#cells = cells
+    this.#firsts = new Int32Array(2 * this.#firsts.length).fill(NONE)
+    for (let i = 0; i < this.#count; i++) this.#link(i * NAME_CELLS)
+  }
 }
 
 /** Those that are not in the table of names yet, or came there with the rows that are being carried. */
 export class NewNames {
   readonly #names: Names
-  #fresh = new Map<number, NewName>()
+  #fresh = new NameTable()
   /** Of the carrying that goes on: they are forgotten all at once, when it is committed. */
-  #leaving = new Map<number, NewName>()
+  #leaving = new NameTable()
 
   constructor(names: Names) {
     this.#names = names
   }
 
-  /** Adds one under its number, unless it is there. */
-  add(number: number, { bytes, at }: RowAt, length: number, facts: RowAt): boolean {
-    const first = this.#fresh.get(number) ?? null
-    const before = this.#leaving.get(number) ?? null
-    if (find(first, bytes, at, length) !== null) return false
-    if (find(before, bytes, at, length) !== null) return false
-    this.#fresh.set(number, { bytes, at, length, facts, next: first })
+  /** Adds one under its number, unless it is there; it lies where the facts do that it leads to. */
+  add(number: number, at: number, length: number, { bytes, at: factsAt }: RowAt): boolean {
+    if (this.#factsOf(number, bytes, at, length) !== null) return false
+    this.#fresh.add(number, bytes, at, length, factsAt)
     return true
   }
 
-  /** The facts of the job that has it. */
+  /** The facts of the job or lease that has it. */
   factsOf(given: Uint8Array): RowAt | null {
-    const number = this.#names.of(given)
-    for (const names of [this.#fresh, this.#leaving]) {
-      const found = find(names.get(number) ?? null, given, 0, given.length)
-      if (found !== null) return found.facts
-    }
-    return null
+    return this.#factsOf(this.#names.of(given), given, 0, given.length)
+  }
+
+  #factsOf(number: number, bytes: Uint8Array, at: number, length: number): RowAt | null {
+    const fresh = this.#fresh.factsOf(number, bytes, at, length)
+    return fresh ?? this.#leaving.factsOf(number, bytes, at, length)
   }
 
   /** A carrying begins: what is there goes when it is over. */
   leave(): void {
     this.#leaving = this.#fresh
-    this.#fresh = new Map()
+    this.#fresh = new NameTable()
   }
 
   /** What was there when the carrying began is in the table. */
   forgetLeft(): void {
-    this.#leaving = new Map()
+    this.#leaving = new NameTable()
   }
 
   clear(): void {
-    this.#fresh = new Map()
-    this.#leaving = new Map()
+    this.#fresh = new NameTable()
+    this.#leaving = new NameTable()
   }
-}
-
-function find(
-  first: NewName | null,
-  bytes: Uint8Array,
-  at: number,
-  length: number,
-): NewName | null {
-  for (let name = first; name !== null; name = name.next) {
-    if (isSame(name, bytes, at, length)) return name
-  }
-  return null
-}
-
-function isSame(name: NewName, bytes: Uint8Array, at: number, length: number): boolean {
-  if (name.length !== length) return false
-  return name.bytes.compare(bytes, at, at + length, name.at, name.at + length) === 0
 }
 
 /** More places than this a list of names in order cannot have. */

@@ -335,12 +335,12 @@ export class PendingRows {
     const seq = bytes.readDoubleLE(at + JOB_AT.seq)
     const id = { bytes, at: at + JOB_AT.id }
     const name = this.#names.of(bytes, id.at, ID_BYTES)
-    if (this.#jobs.has(seq) || !this.#newNames.add(name, id, ID_BYTES, facts)) {
+    if (this.#jobs.has(seq) || !this.#newNames.add(name, id.at, ID_BYTES, facts)) {
       throw refused(`job ${seq} is not new`)
     }
-    const key = keyIn(facts)
-    const keyName = this.#names.of(bytes, key.at, KEY_BYTES)
-    if (!this.#newNames.add(keyName, key, KEY_BYTES, facts)) {
+    const keyAt = at + JOB_AT.caller
+    const keyName = this.#names.of(bytes, keyAt, KEY_BYTES)
+    if (!this.#newNames.add(keyName, keyAt, KEY_BYTES, facts)) {
       throw refused(`another job than ${seq} has its caller and tx_hash`)
     }
     names.push(name, keyName)
@@ -464,7 +464,7 @@ export class PendingRows {
       ? this.#lease(job, attempt) !== null
       : job.leases.some((lease) => lease.attempt === attempt)
     const name = this.#names.of(bytes, id.at, ID_BYTES)
-    if (isTaken || !this.#newNames.add(name, id, ID_BYTES, facts)) {
+    if (isTaken || !this.#newNames.add(name, id.at, ID_BYTES, facts)) {
       throw refused(`lease ${attempt} of job ${job.seq} is not new`)
     }
     const status = leaseStatusIn(state)
