@@ -4,6 +4,7 @@ import { MarketLimits, type MarketLimitsState } from './admit/market-limits.ts'
 import { RequesterWindows } from './admit/quotas.ts'
 import { KIND_NAMES, type KindName } from './enqueue/kinds.ts'
 import { invariant } from './errors.ts'
+import { IdMap } from './id-map.ts'
 import type { Caller, JobId, LeaseId, ProviderId, WorkerId } from './ids.ts'
 import type { EndReason, Job, JobOrigin } from './job.ts'
 import { DueHeaps } from './lease/due-heaps.ts'
@@ -127,7 +128,7 @@ export interface Market {
   policy: Policy
   /** The latest time seen; it never goes back. */
   nowMs: number
-  readonly jobs: TransitMap<JobId, Job>
+  readonly jobs: IdMap<Job>
   readonly leases: TransitMap<LeaseId, Lease>
   readonly pool: ProviderPool
   /** The live leases of each provider that has any. */
@@ -174,7 +175,7 @@ export function openMarket(options: {
   const market: Market = {
     policy,
     nowMs,
-    jobs: new TransitMap(),
+    jobs: new IdMap(),
     leases: new TransitMap(),
     pool: new ProviderPool(policy),
     leasesOf: new TransitMap(),

@@ -54,7 +54,7 @@ export function restoreMarket(options: {
   }
   for (const row of snapshot.jobs) restoreJob(market, row, gapMs)
   for (const row of snapshot.leases) restoreLease(market, row, gapMs)
-  for (const job of market.jobs.values()) place(market, job)
+  for (const { id } of snapshot.jobs) place(market, market.jobs.get(id) as Job)
   return market
 }
 
@@ -77,7 +77,7 @@ function restoreJob(market: Market, row: JobRow, gapMs: number): void {
     if (gapMs > 0) market.touch.job(job)
   }
   if (row.denials.length > 0) job.denials = new Map(row.denials)
-  market.jobs.set(id, job)
+  market.jobs.add(job)
   if (kind !== 'registration') return
   job.session = market.sessions.job(id) ?? null
   if (job.session === null) return

@@ -238,7 +238,7 @@ function limitedTo(limit: (typeof LIMITS)[number], max: number | null): Written 
 /** All that an enqueue can change. */
 function viewOf({ market, events }: World) {
   const waiting = [...market.queues].map(([kind, { size }]) => [kind, size])
-  const jobs = [...market.jobs.keys()]
+  const jobs = [...market.jobs.values()].map(({ id }) => id)
   return {
     jobs,
     waiting,

@@ -38,7 +38,7 @@ export function enqueueJob(market: Market, request: NewJob): Job {
   const job = newJob(request, market.nowMs)
   if (session === null) queueFor(market, request.kind).push(job)
   else job.session = joinSession(market, job, session)
-  market.jobs.set(job.id, job)
+  market.jobs.add(job)
   countWaiting(market, job, job.status, 1)
   market.due.ttlAbs.enter(job)
   market.touch.job(job)

@@ -184,7 +184,7 @@ describe('deletion', () => {
     world.at(30_000)
     cancelJob(world.market, canceled, 'operator')
     world.at(7 * DAY + 30_000)
-    expect([...world.market.jobs.keys()]).toEqual([expired.id])
+    expect([...world.market.jobs.values()]).toEqual([expired])
     world.at(7 * DAY + 60_000)
     expect(world.market.jobs.size).toBe(0)
   })
