@@ -20,8 +20,9 @@ const BATCH = 1_000
 /** Enqueues under way at once where there are many. */
 const IN_FLIGHT = 100
 const LATENCY_EVERY_MS = 10
-/** Of the latencies, these first ones do not count. */
-const LATENCY_WARM_UP = 50
+/** Of the latencies these first ones do not count. They come faster: code that runs once a job is compiled late. */
+const LATENCY_WARM_UP = 6_000
+const LATENCY_WARM_UP_EVERY_MS = 1
 /** What goes through before anything is measured, so that code is compiled and caches are filled. */
 const WARM_UP_JOBS = 10_000
 const WARM_UP_SECONDS = 2
@@ -41,17 +42,17 @@ export const SCENARIOS = {
 
 export type ScenarioName = keyof typeof SCENARIOS
 
-/** Runs jobs through as the scenarios do: many at once, one after the other, and from a backlog. */
+/** Runs jobs through as the scenarios do, many at once and from a backlog, alike with every subject. */
 export async function warmUp(subject: Subject): Promise<void> {
   const done = new Countdown(Number.POSITIVE_INFINITY)
   const stop = await subject.work({ load: 'flow', asking() {}, completed: done.take })
-  const many = await enqueueFor(subject, { seconds: WARM_UP_SECONDS, inFlight: IN_FLIGHT })
-  const single = await enqueueFor(subject, { seconds: WARM_UP_SECONDS, inFlight: 1 })
-  done.setGoal(many + single)
+  done.setGoal(await enqueueFor(subject, { seconds: WARM_UP_SECONDS, inFlight: IN_FLIGHT }))
   await done.reached
   await stop()
   await load(subject, WARM_UP_JOBS)
   await drainMs(subject, WARM_UP_JOBS)
+  // What is measured begins at rest.
+  await subject.afterLoad?.()
 }
 
 async function enqueueInFlight(
@@ -108,11 +109,12 @@ async function latency(subject: Subject, { seconds }: Sizes): Promise<Figures> {
   })
   // Until the workers have settled down to waiting.
   await pause(200)
-  const begun = performance.now()
+  let next = performance.now()
   const calls: Promise<unknown>[] = []
   for (let n = 0; n < jobs; n++) {
-    const wait = begun + n * LATENCY_EVERY_MS - performance.now()
+    const wait = next - performance.now()
     if (wait > 0) await pause(wait)
+    next += n < LATENCY_WARM_UP ? LATENCY_WARM_UP_EVERY_MS : LATENCY_EVERY_MS
     sentAt[n] = performance.now()
     calls.push(subject.enqueue(n))
   }

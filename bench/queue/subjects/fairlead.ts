@@ -44,8 +44,8 @@ export async function openFairlead(
       const answers = await engine.enqueueMany(requests, requesterOf(tenant))
       for (const answer of answers) if (answer.status === 'rejected') throw answer.reason
     },
-    // Looks at all jobs, so it is answered when the log has been carried into the tables: a backlog at rest.
-    afterLoad: () => store.read.assignmentsSince(Number.MAX_SAFE_INTEGER),
+    // A backlog at rest: it is in the tables, and the log is empty.
+    afterLoad: () => store.checkpoint(),
     work: (work) => startWorkers(engine, work),
     close: () => engine.close(),
   }

@@ -356,18 +356,17 @@ export class EngineLoop {
     this.#cancelWake()
     const { market } = this.#state
     const now = this.#clock.now()
-    const times = [this.#lastBeat + BEAT_MS, nextDueAt(market) ?? Number.POSITIVE_INFINITY]
-    times.push(nextClaimAt(market) ?? Number.POSITIVE_INFINITY)
+    let at = Math.min(this.#lastBeat + BEAT_MS, nextDueAt(market) ?? Number.POSITIVE_INFINITY)
+    at = Math.min(at, nextClaimAt(market) ?? Number.POSITIVE_INFINITY)
+    at = Math.min(at, market.sessions.nextSendAt())
+    let isWaiting = market.sessions.hasUnserved
     for (const queue of market.queues.values()) {
-      times.push(queue.nextReadyAt() ?? Number.POSITIVE_INFINITY)
-      if (queue.readySize > 0) times.push(this.#lastRound + market.policy.queue.dispatchIntervalMs)
+      at = Math.min(at, queue.nextReadyAt() ?? Number.POSITIVE_INFINITY)
+      isWaiting ||= queue.readySize > 0
     }
-    times.push(market.sessions.nextSendAt())
-    if (market.sessions.hasUnserved) {
-      times.push(this.#lastRound + market.policy.queue.dispatchIntervalMs)
-    }
-    if (this.#wantsRound) times.push(now)
-    const at = Math.max(Math.min(...times), this.#reloadAt)
+    if (isWaiting) at = Math.min(at, this.#lastRound + market.policy.queue.dispatchIntervalMs)
+    if (this.#wantsRound) at = Math.min(at, now)
+    at = Math.max(at, this.#reloadAt)
     this.#cancelWake = this.#clock.wakeAt(at, () => this.#start())
   }
 }

@@ -137,7 +137,7 @@ export const AUDIT_ENTRY = {
   actor: 'engine',
   action: 'jobAssigned',
   subject: TASK_ID,
-  details: { jobId: TASK_ID, providerId: ATLAS, leaseId: LEASE_ID, deadline: AT + 600_000 },
+  details: { providerId: ATLAS, leaseId: LEASE_ID, deadline: AT + 600_000 },
   prev_hash: SEED,
   hash: DIGEST,
 }

@@ -411,6 +411,30 @@ describe('the files of the log', () => {
     await expectSame(path, await modelOf([FIRST, ...LATER.slice(0, -1)]))
   })
 
+  it('STORE-14: long batches and short ones come back as they were, whoever made room for whom', async () => {
+    const opened = new OpenFile()
+    // Room is made for short ones in advance; a long one may begin in it and end behind it.
+    const lengths = [1, 60_000, 10, 3_000, 100_000, 8_000, 8_300, 1, 200_000, 5]
+    const batches = lengths.map((length, n) =>
+      batchOf({ newJobs: [newJob(sampleJob(n + 1), Buffer.alloc(length, n + 1))] }),
+    )
+    for (const [n, batch] of batches.entries()) {
+      expect(opened.commit(batch)).toBe(true)
+      await expectSame(imageOf(opened.path), await modelOf(batches.slice(0, n + 1)))
+    }
+  })
+
+  it('STORE-14: a checkpoint leaves nothing in them, and all in the file', async () => {
+    const path = tempPath()
+    const store = await openSqliteStore(path)
+    onTestFinished(() => store.close())
+    for (const batch of [FIRST, ...LATER]) await store.commit(batch)
+    await store.checkpoint()
+    const alone = tempPath()
+    copyFileSync(path, alone)
+    await expectSame(alone, await modelOf([FIRST, ...LATER]))
+  })
+
   it('STORE-14: what an earlier turn left in them is of no account', async () => {
     const path = tempPath()
     const opened = new OpenFile(path, { waitMs: 0, jobsAtOnce: 1e9, sliceJobs: 64 })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { AT, LEASE_ID, REFERENCE, REGISTRATION, TASK_ID } from '../examples.ts'
+import { AT, LEASE_ID, REFERENCE, REGISTRATION } from '../examples.ts'
 import { defineMethod } from '../method.ts'
 import { registrationId, registrationRecord } from '../records/signup.ts'
 import { jsonObject, timeMs } from '../wire/leaves.ts'
@@ -22,7 +22,7 @@ export const signupAudit = defineMethod({
         {
           at: AT + 80,
           action: 'jobStarted',
-          details: { jobId: TASK_ID, leaseId: LEASE_ID },
+          details: { leaseId: LEASE_ID },
         },
       ],
     },

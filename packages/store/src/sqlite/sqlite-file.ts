@@ -185,6 +185,19 @@ export class SqliteFile {
     return name === 'assignmentsSince' || name === 'everything'
   }
 
+  /** Whether so much waits that commits had better go on meanwhile. */
+  checkpointHasToWait(): boolean {
+    return this.#carrier.wouldHoldUp()
+  }
+
+  /** All that waits goes into its tables, and all of SQLite's own log into the file. */
+  checkpoint(): void {
+    this.#seeing(
+      () => this.#carrier.finish(),
+      () => this.#db.exec('PRAGMA wal_checkpoint(TRUNCATE)'),
+    )
+  }
+
   /** Acts when it need not wait any more. */
   whenCarried(act: () => void): void {
     this.#carrier.whenLess(act)

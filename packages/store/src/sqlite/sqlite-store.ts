@@ -28,6 +28,11 @@ export type { Overview, SqliteOptions } from './sqlite-file.ts'
 /** A store in a file, which can also be looked at without loading it. */
 export interface SqliteStore extends Store {
   overview(): Promise<Overview>
+  /**
+   * Carries what waits in the log into the tables, commits going on meanwhile. What was committed before
+   * the call is in the file itself then.
+   */
+  checkpoint(): Promise<void>
 }
 
 /** The built file, also where the tests run the sources. */
@@ -134,6 +139,10 @@ class ThreadedStore implements SqliteStore {
 
   overview(): Promise<Overview> {
     return this.#call('overview')
+  }
+
+  checkpoint(): Promise<void> {
+    return this.#call('checkpoint')
   }
 
   async commit(batch: WriteBatch): Promise<void> {

@@ -30,17 +30,21 @@ function carryOut({ id, name, args }: Call): void {
 }
 
 function isPutOff(call: Call): boolean {
-  if (call.name !== 'read' || file === null) return false
-  const [name, args] = call.args as Parameters<SqliteFile['read']>
-  let hasToWait = false
+  if (file === null) return false
+  let mustWait = false
   pass(() => {
     // What goes wrong here goes wrong again, and is told, when the call is carried out.
     try {
-      hasToWait = file?.readHasToWait(name, args) ?? false
+      mustWait = file !== null && hasToWait(file, call)
     } catch {}
   })
-  if (hasToWait) file.whenCarried(() => carryOut(call))
-  return hasToWait
+  if (mustWait) file.whenCarried(() => carryOut(call))
+  return mustWait
+}
+
+function hasToWait(open: SqliteFile, { name, args }: Call): boolean {
+  if (name === 'checkpoint') return open.checkpointHasToWait()
+  return name === 'read' && open.readHasToWait(...(args as Parameters<SqliteFile['read']>))
 }
 
 answer(OPENED, () => {
