@@ -333,7 +333,7 @@ export class EngineState {
       ttlAbsSecs,
       origin,
       enqueueSeq,
-      // Its id comes from its key, which is.
+      // The id comes from caller and key, and nobody has had this key.
       isNew: true,
       session,
     })

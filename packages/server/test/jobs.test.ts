@@ -80,7 +80,7 @@ describe('aicf.enqueue', () => {
     const lease = await bench.offered(task_id)
     expect(lease.traceparent).toBe(traceparent)
     const { entries } = await rig.call('alice', 'aicf.getTimeline', { task_id })
-    expect(entries[0]?.details).toEqual({ jobId: task_id, retryOf: first.task_id, traceparent })
+    expect(entries[0]?.details).toEqual({ retryOf: first.task_id, traceparent })
     const { job } = await rig.call('alice', 'aicf.getJob', { task_id })
     expect(job.request).toMatchObject({ retry_of: first.task_id, traceparent })
   })
