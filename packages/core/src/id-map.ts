@@ -1,5 +1,5 @@
 const PLACES_START = 1_024
-/** At least this part of the places is free, and at most this part is before the table shrinks. */
+/** With more than this part of its places taken the table grows, with less than that it shrinks. */
 const FULL = 0.75
 const SPARSE = 0.1
 /** Of an id so many characters count: the last ones, because the first are alike in many. */

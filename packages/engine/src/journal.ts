@@ -82,8 +82,8 @@ export class Journal {
 /** An entry as the event that it was. */
 export function eventOf(entry: AuditRecord & { readonly seq: number }): EngineEvent {
   const { action: type, at, subject, details, seq } = entry
-  const isOfJob = subject.startsWith('0x') && details['leaseId'] !== subject
-  const about = isOfJob ? { jobId: subject } : {}
+  // By what happened, and not by the form of the subject: that of a limit is any text.
+  const about = type.startsWith('job') || type === 'placeReleased' ? { jobId: subject } : {}
   return { type, at, ...about, ...details, seq } as unknown as EngineEvent
 }
 
