@@ -67,7 +67,7 @@ export type Command =
       /** In the form of the API; what only a chain has may be left out. */
       readonly request: Readonly<Record<string, unknown>>
       /** The key that was made for a request without one: nobody has known it before. Else null. */
-      readonly txHash: string | null
+      readonly txHash: Uint8Array | null
       readonly caller: Caller
       readonly tier: string
       readonly origin: JobOrigin | null

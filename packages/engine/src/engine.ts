@@ -25,7 +25,6 @@ import {
   type ResultRow,
   type SessionKey,
   type Store,
-  toHex,
   type WorkerId,
 } from '@fairlead/core'
 import type { Acting, Command, OnLease, OutsideNote } from './command.ts'
@@ -131,7 +130,7 @@ export class Engine {
     return {
       type: 'enqueue',
       request,
-      txHash: isNamed ? null : toHex(this.#random()),
+      txHash: isNamed ? null : this.#random(),
       caller,
       tier,
       origin,

@@ -31,7 +31,7 @@ export function readPayload(
       payload[name] = field.absent
     } else payload[name] = field.read(value, name, caps[name] ?? Number.POSITIVE_INFINITY)
   }
-  for (const name of Object.keys(written)) {
+  for (const name in written) {
     if (!Object.hasOwn(fields, name)) {
       throw invalidParams(name, `only the fields ${Object.keys(fields).join(', ')}`)
     }

@@ -35,7 +35,7 @@ export interface RequestContext {
   readonly chainId: bigint
   readonly enqueueHeight: number
   /** The `tx_hash` that was made for a request without one; null where it has one, or a key. */
-  readonly txHash?: string | null
+  readonly txHash?: Uint8Array | null
 }
 
 /**
@@ -48,7 +48,7 @@ export function acceptRequest(
   context: RequestContext | null = null,
 ): AcceptedRequest {
   if (!isPlainObject(written)) throw invalidParams('request', 'an object')
-  for (const name of Object.keys(written)) {
+  for (const name in written) {
     if (!REQUEST_FIELDS.has(name)) {
       throw invalidParams(name, `only the fields ${[...REQUEST_FIELDS].join(', ')}`)
     }

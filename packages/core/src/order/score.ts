@@ -69,11 +69,21 @@ export function secondOf(ms: number): number {
 }
 
 function feeTerm(fee: bigint, half: bigint): number {
-  return Number((BigInt(R) * fee) / (fee + half))
+  return shareOf(fee, half)
 }
 
 function sizeTerm(sizeBytes: number, half: bigint): number {
-  return Number((BigInt(R) * half) / (BigInt(sizeBytes) + half))
+  return shareOf(half, BigInt(sizeBytes))
+}
+
+/** R times such a number is below 2^53, and so is the sum of two: a quotient of these is rounded down as it should be. */
+const SMALL_MAX = BigInt(Math.floor(Number.MAX_SAFE_INTEGER / R))
+
+/** `floor(R·part / (part + rest))`. Numbers take a fifth of the time that bigints do. */
+function shareOf(part: bigint, rest: bigint): number {
+  if (part > SMALL_MAX || rest > SMALL_MAX) return Number((BigInt(R) * part) / (part + rest))
+  const small = Number(part)
+  return Math.floor((R * small) / (small + Number(rest)))
 }
 
 /** A tier that the policy no longer has counts as none: the jobs of it must not get stuck. */

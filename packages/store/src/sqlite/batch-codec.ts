@@ -1,11 +1,15 @@
 import {
+  appendAuditBytes,
   FairleadError,
   isLive,
   JOB_STATUSES,
+  type JournalRecord,
   LEASE_STATUSES,
+  toHex,
   type WriteBatch,
 } from '@fairlead/core'
 import { CellReader, CellWriter } from './cell-codec.ts'
+import { ID_BYTES } from './names.ts'
 import {
   putJob,
   putJobState,
@@ -36,7 +40,7 @@ export const LEASE_STATE_AT = { job: 0, attempt: 8, id: 16, status: 48, cells: 4
 export const RESULT_AT = { job: 0, cells: 8 } as const
 
 /** Changes whenever the bytes of a batch do: a log may have been written by another version. */
-const FORMAT = 3
+const FORMAT = 4
 
 const LENGTH_BYTES = 4
 const NUMBER_BYTES = 8
@@ -46,6 +50,14 @@ export const NO_JOB = -1
 
 /** Of an entry of the journal first its job, then its record. */
 export const ENTRY_AT = { job: 0, record: 8 } as const
+
+/**
+ * The first entry about a job says nothing that its facts do not say, but for its time. So where the length of
+ * a record is 0, there follow the place of these facts in the batch and the time: a quarter of the log of
+ * enqueues would be such entries, and to encode them a tenth of the time that a batch of these takes.
+ */
+const FIRST_ENTRY_AT = { facts: 12, at: 16 } as const
+const FIRST_ACTION = 'jobEnqueued'
 
 /** Where the rows of a batch are, table by table. */
 export interface BatchRows {
@@ -121,15 +133,55 @@ export function encodeBatch(batch: WriteBatch): EncodedBatch {
   const first = journal[0]?.seq ?? null
   writer.cell(first)
   let due = first ?? 0
+  const firstJob = batch.newJobs[0]?.row.seq ?? 0
   section(journal, (record) => {
     const { seq, jobSeq } = record
     if (seq !== due) throw new FairleadError('InvalidState', `entry ${seq} is not the next, ${due}`)
     due++
     writer.rawDouble(jobSeq ?? NO_JOB)
-    writer.record(seq, record)
+    const place = (jobSeq ?? 0) - firstJob
+    if (isFirstEntry(record, batch.newJobs[place])) {
+      writer.rawUint32(0)
+      writer.rawUint32((jobIds[place] as number) - JOB_AT.id)
+      writer.rawDouble(record.at)
+    } else writer.record(seq, record)
   })
   return { bytes: writer.finish(), jobIds }
 }
+
+/** Whether all of an entry but its number and time is in the facts of a new job. */
+function isFirstEntry(record: JournalRecord, job: WriteBatch['newJobs'][number] | undefined) {
+  if (record.action !== FIRST_ACTION || job?.row.seq !== record.jobSeq) return false
+  const { id, caller } = job.row
+  if (record.subject !== id || record.actor !== caller) return false
+  for (const _field in record.details) return false
+  return Number.isSafeInteger(record.at)
+}
+
+/** What is hashed of an entry, which has this number; a view where it stands as such. */
+export function recordIn({ bytes, at }: RowAt, seq: number): Uint8Array {
+  const record = at + ENTRY_AT.record
+  if (bytes.readUInt32LE(record) > 0) return bytesAt(bytes, record)
+  const facts = bytes.readUInt32LE(at + FIRST_ENTRY_AT.facts)
+  const idAt = (place: number): string =>
+    toHex(bytes.subarray(facts + place, facts + place + ID_BYTES))
+  const { buffer, end } = appendAuditBytes(
+    seq,
+    {
+      at: bytes.readDoubleLE(at + FIRST_ENTRY_AT.at),
+      actor: idAt(JOB_AT.caller),
+      action: FIRST_ACTION,
+      subject: idAt(JOB_AT.id),
+      details: {},
+    },
+    Buffer.allocUnsafe(FIRST_RECORD_BYTES),
+    0,
+  )
+  return buffer.subarray(0, end)
+}
+
+/** More than it takes: keys and words, two ids as text, two numbers. */
+const FIRST_RECORD_BYTES = 256
 
 function firstEndOf({ newJobs, jobs }: WriteBatch): number | null {
   let first = Number.POSITIVE_INFINITY

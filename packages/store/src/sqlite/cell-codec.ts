@@ -47,6 +47,12 @@ export class CellWriter {
     this.#at = at + 1
   }
 
+  rawUint32(n: number): void {
+    const at = this.#room(4)
+    this.#view.setUint32(at, n, true)
+    this.#at = at + 4
+  }
+
   rawDouble(n: number): void {
     const at = this.#room(8)
     this.#view.setFloat64(at, n, true)

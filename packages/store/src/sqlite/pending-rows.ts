@@ -17,6 +17,7 @@ import {
   NO_JOB,
   RESULT_AT,
   type RowAt,
+  recordIn,
 } from './batch-codec.ts'
 import { ID_BYTES, KEY_BYTES, type Names, NamesInOrder, NewNames } from './names.ts'
 import { idBytes, isSameId, type PendingJob, type PendingLease } from './pending-job.ts'
@@ -26,6 +27,8 @@ import type { StoredRows } from './stored-rows.ts'
 /** The entries of a batch; those of them that were taken wait no more. */
 interface Records {
   readonly bytes: Buffer
+  /** The number of the first of them. */
+  readonly first: number
   readonly entries: readonly number[]
   taken: number
 }
@@ -267,13 +270,14 @@ export class PendingRows {
   }
 
   /** The records that have waited longest, and they wait no more. */
-  takeRecords(most: number): RowAt[] {
-    const taken: RowAt[] = []
+  takeRecords(most: number): Uint8Array[] {
+    const taken: Uint8Array[] = []
     let over = 0
     for (const records of this.#records) {
-      const { bytes, entries } = records
+      const { bytes, first, entries } = records
       for (; records.taken < entries.length && taken.length < most; records.taken++) {
-        taken.push({ bytes, at: (entries[records.taken] as number) + ENTRY_AT.record })
+        const at = entries[records.taken] as number
+        taken.push(recordIn({ bytes, at }, first + records.taken))
       }
       if (records.taken < entries.length) break
       over++
@@ -495,7 +499,7 @@ export class PendingRows {
     // Merged anew, the first of them may be in the journal.
     const left = Math.min(entries.length, seq - 1 - journalEnd)
     if (left <= 0) return
-    this.#records.push({ bytes, entries, taken: entries.length - left })
+    this.#records.push({ bytes, first: firstEntry ?? 0, entries, taken: entries.length - left })
     this.#recordCount += left
   }
 }

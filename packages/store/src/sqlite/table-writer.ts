@@ -8,7 +8,6 @@ import {
   withoutPeople,
 } from '@fairlead/core'
 import {
-  bytesAt,
   JOB_AT,
   JOB_STATE_AT,
   LEASE_AT,
@@ -104,11 +103,8 @@ export class TableWriter {
   }
 
   /** Chains records to the journal. */
-  append(records: readonly RowAt[]): void {
-    const { blocks, end } = chainBlocks(
-      this.journalEnd,
-      records.map(({ bytes, at }) => bytesAt(bytes, at)),
-    )
+  append(records: readonly Uint8Array[]): void {
+    const { blocks, end } = chainBlocks(this.journalEnd, records)
     for (const block of blocks) {
       this.#run('append-journal', [block.first, block.last, block.entries])
     }
