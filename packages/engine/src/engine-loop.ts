@@ -23,7 +23,9 @@ const RELOAD_MS = 250
  */
 const COMMANDS_PER_TURN = 48
 const COMMANDS_PER_TURN_MAX = 256
-const PART_OF_MANY = 0.25
+const PART_OF_MANY = 0.5
+/** So few are one turn, and not one of most and one of the rest. */
+const COMMANDS_UNDIVIDED = 64
 /** With so many commands a batch is handed over while the one before it is still being written. */
 const BATCH_WORTH_HANDING_OVER = 48
 /** Batches with the store: one that it writes, and one that it goes on with at once. */
@@ -134,7 +136,8 @@ export class EngineLoop {
       const reject = (reason: Error, place: number): void =>
         settle(place, { status: 'rejected', reason })
       if (left === 0) return done(results)
-      for (const [place, command] of commands.entries()) {
+      for (let place = 0; place < commands.length; place++) {
+        const command = commands[place] as Command
         if (this.#isClosed) reject(closed(), place)
         else this.#waiting.push(callOf(command, { resolve, reject, place, recover: null }))
       }
@@ -209,8 +212,7 @@ export class EngineLoop {
 
   /** Applies what waits; and if the store is not busy enough, hands over what has been applied. */
   async #run(): Promise<void> {
-    const part = Math.min(PART_OF_MANY * this.#waiting.length, COMMANDS_PER_TURN_MAX)
-    const batch = this.#waiting.splice(0, Math.max(COMMANDS_PER_TURN, part))
+    const batch = this.#waiting.splice(0, partOf(this.#waiting.length))
     try {
       if (this.#watch?.hasHappened() === true) this.#leaveState()
       const given = batch.map(({ command }) => command)
@@ -395,4 +397,11 @@ function messageOf(cause: unknown): string {
 
 function closed(): FairleadError {
   return new FairleadError('StoreUnavailable', 'the engine is closed; open it again')
+}
+
+/** How many of so many commands are one turn. */
+function partOf(waiting: number): number {
+  if (waiting <= COMMANDS_UNDIVIDED) return waiting
+  const part = Math.min(Math.ceil(PART_OF_MANY * waiting), COMMANDS_PER_TURN_MAX)
+  return Math.max(COMMANDS_PER_TURN, part)
 }

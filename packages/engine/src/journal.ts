@@ -92,12 +92,14 @@ type AllDetails<Type extends MarketEvent['type'], Absent extends string = never>
   Omit<Extract<MarketEvent, { readonly type: Type }>, 'type' | 'at' | 'jobId' | Absent>
 >
 
+const NO_DETAILS: CborMap = Object.freeze({})
+
 /** All of an event but what an entry has fields for; the id of a job is its subject (ENGINE-3). */
 function detailsOf(event: MarketEvent | EngineNote): CborMap {
   // What every job has, written out: a rest takes ten times as long.
   if (event.type === 'jobEnqueued' && event.retryOf === undefined) {
     const { traceparent } = event
-    if (traceparent === undefined) return {}
+    if (traceparent === undefined) return NO_DETAILS
     return { traceparent } satisfies AllDetails<'jobEnqueued', 'retryOf'>
   }
   if (event.type === 'jobAssigned' && event.rank === undefined) {

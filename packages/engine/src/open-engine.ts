@@ -95,6 +95,7 @@ async function openOn(given: Store, options: EngineOptions): Promise<Engine> {
         withdraw: (leaseId) => void loop.submit({ type: 'withdraw', leaseId }).catch(() => {}),
         isCurrent: () => loop.state === state,
       })
+      payloads.forget(outcome.ended)
     },
   })
   return new Engine({ loop, store, random, subscribers, connections })

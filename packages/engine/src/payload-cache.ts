@@ -1,11 +1,11 @@
-import { type Lease, type Store, TransitMap, type WriteBatch } from '@fairlead/core'
+import { type Job, type Lease, type Store, TransitMap, type WriteBatch } from '@fairlead/core'
 
-/** Beyond this the cache is emptied: a job that waits that long can be read from the store. */
+/** Beyond this no more are kept: a job behind so many others can be read from the store when its turn comes. */
 const BYTES_MAX = 8 * 1024 * 1024
 
 /**
  * Payloads of jobs that were stored a moment ago: most are assigned at once, and their work need not be
- * read back. What is not in here comes from the store.
+ * read back. What is not in here comes from the store. Each stays until its job is offered or has ended.
  */
 export class PayloadCache {
   readonly #store: Store
@@ -19,7 +19,7 @@ export class PayloadCache {
 
   add(newJobs: WriteBatch['newJobs']): void {
     for (const { row, payload } of newJobs) {
-      if (this.#bytes + payload.length > BYTES_MAX) this.#clear()
+      if (this.#bytes + payload.length > BYTES_MAX) continue
       this.#payloads.set(row.seq, payload)
       this.#bytes += payload.length
     }
@@ -40,8 +40,8 @@ export class PayloadCache {
     return payloads.map((payload) => payload ?? new Uint8Array())
   }
 
-  #clear(): void {
-    this.#payloads.clear()
-    this.#bytes = 0
+  /** Of jobs that have ended: nobody will do their work. */
+  forget(ended: readonly Job[]): void {
+    for (const { enqueueSeq } of ended) this.take(enqueueSeq)
   }
 }

@@ -8,7 +8,7 @@ export interface JobKey {
 
 /** The keys of some jobs as `KeyParts`, three numbers each; `last` is null if there are no more. */
 export interface KeyPage {
-  readonly parts: Uint32Array
+  readonly parts: Int32Array
   readonly last: number | null
 }
 
@@ -84,9 +84,9 @@ export class KnownKeys {
 /** Of ids as the port has them: `0x` and 64 digits. */
 export function partsOfText({ caller, txHash }: JobKey): KeyParts {
   return {
-    caller: Number.parseInt(caller.slice(2, 10), 16),
-    tx: Number.parseInt(txHash.slice(2, 10), 16),
-    moreTx: Number.parseInt(txHash.slice(10, 18), 16),
+    caller: Number.parseInt(caller.slice(2, 10), 16) | 0,
+    tx: Number.parseInt(txHash.slice(2, 10), 16) | 0,
+    moreTx: Number.parseInt(txHash.slice(10, 18), 16) | 0,
   }
 }
 
@@ -102,8 +102,8 @@ export function partsAt(bytes: Uint8Array, caller: number, txHash: number): KeyP
 /** The same of many, one key behind the other. */
 export function partsOf(
   keys: readonly (readonly [caller: Uint8Array, txHash: Uint8Array])[],
-): Uint32Array {
-  const parts = new Uint32Array(3 * keys.length)
+): Int32Array {
+  const parts = new Int32Array(3 * keys.length)
   let at = 0
   for (const [caller, txHash] of keys) {
     parts[at++] = wordAt(caller, 0)
@@ -114,8 +114,6 @@ export function partsOf(
 }
 
 function wordAt(bytes: Uint8Array, at: number): number {
-  const [a, b, c, d] = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]] as const
-  return (
-    ((((a as number) << 24) | ((b as number) << 16) | ((c as number) << 8)) + (d as number)) >>> 0
-  )
+  const byte = (i: number): number => bytes[at + i] as number
+  return (byte(0) << 24) | (byte(1) << 16) | (byte(2) << 8) | byte(3)
 }
