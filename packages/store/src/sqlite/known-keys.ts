@@ -6,7 +6,7 @@ export interface JobKey {
   readonly txHash: string
 }
 
-/** The keys of some jobs as `KeyParts`, three numbers each; `last` is null if there are no more. */
+/** Some keys as `KeyParts`, three numbers each, and where the next page begins: null if there are no more. */
 export interface KeyPage {
   readonly parts: Int32Array
   readonly last: number | null
@@ -43,8 +43,8 @@ export class KnownKeys {
     if (this.#known !== null && this.#known.size > this.#keysMax) void this.#learn()
   }
 
-  mayHave(key: JobKey): boolean {
-    return this.#known?.mayHave(partsOfText(key)) ?? true
+  mayHave(parts: KeyParts): boolean {
+    return this.#known?.mayHave(parts) ?? true
   }
 
   /** Begins to learn what is there, unless that is known. Resolves when it is. */
@@ -80,6 +80,14 @@ export class KnownKeys {
     }
   }
 }
+
+/** Of the number that a job is found by; see `Names`. */
+export function partsOfName(name: number): KeyParts {
+  return { caller: 0, tx: name, moreTx: Math.imul(name, NAME_FACTOR) }
+}
+
+/** The golden ratio of 2^32: numbers that lie side by side are far from each other in its multiples. */
+const NAME_FACTOR = 0x9e37_79b1 | 0
 
 /** Of ids as the port has them: `0x` and 64 digits. */
 export function partsOfText({ caller, txHash }: JobKey): KeyParts {

@@ -11,7 +11,7 @@ import {
   sqliteCode,
 } from './driver.ts'
 import { readHolder, removeHolder, writeHolder } from './holder.ts'
-import { type KeyPage, partsOf } from './known-keys.ts'
+import { type KeyPage, KnownKeys, partsOf, partsOfName } from './known-keys.ts'
 import { LogFile } from './log-file.ts'
 import { migrate, refuseForeign } from './migrate.ts'
 import { ID_BYTES, Names } from './names.ts'
@@ -114,6 +114,7 @@ export class SqliteFile {
   #refusals = 0
   /** False while what is pending has to be read from the log again. */
   #isWhole = false
+  #isClosed = false
 
   constructor(path: string, db: Database, { durability }: SqliteOptions, pass: Pass, pace: Pace) {
     this.#path = path
@@ -125,8 +126,13 @@ export class SqliteFile {
     this.#statements = new Statements(db)
     const { id, carried } = this.#statements.get('find-store').get() as Columns
     const names = new Names(id as Uint8Array)
-    this.#stored = new StoredRows(this.#statements)
-    this.#writer = new TableWriter(this.#statements)
+    const known = new KnownKeys(async (from, limit) => {
+      // Between two calls.
+      await new Promise((resolve) => setImmediate(resolve))
+      return this.#namesFrom(from, limit, pass)
+    })
+    this.#stored = new StoredRows(this.#statements, known)
+    this.#writer = new TableWriter(this.#statements, known)
     this.#pending = new PendingRows(this.#stored, names)
     this.#reads = new SqliteReads(this.#statements, this.#pending)
     this.#log = new LogFile(path, {
@@ -148,6 +154,23 @@ export class SqliteFile {
     })
     this.#mergeLog()
     this.#carrier.later()
+    void known.begin()
+  }
+
+  /** A page of the names in their table. Of a store that is closed there are none, which nobody asks for. */
+  #namesFrom(from: number, limit: number, pass: Pass): KeyPage {
+    let names: number[] = []
+    if (!this.#isClosed) {
+      pass(() => {
+        names = this.#rows('list-names', ({ name }) => name as number, from, limit)
+      })
+    }
+    const parts = new Int32Array(3 * names.length)
+    for (const [i, name] of names.entries()) {
+      const { caller, tx, moreTx } = partsOfName(name)
+      parts.set([caller, tx, moreTx], 3 * i)
+    }
+    return { parts, last: names.length < limit ? null : (names.at(-1) as number) + 1 }
   }
 
   /** All of a snapshot but the jobs, of which there may be a million. */
@@ -338,6 +361,7 @@ export class SqliteFile {
   }
 
   close(): void {
+    this.#isClosed = true
     this.#carrier.stop()
     try {
       this.#mergeLog()

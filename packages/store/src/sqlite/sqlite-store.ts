@@ -10,7 +10,7 @@ import {
 } from '@fairlead/core'
 import { type EncodedBatch, encodeBatch, JOB_AT } from './batch-codec.ts'
 import type { KeyParts } from './key-filter.ts'
-import { KnownKeys, partsAt } from './known-keys.ts'
+import { KnownKeys, partsAt, partsOfText } from './known-keys.ts'
 import type { Overview, PackedPayloads, SqliteFile, SqliteOptions } from './sqlite-file.ts'
 import {
   type Answer,
@@ -128,7 +128,7 @@ class ThreadedStore implements SqliteStore {
 
   /** The thread is asked for keys that may be there, and for no others. */
   async #jobsByTx(keys: Parameters<StoreReads['jobsByTx']>[0]): ReturnType<StoreReads['jobsByTx']> {
-    const asked = keys.filter((key) => this.#keys.mayHave(key))
+    const asked = keys.filter((key) => this.#keys.mayHave(partsOfText(key)))
     if (asked.length === 0 && this.#closed === null) return keys.map(() => null)
     const found = (await this.#call('read', 'jobsByTx', [asked])) as Awaited<
       ReturnType<StoreReads['jobsByTx']>

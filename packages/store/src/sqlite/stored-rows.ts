@@ -3,6 +3,7 @@ import { type BatchRows, JOB_AT, LEASE_AT } from './batch-codec.ts'
 import { findMany } from './bulk.ts'
 import { CellReader } from './cell-codec.ts'
 import type { SqlValue } from './driver.ts'
+import { type KnownKeys, partsOfName } from './known-keys.ts'
 import type { Statements } from './statements.ts'
 
 const FEW = 5
@@ -22,8 +23,12 @@ export class StoredRows {
   /** The last job when the log began to be merged anew. */
   #lastBefore: number | null = null
 
-  constructor(statements: Statements) {
+  readonly #known: KnownKeys
+
+  /** `known` has the names that are in their table. */
+  constructor(statements: Statements, known: KnownKeys) {
     this.#statements = statements
+    this.#known = known
   }
 
   /** What is known of the tables may be wrong from here on. */
@@ -57,9 +62,10 @@ export class StoredRows {
 
   /** Those of the names that are in their table: nearly always none. */
   taken(names: readonly number[]): ReadonlySet<number> {
+    const asked = names.filter((name) => this.#known.mayHave(partsOfName(name)))
     // For a few a statement that looks for twenty takes longer than one for each.
-    if (names.length <= FEW) return new Set(names.filter((name) => this.#isTaken(name)))
-    const found = findMany(this.#statements, 'find-names-20', names)
+    if (asked.length <= FEW) return new Set(asked.filter((name) => this.#isTaken(name)))
+    const found = findMany(this.#statements, 'find-names-20', asked)
     return new Set(found.map(({ name }) => name as number))
   }
 

@@ -20,6 +20,7 @@ import { Callers } from './callers.ts'
 import { CellReader } from './cell-codec.ts'
 import type { SqlValue } from './driver.ts'
 import { chainBlocks, endOf, type JournalEnd, tailOf } from './journal-blocks.ts'
+import { type KnownKeys, partsOfName } from './known-keys.ts'
 import { idBytes, type PendingJob } from './pending-job.ts'
 import type { FewRows } from './pending-others.ts'
 import { payloadIn } from './pending-rows.ts'
@@ -29,6 +30,7 @@ import type { Statements } from './statements.ts'
 /** Cells of an insert: the names of the row, its facts, its status and state, and of a job its entries. */
 const JOB_COLUMNS = 4 + WIDTH.job + 1 + WIDTH.jobState + 1
 const LEASE_COLUMNS = 3 + WIDTH.lease + 1 + WIDTH.leaseState
+const NAME_COLUMNS = 2
 
 /** Writes into the tables; the transaction around it is the caller's. */
 export class TableWriter {
@@ -40,11 +42,14 @@ export class TableWriter {
   readonly #leases: Bulk
   readonly #results: Bulk
   readonly #names: Bulk
+  readonly #known: KnownKeys
   /** Where the journal stands; null when that has to be looked up. */
   #end: JournalEnd | null = null
 
-  constructor(statements: Statements) {
+  /** `known` is told of the names that are written. */
+  constructor(statements: Statements, known: KnownKeys) {
     this.#statements = statements
+    this.#known = known
     this.#callers = new Callers(statements)
     this.#jobs = new Bulk(statements, { one: 'insert-job', many: 'insert-jobs-20' })
     this.#payloads = new Bulk(statements, { one: 'insert-payload', many: 'insert-payloads-20' })
@@ -91,7 +96,10 @@ export class TableWriter {
 
   /** They come in their own order, so that those of thousands of jobs go into one page after the other. */
   writeNames(cells: readonly number[]): void {
-    this.#names.write(cells, 2)
+    for (let at = 0; at < cells.length; at += NAME_COLUMNS) {
+      this.#known.add(partsOfName(cells[at] as number))
+    }
+    this.#names.write(cells, NAME_COLUMNS)
   }
 
   writeFew({ providers, shares, meta }: FewRows): void {
