@@ -251,9 +251,9 @@ describe('rows in the log', () => {
     expect(countsIn(opened.path)).toMatchObject({ journal: 2 })
   })
 
-  it('STORE-14: where nothing presses they are carried a few in a transaction, with pauses while jobs come', () => {
+  it('STORE-14: where nothing presses they are carried a few in a transaction, and not while jobs come', () => {
     vi.useFakeTimers()
-    const opened = new OpenFile(undefined, { jobsInCalm: 4, pauseMs: 1_000 })
+    const opened = new OpenFile(undefined, { jobsInCalm: 4, alongMs: 1e9 })
     const newJobs = Array.from({ length: 11 }, (_, n) => newJob(sampleJob(n + 1)))
     const entries = newJobs.map((_, n) => sampleEntry(n + 1, { jobSeq: n + 1 }))
     const commit = (n: number) =>
@@ -262,13 +262,13 @@ describe('rows in the log', () => {
     vi.advanceTimersByTime(9_960)
     commit(10)
     vi.advanceTimersByTime(40)
-    expect(countsIn(opened.path).jobs).toBe(4)
+    expect(countsIn(opened.path).jobs).toBe(0)
     // A sign of life is no work.
-    vi.advanceTimersByTime(990)
     opened.commit(batchOf({}))
-    vi.advanceTimersByTime(9)
+    vi.advanceTimersByTime(49)
+    expect(countsIn(opened.path).jobs).toBe(0)
+    vi.advanceTimersByTime(1)
     expect(countsIn(opened.path).jobs).toBe(4)
-    // Nobody has come meanwhile, so the next ones need not wait for so long.
     vi.advanceTimersByTime(1)
     expect(countsIn(opened.path).jobs).toBe(8)
     // Fewer than make a transaction wait for others again.
@@ -294,12 +294,30 @@ describe('rows in the log', () => {
     for (let i = 0; i < 8; i++) commit(8)
     expect(countsIn(opened.path).jobs).toBe(0)
     vi.advanceTimersByTime(100)
-    // What the last one owed is carried, sixteen jobs without their names; those of few jobs owe nothing.
-    for (let i = 0; i < 4; i++) commit(7)
-    expect(countsIn(opened.path).jobs).toBe(0)
-    // With their names the transaction is whole.
+    // With what the last one owed it is twice sixteen: as many jobs, and their names.
     commit(8)
     expect(countsIn(opened.path).jobs).toBe(16)
+    // Sixteen jobs without their names; with these the transaction is whole.
+    commit(9)
+    expect(countsIn(opened.path).jobs).toBe(16)
+    commit(8)
+    expect(countsIn(opened.path).jobs).toBe(32)
+  })
+
+  it('STORE-14: what a single job owes is carried when it has been answered', () => {
+    vi.useFakeTimers()
+    const opened = new OpenFile(undefined, { waitMs: 1e9, alongMs: 1_000, jobsInCalm: 4 })
+    for (let n = 1; n <= 8; n++) opened.commit(batchOf({ newJobs: [newJob(sampleJob(n))] }))
+    vi.advanceTimersByTime(1_000)
+    // Four jobs, and then their names.
+    for (const n of [9, 10]) {
+      opened.commit(batchOf({ newJobs: [newJob(sampleJob(n))] }))
+      vi.advanceTimersByTime(1)
+      expect(countsIn(opened.path).jobs).toBe(0)
+      vi.advanceTimersByTime(n === 9 ? 1 : 0)
+    }
+    vi.advanceTimersByTime(1)
+    expect(countsIn(opened.path).jobs).toBe(4)
   })
 
   it('STORE-14: stay where they are when a batch that may delete finds nothing to', () => {

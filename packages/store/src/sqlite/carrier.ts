@@ -10,7 +10,7 @@ import type { TableWriter } from './table-writer.ts'
 export interface Pace {
   /** Rows wait for so long, to be carried together. */
   readonly waitMs: number
-  /** Under load each commit carries some of those that have waited for so long. */
+  /** Each commit carries some of those that have waited for so long. */
   readonly alongMs: number
   /** With so many jobs or bytes waiting it begins at once, and goes on beside the commits that come. */
   readonly jobsAtOnce: number
@@ -19,10 +19,9 @@ export interface Pace {
   readonly sliceJobs: number
   /** Jobs in one transaction. Its commit writes their pages and syncs them, and holds up all calls. */
   readonly jobsTogether: number
-  /** The same where nothing presses, and how long to wait before the next of these while others work. */
+  /** The same where nothing presses. */
   readonly jobsInCalm: number
-  readonly pauseMs: number
-  /** Without a commit for so long nobody is held up, and the next of these follows at once. */
+  /** Without a commit of jobs for so long nobody is held up; before, only commits carry. */
   readonly quietMs: number
 }
 
@@ -40,17 +39,20 @@ export const PACE: Pace = {
   sliceJobs: 20,
   jobsTogether: 8_000,
   jobsInCalm: 1_000,
-  pauseMs: 4_000,
   quietMs: 50,
 }
 
-/** A commit that brings so many jobs is one of a load. */
-const LOAD_JOBS = 8
-/** The slice behind it takes twice what it brings, of which names and rounds are a third. */
+/** The slice behind a commit takes twice the jobs that it brings, of which names and rounds are a third. */
 const ALONG_TIMES = 2
 /** So much of it at a time; and what commits owe beyond this is let off. */
 const ALONG_MAX = 60
 const OWED_MAX = 120
+/**
+ * Commits that owe less than this are of single jobs, and for each of them somebody waits: a slice that came at once
+ * would take the processor from those who were just answered.
+ */
+const OWED_MUCH = 16
+const ALONG_AFTER_MS = 2
 /** How often it is noted which batch was the newest at a time. */
 const MARK_MS = 250
 
@@ -107,6 +109,7 @@ export class Carrier {
   readonly #parts: Parts
   #carrying: Carrying | null = null
   #timer: NodeJS.Timeout | null = null
+  #alongTimer: NodeJS.Timeout | null = null
   #immediate: NodeJS.Immediate | null = null
   #lastCommitAt = 0
   /** Jobs that commits have yet to carry. */
@@ -122,17 +125,29 @@ export class Carrier {
 
   /** Sees to it that what waits is carried over in time. */
   later(waitMs = this.#parts.pace.waitMs): void {
-    if (this.#isPressed || this.#carrying?.isAlong === false || this.#isOwed) {
+    const isOwed = this.#isOwed
+    const isMuch = isOwed && this.#owed >= OWED_MUCH
+    if (this.#isPressed || this.#carrying?.isAlong === false || isMuch) {
       this.#immediate ??= setImmediate(() => {
         this.#immediate = null
         this.#inTime({ isDue: false })
       })
+    } else if (isOwed) {
+      this.#alongTimer ??= setTimeout(() => {
+        this.#alongTimer = null
+        this.#inTime({ isDue: false })
+      }, ALONG_AFTER_MS)
     } else if (!this.#parts.log.isEmpty) {
       this.#timer ??= setTimeout(() => {
         this.#timer = null
         this.#inTime({ isDue: true })
       }, waitMs)
     }
+  }
+
+  /** Nobody is held up by what is carried now. */
+  get #isQuiet(): boolean {
+    return performance.now() - this.#lastCommitAt >= this.#parts.pace.quietMs
   }
 
   get #isOwed(): boolean {
@@ -162,7 +177,7 @@ export class Carrier {
     const now = performance.now()
     this.#lastCommitAt = now
     const owed = this.#hasOld ? this.#owed : 0
-    this.#owed = Math.min(OWED_MAX, owed + (jobs >= LOAD_JOBS ? ALONG_TIMES * jobs : 0))
+    this.#owed = Math.min(OWED_MAX, owed + ALONG_TIMES * jobs)
     if (now - (this.#marks.at(-1)?.at ?? Number.NEGATIVE_INFINITY) >= MARK_MS) {
       this.#marks.push({ at: now, batch: log.last + 1 })
     }
@@ -267,18 +282,20 @@ export class Carrier {
 
   /** Nothing is carried by itself any more. */
   stop(): void {
-    if (this.#timer !== null) clearTimeout(this.#timer)
+    for (const timer of [this.#timer, this.#alongTimer]) if (timer !== null) clearTimeout(timer)
     if (this.#immediate !== null) clearImmediate(this.#immediate)
     this.#runReaders()
   }
 
   #inTime({ isDue }: { readonly isDue: boolean }): void {
     const { pass, pace, pending, mergeLog, abandon } = this.#parts
+    const isQuiet = this.#isQuiet
     pass(() => {
       try {
         mergeLog()
-        const isAlong = !isDue && !this.#isPressed && this.#carrying?.isAlong !== false
-        if (!isAlong) this.#slice(this.#readers.length > 0 ? JOBS_IN_HASTE : pace.sliceJobs)
+        const isByItself = (isDue && isQuiet) || this.#carrying?.isAlong === false
+        if (isByItself || this.#isPressed)
+          this.#slice(this.#readers.length > 0 ? JOBS_IN_HASTE : pace.sliceJobs)
         else if (this.#isOwed) this.#goAlong()
       } catch {
         // What cannot be written stays in the log; when that cannot grow, the next batch is refused.
@@ -286,10 +303,10 @@ export class Carrier {
         this.#runReaders()
       }
       if (!this.wouldHoldUp()) this.#runReaders()
-      // What the last carrying left has waited long enough.
-      const isQuiet = performance.now() - this.#lastCommitAt >= pace.quietMs
-      const pauseMs = isQuiet ? 0 : pace.pauseMs
-      this.later(pending.jobCount >= pace.jobsInCalm ? pauseMs : pace.waitMs)
+      // What was due, and what the last carrying left, has waited long enough.
+      const isOverdue = pending.jobCount >= pace.jobsInCalm || (isDue && !isQuiet)
+      const soonMs = isQuiet ? 0 : pace.quietMs
+      this.later(isOverdue ? soonMs : pace.waitMs)
     })
   }
 

@@ -1,7 +1,14 @@
 import { fc, test } from '@fast-check/vitest'
 import { describe, expect, it } from 'vitest'
 import { KeyFilter } from './key-filter.ts'
-import { type JobKey, type KeyPage, KnownKeys, partsOf, partsOfName, partsOfText } from './known-keys.ts'
+import {
+  type JobKey,
+  type KeyPage,
+  KnownKeys,
+  partsOf,
+  partsOfName,
+  partsOfText,
+} from './known-keys.ts'
 
 const aWord = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 })
 const aKey = fc.record({ caller: aWord, tx: aWord, moreTx: aWord })
