@@ -20,6 +20,8 @@ export class StoredRows {
   readonly #statements: Statements
   /** No job has a higher number; null when that is not known. */
   #highest: number | null = null
+  /** No round has a greater height; null when that is not known. */
+  #highestRound: number | null = null
   /** The last job when the log began to be merged anew. */
   #lastBefore: number | null = null
 
@@ -34,6 +36,7 @@ export class StoredRows {
   /** What is known of the tables may be wrong from here on. */
   forget(): void {
     this.#highest = null
+    this.#highestRound = null
     this.#lastBefore = null
   }
 
@@ -102,8 +105,18 @@ export class StoredRows {
     return (columns?.['attempt'] as number | undefined) ?? null
   }
 
+  /** Heights mostly ascend, too. */
   hasRound(height: number, kind: string): boolean {
+    this.#highestRound ??= this.#lastHeight()
+    if (height > this.#highestRound) {
+      this.#highestRound = height
+      return false
+    }
     return this.#statements.get('find-round').get(height, kind) !== undefined
+  }
+
+  #lastHeight(): number {
+    return (this.#statements.get('find-last-round').get()?.['height'] ?? 0) as number
   }
 
   /** The number of the last entry about a job. */
