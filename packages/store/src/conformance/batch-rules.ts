@@ -236,6 +236,21 @@ export function batchRules({ store, reopen }: Subject): void {
     expect(brokenSeq(entries)).toBeNull()
   })
 
+  it('STORE-2: batches of any size, awaited or not, are what they were when they were given', async () => {
+    const sizes = [10, 300_000, 20, 200_000, 262_144, 30, 700_000, 40, 261_000, 50]
+    const payloads = sizes.map((size, n) => new Uint8Array(size).fill(n + 1))
+    const commits = payloads.map((payload, n) =>
+      store().commit(batchOf({ newJobs: [newJob(sampleJob(n + 1), payload)] })),
+    )
+    await Promise.all(commits)
+    await reopen()
+    const read = await store().read.payloads(sizes.map((_, n) => n + 1))
+    expect(read.map((payload) => payload?.length)).toEqual(sizes)
+    for (const [n, payload] of read.entries()) {
+      expect(Buffer.compare(payload as Uint8Array, payloads[n] as Uint8Array)).toBe(0)
+    }
+  })
+
   it.each([
     ['breaks a rule', { newJobs: [newJob({ ...NEW, txHash: JOB.txHash })] }],
     ['has a gap', { newJobs: [newJob(NEW)], journal: [sampleEntry(2), sampleEntry(1)] }],
