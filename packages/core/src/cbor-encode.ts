@@ -42,9 +42,9 @@ export function encodeCbor(value: CborValue, front?: Uint8Array): Uint8Array {
 export function appendCborMap<Key extends string>(
   keys: readonly Key[],
   map: { readonly [Each in Key]: CborValue },
-  buffer: Buffer,
+  buffer: Buffer<ArrayBuffer>,
   at: number,
-): { readonly buffer: Buffer; readonly end: number } {
+): { readonly buffer: Buffer<ArrayBuffer>; readonly end: number } {
   const own = out
   out = buffer
   length = at
@@ -66,7 +66,7 @@ export function appendCborMap<Key extends string>(
 const PIECE = 16_384
 /** With less room left than this the next piece is begun. */
 const ROOM_MIN = 512
-let out: Buffer = Buffer.allocUnsafeSlow(PIECE)
+let out = Buffer.allocUnsafeSlow(PIECE)
 /** Where in the piece the next value begins; what lies before it belongs to others. */
 let used = 0
 /** Where the value at hand ends so far. */

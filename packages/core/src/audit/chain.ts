@@ -56,7 +56,7 @@ const HASHED_KEYS = ['at', 'seq', 'actor', 'action', 'details', 'subject'] as co
 export function appendAuditBytes(
   seq: number,
   record: AuditRecord,
-  buffer: Buffer,
+  buffer: Buffer<ArrayBuffer>,
   at: number,
 ): ReturnType<typeof appendCborMap> {
   return appendCborMap(HASHED_KEYS, hashedPart(seq, record), buffer, at)

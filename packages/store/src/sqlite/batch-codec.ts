@@ -89,16 +89,16 @@ export interface BatchRows {
 
 const writer = new CellWriter()
 
-/** A batch as bytes, and where in them the ids of its new jobs stand. The bytes are those that were given, or its own. */
+/** A batch as bytes, and where in them the ids of its new jobs stand. */
 export interface EncodedBatch {
   readonly bytes: Uint8Array
   readonly jobIds: readonly number[]
 }
 
 /** Made by the thread that decides for the one that writes. */
-export function encodeBatch(batch: WriteBatch, into?: Buffer<SharedArrayBuffer>): EncodedBatch {
+export function encodeBatch(batch: WriteBatch): EncodedBatch {
   const { journal } = batch
-  writer.start(into)
+  writer.start()
   writer.rawByte(FORMAT)
   writer.cell(batch.pruneEndedBefore)
   writer.cell(batch.eraseEnded?.from ?? null)

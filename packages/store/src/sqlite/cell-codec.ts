@@ -12,8 +12,7 @@ const ID_BYTES = 32
 const NO_ID = { hex: '', at: 0 }
 
 export class CellWriter {
-  #own: Buffer = Buffer.allocUnsafeSlow(START_BYTES)
-  #buffer: Buffer = this.#own
+  #buffer = Buffer.allocUnsafeSlow(START_BYTES)
   /** Of the same memory: numbers are written by it in a third of the time. */
   #view = viewOf(this.#buffer)
   #at = 0
@@ -24,9 +23,8 @@ export class CellWriter {
     return this.#at
   }
 
-  /** Forgets what another one began and did not finish. Writes into this buffer, as long as there is room in it. */
-  start(into: Buffer = this.#own): void {
-    this.#use(into)
+  /** Forgets what another one began and did not finish. */
+  start(): void {
     this.#at = 0
     this.#alike = NO_ID
   }
@@ -93,7 +91,7 @@ export class CellWriter {
   record(seq: number, record: AuditRecord): void {
     const at = this.openRow()
     const { buffer, end } = appendAuditBytes(seq, record, this.#buffer, this.#at)
-    if (buffer !== this.#buffer) this.#grow(buffer)
+    if (buffer !== this.#buffer) this.#use(buffer)
     this.#at = end
     this.closeRow(at)
   }
@@ -160,19 +158,16 @@ export class CellWriter {
     else this.bytes(value)
   }
 
-  /**
-   * All cells so far: where they were to be written, or, if there was not enough room, in memory of their own that
-   * can be handed to another thread.
-   */
+  /** All cells so far, in memory of their own that can be handed to another thread. */
   finish(): Uint8Array {
-    if (this.#buffer !== this.#own) return this.#buffer.subarray(0, this.#at)
     const bytes = Buffer.allocUnsafeSlow(this.#at)
-    this.#own.copy(bytes, 0, 0, this.#at)
-    if (this.#own.length > 64 * START_BYTES) this.#own = Buffer.allocUnsafeSlow(START_BYTES)
+    this.#buffer.copy(bytes, 0, 0, this.#at)
+    this.#at = 0
+    if (this.#buffer.length > 64 * START_BYTES) this.#use(Buffer.allocUnsafeSlow(START_BYTES))
     return bytes
   }
 
-  #use(buffer: Buffer): void {
+  #use(buffer: Buffer<ArrayBuffer>): void {
     this.#buffer = buffer
     this.#view = viewOf(buffer)
   }
@@ -195,15 +190,9 @@ export class CellWriter {
     if (this.#at + bytes > this.#buffer.length) {
       const larger = Buffer.allocUnsafeSlow(2 * (this.#at + bytes))
       this.#buffer.copy(larger, 0, 0, this.#at)
-      this.#grow(larger)
+      this.#use(larger)
     }
     return this.#at
-  }
-
-  /** Goes on in a larger buffer, which has what was written so far. */
-  #grow(larger: Buffer): void {
-    this.#own = larger
-    this.#use(larger)
   }
 }
 

@@ -9,13 +9,11 @@ import {
   type WriteBatch,
 } from '@fairlead/core'
 import { type EncodedBatch, encodeBatch, JOB_AT } from './batch-codec.ts'
-import { BatchSlots } from './batch-slots.ts'
 import type { KeyParts } from './key-filter.ts'
 import { KnownKeys, partsAt, partsOfText } from './known-keys.ts'
 import type { Overview, PackedPayloads, SqliteFile, SqliteOptions } from './sqlite-file.ts'
 import {
   type Answer,
-  type BatchAt,
   type Call,
   errorOf,
   type FileCall,
@@ -75,7 +73,6 @@ class ThreadedStore implements SqliteStore {
   readonly #thread: Worker
   readonly #ended: Promise<void>
   readonly #waiting = new TransitMap<number, Waiting>()
-  readonly #slots = new BatchSlots()
   readonly #keys = new KnownKeys((afterSeq, limit) => this.#call('jobKeys', afterSeq, limit))
   #lastId = OPENED
   #refusalsHeard = 0
@@ -86,8 +83,7 @@ class ThreadedStore implements SqliteStore {
     this.#path = path
     const gate = new ThreadGate()
     const forget = shutAtExit(gate)
-    const slots = this.#slots.memory
-    const workerData: ThreadData = { path, options, gate: gate.memory, slots }
+    const workerData: ThreadData = { path, options, gate: gate.memory }
     this.#thread = new Worker(THREAD, { workerData, execArgv: [] })
     this.#thread.on('message', (answer: Answer) => this.#hear(answer))
     this.#thread.on('error', (error) => this.#lose(error))
@@ -150,35 +146,22 @@ class ThreadedStore implements SqliteStore {
   }
 
   async commit(batch: WriteBatch): Promise<void> {
-    const slot = this.#slots.take()
-    const { bytes, jobIds } = this.#encode(batch, slot)
+    const { bytes, jobIds } = this.#encode(batch)
     for (const at of jobIds) this.#keys.add(keyAt(bytes, at))
     try {
-      await this.#commit(bytes, slot)
+      await this.#call('commit', bytes, this.#refusalsHeard)
     } catch (error) {
       if (!isBuiltOnRefused(error)) this.#refusalsHeard++
       throw error
     }
   }
 
-  /** A batch that fits into the slot lies there. The bytes of another one change hands; they are not copied. */
-  #commit(bytes: Uint8Array, slot: number | null): Promise<void> {
-    const refusals = this.#refusalsHeard
-    if (slot !== null && bytes.buffer === this.#slots.memory) {
-      return this.#send('commit', [refusals], { batch: { slot, length: bytes.length } })
-    }
-    if (slot !== null) this.#slots.free(slot)
-    return this.#send('commit', [bytes, refusals], { moved: [bytes.buffer as ArrayBuffer] })
-  }
-
   /** What cannot be encoded is refused here, and with it what is given before that is heard (STORE-2). */
-  #encode(batch: WriteBatch, slot: number | null): EncodedBatch {
+  #encode(batch: WriteBatch): EncodedBatch {
+    if (this.#isRefusing) throw builtOnRefused(this.#path)
     try {
-      if (this.#isRefusing) throw builtOnRefused(this.#path)
-      return encodeBatch(batch, slot === null ? undefined : this.#slots.bufferOf(slot))
+      return encodeBatch(batch)
     } catch (error) {
-      if (slot !== null) this.#slots.free(slot)
-      if (isBuiltOnRefused(error)) throw error
       this.#isRefusing = true
       queueMicrotask(() => {
         this.#isRefusing = false
@@ -210,20 +193,13 @@ class ThreadedStore implements SqliteStore {
     name: Name,
     ...args: Parameters<SqliteFile[Name]>
   ): Promise<ReturnType<SqliteFile[Name]>> {
-    return this.#send(name, args)
-  }
-
-  #send<Value>(
-    name: FileCall,
-    args: readonly unknown[],
-    { batch, moved = [] }: { readonly batch?: BatchAt; readonly moved?: ArrayBuffer[] } = {},
-  ): Promise<Value> {
     if (this.#closed !== null) {
-      if (batch !== undefined) this.#slots.free(batch.slot)
       const refusal = unavailable(this.#path, 'closed', 'it is closed; open it again')
       return Promise.reject(refusal)
     }
-    const call: Call = { id: ++this.#lastId, name, args, ...(batch === undefined ? {} : { batch }) }
+    const call: Call = { id: ++this.#lastId, name, args }
+    // The bytes of a batch change hands; they are not copied.
+    const moved = name === 'commit' ? [(args[0] as Uint8Array).buffer as ArrayBuffer] : []
     if (this.#waiting.size === 0) this.#thread.ref()
     return new Promise((resolve, reject) => {
       this.#waiting.set(call.id, { resolve: resolve as Waiting['resolve'], reject })

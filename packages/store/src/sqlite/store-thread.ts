@@ -1,6 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { invariant } from '@fairlead/core'
-import { BatchSlots } from './batch-slots.ts'
 import { openSqliteFile, type SqliteFile } from './sqlite-file.ts'
 import { type Answer, type Call, OPENED, refusalOf, type ThreadData } from './thread-calls.ts'
 import { ThreadGate } from './thread-gate.ts'
@@ -13,9 +12,8 @@ import { asUnavailable } from './unavailable.ts'
  */
 const port = parentPort
 invariant(port !== null, 'this file is started as a thread')
-const { path, options, gate: gateMemory, slots: slotMemory } = workerData as ThreadData
-const gate = new ThreadGate(gateMemory)
-const slots = new BatchSlots(slotMemory)
+const { path, options, gate: memory } = workerData as ThreadData
+const gate = new ThreadGate(memory)
 const pass = (act: () => void): void => gate.pass(act)
 let file: SqliteFile | null = null
 
@@ -23,11 +21,10 @@ port.on('message', (call: Call) => {
   if (!isPutOff(call)) carryOut(call)
 })
 
-function carryOut({ id, name, args, batch }: Call): void {
+function carryOut({ id, name, args }: Call): void {
   answer(id, () => {
     invariant(file !== null, 'calls are made on an open file')
-    const given = batch === undefined ? args : [slots.takeOut(batch.slot, batch.length), ...args]
-    return (file[name] as (...given: readonly unknown[]) => unknown).apply(file, [...given])
+    return (file[name] as (...given: readonly unknown[]) => unknown).apply(file, [...args])
   })
   if (name === 'close') endThread()
 }

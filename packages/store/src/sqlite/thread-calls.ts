@@ -8,8 +8,6 @@ export interface ThreadData {
   readonly options: SqliteOptions
   /** Of the gate that the thread passes to get at the file. */
   readonly gate: SharedArrayBuffer
-  /** Of the slots that batches come in. */
-  readonly slots: SharedArrayBuffer
 }
 
 /** The calls of an open file by their names. */
@@ -19,14 +17,6 @@ export interface Call {
   readonly id: number
   readonly name: FileCall
   readonly args: readonly unknown[]
-  /** Where the first argument is, if it is a batch that lies there. */
-  readonly batch?: BatchAt
-}
-
-/** A batch in a slot. */
-export interface BatchAt {
-  readonly slot: number
-  readonly length: number
 }
 
 export interface Answer {
