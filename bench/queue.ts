@@ -3,6 +3,7 @@ import { chosen } from './queue/chosen.ts'
 import { Measurer } from './queue/measure.ts'
 import type { Figures, ScenarioName, Sizes } from './queue/scenarios.ts'
 import { SUBJECT_NAMES, SUBJECTS, type SubjectName } from './queue/subject.ts'
+import { syncAlone } from './queue/sync-alone.ts'
 
 export const name = 'queue'
 export const question =
@@ -76,6 +77,10 @@ const CASES = {
     const what = 'latency at 100 jobs/s, enqueue to handler'
     const sizes = { seconds: LATENCY_SECONDS }
     const figures = await run.measure({ scenario: 'latency', sizes, case: what })
+    const { p50 = 0, p99 = 0 } = await syncAlone(run.options.seconds ?? LATENCY_SECONDS)
+    run.report.note(
+      `to write 2 KB and sync them took the disk alone p50 ${p50.toFixed(2)} and p99 ${p99.toFixed(2)} ms`,
+    )
     for (const figure of ['p50', 'p99']) {
       const medians = run.show(figures, { case: `${what}, ${figure}`, unit: 'ms', figure })
       run.ratioBar(medians, ['bullmq'], { bar: `latency ${figure} against BullMQ`, atMost: 1 })

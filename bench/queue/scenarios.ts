@@ -19,7 +19,7 @@ export type Scenario = (subject: Subject, sizes: Sizes) => Promise<Figures>
 const BATCH = 1_000
 /** Enqueues under way at once where there are many. */
 const IN_FLIGHT = 100
-const LATENCY_EVERY_MS = 10
+export const LATENCY_EVERY_MS = 10
 /** Of the latencies these first ones do not count. They come faster: code that runs once a job is compiled late. */
 const LATENCY_WARM_UP = 6_000
 const LATENCY_WARM_UP_EVERY_MS = 1
@@ -121,8 +121,12 @@ async function latency(subject: Subject, { seconds }: Sizes): Promise<Figures> {
   await Promise.all(calls)
   await done.reached
   await stop()
-  const counted = waitedMs.subarray(LATENCY_WARM_UP).toSorted()
-  return { p50: percentile(counted, 0.5), p99: percentile(counted, 0.99) }
+  return percentiles(waitedMs.subarray(LATENCY_WARM_UP))
+}
+
+export function percentiles(values: Float64Array): Figures {
+  const sorted = values.toSorted()
+  return { p50: percentile(sorted, 0.5), p99: percentile(sorted, 0.99) }
 }
 
 /**
