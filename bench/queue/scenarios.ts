@@ -102,8 +102,10 @@ async function latency(subject: Subject, { seconds }: Sizes): Promise<Figures> {
   const stop = await subject.work({
     load: 'trickle',
     asking() {},
-    started: (n) => {
-      waitedMs[n] = performance.now() - (sentAt[n] as number)
+    started: (number) => {
+      const at = performance.now()
+      const n = number()
+      waitedMs[n] = at - (sentAt[n] as number)
     },
     completed: done.take,
   })
@@ -181,8 +183,8 @@ async function lateTenant(subject: Subject): Promise<Figures> {
     asking: () => {
       began = performance.now()
     },
-    started: (n) => {
-      if (n < BIG_TENANT) bigStarted++
+    started: (number) => {
+      if (number() < BIG_TENANT) bigStarted++
       else if (++lateStarted === LATE_TENANT) bigMeanwhile = bigStarted - bigAtArrival
     },
     completed: (count) => {

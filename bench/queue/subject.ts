@@ -24,8 +24,8 @@ export interface Work {
   readonly slots?: number
   /** The workers are connected and ask for their first job: from here on the time counts. */
   readonly asking: () => void
-  /** A handler has begun. Where nobody asks, the handler is empty. */
-  readonly started?: (n: number) => void
+  /** A handler has begun; the number of its job is read from the payload when the time was taken. Where nobody asks, the handler is empty. */
+  readonly started?: (number: () => number) => void
   /** So many more jobs are over, and the subject has taken note of that. */
   readonly completed: (count: number) => void
 }

@@ -91,5 +91,5 @@ export async function openBullmq(place: Place): Promise<Subject> {
 
 function handlerOf({ started }: Work): (job: { readonly data: Payload }) => Promise<void> {
   if (started === undefined) return async () => {}
-  return async ({ data }) => started(numberOf(data.prompt))
+  return async ({ data }) => started(() => numberOf(data.prompt))
 }

@@ -67,7 +67,7 @@ async function startWorkers(engine: Engine, work: Work): Promise<() => Promise<u
       providerId: `provider:bench-${i}`,
       kinds: ['ai'],
       concurrency: work.slots ?? SLOTS,
-      handler: started === undefined ? () => {} : (job) => started(jobNumber(job)),
+      handler: started === undefined ? () => {} : (job) => started(() => jobNumber(job)),
       onError: (error) => {
         throw error
       },

@@ -89,7 +89,9 @@ export async function openGraphileWorker(place: Place): Promise<Subject> {
         noHandleSignals: true,
         taskList: {
           job:
-            started === undefined ? () => {} : ({ prompt }: Payload) => started(numberOf(prompt)),
+            started === undefined
+              ? () => {}
+              : ({ prompt }: Payload) => started(() => numberOf(prompt)),
         },
       })
       return async () => {

@@ -79,7 +79,7 @@ async function poll(boss: PgBoss, work: Work, isOver: () => boolean): Promise<vo
       await pause(1)
       continue
     }
-    if (started !== undefined) for (const { data } of jobs) started(numberOf(data.prompt))
+    if (started !== undefined) for (const { data } of jobs) started(() => numberOf(data.prompt))
     await boss.complete(
       QUEUE,
       jobs.map(({ id }) => id),

@@ -53,7 +53,7 @@ export async function openPlainjob(place: Place): Promise<Subject> {
         started === undefined
           ? async () => {}
           : async ({ data }: { readonly data: string }) =>
-              started(numberOf((JSON.parse(data) as Payload).prompt))
+              started(() => numberOf((JSON.parse(data) as Payload).prompt))
       const worker = defineWorker('job', handler, {
         queue,
         logger: SILENT,

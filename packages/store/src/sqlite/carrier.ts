@@ -370,7 +370,8 @@ export class Carrier {
     const { seq } = writer.journalEnd
     this.#append(pending.lastEntryOf(upTo, seq) - seq)
     this.#writeRest()
-    statements.get('note-carried').run(upTo)
+    statements.get('note-carried').run(upTo, log.last)
+    log.settle()
     this.end()
     this.#carrying = null
     pending.carryingEnds(upTo)

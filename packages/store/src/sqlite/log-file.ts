@@ -6,39 +6,22 @@ import {
   openSync,
   readFileSync,
   rmSync,
-  writeSync,
-  writevSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { crc32 } from 'node:zlib'
+import { HEAD_BYTES, type LogEnd, type LogSegment, writeAll } from './log-end.ts'
 
-/** Before each batch: its length, a checksum of all that follows, and its number. */
-const HEAD_BYTES = 16
-const NUMBER_AT = 8
 /**
  * Small batches make room for the next ones, too: to sync blocks that a file has already takes two thirds of
- * the time that a longer file takes. Where a batch is no smaller than this, zeros that are written before it
- * cost more than they gain.
+ * the time that a longer file takes. As much again as there is, up to a bound: whoever comes when room is made
+ * waits longer. Where a batch is no smaller than this, zeros that are written before it cost more than they gain.
  */
 const ROOM_BYTES = 65_536
+const ROOM_BYTES_MAX = 1_048_576
 const SMALL_BATCH_BYTES = 8_192
-const ZEROS = Buffer.alloc(ROOM_BYTES)
-
-/** One of the two files of a log. */
-interface Segment {
-  readonly path: string
-  /** Null until something is written to it. */
-  file: number | null
-  /** So long it is, and all of that has been written before. */
-  size: number
-  /** Where the next batch goes; what lies behind it is of no account. */
-  end: number
-  /** The newest batch in it. */
-  last: number
-}
 
 /** A batch and its number. */
-export interface Found {
+interface Found {
   readonly number: number
   readonly batch: Uint8Array
 }
@@ -46,19 +29,18 @@ export interface Found {
 /**
  * The log in front of the tables (STORE-14): batches with ascending numbers in two files beside the
  * store, which take turns. One is written while the batches of the other are carried into their tables;
- * then it is written again from its start.
+ * then it is written again from its start. Where it ends is known to the giver of the batches, too, who may
+ * have written one that this thread has not heard of yet.
  *
  * A batch that was torn by a power cut does not have its checksum, and nothing behind it counts. What
  * was left behind by an earlier turn has a number that is too low. The checksum begins with the id of
  * the store, so that a log which was copied beside another store is not taken for its own.
  */
 export class LogFile {
-  readonly #segments: readonly [Segment, Segment]
-  readonly #seed: number
-  readonly #isSynced: boolean
-  readonly #head = Buffer.alloc(HEAD_BYTES)
-  #current: Segment
-  #isTorn = false
+  readonly #end: LogEnd
+  readonly #paths: readonly [string, string]
+  /** The newest batch that this thread knows of. */
+  #last: number
   /** All bytes so far, up to the last batch that is carried, and up to each one behind it by its number. */
   #total = 0
   #carriedTotal = 0
@@ -67,30 +49,30 @@ export class LogFile {
   /** `carried` is the number of the last batch that is in the tables. */
   constructor(
     path: string,
-    { id, carried, isSynced }: { id: Uint8Array; carried: number; isSynced: boolean },
+    options: {
+      readonly id: Uint8Array
+      readonly carried: number
+      readonly isSynced: boolean
+      readonly end: LogEnd
+    },
   ) {
-    const segment = (end: string) => ({
-      path: path + end,
-      file: null,
-      size: 0,
-      end: 0,
-      last: carried,
-    })
-    this.#segments = [segment('-log-a'), segment('-log-b')]
-    this.#current = this.#segments[0]
-    this.#seed = crc32(id)
-    this.#isSynced = isSynced
+    const { id, carried, isSynced, end } = options
+    this.#end = end
+    this.#paths = [`${path}-log-a`, `${path}-log-b`]
+    this.#last = carried
+    end.begin({ seed: crc32(id), isSynced })
+    for (const segment of end.segments) segment.last = carried
     this.#takeUp(carried)
   }
 
-  /** The number of the newest batch. */
+  /** The number of the newest batch that is known here. */
   get last(): number {
-    return this.#current.last
+    return this.#last
   }
 
-  /** Whether all of it is carried, and its files are free. */
+  /** Whether all of it is carried. */
   get isEmpty(): boolean {
-    return this.#segments[0].end + this.#segments[1].end === 0
+    return this.#totals.size === 0
   }
 
   /** Bytes that are not carried yet. */
@@ -100,31 +82,67 @@ export class LogFile {
 
   /** Durable when it returns. If it throws, the batch is not there, and the next takes its place. */
   append(batch: Uint8Array): void {
-    const segment = this.#current
-    segment.file ??= open(segment.path)
-    this.#makeRoom(segment.file, segment, HEAD_BYTES + batch.length)
-    if (this.#isTorn) this.#erase(segment.file, segment.end)
-    const number = segment.last + 1
-    const head = this.#head
-    head.writeDoubleLE(number, NUMBER_AT)
-    head.writeUInt32LE(batch.length, 0)
-    head.writeUInt32LE(this.#sumOf(head, batch), 4)
-    this.#isTorn = true
-    writeAll(segment.file, [head, batch], segment.end)
-    if (this.#isSynced) fdatasyncSync(segment.file)
-    this.#isTorn = false
-    segment.end += HEAD_BYTES + batch.length
-    segment.size = Math.max(segment.size, segment.end)
-    segment.last = number
-    this.#count(number, batch)
+    const end = this.#end
+    end.holding(() => {
+      const segment = end.current
+      segment.file ??= open(this.#pathOf(segment))
+      makeRoom(segment.file, segment, HEAD_BYTES + batch.length)
+      end.mend()
+      end.append(batch)
+    })
+    this.#count(this.#last + 1, batch)
   }
 
-  /** Goes on in the other file, if that is free. */
+  /** For one that its giver writes: waits until that is done, and tells whether it is there. */
+  hasWritten(number: number, batch: Uint8Array): boolean {
+    const isThere = this.#end.holding(() => this.#end.current.last >= number)
+    if (isThere) this.#count(number, batch)
+    return isThere
+  }
+
+  /** One that its giver wrote and that may not be done: it is as if it had not been written. */
+  takeBack(number: number, batch: Uint8Array): void {
+    const end = this.#end
+    end.holding(() => {
+      const segment = end.current
+      if (segment.last !== number) return
+      segment.end -= HEAD_BYTES + batch.length
+      segment.last = number - 1
+      segment.file ??= open(this.#pathOf(segment))
+      end.isTorn = true
+      end.mend()
+    })
+    if (this.#last !== number) return
+    this.#last--
+    this.#total -= HEAD_BYTES + batch.length
+    this.#totals.delete(number)
+  }
+
+  /** For one that was looked at, while its giver still writes it. */
+  noteChecked(number: number): void {
+    this.#end.noteChecked(number)
+  }
+
+  /** Without syncs of its own: what is in the tables has to be here, or of two changes the later could survive alone. */
+  settle(): void {
+    const end = this.#end
+    if (end.isSynced) return
+    end.holding(() => {
+      for (const { file } of end.segments) if (file !== null) fdatasyncSync(file)
+    })
+  }
+
+  /** Goes on in the other file, if that is free, and if nothing may have to be taken back. */
   turn(): void {
-    const other = this.#segments[this.#current === this.#segments[0] ? 1 : 0]
-    if (other.end > 0 || this.#current.end === 0 || this.#isTorn) return
-    other.last = this.#current.last
-    this.#current = other
+    const end = this.#end
+    end.holding(() => {
+      const [a, b] = end.segments
+      const other = end.current === a ? b : a
+      const isSure = !end.isTorn && end.current.last === this.#last
+      if (other.end > 0 || end.current.end === 0 || !isSure) return
+      other.last = end.current.last
+      end.current = other
+    })
   }
 
   /** The batches up to this number are in their tables, durably: their files are free. */
@@ -134,38 +152,43 @@ export class LogFile {
       this.#carriedTotal = total
       this.#totals.delete(number)
     }
-    for (const segment of this.#segments) {
-      if (segment.last <= carried) segment.end = 0
-    }
+    const { segments } = this.#end
+    this.#end.holding(() => {
+      for (const segment of segments) if (segment.last <= carried) segment.end = 0
+    })
   }
 
   /** Batches after a number, oldest first. */
   batchesAfter(carried: number): readonly Found[] {
-    return this.#segments
-      .flatMap((segment) => this.#read(segment, carried).filter(({ end }) => end <= segment.end))
+    return this.#end.segments
+      .flatMap((segment) => this.#read(segment, carried))
+      .filter(({ number }) => number <= this.#last)
       .sort((a, b) => a.number - b.number)
   }
 
   /** With nothing left to carry the files can go. */
   close(): void {
-    for (const segment of this.#segments) {
-      if (segment.file !== null) closeSync(segment.file)
-      segment.file = null
-      segment.size = 0
-      if (this.isEmpty) rmSync(segment.path, { force: true })
-    }
+    this.#end.holding(() => {
+      for (const segment of this.#end.segments) {
+        if (segment.file !== null) closeSync(segment.file)
+        segment.file = null
+        segment.size = 0
+        if (this.isEmpty) rmSync(this.#pathOf(segment), { force: true })
+      }
+    })
   }
 
   /** Finds where another process left off. */
   #takeUp(carried: number): void {
-    const inOrder = this.#segments
+    const end = this.#end
+    const inOrder = end.segments
       .map((segment) => ({ segment, found: this.#read(segment, carried) }))
       .filter(({ found }) => found.length > 0)
       .sort((a, b) => numberOf(a.found) - numberOf(b.found))
     for (const { segment, found } of inOrder) {
       // A gap means that the batch before it was torn, so that nothing behind it was confirmed.
-      if (numberOf(found) > this.#current.last + 1) break
-      this.#current = segment
+      if (numberOf(found) > this.#last + 1) break
+      end.current = segment
       segment.last = found.at(-1)?.number as number
       segment.end = found.at(-1)?.end as number
       for (const { number, batch } of found) this.#count(number, batch)
@@ -173,47 +196,38 @@ export class LogFile {
   }
 
   #count(number: number, batch: Uint8Array): void {
+    this.#last = number
     this.#total += HEAD_BYTES + batch.length
     this.#totals.set(number, this.#total)
   }
 
   /** The whole batches of a file whose numbers follow each other. */
-  #read(segment: Segment, carried: number): (Found & { readonly end: number })[] {
+  #read(segment: LogSegment, carried: number): (Found & { readonly end: number })[] {
     const found: (Found & { readonly end: number })[] = []
-    const bytes = contentOf(segment.path)
+    const content = contentOf(this.#pathOf(segment))
     let due: number | null = null
-    for (let at = 0; at + HEAD_BYTES <= bytes.length; ) {
-      const head = bytes.subarray(at, at + HEAD_BYTES)
-      const end = at + HEAD_BYTES + head.readUInt32LE(0)
-      const batch = bytes.subarray(at + HEAD_BYTES, end)
-      const number = head.readDoubleLE(NUMBER_AT)
-      const isWhole = end <= bytes.length && head.readUInt32LE(4) === this.#sumOf(head, batch)
-      if (!isWhole || number !== (due ?? number)) break
-      if (number > carried) found.push({ number, batch, end })
+    for (let next = this.#end.batchAt(content, 0); next !== null; ) {
+      const { number, end } = next
+      if (number !== (due ?? number)) break
+      if (number > carried) found.push(next)
       due = number + 1
-      at = end
+      next = this.#end.batchAt(content, end)
     }
     return found
   }
 
-  #sumOf(head: Buffer, batch: Uint8Array): number {
-    return crc32(batch, crc32(head.subarray(NUMBER_AT), this.#seed))
+  #pathOf(segment: LogSegment): string {
+    return this.#paths[segment === this.#end.segments[0] ? 0 : 1]
   }
+}
 
-  /** For a small batch and some more of its size. */
-  #makeRoom(file: number, segment: Segment, bytes: number): void {
-    segment.size ||= fstatSync(file).size
-    if (segment.end + bytes <= segment.size || bytes >= SMALL_BATCH_BYTES) return
-    writeAll(file, [ZEROS], segment.size)
-    segment.size += ROOM_BYTES
-  }
-
-  /** A batch that was refused must not be found: it may be all there, with only its sync gone wrong. */
-  #erase(file: number, at: number): void {
-    writeAll(file, [Buffer.alloc(HEAD_BYTES)], at)
-    if (this.#isSynced) fdatasyncSync(file)
-    this.#isTorn = false
-  }
+/** For a small batch and some more of its size. */
+function makeRoom(file: number, segment: LogSegment, bytes: number): void {
+  segment.size ||= fstatSync(file).size
+  if (segment.end + bytes <= segment.size || bytes >= SMALL_BATCH_BYTES) return
+  const room = Math.min(Math.max(segment.size, ROOM_BYTES), ROOM_BYTES_MAX)
+  writeAll(file, [Buffer.alloc(room)], segment.size)
+  segment.size += room
 }
 
 function numberOf(found: readonly Found[]): number {
@@ -244,15 +258,4 @@ function open(path: string): number {
     closeSync(folder)
   }
   return file
-}
-
-/** A call may write less than it was given, without an error. */
-function writeAll(file: number, parts: readonly Uint8Array[], at: number): void {
-  const total = parts.reduce((sum, part) => sum + part.length, 0)
-  const written = writevSync(file, [...parts], at)
-  if (written === total) return
-  const whole = Buffer.concat(parts)
-  for (let done = written; done < total; ) {
-    done += writeSync(file, whole, done, total - done, at + done)
-  }
 }

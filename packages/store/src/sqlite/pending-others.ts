@@ -113,6 +113,10 @@ export function refused(why: string): FairleadError {
   return new FairleadError('InvalidState', why)
 }
 
+export function isRefusal(error: unknown): boolean {
+  return error instanceof FairleadError && error.code === 'InvalidState'
+}
+
 /** Where `match_order` stands among the cells of a round. */
 const ROUND_ORDER_AT = 6
 

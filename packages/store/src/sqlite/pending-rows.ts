@@ -140,8 +140,8 @@ export class PendingRows {
   }
 
   /**
-   * Merges a batch from the log anew. Some of it may be in the tables already, and some of what came
-   * after it, because they are filled while other batches come in.
+   * Merges a batch from the log anew, which was looked at before. Some of it may be in the tables already, and
+   * some of what came after it, because they are filled while other batches come in.
    */
   mergeAgain(batch: BatchRows, number: number, journalEnd: number): void {
     this.#number = number

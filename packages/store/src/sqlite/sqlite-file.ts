@@ -12,9 +12,11 @@ import {
 } from './driver.ts'
 import { readHolder, removeHolder, writeHolder } from './holder.ts'
 import { type KeyPage, KnownKeys, partsOf, partsOfName } from './known-keys.ts'
+import { LogEnd } from './log-end.ts'
 import { LogFile } from './log-file.ts'
 import { migrate, refuseForeign } from './migrate.ts'
 import { ID_BYTES, Names } from './names.ts'
+import { isRefusal } from './pending-others.ts'
 import { PendingRows } from './pending-rows.ts'
 import { jobRow, laneRow, leaseRow, metaRow, providerRow, shareRow } from './rows.ts'
 import { type DirectReads, SqliteReads } from './sqlite-reads.ts'
@@ -44,6 +46,7 @@ export interface Overview {
 }
 
 const BUSY = 5
+const NOT_WRITTEN = 'its giver could not write it to the log; try again'
 
 /** Holds the pages of the table of names, which are looked up at random, for a few million jobs. */
 const CACHE_KIB = 65_536
@@ -57,8 +60,11 @@ const LOG_PAGES = 16_384
 export function openSqliteFile(
   path: string,
   options: SqliteOptions,
-  pass: Pass = (act) => act(),
-  pace: Pace = PACE,
+  {
+    pass = (act) => act(),
+    pace = PACE,
+    logEnd = new LogEnd(),
+  }: { readonly pass?: Pass; readonly pace?: Pace; readonly logEnd?: LogEnd } = {},
 ): SqliteFile {
   let db: Database | null = null
   try {
@@ -70,7 +76,7 @@ export function openSqliteFile(
     configure(db, options)
     migrate(db)
     writeHolder(path)
-    return new SqliteFile(path, db, options, pass, pace)
+    return new SqliteFile(path, db, options, { pass, pace, logEnd })
   } catch (error) {
     db?.close()
     const isBusy = ((sqliteCode(error) ?? 0) & 0xff) === BUSY
@@ -116,7 +122,12 @@ export class SqliteFile {
   #isWhole = false
   #isClosed = false
 
-  constructor(path: string, db: Database, { durability }: SqliteOptions, pass: Pass, pace: Pace) {
+  constructor(
+    path: string,
+    db: Database,
+    { durability }: SqliteOptions,
+    { pass, pace, logEnd }: { readonly pass: Pass; readonly pace: Pace; readonly logEnd: LogEnd },
+  ) {
     this.#path = path
     this.#db = db
     db.function('name_of', (id) => names.of(id as Uint8Array))
@@ -139,6 +150,7 @@ export class SqliteFile {
       id: id as Uint8Array,
       carried: carried as number,
       isSynced: durability !== 'relaxed',
+      end: logEnd,
     })
     this.#carrier = new Carrier({
       db,
@@ -289,27 +301,47 @@ export class SqliteFile {
       throw builtOnRefused(this.#path)
     }
     try {
-      this.#commit(bytes)
+      this.#mergeLog()
+      const batch = rowsOf(bytes)
+      if (this.#hasToDelete(batch)) {
+        this.#commitWithout(batch)
+        return
+      }
+      this.#take(batch)
+      this.#log.append(bytes)
+      this.#carrier.later()
     } catch (error) {
-      this.#refusals++
-      this.#abandon()
+      this.#refuse()
       throw error
     }
   }
 
-  #commit(bytes: Uint8Array): void {
-    this.#mergeLog()
-    const batch = rowsOf(bytes)
-    if (this.#hasToDelete(batch)) {
-      this.#commitWithout(batch)
-      return
+  /** The same for a batch that its giver writes to the log meanwhile, under this number (STORE-17). */
+  commitWritten(bytes: Uint8Array, number: number): void {
+    try {
+      this.#mergeLog()
+      this.#take(rowsOf(bytes))
+      this.#log.noteChecked(number)
+      if (!this.#log.hasWritten(number, bytes)) throw unavailable(this.#path, 'io', NOT_WRITTEN)
+      this.#carrier.later()
+    } catch (error) {
+      this.#log.takeBack(number, bytes)
+      this.#refuse()
+      throw error
     }
+  }
+
+  /** What a batch may not do is refused. */
+  #take(batch: BatchRows): void {
     // A sign of life brings none, and is no work.
     const jobs = Math.max(batch.newJobs.length, batch.jobs.length)
     if (jobs > 0) this.#carrier.keepUp(jobs)
     this.#pending.merge(batch, this.#log.last + 1, this.#writer.journalEnd.seq)
-    this.#log.append(bytes)
-    this.#carrier.later()
+  }
+
+  #refuse(): void {
+    this.#refusals++
+    this.#abandon()
   }
 
   /** Whether what a batch says may be deleted or erased is there at all: every minute one asks, and mostly nothing is. */
@@ -412,11 +444,25 @@ export class SqliteFile {
     this.#pending.clear()
     this.#stored.forget()
     this.#writer.settle({ didFail: true })
-    const { carried } = this.#statements.get('find-store').get() as Columns
+    const { carried, checked } = this.#statements.get('find-store').get() as Columns
     const batches = this.#log.batchesAfter(carried as number)
     if (batches.length > 0) this.#carrier.begin()
     for (const { number, batch } of batches) {
-      this.#pending.mergeAgain(rowsOf(batch), number, this.#writer.journalEnd.seq)
+      const rows = rowsOf(batch)
+      const { seq } = this.#writer.journalEnd
+      if (number <= ((checked as number | null) ?? number)) {
+        this.#pending.mergeAgain(rows, number, seq)
+        continue
+      }
+      try {
+        this.#pending.merge(rows, number, seq)
+      } catch (error) {
+        if (number !== this.#log.last || !isRefusal(error)) throw error
+        // Its giver died before it was looked at, and nobody was told that it was taken (STORE-17).
+        this.#abandon()
+        this.#log.takeBack(number, batch)
+        return this.#mergeLog()
+      }
     }
     this.#isWhole = true
   }

@@ -11,6 +11,7 @@ import {
 import { type EncodedBatch, encodeBatch, JOB_AT } from './batch-codec.ts'
 import type { KeyParts } from './key-filter.ts'
 import { KnownKeys, partsAt, partsOfText } from './known-keys.ts'
+import { LogEnd } from './log-end.ts'
 import type { Overview, PackedPayloads, SqliteFile, SqliteOptions } from './sqlite-file.ts'
 import {
   type Answer,
@@ -37,6 +38,15 @@ export interface SqliteStore extends Store {
 
 /** The built file, also where the tests run the sources. */
 const THREAD = new URL('../../dist/sqlite/store-thread.js', import.meta.url)
+
+/** A batch of a few jobs that comes alone is written where it is made, which then stands still with the disk. */
+const ALONE_BYTES_MAX = 4_096
+/** So long it waits for the other thread's word when the disk was quicker; that comes by itself otherwise. */
+const CHECK_WAIT_MS = 0.5
+/** A disk that takes longer than this is not waited for again before so many times as long have passed. */
+const SLOW_MS = 2
+const SLOW_TIMES = 32
+const DONE = Promise.resolve()
 
 /** Jobs in one answer while loading. */
 const LOAD_PAGE = 5_000
@@ -74,6 +84,9 @@ class ThreadedStore implements SqliteStore {
   readonly #ended: Promise<void>
   readonly #waiting = new TransitMap<number, Waiting>()
   readonly #keys = new KnownKeys((afterSeq, limit) => this.#call('jobKeys', afterSeq, limit))
+  readonly #logEnd = new LogEnd()
+  /** Until then the disk is too slow to wait for. */
+  #slowUntil = 0
   #lastId = OPENED
   #refusalsHeard = 0
   #isRefusing = false
@@ -83,7 +96,12 @@ class ThreadedStore implements SqliteStore {
     this.#path = path
     const gate = new ThreadGate()
     const forget = shutAtExit(gate)
-    const workerData: ThreadData = { path, options, gate: gate.memory }
+    const workerData: ThreadData = {
+      path,
+      options,
+      gate: gate.memory,
+      logEnd: this.#logEnd.memory,
+    }
     this.#thread = new Worker(THREAD, { workerData, execArgv: [] })
     this.#thread.on('message', (answer: Answer) => this.#hear(answer))
     this.#thread.on('error', (error) => this.#lose(error))
@@ -149,11 +167,52 @@ class ThreadedStore implements SqliteStore {
     const { bytes, jobIds } = this.#encode(batch)
     for (const at of jobIds) this.#keys.add(keyAt(bytes, at))
     try {
-      await this.#call('commit', bytes, this.#refusalsHeard)
+      await (this.#isAlone(batch, bytes)
+        ? this.#commitAlone(bytes)
+        : this.#call('commit', bytes, this.#refusalsHeard))
     } catch (error) {
       if (!isBuiltOnRefused(error)) this.#refusalsHeard++
       throw error
     }
+  }
+
+  /** Whether a batch is small, nobody else waits for the thread, and the disk is quick; then the log is held. */
+  #isAlone(batch: WriteBatch, bytes: Uint8Array): boolean {
+    if (bytes.length > ALONE_BYTES_MAX || this.#waiting.size > 0 || this.#closed !== null)
+      return false
+    const { pruneEndedBefore, eraseEnded, cutJournalAt } = batch
+    // These need not come into the log.
+    if (pruneEndedBefore !== null || eraseEnded !== null || cutJournalAt !== null) return false
+    if (performance.now() < this.#slowUntil || !this.#logEnd.tryHold()) return false
+    if (this.#logEnd.hasRoom(bytes)) return true
+    this.#logEnd.letGo()
+    return false
+  }
+
+  /** Writes a batch here and now, while the thread looks at it (STORE-17). */
+  #commitAlone(bytes: Uint8Array): Promise<void> {
+    const log = this.#logEnd
+    const number = log.current.last + 1
+    const began = performance.now()
+    // A copy of it goes over.
+    const checked = this.#call('commitWritten', bytes, number)
+    try {
+      log.append(bytes)
+    } catch (error) {
+      return checked.finally(() => {
+        throw asUnavailable(this.#path, error)
+      })
+    } finally {
+      log.letGo()
+      const now = performance.now()
+      const tookMs = now - began
+      if (tookMs > SLOW_MS) this.#slowUntil = now + SLOW_TIMES * tookMs
+    }
+    if (!log.awaitChecked(number, CHECK_WAIT_MS)) return checked
+    // That is all which the answer could say, and it need not be waited for.
+    this.#waiting.delete(this.#lastId)
+    this.#rest()
+    return DONE
   }
 
   /** What cannot be encoded is refused here, and with it what is given before that is heard (STORE-2). */

@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { invariant } from '@fairlead/core'
+import { LogEnd } from './log-end.ts'
 import { openSqliteFile, type SqliteFile } from './sqlite-file.ts'
 import { type Answer, type Call, OPENED, refusalOf, type ThreadData } from './thread-calls.ts'
 import { ThreadGate } from './thread-gate.ts'
@@ -12,8 +13,8 @@ import { asUnavailable } from './unavailable.ts'
  */
 const port = parentPort
 invariant(port !== null, 'this file is started as a thread')
-const { path, options, gate: memory } = workerData as ThreadData
-const gate = new ThreadGate(memory)
+const { path, options, gate: gateMemory, logEnd: logMemory } = workerData as ThreadData
+const gate = new ThreadGate(gateMemory)
 const pass = (act: () => void): void => gate.pass(act)
 let file: SqliteFile | null = null
 
@@ -48,7 +49,7 @@ function hasToWait(open: SqliteFile, { name, args }: Call): boolean {
 }
 
 answer(OPENED, () => {
-  file = openSqliteFile(path, options, pass)
+  file = openSqliteFile(path, options, { pass, logEnd: new LogEnd(logMemory) })
 })
 if (file === null) endThread()
 

@@ -8,6 +8,8 @@ export interface ThreadData {
   readonly options: SqliteOptions
   /** Of the gate that the thread passes to get at the file. */
   readonly gate: SharedArrayBuffer
+  /** Of the end of the log, to which both sides write. */
+  readonly logEnd: SharedArrayBuffer
 }
 
 /** The calls of an open file by their names. */

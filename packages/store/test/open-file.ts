@@ -1,0 +1,86 @@
+import { copyFileSync, existsSync } from 'node:fs'
+import type { WriteBatch } from '@fairlead/core'
+import { onTestFinished } from 'vitest'
+import { encodeBatch } from '../src/sqlite/batch-codec.ts'
+import { PACE, type Pace } from '../src/sqlite/carrier.ts'
+import { LogEnd } from '../src/sqlite/log-end.ts'
+import { openSqliteFile, type SqliteFile } from '../src/sqlite/sqlite-file.ts'
+import type { DirectReads } from '../src/sqlite/sqlite-reads.ts'
+import { tempPath } from './temp-store.ts'
+
+/** A file on this thread: between two of its calls no time passes, so nothing is carried over. */
+export class OpenFile {
+  readonly path: string
+  readonly file: SqliteFile
+  readonly #logEnd = new LogEnd()
+  #refusals = 0
+  #isClosed = false
+
+  constructor(path = tempPath(), pace: Partial<Pace> = {}) {
+    this.path = path
+    this.file = openSqliteFile(
+      path,
+      { durability: 'relaxed' },
+      { pace: { ...PACE, ...pace }, logEnd: this.#logEnd },
+    )
+    onTestFinished(() => this.close())
+  }
+
+  close(): void {
+    if (!this.#isClosed) this.file.close()
+    this.#isClosed = true
+  }
+
+  /** Whether the batch was taken. */
+  commit(batch: WriteBatch): boolean {
+    return this.#isTaken(() => this.file.commit(encodeBatch(batch).bytes, this.#refusals))
+  }
+
+  /** Whether the log has room for a batch of one who writes it on a thread of its own. */
+  hasRoom(batch: WriteBatch): boolean {
+    return this.#logEnd.hasRoom(encodeBatch(batch).bytes)
+  }
+
+  /** Writes it so; `meanwhile` happens before the file hears of it. Whether it was taken. */
+  commitWritten(batch: WriteBatch, meanwhile: () => void = () => {}): boolean {
+    const { bytes } = encodeBatch(batch)
+    const number = this.#logEnd.current.last + 1
+    this.#logEnd.holding(() => this.#logEnd.append(bytes))
+    meanwhile()
+    return this.#isTaken(() => this.file.commitWritten(bytes, number))
+  }
+
+  /** The file hears of one that could not be written. */
+  commitUnwritten(batch: WriteBatch): boolean {
+    const number = this.#logEnd.current.last + 1
+    return this.#isTaken(() => this.file.commitWritten(encodeBatch(batch).bytes, number))
+  }
+
+  #isTaken(commit: () => void): boolean {
+    try {
+      commit()
+      return true
+    } catch {
+      this.#refusals++
+      return false
+    }
+  }
+
+  load(): unknown {
+    return structuredClone({ ...this.file.loadAllButJobs(), jobs: this.file.loadJobs(0, 1_000) })
+  }
+
+  /** As another thread gets it. */
+  read(name: keyof DirectReads, ...args: readonly unknown[]): unknown {
+    return structuredClone(this.file.read(name, args))
+  }
+}
+
+/** The file as it would be found if the machine stopped now. */
+export function imageOf(path: string): string {
+  const image = tempPath()
+  for (const end of ['', '-wal', '-log-a', '-log-b']) {
+    if (existsSync(path + end)) copyFileSync(path + end, image + end)
+  }
+  return image
+}
