@@ -42,18 +42,25 @@ export class OpenFile {
   }
 
   /** Writes it so; `meanwhile` happens before the file hears of it. Whether it was taken. */
-  commitWritten(batch: WriteBatch, meanwhile: () => void = () => {}): boolean {
+  commitGiven(batch: WriteBatch, meanwhile: () => void = () => {}): boolean {
     const { bytes } = encodeBatch(batch)
-    const number = this.#logEnd.current.last + 1
+    this.#logEnd.give(bytes)
     this.#logEnd.holding(() => this.#logEnd.append(bytes))
     meanwhile()
-    return this.#isTaken(() => this.file.commitWritten(bytes, number))
+    return this.#isGivenTaken()
   }
 
   /** The file hears of one that could not be written. */
   commitUnwritten(batch: WriteBatch): boolean {
-    const number = this.#logEnd.current.last + 1
-    return this.#isTaken(() => this.file.commitWritten(encodeBatch(batch).bytes, number))
+    this.#logEnd.give(encodeBatch(batch).bytes)
+    return this.#isGivenTaken()
+  }
+
+  #isGivenTaken(): boolean {
+    return this.#isTaken(() => {
+      this.file.takeGiven()
+      this.file.judgeGiven()
+    })
   }
 
   #isTaken(commit: () => void): boolean {

@@ -28,7 +28,7 @@ describe('a batch that its giver writes', () => {
     expect(opened.commit(batch(1))).toBe(true)
     expect(opened.commitUnwritten(batch(2))).toBe(false)
     expect(opened.read('jobs', { afterSeq: 0, limit: 9 })).toMatchObject([{ seq: 1 }])
-    expect(opened.commitWritten(batch(2))).toBe(true)
+    expect(opened.commitGiven(batch(2))).toBe(true)
     expect(opened.commit(batch(3))).toBe(true)
     const seqs = [{ seq: 1 }, { seq: 2 }, { seq: 3 }]
     expect(opened.read('jobs', { afterSeq: 0, limit: 9 })).toMatchObject(seqs)
@@ -39,25 +39,25 @@ describe('a batch that its giver writes', () => {
   it('STORE-17: is gone from the log once it was refused', () => {
     const opened = new OpenFile()
     opened.commit(batch(1))
-    expect(opened.commitWritten(BAD)).toBe(false)
+    expect(opened.commitGiven(BAD)).toBe(false)
     // Even where nobody looks at what is found there.
     const image = imageOf(opened.path)
     const db = openDatabase(image)
     db.exec('UPDATE store SET checked = NULL')
     db.close()
     expect(new OpenFile(image).load()).toEqual(opened.load())
-    expect(opened.commitWritten(batch(2))).toBe(true)
+    expect(opened.commitGiven(batch(2))).toBe(true)
   })
 
   it('STORE-17: does not go into the tables, or from the log, with those before it', () => {
     const opened = new OpenFile()
     opened.commit(batch(1))
     const carryAll = () => opened.file.checkpoint()
-    expect(opened.commitWritten(batch(2), carryAll)).toBe(true)
+    expect(opened.commitGiven(batch(2), carryAll)).toBe(true)
     const seqs = [{ seq: 1 }, { seq: 2 }]
     const after = new OpenFile(imageOf(opened.path))
     expect(after.read('jobs', { afterSeq: 0, limit: 9 })).toMatchObject(seqs)
-    expect(opened.commitWritten(BAD, carryAll)).toBe(false)
+    expect(opened.commitGiven(BAD, carryAll)).toBe(false)
     expect(opened.read('jobs', { afterSeq: 0, limit: 9 })).toMatchObject(seqs)
   })
 

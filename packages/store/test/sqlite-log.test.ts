@@ -494,7 +494,7 @@ it('STORE-14, STORE-17: any run of batches, whoever writes them, is the same fro
         const cut = () => {
           image.path = imageOf(opened.path)
         }
-        expect(opened.commitWritten(batch, cut)).toBe(isTaken)
+        expect(opened.commitGiven(batch, cut)).toBe(isTaken)
         const found = new OpenFile(image.path)
         const now = isTaken ? await model.read.everything() : before
         expect(found.read('everything')).toEqual(now)

@@ -5,10 +5,15 @@ import { crc32 } from 'node:zlib'
 export const HEAD_BYTES = 16
 const NUMBER_AT = 8
 
-/** Whole numbers: who holds the log, and the batch that was looked at last. */
+/**
+ * Whole numbers: whether somebody holds the log, the batch that was looked at last, and the length of the one that
+ * lies here to be looked at.
+ */
 const HELD = 0
 const CHECKED = 1
-const WHOLE_CELLS = 2
+const GIVEN = 2
+/** An even number of them, for the sake of the doubles behind. */
+const WHOLE_CELLS = 4
 /** Behind them, in doubles: the file in use, whether its end is torn, the start of checksums, syncs; then the files. */
 const CURRENT = 0
 const IS_TORN = 1
@@ -17,7 +22,9 @@ const IS_SYNCED = 3
 const SEGMENTS = 4
 const SEGMENT = { file: 0, size: 1, end: 2, last: 3 } as const
 const SEGMENT_CELLS = 4
-const BYTES = WHOLE_CELLS * 4 + (SEGMENTS + 2 * SEGMENT_CELLS) * 8
+const GIVEN_AT = WHOLE_CELLS * 4 + (SEGMENTS + 2 * SEGMENT_CELLS) * 8
+/** Of a batch that is given here: one that is longer is handed over. */
+const GIVEN_MAX = 4_096
 
 const NO_FILE = -1
 
@@ -88,13 +95,15 @@ export class LogEnd {
   readonly segments: readonly [LogSegment, LogSegment]
   readonly #whole: Int32Array
   readonly #cells: Float64Array
+  readonly #given: Uint8Array
   readonly #head = Buffer.alloc(HEAD_BYTES)
 
   /** The second thread is given the memory that the first made. */
-  constructor(memory = new SharedArrayBuffer(BYTES)) {
+  constructor(memory = new SharedArrayBuffer(GIVEN_AT + GIVEN_MAX)) {
     this.memory = memory
     this.#whole = new Int32Array(memory, 0, WHOLE_CELLS)
-    this.#cells = new Float64Array(memory, WHOLE_CELLS * 4)
+    this.#cells = new Float64Array(memory, WHOLE_CELLS * 4, SEGMENTS + 2 * SEGMENT_CELLS)
+    this.#given = new Uint8Array(memory, GIVEN_AT)
     this.segments = [new LogSegment(this.#cells, 0), new LogSegment(this.#cells, 1)]
   }
 
@@ -146,7 +155,18 @@ export class LogEnd {
     Atomics.notify(this.#whole, HELD)
   }
 
-  /** The batch of this number may be done, whoever writes it. */
+  /** Lays a batch here for the other thread to look at; the one before has been looked at. */
+  give(batch: Uint8Array): void {
+    this.#given.set(batch)
+    Atomics.store(this.#whole, GIVEN, batch.length)
+  }
+
+  /** A copy of it. */
+  given(): Uint8Array {
+    return this.#given.slice(0, Atomics.load(this.#whole, GIVEN))
+  }
+
+  /** The batch of this number may be done. */
   noteChecked(number: number): void {
     Atomics.store(this.#whole, CHECKED, number | 0)
     Atomics.notify(this.#whole, CHECKED)
@@ -160,10 +180,11 @@ export class LogEnd {
     return Atomics.load(this.#whole, CHECKED) === (number | 0)
   }
 
-  /** Whether a batch has a place among bytes that were written before, so that a sync has least to do. */
+  /** Whether a batch has a place here, and one among bytes that were written before, so that a sync has least to do. */
   hasRoom(batch: Uint8Array): boolean {
+    if (batch.length > GIVEN_MAX || this.isTorn) return false
     const { file, end, size } = this.current
-    return file !== null && !this.isTorn && end + HEAD_BYTES + batch.length <= size
+    return file !== null && end + HEAD_BYTES + batch.length <= size
   }
 
   /**

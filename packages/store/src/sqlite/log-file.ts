@@ -93,11 +93,15 @@ export class LogFile {
     this.#count(this.#last + 1, batch)
   }
 
-  /** For one that its giver writes: waits until that is done, and tells whether it is there. */
-  hasWritten(number: number, batch: Uint8Array): boolean {
-    const isThere = this.#end.holding(() => this.#end.current.last >= number)
-    if (isThere) this.#count(number, batch)
-    return isThere
+  /** Whether the giver has written the next one, which is this; if it is at it, waits until that is done. */
+  hasWritten(batch: Uint8Array): boolean {
+    const number = this.#last + 1
+    const end = this.#end
+    const isThere = () => end.current.last >= number
+    // The giver may have the log in its hands again, for the one behind it.
+    if (!isThere() && !end.holding(isThere)) return false
+    this.#count(number, batch)
+    return true
   }
 
   /** One that its giver wrote and that may not be done: it is as if it had not been written. */
@@ -108,19 +112,18 @@ export class LogFile {
       if (segment.last !== number) return
       segment.end -= HEAD_BYTES + batch.length
       segment.last = number - 1
-      segment.file ??= open(this.#pathOf(segment))
       end.isTorn = true
-      end.mend()
+      try {
+        segment.file ??= open(this.#pathOf(segment))
+        end.mend()
+      } catch {
+        // The next batch is not written before that is done; and who finds this one looks at it.
+      }
     })
     if (this.#last !== number) return
     this.#last--
     this.#total -= HEAD_BYTES + batch.length
     this.#totals.delete(number)
-  }
-
-  /** For one that was looked at, while its giver still writes it. */
-  noteChecked(number: number): void {
-    this.#end.noteChecked(number)
   }
 
   /** Without syncs of its own: what is in the tables has to be here, or of two changes the later could survive alone. */

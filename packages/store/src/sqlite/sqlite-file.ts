@@ -118,6 +118,11 @@ export class SqliteFile {
   readonly #carrier: Carrier
   /** Batches that were refused. Who has not heard of all of them has built on one (STORE-2). */
   #refusals = 0
+  readonly #logEnd: LogEnd
+  /** A batch that was taken, and perhaps not written. */
+  #unverified: Uint8Array | null = null
+  /** Why the batch that was given last was refused. */
+  #givenRefusal: unknown = null
   /** False while what is pending has to be read from the log again. */
   #isWhole = false
   #isClosed = false
@@ -130,6 +135,7 @@ export class SqliteFile {
   ) {
     this.#path = path
     this.#db = db
+    this.#logEnd = logEnd
     db.function('name_of', (id) => names.of(id as Uint8Array))
     db.function('name_of_key', (caller, txHash) =>
       names.of(Buffer.concat([caller as Uint8Array, txHash as Uint8Array])),
@@ -316,19 +322,40 @@ export class SqliteFile {
     }
   }
 
-  /** The same for a batch that its giver writes to the log meanwhile, under this number (STORE-17). */
-  commitWritten(bytes: Uint8Array, number: number): void {
+  /**
+   * The same for a batch that its giver writes to the log meanwhile (STORE-17). Whether it did is looked at later: to
+   * wait for it here, and be woken, would take the processor from the giver.
+   */
+  takeGiven(): void {
+    const bytes = this.#logEnd.given()
+    this.#givenRefusal = null
     try {
       this.#mergeLog()
       this.#take(rowsOf(bytes))
-      this.#log.noteChecked(number)
-      if (!this.#log.hasWritten(number, bytes)) throw unavailable(this.#path, 'io', NOT_WRITTEN)
-      this.#carrier.later()
     } catch (error) {
-      this.#log.takeBack(number, bytes)
+      this.#log.takeBack(this.#log.last + 1, bytes)
+      this.#givenRefusal = error
       this.#refuse()
-      throw error
+      return
     }
+    this.#unverified = bytes
+    this.#logEnd.noteChecked(this.#log.last + 1)
+    this.#carrier.later()
+  }
+
+  /** Throws what is to be said against the batch that was given last; its giver is done with it. */
+  judgeGiven(): void {
+    this.#mergeLog()
+    if (this.#givenRefusal !== null) throw this.#givenRefusal
+  }
+
+  /** Before anything else happens: what could not be written has not happened. */
+  #verifyGiven(): void {
+    const bytes = this.#unverified
+    this.#unverified = null
+    if (bytes === null || this.#log.hasWritten(bytes)) return
+    this.#givenRefusal = unavailable(this.#path, 'io', NOT_WRITTEN)
+    this.#refuse()
   }
 
   /** What a batch may not do is refused. */
@@ -438,8 +465,9 @@ export class SqliteFile {
     this.#isWhole = false
   }
 
-  /** At the start, and after an error: what is pending is what the log has. */
+  /** Before each act. At the start, and after an error: what is pending is what the log has. */
   #mergeLog(): void {
+    this.#verifyGiven()
     if (this.#isWhole) return
     this.#pending.clear()
     this.#stored.forget()

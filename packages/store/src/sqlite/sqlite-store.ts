@@ -18,6 +18,7 @@ import {
   type Call,
   errorOf,
   type FileCall,
+  GIVEN_BATCH,
   OPENED,
   type ThreadData,
 } from './thread-calls.ts'
@@ -39,14 +40,11 @@ export interface SqliteStore extends Store {
 /** The built file, also where the tests run the sources. */
 const THREAD = new URL('../../dist/sqlite/store-thread.js', import.meta.url)
 
-/** A batch of a few jobs that comes alone is written where it is made, which then stands still with the disk. */
-const ALONE_BYTES_MAX = 4_096
-/** So long it waits for the other thread's word when the disk was quicker; that comes by itself otherwise. */
+/** So long a batch that was written here waits for the other thread's word, if the disk was quicker. */
 const CHECK_WAIT_MS = 0.5
 /** A disk that takes longer than this is not waited for again before so many times as long have passed. */
 const SLOW_MS = 2
 const SLOW_TIMES = 32
-const DONE = Promise.resolve()
 
 /** Jobs in one answer while loading. */
 const LOAD_PAGE = 5_000
@@ -178,8 +176,7 @@ class ThreadedStore implements SqliteStore {
 
   /** Whether a batch is small, nobody else waits for the thread, and the disk is quick; then the log is held. */
   #isAlone(batch: WriteBatch, bytes: Uint8Array): boolean {
-    if (bytes.length > ALONE_BYTES_MAX || this.#waiting.size > 0 || this.#closed !== null)
-      return false
+    if (this.#waiting.size > 0 || this.#closed !== null) return false
     const { pruneEndedBefore, eraseEnded, cutJournalAt } = batch
     // These need not come into the log.
     if (pruneEndedBefore !== null || eraseEnded !== null || cutJournalAt !== null) return false
@@ -190,29 +187,28 @@ class ThreadedStore implements SqliteStore {
   }
 
   /** Writes a batch here and now, while the thread looks at it (STORE-17). */
-  #commitAlone(bytes: Uint8Array): Promise<void> {
+  async #commitAlone(bytes: Uint8Array): Promise<void> {
     const log = this.#logEnd
     const number = log.current.last + 1
     const began = performance.now()
-    // A copy of it goes over.
-    const checked = this.#call('commitWritten', bytes, number)
+    log.give(bytes)
+    this.#thread.postMessage(GIVEN_BATCH)
+    let trouble: unknown = null
     try {
       log.append(bytes)
     } catch (error) {
-      return checked.finally(() => {
-        throw asUnavailable(this.#path, error)
-      })
-    } finally {
-      log.letGo()
-      const now = performance.now()
-      const tookMs = now - began
-      if (tookMs > SLOW_MS) this.#slowUntil = now + SLOW_TIMES * tookMs
+      trouble = error
     }
-    if (!log.awaitChecked(number, CHECK_WAIT_MS)) return checked
-    // That is all which the answer could say, and it need not be waited for.
-    this.#waiting.delete(this.#lastId)
-    this.#rest()
-    return DONE
+    log.letGo()
+    const now = performance.now()
+    const tookMs = now - began
+    if (tookMs > SLOW_MS) this.#slowUntil = now + SLOW_TIMES * tookMs
+    if (trouble === null && log.awaitChecked(number, CHECK_WAIT_MS)) return
+    try {
+      await this.#call('judgeGiven')
+    } catch (error) {
+      throw trouble === null ? error : asUnavailable(this.#path, trouble)
+    }
   }
 
   /** What cannot be encoded is refused here, and with it what is given before that is heard (STORE-2). */

@@ -2,7 +2,15 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { invariant } from '@fairlead/core'
 import { LogEnd } from './log-end.ts'
 import { openSqliteFile, type SqliteFile } from './sqlite-file.ts'
-import { type Answer, type Call, OPENED, refusalOf, type ThreadData } from './thread-calls.ts'
+import {
+  type Answer,
+  type Call,
+  GIVEN_BATCH,
+  type GivenBatch,
+  OPENED,
+  refusalOf,
+  type ThreadData,
+} from './thread-calls.ts'
 import { ThreadGate } from './thread-gate.ts'
 import { asUnavailable } from './unavailable.ts'
 
@@ -18,8 +26,9 @@ const gate = new ThreadGate(gateMemory)
 const pass = (act: () => void): void => gate.pass(act)
 let file: SqliteFile | null = null
 
-port.on('message', (call: Call) => {
-  if (!isPutOff(call)) carryOut(call)
+port.on('message', (call: Call | GivenBatch) => {
+  if (call === GIVEN_BATCH) pass(() => file?.takeGiven())
+  else if (!isPutOff(call)) carryOut(call)
 })
 
 function carryOut({ id, name, args }: Call): void {

@@ -13,13 +13,17 @@ export interface ThreadData {
 }
 
 /** The calls of an open file by their names. */
-export type FileCall = Exclude<keyof SqliteFile, symbol>
+export type FileCall = Exclude<keyof SqliteFile, symbol | 'takeGiven'>
 
 export interface Call {
   readonly id: number
   readonly name: FileCall
   readonly args: readonly unknown[]
 }
+
+/** In place of a call: a batch lies at the end of the log. It has no answer; who needs one asks for the judgement. */
+export const GIVEN_BATCH = 0
+export type GivenBatch = typeof GIVEN_BATCH
 
 export interface Answer {
   readonly id: number
