@@ -15,6 +15,8 @@ import { enforceLeaseCap } from './registry/provider-status.ts'
 
 /** One sort of deadline: when its first one is due, and what happens then. */
 interface DueRow {
+  /** Nothing is due before this, which takes no tidying up to say. */
+  readonly floorAt: (market: Market) => number
   readonly nextAt: (market: Market) => number
   readonly fire: (market: Market, untilMs: number) => void
 }
@@ -34,10 +36,12 @@ const DUE_TABLE: readonly DueRow[] = [
   row('lost', (market, lease) => giveBack(market, lease, 'worker_lost')),
   row('proof', (market, job) => settleProof(market, job, false)),
   {
+    floorAt: ({ sessions }) => sessions.nextEndOrOpeningAt(),
     nextAt: ({ sessions }) => sessions.nextEndOrOpeningAt(),
     fire: (market) => advanceSessions(market),
   },
   {
+    floorAt: nextSilenceAt,
     nextAt: nextSilenceAt,
     fire: (market, untilMs) => {
       const provider = market.due.silence.top()
@@ -91,10 +95,13 @@ function nextSilenceAt({ due, policy }: Market): number {
   return provider === undefined ? Number.POSITIVE_INFINITY : silenceDueAt(provider, policy)
 }
 
-/** When the next deadline falls due, or null if there is none. */
-export function nextDueAt(market: Market): number | null {
-  const at = Math.min(...DUE_TABLE.map((due) => due.nextAt(market)))
-  return at === Number.POSITIVE_INFINITY ? null : at
+/** When the next deadline falls due, or null if none does before a time. */
+export function nextDueAt(market: Market, beforeMs = Number.POSITIVE_INFINITY): number | null {
+  let first = beforeMs
+  for (const due of DUE_TABLE) {
+    if (due.floorAt(market) < first) first = Math.min(first, due.nextAt(market))
+  }
+  return first === beforeMs ? null : first
 }
 
 /** When a limit that a job waits for is worth another look, or null if none is (ADMIT-4). */
@@ -123,6 +130,7 @@ function row<Name extends HeapName>(
   fire: (market: Market, item: ItemOf<Name>) => void,
 ): DueRow {
   return {
+    floorAt: (market) => market.due[name].floor,
     nextAt: (market) => market.due[name].topKey(),
     fire: (market) => {
       const heap = market.due[name] as unknown as LazyHeap<ItemOf<Name>>

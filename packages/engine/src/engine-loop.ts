@@ -358,7 +358,8 @@ export class EngineLoop {
     this.#cancelWake()
     const { market } = this.#state
     const now = this.#clock.now()
-    let at = Math.min(this.#lastBeat + BEAT_MS, nextDueAt(market) ?? Number.POSITIVE_INFINITY)
+    let at = this.#lastBeat + BEAT_MS
+    at = nextDueAt(market, at) ?? at
     at = Math.min(at, nextClaimAt(market) ?? Number.POSITIVE_INFINITY)
     at = Math.min(at, market.sessions.nextSendAt())
     let isWaiting = market.sessions.hasUnserved

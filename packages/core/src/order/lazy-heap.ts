@@ -20,6 +20,10 @@ export interface LazyHeapOptions<T> {
  * until half of all records are dead and one sweep removes them. An item that comes back before that
  * finds its record still there. All calls are O(log n), leaving and sweeping amortised.
  *
+ * Most items come in their order, with a later time than the one before. Such a one goes to the end of
+ * a line beside the heap, and whichever of the two has the first item gives it: with a million waiting, a step
+ * down from the top of the heap compares forty items that no cache has.
+ *
  * While an item is inside its key may grow, which is noticed when its record reaches the top. After
  * any other change of keys the owner calls `rebuild`.
  */
@@ -30,6 +34,7 @@ export class LazyHeap<T extends HeapItem> {
   readonly #before: (a: T, b: T) => boolean
   #keys: number[] = []
   #items: T[] = []
+  readonly #line = new Line<T>()
   #dead = 0
 
   constructor({ place, keyOf, before }: LazyHeapOptions<T>) {
@@ -41,7 +46,7 @@ export class LazyHeap<T extends HeapItem> {
 
   /** How many items are inside. */
   get size(): number {
-    return this.#items.length - this.#dead
+    return this.#records - this.#dead
   }
 
   has(item: T): boolean {
@@ -52,48 +57,61 @@ export class LazyHeap<T extends HeapItem> {
     const { places } = item
     if ((places & this.#live) !== 0) return
     item.places = places | this.#inside | this.#live
-    if ((places & this.#inside) !== 0) this.#dead--
-    else this.#push(this.#keyOf(item), item)
+    if ((places & this.#inside) !== 0) {
+      this.#dead--
+      return
+    }
+    const key = this.#keyOf(item)
+    const { last, lastKey } = this.#line
+    const isNext =
+      last === undefined || key > lastKey || (key === lastKey && this.#before(last, item))
+    if (isNext) this.#line.push(key, item)
+    else this.#push(key, item)
   }
 
   leave(item: T): void {
     if ((item.places & this.#live) === 0) return
     item.places &= ~this.#live
     this.#dead++
-    if (this.#dead > 16 && 2 * this.#dead > this.#items.length) this.#sweep()
+    if (this.#dead > 16 && 2 * this.#dead > this.#records) this.#sweep()
   }
 
   /** The first item, which stays inside. */
   top(): T | undefined {
     for (;;) {
-      const item = this.#items[0]
-      if (item === undefined) return undefined
+      const isInLine = this.#isFirstInLine()
+      if (!isInLine && this.#items.length === 0) return undefined
+      const item = (isInLine ? this.#line.first : this.#items[0]) as T
       if ((item.places & this.#live) === 0) {
         this.#dead--
-        this.#removeTop()
+        this.#removeFirst(isInLine)
         item.places &= ~this.#inside
         continue
       }
       const key = this.#keyOf(item)
-      if (key === this.#keys[0]) return item
-      this.#sink(0, key, item)
+      if (key === (isInLine ? this.#line.firstKey : this.#keys[0])) return item
+      if (isInLine) {
+        this.#line.shift()
+        this.#push(key, item)
+      } else this.#sink(0, key, item)
     }
   }
 
   /** The smallest key, or infinity when nothing is inside. */
   topKey(): number {
-    return this.top() === undefined ? Number.POSITIVE_INFINITY : (this.#keys[0] as number)
+    return this.top() === undefined ? Number.POSITIVE_INFINITY : this.floor
   }
 
   /** No key is smaller, though it may be that of an item that has left: it takes no tidying up to say. */
   get floor(): number {
-    return this.#keys.length === 0 ? Number.POSITIVE_INFINITY : (this.#keys[0] as number)
+    const key = this.#keys.length === 0 ? Number.POSITIVE_INFINITY : (this.#keys[0] as number)
+    return Math.min(key, this.#line.firstKey)
   }
 
   pop(): T | undefined {
     const item = this.top()
     if (item === undefined) return undefined
-    this.#removeTop()
+    this.#removeFirst(this.#isFirstInLine())
     item.places &= ~(this.#inside | this.#live)
     return item
   }
@@ -101,13 +119,35 @@ export class LazyHeap<T extends HeapItem> {
   /** Takes in whatever became of the keys. */
   rebuild(): void {
     this.#sweep()
-    for (let i = 0; i < this.#items.length; i++) this.#keys[i] = this.#keyOf(this.#items[i] as T)
+    for (const item of this.#line) this.#items.push(item)
+    this.#line.clear()
+    this.#keys = this.#items.map(this.#keyOf)
     this.#heapify()
   }
 
   /** All items inside, in no order. */
   *[Symbol.iterator](): IterableIterator<T> {
     for (const item of this.#items) if (this.has(item)) yield item
+    for (const item of this.#line) if (this.has(item)) yield item
+  }
+
+  /** Those of items that have left, too. */
+  get #records(): number {
+    return this.#items.length + this.#line.length
+  }
+
+  /** Whether the line has the first record of all. */
+  #isFirstInLine(): boolean {
+    const { first, firstKey } = this.#line
+    if (first === undefined || this.#items.length === 0) return first !== undefined
+    const item = this.#items[0] as T
+    const key = this.#keys[0] as number
+    return firstKey < key || (firstKey === key && this.#before(first, item))
+  }
+
+  #removeFirst(isInLine: boolean): void {
+    if (isInLine) this.#line.shift()
+    else this.#removeTop()
   }
 
   /** In place: it happens often enough that new lists would be a part of all garbage. */
@@ -127,6 +167,11 @@ export class LazyHeap<T extends HeapItem> {
     }
     keys.length = left
     items.length = left
+    this.#line.keep((item) => {
+      const isLive = (item.places & this.#live) !== 0
+      if (!isLive) item.places &= ~this.#inside
+      return isLive
+    })
     this.#dead = 0
     this.#heapify()
   }
@@ -191,5 +236,78 @@ export class LazyHeap<T extends HeapItem> {
     }
     keys[i] = key
     items[i] = item
+  }
+}
+
+/** So many places are taken up by items that are gone before the others move up. */
+const GONE_MAX = 1_024
+
+/** Records in ascending order: each that is added comes behind the last. */
+class Line<T> {
+  #keys: number[] = []
+  /** What is gone is undefined, so that nobody is kept in memory by it. */
+  #items: (T | undefined)[] = []
+  #head = 0
+
+  get length(): number {
+    return this.#items.length - this.#head
+  }
+
+  get first(): T | undefined {
+    return this.length === 0 ? undefined : this.#items[this.#head]
+  }
+
+  /** Infinity if there is none. */
+  get firstKey(): number {
+    return this.length === 0 ? Number.POSITIVE_INFINITY : (this.#keys[this.#head] as number)
+  }
+
+  get last(): T | undefined {
+    return this.length === 0 ? undefined : this.#items[this.#items.length - 1]
+  }
+
+  /** Minus infinity if there is none. */
+  get lastKey(): number {
+    return this.length === 0
+      ? Number.NEGATIVE_INFINITY
+      : (this.#keys[this.#keys.length - 1] as number)
+  }
+
+  push(key: number, item: T): void {
+    this.#keys.push(key)
+    this.#items.push(item)
+  }
+
+  shift(): void {
+    this.#items[this.#head++] = undefined
+    if (this.#head === this.#items.length) this.clear()
+    else if (this.#head > GONE_MAX && 2 * this.#head > this.#items.length) this.keep(() => true)
+  }
+
+  clear(): void {
+    this.#keys.length = 0
+    this.#items.length = 0
+    this.#head = 0
+  }
+
+  /** Those that `isKept` says, in their order. */
+  keep(isKept: (item: T) => boolean): void {
+    const keys = this.#keys
+    const items = this.#items
+    let left = 0
+    for (let i = this.#head; i < items.length; i++) {
+      const item = items[i] as T
+      if (!isKept(item)) continue
+      keys[left] = keys[i] as number
+      items[left] = item
+      left++
+    }
+    keys.length = left
+    items.length = left
+    this.#head = 0
+  }
+
+  *[Symbol.iterator](): IterableIterator<T> {
+    for (let i = this.#head; i < this.#items.length; i++) yield this.#items[i] as T
   }
 }
