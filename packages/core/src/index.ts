@@ -106,6 +106,7 @@ export { type SessionFacts, sessionFacts, setOpening } from './enqueue/join-sess
 export type { PayloadField } from './enqueue/payload.ts'
 export { isErased, sealedIn, sealedPayload, withoutPeople } from './enqueue/personal.ts'
 export { type AcceptedRequest, acceptRequest, readTxHash } from './enqueue/request.ts'
+export { storedRow } from './enqueue/stored-row.ts'
 
 // Order
 export {
@@ -390,6 +391,7 @@ export {
   type StoreReads,
   type WorkerRow,
   type WriteBatch,
+  type NewJobRow,
 } from './ports/store.ts'
 
 export { wholeNumber } from './whole-number.ts'

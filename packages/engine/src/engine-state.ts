@@ -534,7 +534,8 @@ export class EngineState {
 function isSameRequest({ id, payload, erased }: KnownJob, request: AcceptedRequest): boolean {
   if (erased === undefined) return Buffer.compare(payload, request.payloadCbor) === 0
   const { caller, txHash, payloadCbor } = request
-  const [callerBytes, txBytes] = [fromHex(caller), fromHex(txHash)]
+  const callerBytes = fromHex(caller)
+  const txBytes = typeof txHash === 'string' ? fromHex(txHash) : txHash
   invariant(callerBytes !== null && txBytes !== null, 'ids were checked when they came in')
   return id === taskId({ ...erased, txHash: txBytes, caller: callerBytes, payloadCbor })
 }

@@ -3,11 +3,11 @@ import {
   compareAscii,
   compareText,
   type Job,
-  type JobRow,
   type JobState,
   type KindName,
   type Lease,
   type LeaseRow,
+  type NewJobRow,
   type Provider,
   type ProviderOffer,
   type ProviderRow,
@@ -20,7 +20,7 @@ import {
 
 // Written out field by field: a spread of this many fields takes ten times as long.
 
-export function jobRow(job: Job, request: AcceptedRequest): JobRow {
+export function jobRow(job: Job, request: AcceptedRequest): NewJobRow {
   const { caller, tier, kind, model, shots, depthHint, regions } = job.shape
   return {
     id: job.id,

@@ -14,7 +14,8 @@ export interface AcceptedRequest {
   readonly kind: KindName
   readonly jobId: JobId
   readonly caller: Caller
-  readonly txHash: string
+  /** As it was written, or that of the key; one that was made for the request is the bytes that were given. */
+  readonly txHash: string | Uint8Array
   readonly chainId: bigint
   readonly enqueueHeight: bigint
   readonly payload: CborMap
@@ -58,7 +59,8 @@ export function acceptRequest(
   const row = KINDS[kind]
 
   // Text that was read as an id is the text of that id.
-  const tx = context?.txHash ?? written['tx_hash']
+  const made = context?.txHash ?? null
+  const tx = made ?? written['tx_hash']
   const key = written['idempotency_key']
   const given = context === null ? written['caller'] : context.caller
   const caller = given === callerRead ? callerBytes : readCaller(given)
@@ -76,7 +78,7 @@ export function acceptRequest(
     kind,
     jobId: taskId({ chainId, enqueueHeight, txHash, caller, payloadCbor }),
     caller: (typeof given === 'string' ? given : toHex(caller)) as Caller,
-    txHash: typeof tx === 'string' ? tx : toHex(txHash),
+    txHash: made ?? (typeof tx === 'string' ? tx : toHex(txHash)),
     chainId,
     enqueueHeight,
     payload,

@@ -53,6 +53,9 @@ export interface JobState {
 
 export type JobRow = JobFacts & JobState
 
+/** A job that is new. A `tx_hash` that the engine made is given as its bytes, which most stores keep it as. */
+export type NewJobRow = Omit<JobRow, 'txHash'> & { readonly txHash: string | Uint8Array }
+
 /** What never changes about a lease. */
 export interface LeaseFacts extends Omit<LeaseTerms, 'ackTimeoutMs'> {
   readonly id: LeaseId
@@ -189,7 +192,7 @@ export type Meta = Readonly<Record<string, string>>
  * find without a search: a job by its number of acceptance, a lease by that and its attempt.
  */
 export interface WriteBatch {
-  readonly newJobs: readonly { readonly row: JobRow; readonly payload: Uint8Array }[]
+  readonly newJobs: readonly { readonly row: NewJobRow; readonly payload: Uint8Array }[]
   readonly jobs: readonly (JobState & Pick<JobFacts, 'id' | 'seq'>)[]
   readonly newLeases: readonly LeaseRow[]
   readonly leases: readonly (LeaseState & Pick<LeaseFacts, 'id' | 'jobSeq' | 'attempt'>)[]

@@ -9,7 +9,6 @@ import {
   hasEnded,
   isLive,
   JOB_STATUSES,
-  type JobRow,
   type JobState,
   type JournalRecord,
   type LaneRow,
@@ -17,12 +16,14 @@ import {
   type LeaseRow,
   type LeaseState,
   MATCH_ORDERS,
+  type NewJobRow,
   PROVIDER_STATUSES,
   type ProviderRow,
   type ResultRow,
   ROUNDS_KEPT,
   type RoundRow,
   type ShareRow,
+  storedRow,
   type WriteBatch,
   withoutPeople,
 } from '@fairlead/core'
@@ -53,7 +54,8 @@ export function writeBatch(tables: Tables, batch: WriteBatch, tx: Transaction): 
   if (batch.cutJournalAt !== null) cutJournal(tables, batch.cutJournalAt, tx)
 }
 
-function insertJob(tables: Tables, row: JobRow, payload: Uint8Array, tx: Transaction): void {
+function insertJob(tables: Tables, given: NewJobRow, payload: Uint8Array, tx: Transaction): void {
+  const row = storedRow(given)
   refuseIf(tables.jobs.has(row.seq), `there is a job ${row.seq} already`)
   refuseIf(tables.seqById.has(row.id), `there is a job ${row.id} already`)
   refuseIf(tables.seqByTx.has(txKey(row)), `its caller has used ${row.txHash} before`)

@@ -195,7 +195,8 @@ function encodeJob({ row, payload }: WriteBatch['newJobs'][number]): number {
   writer.rawDouble(row.seq)
   const idAt = writer.rawId(row.id)
   writer.rawIdAlike(row.caller)
-  writer.rawId(row.txHash)
+  if (typeof row.txHash === 'string') writer.rawId(row.txHash)
+  else writer.rawIdBytes(row.txHash)
   writer.rawBytes(payload)
   putJob(writer, row)
   return idAt

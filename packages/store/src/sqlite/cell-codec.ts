@@ -66,6 +66,13 @@ export class CellWriter {
     return at
   }
 
+  rawIdBytes(id: Uint8Array): void {
+    const at = this.#room(ID_BYTES)
+    invariant(id.length === ID_BYTES, 'an id or hash is 32 bytes')
+    this.#buffer.set(id, at)
+    this.#at = at + ID_BYTES
+  }
+
   /** The id that stands at a place once more, for a third of what it costs to read its digits again. */
   rawIdAt(place: number): void {
     const at = this.#room(ID_BYTES)

@@ -94,7 +94,7 @@ const fees = new LastDigits()
 const chains = new LastDigits()
 
 /** Behind number, id, caller and tx_hash. */
-export function putJob(to: CellWriter, row: JobFacts): void {
+export function putJob(to: CellWriter, row: Omit<JobFacts, 'txHash'>): void {
   to.text(row.kind)
   to.text(heights.text(row.enqueueHeight))
   to.cell(textCell(row.tier))

@@ -12,6 +12,7 @@ import {
   type JournalRecord,
   type LeaseId,
   type LeaseRow,
+  type NewJobRow,
   type ProviderId,
   type ProviderRow,
   type ResultRow,
@@ -19,6 +20,7 @@ import {
   type RoundRow,
   type ShareRow,
   type Snapshot,
+  storedRow,
   type WriteBatch,
   withoutPeople,
 } from '@fairlead/core'
@@ -186,7 +188,8 @@ export class SimDisk {
     ]
   }
 
-  #writeNewJob(row: JobRow, payload: Uint8Array): void {
+  #writeNewJob(given: NewJobRow, payload: Uint8Array): void {
+    const row = storedRow(given)
     const key = row.caller + row.txHash
     const known = this.#byTx.get(key)
     if (known !== undefined || this.jobs.has(row.id)) {

@@ -1,4 +1,10 @@
-import { brokenSeq, type Policy, type ProviderRow, type WriteBatch } from '@fairlead/core'
+import {
+  brokenSeq,
+  type Policy,
+  type ProviderRow,
+  storedRow,
+  type WriteBatch,
+} from '@fairlead/core'
 import { readPolicy } from '../read-policy.ts'
 import type { SimDisk } from '../sim-disk.ts'
 import { broken } from '../violation.ts'
@@ -200,7 +206,7 @@ export class Ledger {
   #readJournal({ journal, newJobs, results, rounds, newLeases }: WriteBatch): void {
     this.#checkNumbers(journal)
     this.#reader.read(journal, {
-      newJobs: new Map(newJobs.map(({ row }) => [row.id, row])),
+      newJobs: new Map(newJobs.map(({ row }) => [row.id, storedRow(row)])),
       payloads: new Map(newJobs.map(({ row, payload }) => [row.id, payload])),
       results: new Map(results.map((row) => [row.jobId, row])),
       rounds,

@@ -1,0 +1,8 @@
+import { toHex } from '../bytes.ts'
+import type { JobRow, NewJobRow } from '../ports/store.ts'
+
+/** The row of a new job as it is read again. */
+export function storedRow(row: NewJobRow): JobRow {
+  const { txHash } = row
+  return { ...row, txHash: typeof txHash === 'string' ? txHash : toHex(txHash) }
+}
