@@ -44,7 +44,7 @@ export class OpenFile {
   /** Writes it so; `meanwhile` happens before the file hears of it. Whether it was taken. */
   commitGiven(batch: WriteBatch, meanwhile: () => void = () => {}): boolean {
     const { bytes } = encodeBatch(batch)
-    this.#logEnd.give(bytes)
+    this.#give(bytes)
     this.#logEnd.holding(() => this.#logEnd.append(bytes))
     meanwhile()
     return this.#isGivenTaken()
@@ -52,8 +52,12 @@ export class OpenFile {
 
   /** The file hears of one that could not be written. */
   commitUnwritten(batch: WriteBatch): boolean {
-    this.#logEnd.give(encodeBatch(batch).bytes)
+    this.#give(encodeBatch(batch).bytes)
     return this.#isGivenTaken()
+  }
+
+  #give(bytes: Uint8Array): void {
+    this.#logEnd.give(bytes, this.#logEnd.current.last + 1)
   }
 
   #isGivenTaken(): boolean {

@@ -114,6 +114,16 @@ describe('the end of a log', () => {
     expect(end.tryHold()).toBe(true)
   })
 
+  it('STORE-17: what was said of a batch that could not be written is not taken for a word on the next', () => {
+    const end = new LogEnd()
+    end.give(Uint8Array.of(1), 7)
+    end.noteChecked(7)
+    expect(end.awaitChecked(7, 1)).toBe(true)
+    end.give(Uint8Array.of(2), 7)
+    expect(end.awaitChecked(7, 1)).toBe(false)
+    expect(new LogEnd(end.memory).given()).toEqual(Uint8Array.of(2))
+  })
+
   it('STORE-17: tells within a time whether a batch was looked at', () => {
     const end = new LogEnd()
     expect(end.awaitChecked(2 ** 31 + 5, 1)).toBe(false)

@@ -155,10 +155,14 @@ export class LogEnd {
     Atomics.notify(this.#whole, HELD)
   }
 
-  /** Lays a batch here for the other thread to look at; the one before has been looked at. */
-  give(batch: Uint8Array): void {
+  /**
+   * Lays the batch that will have this number here, for the other thread to look at; the one before has been looked
+   * at. What was said of one that had the same number, and could not be written, is not meant for this one.
+   */
+  give(batch: Uint8Array, number: number): void {
     this.#given.set(batch)
     Atomics.store(this.#whole, GIVEN, batch.length)
+    Atomics.store(this.#whole, CHECKED, (number - 1) | 0)
   }
 
   /** A copy of it. */

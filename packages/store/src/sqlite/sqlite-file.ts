@@ -461,8 +461,8 @@ export class SqliteFile {
 
   /** After an error nothing that is not committed counts, here or in the tables. */
   #abandon(): void {
-    this.#carrier.rollBack()
     this.#isWhole = false
+    this.#carrier.rollBack()
   }
 
   /** Before each act. At the start, and after an error: what is pending is what the log has. */

@@ -191,7 +191,7 @@ class ThreadedStore implements SqliteStore {
     const log = this.#logEnd
     const number = log.current.last + 1
     const began = performance.now()
-    log.give(bytes)
+    log.give(bytes, number)
     this.#thread.postMessage(GIVEN_BATCH)
     let trouble: unknown = null
     try {

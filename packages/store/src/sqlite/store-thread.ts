@@ -27,9 +27,17 @@ const pass = (act: () => void): void => gate.pass(act)
 let file: SqliteFile | null = null
 
 port.on('message', (call: Call | GivenBatch) => {
-  if (call === GIVEN_BATCH) pass(() => file?.takeGiven())
+  if (call === GIVEN_BATCH) pass(takeGiven)
   else if (!isPutOff(call)) carryOut(call)
 })
+
+function takeGiven(): void {
+  try {
+    file?.takeGiven()
+  } catch {
+    // What went wrong is told to the giver, who asks for it.
+  }
+}
 
 function carryOut({ id, name, args }: Call): void {
   answer(id, () => {
