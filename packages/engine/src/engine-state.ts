@@ -308,7 +308,8 @@ export class EngineState {
       enqueueHeight: Math.floor(market.nowMs / 1_000),
       txHash,
     })
-    const key = txHash === null ? `${caller}${request.txHash}` : null
+    // Under one that was made for it nobody asks again.
+    const key = typeof request.txHash === 'string' ? `${caller}${request.txHash}` : null
     const known = key === null ? undefined : (before ?? this.#byKey.get(key))
     if (known !== undefined) {
       if (isSameRequest(known, request)) return known.id
