@@ -9,35 +9,34 @@ import {
 } from './cbor-value.ts'
 import { isPlainObject } from './plain-object.ts'
 
-/**
- * The one canonical encoding of a value, or `InvalidParams` if it has none. The bytes of `front` come
- * before it, for what is hashed together with it.
- */
-export function encodeCbor(value: CborValue, front?: Uint8Array): Uint8Array {
-  if (PIECE - used < ROOM_MIN) {
-    out = Buffer.allocUnsafeSlow(PIECE)
-    used = 0
-  }
-  const piece = out
-  const start = used
-  length = start
-  firstText = ''
+/** The one canonical encoding of a value, or `InvalidParams` if it has none. */
+export function encodeCbor(value: CborValue): Uint8Array {
+  const piece = begin()
   try {
-    if (front !== undefined) writeRaw(front)
     write(value, 0)
-    // What did not fit in has memory of its own, and not more than it needs.
-    if (out !== piece) return Buffer.from(out.subarray(start, length))
-    used = length
-    return piece.subarray(start, length)
+    return end(piece)
+  } finally {
+    out = piece
+  }
+}
+
+/** The same for a map with these keys, which are in canonical order. */
+export function encodeCborMap<Key extends string>(
+  keys: readonly Key[],
+  map: { readonly [Each in Key]: CborValue },
+): Uint8Array {
+  const piece = begin()
+  try {
+    writeKnown(keys, map)
+    return end(piece)
   } finally {
     out = piece
   }
 }
 
 /**
- * The same for a map with these keys, which are in canonical order, into a buffer of the caller's, from a
- * place on: where it ends, and the buffer, which is a larger one with the same content in front if there
- * was not enough room.
+ * The same into a buffer of the caller's, from a place on: where it ends, and the buffer, which is a larger
+ * one with the same content in front if there was not enough room.
  */
 export function appendCborMap<Key extends string>(
   keys: readonly Key[],
@@ -50,11 +49,7 @@ export function appendCborMap<Key extends string>(
   length = at
   firstText = ''
   try {
-    writeHead(5, keys.length)
-    for (const key of keys) {
-      writeText(key)
-      write(map[key], 1)
-    }
+    writeKnown(keys, map)
     return { buffer: out, end: length }
   } finally {
     out = own
@@ -75,6 +70,37 @@ let length = 0
 let firstText = ''
 let firstAt = 0
 let firstEnd = 0
+
+/** Begins a value where there is room for most; gives the piece of memory that it begins in. */
+function begin(): Buffer<ArrayBuffer> {
+  if (PIECE - used < ROOM_MIN) {
+    out = Buffer.allocUnsafeSlow(PIECE)
+    used = 0
+  }
+  length = used
+  firstText = ''
+  return out
+}
+
+/** The value that was written since `begin`. */
+function end(piece: Buffer<ArrayBuffer>): Uint8Array {
+  const start = used
+  // What did not fit in has memory of its own, and not more than it needs.
+  if (out !== piece) return Uint8Array.from(out.subarray(start, length))
+  used = length
+  return new Uint8Array(piece.buffer, start, length - start)
+}
+
+function writeKnown<Key extends string>(
+  keys: readonly Key[],
+  map: { readonly [Each in Key]: CborValue },
+): void {
+  writeHead(5, keys.length)
+  for (const key of keys) {
+    writeText(key)
+    write(map[key], 1)
+  }
+}
 
 function write(value: CborValue, depth: number): void {
   if (typeof value === 'string') return writeText(value)

@@ -98,6 +98,7 @@ export class EngineState {
   /** As they were last written, by their names. */
   readonly #counters = new Map<string, number | bigint>()
   #erasedBefore: number
+  #lastHeight = { secs: 0, height: 0n }
   /** The seed of the last round, and what it was made from. */
   #lastSeed: {
     readonly chainId: number | bigint
@@ -305,7 +306,7 @@ export class EngineState {
     const request = acceptRequest(command.request, market.policy, {
       caller,
       chainId: market.policy.chain.id,
-      enqueueHeight: Math.floor(market.nowMs / 1_000),
+      enqueueHeight: this.#height(),
       txHash,
     })
     // Under one that was made for it nobody asks again.
@@ -345,6 +346,13 @@ export class EngineState {
       this.#keys.push(key)
     }
     return id
+  }
+
+  /** The second of the clock, where no chain has a height. */
+  #height(): bigint {
+    const secs = Math.floor(this.market.nowMs / 1_000)
+    if (secs !== this.#lastHeight.secs) this.#lastHeight = { secs, height: BigInt(secs) }
+    return this.#lastHeight.height
   }
 
   #complete(command: Extract<Command, { type: 'complete' }>): void {

@@ -58,9 +58,8 @@ export function byteString(min: number): PayloadField {
       if (typeof written === 'string' && isHexLike(written) && hexLength(written) > cap) {
         throw limitExceeded(field, cap, hexLength(written))
       }
-      // A copy: what the caller does to its own bytes later must not change the request.
-      const bytes = typeof written === 'string' ? fromHex(written) : copyOf(written)
-      if (bytes === null) {
+      const bytes = typeof written === 'string' ? fromHex(written) : written
+      if (!(bytes instanceof Uint8Array)) {
         throw invalidParams(field, '0x and an even number of lower-case hex digits')
       }
       if (bytes.length < min) throw invalidParams(field, `at least ${min} byte`)
@@ -177,11 +176,6 @@ function readJson(written: unknown, field: string, depth: number): CborValue {
 /** Enough to say how long it would be, without looking at all of it. */
 function isHexLike(text: string): boolean {
   return text.startsWith('0x') && text.length % 2 === 0
-}
-
-/** Short ones into Node's pool: memory of their own takes five times as long. */
-function copyOf(written: unknown): Uint8Array | null {
-  return written instanceof Uint8Array ? Buffer.from(written) : null
 }
 
 function encodeNamed(value: CborValue, field: string): Uint8Array {

@@ -331,7 +331,8 @@ describe('the id of a request', () => {
     prompt.fill(9)
     inner.list.push(3)
     regions.push('moon')
-    expect(Array.from(ai.payload['prompt'] as Uint8Array)).toEqual([1, 2, 3])
+    const promptOf = ({ payloadCbor }: typeof ai) => (decodeCbor(payloadCbor) as CborMap)['prompt']
+    expect(Array.from(promptOf(ai) as Uint8Array)).toEqual([1, 2, 3])
     expect(task.payload['args']).toEqual({ list: [1, 2] })
     expect(placed.regions).toEqual(['eu', 'us'])
   })

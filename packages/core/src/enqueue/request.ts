@@ -1,5 +1,5 @@
 import { compareText, hexLength, toHex, utf8, utf8Length, writeHex } from '../bytes.ts'
-import { type CborMap, encodeCbor } from '../cbor.ts'
+import { type CborMap, encodeCborMap } from '../cbor.ts'
 import { invalidParams, limitExceeded } from '../errors.ts'
 import { sha3 } from '../hash.ts'
 import { type Caller, type JobId, taskId } from '../ids.ts'
@@ -18,6 +18,7 @@ export interface AcceptedRequest {
   readonly txHash: string | Uint8Array
   readonly chainId: bigint
   readonly enqueueHeight: bigint
+  /** Its bytes may be the memory that the request has them in: they are to be looked at now, not later. */
   readonly payload: CborMap
   readonly payloadCbor: Uint8Array
   readonly sizeBytes: number
@@ -34,7 +35,7 @@ export interface RequestContext {
   readonly caller: Caller
   /** In the place of fields that only a chain has, where the request leaves them out. */
   readonly chainId: bigint
-  readonly enqueueHeight: number
+  readonly enqueueHeight: bigint
   /** The `tx_hash` that was made for a request without one; null where it has one, or a key. */
   readonly txHash?: Uint8Array | null
 }
@@ -68,12 +69,12 @@ export function acceptRequest(
   const chainId = readAmount(fieldOf(written, 'chain_id', context?.chainId), 'chain_id')
   const height = fieldOf(written, 'enqueue_block_height', context?.enqueueHeight)
   const enqueueHeight = readAmount(height, 'enqueue_block_height')
-  const maxFee = readAmount(fee === undefined ? 0 : fee, 'max_fee_u64')
+  const maxFee = fee === undefined ? 0n : readAmount(fee, 'max_fee_u64')
   const regions = readRegions(written['regions'], policy.caps.regions)
   const ttlAbsSecs = readTtl(written['ttl_abs_secs'])
   const payload = readPayload(written['payload'], row.fields, row.caps(policy))
 
-  const payloadCbor = encodeCbor(payload)
+  const payloadCbor = encodeCborMap(PAYLOAD_KEYS.get(kind) ?? [], payload)
   return {
     kind,
     jobId: taskId({ chainId, enqueueHeight, txHash, caller, payloadCbor }),
@@ -103,6 +104,9 @@ const REQUEST_FIELDS: ReadonlySet<string> = new Set([
   'regions',
   'ttl_abs_secs',
 ])
+
+/** In canonical order, as the table of kinds has them. */
+const PAYLOAD_KEYS = new Map(KIND_NAMES.map((kind) => [kind, Object.keys(KINDS[kind].fields)]))
 
 function fieldOf(written: Record<string, unknown>, name: string, absent: unknown): unknown {
   return absent === undefined || Object.hasOwn(written, name) ? written[name] : absent
