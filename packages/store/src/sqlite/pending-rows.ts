@@ -141,13 +141,13 @@ export class PendingRows {
 
   /**
    * Merges a batch from the log anew, which was looked at before. Some of it may be in the tables already, and
-   * some of what came after it, because they are filled while other batches come in.
+   * some of what came after it, because they are filled while other batches come in; but nothing that is new in
+   * any batch of the log (`StoredRows.forgetNew`).
    */
   mergeAgain(batch: BatchRows, number: number, journalEnd: number): void {
     this.#number = number
     this.#isAgain = true
     try {
-      this.#stored.forgetNew(batch)
       this.#merge(batch, journalEnd)
     } finally {
       this.#isAgain = false

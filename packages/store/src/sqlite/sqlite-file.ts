@@ -475,10 +475,14 @@ export class SqliteFile {
     const { carried, checked } = this.#statements.get('find-store').get() as Columns
     const batches = this.#log.batchesAfter(carried as number)
     if (batches.length > 0) this.#carrier.begin()
-    for (const { number, batch } of batches) {
-      const rows = rowsOf(batch)
+    const found = batches.map(({ number, batch }) => ({ number, batch, rows: rowsOf(batch) }))
+    const isLookedAt = (number: number) => number <= ((checked as number | null) ?? number)
+    // Of all of them before any is merged: a job that went to one provider after the other may be in its
+    // table with its last lease, beside which the one before would be a second live one.
+    for (const { number, rows } of found) if (isLookedAt(number)) this.#stored.forgetNew(rows)
+    for (const { number, batch, rows } of found) {
       const { seq } = this.#writer.journalEnd
-      if (number <= ((checked as number | null) ?? number)) {
+      if (isLookedAt(number)) {
         this.#pending.mergeAgain(rows, number, seq)
         continue
       }
