@@ -1,6 +1,5 @@
 import { AdmitRound, type LimitHold, NO_CLAIMS } from '../admit/admit-round.ts'
 import { epochOf } from '../admit/quotas.ts'
-import { KINDS } from '../enqueue/kinds.ts'
 import { FairleadError } from '../errors.ts'
 import type { Caller, ProviderId } from '../ids.ts'
 import type { Job } from '../job.ts'
@@ -8,9 +7,10 @@ import type { Market } from '../market.ts'
 import { enqueuedBefore } from '../order/queued-job.ts'
 import { type ScoreTerms, scoreAt, scoreTerms, shownScore } from '../order/score.ts'
 import type { Policy } from '../policy.ts'
-import { classKey, leaseCap, type Provider } from '../registry/provider.ts'
+import { leaseCap } from '../registry/provider.ts'
 import { type Refusal, refusalOf, type Terms } from './eligibility.ts'
 import { explainSession, type SessionWait } from './explain-session.ts'
+import { opensAt, untilOf } from './opens-at.ts'
 
 /** What holds a waiting job (EXPLAIN-1). */
 export type WaitReason = 'ready' | 'backoff' | 'no_provider' | 'not_open' | 'pacing' | 'budget'
@@ -43,7 +43,7 @@ export interface WaitExplanation {
   readonly terms: ScoreTerms
   /** Every one, in order of id. */
   readonly providers: readonly ProviderCheck[]
-  /** When all gates that have a time are open; now, if it could go now; null where nobody knows. */
+  /** Before it the job cannot run as things stand; now, if it could go now; null where nobody knows. */
   readonly earliestAt: number | null
   /** Registrations only, else null; their place is that among the waiting of their session. */
   readonly session: SessionWait | null
@@ -63,8 +63,7 @@ export function explainWaiting(market: Market, job: Job): WaitExplanation {
     const refusal = refusalOf(provider, job, terms)
     const limit =
       refusal === 'limit_exhausted' ? (terms.admit?.hold(job, provider.id) ?? null) : null
-    const opensAt = refusal === null ? null : OPENS_AT[refusal]?.(provider, job, market)
-    const until = limit?.until ?? opensAt ?? null
+    const until = refusal === null ? null : untilOf(refusal, { provider, job, market, terms })
     return { id: provider.id, refusal, until, slots: leaseCap(provider, policy), limit }
   })
   const session = job.session === null ? null : explainSession(market, job.session)
@@ -72,10 +71,11 @@ export function explainWaiting(market: Market, job: Job): WaitExplanation {
   const fits = providers.some(({ refusal }) => refusal === null)
   const freeAt = market.windows.freeAt(job.caller, nowMs, policy)
   const until = session === null ? (inBackoff ? job.notBefore : null) : session.gate.until
-  const limited = providers.filter(({ limit }) => limit !== null)
-  const isLimited = !fits && limited.length > 0
-  const times = [until, freeAt, isLimited ? firstOf(limited) : null]
-  const gates = times.filter((at) => at !== null)
+  const isLimited = !fits && providers.some(({ limit }) => limit !== null)
+  const openings = pool.all().map((provider) => opensAt({ provider, job, market, terms }))
+  const takenFrom = Math.min(...openings)
+  const isAhead = takenFrom > nowMs && takenFrom < Infinity
+  const gates = [until, freeAt, isAhead ? takenFrom : null].filter((at) => at !== null)
   const held = session === null ? (inBackoff ? 'backoff' : null) : session.gate.reason
   return {
     job,
@@ -90,35 +90,6 @@ export function explainWaiting(market: Market, job: Job): WaitExplanation {
     earliestAt: gates.length > 0 ? Math.max(...gates) : fits && held !== 'budget' ? nowMs : null,
     session: session?.wait ?? null,
   }
-}
-
-/** When the first of them is worth another look. */
-function firstOf(checks: readonly ProviderCheck[]): number | null {
-  const times = checks.map(({ until }) => until).filter((at) => at !== null)
-  return times.length === 0 ? null : Math.min(...times)
-}
-
-/** Until when a check fails, for those that time alone can open. */
-const OPENS_AT: {
-  readonly [R in Refusal]?: (
-    provider: Provider,
-    job: Job,
-    market: Market,
-  ) => number | null | undefined
-} = {
-  attestation_invalid: ({ attestation }, _, { nowMs }) =>
-    attestation !== null && nowMs < attestation.notBefore ? attestation.notBefore : null,
-  cooling_down: ({ cooldownUntil }) => cooldownUntil,
-  epoch_units_exhausted: (_, { units, shape }, { nowMs, policy }) => {
-    // More than an epoch has room for never fits.
-    if (units > (KINDS[shape.kind].unitsPerEpoch(policy) ?? 0)) return null
-    return (epochOf(nowMs, policy) + 1) * 1_000 * policy.queue.quotas.epochSecs
-  },
-  class_cooling_down: ({ classCooldowns }, { shape }) =>
-    classCooldowns.get(classKey(shape.kind, shape.model))?.until,
-  denied_for_job: ({ id }, { denials }) => denials?.get(id),
-  requester_rate_limited: (_, { caller }, { windows, nowMs, policy }) =>
-    windows.freeAt(caller, nowMs, policy),
 }
 
 /** What has to be admitted may be left out. */
