@@ -1,21 +1,30 @@
 // A process with an engine and two workers under load, made to be killed. It says on standard output what
 // it has had answered, line by line: `E key job` for an enqueue, `C job` for a completion. As `drain` it
-// takes nothing new in, and ends when all that is left has been done.
+// takes nothing new in, and ends when all that is left has been done. Told to hurry, its store carries rows into
+// their tables within milliseconds, a few at a time, so that it dies in the middle of that.
 import { setTimeout as delay } from 'node:timers/promises'
 import { worker } from '@fairlead/client'
 import { callerOf } from '@fairlead/core'
 import { openEngine } from '@fairlead/engine'
 import { openSqliteStore } from '@fairlead/store/sqlite'
 
-const [file, from, mode] = process.argv.slice(2)
+const [file, from, mode, haste] = process.argv.slice(2)
 const CALLERS = 16
 const WAITING_MAX = 200
+const HURRIED = {
+  waitMs: 5,
+  alongMs: 5,
+  jobsAtOnce: 64,
+  jobsTogether: 8,
+  jobsInCalm: 8,
+  quietMs: 1,
+}
 const by = { caller: callerOf('crash') }
 let next = Number(from)
 const say = (line) => process.stdout.write(`${line}\n`)
 
 const engine = await openEngine({
-  store: await openSqliteStore(file),
+  store: await openSqliteStore(file, {}, haste === 'hurry' ? HURRIED : {}),
   // A dead worker's leases come back soon: each process is another worker.
   policy: { queue: { worker_lost_ms: 300 } },
 })
@@ -47,7 +56,29 @@ const workers = Array.from({ length: 2 }, () =>
 )
 
 if (mode === 'drain') await drain()
-else await Promise.all(Array.from({ length: CALLERS }, enqueueForever))
+else {
+  await giveAllBack()
+  await Promise.all(Array.from({ length: CALLERS }, enqueueForever))
+}
+
+/** A provider that begins nothing: what it is offered goes from it to another, or to it once more. */
+async function giveAllBack() {
+  const hello = {
+    providerId: 'provider:fickle',
+    workerId: `fickle-${process.pid}`,
+    slots: 2,
+    holds: [],
+  }
+  const session = await engine.leaseSource().open(
+    { ...hello, offer: { kinds: ['task'], models: ['*'], platforms: [] } },
+    {
+      offer: ({ leaseId }) => void delay(5).then(() => session.release(leaseId)),
+      held() {},
+      lost() {},
+      closed() {},
+    },
+  )
+}
 
 /** Each caller waits for its answer before it asks again. */
 async function enqueueForever() {

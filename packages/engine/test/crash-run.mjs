@@ -21,7 +21,9 @@ export async function runCrashes({ kills, seed, onKill = () => {} }) {
   const seen = { enqueued: new Map(), completed: new Map(), recoveryMs: [] }
   for (let n = 1; n <= kills; n++) {
     const lifeMs = dice.draw(LIFE_MS)
-    await live({ file, seen, mode: 'load', lifeMs })
+    // Half of them die with all in the log, the others with some of it in the tables.
+    const haste = dice.draw(2) === 0 ? 'hurry' : 'wait'
+    await live({ file, seen, mode: 'load', haste, lifeMs })
     const { enqueued, completed, recoveryMs } = seen
     const recovery_ms = Math.round(recoveryMs.at(-1) ?? Number.NaN)
     const counts = { jobs: enqueued.size, completed: completed.size }
@@ -34,11 +36,11 @@ export async function runCrashes({ kills, seed, onKill = () => {} }) {
 }
 
 /** One process to its end: killed some time after its first answer, or true if it ended by itself. */
-async function live({ file, seen, mode, lifeMs }) {
+async function live({ file, seen, mode, haste = 'wait', lifeMs }) {
   const started = performance.now()
   const child = spawn(
     process.execPath,
-    [join(import.meta.dirname, 'crash-child.mjs'), file, String(seen.enqueued.size), mode],
+    [join(import.meta.dirname, 'crash-child.mjs'), file, String(seen.enqueued.size), mode, haste],
     { stdio: ['ignore', 'pipe', 'inherit'] },
   )
   const exit = new Promise((resolve) => child.once('exit', resolve))

@@ -9,6 +9,7 @@ import {
   type WriteBatch,
 } from '@fairlead/core'
 import { type EncodedBatch, encodeBatch, JOB_AT } from './batch-codec.ts'
+import { PACE, type Pace } from './carrier.ts'
 import type { KeyParts } from './key-filter.ts'
 import { KnownKeys, partsAt, partsOfText } from './known-keys.ts'
 import { LogEnd } from './log-end.ts'
@@ -49,13 +50,17 @@ const SLOW_TIMES = 32
 /** Jobs in one answer while loading. */
 const LOAD_PAGE = 5_000
 
-/** Opens a store, and makes one where no file is. Only one process at a time can (STORE-3). */
+/**
+ * Opens a store, and makes one where no file is. Only one process at a time can (STORE-3). The pace is for
+ * tests that want rows in their tables sooner.
+ */
 export async function openSqliteStore(
   path: string,
   options: SqliteOptions = {},
+  pace: Partial<Pace> = {},
 ): Promise<SqliteStore> {
   // An absolute path is never taken for a URI.
-  const store = new ThreadedStore(resolve(path), options)
+  const store = new ThreadedStore(resolve(path), options, { ...PACE, ...pace })
   try {
     await store.opened
     return store
@@ -90,13 +95,14 @@ class ThreadedStore implements SqliteStore {
   #isRefusing = false
   #closed: Promise<void> | null = null
 
-  constructor(path: string, options: SqliteOptions) {
+  constructor(path: string, options: SqliteOptions, pace: Pace) {
     this.#path = path
     const gate = new ThreadGate()
     const forget = shutAtExit(gate)
     const workerData: ThreadData = {
       path,
       options,
+      pace,
       gate: gate.memory,
       logEnd: this.#logEnd.memory,
     }

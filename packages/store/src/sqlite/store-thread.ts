@@ -21,7 +21,7 @@ import { asUnavailable } from './unavailable.ts'
  */
 const port = parentPort
 invariant(port !== null, 'this file is started as a thread')
-const { path, options, gate: gateMemory, logEnd: logMemory } = workerData as ThreadData
+const { path, options, pace, gate: gateMemory, logEnd: logMemory } = workerData as ThreadData
 const gate = new ThreadGate(gateMemory)
 const pass = (act: () => void): void => gate.pass(act)
 let file: SqliteFile | null = null
@@ -66,7 +66,7 @@ function hasToWait(open: SqliteFile, { name, args }: Call): boolean {
 }
 
 answer(OPENED, () => {
-  file = openSqliteFile(path, options, { pass, logEnd: new LogEnd(logMemory) })
+  file = openSqliteFile(path, options, { pass, pace, logEnd: new LogEnd(logMemory) })
 })
 if (file === null) endThread()
 

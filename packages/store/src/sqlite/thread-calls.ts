@@ -1,4 +1,5 @@
 import { FairleadError } from '@fairlead/core'
+import type { Pace } from './carrier.ts'
 import type { SqliteFile, SqliteOptions } from './sqlite-file.ts'
 
 /** What the two sides of a store say to each other: its user's thread and the one with the file. */
@@ -6,6 +7,7 @@ import type { SqliteFile, SqliteOptions } from './sqlite-file.ts'
 export interface ThreadData {
   readonly path: string
   readonly options: SqliteOptions
+  readonly pace: Pace
   /** Of the gate that the thread passes to get at the file. */
   readonly gate: SharedArrayBuffer
   /** Of the end of the log, to which both sides write. */
