@@ -1,5 +1,13 @@
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { serialize } from 'node:v8'
 import { isLive, type JobRow, type LeaseRow, type WriteBatch } from '@fairlead/core'
@@ -23,6 +31,7 @@ import { MemoryStore } from '../src/memory/memory-store.ts'
 import { encodeBatch } from '../src/sqlite/batch-codec.ts'
 import { openDatabase } from '../src/sqlite/driver.ts'
 import { partsOf } from '../src/sqlite/known-keys.ts'
+import { HEAD_BYTES } from '../src/sqlite/log-end.ts'
 import type { DirectReads } from '../src/sqlite/sqlite-reads.ts'
 import { openSqliteStore } from '../src/sqlite/sqlite-store.ts'
 import { imageOf, OpenFile } from './open-file.ts'
@@ -373,6 +382,64 @@ describe('the files of the log', () => {
     await expectSame(path, await modelOf([FIRST, ...LATER.slice(0, -1)]))
   })
 
+  it('STORE-13: a batch that was confirmed and is damaged is not passed over, and nothing is changed', async () => {
+    const { path, log } = killed()
+    const whole = readFileSync(log)
+    const starts = startsOf([FIRST, ...LATER])
+    // A bit of the head, one of the batch, or all of both, of each batch but the last.
+    for (const [n, start] of starts.slice(0, -1).entries()) {
+      for (const [at, length] of [
+        [0, 1],
+        [8, 1],
+        [60, 1],
+        [0, 200],
+      ] as const) {
+        const damaged = Buffer.from(whole)
+        for (let i = 0; i < length; i++)
+          damaged[start + at + i] = 255 - (whole[start + at + i] as number)
+        writeFileSync(log, damaged)
+        await expect(openSqliteStore(path)).rejects.toMatchObject({
+          code: 'StoreUnavailable',
+          message: expect.stringContaining(`batch ${n + 1} of its log is missing or damaged`),
+          details: { reason: 'damaged', path },
+        })
+        expect(readFileSync(log)).toEqual(damaged)
+      }
+    }
+    writeFileSync(log, whole)
+    await expectSame(path, await modelOf([FIRST, ...LATER]))
+  })
+
+  it('STORE-13: a log that is gone is missed where the tables know how far it went', async () => {
+    const opened = new OpenFile(undefined, { waitMs: 1e9, jobsAtOnce: 2, jobsTogether: 1 })
+    opened.commit(FIRST)
+    for (const batch of LATER) opened.commit(batch)
+    await turns(4)
+    const image = imageOf(opened.path)
+    const others = ['-log-a', '-log-b'].filter((end) => existsSync(image + end))
+    for (const end of others) rmSync(image + end)
+    await expect(openSqliteStore(image)).rejects.toMatchObject({ details: { reason: 'damaged' } })
+    for (const end of others) copyFileSync(opened.path + end, image + end)
+    await expectSame(image, await modelOf([FIRST, ...LATER]))
+  })
+
+  it('STORE-13: without syncs a power cut may tear a batch before others, and these never come back', async () => {
+    const opened = new OpenFile()
+    const batches = [1, 2, 3, 4].map((n) => batchOf({ newJobs: [newJob(sampleJob(n))] }))
+    for (const batch of batches) opened.commit(batch)
+    const image = imageOf(opened.path)
+    const log = readFileSync(`${image}-log-a`)
+    const torn = (startsOf(batches)[1] as number) + 60
+    log[torn] = 255 - (log[torn] as number)
+    writeFileSync(`${image}-log-a`, log)
+    const after = new OpenFile(image)
+    expect(after.read('jobs', { afterSeq: 0, limit: 9 })).toMatchObject([{ seq: 1 }])
+    // As long as the torn one, so that it ends where the third begins.
+    expect(after.commit(batchOf({ newJobs: [newJob(sampleJob(5))] }))).toBe(true)
+    const again = new OpenFile(imageOf(image))
+    expect(again.read('jobs', { afterSeq: 0, limit: 9 })).toMatchObject([{ seq: 1 }, { seq: 5 }])
+  })
+
   it('STORE-14: long batches and short ones come back as they were, whoever made room for whom', async () => {
     const opened = new OpenFile()
     // Room is made for short ones in advance; a long one may begin in it and end behind it.
@@ -431,6 +498,16 @@ describe('the files of the log', () => {
     expect(readdirSync(dirname(path))).toEqual(['state.db'])
   })
 })
+
+/** Where each of these batches begins in a log that has nothing else. */
+function startsOf(batches: readonly WriteBatch[]): number[] {
+  let end = 0
+  return batches.map((batch) => {
+    const start = end
+    end += HEAD_BYTES + encodeBatch(batch).bytes.length
+    return start
+  })
+}
 
 /** Lets what is due between calls happen, so many times. */
 async function turns(count: number): Promise<void> {

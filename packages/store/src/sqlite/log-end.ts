@@ -4,6 +4,8 @@ import { crc32 } from 'node:zlib'
 /** Before each batch: its length, a checksum of all that follows, and its number. */
 export const HEAD_BYTES = 16
 const NUMBER_AT = 8
+/** In the length: the batch was synced before the next one was written. No batch is as long as this. */
+const WAS_SYNCED = 0x8000_0000
 
 /**
  * Whole numbers: whether somebody holds the log, the batch that was looked at last, and the length of the one that
@@ -27,6 +29,15 @@ const GIVEN_AT = WHOLE_CELLS * 4 + (SEGMENTS + 2 * SEGMENT_CELLS) * 8
 const GIVEN_MAX = 4_096
 
 const NO_FILE = -1
+
+/** A whole batch in a file. */
+export interface FoundBatch {
+  readonly number: number
+  readonly batch: Uint8Array
+  /** Where it ends. */
+  readonly end: number
+  readonly wasSynced: boolean
+}
 
 /** One of the two files of a log. */
 export class LogSegment {
@@ -201,11 +212,16 @@ export class LogEnd {
     const number = segment.last + 1
     const head = this.#head
     head.writeDoubleLE(number, NUMBER_AT)
-    head.writeUInt32LE(batch.length, 0)
+    head.writeUInt32LE((batch.length | (this.isSynced ? WAS_SYNCED : 0)) >>> 0, 0)
     head.writeUInt32LE(this.#sumOf(head, batch), 4)
     this.isTorn = true
-    writeAll(file, [head, batch], segment.end)
-    if (this.isSynced) fdatasyncSync(file)
+    try {
+      writeAll(file, [head, batch], segment.end)
+      if (this.isSynced) fdatasyncSync(file)
+    } catch (error) {
+      this.#tryToMend()
+      throw error
+    }
     this.isTorn = false
     segment.end += HEAD_BYTES + batch.length
     segment.size = Math.max(segment.size, segment.end)
@@ -221,14 +237,35 @@ export class LogEnd {
     this.isTorn = false
   }
 
+  /** At once, lest who is killed now leaves it behind. What cannot be done is done before the next one is written. */
+  #tryToMend(): void {
+    try {
+      this.mend()
+    } catch {}
+  }
+
   /** The batch at a place of a file's content; null if none is there, or not all of one. */
-  batchAt(content: Buffer, at: number): { number: number; batch: Uint8Array; end: number } | null {
-    if (at + HEAD_BYTES > content.length) return null
+  batchAt(content: Buffer, at: number): FoundBatch | null {
+    if (at < 0 || at + HEAD_BYTES > content.length) return null
     const head = content.subarray(at, at + HEAD_BYTES)
-    const end = at + HEAD_BYTES + head.readUInt32LE(0)
+    const length = head.readUInt32LE(0)
+    const end = at + HEAD_BYTES + (length & ~WAS_SYNCED)
     const batch = content.subarray(at + HEAD_BYTES, end)
     if (end > content.length || head.readUInt32LE(4) !== this.#sumOf(head, batch)) return null
-    return { number: head.readDoubleLE(NUMBER_AT), batch, end }
+    const wasSynced = length >= WAS_SYNCED
+    return { number: head.readDoubleLE(NUMBER_AT), batch, end, wasSynced }
+  }
+
+  /** The batch of a number wherever it is in a file's content, whatever lies before it. */
+  batchOf(number: number, content: Buffer): FoundBatch | null {
+    const written = Buffer.alloc(8)
+    written.writeDoubleLE(number)
+    for (let at = -1; ; ) {
+      at = content.indexOf(written, at + 1)
+      if (at < 0) return null
+      const found = this.batchAt(content, at - NUMBER_AT)
+      if (found !== null) return found
+    }
   }
 
   #sumOf(head: Buffer, batch: Uint8Array): number {

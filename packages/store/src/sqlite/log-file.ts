@@ -3,13 +3,15 @@ import {
   fdatasyncSync,
   fstatSync,
   fsyncSync,
+  ftruncateSync,
   openSync,
   readFileSync,
   rmSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { crc32 } from 'node:zlib'
-import { HEAD_BYTES, type LogEnd, type LogSegment, writeAll } from './log-end.ts'
+import { type FoundBatch, HEAD_BYTES, type LogEnd, type LogSegment, writeAll } from './log-end.ts'
+import { unavailable } from './unavailable.ts'
 
 /**
  * Small batches make room for the next ones, too: to sync blocks that a file has already takes two thirds of
@@ -20,11 +22,8 @@ const ROOM_BYTES = 65_536
 const ROOM_BYTES_MAX = 1_048_576
 const SMALL_BATCH_BYTES = 8_192
 
-/** A batch and its number. */
-interface Found {
-  readonly number: number
-  readonly batch: Uint8Array
-}
+/** Behind a batch that is missing so many others are looked for, in case some of them are damaged, too. */
+const LOOKED_FOR_BEHIND = 16
 
 /**
  * The log in front of the tables (STORE-14): batches with ascending numbers in two files beside the
@@ -38,6 +37,7 @@ interface Found {
  */
 export class LogFile {
   readonly #end: LogEnd
+  readonly #path: string
   readonly #paths: readonly [string, string]
   /** The newest batch that this thread knows of. */
   #last: number
@@ -46,23 +46,25 @@ export class LogFile {
   #carriedTotal = 0
   readonly #totals = new Map<number, number>()
 
-  /** `carried` is the number of the last batch that is in the tables. */
+  /** `carried` is the number of the last batch that is in the tables, `checked` of the last of which anything is. */
   constructor(
     path: string,
     options: {
       readonly id: Uint8Array
       readonly carried: number
+      readonly checked: number
       readonly isSynced: boolean
       readonly end: LogEnd
     },
   ) {
-    const { id, carried, isSynced, end } = options
+    const { id, carried, checked, isSynced, end } = options
     this.#end = end
+    this.#path = path
     this.#paths = [`${path}-log-a`, `${path}-log-b`]
     this.#last = carried
     end.begin({ seed: crc32(id), isSynced })
     for (const segment of end.segments) segment.last = carried
-    this.#takeUp(carried)
+    this.#takeUp(carried, checked)
   }
 
   /** The number of the newest batch that is known here. */
@@ -162,9 +164,9 @@ export class LogFile {
   }
 
   /** Batches after a number, oldest first. */
-  batchesAfter(carried: number): readonly Found[] {
+  batchesAfter(carried: number): readonly FoundBatch[] {
     return this.#end.segments
-      .flatMap((segment) => this.#read(segment, carried))
+      .flatMap((segment) => this.#batchesIn(contentOf(this.#pathOf(segment)), carried))
       .filter(({ number }) => number <= this.#last)
       .sort((a, b) => a.number - b.number)
   }
@@ -182,20 +184,60 @@ export class LogFile {
   }
 
   /** Finds where another process left off. */
-  #takeUp(carried: number): void {
+  #takeUp(carried: number, checked: number): void {
     const end = this.#end
-    const inOrder = end.segments
-      .map((segment) => ({ segment, found: this.#read(segment, carried) }))
+    const files = end.segments.map((segment) => {
+      const content = contentOf(this.#pathOf(segment))
+      return { segment, content, found: this.#batchesIn(content, carried) }
+    })
+    const inOrder = files
       .filter(({ found }) => found.length > 0)
       .sort((a, b) => numberOf(a.found) - numberOf(b.found))
     for (const { segment, found } of inOrder) {
-      // A gap means that the batch before it was torn, so that nothing behind it was confirmed.
+      // The batch before it is not whole: nothing behind that was confirmed, or it is damaged.
       if (numberOf(found) > this.#last + 1) break
       end.current = segment
       segment.last = found.at(-1)?.number as number
       segment.end = found.at(-1)?.end as number
       for (const { number, batch } of found) this.#count(number, batch)
     }
+    this.#refuseDamaged(
+      files.map(({ content }) => content),
+      checked,
+    )
+    if (this.isEmpty) return
+    for (const { segment } of inOrder) this.#makeSure(segment)
+  }
+
+  /**
+   * A batch that was not whole is of no account, if it was the last: it was torn, and never confirmed. But
+   * behind one that was synced others follow, and the tables note how far the log goes: if any of that is
+   * not there, then what was confirmed is lost, which must not pass unseen (STORE-13).
+   */
+  #refuseDamaged(contents: readonly Buffer[], checked: number): void {
+    const missing = this.#last + 1
+    const isBehind = (number: number): boolean =>
+      contents.some((content) => this.#end.batchOf(number, content)?.wasSynced === true)
+    const behind = Array.from({ length: LOOKED_FOR_BEHIND }, (_, n) => missing + 1 + n)
+    if (missing > checked && !behind.some(isBehind)) return
+    const [a, b] = this.#paths
+    throw unavailable(
+      this.#path,
+      'damaged',
+      `batch ${missing} of its log is missing or damaged, and it was confirmed; keep copies of it, of ${a} and of ${b}, ` +
+        'and bring these back as they were, or go back to the last backup',
+    )
+  }
+
+  /**
+   * What is built on is synced, whoever wrote it. What lies behind the end goes: without syncs it may be whole
+   * batches behind a torn one, which must not be taken for the next ones one day.
+   */
+  #makeSure(segment: LogSegment): void {
+    segment.file ??= open(this.#pathOf(segment))
+    ftruncateSync(segment.file, segment.end)
+    segment.size = segment.end
+    if (this.#end.isSynced) fdatasyncSync(segment.file)
   }
 
   #count(number: number, batch: Uint8Array): void {
@@ -204,10 +246,9 @@ export class LogFile {
     this.#totals.set(number, this.#total)
   }
 
-  /** The whole batches of a file whose numbers follow each other. */
-  #read(segment: LogSegment, carried: number): (Found & { readonly end: number })[] {
-    const found: (Found & { readonly end: number })[] = []
-    const content = contentOf(this.#pathOf(segment))
+  /** The whole batches of a file whose numbers follow each other, after a number. */
+  #batchesIn(content: Buffer, carried: number): FoundBatch[] {
+    const found: FoundBatch[] = []
     let due: number | null = null
     for (let next = this.#end.batchAt(content, 0); next !== null; ) {
       const { number, end } = next
@@ -233,7 +274,7 @@ function makeRoom(file: number, segment: LogSegment, bytes: number): void {
   segment.size += room
 }
 
-function numberOf(found: readonly Found[]): number {
+function numberOf(found: readonly FoundBatch[]): number {
   return found[0]?.number ?? 0
 }
 

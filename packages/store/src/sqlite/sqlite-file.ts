@@ -141,7 +141,7 @@ export class SqliteFile {
       names.of(Buffer.concat([caller as Uint8Array, txHash as Uint8Array])),
     )
     this.#statements = new Statements(db)
-    const { id, carried } = this.#statements.get('find-store').get() as Columns
+    const { id, carried, checked } = this.#statements.get('find-store').get() as Columns
     const names = new Names(id as Uint8Array)
     const known = new KnownKeys(async (from, limit) => {
       // Between two calls.
@@ -155,6 +155,7 @@ export class SqliteFile {
     this.#log = new LogFile(path, {
       id: id as Uint8Array,
       carried: carried as number,
+      checked: (checked ?? carried) as number,
       isSynced: durability !== 'relaxed',
       end: logEnd,
     })
