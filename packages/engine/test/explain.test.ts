@@ -301,9 +301,14 @@ describe('in words', () => {
     const a = await provider('a', 1)
     await engine.decline(holder(a.offered))
     await clock.advance(10_000)
-    expect(await textOf(jobId)).toContain(
+    expect((await textOf(jobId)).slice(-2)).toEqual([
       'provider:a: class_cooling_down – it declined a job like this one a short time ago, until 2025-10-09T08:53:50.000Z (for 20 s).',
-    )
+      'The earliest time it can run: 2025-10-09T08:53:50.000Z, in 20 s.',
+    ])
+    await clock.advance(19_999)
+    expect(await waiting(jobId)).toMatchObject({ earliestAt: START + 30_000 })
+    await clock.advance(1)
+    expect(await assigned(jobId)).toMatchObject({ job: { status: 'ASSIGNED' } })
   })
 
   it('EXPLAIN-6: a job that was done at the second attempt', async () => {

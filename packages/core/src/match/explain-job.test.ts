@@ -1,9 +1,11 @@
+import { fc, test } from '@fast-check/vitest'
 import { describe, expect, it } from 'vitest'
 import { callerNamed } from '../../test/any-market.ts'
-import { OWNER, STRANGER, World, type Written } from '../../test/world.ts'
+import { OWNER, STRANGER, WITH_HEARTBEATS, World, type Written } from '../../test/world.ts'
 import { aiDemand } from '../enqueue/kinds.ts'
 import type { Job } from '../job.ts'
-import { PROVIDER_STATUSES } from '../registry/provider.ts'
+import { classKey, PROVIDER_STATUSES, type Provider } from '../registry/provider.ts'
+import type { Refusal } from './eligibility.ts'
 import { explainWaiting } from './explain-job.ts'
 
 const WINDOW = { queue: { quotas: { requester_window: { jobs: 1, secs: 10 } } } }
@@ -213,7 +215,7 @@ describe('the providers', () => {
 })
 
 describe('its earliest time', () => {
-  it('EXPLAIN-2: it is now if it could go now, and null where only providers stand in the way', () => {
+  it('EXPLAIN-2: it is now if it could go now, and null where nobody knows', () => {
     const world = new World(WINDOW)
     world.at(500)
     const job = world.enqueue()
@@ -252,8 +254,208 @@ describe('its earliest time', () => {
     const world = new World({ queue: { quotas: { requester_window } } })
     const explained = explain(world, world.enqueue())
     expect(explained).toMatchObject({ waitReason: 'no_provider', earliestAt: null })
+    world.a.cooldownUntil = 7_000
+    expect(explain(world, explained.job).earliestAt).toBeNull()
+  })
+
+  const ATTESTED = { registry: { attestation_required: { ai: true } } }
+  const TWO_UNITS = { queue: { quotas: { ai_units_per_epoch: 2 } } }
+
+  it.each<[Refusal, number, Written, (world: World, job: Job) => void]>([
+    ['attestation_invalid', 7_000, ATTESTED, ({ a }) => attest(a, 7_000)],
+    ['cooling_down', 7_000, {}, ({ a }) => cool(a, 7_000)],
+    ['epoch_units_exhausted', 3_600_000, TWO_UNITS, useUnits],
+    ['class_cooling_down', 7_000, {}, ({ a }) => coolClass(a, 7_000)],
+    ['denied_for_job', 7_000, {}, ({ a }, job) => deny(job, a, 7_000)],
+  ])(
+    'EXPLAIN-2: where only %s is in the way it is the end of that',
+    (refusal, end, written, set) => {
+      const world = new World(written)
+      for (const other of [world.b, world.c]) other.status = 'JAILED'
+      const job = world.enqueue({ ttlAbsSecs: 86_400 })
+      set(world, job)
+      const waits = { waitReason: 'no_provider', providers: [{ refusal }, {}, {}], earliestAt: end }
+      expect(explain(world, job)).toMatchObject(waits)
+      world.at(end - 1)
+      expect(explain(world, job)).toMatchObject(waits)
+      expect(world.round()).toEqual([])
+      world.at(end)
+      expect(explain(world, job)).toMatchObject({ waitReason: 'ready', earliestAt: end })
+      expect(world.round()).toEqual([job])
+    },
+  )
+
+  it('EXPLAIN-2: of several providers the first counts, and one that fits is now', () => {
+    const world = new World()
+    const { a, b, c } = world
+    const job = world.enqueue()
+    cool(a, 9_000)
+    deny(job, b, 8_000)
+    cool(c, 9_000)
+    expect(explain(world, job).earliestAt).toBe(8_000)
+    c.cooldownUntil = null
+    expect(explain(world, job).earliestAt).toBe(0)
+  })
+
+  it.each<[Refusal, Written, (world: World) => void]>([
+    ['lease_cap_reached', {}, (world) => world.run({ provider: world.c })],
+    ['heartbeat_stale', WITH_HEARTBEATS, ({ c }) => Object.assign(c, { lastHeartbeat: -180_001 })],
+    ['unhealthy', {}, ({ c }) => Object.assign(c, { health: 599 })],
+  ])('EXPLAIN-2: a provider with %s may take it at any moment', (refusal, written, set) => {
+    const world = new World(written)
+    const { a, b, c } = world
+    const job = world.enqueue()
+    cool(a, 8_000)
+    cool(b, 9_000)
+    set(world)
+    expect(refusals(world, job)[2]).toBe(refusal)
+    expect(explain(world, job).earliestAt).toBeNull()
+    // But not before what is known to end later.
+    deny(job, c, 7_000)
+    expect(refusals(world, job)[2]).toBe(refusal)
+    expect(explain(world, job).earliestAt).toBe(7_000)
+    cool(c, 8_500)
+    expect(explain(world, job).earliestAt).toBe(8_000)
+  })
+
+  it('EXPLAIN-2: a provider that never takes it does not count, whatever else it waits for', () => {
+    const world = new World(WITH_HEARTBEATS)
+    const { a, b, c } = world
+    const job = world.enqueue()
+    cool(a, 8_000)
+    cool(b, 7_000)
+    c.lastHeartbeat = -180_001
+    expect(explain(world, job).earliestAt).toBeNull()
+    c.offer = { ...c.offer, models: new Set(['other']) }
+    expect(refusals(world, job)).toEqual(['cooling_down', 'cooling_down', 'heartbeat_stale'])
+    expect(explain(world, job).earliestAt).toBe(7_000)
+    b.offer = { ...b.offer, capabilities: new Set(['task']) }
+    expect(explain(world, job).earliestAt).toBe(8_000)
+    a.status = 'SUSPENDED'
+    expect(explain(world, job).earliestAt).toBeNull()
+  })
+
+  it('EXPLAIN-2: of its backoff and the first provider the later counts', () => {
+    const world = new World()
+    const { a, b, c } = world
+    const { job } = world.fail(world.run())
+    const notBefore = job.notBefore as number
+    const earliestWith = (deniedUntil: number) => {
+      job.denials = new Map([a, b, c].map(({ id }) => [id, deniedUntil]))
+      return explain(world, job).earliestAt
+    }
+    expect(earliestWith(notBefore - 1)).toBe(notBefore)
+    expect(earliestWith(notBefore + 1)).toBe(notBefore + 1)
+    world.at(notBefore)
+    expect(explain(world, job)).toMatchObject({ waitReason: 'no_provider' })
+    expect(world.round()).toEqual([])
+    world.at(notBefore + 1)
+    expect(world.round()).toEqual([job])
+  })
+
+  it('EXPLAIN-2: the end of its backoff stays where a provider is busy, or none can take it', () => {
+    // The example of EXPLAIN-2.
+    const world = new World({ queue: { quotas: { leases_max_per_provider: 1 } } })
+    const { a, b, c } = world
+    const { job } = world.fail(world.run())
+    const notBefore = job.notBefore as number
+    world.run({ provider: a })
+    deny(job, a, 60_000)
+    cool(b, 90_000)
+    c.status = 'JAILED'
+    expect(explain(world, job)).toMatchObject({ waitReason: 'backoff', earliestAt: 60_000 })
+    c.status = 'ACTIVE'
+    world.run({ provider: c })
+    expect(explain(world, job)).toMatchObject({ waitReason: 'backoff', earliestAt: notBefore })
+    for (const provider of [a, b, c]) provider.status = 'JAILED'
+    expect(explain(world, job)).toMatchObject({ waitReason: 'backoff', earliestAt: notBefore })
+    for (const provider of [a, b, c]) provider.status = 'ACTIVE'
+    world.at(notBefore)
+    expect(explain(world, job)).toMatchObject({ waitReason: 'no_provider', earliestAt: null })
+  })
+
+  const ends = fc.array(fc.integer({ min: -1, max: 9 }), { minLength: 10, maxLength: 10 })
+
+  test.prop([ends])('EXPLAIN-2: where all ends are known, it goes then and not before', (given) => {
+    const world = new World()
+    const job = world.enqueue()
+    let used = 0
+    const next = () => given[used++] as number
+    for (const provider of [world.a, world.b, world.c]) {
+      cool(provider, next())
+      coolClass(provider, next())
+      deny(job, provider, next())
+    }
+    job.notBefore = next()
+    const { earliestAt } = explain(world, job)
+    const fitsAt = (at: number) => {
+      world.at(at)
+      return explain(world, job).waitReason === 'ready'
+    }
+    expect(earliestAt).toBe([0, 1, 2, 3, 4, 5, 6, 7, 8, 9].find(fitsAt))
+  })
+
+  it('EXPLAIN-2: a lease that ran out denies its provider for longer than the backoff', () => {
+    const world = new World()
+    for (const other of [world.b, world.c]) other.status = 'JAILED'
+    const { job } = world.run()
+    world.at(600_000)
+    expect(job.notBefore).toBeLessThan(660_000)
+    expect(explain(world, job)).toMatchObject({ waitReason: 'backoff', earliestAt: 660_000 })
+    world.at(659_999)
+    expect(world.round()).toEqual([])
+    world.at(660_000)
+    expect(world.round()).toEqual([job])
+  })
+
+  it('EXPLAIN-2, ADMIT-6: a limit counts also where its provider is busy, one that is too small never', () => {
+    const admit = [{ requirements: [{ key: 'rpm:{provider}', amount: 2 }] }]
+    const world = new World({ admit } as unknown as Written)
+    const { a, b, c } = world
+    const { limits } = world.market
+    const define = ({ id }: Provider, capacity: number) =>
+      limits.define({ key: `rpm:${id}`, kind: 'fixed', capacity, windowSecs: 60 }, 0)
+    define(a, 1)
+    define(b, 3)
+    define(c, 3)
+    const job = world.enqueue()
+    expect(explain(world, job)).toMatchObject({ waitReason: 'ready', earliestAt: 0 })
+    for (const { id } of [b, c]) limits.reserve(id, [{ key: `rpm:${id}`, amount: 2 }], 0)
+    expect(explain(world, job)).toMatchObject({ waitReason: 'budget', earliestAt: 60_000 })
+    c.offer = { ...c.offer, leasesMax: 0 }
+    expect(refusals(world, job)).toEqual([
+      'limit_exhausted',
+      'limit_exhausted',
+      'lease_cap_reached',
+    ])
+    expect(explain(world, job).earliestAt).toBe(60_000)
+    cool(b, 70_000)
+    deny(job, c, 65_000)
+    expect(explain(world, job).earliestAt).toBe(65_000)
   })
 })
+
+function attest(provider: Provider, notBefore: number): void {
+  provider.attestation = { notBefore, notAfter: Number.MAX_SAFE_INTEGER }
+}
+
+function cool(provider: Provider, until: number): void {
+  provider.cooldownUntil = until
+}
+
+function coolClass(provider: Provider, until: number): void {
+  const ofClass = { kind: 'ai', model: 'm' } as const
+  provider.classCooldowns.set(classKey(ofClass.kind, ofClass.model), { ...ofClass, until })
+}
+
+function deny(job: Job, { id }: Provider, until: number): void {
+  job.denials = new Map([...(job.denials ?? []), [id, until]])
+}
+
+/** Two of kind ai, at provider a. */
+function useUnits(world: World): void {
+  world.complete(world.run({ job: world.enqueue({ demand: aiDemand('m', 200) }) }))
+}
 
 function explain({ market }: World, job: Job) {
   return explainWaiting(market, job)

@@ -72,8 +72,10 @@ export function explainWaiting(market: Market, job: Job): WaitExplanation {
   const freeAt = market.windows.freeAt(job.caller, nowMs, policy)
   const until = session === null ? (inBackoff ? job.notBefore : null) : session.gate.until
   const isLimited = !fits && providers.some(({ limit }) => limit !== null)
-  const openings = pool.all().map((provider) => opensAt({ provider, job, market, terms }))
-  const takenFrom = Math.min(...openings)
+  let takenFrom = Infinity
+  for (const provider of pool.all()) {
+    takenFrom = Math.min(takenFrom, opensAt({ provider, job, market, terms }))
+  }
   const isAhead = takenFrom > nowMs && takenFrom < Infinity
   const gates = [until, freeAt, isAhead ? takenFrom : null].filter((at) => at !== null)
   const held = session === null ? (inBackoff ? 'backoff' : null) : session.gate.reason
