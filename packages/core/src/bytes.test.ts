@@ -1,8 +1,27 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { asBuffer, compareAscii, compareText, fromHex, toHex, utf8, utf8Length } from './bytes.ts'
+import {
+  asBuffer,
+  compareAscii,
+  compareText,
+  fromHex,
+  isHex32,
+  toHex,
+  utf8,
+  utf8Length,
+} from './bytes.ts'
 
 describe('hex', () => {
+  // Before any that is right: what was right last is remembered.
+  it.each(['', null, undefined, 0, '0x', `0x${'d'.repeat(62)}`])(
+    'VALUE-3: %s is no 32 bytes',
+    (text) => {
+      expect(isHex32(text)).toBe(false)
+      expect(isHex32(`0x${'d'.repeat(64)}`)).toBe(true)
+      expect(isHex32(text)).toBe(false)
+    },
+  )
+
   it('VALUE-3: bytes are 0x and lower-case hex, and read back as they were', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {

@@ -39,7 +39,8 @@ export function writeHex(text: string, out: Uint8Array, at: number): boolean {
 }
 
 /** Whether a text is 32 bytes as `0x` lower-case hex. */
-export function isHex32(text: string): boolean {
+export function isHex32(text: unknown): text is string {
+  if (typeof text !== 'string') return false
   if (text === lastHex32) return true
   if (hexLength(text) !== checked.length || !writeHex(text, checked, 0)) return false
   lastHex32 = text
@@ -48,7 +49,7 @@ export function isHex32(text: string): boolean {
 
 const checked = Buffer.alloc(32)
 /** Many a job has the same digest as the one before it: that of nothing. */
-let lastHex32 = ''
+let lastHex32: string | null = null
 
 export function utf8(text: string): Uint8Array {
   return Buffer.from(text, 'utf8')

@@ -116,7 +116,10 @@ export const POLICY_FIELDS = {
       args: int(65_536, bytes, 'bytes of the arguments as canonical CBOR'),
     },
     registration: {
-      name: int(128, nameBytes, 'bytes of provider, org_ref, event_id and user_id, each'),
+      provider: int(128, nameBytes, 'bytes of the name of a booking site'),
+      orgRef: int(128, nameBytes, 'bytes of the name of an organisation there'),
+      eventId: int(128, nameBytes, 'bytes of the name of an event'),
+      userId: int(128, nameBytes, 'bytes of the id of whoever is to be registered'),
       args: int(16_384, bytes, 'bytes of the arguments as canonical CBOR'),
     },
   },
@@ -166,7 +169,7 @@ export const POLICY_FIELDS = {
   },
   audit: {
     redactKeys: names(
-      ['name', '*first_name', '*last_name', '*full_name', '*given_name', '*family_name', '*user_name', '*display_name', '*contact_name', '*nickname*', '*surname*', '*email*', '*e_mail*', '*phone*', '*mobile*', '*birth*', '*born*', 'dob', '*address*', '*street*', 'city', '*postal_code', '*postcode', 'zip', 'zip_code', '*child*', '*parent*', '*guardian*', '*password*', '*passwd*', '*secret*', 'token', '*_token', '*api_key*', '*private_key*', '*authorization*', '*cookie*', '*credential*', '*card_number*', '*iban*'],
+      ['name', '*first_name', '*last_name', '*full_name', '*given_name', '*family_name', '*user_name', '*display_name', '*contact_name', '*middle_name', '*maiden_name', '*legal_name', '*participant_name', '*customer_name', '*nickname*', '*surname*', '*email*', '*e_mail*', '*phone*', '*mobile*', '*birth*', '*born*', 'dob', '*address*', 'addr', '*_addr', '*street*', 'city', '*postal_code', '*postcode', 'zip', 'zip_code', '*child*', 'kid', 'kids', 'kid_*', '*parent*', '*mother*', '*father*', '*guardian*', '*password*', '*passwd*', '*passphrase*', '*secret*', 'token', '*_token', '*api_key*', '*private_key*', '*authorization*', '*cookie*', '*credential*', '*card_number*', '*iban*'],
       'keys whose values never reach a log, an event or an error message; in any spelling, * is any text',
     ),
     piiRetentionSecs: int(30 * DAY_SECS, secs, 'how long what a registration says of people is kept after it ended'),

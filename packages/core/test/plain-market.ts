@@ -417,7 +417,6 @@ export class PlainMarket {
       add(3, lease.id, at, () => this.#lapse(lease, 'CANCELLED', 'ACK_TIMEOUT'))
     }
     for (const provider of this.providers) {
-      if (provider.status === 'RETIRED') continue
       const late = heartbeatTimeoutMs + (provider.silentSteps + 1) * heartbeatIntervalMs
       add(5, provider.id, provider.lastHeartbeat + late, () => {
         provider.silentSteps++

@@ -35,6 +35,9 @@ const WRITES_MAX_AT_OPENING = 8
 /** Rounds in one turn: with a long queue the first leases are written while the next are given. */
 const ROUNDS_PER_TURN = 2
 
+/** A write that takes so long is a standstill: who waits to hear of it could do nothing meanwhile (ENGINE-6). */
+const STANDSTILL_MS = 3_000
+
 /** Answers a command that was refused after all, or refuses it in its own words. */
 export type Recover = (command: Command, refusal: FairleadError) => Promise<unknown>
 
@@ -70,6 +73,9 @@ export class EngineLoop {
   #turn: Promise<void> | null = null
   /** Batches with the store, and when the newest of them is written. */
   #writing = 0
+  /** Since when each of them is there, the oldest first. */
+  readonly #writingSince: number[] = []
+  #hasStoodStill = false
   #lastWrite: Promise<void> = Promise.resolve()
   #cancelWake: () => void = () => {}
   #wantsRound = true
@@ -214,7 +220,10 @@ export class EngineLoop {
   async #run(): Promise<void> {
     const batch = this.#waiting.splice(0, partOf(this.#waiting.length))
     try {
-      if (this.#watch?.hasHappened() === true) this.#leaveState()
+      const hasStoodStill = this.#watch?.hasHappened() === true
+      // Nothing is to fall due of what nobody has heard of.
+      if (!hasStoodStill && this.#isWriteSlow(this.#writingSince[0])) await this.written()
+      if (hasStoodStill || this.#hasStoodStill) this.#leaveState()
       const given = batch.map(({ command }) => command)
       let commands: readonly Command[] = given
       do {
@@ -264,6 +273,7 @@ export class EngineLoop {
     if (write === null) return this.#settle(outcome, calls)
     this.#lastBeat = now
     this.#writing++
+    this.#writingSince.push(this.#clock.now())
     this.#lastWrite = write
       .then(
         () => this.#settle(outcome, calls),
@@ -271,8 +281,13 @@ export class EngineLoop {
       )
       .finally(() => {
         this.#writing--
+        if (this.#isWriteSlow(this.#writingSince.shift())) this.#hasStoodStill = true
         if (this.#turn === null) this.#goOn()
       })
+  }
+
+  #isWriteSlow(since: number | undefined): boolean {
+    return since !== undefined && this.#clock.now() - since >= STANDSTILL_MS
   }
 
   /** What was written is told. */
@@ -350,6 +365,7 @@ export class EngineLoop {
     this.#state = await this.#reload()
     // To load much may have taken as long.
     this.#watch?.hasHappened()
+    this.#hasStoodStill = false
     this.#isSound = true
   }
 

@@ -49,7 +49,7 @@ export function restoreMarket(options: {
   for (const row of snapshot.providers) {
     const provider = restoreProvider(row, gapMs)
     market.pool.add(provider)
-    if (provider.status !== 'RETIRED') market.due.silence.add(provider)
+    market.due.silence.add(provider)
     if (gapMs > 0) touch.provider(provider)
   }
   for (const row of snapshot.jobs) restoreJob(market, row, gapMs)

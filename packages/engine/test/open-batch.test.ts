@@ -66,12 +66,12 @@ describe('what is asked while a batch is written', () => {
     const worker = await rig.connect()
     const offer = await rig.offered('a', worker)
     await rig.ack(offer).done
-    await rig.clock.advance(100_000)
+    await rig.clock.advance(299_000)
     const renew = () => new Call(worker.session.renew(offer.leaseId))
     rig.store.isHolding = true
     const first = renew()
     const one = await rig.store.underWay()
-    await rig.clock.advance(200_000)
+    await rig.clock.advance(1_000)
     const second = renew()
     await rig.clock.settle()
     await one.confirm()

@@ -1,12 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { FairleadError, type Store } from '@fairlead/core'
+import { type AuditEntry, FairleadError, type Store } from '@fairlead/core'
 import { type EngineState, prepareCommands } from '@fairlead/engine'
-import { openSqliteStore } from '@fairlead/store/sqlite'
 import { MemoryStore, stateHash } from '@fairlead/testkit'
-import { afterEach, describe, expect, it } from 'vitest'
-import { START, stateFrom, TraceMaker } from './trace.ts'
+import { describe, expect, it } from 'vitest'
+import { type Disk, type NextTurn, RUN_START, runEngine, type Seen } from './engine-run.ts'
+import { SqliteDisk } from './sqlite-disk.ts'
+import { START, stateFrom, TraceMaker, type Turn } from './trace.ts'
 
 const STEPS = 1_000
 /** Each step is written before the next. */
@@ -124,26 +122,86 @@ describe('with registrations', () => {
   )
 })
 
-describe('on SQLite', () => {
-  const folders: string[] = []
-  afterEach(() => {
-    for (const folder of folders.splice(0)) rmSync(folder, { recursive: true })
+/** With all that `openEngine` gives: the loop, its timers, and workers with their sessions. */
+describe('an engine that is opened anew after every single commit', () => {
+  it.each([3, 5])('ENGINE-4: decides what one that goes on does (trace %i)', async (seed) => {
+    const trace = new RecordedTrace(seed, { turns: 25 })
+    const steady = await runEngine(new OneStore(), 'goes on', trace.make)
+    expectEventful(steady, { commits: 50, leases: 25 })
+    expectAlike(await runEngine(new OneStore(), 'is closed', trace.repeat()), steady)
   })
 
-  it('ENGINE-4: a restart after every single commit changes nothing there either', async () => {
-    const onDisk = async (restarts: boolean): Promise<Run> => {
-      const folder = mkdtempSync(join(tmpdir(), 'fairlead-restart-'))
-      folders.push(folder)
-      const store = await openSqliteStore(join(folder, 'fairlead.db'))
-      const result = await run(1, 'queue', restarts, store)
-      await store.close()
-      return result
-    }
-    const steady = await onDisk(false)
-    const restarted = await onDisk(true)
-    expect(restarted.leases).toEqual(steady.leases)
-    expect(restarted.hash).toBe(steady.hash)
-    // What the store is made of has no say in what is decided.
-    expect(steady.leases).toEqual((await run(1, 'queue', false)).leases)
-  })
+  // What the store is made of has no say either, so that all of these are alike.
+  it.each(['goes on', 'is closed', 'is killed'] as const)(
+    'ENGINE-4, STORE-13: decides the same on a file, where it %s after each (trace 3)',
+    async (after) => {
+      const trace = new RecordedTrace(3, { turns: 7 })
+      const steady = await runEngine(new OneStore(), 'goes on', trace.make)
+      expectEventful(steady, { commits: 15, leases: 10 })
+      expectAlike(await runEngine(new SqliteDisk(), after, trace.repeat()), steady)
+    },
+  )
 })
+
+function expectAlike(one: Seen, other: Seen): void {
+  expect(one.leases).toEqual(other.leases)
+  expect(one.answers).toEqual(other.answers)
+  expect(one.offers).toEqual(other.offers)
+  expect(one.hashes).toEqual(other.hashes)
+  expect(one.rows).toEqual(other.rows)
+}
+
+/** A trace in which nothing happens would prove nothing. */
+function expectEventful(
+  { hashes, leases, rows }: Seen,
+  least: { readonly commits: number; readonly leases: number },
+): void {
+  expect(hashes.length).toBeGreaterThan(least.commits)
+  expect(leases.length).toBeGreaterThan(least.leases)
+  const rowsOf = (name: string) => rows.flatMap(([table, row]) => (table === name ? [row] : []))
+  const happened = rowsOf('journal').map(({ action, details }) => {
+    return (details as AuditEntry['details'])['reason'] ?? action
+  })
+  for (const what of ['jobCompleted', 'worker_lost', 'leaseRenewed', 'RELEASED']) {
+    expect(happened).toContain(what)
+  }
+  // Some of those that have ended were deleted.
+  const enqueued = happened.filter((what) => what === 'jobEnqueued')
+  expect(rowsOf('jobs').length).toBeLessThan(enqueued.length)
+}
+
+/** A trace that is made up as an engine goes along, and then done again on others. */
+class RecordedTrace {
+  readonly #maker: TraceMaker
+  readonly #length: number
+  readonly #turns: Turn[] = []
+
+  constructor(seed: number, { turns }: { readonly turns: number }) {
+    this.#maker = new TraceMaker(seed, { hasSessions: true, startMs: RUN_START })
+    this.#length = turns
+  }
+
+  readonly make: NextTurn = async (store, nowMs) => {
+    const done = this.#turns.length
+    if (done === this.#length) return undefined
+    const state = await stateFrom(store, nowMs, 'queue')
+    // First of all some work for the rest of the time.
+    const turn = this.#maker.nextTurn(state, done === 0 ? 60 : 4 + (done % 8))
+    this.#turns.push(turn)
+    return turn
+  }
+
+  repeat(): NextTurn {
+    const turns = this.#turns.values()
+    return async () => turns.next().value
+  }
+}
+
+/** Its state lasts as long as the object. */
+class OneStore implements Disk {
+  readonly #store = new MemoryStore()
+
+  async open(): Promise<Store> {
+    return this.#store
+  }
+}

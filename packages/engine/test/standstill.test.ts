@@ -1,4 +1,4 @@
-import type { StandstillWatch } from '@fairlead/core'
+import type { LeaseId, StandstillWatch } from '@fairlead/core'
 import { type Engine, openEngine } from '@fairlead/engine'
 import { MemoryStore, TestClock } from '@fairlead/testkit'
 import { expect, it, onTestFinished } from 'vitest'
@@ -91,3 +91,32 @@ it('ENGINE-6: a process that was busy with one thing for three seconds counts as
   await Promise.all(completions)
   expect(engine.view.providers()).toMatchObject([{ status: 'ACTIVE', health: 1_000 }])
 })
+
+it.each(['nothing', 'an enqueue'])(
+  'ENGINE-6: a write that takes longer than an ack may is charged to nobody, with %s meanwhile',
+  async (meanwhile) => {
+    const clock = new TestClock(START)
+    const store = new HeldStore()
+    const engine = await openEngine({ store, clock })
+    onTestFinished(() => engine.close())
+    await engine.registerProvider(ATLAS, OFFER)
+    const worker = await ManualWorker.connect(engine, ATLAS, { slots: 1 })
+    store.isHolding = true
+    const calls = [new Call(engine.enqueue(TASK, { caller: ACME }))]
+    const write = await store.underWay()
+    expect(write.batch.newLeases).toHaveLength(1)
+    await clock.advance(6_000)
+    if (meanwhile === 'an enqueue') calls.push(new Call(engine.enqueue(TASK, { caller: ACME })))
+    await clock.settle()
+    store.isHolding = false
+    await write.confirm()
+    await clock.settle()
+    expect(await outcomesOf(calls)).toEqual(calls.map(() => 'ok'))
+    const [{ leaseId } = { leaseId: '' as LeaseId }] = worker.offers
+    await clock.advance(4_999)
+    await engine.ack({ leaseId, by: ATLAS })
+    const { jobs } = await engine.listJobs()
+    expect(jobs[0]).toMatchObject({ status: 'RUNNING', retries: 0 })
+    expect(engine.view.providers()).toMatchObject([{ health: 1_000, failures: 0 }])
+  },
+)

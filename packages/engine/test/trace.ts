@@ -66,22 +66,41 @@ export interface Step {
   readonly command: Command
 }
 
+/** Commands that come together. */
+export interface Turn {
+  readonly at: number
+  readonly commands: readonly Command[]
+}
+
 /** Asks for the next step, given what is alive. */
 export class TraceMaker {
   readonly #dice: SeededDice
   /** With registrations among the jobs. */
   readonly #hasSessions: boolean
-  #now = START
+  readonly #startMs: number
+  #now: number
   #made = 0
 
-  constructor(seed: number, { hasSessions = false } = {}) {
+  constructor(seed: number, { hasSessions = false, startMs = START } = {}) {
     this.#hasSessions = hasSessions
+    this.#startMs = startMs
+    this.#now = startMs
     this.#dice = new SeededDice(taggedHashHex('fairlead|trace', seed) as Seed)
   }
 
   next(state: EngineState): Step {
+    return { at: this.#later(), command: this.#command(state) }
+  }
+
+  /** So many steps at one time. */
+  nextTurn(state: EngineState, size: number): Turn {
+    const at = this.#later()
+    return { at, commands: Array.from({ length: size }, () => this.#command(state)) }
+  }
+
+  #later(): number {
     this.#now += this.#dice.draw(4) === 0 ? this.#dice.draw(1_500) : this.#dice.draw(100)
-    return { at: this.#now, command: this.#command(state) }
+    return this.#now
   }
 
   #command(state: EngineState): Command {
@@ -228,7 +247,7 @@ export class TraceMaker {
 
   /** A session opens every 4 s; some join before, some after, and some at a wrong time. */
   #registration(): Command {
-    const n = Math.floor((this.#now - START) / 4_000) + 1 - this.#dice.draw(2)
+    const n = Math.floor((this.#now - this.#startMs) / 4_000) + 1 - this.#dice.draw(2)
     const wrongMs = this.#dice.draw(12) === 0 ? 1 : 0
     const payload = {
       provider: this.#pick(['plain', 'asks', 'keyed']),
@@ -236,7 +255,7 @@ export class TraceMaker {
       event_id: `e${2 * n + this.#dice.draw(2)}`,
       user_id: `u${this.#dice.draw(40)}`,
       args: {},
-      scheduled_time: START + 4_000 * n + wrongMs,
+      scheduled_time: this.#startMs + 4_000 * n + wrongMs,
     }
     const request = { kind: 'registration', payload, idempotency_key: `r-${this.#made}` }
     const caller = this.#caller()

@@ -642,7 +642,7 @@ describe('payload fields', () => {
         ai: { model: 2, prompt: 0, max_tokens: 3 },
         quantum: { circuit: 1, shots: 1 },
         task: { name: 1, args: 1 },
-        registration: { name: 3, args: 4 },
+        registration: { provider: 3, org_ref: 3, event_id: 3, user_id: 3, args: 4 },
       },
     })
     const ai = { model: 'ab', prompt: '0x', max_tokens: 3 }

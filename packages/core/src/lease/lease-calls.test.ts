@@ -393,6 +393,7 @@ describe('completion', () => {
     [`0x${'d'.repeat(66)}`, 1],
     [`0x${'D'.repeat(64)}`, 1],
     ['d'.repeat(64), 1],
+    ['', 1],
     [DIGEST, -1],
     [DIGEST, 0.5],
     [DIGEST, Number.NaN],

@@ -52,6 +52,12 @@ describe('the delay after a charge', () => {
     expect(backoffSecs('ai', JOB, 8, FUND)).toBe(jittered(900, JOB, 8))
   })
 
+  it.each([0, 52, 53, 63, 2_000])('RETRY-1: a base of 0 stays 0 after charge %i', (n) => {
+    const { queue } = FUND
+    const retries = { ...queue.retries, baseBackoffAiSecs: 0 }
+    expect(backoffSecs('ai', JOB, n, { ...FUND, queue: { ...queue, retries } })).toBe(0)
+  })
+
   it('RETRY-1: the base is policy, kind by kind', () => {
     const policy = withRetries({
       base_backoff_ai_secs: 100,

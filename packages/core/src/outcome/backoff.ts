@@ -15,8 +15,8 @@ export function backoffSecs(
 ): number {
   const { backoffCapSecs: cap } = policy.queue.retries
   const base = KINDS[kind].backoffBaseSecs(policy)
-  // From 2^53 on the cap is reached anyway, and the power would lose its last digits.
-  const delay = retriesBefore < 53 ? Math.min(cap, base * 2 ** retriesBefore) : cap
+  // From 2^53 on any base but 0 has reached the cap, and a higher power would lose its last digits.
+  const delay = Math.min(cap, base * 2 ** Math.min(retriesBefore, 53))
   return withJitter(delay, retryHash(jobId, retriesBefore))
 }
 

@@ -25,13 +25,7 @@ export const FOUND_DIGEST = toHex(sha3(FOUND_OUTPUT))
  */
 export function failAttempt(market: Market, lease: Lease, failure: LeaseFailure): void {
   const { job } = lease
-  const { retryAfterMs = 0, sentAfterMs, code, http } = failure
-  if (!Number.isSafeInteger(retryAfterMs) || retryAfterMs < 0) {
-    throw invalidParams('retry_after_ms', 'a whole number of at least 0')
-  }
-  if (sentAfterMs !== undefined && !(Number.isSafeInteger(sentAfterMs) && sentAfterMs >= 0)) {
-    throw invalidParams('sent_after_ms', 'a whole number of at least 0')
-  }
+  const { sentAfterMs, code, http } = failure
   // It becomes the reason of the job and an entry of the log, so it must not be anybody's text.
   if (!CODE.test(code)) throw invalidParams('code', 'a word of 1 to 64 of A–Z, a–z, 0–9 and ._-')
   market.sessions.moveTo(market.nowMs)

@@ -22,6 +22,8 @@ export const JOBS_OWN_FAULTS: ReadonlySet<string> = new Set([
 export function failLease(market: Market, failure: Failure): Lease {
   const { code, permanent } = failure
   if (typeof code !== 'string' || code === '') throw invalidParams('code', 'an error code')
+  checkWait('retry_after_ms', failure.retryAfterMs)
+  checkWait('sent_after_ms', failure.sentAfterMs)
   const lease = liveHeldLease(market, failure)
   if (lease.job.session !== null) {
     failAttempt(market, lease, failure)
@@ -34,4 +36,9 @@ export function failLease(market: Market, failure: Failure): Lease {
     jobsFault: permanent && JOBS_OWN_FAULTS.has(code),
   })
   return lease
+}
+
+function checkWait(field: string, ms = 0): void {
+  if (!Number.isSafeInteger(ms) || ms < 0)
+    throw invalidParams(field, 'a whole number of at least 0')
 }

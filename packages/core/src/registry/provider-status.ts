@@ -62,7 +62,6 @@ export function moveProvider(market: Market, provider: Provider, status: Provide
   if (provider.status === status) return
   provider.status = status
   market.touch.provider(provider)
-  if (status === 'RETIRED') market.due.silence.remove(provider)
   market.pool.touch(provider, market.nowMs)
   market.emit({ type: 'providerStatus', at: market.nowMs, providerId: provider.id, status })
   const losesLeases = status === 'JAILED' || status === 'SUSPENDED' || status === 'RETIRED'

@@ -14,7 +14,7 @@ import {
   toHex,
   uvarint,
 } from '@fairlead/core'
-import { amount, type Json, suite } from '../suite.ts'
+import { amount, type Json, number, suite } from '../suite.ts'
 
 const OPS: Readonly<Record<string, (input: Json) => Json>> = {
   sha3: ({ data }) => ({ hash: toHex(sha3(bytes(data))) }),
@@ -41,12 +41,12 @@ const OPS: Readonly<Record<string, (input: Json) => Json>> = {
     hash: leaseId({
       jobId: input.job_id,
       providerId: input.provider_id,
-      attempt: input.attempt,
+      attempt: number(input.attempt),
       seed: input.seed,
     }),
   }),
   pair_hash: ({ job_id, provider_id, seed }) => ({ hash: pairHash(job_id, provider_id, seed) }),
-  retry_hash: ({ job_id, n }) => ({ hash: toHex(retryHash(job_id, n)) }),
+  retry_hash: ({ job_id, n }) => ({ hash: toHex(retryHash(job_id, number(n))) }),
   claim_key: (input) => ({
     hash: claimKey({
       taskId: input.task_id,

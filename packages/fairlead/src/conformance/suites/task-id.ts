@@ -52,7 +52,6 @@ function expand(json: Json): Json {
 /** A vector names a cap by its field alone, whatever the kind. */
 function withCaps(given: Json): Policy {
   const { ai, quantum, task, registration } = FUND.caps
-  const name = given.provider ?? given.org_ref ?? given.event_id ?? given.user_id
   return {
     ...FUND,
     caps: {
@@ -65,7 +64,13 @@ function withCaps(given: Json): Policy {
       },
       quantum: { circuit: given.circuit ?? quantum.circuit, shots: given.shots ?? quantum.shots },
       task: { name: given.name ?? task.name, args: given.args ?? task.args },
-      registration: { name: name ?? registration.name, args: given.args ?? registration.args },
+      registration: {
+        provider: given.provider ?? registration.provider,
+        orgRef: given.org_ref ?? registration.orgRef,
+        eventId: given.event_id ?? registration.eventId,
+        userId: given.user_id ?? registration.userId,
+        args: given.args ?? registration.args,
+      },
     },
   }
 }
