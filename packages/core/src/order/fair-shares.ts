@@ -90,7 +90,7 @@ export class FairShares {
     const tenant = this.#tenant(caller)
     const start = tenant.finish > this.#virtual ? tenant.finish : this.#virtual
     this.#virtual = start
-    this.#place(tenant, start + cost)
+    this.#change(tenant, start + cost)
     this.#levelOut()
   }
 
@@ -98,7 +98,7 @@ export class FairShares {
   settle(caller: Caller, actual: bigint, estimate: bigint): void {
     const tenant = this.#tenant(caller)
     const from = tenant.finish > this.#virtual ? tenant.finish : this.#virtual
-    this.#place(tenant, from + actual - estimate)
+    this.#change(tenant, from + actual - estimate)
   }
 
   /** Bookings from here on are on trial, until `keepDraft` or `rollBack`. */
@@ -119,7 +119,7 @@ export class FairShares {
     if (draft === null) return
     this.#draft = null
     this.#virtual = draft.virtual
-    for (const [tenant, finish] of draft.finish) this.#place(tenant, finish)
+    for (const [tenant, finish] of draft.finish) this.#change(tenant, finish)
   }
 
   #tenant(caller: Caller): Tenant {
@@ -131,8 +131,13 @@ export class FairShares {
     return tenant
   }
 
-  #place(tenant: Tenant, finish: bigint): void {
+  /** Its figure has changed, or V has passed it. */
+  #change(tenant: Tenant, finish: bigint): void {
     this.#changed.add(tenant.caller)
+    this.#place(tenant, finish)
+  }
+
+  #place(tenant: Tenant, finish: bigint): void {
     this.#remember(tenant)
     // It is in one of them at most.
     if (!this.#level.remove(tenant) && !this.#ahead.remove(tenant)) this.#idle.remove(tenant)
@@ -156,7 +161,7 @@ export class FairShares {
 
   #levelWith(heap: IndexedHeap<Tenant>): void {
     for (let top = heap.top(); top !== undefined && top.finish <= this.#virtual; top = heap.top()) {
-      this.#place(top, top.finish)
+      this.#change(top, top.finish)
     }
   }
 
