@@ -292,6 +292,51 @@ describe('rows in the log', () => {
     expect(opened.read('jobs', { afterSeq: 0, limit: 9 })).toMatchObject([{ seq: 6 }, { seq: 10 }])
   })
 
+  it('STORE-10: much that is old goes by and by, and holds up nobody', async () => {
+    vi.useFakeTimers()
+    const opened = new OpenFile(undefined, { waitMs: 1e9 })
+    const over = (n: number) => newJob(sampleJob(n, { status: 'COMPLETED', endedAt: START + n }))
+    const newJobs = Array.from({ length: 1_002 }, (_, n) => over(n + 1))
+    opened.commit(batchOf({ newJobs }))
+    opened.file.checkpoint()
+    const waiting = batchOf({
+      newJobs: [newJob(sampleJob(2_000))],
+      pruneEndedBefore: START + 1_002,
+    })
+    opened.commit(waiting)
+    expect(countsIn(opened.path).jobs).toBe(1_002)
+    // Fifty, and the next one.
+    vi.advanceTimersByTime(50)
+    expect(countsIn(opened.path).jobs).toBe(951)
+    // The batch itself is in the log like any other; what is read is in the tables as it is then.
+    expect(
+      new OpenFile(imageOf(opened.path)).read('jobs', { afterSeq: 1_001, limit: 9 }),
+    ).toMatchObject([{ seq: 1_002 }, { seq: 2_000 }])
+    vi.advanceTimersByTime(1_000)
+    expect(opened.read('jobs', { afterSeq: 0, limit: 9 })).toMatchObject([
+      { seq: 1_002 },
+      { seq: 2_000 },
+    ])
+    // A name of what is gone is free.
+    expect(opened.commit(batchOf({ newJobs: [newJob(sampleJob(1, { seq: 2_001 }))] }))).toBe(true)
+  })
+
+  it('STORE-10: where much waits a single old job does not have all of it carried', () => {
+    vi.useFakeTimers()
+    const opened = new OpenFile(undefined, { waitMs: 1e9 })
+    opened.commit(
+      batchOf({ newJobs: [newJob(sampleJob(1, { status: 'COMPLETED', endedAt: START }))] }),
+    )
+    opened.file.checkpoint()
+    const newJobs = Array.from({ length: 2_001 }, (_, n) => newJob(sampleJob(n + 2)))
+    opened.commit(batchOf({ newJobs }))
+    opened.commit(batchOf({ pruneEndedBefore: START + 1 }))
+    expect(countsIn(opened.path).jobs).toBe(1)
+    vi.advanceTimersByTime(50)
+    expect(countsIn(opened.path).jobs).toBe(0)
+    expect(opened.read('job', jobIdOf(1))).toBeNull()
+  })
+
   it('STORE-14: where nobody comes they are carried a few in a transaction without pauses', () => {
     vi.useFakeTimers()
     const opened = new OpenFile(undefined, { jobsInCalm: 4 })

@@ -67,6 +67,11 @@ const JOBS_AT_A_TIME = 1_000
 /** A read that has to see all rows waits until no more jobs than this are to be written for it. */
 const JOBS_FOR_A_READ = 2_000
 
+/** More old jobs than this are not deleted at once, but so many of them in a transaction of their own, so often. */
+const DELETED_AT_ONCE = 1_000
+const DELETED_AT_A_TIME = 50
+const DELETE_EVERY_MS = 50
+
 /** Records of the journal that are carried with a slice; what is more than these waits for the last. */
 const RECORDS_PER_JOB = 4
 /** Names or rows of lanes that are carried in the place of a job. */
@@ -114,6 +119,11 @@ export class Carrier {
   #lastCommitAt = 0
   /** Jobs that commits have yet to carry. */
   #owed = 0
+  /** Jobs that were written in the transaction that is open. */
+  #written = 0
+  /** Jobs that ended before this go by and by; null if there are none left. */
+  #deleteBefore: number | null = null
+  #deleteTimer: NodeJS.Timeout | null = null
   /** The newest batches at some times, oldest first. */
   readonly #marks: { readonly at: number; readonly batch: number }[] = []
   /** Reads that wait until there is less to write. */
@@ -198,6 +208,58 @@ export class Carrier {
     this.later()
   }
 
+  /** Whether more jobs ended before a time than are deleted at once. */
+  isMuchToDelete(before: number): boolean {
+    return this.#nthEnd(before, DELETED_AT_ONCE) !== undefined
+  }
+
+  /**
+   * Jobs in the tables that ended before a time go a few at a time (STORE-10), each few in a transaction of their
+   * own: within one that stays open while batches come, a batch could have names that are free only once it is
+   * committed. While much is carried, as many go after each transaction as it carried.
+   */
+  deleteLater(before: number): void {
+    this.#deleteBefore = Math.max(before, this.#deleteBefore ?? before)
+    this.#deleteSoon()
+  }
+
+  #deleteSoon(): void {
+    this.#deleteTimer ??= setTimeout(() => {
+      this.#deleteTimer = null
+      const { db, pass, mergeLog, abandon } = this.#parts
+      pass(() => {
+        try {
+          mergeLog()
+          if (!db.isTransaction) this.#deleteSome(DELETED_AT_A_TIME)
+        } catch {
+          // It is tried again, until whoever has asked for it is told that nothing can be written.
+          abandon()
+        }
+      })
+      if (this.#deleteBefore !== null) this.#deleteSoon()
+    }, DELETE_EVERY_MS)
+  }
+
+  #deleteSome(most: number): void {
+    const { writer, pending } = this.#parts
+    const before = this.#deleteBefore
+    if (before === null) return
+    const next = this.#nthEnd(before, most)
+    // Those that ended in the same moment go together.
+    const upTo = next === undefined ? before : Math.min(before, next + 1)
+    if (pending.mayEndBefore(upTo)) return
+    this.begin()
+    writer.prune(upTo)
+    this.end()
+    if (upTo === before) this.#deleteBefore = null
+  }
+
+  #nthEnd(before: number, n: number): number | undefined {
+    return this.#parts.statements.get('find-nth-end').get(before, n)?.['ended_at'] as
+      | number
+      | undefined
+  }
+
   /** All that waits, and what was begun, for good. */
   finish(): void {
     const { log } = this.#parts
@@ -278,11 +340,15 @@ export class Carrier {
     // Some errors have ended the transaction already.
     if (db.isTransaction) db.exec('ROLLBACK')
     this.#carrying = null
+    this.#written = 0
   }
 
   /** Nothing is carried by itself any more. */
   stop(): void {
-    for (const timer of [this.#timer, this.#alongTimer]) if (timer !== null) clearTimeout(timer)
+    for (const timer of [this.#timer, this.#alongTimer, this.#deleteTimer]) {
+      if (timer !== null) clearTimeout(timer)
+    }
+    this.#deleteBefore = null
     if (this.#immediate !== null) clearImmediate(this.#immediate)
     this.#runReaders()
   }
@@ -376,11 +442,14 @@ export class Carrier {
     this.#carrying = null
     pending.carryingEnds(upTo)
     log.release(upTo)
+    this.#deleteSome(Math.min(this.#written, DELETED_AT_ONCE))
+    this.#written = 0
   }
 
   #writeJobs(jobs: readonly PendingJob[]): void {
     if (jobs.length === 0) return
     this.begin()
+    this.#written += jobs.length
     this.#parts.writer.writeJobs(jobs)
   }
 

@@ -310,7 +310,7 @@ export class SqliteFile {
     try {
       this.#mergeLog()
       const batch = rowsOf(bytes)
-      if (this.#hasToDelete(batch)) {
+      if (this.#hasToDelete(batch) && !this.#deletesLater(batch)) {
         this.#commitWithout(batch)
         return
       }
@@ -374,16 +374,32 @@ export class SqliteFile {
 
   /** Whether what a batch says may be deleted or erased is there at all: every minute one asks, and mostly nothing is. */
   #hasToDelete(batch: BatchRows): boolean {
-    const { pruneEndedBefore: prune, eraseEndedFrom: from, eraseEndedBefore: erase } = batch
+    const { pruneEndedBefore: prune, eraseEndedBefore: erase } = batch
     const { firstEnd, cutJournalAt } = batch
     if (cutJournalAt !== null) return true
     const before = Math.max(prune ?? 0, erase ?? 0)
     if (before === 0) return false
     if ((firstEnd ?? before) < before || this.#pending.mayEndBefore(before)) return true
-    const has = (name: string, ...params: number[]) =>
-      this.#statements.get(name).get(...params) !== undefined
-    if (prune !== null && has('find-ended', prune)) return true
-    return from !== null && erase !== null && has('find-ended-registrations', from, erase)
+    if (prune !== null && this.#statements.get('find-ended').get(prune) !== undefined) return true
+    return this.#hasToErase(batch)
+  }
+
+  #hasToErase({ eraseEndedFrom: from, eraseEndedBefore: before }: BatchRows): boolean {
+    if (from === null || before === null) return false
+    return this.#statements.get('find-ended-registrations').get(from, before) !== undefined
+  }
+
+  /**
+   * Whether all that a batch deletes is old jobs in the tables, and to do it at once would hold up the commits,
+   * because much waits or much is to go: then they go by and by, and the batch is one like others.
+   */
+  #deletesLater(batch: BatchRows): boolean {
+    const { pruneEndedBefore: before, firstEnd, cutJournalAt } = batch
+    if (before === null || cutJournalAt !== null || this.#hasToErase(batch)) return false
+    if ((firstEnd ?? before) < before || this.#pending.mayEndBefore(before)) return false
+    if (!this.#carrier.wouldHoldUp() && !this.#carrier.isMuchToDelete(before)) return false
+    this.#carrier.deleteLater(before)
+    return true
   }
 
   /**
@@ -463,13 +479,18 @@ export class SqliteFile {
   /** After an error nothing that is not committed counts, here or in the tables. */
   #abandon(): void {
     this.#isWhole = false
-    this.#carrier.rollBack()
+    try {
+      this.#carrier.rollBack()
+    } catch {
+      // It is tried again before anything else is done.
+    }
   }
 
   /** Before each act. At the start, and after an error: what is pending is what the log has. */
   #mergeLog(): void {
     this.#verifyGiven()
     if (this.#isWhole) return
+    this.#carrier.rollBack()
     this.#pending.clear()
     this.#stored.forget()
     this.#writer.settle({ didFail: true })
