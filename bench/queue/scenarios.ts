@@ -80,7 +80,10 @@ async function drain(subject: Subject, { jobs }: Sizes): Promise<Figures> {
   return { rate: (1_000 * jobs) / (await drainMs(subject, jobs)) }
 }
 
-/** The time counts until the last job is over: whatever was put off is paid for in the end. */
+/**
+ * The time counts until the last job is over. What a subject puts off for longer than that, as Fairlead does with its tables and
+ * Redis with its snapshots, shows with more seconds.
+ */
 async function steady(subject: Subject, { seconds }: Sizes): Promise<Figures> {
   const done = new Countdown(Number.POSITIVE_INFINITY)
   const stop = await subject.work({ load: 'flow', asking() {}, completed: done.take })

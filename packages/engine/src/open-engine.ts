@@ -28,7 +28,7 @@ const CATCH_UP_PAGE = 1_000
 export interface EngineOptions {
   /** One that is still being opened is the engine's alone: it is closed if the engine cannot be opened. */
   readonly store: Store | Promise<Store>
-  /** In written form; what the store has from an earlier run goes first. */
+  /** In written form, for a new store. One that has a policy keeps it: `setPolicy` changes that. */
   readonly policy?: unknown
   readonly preset?: Preset
   readonly clock?: Clock
@@ -54,6 +54,8 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
 
 async function openOn(given: Store, options: EngineOptions): Promise<Engine> {
   const { clock = new SystemClock(), random = randomIds(), sealKeys = [] } = options
+  // What is wrong with it is told also where it would not count.
+  parsePolicy(options.policy ?? {}, options.preset ?? 'queue')
   const store = sealKeys.length === 0 ? given : new SealedStore(given, sealKeys)
   let found: Snapshot = await store.load()
   if (found.meta[META.installationSeed] === undefined) {
@@ -122,7 +124,6 @@ async function install(
   random: () => Uint8Array,
   clock: Clock,
 ): Promise<void> {
-  parsePolicy(policy, preset)
   await store.commit({
     newJobs: [],
     jobs: [],

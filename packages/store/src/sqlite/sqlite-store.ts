@@ -43,9 +43,12 @@ const THREAD = new URL('../../dist/sqlite/store-thread.js', import.meta.url)
 
 /** So long a batch that was written here waits for the other thread's word, if the disk was quicker. */
 const CHECK_WAIT_MS = 0.5
-/** A disk that takes longer than this is not waited for again before so many times as long have passed. */
+/**
+ * A disk that takes longer than this is not waited for again before so many times as long have passed: a fifth of
+ * its time, at the most, the thread of the giver stands still. To hand a batch over costs more where the machine is slow, too.
+ */
 const SLOW_MS = 2
-const SLOW_TIMES = 32
+const SLOW_TIMES = 4
 
 /** Jobs in one answer while loading. */
 const LOAD_PAGE = 5_000
