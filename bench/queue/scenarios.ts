@@ -102,6 +102,7 @@ async function latency(subject: Subject, { seconds }: Sizes): Promise<Figures> {
   const sentAt = new Float64Array(jobs)
   const waitedMs = new Float64Array(jobs)
   const done = new Countdown(jobs)
+  const warmedUp = new Countdown(LATENCY_WARM_UP)
   const stop = await subject.work({
     load: 'trickle',
     asking() {},
@@ -110,13 +111,21 @@ async function latency(subject: Subject, { seconds }: Sizes): Promise<Figures> {
       const n = number()
       waitedMs[n] = at - (sentAt[n] as number)
     },
-    completed: done.take,
+    completed: (count) => {
+      warmedUp.take(count)
+      done.take(count)
+    },
   })
   // Until the workers have settled down to waiting.
   await pause(200)
   let next = performance.now()
   const calls: Promise<unknown>[] = []
   for (let n = 0; n < jobs; n++) {
+    if (n === LATENCY_WARM_UP) {
+      // Not every subject keeps up with the warm-up.
+      await warmedUp.reached
+      next = performance.now() + LATENCY_EVERY_MS
+    }
     const wait = next - performance.now()
     if (wait > 0) await pause(wait)
     next += n < LATENCY_WARM_UP ? LATENCY_WARM_UP_EVERY_MS : LATENCY_EVERY_MS

@@ -256,16 +256,16 @@ export class LogEnd {
     return { number: head.readDoubleLE(NUMBER_AT), batch, end, wasSynced }
   }
 
-  /** The batch of a number wherever it is in a file's content, whatever lies before it. */
-  batchOf(number: number, content: Buffer): FoundBatch | null {
+  /** The batch of a number wherever it begins in the first bytes of a content, whatever lies before it. */
+  batchIn(content: Buffer, number: number, within: number): FoundBatch | null {
     const written = Buffer.alloc(8)
     written.writeDoubleLE(number)
-    for (let at = -1; ; ) {
-      at = content.indexOf(written, at + 1)
-      if (at < 0) return null
+    const first = content.subarray(0, within)
+    for (let at = first.indexOf(written); at >= 0; at = first.indexOf(written, at + 1)) {
       const found = this.batchAt(content, at - NUMBER_AT)
       if (found !== null) return found
     }
+    return null
   }
 
   #sumOf(head: Buffer, batch: Uint8Array): number {

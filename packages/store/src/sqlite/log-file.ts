@@ -22,8 +22,9 @@ const ROOM_BYTES = 65_536
 const ROOM_BYTES_MAX = 1_048_576
 const SMALL_BATCH_BYTES = 8_192
 
-/** Behind a batch that is missing so many others are looked for, in case some of them are damaged, too. */
+/** Behind a batch that is missing so many others are looked for, in case some of them are damaged, too; and so far. */
 const LOOKED_FOR_BEHIND = 16
+const LOOKED_THROUGH_BYTES = 8 * 1_048_576
 
 /**
  * The log in front of the tables (STORE-14): batches with ascending numbers in two files beside the
@@ -201,12 +202,9 @@ export class LogFile {
       segment.end = found.at(-1)?.end as number
       for (const { number, batch } of found) this.#count(number, batch)
     }
-    this.#refuseDamaged(
-      files.map(({ content }) => content),
-      checked,
-    )
-    if (this.isEmpty) return
-    for (const { segment } of inOrder) this.#makeSure(segment)
+    const rests = files.map(({ segment, content }) => content.subarray(segment.end))
+    this.#refuseDamaged(rests, checked)
+    for (const { segment, content } of files) if (content.length > 0) this.#makeSure(segment)
   }
 
   /**
@@ -214,12 +212,12 @@ export class LogFile {
    * behind one that was synced others follow, and the tables note how far the log goes: if any of that is
    * not there, then what was confirmed is lost, which must not pass unseen (STORE-13).
    */
-  #refuseDamaged(contents: readonly Buffer[], checked: number): void {
+  #refuseDamaged(rests: readonly Buffer[], checked: number): void {
     const missing = this.#last + 1
-    const isBehind = (number: number): boolean =>
-      contents.some((content) => this.#end.batchOf(number, content)?.wasSynced === true)
+    const isThere = (number: number): boolean =>
+      rests.some((rest) => this.#end.batchIn(rest, number, LOOKED_THROUGH_BYTES)?.wasSynced)
     const behind = Array.from({ length: LOOKED_FOR_BEHIND }, (_, n) => missing + 1 + n)
-    if (missing > checked && !behind.some(isBehind)) return
+    if (missing > checked && !behind.some(isThere)) return
     const [a, b] = this.#paths
     throw unavailable(
       this.#path,
