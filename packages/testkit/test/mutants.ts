@@ -357,8 +357,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a finish time does not move on',
     file: 'core/dist/order/fair-shares.js',
-    find: 'this.#place(tenant, start + cost);',
-    replace: 'this.#place(tenant, start + cost / 2n);',
+    find: 'this.#change(tenant, start + cost);',
+    replace: 'this.#change(tenant, start + cost / 2n);',
     expected: ['fair-shares', 'fair-bound'],
     scenario: 'fair',
   },

@@ -101,10 +101,10 @@ export function checkSession(
         `${opensAt} (${isoUtc(opensAt)}), when the session opens`,
       )
     }
-    if (opensAt === null && scheduledTime < market.nowMs) {
+    if (opensAt === null && scheduledTime <= market.nowMs) {
       throw invalidParams(
         'scheduled_time',
-        'a time that is not past; only a session that is known may have opened before',
+        'a time to come; only a session that is known may be open',
       )
     }
   }
