@@ -662,7 +662,7 @@ const JOBS_ON_THEIR_WAY = [1, 2, 3, 4]
 
 /** Each goes on its way by one step, or not: it gets, keeps, loses or completes a lease. */
 async function nextSteps(draw: fc.GeneratorValue, model: MemoryStore): Promise<WriteBatch> {
-  const jobs: JobRow[] = []
+  const jobs: WriteBatch['jobs'][number][] = []
   const newLeases: LeaseRow[] = []
   const leases: LeaseRow[] = []
   for (const n of JOBS_ON_THEIR_WAY) {
