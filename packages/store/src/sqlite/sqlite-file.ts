@@ -310,12 +310,15 @@ export class SqliteFile {
     try {
       this.#mergeLog()
       const batch = rowsOf(bytes)
-      if (this.#hasToDelete(batch) && !this.#deletesLater(batch)) {
+      const hasToDelete = this.#hasToDelete(batch)
+      if (hasToDelete && !this.#deletesLater(batch)) {
         this.#commitWithout(batch)
         return
       }
       this.#take(batch)
       this.#log.append(bytes)
+      // Not before: of a batch that is refused nothing happens.
+      if (hasToDelete) this.#carrier.deleteLater(batch.pruneEndedBefore as number)
       this.#carrier.later()
     } catch (error) {
       this.#refuse()
@@ -397,9 +400,7 @@ export class SqliteFile {
     const { pruneEndedBefore: before, firstEnd, cutJournalAt } = batch
     if (before === null || cutJournalAt !== null || this.#hasToErase(batch)) return false
     if ((firstEnd ?? before) < before || this.#pending.mayEndBefore(before)) return false
-    if (!this.#carrier.wouldHoldUp() && !this.#carrier.isMuchToDelete(before)) return false
-    this.#carrier.deleteLater(before)
-    return true
+    return this.#carrier.wouldHoldUp() || this.#carrier.isMuchToDelete(before)
   }
 
   /**
