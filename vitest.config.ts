@@ -1,10 +1,14 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
   test: {
     include: ['packages/*/src/**/*.test.ts', 'packages/*/test/**/*.test.ts', 'test/**/*.test.ts'],
     reporters: ['default', './scripts/count-reporter.mjs'],
-    testTimeout: 60_000,
+    // On two cores Vitest would take one.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // Long properties take a third of it on two slow cores.
+    testTimeout: 150_000,
     globalSetup: './scripts/test-servers.mjs',
   },
 })
