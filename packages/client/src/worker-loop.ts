@@ -215,10 +215,11 @@ export class WorkerLoop implements Worker {
     }
   }
 
-  /** There is no time for it any more. */
-  async #giveBack({ leaseId }: Attempt): Promise<Report> {
+  /** There is no time for it any more. Where the source does not let us refuse work it would come again: leaving returns it. */
+  async #giveBack(attempt: Attempt): Promise<Report> {
     await this.#drained
-    return (session) => session.release(leaseId)
+    if (!this.#hasNoSlots) attempt.end(stopping())
+    return (session) => session.release(attempt.leaseId)
   }
 
   /** Runs the handler. */
@@ -427,10 +428,9 @@ export class WorkerLoop implements Worker {
   /** The grace is over: handlers are told, and what can still be given back is. */
   async #giveUp(): Promise<void> {
     const { session } = this.#link
-    const stopping = new FairleadError('SchedulerClosed', 'the worker stops; its job is given back')
     const calls = [...this.#attempts.values()].map(async (attempt) => {
       const isDone = attempt.stage === 'reporting'
-      attempt.end(stopping)
+      attempt.end(stopping())
       this.#forget(attempt)
       if (!isDone && this.#hasNoSlots) await session?.release(attempt.leaseId)
     })
@@ -462,6 +462,10 @@ export class WorkerLoop implements Worker {
       warn(own)
     }
   }
+}
+
+function stopping(): FairleadError {
+  return new FairleadError('SchedulerClosed', 'the worker stops; its job is given back')
 }
 
 function isThenable(value: unknown): boolean {

@@ -159,6 +159,8 @@ export class CuttableSource implements LeaseSource {
   #open: { readonly session: LeaseSession; readonly listener: LeaseListener } | null = null
   /** Refuses to open while it is set. */
   down = false
+  /** Refuses any change of slots while it is set. */
+  keepsSlots = false
 
   constructor(source: LeaseSource) {
     this.#source = source
@@ -169,6 +171,11 @@ export class CuttableSource implements LeaseSource {
     this.hellos.push(hello)
     const session = await this.#source.open(hello, listener)
     this.#open = { session, listener }
+    const setSlots = session.setSlots.bind(session)
+    session.setSlots = async (slots) => {
+      if (this.keepsSlots) throw new FairleadError('Forbidden', 'slots are as they are')
+      await setSlots(slots)
+    }
     return session
   }
 

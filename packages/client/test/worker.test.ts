@@ -415,6 +415,24 @@ describe('a worker that stops', () => {
     expect(await rig.engine.getJob(queued)).toMatchObject({ status: 'QUEUED', retries: 0 })
   })
 
+  it('WORKER-11: leaves although it may not refuse work, and what it has not begun comes back uncharged', async () => {
+    const stopping = await rig.worker(gates.handler, { concurrency: 1 })
+    const first = await rig.enqueue()
+    await rig.engine.cancel(first, 'operator')
+    const queued = await rig.enqueue()
+    rig.source.keepsSlots = true
+    await stopping.stop()
+    await rig.settle()
+    expect(rig.errors).toMatchObject([{ code: 'Forbidden' }])
+    const assigned = (await rig.story(queued)).filter((line) => line === 'jobAssigned')
+    expect(assigned).toHaveLength(1)
+    const other = new Gates()
+    await rig.worker(other.handler, { source: rig.engine.leaseSource() })
+    await rig.clock.advance(60_000)
+    expect(other.jobs).toMatchObject([{ jobId: queued }])
+    expect((await rig.engine.getJob(queued)).retries).toBe(0)
+  })
+
   it('WORKER-11: can stop without a session, and before it has ever had one', async () => {
     rig.source.down = true
     const stopping = await rig.worker(gates.handler)

@@ -299,6 +299,11 @@ describe('rows in the log', () => {
     const newJobs = Array.from({ length: 1_002 }, (_, n) => over(n + 1))
     opened.commit(batchOf({ newJobs }))
     opened.file.checkpoint()
+    // One that is refused deletes nothing, now or later.
+    const refused = batchOf({ jobs: [sampleJob(3_000)], pruneEndedBefore: START + 1_002 })
+    expect(opened.commit(refused)).toBe(false)
+    vi.advanceTimersByTime(1_000)
+    expect(countsIn(opened.path).jobs).toBe(1_002)
     const waiting = batchOf({
       newJobs: [newJob(sampleJob(2_000))],
       pruneEndedBefore: START + 1_002,
