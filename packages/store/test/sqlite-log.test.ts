@@ -257,18 +257,24 @@ describe('rows in the log', () => {
     expect(countsIn(opened.path).jobs).toBe(32)
   })
 
-  it('STORE-14: what a single job owes is carried when it has been answered', () => {
+  it('STORE-14: what single jobs owe is carried together, when the last of them has been answered', () => {
     vi.useFakeTimers()
-    const opened = new OpenFile(undefined, { waitMs: 1e9, alongMs: 1_000, jobsInCalm: 4 })
-    for (let n = 1; n <= 8; n++) opened.commit(batchOf({ newJobs: [newJob(sampleJob(n))] }))
+    const pace = { waitMs: 1e9, alongMs: 1_000, jobsInCalm: 4, sliceJobs: 2 }
+    const opened = new OpenFile(undefined, pace)
+    let made = 0
+    const commit = () => opened.commit(batchOf({ newJobs: [newJob(sampleJob(++made))] }))
+    for (let n = 0; n < 8; n++) commit()
     vi.advanceTimersByTime(1_000)
-    // Four jobs, and then their names.
-    for (const n of [9, 10]) {
-      opened.commit(batchOf({ newJobs: [newJob(sampleJob(n))] }))
-      vi.advanceTimersByTime(1)
-      expect(countsIn(opened.path).jobs).toBe(0)
-      vi.advanceTimersByTime(n === 9 ? 1 : 0)
-    }
+    // With what the one before owes it is four jobs.
+    commit()
+    vi.advanceTimersByTime(2)
+    // Two more owe their names.
+    commit()
+    vi.advanceTimersByTime(500)
+    expect(countsIn(opened.path).jobs).toBe(0)
+    commit()
+    vi.advanceTimersByTime(1)
+    expect(countsIn(opened.path).jobs).toBe(0)
     vi.advanceTimersByTime(1)
     expect(countsIn(opened.path).jobs).toBe(4)
   })

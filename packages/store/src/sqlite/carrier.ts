@@ -48,10 +48,11 @@ const ALONG_TIMES = 2
 const ALONG_MAX = 60
 const OWED_MAX = 120
 /**
- * Commits that owe less than this are of single jobs, and for each of them somebody waits: a slice that came at once
- * would take the processor from those who were just answered.
+ * Commits of fewer jobs than this are of single jobs, and for each of them somebody waits: a slice that came at once
+ * would take the processor from those who were just answered. What they owe is carried together, as much as fills the
+ * statements: a few rows at a time take several times as long.
  */
-const OWED_MUCH = 16
+const FEW_JOBS = 8
 const ALONG_AFTER_MS = 2
 /** How often it is noted which batch was the newest at a time. */
 const MARK_MS = 250
@@ -117,6 +118,7 @@ export class Carrier {
   #alongTimer: NodeJS.Timeout | null = null
   #immediate: NodeJS.Immediate | null = null
   #lastCommitAt = 0
+  #lastJobs = 0
   /** Jobs that commits have yet to carry. */
   #owed = 0
   /** Jobs that were written in the transaction that is open. */
@@ -136,8 +138,8 @@ export class Carrier {
   /** Sees to it that what waits is carried over in time. */
   later(waitMs = this.#parts.pace.waitMs): void {
     const isOwed = this.#isOwed
-    const isMuch = isOwed && this.#owed >= OWED_MUCH
-    if (this.#isPressed || this.#carrying?.isAlong === false || isMuch) {
+    const isAtOnce = isOwed && !this.#areFew
+    if (this.#isPressed || this.#carrying?.isAlong === false || isAtOnce) {
       this.#immediate ??= setImmediate(() => {
         this.#immediate = null
         this.#inTime({ isDue: false })
@@ -160,8 +162,14 @@ export class Carrier {
     return performance.now() - this.#lastCommitAt >= this.#parts.pace.quietMs
   }
 
+  /** Whether commits have as much to carry as is worth it. */
   get #isOwed(): boolean {
-    return this.#owed > 0 && this.#hasOld
+    const least = this.#areFew ? ALONG_TIMES * this.#parts.pace.sliceJobs : 1
+    return this.#owed >= least && this.#hasOld
+  }
+
+  get #areFew(): boolean {
+    return this.#lastJobs < FEW_JOBS
   }
 
   /** Whether something has waited so long that commits carry it. */
@@ -186,6 +194,7 @@ export class Carrier {
     const { pending, log, pace } = this.#parts
     const now = performance.now()
     this.#lastCommitAt = now
+    this.#lastJobs = jobs
     const owed = this.#hasOld ? this.#owed : 0
     this.#owed = Math.min(OWED_MAX, owed + ALONG_TIMES * jobs)
     if (now - (this.#marks.at(-1)?.at ?? Number.NEGATIVE_INFINITY) >= MARK_MS) {
@@ -320,8 +329,10 @@ export class Carrier {
 
   writeRounds(): void {
     const { writer, pending } = this.#parts
+    if (pending.others.roundCount === 0) return
     this.begin()
     writer.writeRounds(pending.others.takeRounds(pending.others.roundCount))
+    writer.dropOldRounds()
   }
 
   begin(): void {
@@ -404,6 +415,7 @@ export class Carrier {
     const rounds = Math.min(jobs - most, carrying.roundsLeft)
     writer.writeRounds(pending.others.takeRounds(rounds))
     carrying.roundsLeft -= rounds
+    if (rounds > 0 && carrying.roundsLeft === 0) writer.dropOldRounds()
     let rows = ROWS_PER_JOB * (jobs - most - rounds)
     const lanes = pending.others.takeLanes(Math.min(rows, carrying.lanesLeft))
     writer.writeLanes(lanes)

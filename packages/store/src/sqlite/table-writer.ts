@@ -91,7 +91,11 @@ export class TableWriter {
 
   writeRounds(rows: readonly RowAt[]): void {
     for (const row of rows) this.#run('insert-round', this.#cells([], row, 0, WIDTH.round))
-    if (rows.length > 0) this.#run('drop-old-rounds', [ROUNDS_KEPT])
+  }
+
+  /** Looks at all that are kept: not to be called for each few that are written. */
+  dropOldRounds(): void {
+    this.#run('drop-old-rounds', [ROUNDS_KEPT])
   }
 
   /** They come in their own order, so that those of thousands of jobs go into one page after the other. */
