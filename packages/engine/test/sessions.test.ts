@@ -370,6 +370,13 @@ describe('who may join', () => {
     await expect(signUp('u2')).resolves.toMatch(/^0x/)
   })
 
+  it('SESSION-9: one that is signed up for in the moment of its opening is open at once', async () => {
+    await at(-1)
+    const job = await signUp('u1')
+    await at(0)
+    expect(offered()).toMatchObject([{ jobId: job, task: 'book' }])
+  })
+
   it('SESSION-10: a user has one place in a session, also after having booked, not after a failure', async () => {
     const job = await signUp('u1')
     const again = { code: 'IdempotencyConflict', details: { jobId: job } }

@@ -101,10 +101,10 @@ export function checkSession(
         `${opensAt} (${isoUtc(opensAt)}), when the session opens`,
       )
     }
-    if (opensAt === null && scheduledTime <= market.nowMs) {
+    if (opensAt === null && scheduledTime < market.nowMs) {
       throw invalidParams(
         'scheduled_time',
-        'a time to come; only a session that is known may be open',
+        'now or a time to come; only a session that is known may be open',
       )
     }
   }

@@ -107,7 +107,7 @@ export class SessionBook {
     const opensAt = this.sessions.get(id)?.opensAt ?? null
     const scheduledTime = payload['scheduled_time'] as number
     if (this.operated.has(id) || this.#isOver(scheduledTime, nowMs)) return true
-    return opensAt === null ? scheduledTime <= nowMs : scheduledTime !== opensAt
+    return opensAt === null ? scheduledTime < nowMs : scheduledTime !== opensAt
   }
 
   opensAt(payload: Details): number | null {
@@ -123,7 +123,7 @@ export class SessionBook {
     if (!isOperators && session !== undefined && session.opensAt !== scheduledTime) {
       broken('session-place', `job ${id} names another time than its session has`)
     }
-    if (!isOperators && session === undefined && scheduledTime <= atMs) {
+    if (!isOperators && session === undefined && scheduledTime < atMs) {
       broken('session-place', `job ${id} opens a session in the past`)
     }
     if (job.facts.ttlAbsSecs === null && this.#isOver(scheduledTime, atMs)) {
