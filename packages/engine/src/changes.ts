@@ -51,7 +51,7 @@ export class Changes {
       providers,
       results: this.results,
       shares: shareRows(market),
-      lanes: [...limitRows(market.limits.takeChanges()), ...this.sessions.take(market)],
+      lanes: [...limitRows(market.limits.takeChanges(market.nowMs)), ...this.sessions.take(market)],
       rounds: this.rounds,
       journal,
       meta: this.meta,

@@ -126,8 +126,8 @@ export class Limits {
   }
 
   /** One limit as data, or null if there is none. */
-  limitState(key: string): MeterState | null {
-    return this.#meters.get(key)?.state() ?? null
+  limitState(key: string, nowMs: number): MeterState | null {
+    return this.#meterAt(key, this.#advance(nowMs))?.state() ?? null
   }
 
   /** What is known of a lease id, as data. */

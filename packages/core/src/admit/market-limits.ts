@@ -161,9 +161,9 @@ export class MarketLimits {
     }
   }
 
-  /** Everything that changed since the last call, in order of its key or id. */
-  takeChanges(): LimitChanges {
-    const limits = [...this.#changedLimits].sort().map((key) => this.#limits.limitState(key))
+  /** Everything that changed since the last call, in order of its key or id, as it is now: whoever has looked meanwhile. */
+  takeChanges(nowMs: number): LimitChanges {
+    const limits = [...this.#changedLimits].sort().map((key) => this.#limits.limitState(key, nowMs))
     const leases = [...this.#changedLeases].sort().map((id) => [id, this.#leaseState(id)] as const)
     this.#changedLimits.clear()
     this.#changedLeases.clear()
