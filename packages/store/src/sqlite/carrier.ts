@@ -286,7 +286,9 @@ export class Carrier {
     while (pending.jobCount > 0) this.#writeJobs(pending.takeJobs(JOBS_AT_A_TIME))
     writer.writeLanes(pending.others.takeLanes(pending.others.laneCount))
     this.writeRecords()
-    this.#writeRest()
+    this.writeRounds()
+    while (pending.hasNames) writer.writeNames(pending.takeNames(Number.POSITIVE_INFINITY))
+    writer.writeFew(pending.others.takeFew())
     const nothingLeft = { last: log.last, jobsLeft: 0, roundsLeft: 0, lanesLeft: 0 }
     if (this.#carrying !== null) this.#carrying = { ...this.#carrying, ...nothingLeft }
   }
@@ -402,7 +404,7 @@ export class Carrier {
 
   /**
    * Some of what waited when the carrying began, as much as so many jobs: jobs, then rounds, rows of lanes
-   * and the names of the jobs; and in the end all that has to do with it, in a commit.
+   * and the names of the jobs; and in the end a commit. What came meanwhile is for the next carrying.
    */
   #slice(jobs: number, { isAlong = false } = {}): void {
     const { writer, pending } = this.#parts
@@ -447,7 +449,7 @@ export class Carrier {
     const upTo = Math.min(waiting - 1, last)
     const { seq } = writer.journalEnd
     this.#append(pending.lastEntryOf(upTo, seq) - seq)
-    this.#writeRest()
+    writer.writeFew(pending.others.takeFew())
     statements.get('note-carried').run(upTo, log.last)
     log.settle()
     this.end()
@@ -470,12 +472,5 @@ export class Carrier {
     if (records === 0) return
     this.begin()
     writer.append(pending.takeRecords(records))
-  }
-
-  #writeRest(): void {
-    const { writer, pending } = this.#parts
-    this.writeRounds()
-    while (pending.hasNames) writer.writeNames(pending.takeNames(Number.POSITIVE_INFINITY))
-    writer.writeFew(pending.others.takeFew())
   }
 }
