@@ -217,4 +217,15 @@ export function pruneRules({ store, reopen }: Subject): void {
       expect(await store().read.round(ROUNDS_KEPT + 2, kind)).not.toBeNull()
     }
   })
+
+  it('STORE-10: of more rounds than are kept, in no order and far apart, the newest are there after a restart', async () => {
+    const rounds = Array.from({ length: ROUNDS_KEPT + 50 }, (_, i) =>
+      sampleRound(7 * ((i * 11) % (ROUNDS_KEPT + 50)) + 1, { assignments: [], refusals: [] }),
+    )
+    await store().commit(batchOf({ rounds: rounds.slice(0, 600) }))
+    await store().commit(batchOf({ rounds: rounds.slice(600) }))
+    await reopen()
+    const kept = rounds.toSorted((a, b) => a.height - b.height).slice(50)
+    expect(await store().read.everything()).toEqual(kept.map((row) => ['rounds', row]))
+  })
 }

@@ -434,6 +434,7 @@ export class Carrier {
     if (this.#carrying === null) {
       const most = this.#isPressed ? pace.jobsTogether : pace.jobsInCalm
       const jobsLeft = Math.min(pending.jobCount, most)
+      pending.others.dropOldRounds()
       const { roundCount: roundsLeft, laneCount: lanesLeft } = pending.others
       this.#carrying = { last: log.last, isAlong, jobsLeft, roundsLeft, lanesLeft }
       log.turn()

@@ -1,4 +1,4 @@
-import { FairleadError, MATCH_ORDERS, PROVIDER_STATUSES } from '@fairlead/core'
+import { FairleadError, MATCH_ORDERS, PROVIDER_STATUSES, ROUNDS_KEPT } from '@fairlead/core'
 import type { BatchRows, RowAt } from './batch-codec.ts'
 import { CellReader } from './cell-codec.ts'
 import type { SqlValue } from './driver.ts'
@@ -52,6 +52,17 @@ export class PendingOthers {
     return this.#rounds.size
   }
 
+  /** Rounds that so many newer ones wait with that they are not kept (STORE-10) never come into their table. */
+  dropOldRounds(): void {
+    const heights = new Set<number>()
+    for (const name of this.#rounds.keys()) heights.add(heightIn(name))
+    if (heights.size <= ROUNDS_KEPT) return
+    const oldestKept = [...heights].sort((a, b) => b - a)[ROUNDS_KEPT - 1] as number
+    for (const name of this.#rounds.keys()) {
+      if (heightIn(name) < oldestKept) this.#rounds.delete(name)
+    }
+  }
+
   /** The rounds that have waited longest, and they wait no more. */
   takeRounds(most: number): RowAt[] {
     return takeFirst(this.#rounds, most)
@@ -92,6 +103,11 @@ export class PendingOthers {
     }
     this.#rounds.set(name, row)
   }
+}
+
+/** Of the name of a round: what stands before the kind. */
+function heightIn(name: string): number {
+  return Number.parseInt(name, 10)
 }
 
 function takeFirst(rows: Map<string, RowAt>, most: number): RowAt[] {
