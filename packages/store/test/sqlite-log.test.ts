@@ -264,11 +264,12 @@ describe('rows in the log', () => {
     let made = 0
     const commit = () => opened.commit(batchOf({ newJobs: [newJob(sampleJob(++made))] }))
     for (let n = 0; n < 8; n++) commit()
-    vi.advanceTimersByTime(1_000)
-    // With what the one before owes it is four jobs.
+    vi.advanceTimersByTime(4_000)
+    // Twice the jobs of these two come to four jobs.
+    commit()
     commit()
     vi.advanceTimersByTime(2)
-    // Two more owe their names.
+    // As much again for their names.
     commit()
     vi.advanceTimersByTime(500)
     expect(countsIn(opened.path).jobs).toBe(0)
@@ -277,6 +278,27 @@ describe('rows in the log', () => {
     expect(countsIn(opened.path).jobs).toBe(0)
     vi.advanceTimersByTime(1)
     expect(countsIn(opened.path).jobs).toBe(4)
+  })
+
+  it('STORE-14: single jobs carry the less for each other, the shorter the first of those that wait has waited', () => {
+    const alongMs = 100_000
+    const commitsUntilCarried = (waitedMs: number): number => {
+      vi.useFakeTimers()
+      const opened = new OpenFile(undefined, { waitMs: 1e9, alongMs, jobsInCalm: 16 })
+      let made = 0
+      const commit = () => opened.commit(batchOf({ newJobs: [newJob(sampleJob(++made))] }))
+      for (let n = 0; n < 100; n++) commit()
+      vi.advanceTimersByTime(waitedMs)
+      while (countsIn(opened.path).jobs === 0) {
+        commit()
+        vi.advanceTimersByTime(2)
+      }
+      return made - 100
+    }
+    // A half, one and two for each and for the last before them, until it is forty.
+    expect([1, 2, 4, 9].map((times) => commitsUntilCarried(times * alongMs))).toEqual([
+      79, 40, 20, 20,
+    ])
   })
 
   it('STORE-14: stay where they are when a batch that may delete finds nothing to', () => {

@@ -44,6 +44,13 @@ export const PACE: Pace = {
 
 /** The slice behind a commit takes twice the jobs that it brings, of which names and rounds are a third. */
 const ALONG_TIMES = 2
+/**
+ * Behind single jobs it takes less of what has not waited long: as many times the jobs as the first of those that wait
+ * has waited this many times `alongMs`. A transaction that ends holds up the next of them, and after a burst one would
+ * follow the other.
+ */
+const UNHURRIED = 2
+const ALONG_TIMES_MIN = 0.5
 /** So much of it at a time; and what commits owe beyond this is let off. */
 const ALONG_MAX = 60
 const OWED_MAX = 120
@@ -174,13 +181,22 @@ export class Carrier {
 
   /** Whether something has waited so long that commits carry it. */
   get #hasOld(): boolean {
-    if (this.#carrying !== null) return true
-    const { pending, pace } = this.#parts
-    const before = performance.now() - pace.alongMs
-    while ((this.#marks[1]?.at ?? Number.POSITIVE_INFINITY) <= before) this.#marks.shift()
-    const [mark] = this.#marks
-    const isOld = mark !== undefined && mark.at <= before
-    return isOld && (pending.firstBatch ?? Number.POSITIVE_INFINITY) <= mark.batch
+    return this.#carrying !== null || this.#waitedMs >= this.#parts.pace.alongMs
+  }
+
+  /** How long the job that has waited longest has, to within `MARK_MS`. */
+  get #waitedMs(): number {
+    const first = this.#parts.pending.firstBatch
+    if (first === null) return 0
+    while ((this.#marks[1]?.batch ?? Number.POSITIVE_INFINITY) <= first) this.#marks.shift()
+    return performance.now() - (this.#marks[0]?.at ?? Number.POSITIVE_INFINITY)
+  }
+
+  /** How many jobs are carried for each that a commit brings. */
+  get #times(): number {
+    if (!this.#areFew) return ALONG_TIMES
+    const times = this.#waitedMs / (UNHURRIED * this.#parts.pace.alongMs)
+    return Math.min(Math.max(times, ALONG_TIMES_MIN), ALONG_TIMES)
   }
 
   get #isPressed(): boolean {
@@ -196,7 +212,7 @@ export class Carrier {
     this.#lastCommitAt = now
     this.#lastJobs = jobs
     const owed = this.#hasOld ? this.#owed : 0
-    this.#owed = Math.min(OWED_MAX, owed + ALONG_TIMES * jobs)
+    this.#owed = Math.min(OWED_MAX, owed + this.#times * jobs)
     if (now - (this.#marks.at(-1)?.at ?? Number.NEGATIVE_INFINITY) >= MARK_MS) {
       this.#marks.push({ at: now, batch: log.last + 1 })
     }
@@ -391,7 +407,7 @@ export class Carrier {
 
   /** Some of what commits owe. */
   #goAlong(): void {
-    const jobs = Math.min(this.#owed, ALONG_MAX)
+    const jobs = Math.floor(Math.min(this.#owed, ALONG_MAX))
     this.#owed -= jobs
     this.#slice(jobs, { isAlong: true })
   }
