@@ -45,7 +45,7 @@ export class SimStore implements Store {
   #isDead = false
   /** Calls that failed, as far as the engine can tell. */
   faults = 0
-  /** What the engine has in memory may be wrong: a call failed, and it has not loaded since. */
+  /** What the engine has in memory may be wrong, or it has left that: a call failed, and it has not loaded since. */
   isStale = false
   /** Jobs whose payloads could not be read when they were asked for last: somebody waits for them. */
   readonly owed = new Set<number>()
@@ -70,7 +70,7 @@ export class SimStore implements Store {
     this.activity++
     if (this.#isDead) return new Promise(() => {})
     if (this.#fates.load() === 'fails') {
-      this.faults++
+      this.#noteFault()
       return Promise.reject(unavailable('the disk cannot be read'))
     }
     const snapshot = this.#disk.snapshot()
