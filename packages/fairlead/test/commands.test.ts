@@ -462,8 +462,9 @@ describe('fairlead serve, token, doctor', () => {
   })
 })
 
-describe('fairlead demo', () => {
-  it('runs to its end, and every job comes to the end that it should', async () => {
+// Each of them takes its time, most of which is waiting.
+describe.concurrent('fairlead demo', () => {
+  it('runs to its end; every job comes to the end that it should, and so does everybody in the line of its opening', async () => {
     const { code, out, err } = await fairlead(['demo', '--exit', '--jobs', '40', '--json'])
     expect({ code, err: code === 0 ? '' : err + out }).toEqual({ code: 0, err: '' })
     const figures = JSON.parse(out)
@@ -473,6 +474,12 @@ describe('fairlead demo', () => {
       ends: { COMPLETED: 120, FAILED: 3, EXPIRED: 3, CANCELED: 3 },
     })
     expect(figures.explained.text).toContain('is COMPLETED')
+    const places: { tried: number; booked: number }[] = figures.opening.by_place
+    const sum = (count: 'tried' | 'booked') => places.reduce((total, of) => total + of[count], 0)
+    expect({ tried: sum('tried'), booked: sum('booked') }).toEqual({ tried: 200, booked: 30 })
+    // Who came first was tried first: the front of the line has seats, its end has none.
+    expect(places[0]).toMatchObject({ tried: 10, booked: 10 })
+    expect(places.at(-1)).toMatchObject({ tried: 100, booked: 0 })
   })
 
   it('stays up until it is told to stop, and can be looked at meanwhile', async () => {
