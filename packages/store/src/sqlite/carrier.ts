@@ -45,9 +45,9 @@ export const PACE: Pace = {
 /** The slice behind a commit takes twice the jobs that it brings, of which names and rounds are a third. */
 const ALONG_TIMES = 2
 /**
- * Behind single jobs it takes less of what has not waited long: as many times the jobs as the first of those that wait
- * has waited this many times `alongMs`. A transaction that ends holds up the next of them, and after a burst one would
- * follow the other.
+ * Behind single jobs it takes less of what has not waited long: one job for each where the first has waited this many
+ * times `alongMs`, and more or less in proportion. A transaction that ends holds up the next of them, and after a burst
+ * one would follow the other.
  */
 const UNHURRIED = 2
 const ALONG_TIMES_MIN = 0.5
