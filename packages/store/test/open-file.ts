@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync } from 'node:fs'
+import { closeSync, copyFileSync, existsSync, openSync } from 'node:fs'
 import type { WriteBatch } from '@fairlead/core'
 import { onTestFinished } from 'vitest'
 import { encodeBatch } from '../src/sqlite/batch-codec.ts'
@@ -16,11 +16,15 @@ export class OpenFile {
   #refusals = 0
   #isClosed = false
 
-  constructor(path = tempPath(), pace: Partial<Pace> = {}) {
+  constructor(
+    path = tempPath(),
+    pace: Partial<Pace> = {},
+    durability: 'full' | 'relaxed' = 'relaxed',
+  ) {
     this.path = path
     this.file = openSqliteFile(
       path,
-      { durability: 'relaxed' },
+      { durability },
       { pace: { ...PACE, ...pace }, logEnd: this.#logEnd },
     )
     onTestFinished(() => this.close())
@@ -34,6 +38,29 @@ export class OpenFile {
   /** Whether the batch was taken. */
   commit(batch: WriteBatch): boolean {
     return this.#isTaken(() => this.file.commit(encodeBatch(batch).bytes, this.#refusals))
+  }
+
+  /** Of a batch that is synced while rows are carried: whether it was taken, once that is known. */
+  commitBeside(batch: WriteBatch): Promise<boolean> {
+    const synced = this.file.commit(encodeBatch(batch).bytes, this.#refusals)
+    if (synced === null) throw new Error('it was synced at once')
+    const refused = (): boolean => {
+      this.#refusals++
+      return false
+    }
+    return synced.then(() => true, refused)
+  }
+
+  /** Until it is called back, the log is on a device that takes all that is written and cannot be synced. */
+  breakSyncs(): () => void {
+    const segment = this.#logEnd.current
+    const file = segment.file
+    const nowhere = openSync('/dev/null', 'r+')
+    segment.file = nowhere
+    return () => {
+      segment.file = file
+      closeSync(nowhere)
+    }
   }
 
   /** Whether the log has room for a batch of one who writes it on a thread of its own. */

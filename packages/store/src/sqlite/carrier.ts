@@ -70,8 +70,9 @@ const SLOWED_AT = 1.5
 const TIMES_CARRIED = 2
 /** Jobs that are carried between two calls where a read waits for them. */
 const JOBS_IN_HASTE = 256
-/** Jobs whose cells are made before any of them is written, where all are. */
-const JOBS_AT_A_TIME = 1_000
+/** Jobs whose cells, and records whose bytes, are made before any of them is written, where all are. */
+const JOBS_AT_A_TIME = 100
+const RECORDS_AT_A_TIME = 320
 /** A read that has to see all rows waits until no more jobs than this are to be written for it. */
 const JOBS_FOR_A_READ = 2_000
 
@@ -144,14 +145,12 @@ export class Carrier {
 
   /** Sees to it that what waits is carried over in time. */
   later(waitMs = this.#parts.pace.waitMs): void {
-    const isOwed = this.#isOwed
-    const isAtOnce = isOwed && !this.#areFew
-    if (this.#isPressed || this.#carrying?.isAlong === false || isAtOnce) {
+    if (this.#isAtOnce) {
       this.#immediate ??= setImmediate(() => {
         this.#immediate = null
         this.#inTime({ isDue: false })
       })
-    } else if (isOwed) {
+    } else if (this.#isOwed) {
       this.#alongTimer ??= setTimeout(() => {
         this.#alongTimer = null
         this.#inTime({ isDue: false })
@@ -162,6 +161,22 @@ export class Carrier {
         this.#inTime({ isDue: true })
       }, waitMs)
     }
+  }
+
+  /** Whether it goes on as soon as the thread has nothing else to do. */
+  get #isAtOnce(): boolean {
+    const isAlong = this.#isOwed && !this.#areFew
+    return this.#isPressed || this.#carrying?.isAlong === false || isAlong
+  }
+
+  /** Whether there is something to carry while the log is synced. */
+  get hasWorkMeanwhile(): boolean {
+    return this.#isAtOnce && this.#canGoOn
+  }
+
+  /** Whether a carrying goes on that is not at its end. To begin and to end one takes a log that is at rest. */
+  get #canGoOn(): boolean {
+    return this.#carrying !== null && !this.#isAtEnd(this.#carrying)
   }
 
   /** Nobody is held up by what is carried now. */
@@ -251,9 +266,10 @@ export class Carrier {
   #deleteSoon(): void {
     this.#deleteTimer ??= setTimeout(() => {
       this.#deleteTimer = null
-      const { db, pass, mergeLog, abandon } = this.#parts
+      const { db, log, pass, mergeLog, abandon } = this.#parts
       pass(() => {
         try {
+          if (log.isSyncing) return
           mergeLog()
           if (!db.isTransaction) this.#deleteSome(DELETED_AT_A_TIME)
         } catch {
@@ -366,10 +382,10 @@ export class Carrier {
   /** Undoes what is not committed. */
   rollBack(): void {
     const { db } = this.#parts
-    // Some errors have ended the transaction already.
-    if (db.isTransaction) db.exec('ROLLBACK')
     this.#carrying = null
     this.#written = 0
+    // Some errors have ended the transaction already.
+    if (db.isTransaction) db.exec('ROLLBACK')
   }
 
   /** Nothing is carried by itself any more. */
@@ -383,7 +399,9 @@ export class Carrier {
   }
 
   #inTime({ isDue }: { readonly isDue: boolean }): void {
-    const { pass, pace, pending, mergeLog, abandon } = this.#parts
+    const { pass, pace, pending, log, mergeLog, abandon } = this.#parts
+    // Once the log is synced, it is seen to.
+    if (log.isSyncing && !this.#canGoOn) return
     const isQuiet = this.#isQuiet
     pass(() => {
       try {
@@ -407,7 +425,10 @@ export class Carrier {
 
   /** Some of what commits owe. */
   #goAlong(): void {
-    const jobs = Math.floor(Math.min(this.#owed, ALONG_MAX))
+    const { log, pace } = this.#parts
+    // A sync takes no longer than that.
+    const most = log.isSyncing ? pace.sliceJobs : ALONG_MAX
+    const jobs = Math.floor(Math.min(this.#owed, most))
     this.#owed -= jobs
     this.#slice(jobs, { isAlong: true })
   }
@@ -423,7 +444,7 @@ export class Carrier {
    * and the names of the jobs; and in the end a commit. What came meanwhile is for the next carrying.
    */
   #slice(jobs: number, { isAlong = false } = {}): void {
-    const { writer, pending } = this.#parts
+    const { writer, pending, log } = this.#parts
     const carrying = this.#start(isAlong)
     carrying.isAlong &&= isAlong
     const most = Math.min(jobs, carrying.jobsLeft)
@@ -440,8 +461,11 @@ export class Carrier {
     carrying.lanesLeft -= lanes.length
     rows -= lanes.length
     if (rows > 0) writer.writeNames(pending.takeNames(rows))
-    const { jobsLeft, roundsLeft, lanesLeft } = carrying
-    if (jobsLeft + roundsLeft + lanesLeft === 0 && !pending.hasNames) this.#commit(carrying)
+    if (this.#isAtEnd(carrying) && !log.isSyncing) this.#commit(carrying)
+  }
+
+  #isAtEnd({ jobsLeft, roundsLeft, lanesLeft }: Carrying): boolean {
+    return jobsLeft + roundsLeft + lanesLeft === 0 && !this.#parts.pending.hasNames
   }
 
   #start(isAlong = false): Carrying {
@@ -488,6 +512,8 @@ export class Carrier {
     const { writer, pending } = this.#parts
     if (records === 0) return
     this.begin()
-    writer.append(pending.takeRecords(records))
+    for (let left = records; left > 0; left -= RECORDS_AT_A_TIME) {
+      writer.append(pending.takeRecords(Math.min(left, RECORDS_AT_A_TIME)))
+    }
   }
 }

@@ -1,4 +1,5 @@
-import { fdatasyncSync, writeSync, writevSync } from 'node:fs'
+import { fdatasync, fdatasyncSync, writeSync, writevSync } from 'node:fs'
+import { promisify } from 'node:util'
 import { crc32 } from 'node:zlib'
 
 /** Before each batch: its length, a checksum of all that follows, and its number. */
@@ -29,6 +30,8 @@ const GIVEN_AT = WHOLE_CELLS * 4 + (SEGMENTS + 2 * SEGMENT_CELLS) * 8
 const GIVEN_MAX = 4_096
 
 const NO_FILE = -1
+
+const syncBeside = promisify(fdatasync)
 
 /** A whole batch in a file. */
 export interface FoundBatch {
@@ -148,12 +151,17 @@ export class LogEnd {
 
   /** Acts while nobody else does. */
   holding<Answer>(act: () => Answer): Answer {
-    while (!this.tryHold()) Atomics.wait(this.#whole, HELD, 1)
+    this.hold()
     try {
       return act()
     } finally {
       this.letGo()
     }
+  }
+
+  /** Waits until nobody else has it; it is held until it is let go. */
+  hold(): void {
+    while (!this.tryHold()) Atomics.wait(this.#whole, HELD, 1)
   }
 
   /** Whether nobody else has it; then it is held until it is let go. */
@@ -207,25 +215,53 @@ export class LogEnd {
    * not there, and the next takes its place.
    */
   append(batch: Uint8Array): void {
-    const segment = this.current
-    const file = segment.file as number
-    const number = segment.last + 1
-    const head = this.#head
-    head.writeDoubleLE(number, NUMBER_AT)
-    head.writeUInt32LE((batch.length | (this.isSynced ? WAS_SYNCED : 0)) >>> 0, 0)
-    head.writeUInt32LE(this.#sumOf(head, batch), 4)
-    this.isTorn = true
+    const file = this.#write(batch)
     try {
-      writeAll(file, [head, batch], segment.end)
       if (this.isSynced) fdatasyncSync(file)
     } catch (error) {
       this.#tryToMend()
       throw error
     }
+    this.#goBehind(batch)
+  }
+
+  /** The same where batches are synced: the thread is free while the disk is at it. */
+  async appendBeside(batch: Uint8Array): Promise<void> {
+    const file = this.#write(batch)
+    try {
+      await syncBeside(file)
+    } catch (error) {
+      this.#tryToMend()
+      throw error
+    }
+    this.#goBehind(batch)
+  }
+
+  /** Returns the file, which is to be synced. */
+  #write(batch: Uint8Array): number {
+    const segment = this.current
+    const file = segment.file as number
+    const head = this.#head
+    head.writeDoubleLE(segment.last + 1, NUMBER_AT)
+    head.writeUInt32LE((batch.length | (this.isSynced ? WAS_SYNCED : 0)) >>> 0, 0)
+    head.writeUInt32LE(this.#sumOf(head, batch), 4)
+    this.isTorn = true
+    try {
+      writeAll(file, [head, batch], segment.end)
+    } catch (error) {
+      this.#tryToMend()
+      throw error
+    }
+    return file
+  }
+
+  /** A batch is there for good, and the next one comes behind it. */
+  #goBehind(batch: Uint8Array): void {
+    const segment = this.current
     this.isTorn = false
     segment.end += HEAD_BYTES + batch.length
     segment.size = Math.max(segment.size, segment.end)
-    segment.last = number
+    segment.last++
   }
 
   /** A batch that was refused must not be found: it may be all there, with only its sync gone wrong. */

@@ -45,6 +45,7 @@ export class LogFile {
   /** All bytes so far, up to the last batch that is carried, and up to each one behind it by its number. */
   #total = 0
   #carriedTotal = 0
+  #isSyncing = false
   readonly #totals = new Map<number, number>()
 
   /** `carried` is the number of the last batch that is in the tables, `checked` of the last of which anything is. */
@@ -87,13 +88,38 @@ export class LogFile {
   append(batch: Uint8Array): void {
     const end = this.#end
     end.holding(() => {
-      const segment = end.current
-      segment.file ??= open(this.#pathOf(segment))
-      makeRoom(segment.file, segment, HEAD_BYTES + batch.length)
-      end.mend()
+      this.#prepare(batch)
       end.append(batch)
     })
     this.#count(this.#last + 1, batch)
+  }
+
+  /** The same, without the thread waiting for the disk. Until it is over nobody may use the log. */
+  async appendBeside(batch: Uint8Array): Promise<void> {
+    const end = this.#end
+    end.hold()
+    this.#isSyncing = true
+    try {
+      this.#prepare(batch)
+      await end.appendBeside(batch)
+    } finally {
+      this.#isSyncing = false
+      end.letGo()
+    }
+    this.#count(this.#last + 1, batch)
+  }
+
+  /** Whether the disk is at it. */
+  get isSyncing(): boolean {
+    return this.#isSyncing
+  }
+
+  /** A place for a batch behind the last. */
+  #prepare(batch: Uint8Array): void {
+    const segment = this.#end.current
+    segment.file ??= open(this.#pathOf(segment))
+    makeRoom(segment.file, segment, HEAD_BYTES + batch.length)
+    this.#end.mend()
   }
 
   /** Whether the giver has written the next one, which is this; if it is at it, waits until that is done. */

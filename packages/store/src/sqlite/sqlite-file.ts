@@ -1,4 +1,4 @@
-import type { JobFilter, JobRow, Snapshot } from '@fairlead/core'
+import { invariant, type JobFilter, type JobRow, type Snapshot } from '@fairlead/core'
 import { type BatchRows, rowsOf } from './batch-codec.ts'
 import { Carrier, PACE, type Pace, type Pass } from './carrier.ts'
 import { bytesOf } from './cells.ts'
@@ -105,7 +105,7 @@ const BY_ID: ReadonlySet<keyof DirectReads> = new Set([
   'timeline',
 ])
 
-/** An open file: every call is synchronous and on the one connection. */
+/** An open file: every call is synchronous, but a commit may be over later, and on the one connection. */
 export class SqliteFile {
   readonly #path: string
   readonly #db: Database
@@ -119,6 +119,7 @@ export class SqliteFile {
   /** Batches that were refused. Who has not heard of all of them has built on one (STORE-2). */
   #refusals = 0
   readonly #logEnd: LogEnd
+  readonly #pass: Pass
   /** A batch that was taken, and perhaps not written. */
   #unverified: Uint8Array | null = null
   /** Why the batch that was given last was refused. */
@@ -136,6 +137,7 @@ export class SqliteFile {
     this.#path = path
     this.#db = db
     this.#logEnd = logEnd
+    this.#pass = pass
     db.function('name_of', (id) => names.of(id as Uint8Array))
     db.function('name_of_key', (caller, txHash) =>
       names.of(Buffer.concat([caller as Uint8Array, txHash as Uint8Array])),
@@ -302,8 +304,11 @@ export class SqliteFile {
     return { parts: partsOf([...stored, ...waiting.map(splitKey)]), last }
   }
 
-  /** All of the batch is in the log when it returns, or none of it (STORE-14). */
-  commit(bytes: Uint8Array, refusalsHeard: number): void {
+  /**
+   * All of the batch is in the log when it is over, or none of it (STORE-14). That may be later: then rows are carried
+   * into their tables while the log is synced, and no other call is made before it is over.
+   */
+  commit(bytes: Uint8Array, refusalsHeard: number): Promise<void> | null {
     if (refusalsHeard < this.#refusals) {
       throw builtOnRefused(this.#path)
     }
@@ -313,13 +318,25 @@ export class SqliteFile {
       const hasToDelete = this.#hasToDelete(batch)
       if (hasToDelete && !this.#deletesLater(batch)) {
         this.#commitWithout(batch)
-        return
+        return null
       }
       this.#take(batch)
+      const isOver = (): void => {
+        // Not before: of a batch that is refused nothing happens.
+        if (hasToDelete) this.#carrier.deleteLater(batch.pruneEndedBefore as number)
+        this.#carrier.later()
+      }
+      if (this.#logEnd.isSynced && this.#carrier.hasWorkMeanwhile) {
+        const synced = this.#log.appendBeside(bytes)
+        this.#carrier.later()
+        return synced.then(isOver, (error) => {
+          this.#pass(() => this.#refuse())
+          throw error
+        })
+      }
       this.#log.append(bytes)
-      // Not before: of a batch that is refused nothing happens.
-      if (hasToDelete) this.#carrier.deleteLater(batch.pruneEndedBefore as number)
-      this.#carrier.later()
+      isOver()
+      return null
     } catch (error) {
       this.#refuse()
       throw error
@@ -491,6 +508,7 @@ export class SqliteFile {
   #mergeLog(): void {
     this.#verifyGiven()
     if (this.#isWhole) return
+    invariant(!this.#log.isSyncing, 'a log is read when all of it is known')
     this.#carrier.rollBack()
     this.#pending.clear()
     this.#stored.forget()

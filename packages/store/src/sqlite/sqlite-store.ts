@@ -256,7 +256,7 @@ class ThreadedStore implements SqliteStore {
   #call<Name extends FileCall>(
     name: Name,
     ...args: Parameters<SqliteFile[Name]>
-  ): Promise<ReturnType<SqliteFile[Name]>> {
+  ): Promise<Awaited<ReturnType<SqliteFile[Name]>>> {
     if (this.#closed !== null) {
       const refusal = unavailable(this.#path, 'closed', 'it is closed; open it again')
       return Promise.reject(refusal)

@@ -25,11 +25,20 @@ const { path, options, pace, gate: gateMemory, logEnd: logMemory } = workerData 
 const gate = new ThreadGate(gateMemory)
 const pass = (act: () => void): void => gate.pass(act)
 let file: SqliteFile | null = null
+/** While a batch is synced, the calls that came behind it, in their order; null otherwise. */
+let behind: (() => void)[] | null = null
 
 port.on('message', (call: Call | GivenBatch) => {
-  if (call === GIVEN_BATCH) pass(takeGiven)
-  else if (!isPutOff(call)) carryOut(call)
+  inTurn(() => {
+    if (call === GIVEN_BATCH) pass(takeGiven)
+    else if (!isPutOff(call)) carryOut(call)
+  })
 })
+
+function inTurn(act: () => void): void {
+  if (behind === null) act()
+  else behind.push(act)
+}
 
 function takeGiven(): void {
   try {
@@ -56,7 +65,7 @@ function isPutOff(call: Call): boolean {
       mustWait = file !== null && hasToWait(file, call)
     } catch {}
   })
-  if (mustWait) file.whenCarried(() => carryOut(call))
+  if (mustWait) file.whenCarried(() => inTurn(() => carryOut(call)))
   return mustWait
 }
 
@@ -77,12 +86,35 @@ function endThread(): void {
 
 function answer(id: number, act: () => unknown): void {
   pass(() => {
-    let said: Answer
     try {
-      said = { id, value: act() }
+      const value = act()
+      if (value instanceof Promise) answerLater(id, value)
+      else say({ id, value })
     } catch (error) {
-      said = { id, refusal: refusalOf(asUnavailable(path, error)) }
+      say(refused(id, error))
     }
-    port?.postMessage(said)
   })
+}
+
+/** Of a batch that is synced while rows are carried: no other call is carried out before it is over. */
+function answerLater(id: number, synced: Promise<void>): void {
+  behind = []
+  const over = (said: Answer): void => {
+    say(said)
+    const acts = behind ?? []
+    behind = null
+    for (const act of acts) inTurn(act)
+  }
+  synced.then(
+    () => over({ id }),
+    (error) => over(refused(id, error)),
+  )
+}
+
+function refused(id: number, error: unknown): Answer {
+  return { id, refusal: refusalOf(asUnavailable(path, error)) }
+}
+
+function say(said: Answer): void {
+  port?.postMessage(said)
 }
