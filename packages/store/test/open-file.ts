@@ -122,3 +122,8 @@ export function imageOf(path: string): string {
   }
   return image
 }
+
+/** Lets what is due between calls happen, so many times. */
+export async function turns(count: number): Promise<void> {
+  for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve))
+}

@@ -69,6 +69,7 @@ describe('a batch that its giver writes', () => {
     const image = imageOf(opened.path)
     const db = openDatabase(image)
     db.exec('ALTER TABLE store DROP COLUMN checked')
+    db.exec('DROP TABLE new_names')
     db.exec('PRAGMA user_version = 1')
     db.close()
     const after = new OpenFile(image)

@@ -1,10 +1,9 @@
-import { setImmediate as turn } from 'node:timers/promises'
 import type { WriteBatch } from '@fairlead/core'
 import { describe, expect, it, vi } from 'vitest'
 import { batchOf, newJob, START, sampleEntry, sampleJob } from '../src/conformance/sample-rows.ts'
 import { MemoryStore } from '../src/memory/memory-store.ts'
 import { TableWriter } from '../src/sqlite/table-writer.ts'
-import { imageOf, OpenFile } from './open-file.ts'
+import { imageOf, OpenFile, turns } from './open-file.ts'
 
 /** Three rows are much: they go into their tables at once, a job between any two calls, and in one transaction. */
 const PACE = { waitMs: 1e9, jobsAtOnce: 3, sliceJobs: 1 }
@@ -25,7 +24,7 @@ const SECOND = batchOf({
 async function beingCarried(): Promise<OpenFile> {
   const opened = new OpenFile(undefined, PACE, 'full')
   opened.commit(FIRST)
-  await turn()
+  await turns(1)
   return opened
 }
 
@@ -41,10 +40,10 @@ describe('a batch that comes while rows are carried', () => {
     const opened = await beingCarried()
     const isTaken = opened.commitBeside(SECOND)
     // Some of what it changes is carried before it is known to be there.
-    await turn()
+    await turns(1)
     expect(await isTaken).toBe(true)
     await expectSame(new OpenFile(imageOf(opened.path)), [FIRST, SECOND])
-    for (let n = 0; n < 20; n++) await turn()
+    await turns(20)
     await expectSame(new OpenFile(imageOf(opened.path)), [FIRST, SECOND])
     await expectSame(opened, [FIRST, SECOND])
   })
@@ -53,7 +52,7 @@ describe('a batch that comes while rows are carried', () => {
     const opened = await beingCarried()
     const mend = opened.breakSyncs()
     const isTaken = opened.commitBeside(SECOND)
-    await turn()
+    await turns(1)
     expect(await isTaken).toBe(false)
     mend()
     await expectSame(new OpenFile(imageOf(opened.path)), [FIRST])
@@ -68,7 +67,7 @@ describe('a batch that comes while rows are carried', () => {
     const write = vi.spyOn(TableWriter.prototype, 'writeJobs').mockImplementationOnce(() => {
       throw new Error('disk I/O error')
     })
-    await turn()
+    await turns(1)
     expect(await isTaken).toBe(true)
     expect(write).toHaveBeenCalled()
     write.mockRestore()

@@ -4,6 +4,7 @@ import type { Names } from './names.ts'
 import type { PendingJob } from './pending-job.ts'
 import type { PendingRows } from './pending-rows.ts'
 import type { Statements } from './statements.ts'
+import type { StoredNames } from './stored-names.ts'
 import type { TableWriter } from './table-writer.ts'
 
 /** How what waits in the log is carried into its tables. */
@@ -23,6 +24,8 @@ export interface Pace {
   readonly jobsInCalm: number
   /** Without a commit of jobs for so long nobody is held up; before, only commits carry. */
   readonly quietMs: number
+  /** So many names wait until those of others come beside them into their table. */
+  readonly namesWaiting: number
 }
 
 const MIB = 1_048_576
@@ -40,6 +43,7 @@ export const PACE: Pace = {
   jobsTogether: 8_000,
   jobsInCalm: 1_000,
   quietMs: 50,
+  namesWaiting: 262_144,
 }
 
 /** The slice behind a commit takes twice the jobs that it brings, of which names and rounds are a third. */
@@ -85,6 +89,8 @@ const DELETE_EVERY_MS = 50
 const RECORDS_PER_JOB = 4
 /** Names or rows of lanes that are carried in the place of a job. */
 const ROWS_PER_JOB = 8
+/** Names that move into their table with each job: twice as many as most jobs have. */
+const MOVED_PER_JOB = 6
 
 /** How it gets at the file when nobody called; see `ThreadGate`. */
 export type Pass = (act: () => void) => void
@@ -97,12 +103,15 @@ interface Carrying {
   jobsLeft: number
   roundsLeft: number
   lanesLeft: number
+  /** Older names, which move into their table. */
+  namesLeft: number
 }
 
 interface Parts {
   readonly db: Database
   readonly statements: Statements
   readonly names: Names
+  readonly storedNames: StoredNames
   readonly writer: TableWriter
   readonly pending: PendingRows
   readonly log: LogFile
@@ -312,17 +321,25 @@ export class Carrier {
 
   /** All rows into their tables. They need not stay there: without a commit they can be read. */
   writeAll(): void {
-    const { writer, pending, log } = this.#parts
+    const { writer, pending, log, storedNames } = this.#parts
     this.begin()
     // Not all at once: their cells are in memory until they are written.
     while (pending.jobCount > 0) this.#writeJobs(pending.takeJobs(JOBS_AT_A_TIME))
     writer.writeLanes(pending.others.takeLanes(pending.others.laneCount))
     this.writeRecords()
     this.writeRounds()
-    while (pending.hasNames) writer.writeNames(pending.takeNames(Number.POSITIVE_INFINITY))
+    while (pending.hasNames) storedNames.write(pending.takeNames(Number.POSITIVE_INFINITY))
     writer.writeFew(pending.others.takeFew())
-    const nothingLeft = { last: log.last, jobsLeft: 0, roundsLeft: 0, lanesLeft: 0 }
-    if (this.#carrying !== null) this.#carrying = { ...this.#carrying, ...nothingLeft }
+    if (this.#carrying === null) return
+    const { isAlong } = this.#carrying
+    this.#carrying = {
+      last: log.last,
+      isAlong,
+      jobsLeft: 0,
+      roundsLeft: 0,
+      lanesLeft: 0,
+      namesLeft: 0,
+    }
   }
 
   /** What is alive, what was when it came into its table, and all that is not of a job. */
@@ -337,7 +354,7 @@ export class Carrier {
 
   /** The job that has this id, or a lease of this id, so that it is found by it. */
   writeJob(id: Uint8Array, storedSeq: () => number | null): void {
-    const { writer, pending, names } = this.#parts
+    const { pending, names, storedNames } = this.#parts
     const newSeq = pending.seqOf(id)
     const seq = newSeq ?? storedSeq()
     const job = seq === null ? null : pending.takeJob(seq)
@@ -345,7 +362,7 @@ export class Carrier {
     // Its other names come with those of other jobs, in their order.
     if (newSeq !== null) {
       this.begin()
-      writer.writeNames([names.of(id), newSeq])
+      storedNames.write([names.of(id), newSeq])
     }
   }
 
@@ -440,11 +457,11 @@ export class Carrier {
   }
 
   /**
-   * Some of what waited when the carrying began, as much as so many jobs: jobs, then rounds, rows of lanes
-   * and the names of the jobs; and in the end a commit. What came meanwhile is for the next carrying.
+   * Some of what waited when the carrying began, as much as so many jobs: jobs, then rounds, rows of lanes,
+   * the names of the jobs and older names; and in the end a commit. What came meanwhile is for the next carrying.
    */
   #slice(jobs: number, { isAlong = false } = {}): void {
-    const { writer, pending, log } = this.#parts
+    const { writer, pending, log, storedNames } = this.#parts
     const carrying = this.#start(isAlong)
     carrying.isAlong &&= isAlong
     const most = Math.min(jobs, carrying.jobsLeft)
@@ -460,23 +477,32 @@ export class Carrier {
     writer.writeLanes(lanes)
     carrying.lanesLeft -= lanes.length
     rows -= lanes.length
-    if (rows > 0) writer.writeNames(pending.takeNames(rows))
+    if (rows > 0) {
+      const cells = pending.takeNames(rows)
+      storedNames.write(cells)
+      rows -= cells.length / 2
+    }
+    const moved = Math.min(rows, carrying.namesLeft)
+    storedNames.move(moved)
+    carrying.namesLeft -= moved
     if (this.#isAtEnd(carrying) && !log.isSyncing) this.#commit(carrying)
   }
 
-  #isAtEnd({ jobsLeft, roundsLeft, lanesLeft }: Carrying): boolean {
-    return jobsLeft + roundsLeft + lanesLeft === 0 && !this.#parts.pending.hasNames
+  #isAtEnd({ jobsLeft, roundsLeft, lanesLeft, namesLeft }: Carrying): boolean {
+    const left = jobsLeft + roundsLeft + lanesLeft + namesLeft
+    return left === 0 && !this.#parts.pending.hasNames
   }
 
   #start(isAlong = false): Carrying {
-    const { pending, log, pace } = this.#parts
+    const { pending, log, pace, storedNames } = this.#parts
     this.begin()
     if (this.#carrying === null) {
       const most = this.#isPressed ? pace.jobsTogether : pace.jobsInCalm
       const jobsLeft = Math.min(pending.jobCount, most)
       pending.others.dropOldRounds()
       const { roundCount: roundsLeft, laneCount: lanesLeft } = pending.others
-      this.#carrying = { last: log.last, isAlong, jobsLeft, roundsLeft, lanesLeft }
+      const namesLeft = Math.min(storedNames.overdue, MOVED_PER_JOB * jobsLeft)
+      this.#carrying = { last: log.last, isAlong, jobsLeft, roundsLeft, lanesLeft, namesLeft }
       log.turn()
       pending.carryingBegins(log.last)
     }

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { invariant, type JobFilter, type JobRow, type Snapshot } from '@fairlead/core'
 import { type BatchRows, rowsOf } from './batch-codec.ts'
 import { Carrier, PACE, type Pace, type Pass } from './carrier.ts'
@@ -21,6 +22,7 @@ import { PendingRows } from './pending-rows.ts'
 import { jobRow, laneRow, leaseRow, metaRow, providerRow, shareRow } from './rows.ts'
 import { type DirectReads, SqliteReads } from './sqlite-reads.ts'
 import { Statements } from './statements.ts'
+import { StoredNames } from './stored-names.ts'
 import { StoredRows } from './stored-rows.ts'
 import { TableWriter } from './table-writer.ts'
 import { asUnavailable, builtOnRefused, unavailable } from './unavailable.ts'
@@ -44,6 +46,9 @@ export interface Overview {
   readonly liveJobs: number
   readonly meta: Snapshot['meta']
 }
+
+/** The tables and views in memory, which need the functions below. */
+const CONNECTION = readFileSync(new URL('../../src/sqlite/connection.sql', import.meta.url), 'utf8')
 
 const BUSY = 5
 const NOT_WRITTEN = 'its giver could not write it to the log; try again'
@@ -142,6 +147,7 @@ export class SqliteFile {
     db.function('name_of_key', (caller, txHash) =>
       names.of(Buffer.concat([caller as Uint8Array, txHash as Uint8Array])),
     )
+    db.exec(CONNECTION)
     this.#statements = new Statements(db)
     const { id, carried, checked } = this.#statements.get('find-store').get() as Columns
     const names = new Names(id as Uint8Array)
@@ -151,7 +157,8 @@ export class SqliteFile {
       return this.#namesFrom(from, limit, pass)
     })
     this.#stored = new StoredRows(this.#statements, known)
-    this.#writer = new TableWriter(this.#statements, known)
+    const storedNames = new StoredNames(this.#statements, known, pace.namesWaiting)
+    this.#writer = new TableWriter(this.#statements, storedNames)
     this.#pending = new PendingRows(this.#stored, names)
     this.#reads = new SqliteReads(this.#statements, this.#pending)
     this.#log = new LogFile(path, {
@@ -165,6 +172,7 @@ export class SqliteFile {
       db,
       statements: this.#statements,
       names,
+      storedNames,
       writer: this.#writer,
       pending: this.#pending,
       log: this.#log,

@@ -20,17 +20,16 @@ import { Callers } from './callers.ts'
 import { CellReader } from './cell-codec.ts'
 import type { SqlValue } from './driver.ts'
 import { chainBlocks, endOf, type JournalEnd, tailOf } from './journal-blocks.ts'
-import { type KnownKeys, partsOfName } from './known-keys.ts'
 import { idBytes, type PendingJob } from './pending-job.ts'
 import type { FewRows } from './pending-others.ts'
 import { payloadIn } from './pending-rows.ts'
 import { blockRow, payloadOf, WIDTH } from './rows.ts'
 import type { Statements } from './statements.ts'
+import type { StoredNames } from './stored-names.ts'
 
 /** Cells of an insert: the names of the row, its facts, its status and state, and of a job its entries. */
 const JOB_COLUMNS = 4 + WIDTH.job + 1 + WIDTH.jobState + 1
 const LEASE_COLUMNS = 3 + WIDTH.lease + 1 + WIDTH.leaseState
-const NAME_COLUMNS = 2
 
 /** Writes into the tables; the transaction around it is the caller's. */
 export class TableWriter {
@@ -41,21 +40,18 @@ export class TableWriter {
   readonly #payloads: Bulk
   readonly #leases: Bulk
   readonly #results: Bulk
-  readonly #names: Bulk
-  readonly #known: KnownKeys
+  readonly #names: StoredNames
   /** Where the journal stands; null when that has to be looked up. */
   #end: JournalEnd | null = null
 
-  /** `known` is told of the names that are written. */
-  constructor(statements: Statements, known: KnownKeys) {
+  constructor(statements: Statements, names: StoredNames) {
     this.#statements = statements
-    this.#known = known
+    this.#names = names
     this.#callers = new Callers(statements)
     this.#jobs = new Bulk(statements, { one: 'insert-job', many: 'insert-jobs-20' })
     this.#payloads = new Bulk(statements, { one: 'insert-payload', many: 'insert-payloads-20' })
     this.#leases = new Bulk(statements, { one: 'insert-lease', many: 'insert-leases-20' })
     this.#results = new Bulk(statements, { one: 'write-result', many: 'write-results-20' })
-    this.#names = new Bulk(statements, { one: 'insert-name', many: 'insert-names-20' })
   }
 
   writeJobs(jobs: readonly PendingJob[]): void {
@@ -98,14 +94,6 @@ export class TableWriter {
     this.#run('drop-old-rounds', [ROUNDS_KEPT])
   }
 
-  /** They come in their own order, so that those of thousands of jobs go into one page after the other. */
-  writeNames(cells: readonly number[]): void {
-    for (let at = 0; at < cells.length; at += NAME_COLUMNS) {
-      this.#known.add(partsOfName(cells[at] as number))
-    }
-    this.#names.write(cells, NAME_COLUMNS)
-  }
-
   writeFew({ providers, shares, meta }: FewRows): void {
     for (const row of providers.values()) {
       this.#run('write-provider', this.#cells([], row, 0, WIDTH.provider))
@@ -125,13 +113,8 @@ export class TableWriter {
 
   /** Deletes jobs that ended before a time, with all that goes with them (STORE-10). */
   prune(endedBefore: number): void {
-    for (const name of [
-      'prune-names',
-      'keep-results',
-      'prune-payloads',
-      'prune-leases',
-      'prune-jobs',
-    ]) {
+    this.#names.prune(endedBefore)
+    for (const name of ['keep-results', 'prune-payloads', 'prune-leases', 'prune-jobs']) {
       this.#run(name, [endedBefore])
     }
   }
@@ -163,6 +146,7 @@ export class TableWriter {
   /** To be called after each transaction. */
   settle(outcome: { readonly didFail: boolean }): void {
     this.#callers.forget(outcome)
+    this.#names.settle(outcome)
     if (outcome.didFail) this.#end = null
   }
 
