@@ -69,6 +69,8 @@ describe('a batch that its giver writes', () => {
     const image = imageOf(opened.path)
     const db = openDatabase(image)
     db.exec('ALTER TABLE store DROP COLUMN checked')
+    db.exec('ALTER TABLE store DROP COLUMN names_turn')
+    db.exec('ALTER TABLE store DROP COLUMN names_at')
     db.exec('DROP TABLE new_names')
     db.exec('PRAGMA user_version = 1')
     db.close()

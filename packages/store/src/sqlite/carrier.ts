@@ -43,7 +43,7 @@ export const PACE: Pace = {
   jobsTogether: 8_000,
   jobsInCalm: 1_000,
   quietMs: 50,
-  namesWaiting: 262_144,
+  namesWaiting: 131_072,
 }
 
 /** The slice behind a commit takes twice the jobs that it brings, of which names and rounds are a third. */

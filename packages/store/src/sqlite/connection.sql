@@ -7,7 +7,7 @@ CREATE TEMP TABLE waiting_names (
   PRIMARY KEY (name, job)
 ) STRICT, WITHOUT ROWID;
 
--- All that a job is found by. After a restart some come twice.
+-- All that a job is found by. One that is carried again after a restart may come twice.
 CREATE TEMP VIEW all_names AS
 SELECT name, job FROM main.names
 UNION ALL

@@ -1,5 +1,5 @@
 import { Bulk, findMany } from './bulk.ts'
-import type { SqlValue } from './driver.ts'
+import type { Columns, SqlValue } from './driver.ts'
 import { type KnownKeys, partsOfName } from './known-keys.ts'
 import type { Statements } from './statements.ts'
 
@@ -15,7 +15,10 @@ const END = 2 ** 31
  * The names that jobs in their tables are found by. They are as good as random, so those of a thousand jobs
  * would take some three thousand pages of a large table, which is most of what a transaction writes and syncs. They
  * wait beside it, in pieces in the file and in their order in memory, and move into the table from its first
- * page to its last, again and again: each transaction as many as it brings, all of them side by side.
+ * page to its last, turn after turn: each transaction as many as it brings, all of them side by side.
+ *
+ * A name that comes behind the place where a turn is waits for the next turn; so a piece can go when the turn after
+ * its own is over.
  */
 export class StoredNames {
   readonly #statements: Statements
@@ -25,11 +28,9 @@ export class StoredNames {
   readonly #waiting: Bulk
   /** About how many wait: some came twice, or were deleted. */
   #count = 0
-  /** In this turn those below it were moved. */
-  #moved = 0
-  #lastPiece = 0
-  /** The last piece when this turn began: what is in it and in those before is in the table when the turn is over. */
-  #began = 0
+  #turn = 0
+  /** The first that did not move in this turn. */
+  #at = 0
 
   /** `known` is told of the names that are written. About `waitingMax` of them wait. */
   constructor(statements: Statements, known: KnownKeys, waitingMax: number) {
@@ -41,10 +42,8 @@ export class StoredNames {
       one: 'insert-waiting-name',
       many: 'insert-waiting-names-20',
     })
-    for (const { names } of statements.get('all-new-names').iterate()) {
-      findMany(statements, 'restore-names-20', unpacked(names as Uint8Array), COLUMNS)
-    }
     this.#lookAgain()
+    this.#restore()
   }
 
   /** As many as should be in their table by now. */
@@ -62,22 +61,26 @@ export class StoredNames {
     // So many are side by side as they are.
     if (count > this.#waitingMax) return this.#names.write(cells, COLUMNS)
     this.#waiting.write(cells, COLUMNS)
-    this.#run('append-names', ++this.#lastPiece, packed(cells))
+    this.#run('append-names', this.#turn, this.#at, packed(cells))
     this.#count += count
   }
 
   /** Moves the next ones into their table. */
   move(count: number): void {
     if (count === 0) return
-    const next = this.#statements.get('find-nth-waiting-name').get(this.#moved, count)
+    const next = this.#statements.get('find-nth-waiting-name').get(this.#at, count)
     // Jobs of one name go together.
-    const end = next === undefined ? END : Math.max(next['name'] as number, this.#moved + 1)
-    this.#run('move-names', this.#moved, end)
-    this.#count -= this.#run('forget-waiting-names', this.#moved, end)
-    this.#moved = end
-    if (end < END) return
-    this.#run('cut-names', this.#began)
-    this.#beginTurn()
+    const end = next === undefined ? END : Math.max(next['name'] as number, this.#at + 1)
+    this.#run('move-names', this.#at, end)
+    this.#count -= this.#run('forget-waiting-names', this.#at, end)
+    this.#at = end
+    if (end === END) {
+      this.#run('cut-names', this.#turn)
+      this.#turn++
+      this.#at = 0
+      this.#countAgain()
+    }
+    this.#run('note-names', this.#turn, this.#at)
   }
 
   /** Of those of a job that is deleted nothing stays but in the pieces, where nobody looks for it. */
@@ -92,14 +95,30 @@ export class StoredNames {
   }
 
   #lookAgain(): void {
-    this.#lastPiece = (this.#statements.get('find-last-names').get()?.['no'] ?? 0) as number
-    this.#beginTurn()
+    const noted = this.#statements.get('find-names-turn').get() as Columns
+    this.#turn = noted['names_turn'] as number
+    this.#at = noted['names_at'] as number
+    this.#countAgain()
   }
 
-  #beginTurn(): void {
-    this.#moved = 0
-    this.#began = this.#lastPiece
+  #countAgain(): void {
     this.#count = this.#statements.get('count-waiting-names').get()?.['waiting'] as number
+  }
+
+  /** After a restart: those of the pieces that are not in the table, if their jobs are still there. */
+  #restore(): void {
+    for (const { turn, at, names } of this.#statements.get('all-new-names').iterate()) {
+      const cells: SqlValue[] = []
+      for (const { name, job } of unpacked(names as Uint8Array)) {
+        const isBehind = name < (at as number)
+        const isReached = name < this.#at
+        // Those ahead of it when it came moved in its own turn, the others in the next, as far as that is by now.
+        const isMoved = turn === this.#turn ? isReached && !isBehind : isReached || !isBehind
+        if (!isMoved) cells.push(name, job)
+      }
+      findMany(this.#statements, 'restore-names-20', cells, COLUMNS)
+    }
+    this.#countAgain()
   }
 
   #run(name: string, ...params: readonly SqlValue[]): number {
@@ -116,11 +135,9 @@ function packed(cells: readonly number[]): Uint8Array {
   return piece
 }
 
-function unpacked(piece: Uint8Array): number[] {
+function* unpacked(piece: Uint8Array): Iterable<{ readonly name: number; readonly job: number }> {
   const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.length)
-  const cells: number[] = []
   for (let at = 0; at < bytes.length; at += NAME_BYTES) {
-    cells.push(bytes.readUInt32LE(at), bytes.readDoubleLE(at + JOB_AT))
+    yield { name: bytes.readUInt32LE(at), job: bytes.readDoubleLE(at + JOB_AT) }
   }
-  return cells
 }

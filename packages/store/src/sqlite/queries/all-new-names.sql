@@ -1,4 +1,4 @@
--- all-new-names: the names that may not be in their table yet.
+-- all-new-names: the names of which some may not be in their table yet.
 -- in: nothing      out: pieces of them, oldest first
-SELECT no, names FROM new_names
+SELECT turn, at, names FROM new_names
 ORDER BY no

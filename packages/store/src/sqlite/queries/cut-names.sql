@@ -1,4 +1,4 @@
--- cut-names: all of these pieces are in their table.
--- in: the number of the last of them      out: a change each
+-- cut-names: all of the pieces that came before a turn are in their table.
+-- in: the turn      out: a change each
 DELETE FROM new_names
-WHERE no <= ?
+WHERE turn < ?
