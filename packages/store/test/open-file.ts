@@ -37,7 +37,10 @@ export class OpenFile {
 
   /** Whether the batch was taken. */
   commit(batch: WriteBatch): boolean {
-    return this.#isTaken(() => this.file.commit(encodeBatch(batch).bytes, this.#refusals))
+    return this.#isTaken(() => {
+      const synced = this.file.commit(encodeBatch(batch).bytes, this.#refusals)
+      if (synced !== null) throw new Error('it is synced beside')
+    })
   }
 
   /** Of a batch that is synced while rows are carried: whether it was taken, once that is known. */
