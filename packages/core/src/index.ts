@@ -4,7 +4,7 @@
  */
 
 // Values, hashes, ids
-export { compareAscii, compareText, fromHex, toHex, writeHex } from './bytes.ts'
+export { compareAscii, compareText, fromHex, isHex32, toHex, writeHex } from './bytes.ts'
 export { CborFloat, type CborMap, type CborValue, decodeCbor, encodeCbor } from './cbor.ts'
 export { type HashField, sha3, sha3Hex, taggedHash, taggedHashHex, uvarint } from './hash.ts'
 export {

@@ -1,4 +1,4 @@
-import type { JobFilter, JobRow } from '@fairlead/core'
+import type { Caller, JobFilter, JobId, JobRow, LeaseId } from '@fairlead/core'
 import { expect, it } from 'vitest'
 import {
   batchOf,
@@ -149,6 +149,22 @@ export function readRules({ store, reopen }: Subject): void {
     expect(await read.journal(0, 10)).toEqual([])
     expect(await read.assignmentsSince(0)).toEqual([])
   })
+
+  it.each(['', '1', '0x', jobIdOf(1).toUpperCase(), `${jobIdOf(1)}00`])(
+    'STORE-8: under what is no id, %j, there is nothing, and the store goes on',
+    async (text) => {
+      const entry = sampleEntry(1, { jobSeq: 1 })
+      await store().commit(batchOf({ newJobs: [newJob(sampleJob(1))], journal: [entry] }))
+      const { read } = store()
+      expect(await read.job(text as JobId)).toBeNull()
+      expect(await read.lease(text as LeaseId)).toBeNull()
+      expect(await read.result(text as JobId)).toBeNull()
+      expect(await read.leases(text as JobId)).toEqual([])
+      expect(await read.timeline(text as JobId)).toEqual([])
+      expect(await read.jobs({ caller: text as Caller, afterSeq: 0, limit: 9 })).toEqual([])
+      expect(await read.job(jobIdOf(1))).not.toBeNull()
+    },
+  )
 
   it('STORE-8: payloads are in the order that was asked for, null where there is none', async () => {
     const newJobs = [1, 2, 3].map((n) => newJob(sampleJob(n), Uint8Array.of(n)))

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { invariant, type JobFilter, type JobRow, type Snapshot } from '@fairlead/core'
+import { invariant, isHex32, type JobFilter, type JobRow, type Snapshot } from '@fairlead/core'
 import { type BatchRows, rowsOf } from './batch-codec.ts'
 import { Carrier, PACE, type Pace, type Pass } from './carrier.ts'
 import { bytesOf } from './cells.ts'
@@ -109,6 +109,8 @@ const BY_ID: ReadonlySet<keyof DirectReads> = new Set([
   'result',
   'timeline',
 ])
+/** Reads that give a list. */
+const LISTS: ReadonlySet<keyof DirectReads> = new Set(['leases', 'timeline', 'jobs'])
 
 /** An open file: every call is synchronous, but a commit may be over later, and on the one connection. */
 export class SqliteFile {
@@ -257,6 +259,7 @@ export class SqliteFile {
 
   /** Puts into the tables what this read looks for there, and reads. */
   read(name: keyof DirectReads, args: readonly unknown[]): unknown {
+    if (isOfNobody(name, args)) return LISTS.has(name) ? [] : null
     const read = () => (this.#reads[name] as (...given: unknown[]) => unknown)(...args)
     if (this.#reads.lookAtPending.has(name)) {
       this.#mergeLog()
@@ -560,6 +563,13 @@ export class SqliteFile {
       .all(...params)
       .map(row)
   }
+}
+
+/** Whether a read asks for what is no id at all, under which nothing can be (STORE-8). */
+function isOfNobody(name: keyof DirectReads, args: readonly unknown[]): boolean {
+  if (BY_ID.has(name)) return !isHex32(args[0])
+  const caller = name === 'jobs' ? (args[0] as JobFilter).caller : undefined
+  return caller !== undefined && !isHex32(caller)
 }
 
 /** Of a caller's id and a tx_hash behind it. */
