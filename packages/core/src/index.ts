@@ -31,7 +31,7 @@ export { type ExactInt, exactInt } from './exact-int.ts'
 export { jsonOf } from './json-of.ts'
 export { isoUtc } from './iso-utc.ts'
 export { TransitMap } from './transit-map.ts'
-export { readU64, showU64 } from './u64.ts'
+export { readU64, showU64, U64_MAX } from './u64.ts'
 
 // Errors and settings
 export {

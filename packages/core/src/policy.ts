@@ -1,6 +1,6 @@
 import { admitRules } from './admit/admit-policy.ts'
 import { platforms } from './admit/platform-field.ts'
-import { FairleadError } from './errors.ts'
+import { FairleadError, invalidParams } from './errors.ts'
 import {
   allowList,
   flag,
@@ -199,6 +199,8 @@ export type Preset = keyof typeof PRESETS
 
 /** A checked policy from its written form (snake_case, only what differs from the preset). */
 export function parsePolicy(written: unknown, preset: Preset = 'queue'): Policy {
+  const presets = Object.keys(PRESETS)
+  if (!presets.includes(preset)) throw invalidParams('preset', `one of ${presets.join(', ')}`)
   const problems: string[] = []
   const base = readSettings(POLICY_FIELDS, PRESETS[preset], { name: 'the policy', problems })
   const policy = readSettings(POLICY_FIELDS, written, { name: 'the policy', base, problems })

@@ -21,6 +21,7 @@ const EMPTY_DIGEST = sha3Hex(new Uint8Array())
 /** The digest of an output; one that is given with it has to be the same (ENGINE-8). */
 export function completionDigest({ digest, output }: Said): string {
   if (output === undefined) return digest ?? ''
+  if (!(output instanceof Uint8Array)) throw invalidParams('output', 'bytes, or to be left out')
   const own = output.length === 0 ? EMPTY_DIGEST : sha3Hex(output)
   if (digest === undefined || digest === own) return own
   throw invalidParams('output_digest', 'the SHA3-256 of the output, or none')

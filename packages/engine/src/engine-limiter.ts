@@ -26,7 +26,8 @@ export class EngineLimiter implements Limiter {
     this.#loop = loop
   }
 
-  define(limit: Limit, { actor }: Acting = {}): Promise<LimitView> {
+  define(limit: Limit, acting: Acting | null = null): Promise<LimitView> {
+    const actor = acting?.actor
     return this.#loop.submit({ type: 'defineLimit', limit, actor }) as Promise<LimitView>
   }
 

@@ -7,6 +7,7 @@ import {
   type StandstillWatch,
   type Store,
 } from '@fairlead/core'
+import { checkCommand } from './check-arguments.ts'
 import type { Command } from './command.ts'
 import type { EngineState, Outcome, RoundReply } from './engine-state.ts'
 
@@ -119,8 +120,8 @@ export class EngineLoop {
 
   /** Resolves with the reply once the change is durable; a refusal goes through `recover` first. */
   submit(command: Command, recover: Recover | null = null): Promise<unknown> {
-    if (this.#isClosed) return Promise.reject(closed())
     return new Promise((resolve, reject) => {
+      this.#refuseUnfit(command)
       this.#waiting.push(callOf(command, { resolve, reject, place: 0, recover }))
       this.#start()
     })
@@ -144,11 +145,22 @@ export class EngineLoop {
       if (left === 0) return done(results)
       for (let place = 0; place < commands.length; place++) {
         const command = commands[place] as Command
-        if (this.#isClosed) reject(closed(), place)
-        else this.#waiting.push(callOf(command, { resolve, reject, place, recover: null }))
+        try {
+          this.#refuseUnfit(command)
+        } catch (error) {
+          reject(error as Error, place)
+          continue
+        }
+        this.#waiting.push(callOf(command, { resolve, reject, place, recover: null }))
       }
-      if (!this.#isClosed) this.#start()
+      if (this.#waiting.length > 0) this.#start()
     })
+  }
+
+  /** Before it comes near the others (ENGINE-11). */
+  #refuseUnfit(command: Command): void {
+    if (this.#isClosed) throw closed()
+    checkCommand(command)
   }
 
   /** Resolves when no write is under way: what was assigned until now is stored then, or has failed. */

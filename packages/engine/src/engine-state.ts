@@ -47,6 +47,7 @@ import {
   showU64,
   taggedHashHex,
   taskId,
+  U64_MAX,
   updateOffer,
   type WorkerId,
   type WriteBatch,
@@ -182,7 +183,7 @@ export class EngineState {
         return this.#register(command)
       case 'updateProvider': {
         const provider = this.#provider(command.providerId)
-        updateOffer(market, provider, { ...provider.offer, ...command.offer })
+        updateOffer(market, provider, command.offer)
         return this.#note({ type: 'providerUpdated', at: market.nowMs, providerId: provider.id })
       }
       case 'heartbeat':
@@ -386,6 +387,13 @@ export class EngineState {
     const { market } = this
     const provider = this.#provider(providerId)
     const stake = provider.stake + amount
+    if (stake > U64_MAX) {
+      throw new FairleadError('LimitExceeded', 'amount_u64: the stake would be over 2^64 − 1', {
+        limit: 'amount_u64',
+        max: (U64_MAX - provider.stake).toString(),
+        observed: amount.toString(),
+      })
+    }
     provider.stake = stake
     market.pool.touch(provider, market.nowMs)
     market.touch.provider(provider)

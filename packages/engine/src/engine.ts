@@ -6,7 +6,7 @@ import {
   FairleadError,
   hasEnded,
   heldByOther,
-  type JobFilter,
+  invalidParams,
   type JobId,
   type JobOrigin,
   type JobRow,
@@ -26,7 +26,9 @@ import {
   type SessionKey,
   type Store,
   type WorkerId,
+  wholeNumber,
 } from '@fairlead/core'
+import { checkFilter, checkId, type ListFilter } from './check-arguments.ts'
 import type { Acting, Command, OnLease, OutsideNote } from './command.ts'
 import { completionDigest } from './completion.ts'
 import type { Connections } from './connections.ts'
@@ -115,8 +117,10 @@ export class Engine {
     requests: readonly Readonly<Record<string, unknown>>[],
     by: Requester,
   ): Promise<PromiseSettledResult<JobId>[]> {
+    if (!Array.isArray(requests)) return Promise.reject(invalidParams('requests', 'a list'))
+    const given: typeof requests = requests
     return this.#loop.submitMany<JobId>(
-      requests.map((request) => this.#enqueueCommand(request, by, null)),
+      given.map((request) => this.#enqueueCommand(request, by, null)),
     )
   }
 
@@ -125,8 +129,9 @@ export class Engine {
     by: Requester,
     origin: JobOrigin | null,
   ): Command {
-    const isNamed = request['tx_hash'] !== undefined || request['idempotency_key'] !== undefined
-    const { caller, tier = 'FREE', isOperator = false } = by
+    const { tx_hash: txHash, idempotency_key: key } = fieldsOf(request)
+    const isNamed = txHash !== undefined || key !== undefined
+    const { caller, tier = 'FREE', isOperator = false } = fieldsOf(by)
     return {
       type: 'enqueue',
       request,
@@ -139,9 +144,9 @@ export class Engine {
     }
   }
 
-  async cancel(jobId: JobId, by: Caller | 'operator', { actor }: Acting = {}): Promise<void> {
+  async cancel(jobId: JobId, by: Caller | 'operator', acting: Acting | null = null): Promise<void> {
     try {
-      await this.#submit({ type: 'cancel', jobId, by, actor })
+      await this.#submit({ type: 'cancel', jobId, by }, acting)
     } catch (error) {
       if (isNotFound(error)) await this.#refuseEnded(jobId, by)
       throw error
@@ -149,6 +154,7 @@ export class Engine {
   }
 
   async getJob(jobId: JobId): Promise<JobRow> {
+    checkId('task_id', jobId)
     const row = await this.#store.read.job(jobId)
     if (row === null) throw notFound('job', jobId)
     return row
@@ -159,12 +165,9 @@ export class Engine {
    * null at the end.
    */
   async listJobs(
-    filter: Omit<JobFilter, 'afterSeq' | 'beforeSeq' | 'limit'> & {
-      cursor?: number
-      limit?: number
-      order?: 'oldest' | 'newest'
-    } = {},
+    filter: ListFilter = {},
   ): Promise<{ readonly jobs: readonly JobRow[]; readonly cursor: number | null }> {
+    checkFilter(filter)
     const { cursor, limit = 100, order = 'oldest', ...rest } = filter
     const size = Math.min(Math.max(1, limit), PAGE_MAX)
     const from =
@@ -177,6 +180,7 @@ export class Engine {
 
   /** The result of a COMPLETED job; each other state has an error of its own. */
   async getResult(jobId: JobId): Promise<ResultRow> {
+    checkId('task_id', jobId)
     const result = await this.#store.read.result(jobId)
     if (result !== null) return result
     const { status, reason } = await this.getJob(jobId)
@@ -205,6 +209,7 @@ export class Engine {
    * `explanationText`.
    */
   async explain(jobId: JobId): Promise<Explanation> {
+    checkId('task_id', jobId)
     for (let awaited = 0; ; awaited++) {
       // Asked for together, so that no write comes in between.
       const [job, leases] = await Promise.all([this.getJob(jobId), this.#store.read.leases(jobId)])
@@ -227,17 +232,17 @@ export class Engine {
     providerId: ProviderId,
     offer: Partial<ProviderOffer>,
     stake = 0n,
-    { actor }: Acting = {},
+    acting: Acting | null = null,
   ): Promise<Provider> {
-    return this.#submit({ type: 'registerProvider', providerId, offer, stake, actor })
+    return this.#submit({ type: 'registerProvider', providerId, offer, stake }, acting)
   }
 
   async updateProvider(
     providerId: ProviderId,
     offer: Partial<ProviderOffer>,
-    { actor }: Acting = {},
+    acting: Acting | null = null,
   ): Promise<void> {
-    await this.#submit({ type: 'updateProvider', providerId, offer, actor })
+    await this.#submit({ type: 'updateProvider', providerId, offer }, acting)
   }
 
   async heartbeat(providerId: ProviderId): Promise<void> {
@@ -247,23 +252,31 @@ export class Engine {
   async setProviderStatus(
     providerId: ProviderId,
     status: ProviderStatus,
-    { actor }: Acting = {},
+    acting: Acting | null = null,
   ): Promise<void> {
-    await this.#submit({ type: 'setProviderStatus', providerId, status, actor })
+    await this.#submit({ type: 'setProviderStatus', providerId, status }, acting)
   }
 
   /** Adds to the stake; gives the new one. */
-  stake(providerId: ProviderId, amount: bigint, { actor }: Acting = {}): Promise<bigint> {
-    return this.#submit({ type: 'stake', providerId, amount, actor })
+  stake(providerId: ProviderId, amount: bigint, acting: Acting | null = null): Promise<bigint> {
+    return this.#submit({ type: 'stake', providerId, amount }, acting)
   }
 
-  setPolicy(written: unknown, preset: Preset = 'queue', { actor }: Acting = {}): Promise<Policy> {
-    return this.#submit({ type: 'setPolicy', written, preset, assigned: 'unknown', actor })
+  setPolicy(
+    written: unknown,
+    preset: Preset = 'queue',
+    acting: Acting | null = null,
+  ): Promise<Policy> {
+    return this.#submit({ type: 'setPolicy', written, preset, assigned: 'unknown' }, acting)
   }
 
   /** Says when a session opens; registrations for it name this time from then on (SESSION-9). */
-  async setOpening(session: SessionKey, opensAt: number, { actor }: Acting = {}): Promise<void> {
-    await this.#submit({ ...session, type: 'setOpening', opensAt, actor })
+  async setOpening(
+    session: SessionKey,
+    opensAt: number,
+    acting: Acting | null = null,
+  ): Promise<void> {
+    await this.#submit({ ...session, type: 'setOpening', opensAt }, acting)
   }
 
   /**
@@ -274,7 +287,7 @@ export class Engine {
     session: SessionKey,
     jobId: JobId,
     by: Caller | 'operator',
-    { actor }: Acting = {},
+    acting: Acting | null = null,
   ): Promise<boolean> {
     const row = await this.getJob(jobId)
     if (by !== 'operator' && by !== row.caller) throw foreignJob(jobId)
@@ -283,34 +296,35 @@ export class Engine {
     }
     const { platform, orgRef, eventId } = session
     const place = { platform, orgRef, eventId, jobId, seq: row.seq }
-    return this.#submit<boolean>({ type: 'releasePlace', ...place, actor: actor ?? by })
+    return this.#submit<boolean>({ type: 'releasePlace', ...place, actor: by }, acting)
   }
 
-  ack({ leaseId, by, workerId }: Holder): Promise<void> {
-    return this.#onLease({ type: 'ack', leaseId, by, workerId })
+  ack(holder: Holder): Promise<void> {
+    return this.#onLease({ type: 'ack', ...holding(holder) })
   }
 
   /** Gives the times of the lease as they are then. */
-  async renew({ leaseId, by, workerId }: Holder): Promise<LeaseTimes> {
-    const times = await this.#onLease<LeaseTimes>({ type: 'renew', leaseId, by, workerId })
+  async renew(holder: Holder): Promise<LeaseTimes> {
+    const times = await this.#onLease<LeaseTimes>({ type: 'renew', ...holding(holder) })
     return { ...times, at: this.#loop.state.market.nowMs }
   }
 
-  decline({ leaseId, by, workerId }: Holder): Promise<void> {
-    return this.#onLease({ type: 'decline', leaseId, by, workerId })
+  decline(holder: Holder): Promise<void> {
+    return this.#onLease({ type: 'decline', ...holding(holder) })
   }
 
-  release({ leaseId, by, workerId }: Holder): Promise<void> {
-    return this.#onLease({ type: 'release', leaseId, by, workerId })
+  release(holder: Holder): Promise<void> {
+    return this.#onLease({ type: 'release', ...holding(holder) })
   }
 
   /** With an output its digest may be left out; both must agree (ENGINE-8). */
   complete(completion: Completed): Promise<void> {
-    const { leaseId, by, workerId, output = null, meta = null } = completion
-    const { actualUnits = null, actualTokens = null } = completion
+    const said = fieldsOf(completion)
+    const { leaseId, by, workerId, output = null, meta = null } = said
+    const { actualUnits = null, actualTokens = null } = said
     let digest: string
     try {
-      digest = completionDigest(completion)
+      digest = completionDigest(said)
     } catch (error) {
       return Promise.reject(error)
     }
@@ -347,7 +361,9 @@ export class Engine {
 
   /** Tells of all events to come; or of all after a number, without a gap or a repeat. */
   async onEvent(listener: (event: EngineEvent) => void, afterSeq?: number): Promise<Unsubscribe> {
+    if (typeof listener !== 'function') throw invalidParams('listener', 'a function')
     if (afterSeq === undefined) return this.#subscribers.onEvent(listener)
+    wholeNumber('after_seq', afterSeq, { min: 0 })
     refusePruned(afterSeq, this.view.journalCut)
     let last = afterSeq
     // What happens while old ones are read waits until they are told.
@@ -381,8 +397,9 @@ export class Engine {
    */
   async pruneAudit(
     beforeMs: number,
-    { actor }: Acting = {},
+    acting: Acting | null = null,
   ): Promise<{ readonly deleted: number; readonly cut: AuditHead }> {
+    wholeNumber('before', beforeMs, { min: 0 })
     // The engine's time stands still while nothing happens.
     await this.#submit({ type: 'tick' })
     const { market, journalCut } = this.#loop.state
@@ -391,13 +408,13 @@ export class Engine {
     const journal = { policy: policy.journal, cut: journalCut, lastSeq }
     const cut = await findCut(this.#store, { beforeMs, nowMs, ...journal })
     if (cut === null) return { deleted: 0, cut: journalCut }
-    const deleted = await this.#submit<number>({ type: 'cutJournal', cut, actor })
+    const deleted = await this.#submit<number>({ type: 'cutJournal', cut }, acting)
     return { deleted, cut: this.#loop.state.journalCut }
   }
 
   /** Writes into the audit log what happened outside; who calls sees to it that it is not too much. */
-  async note(note: OutsideNote, { actor }: Acting = {}): Promise<void> {
-    await this.#submit({ type: 'note', note, actor })
+  async note(note: OutsideNote, acting: Acting | null = null): Promise<void> {
+    await this.#submit({ type: 'note', note }, acting)
   }
 
   /** Counts of what is in memory, which is ahead of the store by what is being written. */
@@ -417,8 +434,10 @@ export class Engine {
     await this.#store.close()
   }
 
-  #submit<Reply>(command: Command): Promise<Reply> {
-    return this.#loop.submit(command) as Promise<Reply>
+  #submit<Reply>(command: Command, acting: Acting | null = null): Promise<Reply> {
+    const actor = acting?.actor
+    const given = actor === undefined ? command : ({ ...command, actor } as Command)
+    return this.#loop.submit(given) as Promise<Reply>
   }
 
   #onLease<Reply = void>(command: Command & OnLease): Promise<Reply> {
@@ -458,6 +477,16 @@ export class Engine {
     if (by !== 'operator' && by !== row.caller) throw foreignJob(jobId)
     throw neverChanges(jobId, row.status)
   }
+}
+
+/** What plain JavaScript gives in the place of an object has no fields; what is missing is refused by its name (ENGINE-11). */
+function fieldsOf<Given extends object>(given: Given): Given {
+  return typeof given === 'object' && given !== null ? given : ({} as Given)
+}
+
+function holding(holder: Holder): OnLease {
+  const { leaseId, by, workerId } = fieldsOf(holder)
+  return { leaseId, by, workerId }
 }
 
 function foreignJob(jobId: JobId): FairleadError {

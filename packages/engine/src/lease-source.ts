@@ -12,6 +12,7 @@ import {
   type WorkerHello,
   type WorkerId,
 } from '@fairlead/core'
+import { checkHello } from './check-arguments.ts'
 import type { Connections } from './connections.ts'
 import type { Engine } from './engine.ts'
 import type { EngineLoop } from './engine-loop.ts'
@@ -32,6 +33,7 @@ export class EngineLeaseSource implements LeaseSource {
 
   async open(hello: WorkerHello, listener: LeaseListener): Promise<LeaseSession> {
     const { loop, connections } = this.#parts
+    checkHello(hello, listener)
     const { providerId, workerId, slots, holds, offer } = hello
     if (offer !== undefined) {
       await this.#introduce(providerId, {

@@ -78,9 +78,10 @@ export function isLimitKey(key: unknown): key is string {
   return isTextWithin(key, KEY_BYTES_MAX)
 }
 
-/** Text of 1 to `bytesMax` bytes. A character is one byte to three, so few have to be counted. */
+/** Well-formed text of 1 to `bytesMax` bytes. A character is one byte to three, so few have to be counted. */
 export function isTextWithin(text: unknown, bytesMax: number): text is string {
   if (typeof text !== 'string' || text.length === 0 || text.length > bytesMax) return false
+  if (!text.isWellFormed()) return false
   return text.length * 3 <= bytesMax || utf8Length(text) <= bytesMax
 }
 

@@ -5,6 +5,7 @@ import type { Lease } from '../lease/lease.ts'
 import type { CancelReason, Market } from '../market.ts'
 import {
   allowedLeases,
+  changedOffer,
   PROVIDER_TABLE,
   type Provider,
   type ProviderOffer,
@@ -28,9 +29,13 @@ export function registerProvider(market: Market, provider: Provider): void {
   market.emit({ type: 'providerRegistered', at: market.nowMs, providerId: provider.id })
 }
 
-/** A provider changes what it offers; what it holds over a lower number of leases is taken back. */
-export function updateOffer(market: Market, provider: Provider, offer: ProviderOffer): void {
-  market.pool.setOffer(provider, offer)
+/** A provider changes terms of its offer; what it holds over a lower number of leases is taken back. */
+export function updateOffer(
+  market: Market,
+  provider: Provider,
+  changes: Partial<ProviderOffer>,
+): void {
+  market.pool.setOffer(provider, changedOffer(provider.offer, changes))
   market.touch.provider(provider)
   enforceLeaseCap(market, provider)
 }

@@ -87,7 +87,7 @@ export function newProvider(from: NewProvider): Provider {
   const { id, offer = {}, status = 'ACTIVE', stake = 0n, lastHeartbeat, health = 1_000 } = from
   return {
     id,
-    offer: { ...NO_OFFER, ...offer },
+    offer: changedOffer(NO_OFFER, offer),
     status,
     stake,
     attestation: from.attestation ?? null,
@@ -115,6 +115,12 @@ const NO_OFFER: ProviderOffer = {
   allow: null,
   deny: new Set(),
   leasesMax: null,
+}
+
+/** An offer with some of its terms changed; one that is undefined stays as it is. */
+export function changedOffer(offer: ProviderOffer, changes: Partial<ProviderOffer>): ProviderOffer {
+  const changed = Object.entries(changes).filter(([, term]) => term !== undefined)
+  return { ...offer, ...Object.fromEntries(changed) }
 }
 
 /** The minimum stake, added up over the kinds offered (REGISTRY-2). */

@@ -81,22 +81,9 @@ export const setProviderStatus: Handlers['aicf.setProviderStatus'] = async (
 
 export const stake: Handlers['aicf.stake'] = async (params, call, { engine }) => {
   const { provider_id, amount_u64 } = params
-  const amount = BigInt(amount_u64)
-  const before = engine.view.provider(provider_id)?.stake ?? 0n
-  if (before + amount > U64_MAX) {
-    throw new FairleadError('LimitExceeded', 'amount_u64: the stake would be over 2^64 − 1', {
-      limit: 'amount_u64',
-      max: (U64_MAX - before).toString(),
-      observed: amount.toString(),
-    })
-  }
-  return {
-    provider_id,
-    stake_u64: showU64(await engine.stake(provider_id, amount, actingAs(call))),
-  }
+  const stake = await engine.stake(provider_id, BigInt(amount_u64), actingAs(call))
+  return { provider_id, stake_u64: showU64(stake) }
 }
-
-const U64_MAX = 2n ** 64n - 1n
 
 function recordOf(id: ProviderId, { engine }: Services): ProviderRecord {
   const provider = engine.view.provider(id)

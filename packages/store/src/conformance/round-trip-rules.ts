@@ -6,6 +6,7 @@ import {
   type JobRow,
   LEASE_STATUSES,
   PROVIDER_STATUSES,
+  U64_MAX,
   type WorkerId,
 } from '@fairlead/core'
 import { expect, it } from 'vitest'
@@ -24,7 +25,6 @@ import {
   sampleProvider,
   sampleResult,
   sampleRound,
-  U64_MAX,
 } from './sample-rows.ts'
 import type { Subject } from './store-conformance.ts'
 

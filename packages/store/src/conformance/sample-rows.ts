@@ -24,7 +24,6 @@ import { copyOf } from '../memory/copy-of.ts'
 
 /** Where the time of all samples begins. */
 export const START = 1_760_000_000_000
-export const U64_MAX = 2n ** 64n - 1n
 
 export function named<Id extends string>(what: string, n: number): Id {
   return taggedHashHex(what, n) as Id

@@ -1,0 +1,223 @@
+import {
+  invalidParams,
+  isHex32,
+  isPlainObject,
+  JOB_STATUSES,
+  type JobFilter,
+  KIND_NAMES,
+  type LeaseListener,
+  PROVIDER_STATUSES,
+  type ProviderOffer,
+  U64_MAX,
+  type WorkerHello,
+} from '@fairlead/core'
+import type { Command } from './command.ts'
+
+/** Which jobs, from where on, and how many. */
+export type ListFilter = Omit<JobFilter, 'afterSeq' | 'beforeSeq' | 'limit'> & {
+  readonly cursor?: number
+  readonly limit?: number
+  readonly order?: 'oldest' | 'newest'
+}
+
+/** What is wrong with a value: what was expected in its place; null if nothing is. */
+type Check = (value: unknown) => string | null
+
+/** The field as errors name it, where it is in the command, and what it has to be. */
+type Field = readonly [name: string, key: string, check: Check]
+
+const expecting =
+  (expected: string, fits: (value: unknown) => boolean): Check =>
+  (value) =>
+    fits(value) ? null : expected
+
+const isText = (value: unknown): value is string =>
+  typeof value === 'string' && value.isWellFormed()
+const isName = (value: unknown): boolean => isText(value) && value !== ''
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0
+const isBytes = (value: unknown): boolean => value instanceof Uint8Array
+const isSetOf =
+  (fits: (value: unknown) => boolean) =>
+  (value: unknown): boolean =>
+    value instanceof Set && [...value].every(fits)
+
+const text = expecting('text', isText)
+const name = expecting('text of at least one character', isName)
+const textOrNone = expecting('text, or to be left out', (v) => v === undefined || isText(v))
+const bytesOrNone = expecting('bytes, or to be left out', (v) => v === null || isBytes(v))
+const count = expecting('a whole number of at least 0', isCount)
+const countOrNull = expecting(
+  'a whole number of at least 0, or null',
+  (v) => v === null || isCount(v),
+)
+const flagOrNone = expecting(
+  'true or false, or to be left out',
+  (v) => v === undefined || typeof v === 'boolean',
+)
+const amount = expecting(
+  'a bigint from 0 to 2^64 − 1',
+  (v) => typeof v === 'bigint' && v >= 0n && v <= U64_MAX,
+)
+const oneOf = (words: readonly unknown[]): Check =>
+  expecting(`one of ${words.join(', ')}`, (v) => words.includes(v))
+const plainObject = expecting('an object', isPlainObject)
+const texts = expecting('a Set of text', isSetOf(isText))
+
+const OFFER: { readonly [Key in keyof ProviderOffer]: Check } = {
+  capabilities: expecting(
+    `a Set of ${KIND_NAMES.join(', ')}`,
+    isSetOf((v) => KIND_NAMES.some((kind) => kind === v)),
+  ),
+  models: texts,
+  platforms: texts,
+  maxDepth: countOrNull,
+  maxShots: countOrNull,
+  region: expecting('text, or null', (v) => v === null || isText(v)),
+  allow: expecting('a Set of text, or null', (v) => v === null || isSetOf(isText)(v)),
+  deny: texts,
+  leasesMax: countOrNull,
+}
+
+const offer: Check = (value) => {
+  if (!isPlainObject(value)) return 'an object'
+  for (const [key, given] of Object.entries(value)) {
+    const expected = expectedOf(OFFER, key, given)
+    if (expected !== null) return `${key} to be ${expected}`
+  }
+  return null
+}
+
+/** What was expected of a field of an object of which all fields may be left out; null if it is as it should be. */
+function expectedOf<Key extends string>(
+  checks: { readonly [Name in Key]: Check },
+  key: string,
+  given: unknown,
+): string | null {
+  if (!Object.hasOwn(checks, key)) return `one of ${Object.keys(checks).join(', ')}`
+  return given === undefined ? null : checks[key as Key](given)
+}
+
+const caller = expecting('32 bytes as 0x and 64 lower-case hex digits', isHex32)
+
+const origin: Check = expecting(
+  'an object with retryOf and traceparent as text, or null',
+  (v) => v === null || (isPlainObject(v) && Object.values(v).every(isText)),
+)
+
+const holds = expecting(
+  'a list of lease ids, or null',
+  (v) => v === null || (Array.isArray(v) && v.every(isText)),
+)
+
+const note: Check = expecting(
+  'an object with subject, by and reason as text, and attempts as a count',
+  (v) =>
+    isPlainObject(v) &&
+    [v['type'], v['subject'], v['by'], v['reason']].every(isText) &&
+    isCount(v['attempts']),
+)
+
+const LEASE: readonly Field[] = [
+  ['lease_id', 'leaseId', text],
+  ['provider_id', 'by', text],
+  ['worker_id', 'workerId', textOrNone],
+]
+const PROVIDER: readonly Field[] = [['provider_id', 'providerId', text]]
+const WORKER: readonly Field[] = [...PROVIDER, ['worker_id', 'workerId', text]]
+const SESSION: readonly Field[] = [
+  ['platform', 'platform', name],
+  ['org_ref', 'orgRef', name],
+  ['event_id', 'eventId', name],
+]
+
+/** What the rules check themselves, and what only the engine makes, is not in here. */
+const FIELDS: { readonly [Type in Command['type']]?: readonly Field[] } = {
+  enqueue: [
+    ['caller', 'caller', caller],
+    ['origin', 'origin', origin],
+  ],
+  cancel: [
+    ['task_id', 'jobId', text],
+    ['by', 'by', text],
+  ],
+  ack: LEASE,
+  renew: LEASE,
+  decline: LEASE,
+  release: LEASE,
+  complete: [...LEASE, ['meta', 'meta', bytesOrNone]],
+  fail: [...LEASE, ['code', 'code', name], ['permanent', 'permanent', flagOrNone]],
+  registerProvider: [...PROVIDER, ['offer', 'offer', offer], ['stake', 'stake', amount]],
+  updateProvider: [...PROVIDER, ['offer', 'offer', offer]],
+  heartbeat: PROVIDER,
+  connectWorker: [...WORKER, ['holds', 'holds', holds]],
+  setWorkerSlots: WORKER,
+  disconnectWorker: WORKER,
+  setProviderStatus: [...PROVIDER, ['status', 'status', oneOf(PROVIDER_STATUSES)]],
+  stake: [...PROVIDER, ['amount_u64', 'amount', amount]],
+  setPolicy: [['policy', 'written', plainObject]],
+  listLimits: [['key', 'key', expecting('text', (v) => v === null || isText(v))]],
+  setOpening: SESSION,
+  releasePlace: SESSION,
+  note: [['note', 'note', note]],
+}
+
+/**
+ * Refuses a command with an argument that is no such thing at all, as plain JavaScript may have it (ENGINE-11): in
+ * the middle of a batch it would take all others of the batch with it, or be written and never read again.
+ */
+export function checkCommand(command: Command): void {
+  const values = command as unknown as Readonly<Record<string, unknown>>
+  for (const [field, key, check] of FIELDS[command.type] ?? []) {
+    const expected = check(values[key])
+    if (expected !== null) throw invalidParams(field, expected)
+  }
+  const expected = textOrNone(values['actor'])
+  if (expected !== null) throw invalidParams('actor', expected)
+}
+
+/** What a list of jobs may be asked for. */
+const FILTER: { readonly [Key in keyof ListFilter]-?: Check } = {
+  status: oneOf(JOB_STATUSES),
+  kind: oneOf(KIND_NAMES),
+  providerId: text,
+  caller: text,
+  afterHeight: amount,
+  cursor: count,
+  limit: count,
+  order: oneOf(['oldest', 'newest']),
+}
+
+/** The same for a list: who misspells a field of its filter does not get all jobs. */
+export function checkFilter(filter: ListFilter): void {
+  if (!isPlainObject(filter)) throw invalidParams('filter', 'an object')
+  for (const [key, given] of Object.entries(filter)) {
+    const expected = expectedOf(FILTER, key, given)
+    if (expected !== null) throw invalidParams(key, expected)
+  }
+}
+
+const LISTENER = ['offer', 'held', 'lost', 'closed'] as const satisfies (keyof LeaseListener)[]
+
+/** The same for a worker that connects, as far as its commands do not tell. */
+export function checkHello(hello: WorkerHello, listener: LeaseListener): void {
+  if (!isPlainObject(hello)) throw invalidParams('hello', 'an object')
+  const { offer: offered } = hello as Readonly<Record<string, unknown>>
+  if (offered !== undefined) {
+    if (!isPlainObject(offered)) throw invalidParams('offer', 'an object')
+    const { kinds, models, platforms = [] } = offered
+    for (const [field, list] of Object.entries({ kinds, models, platforms })) {
+      if (!Array.isArray(list)) throw invalidParams(field, 'a list of text')
+    }
+  }
+  for (const method of LISTENER) {
+    if (typeof (listener as LeaseListener | null | undefined)?.[method] !== 'function') {
+      throw invalidParams('listener', `an object with the methods ${LISTENER.join(', ')}`)
+    }
+  }
+}
+
+/** The same for the id that a read is about. */
+export function checkId(field: string, id: string): void {
+  const expected = text(id)
+  if (expected !== null) throw invalidParams(field, expected)
+}
