@@ -117,10 +117,10 @@ export class Engine {
     requests: readonly Readonly<Record<string, unknown>>[],
     by: Requester,
   ): Promise<PromiseSettledResult<JobId>[]> {
-    if (!Array.isArray(requests)) return Promise.reject(invalidParams('requests', 'a list'))
-    const given: typeof requests = requests
+    const isList = Array.isArray(requests as unknown)
+    if (!isList) return Promise.reject(invalidParams('requests', 'a list'))
     return this.#loop.submitMany<JobId>(
-      given.map((request) => this.#enqueueCommand(request, by, null)),
+      requests.map((request) => this.#enqueueCommand(request, by, null)),
     )
   }
 

@@ -152,6 +152,13 @@ describe('arguments that are no such thing', () => {
     expect(engine.view.provider(ATLAS)?.offer).toMatchObject({ region: 'eu', leasesMax: 3 })
   })
 
+  it('ENGINE-11: what a giver does to its sets afterwards is no change of its offer', async () => {
+    const models = new Set(['mine'])
+    await engine.updateProvider(ATLAS, { models })
+    models.add('sneaked in')
+    expect([...(engine.view.provider(ATLAS)?.offer.models ?? [])]).toEqual(['mine'])
+  })
+
   it('REGISTRY-2: a stake of more than 2^64 − 1 is LimitExceeded, and the stake stays as it was', async () => {
     const { stake: before = 0n } = engine.view.provider(ATLAS) ?? {}
     expect(await engine.stake(ATLAS, U64_MAX - before)).toBe(U64_MAX)

@@ -117,9 +117,11 @@ const NO_OFFER: ProviderOffer = {
   leasesMax: null,
 }
 
-/** An offer with some of its terms changed; one that is undefined stays as it is. */
+/** An offer with some of its terms changed; one that is undefined stays as it is. Sets are the giver's own, and copied. */
 export function changedOffer(offer: ProviderOffer, changes: Partial<ProviderOffer>): ProviderOffer {
-  const changed = Object.entries(changes).filter(([, term]) => term !== undefined)
+  const changed = Object.entries(changes)
+    .filter(([, term]) => term !== undefined)
+    .map(([name, term]) => [name, term instanceof Set ? new Set(term) : term])
   return { ...offer, ...Object.fromEntries(changed) }
 }
 
