@@ -396,6 +396,15 @@ describe('presets', () => {
     expect(Object.keys(PRESETS)).toEqual(['fund', 'queue'])
   })
 
+  it.each(['x', '', 'constructor', null, {}])(
+    'POLICY-4: a preset that does not exist is refused by its name (%j)',
+    (preset) => {
+      expect(() => parsePolicy({}, preset as 'fund')).toThrow(
+        expect.objectContaining({ code: 'InvalidParams', details: { field: 'preset' } }),
+      )
+    },
+  )
+
   it('POLICY-5: what is given wins over the preset, and the rest of its section stays', () => {
     const policy = parsePolicy(at('queue.quotas.ai_units_per_epoch', 5), 'queue')
     expect(policy.queue.quotas.aiUnitsPerEpoch).toBe(5)

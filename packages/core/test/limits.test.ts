@@ -83,6 +83,7 @@ describe('definitions', () => {
   it.each([
     ['key', { ...rolling(1), key: '' }],
     ['key', { ...rolling(1), key: 'é'.repeat(129) }],
+    ['key', { ...rolling(1), key: 'half a pair: \ud800' }],
     ['kind', { ...rolling(1), kind: 'sliding' }],
     ['capacity', rolling(0)],
     ['capacity', rolling(1.5)],

@@ -99,7 +99,8 @@ const FIELDS_OF: Readonly<Record<LimitKind, (given: Given) => object>> = {
 
 function commonFields(given: Given): AnyLimit {
   const { key, overage = 'debt', unit, description } = given
-  if (!isLimitKey(key)) throw invalidParams('key', `text of 1 to ${KEY_BYTES_MAX} bytes`)
+  if (!isLimitKey(key))
+    throw invalidParams('key', `well-formed text of 1 to ${KEY_BYTES_MAX} bytes`)
   if (overage !== 'debt' && overage !== 'deny') throw invalidParams('overage', 'debt or deny')
   return { key, overage, ...text('unit', unit), ...text('description', description) }
 }
