@@ -6,7 +6,7 @@
 //
 // Some fifteen minutes pass in it, on a clock that jumps to whatever comes next: engine, limits and workers are the real
 // ones, the time and the provider are not.
-import { worker } from '@fairlead/client'
+import { Completion, worker } from '@fairlead/client'
 import { callerOf } from '@fairlead/core'
 import { openEngine } from '@fairlead/engine'
 import { MemoryStore } from '@fairlead/store/memory'
@@ -112,7 +112,7 @@ const workers = Array.from({ length: WORKERS }, () =>
     handler: async ({ payload }) => {
       const { text, tokens } = await complete(payload)
       done++
-      return { output: Buffer.from(text), actualTokens: tokens }
+      return new Completion({ value: text, actualTokens: tokens })
     },
   }),
 )

@@ -9,6 +9,7 @@ const CHECKS = [
   ['lint with types', 'oxlint', ['--type-aware', '--deny-warnings']],
   ['types of tests', 'tsc', ['--noEmit', '-p', 'tsconfig.test.json']],
   ['reference pages', process.execPath, ['scripts/reference.mjs', '--check']],
+  ['Lua in the code', process.execPath, ['scripts/lua.mjs', '--check']],
 ]
 
 let failed = 0

@@ -88,7 +88,7 @@ function projects() {
 }
 
 function sources() {
-  const isSource = (file) => /\.(ts|sql|lua)$/.test(file) && !/\.(test|d)\.ts$/.test(file)
+  const isSource = (file) => /\.(ts|sql)$/.test(file) && !/\.(test|d)\.ts$/.test(file)
   const inPackages = walk('packages', (file) => file.includes('/src/') && isSource(file))
   return [...inPackages, ...walk('bench', (file) => !file.includes('/dist/') && isSource(file))]
 }

@@ -5,6 +5,7 @@ import {
   checkLimitRequest,
   completeProblem,
   FairleadError,
+  invalidParams,
   LIMIT_BATCH_MAX,
   type Limit,
   type Limiter,
@@ -59,7 +60,10 @@ export class RemoteLimiter implements Limiter {
   readonly #completes: Batcher<CompleteRequest, CompleteAnswer>
 
   constructor(calls: LimitCalls, options: RemoteLimiterOptions, close: () => Promise<void>) {
-    const { maxBatch = 128, flushMs = 2, answerMs = 5_000 } = options
+    const { maxBatch = 128, flushMs = 2, answerMs = 5_000, ...unknown } = options
+    for (const name of Object.keys(unknown)) {
+      throw invalidParams(name, 'no such option; there are maxBatch, flushMs, answerMs')
+    }
     wholeNumber('maxBatch', maxBatch, { min: 1, max: LIMIT_BATCH_MAX })
     wholeNumber('flushMs', flushMs, { min: 0, max: 1_000 })
     wholeNumber('answerMs', answerMs, { min: 1, max: 600_000 })
@@ -100,21 +104,21 @@ export class RemoteLimiter implements Limiter {
 
   async reserve(request: ReserveRequest): Promise<ReserveAnswer> {
     // Before it is put together with those of others.
-    checkLimitRequest(request)
+    checkLimitRequest(request, 'reserve')
     const problem = reserveProblem(request.leaseId, request.requirements)
     if (problem !== null) return notAllowed('invalid_request', { detail: problem })
     return this.#reserves.add(request)
   }
 
   async complete(request: CompleteRequest): Promise<CompleteAnswer> {
-    checkLimitRequest(request)
+    checkLimitRequest(request, 'complete')
     const problem = completeProblem(request.leaseId, request.actuals ?? [])
     if (problem !== null) return notCompleted('invalid_request', problem)
     return this.#completes.add(request)
   }
 
   async reserveMany(requests: readonly ReserveRequest[]): Promise<ReserveAnswer[]> {
-    checkLimitBatch(requests)
+    checkLimitBatch(requests, 'reserve')
     const answer = await this.#known('limits.reserveMany', {
       requests: requests.map(reserveToWire),
     })
@@ -123,7 +127,7 @@ export class RemoteLimiter implements Limiter {
   }
 
   async completeMany(requests: readonly CompleteRequest[]): Promise<CompleteAnswer[]> {
-    checkLimitBatch(requests)
+    checkLimitBatch(requests, 'complete')
     const answer = await this.#known('limits.completeMany', {
       requests: requests.map(completeToWire),
     })

@@ -93,10 +93,15 @@ describe('a remote limiter', () => {
     const small = rig.client.limiter({ maxBatch: 2, flushMs: 0 })
     await Promise.all(['a', 'b', 'c'].map((id) => take(id, small)))
     expect(server.batches).toEqual([2, 1])
-    for (const options of [{ maxBatch: 0 }, { maxBatch: 257 }, { flushMs: -1 }, { answerMs: 0 }]) {
+    const wrong = [{ maxBatch: 0 }, { maxBatch: 257 }, { flushMs: -1 }, { answerMs: 0 }]
+    for (const options of wrong) {
       const [field] = Object.keys(options)
       expect(() => rig.client.limiter(options)).toThrow(`${field}: expected a whole number`)
     }
+    const misspelt = { maxbatch: 2 }
+    expect(() => rig.client.limiter(misspelt as object)).toThrow(
+      'maxbatch: expected no such option',
+    )
   })
 
   it('REMOTE-2: a lost answer is an unknown outcome; the same id again tells what became of it', async () => {

@@ -1,15 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import {
-  asBuffer,
-  compareAscii,
-  compareText,
-  fromHex,
-  isHex32,
-  toHex,
-  utf8,
-  utf8Length,
-} from './bytes.ts'
+import { asBuffer, compareAscii, fromHex, isHex32, toHex, utf8, utf8Length } from './bytes.ts'
+import { compareText, utf8Bytes } from './text.ts'
 
 describe('hex', () => {
   // Before any that is right: what was right last is remembered.
@@ -122,6 +114,20 @@ describe('text', () => {
     expect(compareText('a', 'a')).toBe(0)
   })
 
+  it('VALUE-9: a lone surrogate has the place and the length of the replacement character', () => {
+    const halves = fc.string({
+      unit: fc.constantFrom('a', 'é', '\ud83d', '\ude00', '\ufffd', '\uffff'),
+      maxLength: 6,
+    })
+    fc.assert(
+      fc.property(halves, halves, (a, b) => {
+        expect(compareText(a, b)).toBe(Buffer.compare(Buffer.from(a), Buffer.from(b)))
+        expect(utf8Bytes(a)).toBe(Buffer.byteLength(a))
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
   it('VALUE-9: ASCII text has the same order in the short comparison', () => {
     const ascii = fc.string({ unit: 'binary-ascii', maxLength: 12 })
     fc.assert(
@@ -138,6 +144,8 @@ describe('text', () => {
         const bytes = new TextEncoder().encode(text)
         expect(Array.from(utf8(text))).toEqual(Array.from(bytes))
         expect(utf8Length(text)).toBe(bytes.length)
+        expect(utf8Bytes(text)).toBe(bytes.length)
+        expect(utf8Bytes(text.repeat(100))).toBe(100 * bytes.length)
       }),
     )
     expect(utf8Length('é')).toBe(2)

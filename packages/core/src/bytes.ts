@@ -64,11 +64,6 @@ export function compareAscii(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** For `sort`: any text by its UTF-8 bytes, which differs from UTF-16 order beyond U+FFFF. */
-export function compareText(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a, 'utf8'), Buffer.from(b, 'utf8'))
-}
-
 /** A view of the same memory with Buffer's fast methods. */
 export function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes)

@@ -5,6 +5,7 @@ import {
   adjustRatios,
   initRatios,
   type ModelLimits,
+  mayBorrow,
   poolOf,
   RATIO_POLICY,
   SharedUsage,
@@ -83,6 +84,46 @@ describe('pools', () => {
       expect(sum).toBeLessThanOrEqual(totalSlots)
     },
   )
+})
+
+describe('borrowing', () => {
+  const part = {
+    estimate: { tokens: 10, requests: 1 },
+    own: { minute: false, day: false },
+    left: { tpm: 30, rpm: null, tpd: null, rpd: null },
+    kept: { tpm: 20, rpm: 0, tpd: 0, rpd: 0 },
+    totalSlots: 5,
+    inFlight: 4,
+  }
+
+  it('SLOT-18: one fits into what the free slots of the others leave, and one more at one time', () => {
+    expect(mayBorrow(part)).toBe(true)
+    expect(mayBorrow({ ...part, kept: { ...part.kept, tpm: 21 } })).toBe(false)
+    expect(mayBorrow({ ...part, inFlight: 5 })).toBe(false)
+    expect(mayBorrow({ ...part, totalSlots: null, inFlight: 5 })).toBe(true)
+  })
+
+  it('SLOT-18: of a window in which the type has slots left nothing is borrowed', () => {
+    const full = { ...part, left: { ...part.left, tpm: 0, tpd: 30 } }
+    expect(mayBorrow(full)).toBe(false)
+    expect(mayBorrow({ ...full, own: { minute: true, day: false } })).toBe(true)
+    expect(mayBorrow({ ...full, own: { minute: false, day: true } })).toBe(false)
+  })
+
+  it('SLOT-9: in the adjustment a type uses at most its slots', () => {
+    const type = (name: string, ratioPpm: number, slots: number, used: number) => ({
+      name,
+      ratioPpm,
+      flexible: true,
+      slots,
+      used,
+    })
+    const idle = type('c', 600_000, 60, 0)
+    const of = (used: number) =>
+      adjustRatios([type('a', 200_000, 20, used), type('b', 200_000, 20, 20), idle], RATIO_POLICY)
+    expect([...of(80)]).toEqual([...of(20)])
+    expect(of(80).get('a')).toBe(300_000)
+  })
 })
 
 describe('ratios', () => {

@@ -1,4 +1,4 @@
-import type { Clock } from '@fairlead/core'
+import type { Clock } from '@fairlead/core/limits'
 
 /** The longest time that a timer of Node can wait for. */
 const TIMER_MAX_MS = 2 ** 31 - 1

@@ -17,11 +17,22 @@ export {
   type Requirement,
   type ReserveAnswer,
   type ReserveRequest,
-} from '@fairlead/core'
+} from '@fairlead/core/limits'
 
 // Slots and job types
+export type {
+  AllocationInfo,
+  AllocationListener,
+  ModelAllocation,
+  ModelCapacity,
+} from './slots/allocation-info.ts'
 export type { JobUsage, Pricing } from './slots/cost.ts'
-export { type JobContext, JobRejected, type RunJob } from './slots/job-outcome.ts'
+export {
+  type AttemptReport,
+  type JobContext,
+  JobRejected,
+  type RunJob,
+} from './slots/job-outcome.ts'
 export {
   createModelLimiter,
   type ModelLimiter,
@@ -30,7 +41,7 @@ export {
   type RunResult,
 } from './slots/model-limiter.ts'
 export type {
-  AdjustOptions,
+  AttemptEvent,
   JobTypeOptions,
   ModelLimiterEvents,
   ModelOptions,
@@ -38,6 +49,7 @@ export type {
 } from './slots/model-options.ts'
 export type { ModelPools, PoolBackend, PoolsOptions } from './slots/model-pools.ts'
 export type { ModelLimiterStats } from './slots/model-stats.ts'
+export type { JobTypeRatioConfig, RatioAdjustmentConfig } from './slots/ratio-options.ts'
 
 // Scheduler
 export {
@@ -47,10 +59,14 @@ export {
   type ProviderLimit,
   readFeedback,
 } from './scheduler/feedback.ts'
-export { dailyKey, modelKeys, type SchedulerJob } from './scheduler/job.ts'
-export {
-  createScheduler,
-  type Scheduler,
-  type SchedulerObserver,
-  type SchedulerOptions,
-} from './scheduler/scheduler.ts'
+export { dailyKey, type ExecuteContext, modelKeys, type SchedulerJob } from './scheduler/job.ts'
+export { createScheduler, type Scheduler } from './scheduler/scheduler.ts'
+export type {
+  JobEvent,
+  SchedulerObserver,
+  SchedulerOptions,
+  WorkerOptions,
+} from './scheduler/scheduler-options.ts'
+
+// Observers, of both
+export type { ObserverFailure, OnError } from './observers.ts'

@@ -1,4 +1,4 @@
-import { invalidParams } from '@fairlead/core'
+import { invalidParams } from '@fairlead/core/limits'
 
 /**
  * The object as given, or `InvalidParams` if it is none or has a field that nobody reads: a limit with a slip in its

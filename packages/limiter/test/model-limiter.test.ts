@@ -32,6 +32,11 @@ describe('job types', () => {
   it('SLOT-6: 7 a minute, though all of them have finished; the 8th at the next minute, on the same model', async () => {
     const { clock, started, run } = rig({
       models: { gpt: { tokensPerMinute: 250_000, requestsPerMinute: 250 }, other: {} },
+      jobTypes: {
+        summary: { estimatedTokens: 10_000, ratio: { initial: 0.3, flexible: false } },
+        // 7 of the one and 35 of the other leave 5,000 tokens over: too little for an 8th summary.
+        chat: { estimatedTokens: 5_000 },
+      },
     })
     const jobs = Array.from({ length: 8 }, (_, i) => run(`${i}`, { jobType: 'summary' }))
     await clock.advance(1_000)
@@ -50,10 +55,11 @@ describe('job types', () => {
     await clock.settle()
     expect(started.map(({ name }) => name)).toEqual([
       ...['s0', 's1', 's2', 's3', 's4', 's5', 's6'],
-      ...['c0', 'c1', 'c2'],
+      // What flooring leaves over goes to a summary once no chat waits.
+      ...['c0', 'c1', 'c2', 's7'],
     ])
     await clock.advance(60_000)
-    expect(started.slice(10).map(({ name }) => name)).toEqual(['s7', 's8', 's9'])
+    expect(started.slice(11).map(({ name }) => name)).toEqual(['s8', 's9'])
   })
 
   it('SLOT-6: what is in flight is given back, and wakes the next', async () => {
@@ -145,6 +151,100 @@ describe('models', () => {
     await expect(failing).rejects.toMatchObject({ name: 'JobRejected' })
   })
 
+  it('SLOT-19: each attempt is reported with its cost, and named for the job', async () => {
+    const told: object[] = []
+    const { limiter } = rig({
+      ...two,
+      models: { first: { pricing: { input: 2 } }, second: { pricing: { input: 4 } } },
+      onAttempt: (event) => told.push(event),
+    })
+    const seen: object[] = []
+    const result = await limiter.run({ jobType: 'chat', jobId: 'mine' }, async (context) => {
+      const { reject, ...named } = context
+      seen.push(named)
+      if (context.model === 'first') return reject({ inputTokens: 500_000 }, { delegate: true })
+      return { data: 1, usage: { inputTokens: 250_000 } }
+    })
+    const [first, second] = result.attempts
+    expect(result).toMatchObject({ jobId: 'mine', cost: 2 })
+    expect(first).toMatchObject({ attempt: 1, model: 'first', state: 'delegated', cost: 1 })
+    expect(second).toMatchObject({ attempt: 2, model: 'second', state: 'done', cost: 1 })
+    expect(second?.usage).toEqual({ inputTokens: 250_000 })
+    expect(told).toEqual(result.attempts.map((one) => ({ ...one, jobId: 'mine', jobType: 'chat' })))
+    expect(seen).toEqual(
+      result.attempts.map(({ attempt, leaseId, model }) => ({
+        jobId: 'mine',
+        attempt,
+        leaseId,
+        model,
+      })),
+    )
+    expect(first?.leaseId).not.toBe(second?.leaseId)
+  })
+
+  it('SLOT-19: a refusal by every model, and a rejection, carry the attempts and their costs', async () => {
+    const told: object[] = []
+    const { limiter } = rig({
+      ...two,
+      models: {
+        first: { pricing: { input: 2 } },
+        full: { requestsPerMinute: 0 },
+        second: { pricing: { input: 4 } },
+      },
+      onAttempt: (event) => told.push(event),
+    })
+    const all = limiter.run({ jobType: 'chat' }, async ({ reject }) =>
+      reject({ inputTokens: 500_000 }, { delegate: true }),
+    )
+    await expect(all).rejects.toMatchObject({
+      code: 'RateLimited',
+      details: {
+        cost: 3,
+        attempts: [
+          { attempt: 1, model: 'first', cost: 1, usage: { inputTokens: 500_000 } },
+          { attempt: 2, model: 'second', cost: 2 },
+        ],
+        reasons: [{ model: 'first' }, { model: 'full' }, { model: 'second' }],
+      },
+    })
+    const last = limiter.run({ jobType: 'chat' }, async ({ attempt, reject }) =>
+      reject({ inputTokens: 500_000 }, { delegate: attempt === 1 }),
+    )
+    await expect(last).rejects.toMatchObject({
+      name: 'JobRejected',
+      cost: 3,
+      attempts: [{ state: 'delegated' }, { state: 'failed' }],
+    })
+    told.length = 0
+    const broken = limiter.run({ jobType: 'chat' }, () => Promise.reject(new Error('broken')))
+    await expect(broken).rejects.toThrow('broken')
+    expect(told).toMatchObject([{ state: 'failed', usage: null, cost: 0 }])
+  })
+
+  it('SLOT-1: a model with a limit on requests alone needs no estimate of tokens', async () => {
+    const jobTypes = { chat: {} }
+    const { limiter, run } = rig({ models: { gpt: { requestsPerMinute: 1 } }, jobTypes })
+    expect(await run('a', { jobType: 'chat' })).toMatchObject({ data: 'a' })
+    expect(limiter.stats().models['gpt']?.used.rpm).toBe(1)
+    expect(() => rig({ models: { gpt: { tokensPerDay: 5 } }, jobTypes })).toThrow(
+      /^jobTypes\.chat\.estimatedUsedTokens: expected a whole number/,
+    )
+  })
+
+  it('LIMIT-16: a field that nobody reads is refused, and the message lists the right ones', async () => {
+    const { limiter } = rig()
+    const none = 'expected no such field; there are'
+    const slip = { jobType: 'chat', model: 'gpt' } as never
+    await expect(limiter.run(slip, NOTHING)).rejects.toThrow(
+      `model: ${none} jobId, jobType, models, signal`,
+    )
+    const rejecting = limiter.run({ jobType: 'chat' }, async ({ reject }) =>
+      reject({}, { delegated: true } as never),
+    )
+    await expect(rejecting).rejects.toThrow(`delegated: ${none} delegate`)
+    await expect(limiter.run({ jobType: 'chat', jobId: '' }, NOTHING)).rejects.toThrow(/^jobId: /)
+  })
+
   it('SLOT-7: a job that throws keeps its estimate, and overage is told', async () => {
     const overages: object[] = []
     const { limiter } = rig({ onOverage: (event) => overages.push(event) })
@@ -158,7 +258,7 @@ describe('models', () => {
       usage: { inputTokens: 10_007 },
     }))
     const overage = { tokens: 7, requests: 0 }
-    expect(overages).toEqual([{ model: 'gpt', jobType: 'chat', overage }])
+    expect(overages).toMatchObject([{ model: 'gpt', jobType: 'chat', overage }])
   })
 
   it('a job can be aborted while it waits, and lets those behind it pass', async () => {
@@ -190,8 +290,6 @@ describe('models', () => {
     [{ estimate: 'mean' }, /^estimate: /],
     [{ memoryKB: 0.5 }, /^memoryKB: /],
     [{ minJobTypeCapacity: -1 }, /^minJobTypeCapacity: /],
-    [{ adjust: { intervalMs: 0 } }, /^adjust\.intervalMs: /],
-    [{ adjust: { lowPpm: 0.3 } }, /^adjust\.lowPpm: /],
     [{ backend: 'redis://x' }, /^backend: /],
     [{ onOverrage: () => {} }, /^onOverrage: expected no such field/],
   ])('options are checked, by the name of the field: %j', (options, message) => {

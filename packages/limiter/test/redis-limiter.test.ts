@@ -156,7 +156,8 @@ describe('on Redis', () => {
       }))
     const isFine = ({ error }: { readonly error: string | null }) => error === null
     expect((await a.reserveMany(batch('1'))).every(isFine)).toBe(true)
-    expect((await b.completeMany(batch('1'))).every(isFine)).toBe(true)
+    const done = batch('1').map(({ leaseId }) => ({ leaseId }))
+    expect((await b.completeMany(done)).every(isFine)).toBe(true)
     await direct.flushdb()
     expect((await a.reserveMany(batch('2'))).every(isFine)).toBe(true)
     await Promise.all([a.close(), b.close()])

@@ -93,19 +93,28 @@ async function pass(ms: number): Promise<void> {
 }
 
 /** A job that runs until it is ended. */
-function start(limiter: ModelLimiter, usage?: { inputTokens: number }) {
+function start(limiter: ModelLimiter, usage?: { inputTokens: number }, jobType = 'chat') {
   const state = { hasStarted: false, end: () => {} }
   const ended = new Promise<void>((resolve) => {
     state.end = resolve
     running.push(resolve)
   })
-  const result = limiter.run({ jobType: 'chat' }, async () => {
+  const result = limiter.run({ jobType }, async () => {
     state.hasStarted = true
     await ended
     return { data: null, ...(usage === undefined ? {} : { usage }) }
   })
   result.catch(() => undefined)
   return Object.assign(state, { result })
+}
+
+/** The same numbers for the same seed, each below the one that is asked for. */
+function dice(seed: number): (below: number) => number {
+  let state = seed
+  return (below) => {
+    state = (state * 1_103_515_245 + 12_345) % 2 ** 31
+    return Math.floor((state / 2 ** 31) * below)
+  }
 }
 
 const restart = async (): Promise<void> => {
@@ -161,6 +170,83 @@ describe('models shared through Redis', () => {
     two.end()
     await until(() => third.hasStarted)
     expect(clock.now()).toBeLessThan(START + 60_000)
+  })
+
+  describe('what flooring leaves over', () => {
+    const maxWaitMs = 3_600_000
+    const hasStarted = (job: { readonly hasStarted: boolean }) => job.hasStarted
+
+    it('SLOT-18: a pool of 5, ratios 0.5 and 0.5, 4 + 4 wanted: five run', async () => {
+      const jobTypes = { a: { maxWaitMs }, b: { maxWaitMs } }
+      const models = { gpt: { maxConcurrentRequests: 5 } }
+      const [one] = (await instances(1, { models, jobTypes })) as [ModelLimiter]
+      const jobs = ['a', 'b'].flatMap((type) =>
+        Array.from({ length: 4 }, () => start(one, undefined, type)),
+      )
+      await until(() => jobs.filter(hasStarted).length === 5)
+      await pass(200)
+      expect(jobs.filter(hasStarted)).toHaveLength(5)
+    })
+
+    it('SLOT-18: 100,000 tokens a minute and three types of 20,000: all of them are used', async () => {
+      const type = { estimatedTokens: 20_000, maxWaitMs }
+      const models = { gpt: { tokensPerMinute: 100_000 } }
+      const jobTypes = { a: type, b: type, c: type }
+      const [one] = (await instances(1, { models, jobTypes })) as [ModelLimiter]
+      const jobs = ['a', 'b', 'c'].flatMap((name) =>
+        Array.from({ length: 5 }, () => start(one, undefined, name)),
+      )
+      await until(() => jobs.filter(hasStarted).length === 5)
+      expect(one.stats().models['gpt']?.used.tpm).toBe(100_000)
+    })
+
+    it('SLOT-18: a release goes first to a type with a free slot of its own, though another has borrowed it', async () => {
+      const jobTypes = { a: { maxWaitMs }, b: { maxWaitMs } }
+      const models = { gpt: { maxConcurrentRequests: 4 } }
+      const [one] = (await instances(1, { models, jobTypes })) as [ModelLimiter]
+      const ofA = Array.from({ length: 6 }, () => start(one, undefined, 'a'))
+      await until(() => ofA.filter(hasStarted).length === 4)
+      const ofB = [start(one, undefined, 'b'), start(one, undefined, 'b')]
+      for (const [i, job] of ofB.entries()) {
+        ofA[i]?.end()
+        await until(() => job.hasStarted)
+      }
+      await pass(200)
+      expect(ofA.filter(hasStarted)).toHaveLength(4)
+    })
+
+    it.each([1, 2, 3])(
+      'SLOT-18: over two instances never more than the limits start, and every job runs in the end (load %i)',
+      async (seed) => {
+        const next = dice(seed)
+        const capacity = 3 + next(6)
+        const type = { estimatedTokens: 10, maxWaitMs }
+        const options = {
+          models: { gpt: { maxConcurrentRequests: capacity, tokensPerMinute: 400 } },
+          jobTypes: { a: type, b: type, c: type },
+        }
+        const both = await instances(2, options)
+        const jobs = Array.from({ length: 60 }, () =>
+          start(both[next(2)] as ModelLimiter, undefined, ['a', 'b', 'c'][next(3)]),
+        )
+        const ended = new Set<unknown>()
+        const running = () => jobs.filter((job) => job.hasStarted && !ended.has(job))
+        while (ended.size < jobs.length) {
+          await until(() => running().length > 0, 50)
+          await pass(10)
+          expect(running().length).toBeLessThanOrEqual(capacity)
+          const used = both.reduce(
+            (sum, one) => sum + (one.stats().models['gpt']?.used.tpm ?? 0),
+            0,
+          )
+          expect(used).toBeLessThanOrEqual(400)
+          const job = running()[next(running().length)] as (typeof jobs)[number]
+          ended.add(job)
+          job.end()
+          await job.result
+        }
+      },
+    )
   })
 
   it('SLOT-16: no job type and no ratio reaches Redis; every key has a tag, and expires', async () => {

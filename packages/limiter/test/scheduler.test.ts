@@ -335,6 +335,180 @@ describe('jobs', () => {
   })
 })
 
+describe('limits that are not defined', () => {
+  const one = (key: string, capacity = 1): Limit => ({
+    key,
+    kind: 'fixed',
+    capacity,
+    windowSecs: 60,
+  })
+
+  it.each(['rpm', 'tpm', 'concurrency'] as const)(
+    'SCHED-8: a model with a limit on %s alone is asked for that alone',
+    async (dimension) => {
+      const key = modelKeys('p', 'm')[dimension]
+      const { limiter, ran, submit } = rig([one(key, 100)])
+      expect(await submit('a')).toBe('a')
+      expect(ran).toHaveLength(1)
+      // The actual tokens where tokens are limited, else the 1 that was reserved.
+      expect((await limiter.get(key))?.held).toBe(dimension === 'tpm' ? 7 : 1)
+    },
+  )
+
+  it('SCHED-8: such a limit is kept, and the jobs keep their order', async () => {
+    const { clock, reserves, ran, submit } = rig([one(modelKeys('p', 'm').rpm, 2)])
+    for (const tenant of ['a', 'b'])
+      for (const i of [0, 1]) void submit(`${tenant}${i}`, { tenant })
+    await clock.settle()
+    expect(ran.map(({ name }) => name)).toEqual(['a0', 'a1'])
+    await clock.advance(60_000)
+    expect(ran.map(({ name }) => name)).toEqual(['a0', 'a1', 'b0', 'b1'])
+    // Two answers each minute say that there is no limit, and one is a denial.
+    expect(reserves.length).toBeLessThanOrEqual(9)
+  })
+
+  it('SCHED-8: a limit that is defined later counts from one second on', async () => {
+    const { rpm, tpm } = modelKeys('p', 'm')
+    const { clock, limiter, ran, submit } = rig([one(rpm, 100)])
+    await submit('a')
+    await limiter.define(one(tpm, 25))
+    await clock.advance(1_000)
+    for (const name of ['b', 'c', 'd', 'e']) void submit(name)
+    await clock.settle()
+    // 10 tokens are reserved for each, and 7 used.
+    expect(ran.map(({ name }) => name)).toEqual(['a', 'b', 'c'])
+    expect((await limiter.get(tpm))?.held).toBe(14)
+  })
+
+  it('SCHED-8: a model without any limit is refused, and the error says what to define', async () => {
+    const { submit } = rig([...limitsOf('m')])
+    for (const name of ['a', 'b']) {
+      await expect(submit(name, { model: 'misspelt' })).rejects.toThrow(
+        /^unknown_limit_key:.*: the model has no limit at all; define global:llm:p:misspelt:rpm, /,
+      )
+    }
+    // A budget that was asked for by name is never left out.
+    await expect(submit('c', { wantDailyBudget: true })).rejects.toMatchObject({
+      code: 'InvalidParams',
+      details: { error: `unknown_limit_key:${dailyKey('t')}` },
+    })
+  })
+
+  it('SCHED-8: the same list is asked for again while its outcome is unknown', async () => {
+    const clock = new TestClock(START)
+    const { rpm, tpm } = modelKeys('p', 'm')
+    const inner = createLimiter({ backend: memory({ clock }), limits: [one(rpm, 9)] })
+    let isAway = false
+    const limiter: Limiter = {
+      ...bound(inner),
+      reserve: async (request) => {
+        // Reserved, but the answer is lost.
+        const answer = await inner.reserve(request)
+        if (isAway && answer.allowed) throw new Error('connection lost')
+        return answer
+      },
+    }
+    const { scheduler, job } = rig([], { limiter, clock })
+    expect(await scheduler.submit(job('a'))).toBe('a')
+    isAway = true
+    const b = scheduler.submit(job('b'))
+    await clock.settle()
+    await inner.define(one(tpm, 100))
+    await clock.advance(2_000)
+    isAway = false
+    await clock.advance(100)
+    expect(await b).toBe('b')
+    expect((await inner.get(rpm))?.held).toBe(2)
+  })
+})
+
+describe('names', () => {
+  it('SCHED-10: execute is given the job, its lease and the attempt; onDenied names them too', async () => {
+    const denied: object[] = []
+    const { clock, scheduler, reserves, job } = rig(limitsOf('m', { rpm: 1 }), {
+      onDenied: (event) => denied.push(event),
+    })
+    const seen: object[] = []
+    const execute: SchedulerJob<string>['execute'] = async ({ jobId, leaseId, attempt }) => {
+      seen.push({ jobId, leaseId, attempt })
+      return { value: jobId }
+    }
+    await scheduler.submit({ ...job('first', { execute }), jobId: 'first' })
+    const second = scheduler.submit({ ...job('second', { execute }), jobId: 'second' })
+    await clock.advance(60_000)
+    expect(await second).toBe('second')
+    expect(seen).toEqual([
+      { jobId: 'first', leaseId: reserves[0], attempt: 1 },
+      { jobId: 'second', leaseId: reserves[2], attempt: 2 },
+    ])
+    expect(denied).toEqual([
+      {
+        jobId: 'second',
+        leaseId: reserves[1],
+        attempt: 1,
+        tenant: 't',
+        provider: 'p',
+        model: 'm',
+        key: modelKeys('p', 'm').rpm,
+        retryAfterMs: 60_000,
+      },
+    ])
+  })
+
+  it('SCHED-10: a job without a name gets one that no other has', async () => {
+    const { scheduler, job } = rig(limitsOf('m'))
+    const named = () =>
+      scheduler.submit(job('', { execute: async ({ jobId }) => ({ value: jobId }) }))
+    const names = await Promise.all([named(), named(), named()])
+    expect(new Set(names).size).toBe(3)
+  })
+})
+
+describe('what nobody reads', () => {
+  it('LIMIT-16: is refused by every call, and the message lists the right ones', async () => {
+    const { scheduler, job } = rig(limitsOf('m'))
+    const none = 'expected no such field; there are'
+    await expect(scheduler.submit({ ...job('a'), priority: 1 } as never)).rejects.toThrow(
+      `job.priority: ${none} jobId, tenant, provider, model, prompt, maxOutputTokens, ` +
+        'wantDailyBudget, execute',
+    )
+    await expect(scheduler.submit(job('a'), { timeout: 5 } as never)).rejects.toThrow(
+      `timeout: ${none} signal`,
+    )
+    await expect(scheduler.submit(job('a'), { signal: {} as never })).rejects.toThrow(
+      /^signal: expected an AbortSignal/,
+    )
+    await expect(scheduler.shutdown({ deadlineMs: 5 } as never)).rejects.toThrow(
+      `deadlineMs: ${none} deadline`,
+    )
+    const to = { provider: 'p', model: 'm', tenant: 't' }
+    await expect(scheduler.feedback(to as never, null)).rejects.toThrow(
+      `to.tenant: ${none} provider, model`,
+    )
+    expect(() => rig([], { workers: { each: 1 } as never })).toThrow(
+      `workers.each: ${none} perModel, total`,
+    )
+    expect(() => rig([], { worker: 1 } as never)).toThrow(`worker: ${none} limiter, workers, `)
+    expect(() => memory({ clok: 1 } as never)).toThrow(`clok: ${none} rememberMs, leasesMax, clock`)
+  })
+
+  it('LIMIT-16: a job of a class may carry fields for its own use', async () => {
+    const { scheduler, job } = rig(limitsOf('m'))
+    class Call {
+      readonly answer = 42
+      constructor(fields: object) {
+        Object.assign(this, fields)
+      }
+      async execute() {
+        return { value: this.answer }
+      }
+    }
+    const { execute: _, ...fields } = job('a')
+    const call = new Call(fields) as unknown as SchedulerJob<number>
+    expect(await scheduler.submit(call)).toBe(42)
+  })
+})
+
 describe('a signal', () => {
   it('is let go of when its job is over: one may be that of very many jobs', async () => {
     const { scheduler, job } = rig(limitsOf('m'))

@@ -1,5 +1,5 @@
-import { compareText } from '../bytes.ts'
 import { FairleadError, invalidParams } from '../errors.ts'
+import { compareText } from '../text.ts'
 
 /** Ratios are millionths; those of all job types of an instance always add up to this. */
 export const WHOLE_PPM = 1_000_000
@@ -59,7 +59,10 @@ export interface TypeLoad {
 /** Moves capacity from idle types to busy ones (SLOT-9). The sum never changes. */
 export function adjustRatios(types: readonly TypeLoad[], policy: RatioPolicy): Ratios {
   const ratios = new Map(types.map(({ name, ratioPpm }) => [name, ratioPpm]))
-  const movable = types.filter(isMovable)
+  // A type that has borrowed uses more than it has; it is full, and no more than that.
+  const movable = types
+    .filter(isMovable)
+    .map((type) => ({ ...type, used: Math.min(type.used, type.slots) }))
   const donors = movable.filter(
     ({ used, slots, ratioPpm }) =>
       compareLoad(used, slots, policy.lowPpm) < 0 && ratioPpm > policy.minRatioPpm,

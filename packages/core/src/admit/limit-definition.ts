@@ -1,7 +1,7 @@
-import { utf8Length } from '../bytes.ts'
 import { invalidParams } from '../errors.ts'
 import { isPlainObject } from '../plain-object.ts'
 import { exactThousandths } from '../policy-field.ts'
+import { utf8Bytes } from '../text.ts'
 
 /** What becomes of usage above what was reserved and does not fit: held all the same, or not at all. */
 export type Overage = 'debt' | 'deny'
@@ -82,7 +82,7 @@ export function isLimitKey(key: unknown): key is string {
 export function isTextWithin(text: unknown, bytesMax: number): text is string {
   if (typeof text !== 'string' || text.length === 0 || text.length > bytesMax) return false
   if (!text.isWellFormed()) return false
-  return text.length * 3 <= bytesMax || utf8Length(text) <= bytesMax
+  return text.length * 3 <= bytesMax || utf8Bytes(text) <= bytesMax
 }
 
 type Given = Readonly<Record<string, unknown>>

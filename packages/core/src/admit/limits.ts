@@ -1,6 +1,6 @@
-import { compareText } from '../bytes.ts'
 import { invalidParams } from '../errors.ts'
 import { type ExactInt, plus } from '../exact-int.ts'
+import { compareText } from '../text.ts'
 import { wholeNumber } from '../whole-number.ts'
 import {
   allowedAt,

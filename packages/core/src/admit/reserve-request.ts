@@ -1,4 +1,4 @@
-import { type FairleadError, invalidParams } from '../errors.ts'
+import { invalidParams } from '../errors.ts'
 import { isLimitKey, isTextWithin } from './limit-definition.ts'
 
 /** How much of which limit. */
@@ -45,27 +45,34 @@ export function addUp(amounts: readonly Requirement[]): readonly Requirement[] {
   return amounts
 }
 
-/** Refuses a batch that is none, is empty or is too large (LIMIT-15). */
-export function checkLimitBatch(requests: readonly unknown[]): void {
+/** The two calls of a limiter that end in an answer. */
+export type LimitCall = 'reserve' | 'complete'
+
+/** Refuses a batch that is none, is empty or is too large (LIMIT-15), or has a field that nobody reads (LIMIT-16). */
+export function checkLimitBatch(requests: readonly unknown[], call: LimitCall): void {
   if (!Array.isArray(requests)) throw invalidParams('requests', 'a list')
   if (requests.length < 1 || requests.length > LIMIT_BATCH_MAX) {
     throw invalidParams('requests', `1 to ${LIMIT_BATCH_MAX} of them`, String(requests.length))
   }
-  const at = requests.findIndex((one) => !isRequest(one))
-  if (at >= 0) throw noRequest(`requests[${at}]`)
+  for (let i = 0; i < requests.length; i++) checkRequest(`requests[${i}]`, requests[i], call)
 }
 
-/** Refuses what is no request at all; what is wrong inside of one is an answer. */
-export function checkLimitRequest(request: unknown): void {
-  if (!isRequest(request)) throw noRequest('request')
+/** Refuses what is no request at all, or has a field that nobody reads; a wrong value is an answer. */
+export function checkLimitRequest(request: unknown, call: LimitCall): void {
+  checkRequest('request', request, call)
 }
 
-function isRequest(given: unknown): boolean {
-  return typeof given === 'object' && given !== null
-}
-
-function noRequest(field: string): FairleadError {
-  return invalidParams(field, 'an object with leaseId')
+function checkRequest(at: string, request: unknown, call: LimitCall): void {
+  const amounts = call === 'reserve' ? 'requirements' : 'actuals'
+  if (typeof request !== 'object' || request === null) {
+    throw invalidParams(at, `an object with leaseId, ${amounts}`)
+  }
+  // No list of its names: this is asked of every call.
+  for (const name in request) {
+    if (name !== 'leaseId' && name !== amounts) {
+      throw invalidParams(`${at}.${name}`, `no such field; there are leaseId, ${amounts}`)
+    }
+  }
 }
 
 const LEASE_ID_PROBLEM = `lease_id: expected text of 1 to ${LEASE_ID_BYTES_MAX} bytes`

@@ -39,6 +39,10 @@ export function isOfTokens(dimension: RateDimension): boolean {
   return dimension === 'tpm' || dimension === 'tpd'
 }
 
+export function isOfMinute(dimension: RateDimension): boolean {
+  return dimension === 'tpm' || dimension === 'rpm'
+}
+
 /** The part of a model's capacity that is one instance's (SLOT-2). */
 export function poolOf(input: {
   readonly limits: ModelLimits
@@ -128,6 +132,35 @@ export function typeSlots(input: {
     },
     winner,
   }
+}
+
+/** What a start beyond the slots of its own type is decided by. */
+export interface BorrowInput {
+  /** What all the starts that are asked for together take. */
+  readonly estimate: JobEstimate
+  /** Windows in which the type has slots of its own left: there it borrows nothing. */
+  readonly own: { readonly minute: boolean; readonly day: boolean }
+  /** What is left of the instance's part in the current windows; null where there is no limit. */
+  readonly left: Readonly<Record<RateDimension, number | null>>
+  /** What the free slots of the other types take of that. */
+  readonly kept: Usage
+  readonly totalSlots: number | null
+  /** Of all types. */
+  readonly inFlight: number
+}
+
+/**
+ * Whether a type whose slots are all taken may start of the model's own (SLOT-18). Slots at one time come back with the
+ * next release, so those of idle types are lent. A window gives nothing back, so only the rest of its division is.
+ */
+export function mayBorrow(input: BorrowInput): boolean {
+  const { estimate, own, left, kept, totalSlots, inFlight } = input
+  if (totalSlots !== null && inFlight >= totalSlots) return false
+  return RATE_DIMENSIONS.every((dimension) => {
+    const rest = left[dimension]
+    if (rest === null || own[isOfMinute(dimension) ? 'minute' : 'day']) return true
+    return (isOfTokens(dimension) ? estimate.tokens : estimate.requests) <= rest - kept[dimension]
+  })
 }
 
 const NO_RATES = { tpm: null, rpm: null, tpd: null, rpd: null } as const

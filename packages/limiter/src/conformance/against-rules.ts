@@ -1,4 +1,4 @@
-import { type Limit, Limits, type Requirement } from '@fairlead/core'
+import { type Limit, Limits, type Requirement } from '@fairlead/core/limits'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { START, type TrialLimiter } from './trial-limiter.ts'

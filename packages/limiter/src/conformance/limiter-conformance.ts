@@ -1,4 +1,4 @@
-import type { Limit, Limiter } from '@fairlead/core'
+import type { Limit, Limiter } from '@fairlead/core/limits'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { againstRules } from './against-rules.ts'
 import { START, type TrialLimiter } from './trial-limiter.ts'
@@ -328,11 +328,27 @@ export function limiterConformance(
       for (const one of none) {
         const batch = [sound, one as typeof sound]
         await expect(limiter.reserveMany(batch)).rejects.toThrow(/^requests\[1\]: expected/)
-        await expect(limiter.completeMany(batch)).rejects.toThrow(/^requests\[1\]: expected/)
+        const done = [{ leaseId: 'a' }, one as typeof sound]
+        await expect(limiter.completeMany(done)).rejects.toThrow(/^requests\[1\]: expected/)
         await expect(limiter.reserveMany(one as never)).rejects.toThrow(
           /^requests: expected a list/,
         )
       }
+      expect(await held()).toBe(0)
+    })
+
+    it('LIMIT-16: a field that nobody reads is InvalidParams, the message lists the right ones, and nothing is done', async () => {
+      const limiter = await use(fixed(10))
+      const reserve = { leaseId: 'a', requirements: [{ key: 'k', amount: 1 }], ttl: 5 }
+      await expect(limiter.reserve(reserve)).rejects.toThrow(
+        /^request\.ttl: expected no such field; there are leaseId, requirements$/,
+      )
+      await expect(limiter.reserveMany([reserve])).rejects.toThrow(/^requests\[0\]\.ttl: /)
+      const complete = { leaseId: 'a', actual: [{ key: 'k', amount: 1 }] }
+      await expect(limiter.complete(complete)).rejects.toThrow(
+        /^request\.actual: expected no such field; there are leaseId, actuals$/,
+      )
+      await expect(limiter.completeMany([complete])).rejects.toThrow(/^requests\[0\]\.actual: /)
       expect(await held()).toBe(0)
     })
 

@@ -1,4 +1,4 @@
-import type { Limiter } from '@fairlead/core'
+import type { Limiter } from '@fairlead/core/limits'
 
 /** A limiter on trial, and the hands of its clock. */
 export interface TrialLimiter {

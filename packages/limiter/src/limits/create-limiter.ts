@@ -1,4 +1,4 @@
-import { invalidParams, type Limit, type Limiter, readLimit } from '@fairlead/core'
+import { invalidParams, type Limit, type Limiter, readLimit } from '@fairlead/core/limits'
 import { knownFields } from '../known-fields.ts'
 import type { LimiterBackend } from './limiter-backend.ts'
 import { memory } from './memory/memory-limiter.ts'

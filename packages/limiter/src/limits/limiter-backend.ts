@@ -1,4 +1,4 @@
-import type { Limit, Limiter } from '@fairlead/core'
+import type { Limit, Limiter } from '@fairlead/core/limits'
 
 /** Where the limits are kept: `memory()` or `redis(url)`. */
 export interface LimiterBackend {

@@ -1,16 +1,16 @@
-import { invalidParams } from '@fairlead/core'
-import type { SchedulerJob } from './job.ts'
+import { invalidParams } from '@fairlead/core/limits'
+import type { ExecuteContext, SchedulerJob } from './job.ts'
 import type { Entry } from './model-queue.ts'
 
 /** Is told how a job ended: its value or its error, and the tokens that it used as far as it said so. */
 export type Ended = (isDone: boolean, result: unknown, actualTokens: number | undefined) => void
 
 /** Runs a job. What throws at once, or gives no promise, is treated like what comes later. */
-export function executeEntry(entry: Entry, ended: Ended): void {
+export function executeEntry(entry: Entry, jobId: (entry: Entry) => string, ended: Ended): void {
   const { execute, given } = entry
   let result: ReturnType<SchedulerJob<unknown>['execute']>
   try {
-    result = Promise.resolve(execute.call(given, new EntryContext(entry)))
+    result = Promise.resolve(execute.call(given, new EntryContext(entry, jobId)))
   } catch (error) {
     result = Promise.reject(error)
   }
@@ -26,11 +26,21 @@ export function controllerOf(entry: Entry): AbortController {
 }
 
 /** Most jobs never look at their signal, and one costs more than all the rest of a short job. */
-class EntryContext {
+class EntryContext implements ExecuteContext {
+  readonly attempt: number
+  readonly leaseId: string
   readonly #entry: Entry
+  readonly #jobId: (entry: Entry) => string
 
-  constructor(entry: Entry) {
+  constructor(entry: Entry, jobId: (entry: Entry) => string) {
+    this.attempt = entry.attempt
+    this.leaseId = entry.leaseId
     this.#entry = entry
+    this.#jobId = jobId
+  }
+
+  get jobId(): string {
+    return this.#jobId(this.#entry)
   }
 
   get signal(): AbortSignal {

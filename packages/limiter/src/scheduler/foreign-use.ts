@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto'
-import { capacityOf, type Limiter } from '@fairlead/core'
+import { capacityOf, type Limiter } from '@fairlead/core/limits'
+import { newId } from '../new-id.ts'
 import type { Feedback, ProviderLimit } from './feedback.ts'
 
 /** Smaller differences are jobs under way and estimates, not someone else. */
@@ -26,5 +26,5 @@ async function book(limiter: Limiter, key: string, { remaining }: ProviderLimit)
   // A provider with a lower limit than configured has less left, too.
   const amount = Math.floor(capacity - Number(view.held) - remaining)
   if (amount < Math.max(1, NOTICEABLE * capacity)) return
-  await limiter.reserve({ leaseId: randomUUID(), requirements: [{ key, amount }] })
+  await limiter.reserve({ leaseId: newId(), requirements: [{ key, amount }] })
 }

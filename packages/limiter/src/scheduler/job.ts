@@ -1,7 +1,20 @@
-import { invalidParams, type Requirement } from '@fairlead/core'
+import { invalidParams, isPlainObject, type Requirement } from '@fairlead/core/limits'
+import { knownFields } from '../known-fields.ts'
+
+/** What `execute` is given. */
+export interface ExecuteContext {
+  readonly jobId: string
+  /** Under which the limiter holds what this run reserved. */
+  readonly leaseId: string
+  /** 1 for the first lease id of the job, and one more after each denial. */
+  readonly attempt: number
+  readonly signal: AbortSignal
+}
 
 /** A call to a model that waits for its turn. */
 export interface SchedulerJob<T> {
+  /** Names the job in events and in its context; the scheduler makes one unless given. */
+  readonly jobId?: string
   readonly tenant: string
   readonly provider: string
   readonly model: string
@@ -10,7 +23,7 @@ export interface SchedulerJob<T> {
   /** Whether the tenant's tokens of the day are reserved too. */
   readonly wantDailyBudget?: boolean
   /** Does the work. An error with a number as `actualTokens` says what was used all the same. */
-  readonly execute: (context: { readonly signal: AbortSignal }) => Promise<{
+  readonly execute: (context: ExecuteContext) => Promise<{
     readonly value: T
     readonly actualTokens?: number
   }>
@@ -18,6 +31,7 @@ export interface SchedulerJob<T> {
 
 /** The same, read and checked. */
 export interface CheckedJob {
+  readonly jobId: string | undefined
   readonly tenant: string
   readonly provider: string
   readonly model: string
@@ -60,31 +74,44 @@ export function dailyKey(tenant: string): string {
   return `tenant:${tenant}:llm:daily_tokens`
 }
 
-/** A token is at least a byte, so this is never too little (SCHED-2). */
-export function utf8Bytes(text: string): number {
-  return Buffer.byteLength(text, 'utf8')
-}
-
+/** What a job asks for. A key of the model that has no limit is left out (SCHED-8). */
 export function requirementsOf(
   { tenant, isDaily, tokens }: Pick<CheckedJob, 'tenant' | 'isDaily' | 'tokens'>,
   { request, tokensKey, place }: ModelNeeds,
+  absent: ReadonlySet<string>,
 ): Requirement[] {
   const ofModel = [request, { key: tokensKey, amount: tokens }, place]
+  const asked = absent.size === 0 ? ofModel : ofModel.filter(({ key }) => !absent.has(key))
   // The tenant's own first: where that is used up too, it is the one that is named, and only the tenant waits.
-  return isDaily ? [{ key: dailyKey(tenant), amount: tokens }, ...ofModel] : ofModel
+  if (isDaily) return [{ key: dailyKey(tenant), amount: tokens }, ...asked]
+  // Without any limit a name may be misspelt: the limiter is asked, and refuses it.
+  return asked.length === 0 ? [request] : asked
 }
 
-/** Actual tokens in the place of the estimate, of the model and of the tenant. */
+/** Actual tokens in the place of the estimate, of the model and of the tenant, as far as they were reserved. */
 export function actualsOf(
   { tenant, isDaily }: Pick<CheckedJob, 'tenant' | 'isDaily'>,
+  asked: readonly Requirement[],
   { tpm }: ModelKeys,
   actualTokens: number | undefined,
 ): Requirement[] {
   if (actualTokens === undefined) return []
-  const actuals = [{ key: tpm, amount: actualTokens }]
+  const actuals: Requirement[] = []
+  if (asked.some(({ key }) => key === tpm)) actuals.push({ key: tpm, amount: actualTokens })
   if (isDaily) actuals.push({ key: dailyKey(tenant), amount: actualTokens })
   return actuals
 }
+
+const JOB_FIELDS = [
+  'jobId',
+  'tenant',
+  'provider',
+  'model',
+  'prompt',
+  'maxOutputTokens',
+  'wantDailyBudget',
+  'execute',
+] as const
 
 /**
  * Reads each field once. Jobs are often made by `{ ...base, tenant }`, and V8 may give each such object a shape of
@@ -94,13 +121,13 @@ export function checkedJob(
   given: SchedulerJob<unknown>,
   estimateTokens: (prompt: string, model: string) => number,
 ): CheckedJob {
-  if (typeof given !== 'object' || given === null) {
-    throw invalidParams(
-      'job',
-      'an object with tenant, provider, model, prompt, maxOutputTokens, execute',
-    )
+  // An instance of a class may carry fields of its own, for its `execute`.
+  if (typeof given !== 'object' || given === null || isPlainObject(given)) {
+    knownFields('job', given, JOB_FIELDS)
   }
-  const { tenant, provider, model, prompt, maxOutputTokens, wantDailyBudget, execute } = given
+  const { jobId, tenant, provider, model, prompt, maxOutputTokens, wantDailyBudget, execute } =
+    given
+  if (jobId !== undefined) checkName('jobId', jobId)
   checkName('tenant', tenant)
   checkName('provider', provider)
   checkName('model', model)
@@ -109,12 +136,16 @@ export function checkedJob(
     throw invalidParams('maxOutputTokens', 'a whole number of at least 0')
   }
   if (typeof execute !== 'function') throw invalidParams('execute', 'a function')
-  const promptTokens = estimateTokens(prompt, model)
-  if (!Number.isSafeInteger(promptTokens) || promptTokens < 0) {
-    throw invalidParams('estimateTokens', 'a whole number of at least 0')
-  }
-  const tokens = Math.max(1, promptTokens + maxOutputTokens)
-  return { tenant, provider, model, isDaily: wantDailyBudget === true, tokens, execute, given }
+  const isDaily = wantDailyBudget === true
+  const tokens = Math.max(1, estimated(estimateTokens(prompt, model)) + maxOutputTokens)
+  return { jobId, tenant, provider, model, isDaily, tokens, execute, given }
+}
+
+function estimated(tokens: unknown): number {
+  if (Number.isSafeInteger(tokens) && (tokens as number) >= 0) return tokens as number
+  // A promise is refused like anything else, and must not end the process when it rejects.
+  if (tokens instanceof Promise) tokens.catch(() => undefined)
+  throw invalidParams('estimateTokens', 'a whole number of at least 0, and no promise of one')
 }
 
 export function checkName(field: string, name: unknown): void {

@@ -1,8 +1,14 @@
+import type { Requirement } from '@fairlead/core/limits'
 import { type CheckedJob, type ModelKeys, type ModelNeeds, modelKeys, modelNeeds } from './job.ts'
+
+/** How long a limit that was not there is believed to be absent (SCHED-8). */
+const ABSENT_MS = 1_000
 
 /** A job in its queue, in one object and with nothing that can be made when its turn comes: many may wait. */
 export class Entry {
   readonly queue: ModelQueue
+  /** As given, or a number that the scheduler makes a name of when someone asks. */
+  readonly id: string | number
   /** What `execute` is a method of. */
   readonly given: object
   readonly execute: CheckedJob['execute']
@@ -13,6 +19,10 @@ export class Entry {
   readonly reject: (error: unknown) => void
   /** New after each denial; the same while the outcome of a reserve is unknown. '' before the first. */
   leaseId = ''
+  /** How many lease ids it has had. */
+  attempt = 0
+  /** Reserved under that id: the same again while the outcome is unknown. */
+  asked: readonly Requirement[] = NOTHING_ASKED
   /** Takes back what its caller's signal was asked for, if it has one. */
   stopListening: (() => void) | null = null
   /** Made when the job looks at its signal. */
@@ -26,11 +36,13 @@ export class Entry {
 
   constructor(
     queue: ModelQueue,
+    id: string | number,
     job: CheckedJob,
     resolve: (value: unknown) => void,
     reject: (error: unknown) => void,
   ) {
     this.queue = queue
+    this.id = id
     this.given = job.given
     this.execute = job.execute
     this.tenant = job.tenant
@@ -40,6 +52,8 @@ export class Entry {
     this.reject = reject
   }
 }
+
+const NOTHING_ASKED: readonly Requirement[] = []
 
 /** Those that run. They know their places: a set would have to find them. */
 export class RunningEntries {
@@ -117,13 +131,32 @@ export class ModelQueue {
   waitsForEnd = false
   /** One reserve at a time: a saturated model is asked once, not once for each job. */
   isAsking = false
+  /** How many of its jobs run. */
+  running = 0
   readonly #tenants = new Map<string, TenantQueue>()
+  readonly #absent = new Set<string>()
+  #absentUntil = 0
 
   constructor(provider: string, model: string) {
     this.provider = provider
     this.model = model
     this.keys = modelKeys(provider, model)
     this.needs = modelNeeds(this.keys)
+  }
+
+  /** The keys of this model that had no limit when they were asked for, not long ago. */
+  absent(nowMs: number): ReadonlySet<string> {
+    if (this.#absent.size > 0 && nowMs >= this.#absentUntil) this.#absent.clear()
+    return this.#absent
+  }
+
+  /** Takes note that a key has no limit; false if the key is not one of this model's. */
+  lacks(key: string, nowMs: number): boolean {
+    const { rpm, tpm, concurrency } = this.keys
+    if (key !== rpm && key !== tpm && key !== concurrency) return false
+    if (this.absent(nowMs).size === 0) this.#absentUntil = nowMs + ABSENT_MS
+    this.#absent.add(key)
+    return true
   }
 
   tenant(name: string): TenantQueue {

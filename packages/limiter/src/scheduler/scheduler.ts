@@ -1,15 +1,16 @@
-import { randomBytes } from 'node:crypto'
 import {
   type Clock,
   FairleadError,
   invalidParams,
-  type Limiter,
   type ReserveAnswer,
   UNKNOWN_RETRY_MS,
+  utf8Bytes,
   wholeNumber,
-} from '@fairlead/core'
+} from '@fairlead/core/limits'
 import { systemClock } from '../clock.ts'
 import { knownFields } from '../known-fields.ts'
+import { lazyId } from '../new-id.ts'
+import { Observers } from '../observers.ts'
 import { controllerOf, executeEntry } from './execute-entry.ts'
 import { type Feedback, type FeedbackSource, readFeedback } from './feedback.ts'
 import { bookForeignUse } from './foreign-use.ts'
@@ -20,33 +21,14 @@ import {
   modelKeys,
   requirementsOf,
   type SchedulerJob,
-  utf8Bytes,
 } from './job.ts'
 import { Entry, ModelQueue, RunningEntries, type TenantQueue } from './model-queue.ts'
-
-export interface SchedulerObserver {
-  readonly onDenied?: (event: {
-    readonly provider: string
-    readonly model: string
-    readonly key: string
-    readonly retryAfterMs: number
-  }) => void
-  /** The limiter did not answer; the same reserve is made again. */
-  readonly onUnknown?: (event: { readonly leaseId: string; readonly detail: string }) => void
-  /** What a job held could not be given back; it ends by itself. */
-  readonly onCompleteFailed?: (event: { readonly leaseId: string }) => void
-}
-
-export interface SchedulerOptions extends SchedulerObserver {
-  readonly limiter: Limiter
-  /** Jobs that run, or ask whether they may, at one time. */
-  readonly workers: number
-  /** Tokens of a prompt; its bytes unless given, which are never fewer. */
-  readonly estimateTokens?: (prompt: string, model: string) => number
-  /** 0 to 1, for the jitter of waits. */
-  readonly random?: () => number
-  readonly clock?: Clock
-}
+import {
+  type JobEvent,
+  readSchedulerOptions,
+  readWorkers,
+  type SchedulerOptions,
+} from './scheduler-options.ts'
 
 export interface Scheduler {
   /** The job's value, once it ran. */
@@ -63,31 +45,18 @@ export interface Scheduler {
   shutdown(options?: { readonly deadline?: number }): Promise<{ readonly running: number }>
 }
 
+const NONE: { readonly signal?: AbortSignal } = {}
 const JITTER_MAX_MS = 25
 const COMPLETE_TRIES_MAX = 50
+/** How a limiter names a key that it has no limit for. */
+const UNKNOWN_KEY = 'unknown_limit_key:'
 
-const OPTIONS = [
-  'limiter',
-  'workers',
-  'estimateTokens',
-  'random',
-  'clock',
-  'onDenied',
-  'onUnknown',
-  'onCompleteFailed',
-] as const
-
-export function createScheduler(given: SchedulerOptions): Scheduler {
-  const options = knownFields('options', given, OPTIONS)
-  wholeNumber('workers', options.workers, { min: 1 })
-  if (typeof options.limiter?.reserve !== 'function') {
-    throw invalidParams('limiter', 'what createLimiter gives, or another one of that kind')
-  }
-  return new QueueScheduler(options)
+export function createScheduler(options: SchedulerOptions): Scheduler {
+  return new QueueScheduler(readSchedulerOptions(options))
 }
 
 /**
- * Queues by model, in each one by tenant, and a number of workers. A model that is used up, or a tenant, is
+ * Queues by model, in each one by tenant, and a number of workers for each model. A model that is used up, or a tenant, is
  * left alone until it may have room again, and the others go on meanwhile (SCHED-1, SCHED-3).
  */
 class QueueScheduler implements Scheduler {
@@ -100,9 +69,13 @@ class QueueScheduler implements Scheduler {
   /** Queues with jobs that may go later, when their time has come. */
   readonly #later = new Set<ModelQueue>()
   /** Lease ids are this and a number: as unique as a UUID for each, shorter, and much cheaper. */
-  readonly #name = randomBytes(16).toString('base64url')
+  readonly #name = lazyId()
   #leases = 0
+  #jobs = 0
+  /** Workers of the total that have nothing to do; infinity without a total. */
   #idle: number
+  readonly #perModel: number
+  readonly #observers: Observers
   #lastQueue: ModelQueue | null = null
   #isClosed = false
   #timer: { readonly at: number; readonly cancel: () => void } | null = null
@@ -113,16 +86,20 @@ class QueueScheduler implements Scheduler {
   constructor(options: SchedulerOptions) {
     this.#options = options
     this.#clock = options.clock ?? systemClock
-    this.#idle = options.workers
+    const { perModel, total } = readWorkers(options.workers)
+    this.#perModel = perModel
+    this.#idle = total
+    this.#observers = new Observers(options.onError)
   }
 
-  submit<T>(job: SchedulerJob<T>, { signal }: { readonly signal?: AbortSignal } = {}): Promise<T> {
+  submit<T>(job: SchedulerJob<T>, options: { readonly signal?: AbortSignal } = NONE): Promise<T> {
     return new Promise<unknown>((resolve, reject) => {
+      const { signal } = options === NONE ? NONE : knownFields('options', options, ['signal'])
       const { estimateTokens = utf8Bytes } = this.#options
       const checked = checkedJob(job, estimateTokens)
       if (this.#isClosed) throw closed()
       const queue = this.#queueOf(checked.provider, checked.model)
-      const entry = new Entry(queue, checked, resolve, reject)
+      const entry = new Entry(queue, checked.jobId ?? this.#jobs++, checked, resolve, reject)
       if (signal !== undefined) this.#abortBy(signal, entry)
       queue.tenant(entry.tenant).add(entry)
       this.#offer(queue)
@@ -149,7 +126,8 @@ class QueueScheduler implements Scheduler {
     return feedback
   }
 
-  async shutdown({ deadline }: { readonly deadline?: number } = {}): Promise<{ running: number }> {
+  async shutdown(options: { readonly deadline?: number } = {}): Promise<{ running: number }> {
+    const { deadline } = knownFields('options', options, ['deadline'])
     if (deadline !== undefined) wholeNumber('deadline', deadline, { min: 0 })
     this.#isClosed = true
     this.#timer?.cancel()
@@ -174,6 +152,7 @@ class QueueScheduler implements Scheduler {
   }
 
   #abortBy(signal: AbortSignal, entry: Entry): void {
+    if (!(signal instanceof AbortSignal)) throw invalidParams('signal', 'an AbortSignal')
     signal.throwIfAborted()
     const abort = (): void => this.#abort(entry, signal.reason)
     signal.addEventListener('abort', abort, { once: true })
@@ -196,16 +175,22 @@ class QueueScheduler implements Scheduler {
   }
 
   #ask(queue: ModelQueue, tenant: TenantQueue, entry: Entry): void {
-    entry.leaseId ||= `${this.#name}-${this.#leases++}`
+    if (entry.leaseId === '') {
+      entry.leaseId = `${this.#name()}-${this.#leases++}`
+      entry.attempt++
+    }
+    // Another list under an id that may be held would be refused.
+    if (!entry.isUnknown) {
+      entry.asked = requirementsOf(entry, queue.needs, queue.absent(this.#clock.now()))
+    }
     queue.isAsking = true
     this.#idle--
-    const { leaseId } = entry
-    this.#options.limiter
-      .reserve({ leaseId, requirements: requirementsOf(entry, queue.needs) })
-      .then(
-        (answer) => this.#answered(queue, tenant, entry, answer),
-        (error: unknown) => this.#failed(queue, entry, error),
-      )
+    const { limiter } = this.#options
+    const { leaseId, asked } = entry
+    attempted(() => limiter.reserve({ leaseId, requirements: asked })).then(
+      (answer) => this.#answered(queue, tenant, entry, answer),
+      (error: unknown) => this.#failed(queue, entry, error),
+    )
   }
 
   /** What the limiter refuses for good will not be answered otherwise; all else may have been decided. */
@@ -227,15 +212,25 @@ class QueueScheduler implements Scheduler {
     entry.isUnknown = false
     this.#idle++
     queue.isAsking = false
-    if (allowed && entry.isOver) this.#complete(queue, entry.leaseId, [])
+    if (!entry.isOver && this.#asksForLess(queue, entry, error)) {
+      return this.#ask(queue, tenant, entry)
+    }
+    if (allowed && entry.isOver) this.#complete(entry, [])
     else if (allowed) this.#run(queue, tenant, entry)
     else if (error === 'lease_already_denied' || error === 'lease_finished') {
       // The answer to an earlier try was lost; this is another attempt.
       entry.leaseId = ''
-    } else if (retryAfterMs === 0) this.#end(entry, () => entry.reject(refusedForGood(answer)))
+    } else if (retryAfterMs === 0)
+      this.#end(entry, () => entry.reject(refusedForGood(queue, answer)))
     else this.#denied(queue, tenant, entry, deniedKey ?? '', retryAfterMs)
     this.#offer(queue)
     this.#pump()
+  }
+
+  /** A limit of the model that is not defined is left out, as long as there is another one (SCHED-8). */
+  #asksForLess(queue: ModelQueue, entry: Entry, error: string | null): boolean {
+    if (error?.startsWith(UNKNOWN_KEY) !== true) return false
+    return queue.lacks(error.slice(UNKNOWN_KEY.length), this.#clock.now()) && entry.asked.length > 1
   }
 
   /** The job keeps its place; whoever's key it is waits, with one jitter for all (SCHED-3). */
@@ -246,14 +241,25 @@ class QueueScheduler implements Scheduler {
     key: string,
     retryAfterMs: number,
   ): void {
-    const { provider, model } = queue
+    const event = { ...this.#about(entry), key, retryAfterMs }
     entry.leaseId = ''
-    const { random = Math.random, onDenied } = this.#options
-    const jitter = Math.min(JITTER_MAX_MS, Math.floor(random() * 0.1 * retryAfterMs))
-    const until = this.#clock.now() + retryAfterMs + jitter
+    const until = this.#clock.now() + retryAfterMs + this.#jitter(retryAfterMs)
     if (key.startsWith('tenant:')) tenant.notBefore = Math.max(tenant.notBefore, until)
     else this.#hold(queue, until, key === queue.keys.concurrency)
-    onDenied?.({ provider, model, key, retryAfterMs })
+    this.#observers.tell('onDenied', this.#options.onDenied, event)
+  }
+
+  /** 0 to 10 %, at most 25 ms; none from a source that fails. */
+  #jitter(retryAfterMs: number): number {
+    const { random = Math.random } = this.#options
+    try {
+      const part = random()
+      if (!(part >= 0 && part <= 1)) throw invalidParams('random', 'a number from 0 to 1')
+      return Math.min(JITTER_MAX_MS, Math.floor(part * 0.1 * retryAfterMs))
+    } catch (error) {
+      this.#observers.failed('random', error)
+      return 0
+    }
   }
 
   /** The longer wait counts: the end of a job does not lift one that is for something else. */
@@ -269,9 +275,10 @@ class QueueScheduler implements Scheduler {
     this.#idle++
     queue.isAsking = false
     entry.isUnknown = true
-    this.#options.onUnknown?.({ leaseId: entry.leaseId, detail })
-    if (entry.isOver) this.#complete(queue, entry.leaseId, [])
+    const event = { ...this.#about(entry), detail }
+    if (entry.isOver) this.#complete(entry, [])
     this.#hold(queue, this.#clock.now() + UNKNOWN_RETRY_MS, false)
+    this.#observers.tell('onUnknown', this.#options.onUnknown, event)
     this.#offer(queue)
     this.#pump()
   }
@@ -280,8 +287,9 @@ class QueueScheduler implements Scheduler {
     tenant.shift()
     entry.isOver = true
     this.#idle--
+    queue.running++
     this.#running.add(entry)
-    executeEntry(entry, (isDone, result, actualTokens) => {
+    executeEntry(entry, this.#jobId, (isDone, result, actualTokens) => {
       if (isDone) entry.resolve(result)
       else entry.reject(result)
       this.#ended(queue, entry, actualTokens)
@@ -292,20 +300,19 @@ class QueueScheduler implements Scheduler {
     entry.stopListening?.()
     this.#running.delete(entry)
     this.#idle++
-    this.#complete(queue, entry.leaseId, actualsOf(entry, queue.keys, actualTokens))
+    queue.running--
+    this.#complete(entry, actualsOf(entry, entry.asked, queue.keys, actualTokens))
+    this.#offer(queue)
     this.#pump()
   }
 
   /** Again and again while the limiter is away: what is held must be given back (SCHED-5). */
-  #complete(
-    queue: ModelQueue,
-    leaseId: string,
-    actuals: ReturnType<typeof actualsOf>,
-    tries = 1,
-  ): void {
+  #complete(entry: Entry, actuals: ReturnType<typeof actualsOf>, tries = 1): void {
+    const { queue, leaseId } = entry
     this.#completing++
-    const failed = (): void => this.#completeLater(queue, leaseId, actuals, tries)
-    this.#options.limiter.complete({ leaseId, actuals }).then(({ error }) => {
+    const failed = (): void => this.#completeLater(entry, actuals, tries)
+    const { limiter } = this.#options
+    attempted(() => limiter.complete({ leaseId, actuals })).then(({ error }) => {
       if (error === 'backend_error') return failed()
       this.#completing--
       if (queue.waitsForEnd) {
@@ -318,19 +325,15 @@ class QueueScheduler implements Scheduler {
     }, failed)
   }
 
-  #completeLater(
-    queue: ModelQueue,
-    leaseId: string,
-    actuals: ReturnType<typeof actualsOf>,
-    tries: number,
-  ): void {
+  #completeLater(entry: Entry, actuals: ReturnType<typeof actualsOf>, tries: number): void {
     this.#completing--
-    if (tries >= COMPLETE_TRIES_MAX) this.#options.onCompleteFailed?.({ leaseId })
-    else {
+    if (tries >= COMPLETE_TRIES_MAX) {
+      this.#observers.tell('onCompleteFailed', this.#options.onCompleteFailed, this.#about(entry))
+    } else {
       this.#completing++
       this.#clock.wakeAt(this.#clock.now() + UNKNOWN_RETRY_MS, () => {
         this.#completing--
-        this.#complete(queue, leaseId, actuals, tries + 1)
+        this.#complete(entry, actuals, tries + 1)
       })
     }
     this.#tellQuiet()
@@ -347,14 +350,15 @@ class QueueScheduler implements Scheduler {
     entry.stopListening?.()
     answer()
     // A reserve whose answer was lost may hold something.
-    if (entry.isUnknown) this.#complete(entry.queue, entry.leaseId, [])
+    if (entry.isUnknown) this.#complete(entry, [])
   }
 
   /** Into the line of those that may go, or of those that may later, if something of it waits. */
   #offer(queue: ModelQueue): void {
-    if (queue.isAsking) return
-    const at = queue.readyAt()
     if (this.#later.size > 0) this.#later.delete(queue)
+    // It is offered again with the answer, or when one of its jobs ends.
+    if (queue.isAsking || queue.running >= this.#perModel) return
+    const at = queue.readyAt()
     if (at <= this.#clock.now()) this.#ready.add(queue)
     else if (at !== Number.POSITIVE_INFINITY) this.#later.add(queue)
   }
@@ -389,6 +393,15 @@ class QueueScheduler implements Scheduler {
     return queue
   }
 
+  readonly #jobId = ({ id }: Entry): string =>
+    typeof id === 'string' ? id : `${this.#name()}-job-${id}`
+
+  #about(entry: Entry): JobEvent {
+    const { tenant, leaseId, attempt, queue } = entry
+    const { provider, model } = queue
+    return { jobId: this.#jobId(entry), leaseId, attempt, tenant, provider, model }
+  }
+
   /** Nothing runs, and nothing is asked for or completed whose answer is still to come. */
   #isQuiet(): boolean {
     if (this.#running.size > 0 || this.#completing > 0) return false
@@ -404,11 +417,27 @@ function closed(): FairleadError {
   return new FairleadError('SchedulerClosed', 'the scheduler is shut down and takes no more jobs')
 }
 
-function refusedForGood({ error, deniedKey, detail }: ReserveAnswer): FairleadError {
+/** A limiter of the caller's own may throw at once; that is an outcome like any other. */
+function attempted<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return call()
+  } catch (error) {
+    return Promise.reject(error)
+  }
+}
+
+function refusedForGood(
+  { keys }: ModelQueue,
+  { error, deniedKey, detail }: ReserveAnswer,
+): FairleadError {
   const isTooLarge = error?.startsWith('exceeds_capacity:') === true
+  const isOfModel = Object.values(keys).some((key) => error === `${UNKNOWN_KEY}${key}`)
+  const advice = isOfModel
+    ? `the model has no limit at all; define ${keys.rpm}, its tpm or its concurrency before jobs need it`
+    : 'define the limit before jobs need it'
   const text = isTooLarge
     ? `${error}: the job alone is more than the limit allows; make it smaller or raise the limit`
-    : `${error}: ${detail ?? 'define the limit before jobs need it'}`
+    : `${error}: ${detail ?? advice}`
   return new FairleadError(isTooLarge ? 'LimitExceeded' : 'InvalidParams', text, {
     error,
     deniedKey,

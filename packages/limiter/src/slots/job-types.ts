@@ -1,16 +1,22 @@
 import {
   adjustRatios,
+  type BorrowInput,
   DAY_MS,
   initRatios,
+  isOfMinute,
+  isOfTokens,
   MINUTE_MS,
+  mayBorrow,
+  RATE_DIMENSIONS,
   type RatioPolicy,
   type Ratios,
   type SlotPool,
   type TypeLoad,
   type TypeSlots,
   typeSlots,
+  type Usage,
   WHOLE_PPM,
-} from '@fairlead/core'
+} from '@fairlead/core/limits'
 import type { JobType } from './model-options.ts'
 
 /** Starts of one job type on one model: one counter for each window length, and what runs. */
@@ -66,15 +72,44 @@ export class JobTypes {
     return this.#counters.get(counterKey(type, model))?.inFlight ?? 0
   }
 
-  /** Counts a start if every counter is below its slots. */
+  /** Whether the type has slots of its own left: every counter is below its slots (SLOT-6). */
+  hasRoom(type: JobType, model: string, pool: SlotPool, nowMs: number): boolean {
+    const { minute, day, concurrency } = this.#free(type, model, pool, nowMs)
+    return minute > 0 && day > 0 && concurrency > 0 && this.#hasMemory(type)
+  }
+
+  /** Counts a start of the type's own slots. */
   start(type: JobType, model: string, pool: SlotPool, nowMs: number): boolean {
-    const counter = this.#counter(type.name, model, nowMs)
-    const { day, minute, concurrency } = this.slots(type, pool).slots
-    const hasRoom = (count: number, slots: number | null): boolean =>
-      slots === null || count < slots
-    if (!hasRoom(counter.minuteStarts, minute) || !hasRoom(counter.dayStarts, day)) return false
-    if (!hasRoom(counter.inFlight, concurrency) || !this.#hasMemory(type)) return false
-    count(counter)
+    if (!this.hasRoom(type, model, pool, nowMs)) return false
+    count(this.#counter(type.name, model, nowMs))
+    return true
+  }
+
+  /** Counts a start of the model's own slots, by a type that has used up its own (SLOT-18). */
+  borrow(
+    type: JobType,
+    model: string,
+    part: {
+      readonly pool: SlotPool
+      readonly left: BorrowInput['left']
+      /** Starts that were counted before and are not in `left` yet. */
+      readonly ahead: number
+    },
+    nowMs: number,
+  ): boolean {
+    const { pool, left, ahead } = part
+    const { minute, day } = this.#free(type, model, pool, nowMs)
+    const { tokens, requests } = type.estimate
+    const may = mayBorrow({
+      estimate: { tokens: tokens * (ahead + 1), requests: requests * (ahead + 1) },
+      own: { minute: minute > 0, day: day > 0 },
+      left,
+      kept: this.#kept(type, model, pool, nowMs),
+      totalSlots: pool.totalSlots,
+      inFlight: this.#inFlightOf(model),
+    })
+    if (!may || !this.#hasMemory(type)) return false
+    count(this.#counter(type.name, model, nowMs))
     return true
   }
 
@@ -114,10 +149,47 @@ export class JobTypes {
       if (winner === null) continue
       const counter = this.#counter(type.name, model, nowMs)
       slots += winner.slots
-      used += usedOf(counter, winner.windowMs)
+      // What is borrowed on one model says nothing of the slots on another.
+      used += Math.min(winner.slots, usedOf(counter, winner.windowMs))
     }
     const ratioPpm = this.#ratios.get(type.name) ?? 0
     return { name: type.name, ratioPpm, flexible: type.isFlexible, slots, used }
+  }
+
+  /** How many more may start; infinity where there is no limit. */
+  #free(type: JobType, model: string, pool: SlotPool, nowMs: number): Free {
+    const counter = this.#counter(type.name, model, nowMs)
+    const { day, minute, concurrency } = this.slots(type, pool).slots
+    const rest = (slots: number | null, taken: number): number =>
+      slots === null ? Number.POSITIVE_INFINITY : Math.max(0, slots - taken)
+    return {
+      minute: rest(minute, counter.minuteStarts),
+      day: rest(day, counter.dayStarts),
+      concurrency: rest(concurrency, counter.inFlight),
+    }
+  }
+
+  /** What the other types' free slots take of each window. */
+  #kept(borrower: JobType, model: string, pool: SlotPool, nowMs: number): Usage {
+    const kept = { tpm: 0, rpm: 0, tpd: 0, rpd: 0 }
+    for (const type of this.#types.values()) {
+      if (type.name === borrower.name) continue
+      const { minute, day } = this.#free(type, model, pool, nowMs)
+      for (const dimension of RATE_DIMENSIONS) {
+        const each = isOfTokens(dimension) ? type.estimate.tokens : type.estimate.requests
+        const starts = isOfMinute(dimension) ? Math.min(minute, day) : day
+        // Nothing is kept where there is no limit, and for a job that is larger than the instance's part.
+        const part = pool.shares[dimension]
+        if (each > 0 && part !== null && each <= part) kept[dimension] += starts * each
+      }
+    }
+    return kept
+  }
+
+  #inFlightOf(model: string): number {
+    let sum = 0
+    for (const type of this.#types.keys()) sum += this.inFlight(type, model)
+    return sum
   }
 
   #hasMemory({ name, memoryKB }: JobType): boolean {
@@ -145,6 +217,12 @@ export class JobTypes {
     if (day > counter.day) Object.assign(counter, { day, dayStarts: 0 })
     return counter
   }
+}
+
+interface Free {
+  readonly minute: number
+  readonly day: number
+  readonly concurrency: number
 }
 
 /** Begins with the type; its length says where it ends, so that no two pairs are the same text. */

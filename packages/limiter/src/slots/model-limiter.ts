@@ -2,30 +2,40 @@ import {
   type Clock,
   FairleadError,
   invalidParams,
+  type JobEstimate,
   MINUTE_MS,
+  type SlotPool,
   WHOLE_PPM,
   wholeNumber,
-} from '@fairlead/core'
+} from '@fairlead/core/limits'
 import { systemClock } from '../clock.ts'
 import { knownFields } from '../known-fields.ts'
 import { memory } from '../limits/memory/memory-limiter.ts'
+import { lazyId } from '../new-id.ts'
+import { checkObservers, Observers } from '../observers.ts'
+import { type AllocationListener, AllocationWatch, allocationInfoOf } from './allocation-info.ts'
 import { costOf, type JobUsage, type Pricing, tokensOf } from './cost.ts'
-import { type Outcome, outcomeOf, type RunJob } from './job-outcome.ts'
+import {
+  type AttemptReport,
+  costOfAll,
+  JobRejected,
+  type Outcome,
+  outcomeOf,
+  type RunJob,
+} from './job-outcome.ts'
 import { counterKey, JobTypes } from './job-types.ts'
 import {
-  type Adjusting,
-  type AdjustOptions,
   type JobType,
   type JobTypeOptions,
   type ModelLimiterEvents,
   type ModelOptions,
-  readAdjust,
   readJobType,
   readModel,
 } from './model-options.ts'
 import type { ModelPools, PoolBackend } from './model-pools.ts'
 import { type ModelLimiterStats, statsOf } from './model-stats.ts'
 import { PoolView } from './pool-view.ts'
+import { type Adjusting, type RatioAdjustmentConfig, readRatioAdjustment } from './ratio-options.ts'
 import { type Asked, StartQueue } from './start-queue.ts'
 
 export interface ModelLimiterOptions extends ModelLimiterEvents {
@@ -38,13 +48,15 @@ export interface ModelLimiterOptions extends ModelLimiterEvents {
   /** Memory that all running jobs share, in KB. */
   readonly memoryKB?: number
   readonly minJobTypeCapacity?: number
-  readonly adjust?: AdjustOptions
+  readonly ratioAdjustment?: RatioAdjustmentConfig
   /** `redis(url)`: the models are shared with all instances of that Redis and name; else they are this one's. */
   readonly backend?: PoolBackend
   readonly clock?: Clock
 }
 
 export interface RunOptions {
+  /** Names the job in events and in its context; the limiter makes one unless given. */
+  readonly jobId?: string
   readonly jobType: string
   /** The models to try, in order, in place of the limiter's. */
   readonly models?: readonly string[]
@@ -53,15 +65,23 @@ export interface RunOptions {
 
 export interface RunResult<T> {
   readonly data: T
+  readonly jobId: string
   readonly model: string
   /** Of all attempts, by the prices given. */
   readonly cost: number
+  /** One for each model that the job ran on, in order. */
+  readonly attempts: readonly AttemptReport[]
   readonly waitedMs: number
 }
 
 export interface ModelLimiter {
   run<T>(options: RunOptions, job: RunJob<T>): Promise<RunResult<T>>
   stats(): ModelLimiterStats
+  /**
+   * Tells the listener how the models are divided: at once, or as soon as this instance knows it, and then each change
+   * until the function that it gives is called. A listener has a timer for new windows, as long as it is subscribed.
+   */
+  onAllocation(listener: AllocationListener): () => void
   /** Whoever still waits is refused, what runs goes on. Resolves when that has ended. */
   close(): Promise<void>
 }
@@ -73,7 +93,8 @@ const ASK_MAX = 100
 /** Of a job that never ran. */
 const NO_USAGE: JobUsage = { requests: 0 }
 const NONE: Asked = { refs: [], isRefused: true }
-const RUN_OPTIONS = ['jobType', 'models', 'signal'] as const
+const RUN_OPTIONS = ['jobId', 'jobType', 'models', 'signal'] as const
+const OBSERVERS = ['onOverage', 'onPoolChange', 'onRatioChange', 'onAttempt', 'onError'] as const
 
 const OPTIONS = [
   'models',
@@ -82,12 +103,10 @@ const OPTIONS = [
   'estimate',
   'memoryKB',
   'minJobTypeCapacity',
-  'adjust',
+  'ratioAdjustment',
   'backend',
   'clock',
-  'onOverage',
-  'onPoolChange',
-  'onRatioChange',
+  ...OBSERVERS,
 ] as const
 
 export function createModelLimiter(options: ModelLimiterOptions): ModelLimiter {
@@ -104,7 +123,16 @@ class JobModelLimiter implements ModelLimiter {
   readonly #types: ReadonlyMap<string, JobType>
   readonly #jobTypes: JobTypes
   readonly #queues = new Map<string, StartQueue>()
+  /** Starts that are being asked for, by model. */
+  readonly #asking = new Map<string, number>()
+  /** Types that would borrow, and let another ask first, by model (SLOT-18). */
+  readonly #deferring = new Map<string, Set<StartQueue>>()
+  readonly #observers: Observers
+  /** Lease ids are this and the reference of a start. */
+  readonly #name = lazyId()
+  #jobs = 0
   readonly #active = new Map<string, { model: string; jobType: string; startedAt: number }>()
+  readonly #allocations: AllocationWatch
   #releases = 0
   #isClosed = false
   #onIdle: (() => void) | null = null
@@ -113,12 +141,17 @@ class JobModelLimiter implements ModelLimiter {
 
   constructor(options: ModelLimiterOptions) {
     this.#options = options
-    const types = named('jobTypes', options.jobTypes).map(([name, one]) => readJobType(name, one))
-    this.#types = new Map(types.map((type) => [type.name, type]))
+    checkObservers(options, OBSERVERS)
+    this.#observers = new Observers(options.onError)
     const models = named('models', options.models)
-    this.#models = models.map(([name]) => name)
+    const limits = new Map(models.map(([name, one]) => [name, readModel(name, one)]))
+    const types = named('jobTypes', options.jobTypes).map(([name, one]) =>
+      readJobType(name, one, limits),
+    )
+    this.#types = new Map(types.map((type) => [type.name, type]))
+    this.#models = [...limits.keys()]
     this.#order = this.#checkedOrder('order', options.order ?? this.#models)
-    this.#adjusting = readAdjust(options.adjust)
+    this.#adjusting = readRatioAdjustment(options.ratioAdjustment)
     const { minJobTypeCapacity = 1, memoryKB } = options
     this.#jobTypes = new JobTypes({
       types,
@@ -134,27 +167,36 @@ class JobModelLimiter implements ModelLimiter {
     }
     const estimates = types.map((type) => type.estimate)
     this.#pools = backend.openPools({
-      limits: new Map(models.map(([name, one]) => [name, readModel(name, one)])),
+      limits,
       view: () => new PoolView({ estimates, estimate }),
       clock,
       onChange: (model) => this.#onPoolChange(model),
     })
     this.#clock = this.#pools.clock
     this.#nextAdjustAt = this.#clock.now() + this.#adjusting.intervalMs
+    this.#allocations = new AllocationWatch({
+      clock: this.#clock,
+      current: () => allocationInfoOf(this.#models, this.#pools, this.#clock.now()),
+      call: (listener, info) => this.#observers.tell('onAllocation', listener, info),
+    })
   }
 
   async run<T>(options: RunOptions, job: RunJob<T>): Promise<RunResult<T>> {
-    const { jobType, models, signal } = knownFields('options', options, RUN_OPTIONS)
+    const { jobId: given, jobType, models, signal } = knownFields('options', options, RUN_OPTIONS)
     const type = this.#types.get(jobType)
     if (type === undefined) {
       throw invalidParams('jobType', listed([...this.#types.keys()]), String(jobType))
     }
+    if (given !== undefined && (typeof given !== 'string' || given === '')) {
+      throw invalidParams('jobId', 'a name, or leave it out')
+    }
     const order = models === undefined ? this.#order : this.#checkedOrder('models', models)
     if (typeof job !== 'function') throw invalidParams('job', 'a function')
 
+    const jobId = given ?? `${this.#name()}-job-${this.#jobs++}`
     const started = this.#clock.now()
     const reasons: { model: string; reason: string }[] = []
-    let cost = 0
+    const attempts: AttemptReport[] = []
     let waitedMs = 0
     for (const model of order) {
       const askedAt = this.#clock.now()
@@ -164,13 +206,18 @@ class JobModelLimiter implements ModelLimiter {
         reasons.push({ model, reason: this.#whyNot(type, model) })
         continue
       }
-      const attempt = await this.#attempt(type, model, ref, job)
-      cost += attempt.cost
-      if (attempt.state === 'done') return { data: attempt.data, model, cost, waitedMs }
-      if (attempt.state === 'failed') throw attempt.error
+      const ended = await this.#attempt(type, { jobId, model, ref, attempts }, job)
+      if (ended.state === 'done') {
+        const cost = costOfAll(attempts)
+        return { data: ended.data, jobId, model, cost, attempts, waitedMs }
+      }
+      if (ended.state === 'failed') {
+        if (ended.error instanceof JobRejected) ended.error.attempts = attempts
+        throw ended.error
+      }
       reasons.push({ model, reason: 'rejected by the job' })
     }
-    throw refused(jobType, reasons, this.#clock.now() - started)
+    throw refused({ jobId, jobType, reasons, attempts, waitedMs: this.#clock.now() - started })
   }
 
   stats(): ModelLimiterStats {
@@ -185,8 +232,14 @@ class JobModelLimiter implements ModelLimiter {
     })
   }
 
+  onAllocation(listener: AllocationListener): () => void {
+    if (typeof listener !== 'function') throw invalidParams('listener', 'a function')
+    return this.#allocations.subscribe(listener)
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true
+    this.#allocations.close()
     this.#cancelTimer?.()
     this.#cancelTimer = null
     for (const queue of this.#queues.values()) queue.clear()
@@ -222,6 +275,7 @@ class JobModelLimiter implements ModelLimiter {
     const pending = this.#queueOf(type, model).wait(untilMs, signal)
     this.#setTimer()
     const ref = await pending
+    this.#wakeDeferring(model)
     if (ref === null) signal?.throwIfAborted()
     return ref
   }
@@ -233,11 +287,15 @@ class JobModelLimiter implements ModelLimiter {
     const counted = this.#countStarts(type, model, Math.min(waiting, ASK_MAX), now)
     if (counted === 0) return NONE
     let refs: readonly string[] = []
+    this.#asking.set(model, this.#asksOf(model) + 1)
     try {
       refs = await this.#pools.acquire(model, type.estimate, counted)
     } finally {
+      this.#asking.set(model, this.#asksOf(model) - 1)
+      this.#wakeDeferring(model)
       for (let i = refs.length; i < counted; i++) this.#jobTypes.takeBack(type.name, model, now)
     }
+    this.#allocations.changed()
     const startedAt = this.#clock.now()
     for (const ref of refs) this.#active.set(ref, { model, jobType: type.name, startedAt })
     return { refs, isRefused: refs.length < counted }
@@ -251,37 +309,104 @@ class JobModelLimiter implements ModelLimiter {
     let counted = 0
     while (counted < most && this.#jobTypes.start(type, model, pool, now)) counted++
     if (counted > 0) return counted
+    if (this.#mustDefer(type, model, pool, now)) {
+      this.#deferringOn(model).add(this.#queueOf(type, model))
+      return 0
+    }
+    const left = view.left(now)
+    while (
+      counted < most &&
+      this.#jobTypes.borrow(type, model, { pool, left, ahead: counted }, now)
+    ) {
+      counted++
+    }
+    if (counted > 0) return counted
     const { inFlight } = this.#pools.own(model)
     if (!view.mayTakeCommon(type.estimate, inFlight, now)) return 0
     return this.#jobTypes.startOfCommon(type, model, now) ? 1 : 0
   }
 
-  async #attempt<T>(
-    type: JobType,
-    model: string,
-    ref: string,
-    job: RunJob<T>,
-  ): Promise<Attempt<T>> {
-    const pricing: Pricing = this.#options.models[model]?.pricing ?? {}
-    const ended = await outcomeOf(job, model)
-    this.#release(type, model, ref, ended.usage)
-    const cost = ended.usage === undefined ? 0 : costOf(ended.usage, pricing)
-    return { ...ended, cost }
+  /**
+   * A borrower comes after every type that waits with free slots of its own (SLOT-18). It also comes after starts that
+   * are being asked for: they are counted by their types, and not yet in what is left of the model.
+   */
+  #mustDefer(borrower: JobType, model: string, pool: SlotPool, now: number): boolean {
+    if (this.#asksOf(model) > 0) return true
+    for (const type of this.#types.values()) {
+      const isWaiting = (this.#queues.get(counterKey(type.name, model))?.size ?? 0) > 0
+      if (type === borrower || !isWaiting) continue
+      const canStart = this.#pools.view(model).canEverFit(type.estimate)
+      if (canStart && this.#jobTypes.hasRoom(type, model, pool, now)) return true
+    }
+    return false
   }
 
-  #release(type: JobType, model: string, ref: string, usage: JobUsage | undefined): void {
+  #asksOf(model: string): number {
+    return this.#asking.get(model) ?? 0
+  }
+
+  #deferringOn(model: string): Set<StartQueue> {
+    let queues = this.#deferring.get(model)
+    if (queues === undefined) {
+      queues = new Set()
+      this.#deferring.set(model, queues)
+    }
+    return queues
+  }
+
+  #wakeDeferring(model: string): void {
+    const queues = this.#deferring.get(model)
+    if (queues === undefined || queues.size === 0) return
+    this.#deferring.delete(model)
+    wakeInTurn(queues)
+  }
+
+  async #attempt<T>(
+    type: JobType,
+    run: {
+      readonly jobId: string
+      readonly model: string
+      readonly ref: string
+      /** Those before; this one is added. */
+      readonly attempts: AttemptReport[]
+    },
+    job: RunJob<T>,
+  ): Promise<Outcome<T>> {
+    const { jobId, model, ref, attempts } = run
+    const leaseId = this.#leaseId(ref)
+    const attempt = attempts.length + 1
+    const pricing: Pricing = this.#options.models[model]?.pricing ?? {}
+    const ended = await outcomeOf(job, { model, jobId, leaseId, attempt })
+    const { state, usage } = ended
+    const overage = this.#release(type, model, ref, usage)
+    const cost = usage === undefined ? 0 : costOf(usage, pricing)
+    const report = { attempt, leaseId, model, state, usage: usage ?? null, cost }
+    attempts.push(report)
+    const { onAttempt, onOverage } = this.#options
+    if (overage.tokens > 0 || overage.requests > 0) {
+      const event = { jobId, leaseId, model, jobType: type.name, overage }
+      this.#observers.tell('onOverage', onOverage, event)
+    }
+    this.#observers.tell('onAttempt', onAttempt, { ...report, jobId, jobType: type.name })
+    return ended
+  }
+
+  #leaseId(ref: string): string {
+    return `${this.#name()}-${ref}`
+  }
+
+  /** Gives back what was started, and tells what it used beyond its estimate. */
+  #release(type: JobType, model: string, ref: string, usage: JobUsage | undefined): JobEstimate {
     const actual = usage && { tokens: tokensOf(usage), requests: usage.requests ?? 1 }
     const overage = this.#pools.release(model, ref, actual ?? null)
     this.#active.delete(ref)
     this.#jobTypes.finish(type.name, model, this.#clock.now())
-    if (overage.tokens > 0 || overage.requests > 0) {
-      this.#options.onOverage?.({ model, jobType: type.name, overage })
-    }
     this.#tellPool(model)
     this.#releases++
     if (this.#releases % this.#adjusting.releases === 0) this.#adjust()
     this.#wakeAll()
     if (this.#active.size === 0) this.#onIdle?.()
+    return overage
   }
 
   #onPoolChange(model: string): void {
@@ -291,7 +416,8 @@ class JobModelLimiter implements ModelLimiter {
 
   #tellPool(model: string): void {
     const pool = this.#pools.view(model).pool(this.#clock.now())
-    this.#options.onPoolChange?.({ model, pool })
+    this.#observers.tell('onPoolChange', this.#options.onPoolChange, { model, pool })
+    this.#allocations.changed()
   }
 
   #adjust(): void {
@@ -300,11 +426,15 @@ class JobModelLimiter implements ModelLimiter {
     const pools = new Map(this.#models.map((model) => [model, this.#pools.view(model).pool(now)]))
     if (!this.#jobTypes.adjust(pools, now)) return
     const shown = [...this.#jobTypes.ratios].map(([name, ratio]) => [name, ratio / WHOLE_PPM])
-    this.#options.onRatioChange?.(Object.fromEntries(shown))
+    this.#observers.tell(
+      'onRatioChange',
+      this.#options.onRatioChange,
+      Object.fromEntries(shown) as Record<string, number>,
+    )
   }
 
   #wakeAll(): void {
-    for (const queue of this.#queues.values()) queue.wake()
+    wakeInTurn(this.#queues.values())
   }
 
   /** One timer, for the next minute or the next adjustment, as long as anyone waits or runs. */
@@ -328,7 +458,9 @@ class JobModelLimiter implements ModelLimiter {
       queue = new StartQueue({
         clock: this.#clock,
         ask: (waiting) => this.#ask(type, model, waiting),
-        giveBack: (ref) => this.#release(type, model, ref, NO_USAGE),
+        giveBack: (ref) => {
+          this.#release(type, model, ref, NO_USAGE)
+        },
       })
       this.#queues.set(key, queue)
     }
@@ -346,7 +478,11 @@ class JobModelLimiter implements ModelLimiter {
   }
 }
 
-type Attempt<T> = Outcome<T> & { readonly cost: number }
+/** First come, first served also among types: who has waited longest asks first for what several want. */
+function wakeInTurn(queues: Iterable<StartQueue>): void {
+  const waiting = [...queues].filter(({ size }) => size > 0)
+  for (const queue of waiting.sort((a, b) => a.sinceMs - b.sinceMs)) queue.wake()
+}
 
 /** Names and what they stand for; there has to be one at least. */
 function named<T extends object>(
@@ -358,14 +494,18 @@ function named<T extends object>(
   return entries
 }
 
-function refused(
-  jobType: string,
-  reasons: readonly { readonly model: string; readonly reason: string }[],
-  waitedMs: number,
-): FairleadError {
+/** With each attempt that ran, and what they cost. */
+function refused(details: {
+  readonly jobId: string
+  readonly jobType: string
+  readonly reasons: readonly { readonly model: string; readonly reason: string }[]
+  readonly attempts: readonly AttemptReport[]
+  readonly waitedMs: number
+}): FairleadError {
+  const { jobType, reasons, attempts } = details
   const why = reasons.map(({ model, reason }) => `${model}: ${reason}`).join('; ')
   const text = `no model took this ${jobType} job (${why}); try later, or allow a longer maxWaitMs`
-  return new FairleadError('RateLimited', text, { jobType, reasons, waitedMs })
+  return new FairleadError('RateLimited', text, { ...details, cost: costOfAll(attempts) })
 }
 
 function listed(known: readonly string[]): string {

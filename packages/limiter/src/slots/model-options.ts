@@ -2,14 +2,15 @@ import {
   invalidParams,
   type JobEstimate,
   type ModelLimits,
-  RATIO_POLICY,
-  type RatioPolicy,
   type SlotPool,
-  WHOLE_PPM,
   wholeNumber,
-} from '@fairlead/core'
+} from '@fairlead/core/limits'
 import { knownFields } from '../known-fields.ts'
+import type { OnError } from '../observers.ts'
 import type { JobUsage, Pricing } from './cost.ts'
+import { eitherField } from './either-field.ts'
+import type { AttemptReport } from './job-outcome.ts'
+import { type JobTypeRatioConfig, readRatio } from './ratio-options.ts'
 
 /** What a provider allows for a model; what is left out has no limit. */
 export interface ModelOptions {
@@ -23,32 +24,42 @@ export interface ModelOptions {
 
 /** A kind of work, with what one job of it is thought to use. */
 export interface JobTypeOptions {
-  readonly estimatedTokens: number
+  /** May be left out where no model limits tokens. */
+  readonly estimatedUsedTokens?: number
+  /** Another name of `estimatedUsedTokens`. */
+  readonly estimatedTokens?: number
   /** 1 unless given. */
   readonly estimatedRequests?: number
   readonly estimatedMemoryKB?: number
-  readonly ratio?: {
-    /** 0 to 1; those that are not given share the rest equally. */
-    readonly initial?: number
-    /** Whether its share may move with the load; it may unless said otherwise. */
-    readonly flexible?: boolean
-  }
+  readonly ratio?: JobTypeRatioConfig
   /** How long a job waits for each model; to the next minute and 5 s more unless given. */
   readonly maxWaitMs?: number
 }
 
 export interface OverageEvent {
+  readonly jobId: string
+  readonly leaseId: string
   readonly model: string
   readonly jobType: string
   readonly overage: JobEstimate
 }
 
+/** An observer may be asynchronous. One that fails changes nothing for any job (LIMIT-17). */
 export interface ModelLimiterEvents {
   /** A job has used more than its estimate. */
-  readonly onOverage?: (event: OverageEvent) => void
-  readonly onPoolChange?: (event: { readonly model: string; readonly pool: SlotPool }) => void
+  readonly onOverage?: (event: OverageEvent) => unknown
+  readonly onPoolChange?: (event: { readonly model: string; readonly pool: SlotPool }) => unknown
   /** Shares of the job types, 0 to 1. */
-  readonly onRatioChange?: (ratios: Readonly<Record<string, number>>) => void
+  readonly onRatioChange?: (ratios: Readonly<Record<string, number>>) => unknown
+  /** A run of a job on a model has ended, whatever became of it. */
+  readonly onAttempt?: (event: AttemptEvent) => unknown
+  /** Told of the first failure of each other observer; a warning of the process unless given. */
+  readonly onError?: OnError
+}
+
+export interface AttemptEvent extends AttemptReport {
+  readonly jobId: string
+  readonly jobType: string
 }
 
 export interface JobType {
@@ -58,17 +69,6 @@ export interface JobType {
   readonly initialPpm: number | null
   readonly isFlexible: boolean
   readonly maxWaitMs: number | null
-}
-
-/** When ratios are looked at again, and how far they move. */
-export interface AdjustOptions extends Partial<RatioPolicy> {
-  readonly intervalMs?: number
-  readonly releases?: number
-}
-
-export interface Adjusting extends RatioPolicy {
-  readonly intervalMs: number
-  readonly releases: number
 }
 
 const MODEL_FIELDS = [
@@ -81,6 +81,7 @@ const MODEL_FIELDS = [
 ] as const
 const PRICES = ['input', 'cached', 'output'] as const
 const JOB_TYPE_FIELDS = [
+  'estimatedUsedTokens',
   'estimatedTokens',
   'estimatedRequests',
   'estimatedMemoryKB',
@@ -88,8 +89,6 @@ const JOB_TYPE_FIELDS = [
   'maxWaitMs',
 ] as const
 const USAGE_FIELDS = ['inputTokens', 'cachedTokens', 'outputTokens', 'requests'] as const
-const ADJUST_INTERVAL_MS = 5_000
-const ADJUST_RELEASES = 10
 
 export function readModel(name: string, given: ModelOptions): ModelLimits {
   const at = `models.${name}`
@@ -109,42 +108,33 @@ export function readModel(name: string, given: ModelOptions): ModelLimits {
   }
 }
 
-export function readJobType(name: string, given: JobTypeOptions): JobType {
+/** Without a limit on tokens no estimate of them is asked for (SLOT-1). */
+export function readJobType(
+  name: string,
+  given: JobTypeOptions,
+  models: ReadonlyMap<string, ModelLimits>,
+): JobType {
   const at = `jobTypes.${name}`
-  const {
-    estimatedTokens,
-    estimatedRequests = 1,
-    estimatedMemoryKB = 0,
-    ratio = {},
-    maxWaitMs,
-  } = knownFields(at, given, JOB_TYPE_FIELDS)
-  const { initial, flexible = true } = knownFields(`${at}.ratio`, ratio, ['initial', 'flexible'])
-  if (typeof flexible !== 'boolean') throw invalidParams(`${at}.ratio.flexible`, 'true or false')
+  const options = knownFields(at, given, JOB_TYPE_FIELDS)
+  const { estimatedRequests = 1, estimatedMemoryKB = 0, ratio = {}, maxWaitMs } = options
+  const tokens = eitherField(at, options, ['estimatedUsedTokens', 'estimatedTokens'])
   const whole = (field: keyof JobTypeOptions, value: unknown): number =>
     wholeNumber(`${at}.${field}`, value, { min: 0 })
   return {
     name,
     estimate: {
-      tokens: whole('estimatedTokens', estimatedTokens),
+      tokens:
+        tokens.value === undefined && !limitsTokens(models) ? 0 : whole(tokens.name, tokens.value),
       requests: whole('estimatedRequests', estimatedRequests),
     },
     memoryKB: whole('estimatedMemoryKB', estimatedMemoryKB),
-    initialPpm: initial === undefined ? null : ppm(`${at}.ratio.initial`, initial),
-    isFlexible: flexible,
+    ...readRatio(`${at}.ratio`, ratio),
     maxWaitMs: maxWaitMs === undefined ? null : whole('maxWaitMs', maxWaitMs),
   }
 }
 
-export function readAdjust(given: AdjustOptions = {}): Adjusting {
-  const known = { intervalMs: ADJUST_INTERVAL_MS, releases: ADJUST_RELEASES, ...RATIO_POLICY }
-  const fields = Object.keys(known) as (keyof Adjusting)[]
-  const adjust = { ...known, ...knownFields('adjust', given, fields) }
-  for (const field of fields) {
-    const isCount = field === 'intervalMs' || field === 'releases'
-    const bounds = isCount ? { min: 1 } : { min: 0, max: WHOLE_PPM }
-    wholeNumber(`adjust.${field}`, adjust[field], bounds)
-  }
-  return adjust
+function limitsTokens(models: ReadonlyMap<string, ModelLimits>): boolean {
+  return [...models.values()].some(({ tpm, tpd }) => tpm !== null || tpd !== null)
 }
 
 /** What a job says that it has used, or `InvalidParams`: a number that is none would be in every sum from then on. */
@@ -160,11 +150,4 @@ export function readUsage(given: JobUsage): JobUsage {
 function checkPrice(field: string, price: unknown): void {
   if (typeof price === 'number' && Number.isFinite(price) && price >= 0) return
   throw invalidParams(field, 'a price per million tokens, of at least 0')
-}
-
-/** Millionths, exactly: 0.29 is 290,000. */
-function ppm(field: string, ratio: number): number {
-  const exact = Math.round(ratio * WHOLE_PPM)
-  if (exact >= 0 && exact <= WHOLE_PPM && Math.abs(exact - ratio * WHOLE_PPM) < 1e-6) return exact
-  throw invalidParams(field, 'a number from 0 to 1 with at most six decimals')
 }

@@ -1,4 +1,4 @@
-import type { Clock, JobEstimate, ModelLimits, Usage } from '@fairlead/core'
+import type { Clock, JobEstimate, ModelLimits, Usage } from '@fairlead/core/limits'
 import type { PoolView } from './pool-view.ts'
 
 /** What is started on models, by this instance alone or by all of them together. */

@@ -1,4 +1,4 @@
-import { type SlotPool, type TypeSlots, type Usage, WHOLE_PPM } from '@fairlead/core'
+import { type SlotPool, type TypeSlots, type Usage, WHOLE_PPM } from '@fairlead/core/limits'
 import type { JobTypes } from './job-types.ts'
 import type { JobType } from './model-options.ts'
 import type { ModelPools } from './model-pools.ts'

@@ -1,6 +1,7 @@
 import {
   DAY_MS,
   type Dimension,
+  isOfMinute,
   isOfTokens,
   type JobEstimate,
   MINUTE_MS,
@@ -10,7 +11,7 @@ import {
   RATE_DIMENSIONS,
   type RateDimension,
   type SlotPool,
-} from '@fairlead/core'
+} from '@fairlead/core/limits'
 
 /** What remained of a model for each instance, as all of them were told it (SLOT-15). */
 export interface Allocation {
@@ -117,6 +118,47 @@ export class PoolView {
     return { ...pool, common }
   }
 
+  /**
+   * This instance's share of what remained when the instances were told, and what remained for all of them; null while
+   * none is known. What it has started since is in the next version.
+   */
+  told(nowMs: number): {
+    readonly instances: number
+    readonly pool: SlotPool
+    readonly remaining: ModelLimits
+  } | null {
+    const allocation = this.#allocation
+    if (allocation === null) return null
+    const { instances, parts } = allocation
+    const rates: Record<RateDimension, number | null> = { ...NO_RATES }
+    for (const { dimension, share, common } of this.#rooms(nowMs)) {
+      rates[dimension] = instances * share + common
+    }
+    const remaining = { ...rates, maxConcurrency: parts.concurrency?.limit ?? null }
+    const pool = poolOf({
+      ...{ limits: remaining, used: NO_USAGE, instances },
+      ...{ jobTypes: this.#estimates, estimate: this.#estimate },
+    })
+    return { instances, pool, remaining }
+  }
+
+  /** What is left of this instance's part in the current windows; null where there is no limit. */
+  left(nowMs: number): Readonly<Record<RateDimension, number | null>> {
+    const left: Record<RateDimension, number | null> = { ...NO_RATES }
+    for (const room of this.#rooms(nowMs)) left[room.dimension] = room.left
+    return left
+  }
+
+  /** False if a job is larger than what the model allows, so that it can never start. */
+  canEverFit(estimate: JobEstimate): boolean {
+    const { parts } = this.#allocation ?? {}
+    return RATE_DIMENSIONS.every((dimension) => {
+      const limit = parts?.[dimension]?.limit
+      const amount = isOfTokens(dimension) ? estimate.tokens : estimate.requests
+      return limit === undefined || amount <= limit
+    })
+  }
+
   /** False if the shared acquire would refuse it by what is known: then there is no need to ask. */
   mayFit(estimate: JobEstimate, nowMs: number): boolean {
     return this.#rooms(nowMs).every((room) => amountOf(estimate, room) <= room.remaining)
@@ -153,8 +195,9 @@ export class PoolView {
     for (const dimension of RATE_DIMENSIONS) {
       const part = allocation.parts[dimension]
       if (part === null) continue
-      const ofMinute = dimension === 'tpm' || dimension === 'rpm'
-      const isCurrent = ofMinute ? allocation.minute === minute : allocation.day === day
+      const isCurrent = isOfMinute(dimension)
+        ? allocation.minute === minute
+        : allocation.day === day
       const { share, common } = isCurrent ? part : fullPart(part.limit, allocation.instances)
       const before = this.#before.of(dimension, minute, day)
       const later = since.of(dimension, minute, day)
@@ -233,7 +276,7 @@ class StartSums {
   }
 
   of(dimension: RateDimension, minute: number, day: number): number {
-    const ofMinute = dimension === 'tpm' || dimension === 'rpm'
+    const ofMinute = isOfMinute(dimension)
     if (ofMinute ? minute !== this.#minute : day !== this.#day) return 0
     const { tokens, requests } = ofMinute ? this.#ofMinute : this.#ofDay
     return isOfTokens(dimension) ? tokens : requests

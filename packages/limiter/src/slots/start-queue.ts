@@ -1,4 +1,4 @@
-import type { Clock } from '@fairlead/core'
+import { type Clock, FairleadError } from '@fairlead/core/limits'
 
 /** What came of asking for capacity: a reference to each start, and whether more would be refused. */
 export interface Asked {
@@ -7,8 +7,10 @@ export interface Asked {
 }
 
 interface Waiter {
+  readonly sinceMs: number
   readonly untilMs: number
   readonly end: (ref: string | null) => void
+  readonly fail: (error: unknown) => void
 }
 
 /** When to ask again after nobody could tell. */
@@ -45,6 +47,12 @@ export class StartQueue {
     return this.#waiters.size
   }
 
+  /** Since when the first of them waits; infinity if nobody does. */
+  get sinceMs(): number {
+    const [first] = this.#waiters
+    return first?.sinceMs ?? Number.POSITIVE_INFINITY
+  }
+
   /** Why nobody could tell when capacity was asked for last; null if it was answered. */
   get trouble(): string | null {
     return this.#trouble
@@ -52,19 +60,27 @@ export class StartQueue {
 
   /** A reference once it is started, null if that did not happen until the time or before the abort. */
   wait(untilMs: number, signal: AbortSignal | undefined): Promise<string | null> {
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       const giveUp = (): void => end(null)
-      const end = (ref: string | null): void => {
+      const leave = (): void => {
         this.#waiters.delete(waiter)
         cancel()
         signal?.removeEventListener('abort', giveUp)
+      }
+      const fail = (error: unknown): void => {
+        leave()
+        reject(error)
+      }
+      const end = (ref: string | null): void => {
+        leave()
         resolve(ref)
         // Whoever stood behind it may be able to start.
         if (ref === null) this.wake()
       }
-      const waiter: Waiter = { untilMs, end }
+      const sinceMs = this.#clock.now()
+      const waiter: Waiter = { sinceMs, untilMs, end, fail }
       // One that does not wait at all is asked for once.
-      const isPatient = untilMs > this.#clock.now()
+      const isPatient = untilMs > sinceMs
       const cancel = isPatient ? this.#clock.wakeAt(untilMs, giveUp) : () => {}
       signal?.addEventListener('abort', giveUp)
       this.#waiters.add(waiter)
@@ -105,7 +121,8 @@ export class StartQueue {
         if (refs.length > 0 && !isRefused) this.#isWoken = true
       } catch (error) {
         this.#trouble = error instanceof Error ? error.message : String(error)
-        this.#retryLater()
+        if (isFinal(error)) for (const waiter of [...this.#waiters]) waiter.fail(error)
+        else this.#retryLater()
       }
     }
     this.#isAsking = false
@@ -126,4 +143,9 @@ export class StartQueue {
       this.wake()
     })
   }
+}
+
+/** No repetition changes it: a package that is missing, say (REDIS-8). */
+function isFinal(error: unknown): boolean {
+  return error instanceof FairleadError && !error.retryable
 }

@@ -7,24 +7,27 @@ import {
   checkLimitBatch,
   checkLimitRequest,
   type Limit,
+  type LimitCall,
   type Limiter,
   Limits,
   type LimitsOptions,
   type LimitView,
   type ReserveAnswer,
   type ReserveRequest,
-} from '@fairlead/core'
+} from '@fairlead/core/limits'
 import { systemClock } from '../../clock.ts'
+import { knownFields } from '../../known-fields.ts'
 import { MemoryPools } from '../../slots/memory/memory-pools.ts'
 import type { PoolBackend } from '../../slots/model-pools.ts'
 import type { LimiterBackend } from '../limiter-backend.ts'
 
-export interface MemoryOptions extends LimitsOptions {
+export interface MemoryOptions extends Pick<LimitsOptions, 'rememberMs' | 'leasesMax'> {
   readonly clock?: Pick<Clock, 'now'>
 }
 
 /** Limits of this process alone; they last as long as the limiter. */
 export function memory(options: MemoryOptions = {}): LimiterBackend & PoolBackend {
+  knownFields('options', options, ['rememberMs', 'leasesMax', 'clock'])
   return {
     open: (limits) => new MemoryLimiter(limits, options),
     openPools: (pools) => new MemoryPools(pools),
@@ -61,7 +64,8 @@ class MemoryLimiter implements Limiter {
 
   // Not async: such a function makes one more object for each call, and these two are called most.
   reserve(request: ReserveRequest): Promise<ReserveAnswer> {
-    if (isNone(request)) return refusal(request)
+    const refused = refusal(request, 'reserve')
+    if (refused !== null) return refused
     const { leaseId, requirements } = request
     const answer = this.#limits.reserve(leaseId, requirements, this.#clock.now())
     if (answer !== this.#answer || this.#answered === null) {
@@ -72,14 +76,15 @@ class MemoryLimiter implements Limiter {
   }
 
   complete(request: CompleteRequest): Promise<CompleteAnswer> {
-    if (isNone(request)) return refusal(request)
+    const refused = refusal(request, 'complete')
+    if (refused !== null) return refused
     const { leaseId, actuals = NO_ACTUALS } = request
     const answer = this.#limits.complete(leaseId, actuals, this.#clock.now())
     return answer === COMPLETED ? DONE : Promise.resolve(answer)
   }
 
   async reserveMany(requests: readonly ReserveRequest[]): Promise<ReserveAnswer[]> {
-    checkLimitBatch(requests)
+    checkLimitBatch(requests, 'reserve')
     const now = this.#clock.now()
     return requests.map(({ leaseId, requirements }) =>
       this.#limits.reserve(leaseId, requirements, now),
@@ -87,7 +92,7 @@ class MemoryLimiter implements Limiter {
   }
 
   async completeMany(requests: readonly CompleteRequest[]): Promise<CompleteAnswer[]> {
-    checkLimitBatch(requests)
+    checkLimitBatch(requests, 'complete')
     const now = this.#clock.now()
     return requests.map(({ leaseId, actuals = NO_ACTUALS }) =>
       this.#limits.complete(leaseId, actuals, now),
@@ -97,11 +102,12 @@ class MemoryLimiter implements Limiter {
   async close(): Promise<void> {}
 }
 
-function isNone(request: unknown): boolean {
-  return request === null || request === undefined
-}
-
-/** A rejected promise, also from a function that is not async. */
-function refusal(request: unknown): Promise<never> {
-  return new Promise(() => checkLimitRequest(request))
+/** A rejected promise, also from a function that is not async; null if there is nothing to refuse. */
+function refusal(request: unknown, call: LimitCall): Promise<never> | null {
+  try {
+    checkLimitRequest(request, call)
+    return null
+  } catch (error) {
+    return Promise.reject(error)
+  }
 }

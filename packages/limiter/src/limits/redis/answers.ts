@@ -4,7 +4,7 @@ import {
   OTHER_REQUIREMENTS,
   type ReserveAnswer,
   unknownReserve,
-} from '@fairlead/core'
+} from '@fairlead/core/limits'
 import type { ReserveRow } from './scripts.ts'
 
 export const TOO_CHANGEABLE = unknownReserve(

@@ -1,4 +1,4 @@
-import { invalidParams } from '@fairlead/core'
+import { invalidParams } from '@fairlead/core/limits'
 
 /** What an instance does while Redis is away. */
 export interface BackendLoss {

@@ -1,4 +1,4 @@
-import { type Limit, Limits, type LimitsState, type Requirement } from '@fairlead/core'
+import { type Limit, Limits, type LimitsState, type Requirement } from '@fairlead/core/limits'
 import { systemClock } from '../../clock.ts'
 
 /** After a loss new starts wait for one window, but no longer than this. */

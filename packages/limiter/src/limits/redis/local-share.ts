@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import {
   type Actual,
   type CompleteAnswer,
@@ -10,7 +9,8 @@ import {
   type Requirement,
   type ReserveAnswer,
   UNKNOWN_RETRY_MS,
-} from '@fairlead/core'
+} from '@fairlead/core/limits'
+import { newId } from '../../new-id.ts'
 import type { Joined } from './scripts.ts'
 
 /** Completes of leases that Redis granted, kept until it is back; the oldest are dropped beyond this. */
@@ -22,7 +22,7 @@ const COMPLETES_MAX = 10_000
  */
 export class LocalShare {
   /** For Redis, so that what is told twice is heard once. */
-  readonly id = randomUUID()
+  readonly id = newId()
   readonly #share: Limits
   /** Only what was granted here. */
   readonly #made = new Limits({ rememberMs: 0 })

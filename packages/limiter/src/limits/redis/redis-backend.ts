@@ -1,4 +1,4 @@
-import { type Clock, invalidParams, isTextWithin, wholeNumber } from '@fairlead/core'
+import { type Clock, invalidParams, isTextWithin, wholeNumber } from '@fairlead/core/limits'
 import { knownFields } from '../../known-fields.ts'
 import type { PoolBackend } from '../../slots/model-pools.ts'
 import { RedisPools } from '../../slots/redis/redis-pools.ts'

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import {
   addUp,
   type Clock,
@@ -24,8 +23,9 @@ import {
   readLimit,
   reserveProblem,
   unknownReserve,
-} from '@fairlead/core'
+} from '@fairlead/core/limits'
 import { systemClock } from '../../clock.ts'
+import { newId } from '../../new-id.ts'
 import { reserveAnswer, TOO_CHANGEABLE } from './answers.ts'
 import { instancesOf } from './backend-loss.ts'
 import { GatheredCalls } from './gathered-calls.ts'
@@ -70,7 +70,7 @@ export class RedisLimiter implements Limiter {
   /** How long lease ids are remembered, and how many of them. */
   readonly #memory: Pick<BatchCall, 'rememberMs' | 'leasesMax'>
   readonly #hasGuard: boolean
-  readonly #instance = randomUUID()
+  readonly #instance = newId()
   readonly #known = new Map<string, Known>()
   readonly #holdings = new Holdings()
   /** How many share the limits while Redis is away; null: nothing is allowed then. */
@@ -106,7 +106,7 @@ export class RedisLimiter implements Limiter {
   async define(given: Limit): Promise<LimitView> {
     const limit = checkExact(readLimit(given))
     const [described] = await answered(async () =>
-      defineScript(await this.#context(), [limit], randomUUID()),
+      defineScript(await this.#context(), [limit], newId()),
     )
     if (described == null) {
       throw invalidParams('kind', 'the kind it was defined with; another one needs another key')
@@ -134,22 +134,22 @@ export class RedisLimiter implements Limiter {
   }
 
   async reserve(request: ReserveRequest): Promise<ReserveAnswer> {
-    checkLimitRequest(request)
+    checkLimitRequest(request, 'reserve')
     return this.#reserves.add(request)
   }
 
   async complete(request: CompleteRequest): Promise<CompleteAnswer> {
-    checkLimitRequest(request)
+    checkLimitRequest(request, 'complete')
     return this.#completes.add(request)
   }
 
   async reserveMany(requests: readonly ReserveRequest[]): Promise<ReserveAnswer[]> {
-    checkLimitBatch(requests)
+    checkLimitBatch(requests, 'reserve')
     return this.#reserve(requests)
   }
 
   async completeMany(requests: readonly CompleteRequest[]): Promise<CompleteAnswer[]> {
-    checkLimitBatch(requests)
+    checkLimitBatch(requests, 'complete')
     return this.#complete(requests)
   }
 
@@ -173,6 +173,8 @@ export class RedisLimiter implements Limiter {
   }
 
   async #decide(requests: readonly Sound[]): Promise<ReserveAnswer[]> {
+    // No repetition makes a client where none can be made: that is thrown, and not an unknown outcome (REDIS-8).
+    await this.#connection
     try {
       const context = await this.#context()
       await this.#comeBack(context)
@@ -215,6 +217,7 @@ export class RedisLimiter implements Limiter {
 
   /** What went wrong, or null. */
   async #settle(requests: readonly Sound[]): Promise<string | null> {
+    await this.#connection
     try {
       const context = await this.#context()
       await this.#comeBack(context)
@@ -268,7 +271,7 @@ export class RedisLimiter implements Limiter {
       }
     })
     const reporter = made?.id ?? this.#instance
-    const names = { birth: randomUUID(), reporter, isForced: made !== null }
+    const names = { birth: newId(), reporter, isForced: made !== null }
     const limits: (Described | null)[] = []
     for (let i = 0; i < joined.length; i += LIMITS_AT_ONCE) {
       const told = await joinScript(context, joined.slice(i, i + LIMITS_AT_ONCE), names)
@@ -335,7 +338,7 @@ export class RedisLimiter implements Limiter {
   async #defineGiven(context: ScriptContext): Promise<void> {
     while (this.#given.length > 0) {
       const some = this.#given.slice(0, LIMITS_AT_ONCE)
-      for (const [i, one] of (await defineScript(context, some, randomUUID())).entries()) {
+      for (const [i, one] of (await defineScript(context, some, newId())).entries()) {
         const key = some[i]?.key
         if (one === null)
           throw invalidParams('kind', `the kind that ${key} was defined with before`)

@@ -1,5 +1,4 @@
-import { createRequire } from 'node:module'
-import { FairleadError, invalidParams } from '@fairlead/core'
+import { FairleadError, invalidParams } from '@fairlead/core/limits'
 
 /** What is needed of a Redis client; `Redis` and `Cluster` of ioredis have it. */
 export interface RedisPort {
@@ -29,10 +28,7 @@ export type RedisAddress = string | readonly string[] | RedisPort
 const COMMAND_TIMEOUT_MS = 2_000
 const RECONNECT_MAX_MS = 500
 
-/**
- * Refuses what is no address, and one that nobody can connect to for want of the optional package: whoever waits for a
- * Redis that is away would wait for ever.
- */
+/** Refuses an argument that is neither an address nor a client. */
 export function checkAddress(address: unknown): void {
   const isClient = typeof (address as RedisPort | null | undefined)?.evalsha === 'function'
   if (isClient) return
@@ -41,26 +37,19 @@ export function checkAddress(address: unknown): void {
     const expected = 'a URL, a list of the URLs of some nodes of a cluster, or a client of ioredis'
     throw invalidParams('address', expected)
   }
-  try {
-    createRequire(import.meta.url).resolve('ioredis')
-  } catch (cause) {
-    throw new FairleadError(
-      'InvalidParams',
-      'backend: redis() with an address needs the package ioredis; run: npm install ioredis',
-      { field: 'backend' },
-      { cause },
-    )
-  }
 }
 
-/** A connected client. With an address it is made here, from the optional package `ioredis`. */
+/**
+ * A connected client. With an address it is made here, from the optional package `ioredis`. Rejects only where waiting
+ * does not help: without that package, or with an address that it cannot read (REDIS-8).
+ */
 export async function connectRedis(address: RedisAddress): Promise<RedisConnection> {
   if (typeof address === 'object' && !Array.isArray(address)) {
     const redis = address as RedisPort & { duplicate?: () => Subscriber & Errors }
     const subscriber = () => quietly(redis.duplicate?.() ?? null)
     return { redis, subscriber, disconnect: () => {} }
   }
-  const { Cluster, Redis } = await import('ioredis')
+  const { Cluster, Redis } = await loadClient()
   // Without the offline queue a call fails at once while Redis is away, and its caller is told.
   const options = {
     lazyConnect: true,
@@ -91,6 +80,23 @@ export async function connectRedis(address: RedisAddress): Promise<RedisConnecti
         : new Cluster(nodes),
     )
   return { redis: client, subscriber, disconnect: () => client.disconnect() }
+}
+
+/** By its name, in a literal: so a bundler finds it, and an application without Redis needs no such package. */
+async function loadClient() {
+  try {
+    const client = await import('ioredis')
+    // Before 5.3 the class is the default export alone.
+    const Redis = client.Redis ?? (client.default as unknown as typeof client.Redis)
+    return { Redis, Cluster: client.Cluster }
+  } catch (cause) {
+    throw new FairleadError(
+      'InvalidParams',
+      'backend: redis() with an address needs the package ioredis; run: npm install ioredis',
+      { field: 'backend' },
+      { cause },
+    )
+  }
 }
 
 interface Errors {

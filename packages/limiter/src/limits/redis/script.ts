@@ -1,27 +1,9 @@
-import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import type { RedisPort } from './redis-port.ts'
 
-/** One script of a folder, with what all of them share in front. */
+/** One script, with everything that it shares with others in front, and its SHA1 as Redis knows it. */
 export interface Script {
   readonly text: string
   readonly sha: string
-}
-
-/** Scripts are read from `src`, also by what was built: they are files of their own. */
-const SOURCE = new URL('../../../src/', import.meta.url)
-
-const PRELUDE = readFileSync(new URL('limits/redis/scripts/prelude.lua', SOURCE), 'utf8')
-
-/** For a folder below `src` and the part that its scripts share: a function that loads one by its name. */
-export function scriptsIn(folder: string, shared: string): (name: string) => Script {
-  const read = (name: string): string =>
-    readFileSync(new URL(`${folder}/${name}.lua`, SOURCE), 'utf8')
-  const before = `${PRELUDE}\n${read(shared)}`
-  return (name) => {
-    const text = `${before}\n${read(name)}`
-    return { text, sha: createHash('sha1').update(text).digest('hex') }
-  }
 }
 
 /** One round trip; a second one when Redis was restarted or flushed and has forgotten the script. */

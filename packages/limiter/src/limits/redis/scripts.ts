@@ -7,18 +7,13 @@ import {
   type LimitView,
   type MeterState,
   type Requirement,
-} from '@fairlead/core'
+} from '@fairlead/core/limits'
+import { LIMIT_SCRIPTS } from '../../lua-scripts.ts'
 import type { Keys } from './keys.ts'
 import type { RedisPort } from './redis-port.ts'
-import { runScript, scriptsIn } from './script.ts'
+import { runScript } from './script.ts'
 
 /** A typed wrapper for each script: what it takes as KEYS and ARGV, and what its numbers mean. */
-
-const load = scriptsIn('limits/redis/scripts', 'limit-state')
-const RESERVE = load('reserve')
-const COMPLETE = load('complete')
-const DEFINE = load('define')
-const JOIN = load('join')
 
 /** What every call carries. */
 export interface ScriptContext {
@@ -69,7 +64,11 @@ export async function reserveScript(
   call: BatchCall,
 ): Promise<Stale | { readonly nowMs: number; readonly rows: readonly ReserveRow[] }> {
   const limits = [...call.versions.keys()]
-  const reply = (await runScript(redis, RESERVE, ...batchArgs(keys, now, call))) as number[]
+  const reply = (await runScript(
+    redis,
+    LIMIT_SCRIPTS.reserve,
+    ...batchArgs(keys, now, call),
+  )) as number[]
   if (reply[0] === -1) return { stale: named(limits, reply.slice(1)) }
   const nowMs = reply[0] as number
   const allowed: ReserveRow = { code: 'allowed', value: nowMs, key: null }
@@ -89,7 +88,7 @@ export async function completeScript(
   call: BatchCall,
 ): Promise<Stale | { readonly missing: readonly string[] } | { readonly nowMs: number }> {
   const limits = [...call.versions.keys()]
-  const reply = (await runScript(redis, COMPLETE, ...batchArgs(keys, now, call))) as (
+  const reply = (await runScript(redis, LIMIT_SCRIPTS.complete, ...batchArgs(keys, now, call))) as (
     | number
     | string
   )[]
@@ -112,7 +111,11 @@ export async function defineScript(
   birth: string,
 ): Promise<readonly (Described | null)[]> {
   const args = limits.flatMap((limit) => [limit.key, ...fieldsOf(limit)])
-  const reply = await runScript(redis, DEFINE, limitKeys(keys, limits), [now, birth, ...args])
+  const reply = await runScript(redis, LIMIT_SCRIPTS.define, limitKeys(keys, limits), [
+    now,
+    birth,
+    ...args,
+  ])
   return (reply as unknown[]).slice(1).map(describedOf)
 }
 
@@ -142,7 +145,7 @@ export async function joinScript(
     holds.length,
     ...holds.flatMap(([end, amount]) => [end, String(amount)]),
   ])
-  const reply = await runScript(redis, JOIN, limitKeys(keys, limits), [
+  const reply = await runScript(redis, LIMIT_SCRIPTS.join, limitKeys(keys, limits), [
     now,
     names.birth,
     names.reporter,

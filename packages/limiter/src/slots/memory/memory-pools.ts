@@ -4,7 +4,7 @@ import {
   type ModelLimits,
   SharedUsage,
   type Usage,
-} from '@fairlead/core'
+} from '@fairlead/core/limits'
 import type { ModelPools, PoolsOptions } from '../model-pools.ts'
 import { type Part, type PoolView, wholeAllocation } from '../pool-view.ts'
 

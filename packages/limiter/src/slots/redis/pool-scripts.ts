@@ -1,18 +1,11 @@
-import { randomUUID } from 'node:crypto'
-import type { JobEstimate, ModelLimits, PoolStart, Usage } from '@fairlead/core'
+import type { JobEstimate, ModelLimits, PoolStart, Usage } from '@fairlead/core/limits'
 import type { RedisPort } from '../../limits/redis/redis-port.ts'
-import { runScript, type Script, scriptsIn } from '../../limits/redis/script.ts'
+import { runScript, type Script } from '../../limits/redis/script.ts'
+import { POOL_SCRIPTS } from '../../lua-scripts.ts'
+import { newId } from '../../new-id.ts'
 import type { Allocation, Part } from '../pool-view.ts'
 
 /** A typed wrapper for each script of a model's pool: what it takes as KEYS and ARGV, and what it answers. */
-
-const load = scriptsIn('slots/redis/scripts', 'pool-state')
-const ACQUIRE = load('acquire')
-const RELEASE = load('release')
-const REGISTER = load('register')
-const BEAT = load('beat')
-const DROP = load('drop')
-const ANNOUNCE = load('announce')
 
 /** What every call carries. */
 export interface PoolContext {
@@ -61,7 +54,7 @@ export function acquireScript(
   context: PoolContext,
   { estimate, refs }: { readonly estimate: JobEstimate; readonly refs: readonly string[] },
 ): Promise<PoolReply> {
-  return run(context, ACQUIRE, [estimate.tokens, estimate.requests, ...refs])
+  return run(context, POOL_SCRIPTS.acquire, [estimate.tokens, estimate.requests, ...refs])
 }
 
 /** release.lua */
@@ -74,7 +67,7 @@ export function releaseScript(
     actual?.tokens ?? -1,
     actual?.requests ?? -1,
   ])
-  return run(context, RELEASE, args)
+  return run(context, POOL_SCRIPTS.release, args)
 }
 
 /** What was used, and in which windows. */
@@ -106,8 +99,8 @@ export function registerScript(
   { limits, isFirst, hasGuard, own, made, inFlight, ended }: Registration,
 ): Promise<PoolReply> {
   const { tpm, rpm, tpd, rpd, maxConcurrency } = limits
-  return run(context, REGISTER, [
-    randomUUID(),
+  return run(context, POOL_SCRIPTS.register, [
+    newId(),
     ...[tpm, rpm, tpd, rpd, maxConcurrency].map((limit) => limit ?? -1),
     isFirst ? 1 : 0,
     hasGuard ? 1 : 0,
@@ -124,18 +117,18 @@ export function registerScript(
 export async function beatScript(
   context: PoolContext,
 ): Promise<PoolReply & { readonly silent: readonly string[] }> {
-  const reply = await runRaw(context, BEAT, [])
+  const reply = await runRaw(context, POOL_SCRIPTS.beat, [])
   return { ...replyOf(reply), silent: reply.slice(5).map(String) }
 }
 
 /** drop.lua, for another that is silent or for oneself. */
 export function dropScript(context: PoolContext, gone: string): Promise<PoolReply> {
-  return run(context, DROP, [gone, gone === context.instance ? 1 : 0], gone)
+  return run(context, POOL_SCRIPTS.drop, [gone, gone === context.instance ? 1 : 0], gone)
 }
 
 /** announce.lua */
 export function announceScript(context: PoolContext): Promise<PoolReply> {
-  return run(context, ANNOUNCE, [])
+  return run(context, POOL_SCRIPTS.announce, [])
 }
 
 /** A message, as `pool-state.lua` writes it. */

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import {
   FairleadError,
   type JobEstimate,
@@ -6,8 +5,9 @@ import {
   type PoolStart,
   SharedUsage,
   type Usage,
-} from '@fairlead/core'
+} from '@fairlead/core/limits'
 import { noAnswer, type RedisConnection } from '../../limits/redis/redis-port.ts'
+import { newId } from '../../new-id.ts'
 import { type Allocation, limitsOf, type PoolView, wholeAllocation } from '../pool-view.ts'
 import {
   acquireScript,
@@ -103,6 +103,7 @@ export class RedisModelPool {
     try {
       await this.#register(await this.#context())
     } catch (error) {
+      await this.#options.connection
       if (this.#goLocal() === null) throw away(error)
     }
   }
@@ -119,6 +120,7 @@ export class RedisModelPool {
       for (const ref of started) this.#count(this.#own, ref, estimate, reply)
       return started
     } catch (error) {
+      await this.#options.connection
       unsure.push(...refs)
       const local = this.#goLocal()
       if (local === null) throw away(error)
@@ -302,7 +304,7 @@ export class RedisModelPool {
     }
     this.#own.changeLimits(dividedBy(limits, instances))
     this.#isRegistered = false
-    this.#local = { id: randomUUID(), made: new SharedUsage(NO_LIMITS) }
+    this.#local = { id: newId(), made: new SharedUsage(NO_LIMITS) }
     return this.#local
   }
 

@@ -1,5 +1,4 @@
-import { randomUUID } from 'node:crypto'
-import type { Clock, JobEstimate, Usage } from '@fairlead/core'
+import type { Clock, JobEstimate, Usage } from '@fairlead/core/limits'
 import { instancesOf } from '../../limits/redis/backend-loss.ts'
 import type { RedisOptions } from '../../limits/redis/redis-backend.ts'
 import {
@@ -8,6 +7,7 @@ import {
   type RedisConnection,
   type Subscriber,
 } from '../../limits/redis/redis-port.ts'
+import { newId } from '../../new-id.ts'
 import type { ModelPools, PoolsOptions } from '../model-pools.ts'
 import type { PoolView } from '../pool-view.ts'
 import { PoolKeys, readAllocation } from './pool-scripts.ts'
@@ -37,7 +37,7 @@ export class RedisPools implements ModelPools {
     this.#connection.catch(() => undefined)
     const shared = {
       connection: this.#connection,
-      instance: randomUUID(),
+      instance: newId(),
       clock: this.clock,
       now: () => given?.now() ?? ('' as const),
       newRef: counter(),

@@ -1,4 +1,4 @@
-import type { Clock } from '@fairlead/core'
+import type { Clock } from '@fairlead/core/limits'
 
 /**
  * The server's time, as far as an instance can tell: its own clock, and how far the server was ahead when it answered.

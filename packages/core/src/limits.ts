@@ -1,0 +1,77 @@
+/**
+ * The part of the rules that a limiter needs. Nothing here reaches a module or a global of Node, so a limiter in
+ * memory runs in every runtime (LIMIT-18). The main entry hashes ids, and needs `node:crypto`.
+ */
+
+export {
+  adjustRatios,
+  initRatios,
+  RATIO_POLICY,
+  type RatioPolicy,
+  type Ratios,
+  type TypeLoad,
+  WHOLE_PPM,
+} from './admit/job-type-ratios.ts'
+// Limits: reserve and complete
+export {
+  allowedAt,
+  COMPLETED,
+  type CompleteAnswer,
+  notAllowed,
+  notCompleted,
+  type ReserveAnswer,
+  UNKNOWN_RETRY_MS,
+  unknownReserve,
+} from './admit/limit-answers.ts'
+export { capacityOf, isTextWithin, type Limit, readLimit } from './admit/limit-definition.ts'
+export {
+  LEASES_MAX,
+  Limits,
+  type LimitsOptions,
+  type LimitsState,
+  type LimitView,
+  OTHER_REQUIREMENTS,
+  REMEMBER_MS,
+} from './admit/limits.ts'
+export type { MeterState } from './admit/meter.ts'
+export {
+  type Actual,
+  addUp,
+  checkLimitBatch,
+  checkLimitRequest,
+  completeProblem,
+  LIMIT_BATCH_MAX,
+  type LimitCall,
+  type Requirement,
+  reserveProblem,
+} from './admit/reserve-request.ts'
+// Slots and job types
+export { type PoolStart, SharedUsage } from './admit/shared-usage.ts'
+export {
+  type BorrowInput,
+  DAY_MS,
+  type Dimension,
+  isOfMinute,
+  isOfTokens,
+  type JobEstimate,
+  MINUTE_MS,
+  type ModelLimits,
+  mayBorrow,
+  poolOf,
+  RATE_DIMENSIONS,
+  type RateDimension,
+  type SlotPool,
+  type TypeSlots,
+  typeSlots,
+  type Usage,
+} from './admit/slot-pool.ts'
+// Errors
+export { FairleadError, invalidParams, invariant } from './errors.ts'
+// Values
+export { type ExactInt, exactInt } from './exact-int.ts'
+export { isPlainObject } from './plain-object.ts'
+// Ports
+export type { Clock } from './ports/clock.ts'
+export type { CompleteRequest, Limiter, ReserveRequest } from './ports/limiter.ts'
+export { compareText, utf8Bytes } from './text.ts'
+export { wholeNumber } from './whole-number.ts'
