@@ -9,6 +9,7 @@ export type {
   Refusal,
   SignupJob,
 } from './adapter/adapter.ts'
+export { checkProviders } from './providers/check-providers.ts'
 export type { Condition, Profile, SuccessDefinition, Unknown } from './providers/profile.ts'
 export { type ProviderConfig, type Providers, readProviders } from './providers/providers.ts'
 export { ProvidersFile, type ProvidersFileOptions } from './providers/providers-file.ts'

@@ -192,7 +192,7 @@ describe('Retry-After', () => {
   it('EXECUTE-5: in seconds', async () => {
     const { source } = await scene({ rateLimit })
     await source.lease()
-    const failure = { code: 'rate_limited', http: 429, retryAfterMs: 7_000, permanent: false }
+    const failure = { code: 'other', http: 429, retryAfterMs: 7_000, permanent: false }
     expect(failureOf(await source.lease())).toEqual(failure)
   })
 
@@ -343,7 +343,7 @@ describe('holds', () => {
       response.end(isCommit ? '{"error":{"code":"unpaid"}}' : '{"hold":{"id":"h/1"}}')
     })
     const { source } = await workerFor({ site: row(site.url) })
-    expect(failureOf(await source.lease())).toMatchObject({ code: 'unpaid', permanent: true })
+    expect(failureOf(await source.lease())).toMatchObject({ code: 'other', permanent: true })
     expect(calls).toEqual(['POST', 'POST', 'DELETE'])
     expect(site.paths[2]).toMatch(/\/holds\/h%2F1$/)
   })
@@ -458,21 +458,25 @@ describe('the success fee', () => {
 
 describe('what must not get out', () => {
   it.each([
-    ['unknown_user_Anna-17', {}, 'http_422'],
-    ['no_seat_for_kimberley', {}, 'http_422'],
-    ['no_seat_for_kimberley', { no_seat_for_kimberley: 'permanent' }, 'no_seat_for_kimberley'],
-    ['kid_is_too_young', {}, 'kid_is_too_young'],
+    ['unknown_user_Anna-17', {}, 'other'],
+    ['Kim', {}, 'other'],
+    ['not_for_kim', { not_for_kim: 'permanent' }, 'not_for_kim'],
+    ['kid_is_too_young', {}, 'other'],
+    ['sold_out', {}, 'sold_out'],
   ])(
-    'ADAPTER-4: a code that repeats what a person told is left out: %s, %j',
+    'ADAPTER-4: a code that neither the rules nor the operator name is told as other: %s, %j',
     async (code, taxonomy, expected) => {
       const site = await plainServer((_, response) => {
         response.writeHead(422, { 'content-type': 'application/json' })
         response.end(JSON.stringify({ error: { code } }))
       })
       const row = siteRow(site.url, { profile: { error_taxonomy: taxonomy } })
-      const { source } = await workerFor({ site: row })
-      const person = { user: 'anna-17', args: { child: 'Kimberley', toy: 'kid' } }
-      expect(failureOf(await source.lease(person))).toMatchObject({ code: expected })
+      const { source, events } = await workerFor({ site: row })
+      const person = { user: 'anna-17', args: { child: 'Kim', toy: 'kid' } }
+      expect(failureOf(await source.lease(person))).toMatchObject({
+        ...{ code: expected, http: 422, permanent: true },
+      })
+      expect(events).toMatchObject([{ type: 'attemptEnded', result: expected, http: 422 }])
     },
   )
 

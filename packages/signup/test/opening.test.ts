@@ -100,7 +100,7 @@ describe('an opening', () => {
     ])
     expect(told[7]?.first_attempt_delay_ms).toBeGreaterThanOrEqual(7 * ONE_BY_ONE.min_spacing_ms)
     expect(told[7]?.message.text).toMatch(
-      /^We attempted registration \d.* after it opened, but The Site reported that e1 was already full/,
+      /^We attempted registration (?:right when it opened, but the provider|\d.* after it opened, but The Site) reported/,
     )
   })
 

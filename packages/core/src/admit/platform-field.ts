@@ -40,10 +40,21 @@ const COLUMNS: Readonly<Record<string, Column>> = {
     name: 'errorTaxonomy',
     read: (written) => table(written, (one) => CLASSES.find((name) => name === one)),
   },
+  retry_on_http: {
+    name: 'retryOnHttp',
+    read: (written) => {
+      if (written === null) return null
+      const isList = Array.isArray(written) && written.length <= 400
+      return isList && written.every((status) => int(200, 599)(status) !== undefined)
+        ? [...(written as number[])]
+        : undefined
+    },
+  },
   weights: {
     name: 'weights',
     read: (written) => (written === null ? null : table(written, int(1, 1_000_000))),
   },
+  time_zone: { name: 'timeZone', read: zone },
 }
 
 const CLASSES = ['transient', 'permanent', 'unknown'] as const
@@ -86,6 +97,12 @@ function int(min: number, max: number): (written: unknown) => number | undefined
     Number.isSafeInteger(written) && (written as number) >= min && (written as number) <= max
       ? (written as number)
       : undefined
+}
+
+/** The form of an IANA name, such as `Europe/Berlin`. The rules know no list of them; a host has one. */
+function zone(written: unknown): string | undefined {
+  const isName = typeof written === 'string' && /^[A-Za-z][A-Za-z0-9_+/-]{1,63}$/.test(written)
+  return isName ? written : undefined
 }
 
 function flag(written: unknown): boolean | undefined {

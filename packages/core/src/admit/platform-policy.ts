@@ -16,8 +16,12 @@ export interface PlatformPolicy {
   readonly idempotencyKeySupported: boolean
   readonly lookupSupported: boolean
   readonly errorTaxonomy: ErrorTaxonomy
+  /** The statuses that are transient; null leaves the built-in ones (ATTEMPT-10). */
+  readonly retryOnHttp: readonly number[] | null
   /** By event_id, 1 where not given; null is plain round robin. */
   readonly weights: Readonly<Record<string, number>> | null
+  /** A name such as `Europe/Berlin`: texts for people have their times in it. Decides nothing. */
+  readonly timeZone: string
 }
 
 /** What is given for a platform; the row `default` is for all of them. */
@@ -33,7 +37,9 @@ const BUILT_IN_DEFAULT: PlatformPolicy = {
   idempotencyKeySupported: false,
   lookupSupported: false,
   errorTaxonomy: {},
+  retryOnHttp: null,
   weights: null,
+  timeZone: 'UTC',
 }
 
 const BUILT_IN_ROWS: PlatformRows = {

@@ -7,14 +7,19 @@ export const registrationsCancel = command({
   summary: 'Take a registration out of its line. What is booked by then stays booked.',
   details:
     'One that has ended with an unknown outcome keeps its place, so that nobody is booked twice. Cancel it when the site says that it did not book.',
-  args: [{ name: '<reference>', text: 'as SCH-7F3K2Q, or the task_id' }],
+  args: [
+    { name: '<reference>', text: 'as SCH-7F3K2Q, or the task_id, or its first 8 or more digits' },
+  ],
   needs: 'server',
   examples: [
     ['fairlead registrations cancel SCH-7F3K2Q', 'Ends with 3 if it has ended otherwise.'],
   ],
 
   async run({ args, client, print }) {
-    const canceled = await (await client()).cancelRegistration(args[0] as string)
+    const { resolveRegistration } = await import('../resolve-task-id.ts')
+    const server = await client()
+    const id = await resolveRegistration(server, args[0] as string)
+    const canceled = await server.cancelRegistration(id)
     const { reference, status, is_noted } = canceled
     const text = is_noted
       ? `${reference} is ${status}: an attempt is under way. It is canceled if that does not book.`

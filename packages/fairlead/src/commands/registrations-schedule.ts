@@ -13,7 +13,7 @@ export const registrationsSchedule = command<Flags>({
   name: 'registrations schedule',
   summary: 'Put somebody into the line for a session, and print what the person is told.',
   details:
-    'All who are in the line of a session name the same opening; whoever comes first says when it is, unless an operator has.\n' +
+    'All who are in the line of a session name the same opening; the first one says when it is, unless an operator has.\n' +
     'Others on this machine can see what is written on a command line: --args - reads it from standard input.',
   args: [
     { name: '<provider>', text: 'the booking site' },

@@ -1,10 +1,10 @@
 import type { FairleadError } from '@fairlead/core'
 import type { Config } from '../config/load-config.ts'
-import { strayVariables } from '../config/sources.ts'
 import { tokensPath } from '../tokens.ts'
 import { type Finding, fail, ok, warn } from './check.ts'
 import { checkClock, checkFolder, checkNode, checkPermissions } from './check-host.ts'
 import { checkPort, checkServer } from './check-port.ts'
+import { checkSites } from './check-providers.ts'
 import { checkRedis } from './check-redis.ts'
 import { checkStore } from './check-store.ts'
 import { checkTokens } from './check-tokens.ts'
@@ -20,8 +20,9 @@ export async function examine(load: () => Promise<Config>): Promise<Finding[]> {
     const advice = 'Correct these; the other checks need them.'
     return [...findings, checkClock(Date.now(), null), fail('configuration', message, advice)]
   }
-  findings.push(configuration(config), ...environment())
-  const { store, server, redis, client } = config.settings
+  findings.push(configuration(config), ...environment(config))
+  const { store, server, redis, client, signup } = config.settings
+  if (signup.providers !== null) findings.push(checkSites(signup.providers))
   findings.push(checkFolder(store.path))
   const stored = await checkStore(store.path)
   findings.push(...stored.findings, checkClock(Date.now(), stored.beatMs))
@@ -38,9 +39,7 @@ function configuration({ file, origins }: Config): Finding {
   return ok('configuration', `${from}; ${count} given.`)
 }
 
-function environment(): Finding[] {
-  const stray = strayVariables(process.env)
-  if (stray.length === 0) return []
-  const advice = 'If one is meant as a setting, see docs/reference/settings.md for its name.'
-  return [warn('environment', `These variables stand for no setting: ${stray.join(', ')}.`, advice)]
+function environment({ warnings }: Config): Finding[] {
+  const advice = 'If it is meant as a setting, correct its name; else unset it.'
+  return warnings.map((text) => warn('environment', text, advice))
 }

@@ -33,6 +33,8 @@ export async function serveSignups(serving: Serving): Promise<void> {
       else terminal.out(textOf(event, terminal))
     },
     onError: note,
+    onNotice: (notice) =>
+      terminal.note(`fairlead: ${notice?.message ?? `${providerId} is in service again.`}`),
     onConnected: () => {
       const sites = providers.current.platforms.join(', ')
       terminal.note(`${providerId} books at ${sites} for ${client.url}; Ctrl-C stops it.`)

@@ -1,7 +1,7 @@
-import { FairleadError, isoUtc, type JobId, type SessionKey } from '@fairlead/core'
+import { FairleadError, type JobId, platformPolicy, type SessionKey } from '@fairlead/core'
 import type { SessionCounts } from '@fairlead/engine'
 import type { SessionRecord } from '@fairlead/protocol'
-import { orderMessage } from '@fairlead/signup/records'
+import { dateText, orderMessage } from '@fairlead/signup/records'
 import {
   actingAs,
   type Call,
@@ -79,13 +79,14 @@ async function withReference(
 }
 
 function nextText(registration: Registration, place: number, services: Services): string {
-  const { scheduledTime } = registration
-  const { now: nowMs } = services.engine.view
+  const { scheduledTime, platform } = registration
+  const { now: nowMs, policy } = services.engine.view
+  const { timeZone } = platformPolicy(platform, policy.sessions.platforms)
   if (place === 0) return 'It has ended already; ask for it by its reference.'
   const before = place === 1 ? 'Nobody is before you' : `${place - 1} before you`
   const whatFollows =
     scheduledTime > nowMs
-      ? `It opens at ${isoUtc(scheduledTime)}. ${before} so far; then everybody gets a rank in this order, and is tried as fast as the site allows.`
+      ? `It opens at ${dateText(scheduledTime, timeZone)}. ${before} so far; then everybody gets a rank in this order, and is tried as fast as the site allows.`
       : `It is open. ${before}; you are tried in your turn, as fast as the site allows.`
   return whatFollows + unservedText(registration, services)
 }

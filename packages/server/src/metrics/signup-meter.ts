@@ -4,7 +4,14 @@ import type { DispatchKeyRecord } from '@fairlead/protocol'
 import { decodeOutput } from '@fairlead/signup/records'
 import type { Registry } from 'prom-client'
 import { AnswerWindow } from './answer-window.ts'
-import { codeLabel, httpLabel, rankLabel, signupMetrics } from './signup-metrics.ts'
+import {
+  codeLabel,
+  endLabel,
+  httpLabel,
+  PLATFORM_LABELS_MAX,
+  rankLabel,
+  signupMetrics,
+} from './signup-metrics.ts'
 
 /** A registration that is followed until it ends. */
 interface Track {
@@ -14,6 +21,10 @@ interface Track {
   readonly from: number
   rank: number | null
   isTried: boolean
+  /** The time of its first call was observed. */
+  isSent: boolean
+  /** Who has it now only looks if it is booked. */
+  isLookup: boolean
   /** The ack of the attempt in flight: what is sent goes out after it. */
   startedAt: number | null
 }
@@ -43,6 +54,7 @@ export class SignupMeter {
   readonly #answers = new Map<string, AnswerWindow>()
   readonly #offsets = new Map<string, number>()
   #platforms: ReadonlySet<string> | null = null
+  readonly #labels = new Set<string>()
 
   constructor(engine: Engine, registry: Registry) {
     this.#engine = engine
@@ -64,6 +76,10 @@ export class SignupMeter {
     else if (type === 'jobCompleted') this.#completed(event)
     else if (type === 'jobFailed' || type === 'jobExpired') this.#ended(event, 'failed')
     else if (type === 'jobCanceled') this.#ended(event, 'canceled')
+    else if (type === 'feeFailed') {
+      const platform = this.#label(this.#tracks.get(event.jobId)?.platform ?? 'other')
+      this.#metrics.feesFailed.inc({ platform })
+    }
   }
 
   /** What an organisation may send at a platform, and what that answers. */
@@ -110,38 +126,59 @@ export class SignupMeter {
 
   #follow({ jobId, platform, orgRef, scheduledTime, queuedAt, rank }: RegistrationFacts): Track {
     const from = Math.max(scheduledTime, queuedAt)
-    const track = { platform, orgRef, from, rank, isTried: false, startedAt: null }
+    const fresh = { isTried: false, isSent: false, isLookup: false, startedAt: null }
+    const track = { platform, orgRef, from, rank, ...fresh }
     if (this.#tracks.size < TRACKS_MAX) this.#tracks.set(jobId, track)
     return track
   }
 
   #assigned(event: Extract<EngineEvent, { type: 'jobAssigned' }>): void {
-    const { jobId, leaseId, rank, task, at } = event
+    const { jobId, leaseId, rank, task } = event
     const track = this.#tracks.get(jobId)
     if (rank === undefined || track === undefined) return
+    this.#lost(track)
     track.rank = rank
-    track.startedAt = null
+    track.isLookup = task === 'lookup'
     this.#leases.set(leaseId, track)
-    if (task === 'lookup') return
-    const platform = this.#label(track.platform)
-    this.#metrics.attempts.inc({ platform })
-    if (!track.isTried) {
-      this.#metrics.firstAttempt.observe({ platform }, Math.max(0, at - track.from) / 1_000)
-    }
+    if (track.isLookup) return
+    this.#metrics.attempts.inc({ platform: this.#label(track.platform) })
     track.isTried = true
   }
 
   #attemptFailed(event: Extract<EngineEvent, { type: 'leaseCancelled' }>): void {
-    const { leaseId, code, http, at } = event
+    const { leaseId, code, http, sentAfterMs, at } = event
     const track = this.#leases.get(leaseId)
     this.#leases.delete(leaseId)
-    if (track === undefined || code === undefined) return
+    if (track === undefined) return
+    if (code === undefined) return this.#lost(track)
+    // A worker that tells neither has sent nothing (MESSAGE-3).
+    if (sentAfterMs !== undefined || http !== undefined) this.#sent(track, at, sentAfterMs ?? 0)
     const platform = this.#label(track.platform)
-    this.#metrics.refusals.inc({ platform, code: codeLabel(code) })
+    this.#metrics.refusals.inc({ platform, code: codeLabel(code, http) })
     // Without a status the site has not answered, or was not asked.
-    if (http === undefined) return
-    this.#answered(track, at, http)
-    this.#metrics.httpErrors.inc({ platform, status: httpLabel(http) })
+    if (http !== undefined) {
+      this.#answered(track, at, http)
+      this.#metrics.httpErrors.inc({ platform, status: httpLabel(http) })
+    }
+    track.startedAt = null
+  }
+
+  /** The attempt before is over, and its worker has told nothing: it may have sent from its ack on. */
+  #lost(track: Track): void {
+    if (track.startedAt !== null) this.#sent(track, track.startedAt, 0)
+    track.startedAt = null
+  }
+
+  /** The first call of the first attempt went out so long after its ack, and no later than it was told. */
+  #sent(track: Track, toldAt: number, afterMs: number): void {
+    const { platform, from, startedAt } = track
+    if (track.isSent || track.isLookup || startedAt === null) return
+    track.isSent = true
+    const at = Math.min(startedAt + afterMs, toldAt)
+    this.#metrics.firstAttempt.observe(
+      { platform: this.#label(platform) },
+      Math.max(0, at - from) / 1_000,
+    )
   }
 
   #completed(event: Extract<EngineEvent, { type: 'jobCompleted' }>): void {
@@ -149,12 +186,17 @@ export class SignupMeter {
     const track = this.#leases.get(leaseId)
     this.#leases.delete(leaseId)
     if (track === undefined) return
+    const { startedAt } = track
     this.#answered(track, at, null)
+    track.startedAt = startedAt
     // Whether it is a seat or a place on the waitlist is in its result.
     this.#engine.view.read.result(jobId).then(
       (result) => {
         const output = result?.output == null ? null : decodeOutput(result.output)
-        if (result?.meta != null) this.#noteOffset(track.platform, decodeCbor(result.meta))
+        const meta = result?.meta == null ? null : decodeCbor(result.meta)
+        this.#noteOffset(track.platform, meta)
+        const told = isPlainObject(meta) ? (meta as CborMap)['sent_after_ms'] : undefined
+        this.#sent(track, at, typeof told === 'number' && told > 0 ? told : 0)
         this.#ended(event, output?.outcome ?? 'booked')
       },
       () => this.#ended(event, 'booked'),
@@ -165,13 +207,17 @@ export class SignupMeter {
     const track = this.#tracks.get(jobId)
     if (track === undefined) return
     this.#tracks.delete(jobId)
+    this.#lost(track)
     const platform = this.#label(track.platform)
     this.#metrics.outcomes.inc({
       platform,
       result,
       rank: rankLabel(track.isTried ? track.rank : null),
     })
-    this.#metrics.outcome.observe({ platform }, Math.max(0, at - track.from) / 1_000)
+    this.#metrics.outcome.observe(
+      { platform, result: endLabel(result) },
+      Math.max(0, at - track.from) / 1_000,
+    )
   }
 
   #answered(track: Track, at: number, http: number | null): void {
@@ -201,7 +247,11 @@ export class SignupMeter {
 
   #label(platform: string): string {
     this.#platforms ??= this.#knownPlatforms()
-    return this.#platforms.has(platform) ? platform : 'other'
+    if (!this.#platforms.has(platform)) return 'other'
+    // A worker may offer any number of names; a name that has a label keeps it.
+    if (!this.#labels.has(platform) && this.#labels.size >= PLATFORM_LABELS_MAX) return 'other'
+    this.#labels.add(platform)
+    return platform
   }
 
   #knownPlatforms(): ReadonlySet<string> {

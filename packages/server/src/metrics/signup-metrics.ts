@@ -18,9 +18,18 @@ const CODES: ReadonlySet<string> = new Set([
   'outcome_unknown',
 ])
 
-export function codeLabel(code: string): string {
+export function codeLabel(code: string, http: number | undefined): string {
   if (CODES.has(code)) return code
-  return code === 'http_429' ? 'rate_limited' : 'other'
+  return http === 429 ? 'rate_limited' : 'other'
+}
+
+/** The platforms that a label has a value for; those that come later count as `other`. */
+export const PLATFORM_LABELS_MAX = 100
+
+/** How a registration ended, for the time that it took: a place on the waitlist is a success, too. */
+export function endLabel(result: string): 'success' | 'failure' | 'canceled' {
+  if (result === 'canceled') return 'canceled'
+  return result === 'failed' ? 'failure' : 'success'
 }
 
 export function httpLabel(status: number): string {
@@ -75,15 +84,15 @@ export function signupMetrics(registry: Registry) {
     }),
     firstAttempt: new Histogram({
       name: 'fairlead_signup_first_attempt_delay_seconds',
-      help: 'Time from the opening, or from scheduling if that was later, to the first attempt.',
+      help: 'Time from the opening, or from scheduling if that was later, to the first call of the first attempt.',
       labelNames: ['platform'],
       buckets: SECONDS,
       registers,
     }),
     outcome: new Histogram({
       name: 'fairlead_signup_outcome_delay_seconds',
-      help: 'Time from the opening, or from scheduling if that was later, to the outcome.',
-      labelNames: ['platform'],
+      help: 'Time from the opening, or from scheduling if that was later, to success, failure or a cancel.',
+      labelNames: ['platform', 'result'],
       buckets: SECONDS,
       registers,
     }),
@@ -98,6 +107,12 @@ export function signupMetrics(registry: Registry) {
       name: 'fairlead_signup_outcomes_total',
       help: 'Registrations that ended, by result and by place in the session.',
       labelNames: ['platform', 'result', 'rank'],
+      registers,
+    }),
+    feesFailed: new Counter({
+      name: 'fairlead_signup_fees_failed_total',
+      help: 'Bookings whose success fee was not taken.',
+      labelNames: ['platform'],
       registers,
     }),
     refusals: new Counter({

@@ -6,6 +6,7 @@ import {
   jsonOf,
   type LeaseId,
   type Loggable,
+  platformPolicy,
   type ResultRow,
   redactor,
 } from '@fairlead/core'
@@ -66,7 +67,7 @@ export async function registrationRecord(
     reason: row.reason,
     leases: leases
       .filter(({ id }) => !lookups.has(id))
-      .map((lease) => ({ ...lease, sentAt: sentAt(lease.id, entries, result) })),
+      .map((lease) => ({ ...lease, ...sending(lease.id, entries, result) })),
     output: result?.output ?? null,
     timeline: entries,
     redact: redactor(view.policy, teller.pseudonymKey),
@@ -76,6 +77,7 @@ export async function registrationRecord(
       ...recordOf(receipt),
       status: row.status,
       user_id: isOwn ? userId : null,
+      booking_number: isOwn ? receipt.bookingNumber : null,
       message: messageFor(receipt, namesOf(registration, said, teller)),
     },
     timeline: receipt.timeline.map(({ at, action, details }) => ({
@@ -86,22 +88,27 @@ export async function registrationRecord(
   }
 }
 
-/** When the first call of an attempt went out: so long after its ack as its worker measured (MESSAGE-3). */
-function sentAt(
+/**
+ * When the first call of an attempt went out: so long after its ack as its worker measured. One that its worker
+ * reported without that time and without an answer of the site was not sent (MESSAGE-3).
+ */
+function sending(
   leaseId: LeaseId,
   entries: readonly Pick<AuditEntry, 'action' | 'at' | 'details'>[],
   result: ResultRow | null,
-): number | null {
+): { readonly sentAt: number | null; readonly ackedAt: number | null; readonly isUnsent: boolean } {
   const own = entries.filter((entry) => leaseOf(entry) === leaseId)
-  const acked = own.find(({ action }) => action === 'jobStarted')
+  const ackedAt = own.find(({ action }) => action === 'jobStarted')?.at ?? null
+  const report = own.find(({ action }) => action === 'leaseCancelled')?.details
   const meta = result?.leaseId === leaseId && result.meta !== null ? decodeCbor(result.meta) : null
-  const told = isPlainObject(meta)
-    ? meta['sent_after_ms']
-    : own.find(({ action }) => action === 'leaseCancelled')?.details['sentAfterMs']
-  if (acked === undefined || typeof told !== 'number' || !Number.isSafeInteger(told)) return null
-  // No later than it was told of, whatever a worker says.
-  const toldAt = own.at(-1)?.at ?? acked.at
-  return Math.min(acked.at + Math.max(0, told), toldAt)
+  const told = isPlainObject(meta) ? meta['sent_after_ms'] : report?.['sentAfterMs']
+  if (ackedAt === null || typeof told !== 'number' || !Number.isSafeInteger(told)) {
+    const isReported = report?.['code'] !== undefined
+    return { sentAt: null, ackedAt, isUnsent: isReported && report?.['http'] === undefined }
+  }
+  // No later than it was told of, for any word of a worker.
+  const toldAt = own.at(-1)?.at ?? ackedAt
+  return { sentAt: Math.min(ackedAt + Math.max(0, told), toldAt), ackedAt, isUnsent: false }
 }
 
 /** When its session opened: as it was asked for, or as an operator has said since (SESSION-9). */
@@ -117,7 +124,7 @@ function opensAt(
 function namesOf(
   { platform, eventId }: Pick<Registration, 'platform' | 'eventId'>,
   payload: CborMap,
-  { serviceName, platformName }: Teller,
+  { engine, serviceName, platformName }: Teller,
 ): Names {
   const args = payload['args']
   const named = isPlainObject(args) ? args['program_name'] : undefined
@@ -125,10 +132,13 @@ function namesOf(
     program: typeof named === 'string' ? named : eventId,
     provider: platformName(platform),
     service: serviceName,
+    timeZone: platformPolicy(platform, engine.view.policy.sessions.platforms).timeZone,
   }
 }
 
-function recordOf(receipt: Receipt): Omit<RegistrationRecord, 'status' | 'user_id' | 'message'> {
+function recordOf(
+  receipt: Receipt,
+): Omit<RegistrationRecord, 'status' | 'user_id' | 'booking_number' | 'message'> {
   return {
     reference: receipt.reference,
     task_id: receipt.jobId,
@@ -137,7 +147,6 @@ function recordOf(receipt: Receipt): Omit<RegistrationRecord, 'status' | 'user_i
     event_id: receipt.eventId,
     result: receipt.result,
     reason: receipt.reason,
-    booking_number: receipt.bookingNumber,
     fee_status: receipt.feeStatus,
     rank: receipt.rank,
     opens_at: receipt.opensAt,

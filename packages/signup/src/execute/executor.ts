@@ -4,6 +4,7 @@ import {
   type LeaseFailure,
   type LeaseTask,
   lookupDecides,
+  registrationCode,
 } from '@fairlead/core'
 import type { Adapter, HttpAnswer, HttpCall, LookupAnswer, SignupJob } from '../adapter/adapter.ts'
 import { Unfillable } from '../adapter/template.ts'
@@ -93,13 +94,13 @@ export class Executor {
   ): Promise<AttemptResult> {
     const { adapter, provider } = attempt
     if (sent.type === 'unanswered') return this.#unknown(attempt, { code: sent.code })
-    const outcome = this.#read(attempt, () => withoutPeople(adapter.outcome(sent.answer), attempt))
+    const outcome = this.#read(attempt, () => inKnownWords(adapter.outcome(sent.answer), attempt))
     if (outcome === null || outcome.type === 'unclear') {
       return this.#unknown(attempt, { code: 'unclear_answer' })
     }
     if (outcome.type !== 'refused') return { ...outcome, isLookedUp: false }
     const refusal = refusalOf(outcome, sent)
-    const found = classifyAnswer(answerOf(outcome), provider.policy.errorTaxonomy)
+    const found = classifyAnswer(answerOf(outcome), provider.policy)
     if (found === 'unknown') return this.#unknown(attempt, refusal)
     return failed({ ...refusal, permanent: found === 'permanent' })
   }
@@ -114,11 +115,11 @@ export class Executor {
     const sent = await this.#send(attempt, call, attempt)
     // A hold is no booking: one that nobody knows of ends by itself.
     if (sent.type !== 'answered') return failed({ code: sent.code, isUnsent: true })
-    const outcome = this.#read(attempt, () => withoutPeople(hold.outcome(sent.answer), attempt))
+    const outcome = this.#read(attempt, () => inKnownWords(hold.outcome(sent.answer), attempt))
     if (outcome === null) return failed({ code: 'unclear_answer', isUnsent: true })
     if (outcome.type === 'waitlisted') return { ...outcome, isLookedUp: false }
     if (outcome.type === 'refused') {
-      const found = classifyAnswer(answerOf(outcome), provider.policy.errorTaxonomy)
+      const found = classifyAnswer(answerOf(outcome), provider.policy)
       const permanent = found === 'permanent'
       return failed({ ...refusalOf(outcome, sent), permanent, isUnsent: true })
     }
@@ -278,26 +279,16 @@ export class Executor {
 
 const NEVER = new AbortController().signal
 
-/** Shorter ones are no sign of anybody: `no` is in `not_found`. */
-const TELLING_LENGTH = 4
-
-/** A code becomes a reason that anybody may see; one that repeats what a person told is left out (ADAPTER-4). */
-function withoutPeople<Answer extends { readonly type: string; readonly code?: string }>(
+/**
+ * A code of the site's own may be anybody's name, and it goes into reports, events and what is printed. Only one
+ * that the rules or the operator name stays (ADAPTER-4).
+ */
+function inKnownWords<Answer extends { readonly type: string; readonly code?: string }>(
   answer: Answer,
-  { job, provider }: Attempt,
+  { provider }: Attempt,
 ): Answer {
-  const { code, ...rest } = answer
-  if (code === undefined || Object.hasOwn(provider.policy.errorTaxonomy, code)) return answer
-  const said = code.toLowerCase()
-  const isRepeated = [job.userId, ...textsIn(job.args)].some(
-    (text) => text.length >= TELLING_LENGTH && said.includes(text.toLowerCase()),
-  )
-  return isRepeated ? (rest as Answer) : answer
-}
-
-function textsIn(value: unknown): string[] {
-  if (typeof value === 'string') return [value]
-  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
+  const { code } = answer
+  return code === undefined ? answer : { ...answer, code: registrationCode(code, provider.policy) }
 }
 
 function failed(failure: Partial<LeaseFailure> & { readonly code: string }): AttemptResult {

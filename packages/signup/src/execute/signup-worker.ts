@@ -1,7 +1,7 @@
 import {
   AttemptFailure,
+  Completion,
   type Job,
-  type JobResult,
   type Worker as LeaseWorker,
   worker as leaseWorker,
   steadyClock,
@@ -74,6 +74,7 @@ export interface SignupWorkerOptions {
   readonly onEvent?: (event: SignupEvent) => void
   readonly onError?: WorkerOptions['onError']
   readonly onConnected?: WorkerOptions['onConnected']
+  readonly onNotice?: WorkerOptions['onNotice']
   readonly workerId?: string
   readonly clock?: Clock
   readonly wallClock?: () => number
@@ -160,7 +161,7 @@ class Signups implements SignupWorker {
   }
 
   #start(workerId: string | undefined): LeaseWorker {
-    const { source, providerId, concurrency = 16, onError, onConnected } = this.#options
+    const { source, providerId, concurrency = 16, onError, onConnected, onNotice } = this.#options
     const started = leaseWorker({
       source,
       providerId,
@@ -178,6 +179,7 @@ class Signups implements SignupWorker {
         if (!(error instanceof AttemptFailure)) onError?.(error, job)
       },
       ...(onConnected === undefined ? {} : { onConnected }),
+      ...(onNotice === undefined ? {} : { onNotice }),
       clock: this.#clock,
     })
     started.closed.then(
@@ -198,7 +200,7 @@ class Signups implements SignupWorker {
     this.#tell({ type: 'platformsChanged', platforms })
   }
 
-  async #serve(leased: RegistrationJob): Promise<JobResult> {
+  async #serve(leased: RegistrationJob): Promise<Uint8Array | Completion> {
     const job = signupJob(leased)
     const provider = this.#providers.get(job.platform)
     const adapter = this.#adapterOf(job.platform)
@@ -236,7 +238,7 @@ class Signups implements SignupWorker {
       ...(offset === undefined ? {} : { clock_offset_ms: Math.round(offset.offsetMs) }),
       ...(sentAfterMs === null ? {} : { sent_after_ms: sentAfterMs }),
     }
-    return Object.keys(meta).length === 0 ? output : { output, meta }
+    return Object.keys(meta).length === 0 ? output : new Completion({ value: output, meta })
   }
 
   /** The hook of whoever runs this, else the call that is configured; undefined where there is neither. */

@@ -9,6 +9,7 @@ import {
   snakeCase,
   thousandths,
 } from '@fairlead/core'
+import { isTimeZone } from '../records/date-text.ts'
 import { isStatus } from './profile.ts'
 
 const MS_MAX = 86_400_000
@@ -20,11 +21,12 @@ export const BUDGET_FIELDS = {
   maxRps: thousandths(2_000, { min: 1, max: 100_000_000 }, 'attempts a second, for each organisation'),
   burst: int(4, { min: 1, max: 100_000 }, 'attempts at once after a pause'),
   minSpacingMs: int(50, { min: 0, max: 3_600_000 }, 'distance of the first attempts of a session'),
+  timeZone: timeZone('where people are told the times of its sessions'),
   weights: intsByName({}, { min: 1, max: 1_000_000 }, 'shares of sessions in the budget of their organisation, by event_id'),
   retry: {
     windowMs: int(120_000, { min: 0, max: MS_MAX }, 'how long after the opening or the first attempt a retry may start'),
     backoffMs: list('whole numbers from 0 to 86400000', 'waits before the first, second … retry; the last one repeats', isWait),
-    retryOnHttp: list('statuses from 200 to 599', 'statuses that are worth another try', isStatus),
+    retryOnHttp: statuses('statuses below 500, and of 500, 502, 503 and 504, that are worth another try; null: 408, 429 and those four'),
     failFastOnCodes: names([], 'error codes that are not'),
   },
 } as const
@@ -48,33 +50,47 @@ export function givenPolicy(budget: Budget, written: unknown): Partial<PlatformP
     ...(given('weights') ? { weights: budget.weights } : {}),
     ...(given('windowMs', 'retry') ? { windowMs: retry.windowMs } : {}),
     ...(given('backoffMs', 'retry') ? { backoffMs: retry.backoffMs } : {}),
+    ...(given('retryOnHttp', 'retry') ? { retryOnHttp: retry.retryOnHttp } : {}),
+    ...(given('timeZone') ? { timeZone: budget.timeZone } : {}),
   }
 }
 
-/** Statuses of 400 and above that are retried unless a list says otherwise. */
-const RETRIED_4XX = [408, 429]
-
-/**
- * One table of what the errors of a platform mean: its taxonomy decides before its lists (PROFILE-3). A
- * list of statuses that leaves out 408 or 429 makes them an error like any other 4xx.
- */
+/** One table of what the codes of a platform mean: its taxonomy decides before its list (PROFILE-3). */
 export function effectiveTaxonomy(
   taxonomy: ErrorTaxonomy,
-  { retryOnHttp, failFastOnCodes }: Budget['retry'],
+  { failFastOnCodes }: Budget['retry'],
 ): ErrorTaxonomy {
-  const dropped = retryOnHttp.length === 0 ? [] : RETRIED_4XX
-  return {
-    ...Object.fromEntries(dropped.map((status) => [status, 'permanent' as const])),
-    ...Object.fromEntries(retryOnHttp.map((status) => [status, 'transient' as const])),
-    ...Object.fromEntries(failFastOnCodes.map((code) => [code, 'permanent' as const])),
-    ...taxonomy,
-  }
+  const listed = failFastOnCodes.map((code) => [code, 'permanent' as const])
+  return { ...Object.fromEntries(listed), ...taxonomy }
 }
 
 type Written = Readonly<Record<string, unknown>>
 
 function isWait(written: unknown): written is number {
   return Number.isInteger(written) && (written as number) >= 0 && (written as number) <= MS_MAX
+}
+
+function statuses(purpose: string): Field<readonly number[] | null> {
+  return {
+    default: null,
+    expected: 'a list of statuses from 200 to 599, or null',
+    purpose,
+    read: (written) => {
+      if (written === null) return null
+      return Array.isArray(written) && written.every(isStatus) ? [...written] : undefined
+    },
+    show: (kept) => kept,
+  }
+}
+
+function timeZone(purpose: string): Field<string> {
+  return {
+    default: 'UTC',
+    expected: 'the name of a time zone, such as Europe/Berlin',
+    purpose,
+    read: (written) => (isTimeZone(written) ? written : undefined),
+    show: (kept) => kept,
+  }
 }
 
 /** The built-in list holds where none is written. */

@@ -158,35 +158,56 @@ providers:
     const seed = read(SEED)
     const bare = read('providers:\n  bookeo:\n  campminder:\n')
     for (const name of ['bookeo', 'campminder', 'anything']) {
-      const { errorTaxonomy: _, ...policy } = seed.get(name).policy
-      const { errorTaxonomy: __, ...builtIn } = bare.get(name).policy
+      const { errorTaxonomy: _, retryOnHttp, ...policy } = seed.get(name).policy
+      const { errorTaxonomy: __, retryOnHttp: none, ...builtIn } = bare.get(name).policy
       expect(policy).toEqual(builtIn)
+      expect([retryOnHttp, none]).toEqual([[408, 429, 500, 502, 503, 504], null])
     }
   })
 
   it('PROFILE-3: lists add to what errors mean, and the taxonomy decides before them', () => {
-    const taxonomyOf = (text: string) => read(text).get('a').policy.errorTaxonomy
-    const listed = taxonomyOf(`
+    const policyOf = (text: string) => read(text).get('a').policy
+    const listed = policyOf(`
 providers:
+  default:
+    retry: { retry_on_http: [503, 418, 451] }
   a:
-    retry: { retry_on_http: [503, 418], fail_fast_on_codes: [closed, banned] }
-    profile: { error_taxonomy: { banned: transient } }
+    retry: { fail_fast_on_codes: [closed, banned] }
+    profile: { error_taxonomy: { banned: transient, '451': unknown } }
 `)
     const classes = [
       { http: 418 },
       { http: 503 },
       { http: 429 },
       { http: 408 },
+      { http: 500 },
+      { http: 507 },
+      { http: 451 },
       { error: 'closed', http: 503 },
       { error: 'banned' },
+      { error: 'timeout' },
     ].map((answer) => classifyAnswer(answer, listed))
     expect(classes).toEqual([
-      ...['transient', 'transient', 'permanent', 'permanent'],
-      ...['permanent', 'transient'],
+      ...['transient', 'transient', 'permanent', 'permanent', 'permanent', 'transient', 'unknown'],
+      ...['permanent', 'transient', 'transient'],
     ])
     // Where no list is given, the built-in one holds.
-    expect(classifyAnswer({ http: 429 }, taxonomyOf('providers:\n  a:\n'))).toBe('transient')
+    const bare = policyOf('providers:\n  a:\n')
+    expect([429, 500].map((http) => classifyAnswer({ http }, bare))).toEqual([
+      ...['transient', 'transient'],
+    ])
   })
+})
+
+it('MESSAGE-5: a site has a time zone of its own, that of all, or UTC', () => {
+  const zones = (text: string) =>
+    ['a', 'b'].map((name) => read(`providers:\n${text}`).get(name).policy.timeZone)
+  expect(zones('  a: { time_zone: Asia/Tokyo }')).toEqual(['Asia/Tokyo', 'UTC'])
+  const all = '  default: { time_zone: Europe/Berlin }\n  a: { time_zone: Asia/Tokyo }'
+  expect(zones(all)).toEqual(['Asia/Tokyo', 'Europe/Berlin'])
+  expect(problemsOf('providers:\n  a: { time_zone: Mars/Olympus }')).toEqual([
+    expect.stringContaining('providers.a.time_zone: expected the name of a time zone'),
+  ])
 })
 
 describe('problems', () => {

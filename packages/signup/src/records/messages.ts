@@ -1,15 +1,18 @@
-import { isoUtc } from '@fairlead/core'
+import { dateText } from './date-text.ts'
 import type { Receipt } from './receipt.ts'
 
 /** Which text is told. */
 export type MessageName =
   | 'queued'
   | 'order'
-  | 'full'
+  | 'trying'
   | 'throttled'
+  | 'canceling'
   | 'success'
   | 'waitlisted'
+  | 'full'
   | 'failed'
+  | 'unknown'
   | 'canceled'
 
 /** What the texts call things. */
@@ -20,7 +23,12 @@ export interface Names {
   readonly provider: string
   /** Whoever runs this service. */
   readonly service: string
+  /** That of the session, such as `Europe/Berlin`. */
+  readonly timeZone: string
 }
+
+/** So long after the opening an attempt or an answer still came "right when it opened" (MESSAGE-4). */
+const AT_OPENING_MS = 2_000
 
 /** What is told of a registration as it stands now (MESSAGE-1). */
 export function messageFor(
@@ -28,10 +36,10 @@ export function messageFor(
   names: Names,
 ): { readonly name: MessageName; readonly text: string } {
   const name = nameOf(receipt)
-  return { name, text: TEXTS[name](receipt, names) }
+  return { name, text: lines(TEXTS[name](receipt, names), `Reference: ${receipt.reference}`) }
 }
 
-/** The answer to "how do you prioritize?". */
+/** The answer to "how do you prioritize?": the seed's template. */
 export function orderMessage(service: string): string {
   return lines(
     `We attempt queued registrations in the order they were scheduled with ${service} (first-come-first-served).`,
@@ -39,8 +47,8 @@ export function orderMessage(service: string): string {
   )
 }
 
-function nameOf({ result, reason, wasThrottled }: Receipt): MessageName {
-  switch (result) {
+function nameOf(receipt: Receipt): MessageName {
+  switch (receipt.result) {
     case 'booked':
       return 'success'
     case 'waitlisted':
@@ -48,67 +56,97 @@ function nameOf({ result, reason, wasThrottled }: Receipt): MessageName {
     case 'canceled':
       return 'canceled'
     case 'pending':
-      return wasThrottled ? 'throttled' : 'queued'
+      if (receipt.isCancelNoted) return 'canceling'
+      if (receipt.attempts + receipt.unsent === 0) return 'queued'
+      return wasThrottledAtOpening(receipt) ? 'throttled' : 'trying'
     case 'failed':
-      if (reason === 'sold_out') return 'full'
-      return wasThrottled && reason === 'retry_window_exhausted' ? 'throttled' : 'failed'
+      if (receipt.reason === 'sold_out') return 'full'
+      return mayBeBooked(receipt) ? 'unknown' : 'failed'
   }
 }
 
 type Text = (receipt: Receipt, names: Names) => string
 
-/** In the words of the product; each is filled from what really happened (MESSAGE-2, MESSAGE-3). */
+/**
+ * The five templates of the seed have its wording to the letter, and are told where every word of them is true
+ * (MESSAGE-4). All other texts are our own, filled from what really happened (MESSAGE-2, MESSAGE-3).
+ */
 const TEXTS: Readonly<Record<MessageName, Text>> = {
-  queued: ({ opensAt, reference }, { program, provider, service }) =>
+  queued: ({ opensAt }, { program, provider, service, timeZone }) =>
     lines(
-      `You're queued for ${program} at ${isoUtc(opensAt)}. Your reference is ${reference}.`,
-      `We'll attempt registration first-come-first-served, based on when people scheduled with ${service}.`,
+      `You’re queued for ${program} at ${dateText(opensAt, timeZone)}.`,
+      `We’ll attempt registration first-come-first-served based on when people scheduled with ${service}.`,
       `Final availability is determined by ${provider}.`,
-      `No charge now: the ${service} success fee is charged only if registration succeeds.`,
+      noChargeNow(service),
     ),
   order: (_, { service }) => orderMessage(service),
-  full: (receipt, { program, provider }) =>
+  trying: (receipt, names) => lines(progress(receipt, names), noChargeNow(names.service)),
+  throttled: () =>
     lines(
-      `${firstAttempt(receipt)}, but ${provider} reported that ${program} was already full.`,
-      `You were not charged. ${timelineOf(receipt)}`,
+      'The provider rate-limited requests right at open time, so we retried for a short window.',
+      'If we can’t secure a spot within that window, we’ll mark the attempt as failed and you won’t be charged.',
+      'You can review the timeline in your audit trail.',
     ),
-  throttled: (receipt, { provider }) =>
-    receipt.result === 'pending'
-      ? lines(
-          `${provider} limited how often we may ask, so we are retrying for a short time.`,
-          `If we can't secure a spot within that time, we'll mark the attempt as failed and you won't be charged.`,
-          timelineOf(receipt),
-        )
-      : lines(
-          `${provider} limited how often we may ask. ${firstAttempt(receipt)} and retried${retriedFor(receipt)}, without getting a spot.`,
-          `The attempt is marked as failed, and you were not charged. ${timelineOf(receipt)}`,
-        ),
-  success: (receipt, { provider }) =>
+  canceling: (_, { program, provider }) =>
     lines(
-      `Registration succeeded: you're in.${numberOf(receipt, provider)}`,
-      `${firstAttempt(receipt)}.`,
-      `You'll see a receipt in your registrations. ${timelineOf(receipt)}`,
+      `You canceled your registration for ${program} while an attempt was under way.`,
+      `If ${provider} has booked it, the booking stands. Otherwise the registration is canceled.`,
+    ),
+  success: () =>
+    lines(
+      'Registration succeeded — you’re in.',
+      'You’ll see a receipt in view my registrations and the full timeline in audit ….',
     ),
   waitlisted: (receipt, { program, provider }) =>
     lines(
-      `${firstAttempt(receipt)}. ${program} had no free spot for you, and ${provider} put you on its waitlist.${numberOf(receipt, provider)}`,
-      `That is not a seat: ${provider} decides whether one becomes free for you.`,
-      `You were not charged. ${timelineOf(receipt)}`,
+      `${firstAttempt(receipt)}. ${program} had no free spot for you, and ${provider} put you on its waitlist.`,
+      `That is not a seat: ${provider} decides if one becomes free for you.`,
+      NOT_CHARGED,
     ),
+  full: (receipt, { program, provider }) =>
+    isAtOpening(receipt, receipt.firstAttemptAt)
+      ? lines(
+          'We attempted registration right when it opened, but the provider reported the session was already full.',
+          NOT_CHARGED,
+        )
+      : lines(
+          `${firstAttempt(receipt)}, but ${provider} reported that ${program} was already full.`,
+          NOT_CHARGED,
+        ),
   failed: (receipt, { program, provider }) =>
     lines(
-      receipt.firstAttemptAt === null
-        ? `Registration for ${program} did not take place: ${reasonText(receipt.reason, provider)}.`
-        : `${firstAttempt(receipt)}, and it did not succeed: ${reasonText(receipt.reason, provider)}.`,
-      mayBeBooked(receipt)
-        ? `We did not try again, so that you are not booked twice. Please check with ${provider}. ${timelineOf(receipt)}`
-        : `You were not charged. ${timelineOf(receipt)}`,
+      receipt.attempts === 0
+        ? `Registration for ${program} did not take place: ${reasonText(receipt, provider)}.`
+        : `${firstAttempt(receipt)}, and it did not succeed: ${reasonText(receipt, provider)}.`,
+      NOT_CHARGED,
     ),
-  canceled: (receipt, { program }) =>
+  unknown: (receipt, { program, provider }) =>
     lines(
-      `Your registration for ${program} was canceled.`,
-      `You were not charged. ${timelineOf(receipt)}`,
+      `Nobody knows if ${program} was booked: ${causeText(receipt, provider)}.`,
+      `We make no further attempt, so that you are not booked twice. Please check with ${provider}.`,
+      VIA_AUDIT,
     ),
+  canceled: (_, { program }) =>
+    lines(`Your registration for ${program} was canceled.`, NOT_CHARGED),
+}
+
+const VIA_AUDIT = 'You can view the attempt timeline via view my registrations → audit ….'
+const NOT_CHARGED = `You were not charged. ${VIA_AUDIT}`
+
+function noChargeNow(service: string): string {
+  return `No charge now — the ${service} success fee is charged only if registration succeeds.`
+}
+
+function progress(receipt: Receipt, { program, provider }: Names): string {
+  const { attempts } = receipt
+  if (attempts === 0) {
+    return `We are attempting registration for ${program}, but no request has reached ${provider} yet.`
+  }
+  const many = attempts === 1 ? 'once' : `${attempts} times`
+  return lines(
+    `We have attempted registration for ${program} ${many} so far. The first attempt was ${delayText(receipt)}.`,
+    `${provider} has neither confirmed a booking nor refused it for good yet.`,
+  )
 }
 
 /** What a failure means to people; words that nobody knows are not shown. */
@@ -116,40 +154,68 @@ const REASONS: Readonly<Record<string, string>> = {
   validation_error: 'the details of the registration were not accepted',
   not_found: '{provider} does not know this session',
   auth_error: 'our access to {provider} for this organisation was not accepted',
-  retry_window_exhausted: '{provider} did not take it within the time that there is for retries',
-  ttl_abs: 'its time was over before it succeeded',
-  ttl_rel: 'its time was over before it succeeded',
-  outcome_unknown: '{provider} did not answer, and we could not find out whether it booked',
+  ttl_abs: 'its time was over before an attempt was made',
+  ttl_rel: 'its time was over before an attempt was made',
+  declined: 'no worker took it on',
 }
 
-function reasonText(reason: string | null, provider: string): string {
+function reasonText(receipt: Receipt, provider: string): string {
+  const { reason } = receipt
+  if (reason === 'retry_window_exhausted') return windowText(receipt, provider)
   const known = reason !== null && Object.hasOwn(REASONS, reason) ? REASONS[reason] : undefined
   return (known ?? '{provider} refused it').replaceAll('{provider}', provider)
 }
 
-/** Nobody knows: no answer came, or its time was over with attempts made. */
+function windowText(receipt: Receipt, provider: string): string {
+  const { attempts, firstAttemptAt, endedAt, throttledAt } = receipt
+  if (attempts === 0) {
+    return `no request reached ${provider} within the time that there is for retries`
+  }
+  const took =
+    firstAttemptAt === null || endedAt === null
+      ? ''
+      : ` in ${durationText(endedAt - firstAttemptAt)}`
+  const times = attempts === 1 ? 'one attempt' : `${attempts} attempts${took}`
+  const limited = throttledAt === null ? '' : `, and ${provider} limited how often we may ask`
+  return `${times} brought no spot within the time that there is for retries${limited}`
+}
+
+/** Why nobody knows: by the report of the last attempt. */
+function causeText({ lastReport }: Receipt, provider: string): string {
+  if (lastReport?.code === 'unclear_answer') {
+    return `${provider} answered, but its answer does not say if it booked`
+  }
+  if (lastReport?.code === 'timeout' || lastReport?.code === 'network') {
+    return `${provider} did not answer, and we could not find out`
+  }
+  if (lastReport?.http != null) {
+    return `the last answer of ${provider} leaves it open, and we could not find out`
+  }
+  return 'an attempt was cut off while it was under way, and we could not find out'
+}
+
+/** An attempt may have booked and no answer has told, or its time was over with attempts made. */
 function mayBeBooked({ reason, attempts }: Receipt): boolean {
   const isOver = reason === 'ttl_abs' || reason === 'ttl_rel'
   return reason === 'outcome_unknown' || (isOver && attempts > 0)
 }
 
-function firstAttempt({ firstAttemptDelayMs, opensAt, queuedAt }: Receipt): string {
-  if (firstAttemptDelayMs === null) return 'We attempted registration'
+function wasThrottledAtOpening(receipt: Receipt): boolean {
+  return receipt.attempts > 1 && isAtOpening(receipt, receipt.throttledAt)
+}
+
+function isAtOpening({ opensAt }: Receipt, at: number | null): boolean {
+  return at !== null && at <= opensAt + AT_OPENING_MS
+}
+
+function firstAttempt(receipt: Receipt): string {
+  if (receipt.firstAttemptDelayMs === null) return 'We attempted registration'
+  return `We attempted registration ${delayText(receipt)}`
+}
+
+function delayText({ firstAttemptDelayMs, opensAt, queuedAt }: Receipt): string {
   const event = queuedAt > opensAt ? 'you scheduled' : 'it opened'
-  return `We attempted registration ${durationText(firstAttemptDelayMs)} after ${event}`
-}
-
-function retriedFor({ firstAttemptAt, endedAt }: Receipt): string {
-  if (firstAttemptAt === null || endedAt === null) return ''
-  return ` for ${durationText(endedAt - firstAttemptAt)}`
-}
-
-function numberOf({ bookingNumber }: Receipt, provider: string): string {
-  return bookingNumber === null ? '' : ` Your number at ${provider} is ${bookingNumber}.`
-}
-
-function timelineOf({ reference }: Receipt): string {
-  return `You can view the attempt timeline under ${reference}.`
+  return `${durationText(firstAttemptDelayMs ?? 0)} after ${event}`
 }
 
 /** Milliseconds while they matter, then tenths of a second, then minutes. */

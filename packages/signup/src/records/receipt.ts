@@ -27,7 +27,14 @@ export interface Receipt {
   readonly endedAt: number | null
   /** Those that were sent, or may have been. */
   readonly attempts: number
-  readonly wasThrottled: boolean
+  /** Attempts that ended before anything went out. */
+  readonly unsent: number
+  /** When the site first answered with 429; null if it never did. */
+  readonly throttledAt: number | null
+  /** A cancel waits for the outcome of an attempt. */
+  readonly isCancelNoted: boolean
+  /** The report of the last attempt that was sent and did not book; null where its worker was lost. */
+  readonly lastReport: { readonly code: string; readonly http: number | null } | null
   readonly timeline: readonly {
     readonly at: number
     readonly action: string
@@ -49,15 +56,22 @@ export interface ReceiptInput {
   readonly rank: number | null
   /** Of a job that FAILED. */
   readonly reason: string | null
-  /** `sentAt`: when the first call of the attempt really went out; null where its worker has not told. */
-  readonly leases: readonly (Pick<LeaseRow, 'tStart' | 'isAcked'> & {
-    readonly sentAt?: number | null
-  })[]
+  readonly leases: readonly LeaseFacts[]
   /** What the job brought; null before that. */
   readonly output: Uint8Array | null
   readonly timeline: readonly Pick<JournalRecord, 'at' | 'action' | 'details'>[]
   /** That of the installation: replaces personal data. */
   readonly redact: (value: Loggable) => Loggable
+}
+
+/** What is known of when an attempt was sent (MESSAGE-3). */
+export interface LeaseFacts extends Pick<LeaseRow, 'tStart' | 'isAcked'> {
+  /** When the first call of the attempt really went out; null where its worker has not told. */
+  readonly sentAt?: number | null
+  /** Nothing went out before its ack; null where that is not known. */
+  readonly ackedAt?: number | null
+  /** Its worker has told that nothing went out. */
+  readonly isUnsent?: boolean
 }
 
 /** Puts a receipt together from what is stored. */
@@ -66,7 +80,7 @@ export function receiptOf(input: ReceiptInput): Receipt {
   const output = input.output === null ? null : decodeOutput(input.output)
   // Unacked means unsent: such a lease was no attempt.
   const acked = leases.filter(({ isAcked }) => isAcked)
-  const sent = acked.map(({ tStart, sentAt }) => Math.max(tStart, sentAt ?? tStart))
+  const sent = acked.filter(({ isUnsent = false }) => !isUnsent).map(sentAtOf)
   const firstAttemptAt = sent.length === 0 ? null : Math.min(...sent)
   const { user_id: user } = redact({ user_id: registration.userId }) as {
     user_id: string | null
@@ -98,9 +112,33 @@ export function receiptOf(input: ReceiptInput): Receipt {
         : Math.max(0, firstAttemptAt - Math.max(registration.scheduledTime, registration.queuedAt)),
     endedAt: job.endedAt,
     attempts: sent.length,
-    wasThrottled: input.timeline.some(({ details }) => details['http'] === 429),
+    unsent: acked.length - sent.length,
+    throttledAt: input.timeline.find(({ details }) => details['http'] === 429)?.at ?? null,
+    isCancelNoted: input.timeline.some(({ action }) => action === 'jobCancelNoted'),
+    lastReport: lastReportOf(input.timeline),
     timeline,
   }
+}
+
+function sentAtOf({ tStart, ackedAt, sentAt }: LeaseFacts): number {
+  return Math.max(tStart, sentAt ?? ackedAt ?? tStart)
+}
+
+/** Of lookups, and of attempts of which nothing went out, the report says nothing of a booking. */
+function lastReportOf(timeline: ReceiptInput['timeline']): Receipt['lastReport'] {
+  const booking = timeline.filter(
+    ({ action, details }) => action === 'jobAssigned' && details['task'] !== 'lookup',
+  )
+  for (const { details } of booking.toReversed()) {
+    const { leaseId } = details
+    const report = timeline.find(
+      (entry) => entry.action === 'leaseCancelled' && entry.details['leaseId'] === leaseId,
+    )?.details
+    const { code, http = null, sentAfterMs } = report ?? {}
+    if (typeof code !== 'string') return null
+    if (http !== null || sentAfterMs !== undefined) return { code, http: http as number | null }
+  }
+  return null
 }
 
 function resultOf(status: JobStatus, success: 'booked' | 'waitlisted'): ReceiptResult {

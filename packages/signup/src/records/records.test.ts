@@ -8,7 +8,10 @@ import { decodeOutput, encodeOutput } from './registration-output.ts'
 
 const JOB = `0x${'ab'.repeat(32)}` as JobId
 const OPENS = 1_760_000_000_000
-const NAMES: Names = { program: 'Swimming', provider: 'Bookeo', service: 'SignupAssist' }
+const NAMES: Names = {
+  ...{ program: 'Swimming', provider: 'Bookeo', service: 'SignupAssist' },
+  timeZone: 'UTC',
+}
 const redact = redactor(parsePolicy({}, 'queue'), new Uint8Array(32))
 
 const BOOKED = encodeOutput({
@@ -68,7 +71,10 @@ describe('receipts', () => {
       endedAt: OPENS + 4_321,
       // The lease that nobody acked was not sent.
       attempts: 2,
-      wasThrottled: false,
+      unsent: 0,
+      throttledAt: null,
+      isCancelNoted: false,
+      lastReport: null,
       timeline: [
         {
           at: OPENS + 210,
@@ -166,7 +172,6 @@ describe('references', () => {
 })
 
 describe('messages', () => {
-  const throttled = [{ at: OPENS + 300, action: 'jobRequeued', details: { http: 429 } }]
   const waitlisted = encodeOutput({
     outcome: 'waitlisted',
     bookingNumber: 'W-2',
@@ -179,42 +184,306 @@ describe('messages', () => {
     feeStatus: 'failed',
     isLookedUp: true,
   })
-  const CASES: readonly [string, Parameters<typeof input>[0], string][] = [
-    ['queued', { status: 'QUEUED', leases: [] }, "You're queued for Swimming"],
-    ['throttled', { status: 'QUEUED', timeline: throttled }, 'we are retrying'],
+  const REFERENCE = `Reference: ${referenceOf(JOB)}`
+  const TIMELINE = 'You can view the attempt timeline via view my registrations → audit ….'
+  const NOT_CHARGED = `You were not charged. ${TIMELINE}`
+  const NO_CHARGE_NOW =
+    'No charge now — the SignupAssist success fee is charged only if registration succeeds.'
+
+  /** Attempts that were sent, each with what its worker told; nothing for one whose worker was lost. */
+  function attempts(
+    ...given: readonly { readonly after: number; readonly told?: Record<string, string | number> }[]
+  ): Pick<ReceiptInput, 'leases' | 'timeline'> {
+    return {
+      leases: given.map(({ after }) => ({ tStart: OPENS, isAcked: true, sentAt: OPENS + after })),
+      timeline: given.flatMap(({ after, told }, i) => [
+        { at: OPENS + after, action: 'jobAssigned', details: { leaseId: `l${i}`, task: 'book' } },
+        ...(told === undefined
+          ? []
+          : [
+              {
+                at: OPENS + after + 50,
+                action: 'leaseCancelled',
+                details: { leaseId: `l${i}`, sentAfterMs: 3, ...told },
+              },
+            ]),
+      ]),
+    }
+  }
+  const sent = (
+    after: number,
+    told: Record<string, string | number> = { code: 'other', http: 500 },
+  ) => attempts({ after, told })
+  const tried = (count: number) =>
+    attempts(
+      ...Array.from({ length: count }, (_, i) => ({
+        ...{ after: 210 + i * 1_830, told: { code: 'not_yet_open', http: 409 } },
+      })),
+    )
+  const throttled = (after: number) =>
+    attempts(
+      { after, told: { code: 'http_429', http: 429 } },
+      { after: after + 500, told: { code: 'http_503', http: 503 } },
+    )
+  const unsent = { leases: [{ tStart: OPENS, isAcked: true, isUnsent: true }], timeline: [] }
+  const noted = {
+    ...{ leases: [{ tStart: OPENS, isAcked: true }] },
+    timeline: [{ at: OPENS, action: 'jobCancelNoted', details: {} }],
+  }
+  /** A lookup told nothing, after an attempt whose answer was lost. */
+  const lookedUp = {
+    ...sent(210, { code: 'timeout' }),
+    timeline: [
+      ...sent(210, { code: 'timeout' }).timeline,
+      { at: OPENS + 9_000, action: 'jobAssigned', details: { leaseId: 'look', task: 'lookup' } },
+      ...[{ leaseId: 'look', code: 'outcome_unknown', http: 503 }].map((details) => ({
+        ...{ at: OPENS + 9_100, action: 'leaseCancelled', details },
+      })),
+    ],
+  }
+  const failed = (reason: string, more: Partial<ReceiptInput> = sent(210)) => ({
+    ...{ status: 'FAILED' as const, reason, ...more },
+  })
+  const unknown = (cause: string) => [
+    `Nobody knows if Swimming was booked: ${cause}.`,
+    'We make no further attempt, so that you are not booked twice. Please check with Bookeo.',
+    TIMELINE,
+  ]
+  const didNot = (reason: string) => [
+    `We attempted registration 210 ms after it opened, and it did not succeed: ${reason}.`,
+    NOT_CHARGED,
+  ]
+  const THROTTLED = [
+    'The provider rate-limited requests right at open time, so we retried for a short window.',
+    'If we can’t secure a spot within that window, we’ll mark the attempt as failed and you won’t be charged.',
+    'You can review the timeline in your audit trail.',
+  ]
+  const FULL = [
+    'We attempted registration right when it opened, but the provider reported the session was already full.',
+    NOT_CHARGED,
+  ]
+
+  /** Every state that a registration can be in, and all that is said of it. */
+  const STATES: readonly [string, string, Parameters<typeof input>[0], readonly string[]][] = [
     [
+      'waits for its opening or its turn',
+      'queued',
+      { status: 'QUEUED', leases: [], timeline: [] },
+      [
+        'You’re queued for Swimming at Thursday, 9 October 2025, 08:53:20 UTC.',
+        'We’ll attempt registration first-come-first-served based on when people scheduled with SignupAssist.',
+        'Final availability is determined by Bookeo.',
+        NO_CHARGE_NOW,
+      ],
+    ],
+    [
+      'was attempted 41 times within 75 s',
+      'trying',
+      { status: 'QUEUED', ...tried(41) },
+      [
+        'We have attempted registration for Swimming 41 times so far. The first attempt was 210 ms after it opened.',
+        'Bookeo has neither confirmed a booking nor refused it for good yet.',
+        NO_CHARGE_NOW,
+      ],
+    ],
+    [
+      'has its first attempt under way',
+      'trying',
+      { status: 'RUNNING', ...attempts({ after: 210 }) },
+      [
+        'We have attempted registration for Swimming once so far. The first attempt was 210 ms after it opened.',
+        'Bookeo has neither confirmed a booking nor refused it for good yet.',
+        NO_CHARGE_NOW,
+      ],
+    ],
+    [
+      'did not reach the site yet',
+      'trying',
+      { status: 'QUEUED', ...unsent },
+      [
+        'We are attempting registration for Swimming, but no request has reached Bookeo yet.',
+        NO_CHARGE_NOW,
+      ],
+    ],
+    [
+      'was throttled at the opening',
       'throttled',
-      { status: 'FAILED', reason: 'retry_window_exhausted', timeline: throttled },
-      'retried for 4.1 s',
+      { status: 'QUEUED', ...throttled(210) },
+      THROTTLED,
     ],
-    ['full', { status: 'FAILED', reason: 'sold_out' }, 'was already full'],
-    ['success', { output: BOOKED }, 'Your number at Bookeo is B-7.'],
-    ['success', { output: unpaid }, "you're in"],
-    ['waitlisted', { output: waitlisted }, 'That is not a seat'],
     [
-      'failed',
-      { status: 'FAILED', reason: 'validation_error' },
-      'the details of the registration were not accepted',
+      'was throttled later',
+      'trying',
+      { status: 'QUEUED', ...throttled(2_000) },
+      [
+        'We have attempted registration for Swimming 2 times so far. The first attempt was 2 s after it opened.',
+        'Bookeo has neither confirmed a booking nor refused it for good yet.',
+        NO_CHARGE_NOW,
+      ],
     ],
-    ['failed', { status: 'FAILED', reason: 'outcome_unknown' }, 'Please check with Bookeo'],
-    ['failed', { status: 'FAILED', reason: 'some_word' }, 'Bookeo refused it'],
     [
-      'failed',
-      { status: 'EXPIRED', reason: 'ttl_abs', leases: [] },
-      'did not take place: its time was over',
+      'has a cancel noted',
+      'canceling',
+      { status: 'RUNNING', ...noted },
+      [
+        'You canceled your registration for Swimming while an attempt was under way.',
+        'If Bookeo has booked it, the booking stands. Otherwise the registration is canceled.',
+      ],
     ],
-    ['canceled', { status: 'CANCELED' }, 'was canceled'],
+    ...[BOOKED, unpaid].map((output): (typeof STATES)[number] => [
+      'is booked',
+      'success',
+      { output },
+      [
+        'Registration succeeded — you’re in.',
+        'You’ll see a receipt in view my registrations and the full timeline in audit ….',
+      ],
+    ]),
+    [
+      'is on the waitlist',
+      'waitlisted',
+      { output: waitlisted, ...sent(210) },
+      [
+        'We attempted registration 210 ms after it opened. Swimming had no free spot for you, and Bookeo put you on its waitlist.',
+        'That is not a seat: Bookeo decides if one becomes free for you.',
+        NOT_CHARGED,
+      ],
+    ],
+    ['found the session full at the opening', 'full', failed('sold_out', sent(2_000)), FULL],
+    [
+      'found the session full later',
+      'full',
+      failed('sold_out', sent(2_001)),
+      [
+        'We attempted registration 2 s after it opened, but Bookeo reported that Swimming was already full.',
+        NOT_CHARGED,
+      ],
+    ],
+    [
+      'had wrong details',
+      'failed',
+      failed('validation_error'),
+      didNot('the details of the registration were not accepted'),
+    ],
+    [
+      'lacked details that a call needs',
+      'failed',
+      failed('validation_error', unsent),
+      [
+        'Registration for Swimming did not take place: the details of the registration were not accepted.',
+        NOT_CHARGED,
+      ],
+    ],
+    [
+      'names no session',
+      'failed',
+      failed('not_found'),
+      didNot('Bookeo does not know this session'),
+    ],
+    [
+      'has no access',
+      'failed',
+      failed('auth_error'),
+      didNot('our access to Bookeo for this organisation was not accepted'),
+    ],
+    ['was refused with another code', 'failed', failed('other'), didNot('Bookeo refused it')],
+    [
+      'ran out of retries',
+      'failed',
+      failed('retry_window_exhausted', tried(2)),
+      didNot('2 attempts in 4.1 s brought no spot within the time that there is for retries'),
+    ],
+    [
+      'ran out of retries after a 429',
+      'failed',
+      failed('retry_window_exhausted', sent(210, { code: 'http_429', http: 429 })),
+      didNot(
+        'one attempt brought no spot within the time that there is for retries, and Bookeo limited how often we may ask',
+      ),
+    ],
+    [
+      'never reached the site',
+      'failed',
+      failed('retry_window_exhausted', unsent),
+      [
+        'Registration for Swimming did not take place: no request reached Bookeo within the time that there is for retries.',
+        NOT_CHARGED,
+      ],
+    ],
+    [
+      'was declined by every worker',
+      'failed',
+      failed('declined', { leases: [], timeline: [] }),
+      ['Registration for Swimming did not take place: no worker took it on.', NOT_CHARGED],
+    ],
+    [
+      'expired before an attempt',
+      'failed',
+      { status: 'EXPIRED', reason: 'ttl_abs', leases: [], timeline: [] },
+      [
+        'Registration for Swimming did not take place: its time was over before an attempt was made.',
+        NOT_CHARGED,
+      ],
+    ],
+    [
+      'expired after an attempt',
+      'unknown',
+      { status: 'EXPIRED', reason: 'ttl_rel', ...attempts({ after: 210 }) },
+      unknown('an attempt was cut off while it was under way, and we could not find out'),
+    ],
+    [
+      'lost its answer',
+      'unknown',
+      failed('outcome_unknown', sent(210, { code: 'timeout' })),
+      unknown('Bookeo did not answer, and we could not find out'),
+    ],
+    [
+      'lost its answer, and no lookup told more',
+      'unknown',
+      failed('outcome_unknown', lookedUp),
+      unknown('Bookeo did not answer, and we could not find out'),
+    ],
+    [
+      'was answered with a status that is neither yes nor no, such as pending_payment',
+      'unknown',
+      failed('outcome_unknown', sent(210, { code: 'unclear_answer' })),
+      unknown('Bookeo answered, but its answer does not say if it booked'),
+    ],
+    [
+      'was answered with an error after which it may be booked',
+      'unknown',
+      failed('outcome_unknown', sent(210, { code: 'http_500', http: 500 })),
+      unknown('the last answer of Bookeo leaves it open, and we could not find out'),
+    ],
+    [
+      'lost its worker',
+      'unknown',
+      failed('outcome_unknown', attempts({ after: 210 })),
+      unknown('an attempt was cut off while it was under way, and we could not find out'),
+    ],
+    [
+      'was canceled',
+      'canceled',
+      { status: 'CANCELED' },
+      ['Your registration for Swimming was canceled.', NOT_CHARGED],
+    ],
   ]
   const texts = [
-    ...CASES.map(([, given]) => messageFor(receiptOf(input(given)), NAMES).text),
+    ...STATES.map(([, , given]) => messageFor(receiptOf(input(given)), NAMES).text),
     orderMessage(NAMES.service),
   ]
 
-  it.each(CASES)('MESSAGE-1: %s for %j', (name, given, part) => {
+  it.each(STATES)('MESSAGE-1, MESSAGE-4: one that %s is told as %s', (_, name, given, expected) => {
     const message = messageFor(receiptOf(input(given)), NAMES)
     expect(message.name).toBe(name)
-    expect(message.text).toContain(part)
-    expect(message.text).not.toMatch(/undefined|null|\{|NaN/)
+    expect(message.text.split('\n')).toEqual([...expected, REFERENCE])
+  })
+
+  it('MESSAGE-4: the answer to how the order is made has the wording of the seed', () => {
+    expect(orderMessage('SignupAssist')).toBe(
+      'We attempt queued registrations in the order they were scheduled with SignupAssist (first-come-first-served).\n' +
+        'The provider ultimately decides who gets the seat, but we log everything in your audit trail.',
+    )
   })
 
   it.each(texts)('MESSAGE-2: no seat and no charge is promised: %s', (text) => {
@@ -223,7 +492,7 @@ describe('messages', () => {
     const charges = text.match(/[^.\n]*\bcharged?\b[^.\n]*/gi) ?? []
     for (const sentence of charges) {
       expect(sentence).toMatch(
-        /not charged|won't be charged|No charge now: .* only if registration succeeds/,
+        /not charged|won’t be charged|No charge now — .* only if registration succeeds/,
       )
     }
   })
@@ -234,33 +503,54 @@ describe('messages', () => {
     }
   })
 
-  it('MESSAGE-2: where nobody knows whether it booked, nobody says that it did not', () => {
-    const receipt = receiptOf(input({ status: 'FAILED', reason: 'outcome_unknown' }))
-    expect(messageFor(receipt, NAMES).text).not.toMatch(/not charged|no seat/)
+  it('MESSAGE-2: where nobody knows if it booked, nobody says that it did not', () => {
+    const told = texts.filter((text) => text.includes('Nobody knows'))
+    expect(told.length).toBeGreaterThan(3)
+    for (const text of told) expect(text).not.toMatch(/not charged|no seat/)
   })
 
-  it('MESSAGE-3: times are what was measured', () => {
+  it('MESSAGE-3: times are the measured ones', () => {
     const after = (ms: number) => {
-      const leases = [{ tStart: OPENS + ms, isAcked: true }]
-      return messageFor(receiptOf(input({ output: BOOKED, leases })), NAMES).text
+      const { text } = messageFor(receiptOf(input({ output: waitlisted, ...sent(ms) })), NAMES)
+      return text
     }
     expect(after(0)).toContain('0 ms after it opened')
     expect(after(999)).toContain('999 ms after it opened')
     expect(after(1_999)).toContain('1.9 s after it opened')
     expect(after(125_000)).toContain('2 min 5 s after it opened')
-    // The call counts, not the lease; but for one that nobody told of.
-    const leases = [
-      { tStart: OPENS, isAcked: true, sentAt: OPENS + 321 },
-      { tStart: OPENS + 400, isAcked: true, sentAt: null },
-    ]
-    const told = messageFor(receiptOf(input({ output: BOOKED, leases })), NAMES).text
-    expect(told).toContain('321 ms after it opened')
-    for (const text of texts) expect(text).not.toMatch(/right when|immediately|instantly|at once/i)
   })
 
-  it('MESSAGE-3: who joined an open session hears how long after that', () => {
+  it('MESSAGE-3: an attempt counts from its call, else from its ack, and one without a call does not', () => {
+    const firstOf = (...leases: ReceiptInput['leases']) => receiptOf(input({ leases }))
+    const told = { tStart: OPENS, isAcked: true, ackedAt: OPENS + 7, sentAt: OPENS + 321 }
+    const lost = { tStart: OPENS, isAcked: true, ackedAt: OPENS + 400, sentAt: null }
+    const unsentFirst = { tStart: OPENS, isAcked: true, ackedAt: OPENS + 1, isUnsent: true }
+    expect(firstOf(unsentFirst, told, lost)).toMatchObject({
+      ...{ firstAttemptAt: OPENS + 321, attempts: 2, unsent: 1 },
+    })
+    expect(firstOf(lost).firstAttemptAt).toBe(OPENS + 400)
+    expect(firstOf(unsentFirst)).toMatchObject({ firstAttemptAt: null, attempts: 0 })
+  })
+
+  it('MESSAGE-3: one who joined an open session hears how long after that', () => {
     const registration = { ...input().registration, queuedAt: OPENS + 100 }
-    const { text } = messageFor(receiptOf(input({ output: BOOKED, registration })), NAMES)
-    expect(text).toContain('100 ms after you scheduled')
+    const given = input({ output: waitlisted, registration, ...sent(200) })
+    expect(messageFor(receiptOf(given), NAMES).text).toContain('100 ms after you scheduled')
+  })
+
+  it.each([
+    ['UTC', Date.UTC(2027, 2, 1, 8), 'Monday, 1 March 2027, 08:00 UTC'],
+    ['Mars/Olympus', Date.UTC(2027, 2, 1, 8), 'Monday, 1 March 2027, 08:00 UTC'],
+    ['Europe/Berlin', Date.UTC(2027, 2, 1, 8), 'Monday, 1 March 2027, 09:00 (Europe/Berlin)'],
+    ['Europe/Berlin', Date.UTC(2027, 6, 1, 22), 'Friday, 2 July 2027, 00:00 (Europe/Berlin)'],
+    [
+      'America/New_York',
+      Date.UTC(2027, 0, 1, 2, 30, 5),
+      'Thursday, 31 December 2026, 21:30:05 (America/New_York)',
+    ],
+  ])('MESSAGE-5: in %s a time is written for people', (timeZone, ms, expected) => {
+    const registration = { ...input().registration, scheduledTime: ms }
+    const receipt = receiptOf(input({ status: 'QUEUED', leases: [], timeline: [], registration }))
+    expect(messageFor(receipt, { ...NAMES, timeZone }).text).toContain(`at ${expected}.`)
   })
 })
