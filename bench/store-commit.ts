@@ -74,6 +74,7 @@ function batchNumber(k: number): WriteBatch {
     leases: [],
     providers: [],
     results: [],
+    failures: [],
     shares: [],
     lanes: [],
     rounds: [],
@@ -81,6 +82,7 @@ function batchNumber(k: number): WriteBatch {
     meta: { beat: String(START + k) },
     eraseEnded: null,
     pruneEndedBefore: null,
+    pruneResultsBefore: null,
     cutJournalAt: null,
   }
 }
@@ -104,6 +106,7 @@ function jobNumber(n: number): JobRow {
     units: 3,
     tokens: 300,
     regions: null,
+    needs: null,
     ttlAbsSecs: null,
     enqueueTs: START + n,
     chainId: 1n,
@@ -115,6 +118,7 @@ function jobNumber(n: number): JobRow {
     attempt: 0,
     retries: 0,
     declines: 0,
+    workerLosses: 0,
     notBefore: null,
     firstAssignedAt: START + n,
     endedAt: null,

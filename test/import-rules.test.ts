@@ -13,7 +13,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'ws',
   ],
   engine: ['@fairlead/core'],
-  limiter: ['@fairlead/core', 'ioredis'],
+  limiter: ['@fairlead/core/limits', 'ioredis'],
   protocol: ['@fairlead/core', '@fairlead/core/errors', 'zod'],
   server: [
     '@fairlead/core',
@@ -106,6 +106,15 @@ it('every project refers to the packages that it imports, or a build may start b
   expect([...new Set(missing)]).toEqual([])
 })
 
+it('LIMIT-18: the limiter imports no module of Node', () => {
+  const found = sourcesOf('limiter').flatMap(({ path, text }) =>
+    importsOf(text)
+      .filter((from) => from.startsWith('node:'))
+      .map((from) => `${path} imports ${from}`),
+  )
+  expect(found).toEqual([])
+})
+
 it('core reads no clock, draws no random number and knows no process', () => {
   const found = sourcesOf('core').flatMap(({ path, text }) => {
     const code = withoutCommentsAndStrings(text)
@@ -152,7 +161,9 @@ function benchTexts(): { text: string }[] {
 }
 
 function importsOf(text: string): string[] {
-  const statements = /(?:\bfrom|\bimport)\s*\(?\s*'([^']+)'/g
+  // Statements begin a line; a text that has the word "from" in it is none.
+  const statements =
+    /(?:^(?:import|export)\b[^'"`;]*?\bfrom\s*|^import\s+|\bimport\(\s*)'([^'\s]+)'/gm
   return [...text.matchAll(statements)].map((match) => match[1] as string)
 }
 

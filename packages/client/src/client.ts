@@ -122,7 +122,7 @@ export class Client {
   }
 
   /** The result of a COMPLETED job; `NoResultYet` while it is alive, an error of its own if it ended. */
-  async readResult<Value = undefined>(
+  async readResult<Value = unknown>(
     taskId: string,
     { schema }: ResultOptions<Value> = {},
   ): Promise<ReadResult<Value>> {
@@ -130,7 +130,7 @@ export class Client {
   }
 
   /** Waits until the job has ended and gives its result; throws if it ended without one. */
-  async waitForResult<Value = undefined>(
+  async waitForResult<Value = unknown>(
     taskId: string,
     options: ResultOptions<Value> & {
       /** For as long as it takes where it is left out. */

@@ -2,7 +2,6 @@ import type { KindName, LeaseSource, Limiter } from '@fairlead/core'
 import { Client, type ClientOptions, socketUrl } from './client.ts'
 import { drainOnSignals } from './drain-on-signals.ts'
 import { RemoteLimiter, type RemoteLimiterOptions } from './remote-limiter.ts'
-import type { JobResult } from './result.ts'
 import { WireLeaseSource } from './wire/lease-source.ts'
 import { type WithSchema, type Worker, type WorkerOptions, worker } from './worker.ts'
 
@@ -31,7 +30,7 @@ export class NodeClient extends Client {
    * Serves a provider from this process: takes its leases over a WebSocket of its own, runs the handler
    * for each, renews, reports; and comes back to its leases when the connection was lost.
    */
-  worker<const Kind extends KindName>(options: RemoteWorkerOptions<Kind, JobResult>): Worker
+  worker<const Kind extends KindName>(options: RemoteWorkerOptions<Kind, unknown>): Worker
   worker<const Kind extends KindName, Value>(
     options: RemoteWorkerOptions<Kind, Value> & WithSchema<Value>,
   ): Worker
@@ -65,6 +64,7 @@ export function remoteLimiter(
   url: string,
   options: ClientOptions & RemoteLimiterOptions = {},
 ): Limiter {
+  const { token: _token, timeoutMs: _timeoutMs, ...own } = options
   const client = new Client(url, options)
-  return new RemoteLimiter(client, options, () => client.close())
+  return new RemoteLimiter(client, own, () => client.close())
 }

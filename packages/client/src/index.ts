@@ -1,5 +1,6 @@
 /** A server's requesters and workers. Browsers get `browser.ts`, which is this without the workers. */
 
+export type { ProviderNotice } from '@fairlead/core'
 export { FairleadError } from '@fairlead/core/errors'
 export type {
   ExplanationRecord,
@@ -17,12 +18,12 @@ export type {
 export type { Job } from './attempt.ts'
 export { Client, type ClientOptions, type ResultOptions } from './client.ts'
 export { connect, NodeClient, type RemoteWorkerOptions, remoteLimiter } from './connect.ts'
-export { AttemptFailure, PermanentFailure } from './failure.ts'
+export { AttemptFailure, PermanentFailure, RetryAfter } from './failure.ts'
 export type { Json, Payloads } from './payloads.ts'
 export type { ReadResult } from './read-result.ts'
 export type { RemoteLimiterOptions } from './remote-limiter.ts'
 export type { EnqueueOptions, EnqueueRequest, RequestPayloads } from './requests.ts'
-export type { JobResult } from './result.ts'
+export { Completion, type CompletionFields } from './result.ts'
 export type { StandardSchema } from './standard-schema.ts'
 export { steadyClock } from './steady-clock.ts'
 export { WireLeaseSource, type WireOptions } from './wire/lease-source.ts'

@@ -88,6 +88,7 @@ export class Link {
         offer: (offer) => isCurrent && listener.offer(offer),
         held: (leases) => isCurrent && listener.held(leases),
         lost: (leaseId, reason) => isCurrent && listener.lost(leaseId, reason),
+        notice: (notice) => isCurrent && listener.notice?.(notice),
         closed: end,
       })
       if (this.#isClosed) {

@@ -5,13 +5,17 @@ import { bytesOf } from './wire/hex.ts'
 /** The result of a job as a requester reads it. */
 export interface ReadResult<Value = unknown> {
   readonly taskId: string
-  /** What the handler returned; null where it is kept elsewhere and only its digest is here. */
+  /** The bytes of the output; null where there is none, or where it is kept elsewhere. */
   readonly output: Uint8Array | null
   /** The output as text. */
   readonly text: string
-  /** With a schema: the JSON of the output, as the schema has it. */
+  /**
+   * The value that the handler returned, by the content type of the output: a string, the value of the JSON, or
+   * bytes; undefined where there is no output. An output without a content type, of another one, or that is not
+   * the JSON it should be, is given as bytes. With a schema: the JSON of the output, as the schema has it.
+   */
   readonly value: Value
-  /** All that the server says of it: provider, digest, units, what the worker added. */
+  /** All that the server says of it: provider, digest, content type, units, what the worker added. */
   readonly record: ResultRecord
 }
 
@@ -21,11 +25,29 @@ export async function readResultOf<Value>(
 ): Promise<ReadResult<Value>> {
   const output = record.output === null ? null : bytesOf(record.output)
   const text = output === null ? '' : new TextDecoder().decode(output)
-  const value = schema === undefined ? undefined : await checked(schema, jsonOf(text))
+  const value =
+    schema === undefined
+      ? typedValue(output, record.content_type)
+      : await checked(schema, checkedJson(text))
   return { taskId: record.task_id, output, text, value: value as Value, record }
 }
 
-function jsonOf(text: string): unknown {
+/** The inverse of what a worker does with the value that its handler returned (RESULT-4). */
+function typedValue(output: Uint8Array | null, contentType: string | null | undefined): unknown {
+  if (output === null) return undefined
+  const [type = ''] = (contentType ?? '').toLowerCase().split(';', 1)
+  // A byte order mark is part of a string that a handler returned.
+  const text = (): string => new TextDecoder('utf-8', { ignoreBOM: true }).decode(output)
+  if (type.trim().startsWith('text/')) return text()
+  if (!/^application\/(?:[\w.+-]+\+)?json$/.test(type.trim())) return output
+  try {
+    return JSON.parse(text())
+  } catch {
+    return output
+  }
+}
+
+function checkedJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {

@@ -7,14 +7,15 @@ import {
   type LeaseSession,
   type LeaseTimes,
   type ProviderId,
+  type ProviderNotice,
   TransitMap,
   type WorkerHello,
   type WorkerId,
 } from '@fairlead/core'
 import { Attempt, type Job, lostLease } from './attempt.ts'
-import { failureOf } from './failure.ts'
+import { failureOf, refusedResult } from './failure.ts'
 import { Link } from './link.ts'
-import { type JobResult, leaseResult } from './result.ts'
+import { leaseResult } from './result.ts'
 import { retryDelayMs } from './retry-delay.ts'
 import { steadyClock } from './steady-clock.ts'
 import { isRetryable } from './wire/lost.ts'
@@ -47,6 +48,8 @@ export class WorkerLoop implements Worker {
   /** Those that are to be acked in a moment. */
   readonly #unacked: Attempt[] = []
   #places = 0
+  /** What was said last; a source says it again with each session. */
+  #noticeSaid: ProviderNotice | null = null
   #timer = { at: Number.POSITIVE_INFINITY, cancel: ignore }
   #beatAt = Number.POSITIVE_INFINITY
   /** Set by `stop`: resolves when the source gives us nothing any more. */
@@ -74,6 +77,7 @@ export class WorkerLoop implements Worker {
         offer: (offer) => this.#take(offer),
         held: (leases) => this.#compare(leases),
         lost: (leaseId, reason) => this.#lose(this.#attempts.get(leaseId), reason),
+        notice: (notice) => this.#notice(notice),
       },
       opened: () => this.#opened(),
       dropped: (error) => this.#note(error, null),
@@ -139,6 +143,19 @@ export class WorkerLoop implements Worker {
     if (attempt === undefined || attempt.stage === 'reporting') return
     attempt.end(lostLease(attempt.leaseId, why))
     this.#forget(attempt)
+  }
+
+  /** Why there is no work, or that there may be some again; the same is said once (WORKER-15). */
+  #notice(notice: ProviderNotice | null): void {
+    const before = this.#noticeSaid
+    if (before?.reason === notice?.reason && before?.message === notice?.message) return
+    this.#noticeSaid = notice
+    const { onNotice = warnOf } = this.#options
+    try {
+      onNotice(notice)
+    } catch (error) {
+      this.#note(error, null)
+    }
   }
 
   async #serve(attempt: Attempt): Promise<void> {
@@ -228,8 +245,8 @@ export class WorkerLoop implements Worker {
     this.#arm(attempt.dueAt)
     try {
       const result: unknown = this.#options.handler(attempt.job)
-      if (!isThenable(result)) return this.#completion(attempt, result as JobResult)
-      return Promise.resolve(result as Promise<JobResult>).then(
+      if (!isThenable(result)) return this.#completion(attempt, result)
+      return Promise.resolve(result).then(
         (value) => this.#completion(attempt, value),
         (error: unknown) => this.#failure(attempt, error),
       )
@@ -238,7 +255,7 @@ export class WorkerLoop implements Worker {
     }
   }
 
-  #completion(attempt: Attempt, returned: JobResult): Report {
+  #completion(attempt: Attempt, returned: unknown): Report {
     const { leaseId } = attempt
     try {
       const result = leaseResult(returned)
@@ -251,14 +268,14 @@ export class WorkerLoop implements Worker {
   #failure(attempt: Attempt, error: unknown): Report {
     const { leaseId } = attempt
     if (attempt.endedBy === null) this.#note(error, attempt.job)
-    const failure = failureOf(error)
+    const failure = failureOf(error, attempt.kind)
     return (session) => session.fail(leaseId, failure)
   }
 
   /** A result that is refused would hold its lease to the end: another attempt may do better. */
   async #refuse(attempt: Attempt, refusal: unknown): Promise<void> {
     this.#note(refusal, attempt.job)
-    const failure = { code: 'invalid_result', permanent: false }
+    const failure = refusedResult(refusal, attempt.kind)
     try {
       await this.#persist(attempt, (session) => session.fail(attempt.leaseId, failure))
     } catch (error) {
@@ -493,6 +510,10 @@ function isBadResult(error: unknown): boolean {
 
 function warn(error: unknown): void {
   process.emitWarning(error instanceof Error ? error : String(error))
+}
+
+function warnOf(notice: ProviderNotice | null): void {
+  if (notice !== null) process.emitWarning(notice.message)
 }
 
 function ignore(): void {}

@@ -1,15 +1,18 @@
-import type { Clock, KindName, LeaseSource, WorkerId } from '@fairlead/core'
+import type { Clock, KindName, LeaseSource, ProviderNotice, WorkerId } from '@fairlead/core'
 import type { Job } from './attempt.ts'
-import type { JobResult } from './result.ts'
+import { jsonCompletion } from './result.ts'
 import { checked, type StandardSchema } from './standard-schema.ts'
 import { WorkerLoop } from './worker-loop.ts'
 
-/** Does one job. What it returns is the result; what it throws is a failure. */
-export type Handler<Kind extends KindName = KindName, Value = JobResult> = (
+/**
+ * Does one job. It returns the output: text, bytes, any value that JSON can hold, or nothing; a `Completion` says
+ * more. What it throws is a failure.
+ */
+export type Handler<Kind extends KindName = KindName, Value = unknown> = (
   job: Job<Kind>,
 ) => Promise<Value> | Value
 
-export interface WorkerOptions<Kind extends KindName = KindName, Value = JobResult> {
+export interface WorkerOptions<Kind extends KindName = KindName, Value = unknown> {
   readonly source: LeaseSource
   readonly providerId: string
   /** A random one where it is left out. A process that is started anew is another worker. */
@@ -28,6 +31,11 @@ export interface WorkerOptions<Kind extends KindName = KindName, Value = JobResu
   readonly onError?: (error: unknown, job: Job | null) => void
   /** Hears that it is connected and has told what it can do; after a lost connection once more. */
   readonly onConnected?: () => void
+  /**
+   * Hears why its provider gets no work and what to do about it, and with null that this is over. Left out, a
+   * notice is a process warning (WORKER-15).
+   */
+  readonly onNotice?: (notice: ProviderNotice | null) => void
   readonly clock?: Clock
   /** For spreading retries: 0 to 1. */
   readonly random?: () => number
@@ -64,6 +72,6 @@ export function worker<Kind extends KindName, Value>(
   const handler = rest.handler as unknown as Handler<KindName, Value>
   return new WorkerLoop({
     ...plain,
-    handler: async (job) => JSON.stringify(await checked(schema, await handler(job))),
+    handler: async (job) => jsonCompletion(await checked(schema, await handler(job))),
   })
 }

@@ -46,8 +46,8 @@ export class ServerRig {
 
   /** A worker for tasks of provider:atlas on the line, two at once unless it is said otherwise. */
   worker(
-    handler: RemoteWorkerOptions<'task', string>['handler'],
-    more: Partial<RemoteWorkerOptions<'task', string>> = {},
+    handler: RemoteWorkerOptions<'task', unknown>['handler'],
+    more: Partial<RemoteWorkerOptions<'task', unknown>> = {},
   ): Worker {
     const worker = this.client.worker({
       providerId: 'provider:atlas',

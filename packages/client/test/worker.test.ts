@@ -5,7 +5,13 @@ import { callerOf, decodeCbor, FairleadError } from '@fairlead/core'
 import { openEngine } from '@fairlead/engine'
 import { openSqliteStore } from '@fairlead/store/sqlite'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { type Job, PermanentFailure, type StandardSchema, worker } from '../src/index.ts'
+import {
+  Completion,
+  type Job,
+  PermanentFailure,
+  type StandardSchema,
+  worker,
+} from '../src/index.ts'
 import { ATLAS, allEnded, Gates, Rig, START } from './rig.ts'
 
 let rig: Rig
@@ -67,19 +73,16 @@ describe('a job', () => {
 
   it('WORKER-8: may have a digest only, units and words about the result, or no result', async () => {
     const digest = `0x${'d'.repeat(64)}`
-    const results = [{ digest, actualUnits: 7, meta: { took: 3 } }, undefined]
+    const results = [new Completion({ digest, actualUnits: 7, meta: { took: 3 } }), undefined]
     await rig.worker(() => results.shift())
     const [first, second] = [await rig.enqueue(), await rig.enqueue()]
     const { meta, ...rest } = await rig.engine.getResult(first)
     expect(rest).toMatchObject({ digest, units: 7, output: null })
     expect(decodeCbor(meta ?? new Uint8Array())).toEqual({ took: 3 })
-    expect(await rig.engine.getResult(second)).toMatchObject({
-      output: new Uint8Array(),
-      meta: null,
-    })
+    expect(await rig.engine.getResult(second)).toMatchObject({ output: null, meta: null })
   })
 
-  it('WORKER-8: may return text, or with a schema any value that fits it, which is kept as JSON', async () => {
+  it('WORKER-8: may return text, which is kept as UTF-8', async () => {
     await rig.worker(() => 'grüß dich')
     expect(await rig.output(await rig.enqueue())).toBe('grüß dich')
   })
@@ -200,7 +203,19 @@ describe('renewal', () => {
   const renewedAt = () =>
     rig.events.filter(({ type }) => type === 'leaseRenewed').map(({ at }) => (at - START) / 1_000)
 
+  it('WORKER-8: goes on for as long as the handler runs, where the policy sets no limit', async () => {
+    await rig.worker(gates.handler)
+    const jobId = await rig.enqueue()
+    await rig.clock.advance(6 * 3_600_000)
+    expect(renewedAt().length).toBeGreaterThan(60)
+    expect(gates.jobs[0]?.signal.aborted).toBe(false)
+    gates.finish(0, Buffer.from('at last'))
+    await rig.settle()
+    expect([await rig.status(jobId), gates.jobs.length]).toEqual(['COMPLETED', 1])
+  })
+
   it('WORKER-8: comes before renew_by, and stops when no more are granted', async () => {
+    rig = await Rig.open({ queue: { lease: { renewals_max: 4 } } })
     await rig.worker(gates.handler)
     const jobId = await rig.enqueue()
     // T 600 s: due at 360 s, a tenth earlier; each adds 300 s.

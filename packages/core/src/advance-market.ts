@@ -4,12 +4,14 @@ import { cancelLive, endLease } from './lease/end-lease.ts'
 import { giveBack } from './lease/give-back.ts'
 import type { Market } from './market.ts'
 import type { LazyHeap } from './order/lazy-heap.ts'
+import { ENGINE_ERRORS } from './outcome/attempt-error.ts'
 import { chargeJob } from './outcome/charge.ts'
 import { settleProof } from './outcome/complete-lease.ts'
 import { advanceSessions } from './outcome/end-attempt.ts'
 import { endJob, forgetJob } from './outcome/end-job.ts'
+import { hasEnded } from './outcome/job-table.ts'
 import type { Policy } from './policy.ts'
-import { chargeSilence } from './registry/health.ts'
+import { chargeSilence, restartHeartbeat } from './registry/health.ts'
 import { silenceDueAt } from './registry/provider.ts'
 import { enforceLeaseCap } from './registry/provider-status.ts'
 
@@ -27,10 +29,12 @@ const DUE_TABLE: readonly DueRow[] = [
   row('ttlRel', (market, job) => endJob(market, job, { on: 'ttl', reason: 'ttl_rel' })),
   row('leaseDeadline', (market, lease) => {
     endLease(market, lease, 'deadline', 0)
+    market.touch.failure(lease, ENGINE_ERRORS.LEASE_EXPIRED)
     chargeJob(market, lease.job, lease.provider, { charge: 'LEASE_EXPIRED' })
   }),
   row('ack', (market, lease) => {
     cancelLive(market, lease, 'ack_timeout')
+    market.touch.failure(lease, ENGINE_ERRORS.ACK_TIMEOUT)
     chargeJob(market, lease.job, lease.provider, { charge: 'ACK_TIMEOUT' })
   }),
   row('lost', (market, lease) => giveBack(market, lease, 'worker_lost')),
@@ -113,16 +117,25 @@ export function nextClaimAt({ claims }: Market): number | null {
 
 /** Another policy from now on. Leases keep their terms; a lowered cap cancels the newest (LEASE-7). */
 export function changePolicy(market: Market, policy: Policy): void {
+  const { liveness } = market.policy.registry
   market.policy = policy
   market.admit = admitRulesOf(policy)
   market.pool.setPolicy(policy)
   market.due.rebuild()
+  for (const job of market.jobs.values()) {
+    if (!hasEnded(job.status) && job.proofAwaitedSince === null) market.due.enterTtls(job)
+  }
   for (const queue of market.queues.values()) queue.setPolicy(policy, market.nowMs)
-  for (const provider of market.pool.all()) enforceLeaseCap(market, provider)
+  const asksForBeats = liveness === 'worker' && policy.registry.liveness === 'heartbeat'
+  for (const provider of market.pool.all()) {
+    // Nobody asked it for heartbeats before, so its silence counts from now on.
+    if (asksForBeats) restartHeartbeat(market, provider)
+    enforceLeaseCap(market, provider)
+  }
   market.sessions.changePolicies(policy.sessions.platforms)
 }
 
-type HeapName = Exclude<keyof DueHeaps, 'floor' | 'rebuild' | 'silence'>
+type HeapName = Exclude<keyof DueHeaps, 'floor' | 'rebuild' | 'silence' | 'enterTtls' | 'leaveTtls'>
 type ItemOf<Name extends HeapName> = DueHeaps[Name] extends LazyHeap<infer T> ? T : never
 
 function row<Name extends HeapName>(

@@ -4,7 +4,8 @@
  */
 
 // Values, hashes, ids
-export { compareAscii, compareText, fromHex, isHex32, toHex, writeHex } from './bytes.ts'
+export { compareAscii, fromHex, isHex32, toHex, writeHex } from './bytes.ts'
+export { compareText } from './text.ts'
 export { CborFloat, type CborMap, type CborValue, decodeCbor, encodeCbor } from './cbor.ts'
 export { type HashField, sha3, sha3Hex, taggedHash, taggedHashHex, uvarint } from './hash.ts'
 export {
@@ -68,7 +69,7 @@ export {
 
 // The market: jobs, leases and providers in memory
 export { advanceMarket, changePolicy, isDueBy, nextClaimAt, nextDueAt } from './advance-market.ts'
-export { type EndReason, Job, type JobOrigin, type KnownEndReason } from './job.ts'
+export { type EndReason, Job, type JobNeeds, type JobOrigin, type KnownEndReason } from './job.ts'
 export {
   type CancelReason,
   type Charge,
@@ -104,7 +105,16 @@ export {
 } from './enqueue/kinds.ts'
 export { type SessionFacts, sessionFacts, setOpening } from './enqueue/join-session.ts'
 export type { PayloadField } from './enqueue/payload.ts'
-export { isErased, sealedIn, sealedPayload, withoutPeople } from './enqueue/personal.ts'
+export {
+  type Brought,
+  isErased,
+  resultWithoutPeople,
+  sealedIn,
+  sealedInResult,
+  sealedPayload,
+  sealedResult,
+  withoutPeople,
+} from './enqueue/personal.ts'
 export { type AcceptedRequest, acceptRequest, readTxHash } from './enqueue/request.ts'
 export { storedRow } from './enqueue/stored-row.ts'
 
@@ -217,16 +227,20 @@ export {
   checkLimitRequest,
   completeProblem,
   LIMIT_BATCH_MAX,
+  type LimitCall,
   type Requirement,
   REQUIREMENTS_MAX,
   reserveProblem,
 } from './admit/reserve-request.ts'
 export { type AcquireAnswer, type PoolStart, SharedUsage } from './admit/shared-usage.ts'
 export {
+  type BorrowInput,
   DAY_MS,
   type Dimension,
+  isOfMinute,
   isOfTokens,
   type JobEstimate,
+  mayBorrow,
   MINUTE_MS,
   type ModelLimits,
   poolOf,
@@ -296,7 +310,12 @@ export {
 
 // Outcome
 export { backoffSecs } from './outcome/backoff.ts'
-export { classifyAnswer, type ErrorTaxonomy, type OutcomeClass } from './outcome/classify.ts'
+export {
+  type AnswerMeanings,
+  classifyAnswer,
+  type ErrorTaxonomy,
+  type OutcomeClass,
+} from './outcome/classify.ts'
 export { completeLease, type Completion, settleProof } from './outcome/complete-lease.ts'
 export { cancelJob } from './outcome/cancel-job.ts'
 export { forgetJob } from './outcome/end-job.ts'
@@ -364,12 +383,15 @@ export type {
   LeaseTask,
   LeaseTimes,
   LostReason,
+  ProviderNotice,
   WorkerHello,
 } from './ports/lease-source.ts'
 export type { CompleteRequest, Limiter, ReserveRequest } from './ports/limiter.ts'
 export {
   type AnyRow,
   type EndedSpan,
+  FAILURES_KEPT,
+  type FailureRow,
   type JobFacts,
   type JobFilter,
   type JobRow,
@@ -394,4 +416,8 @@ export {
   type NewJobRow,
 } from './ports/store.ts'
 
+export { type AttemptError, registrationCode } from './outcome/attempt-error.ts'
+export { adviceOn, noticeOf } from './registry/notice.ts'
+
+export { usablePolicy } from './usable-policy.ts'
 export { wholeNumber } from './whole-number.ts'

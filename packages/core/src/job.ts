@@ -15,6 +15,7 @@ export type KnownEndReason =
   | 'retries_exhausted'
   | 'retry_window_exhausted'
   | 'outcome_unknown'
+  | 'worker_lost'
 
 /** What came with a job and is no part of its work: it decides nothing (ENGINE-9). */
 export interface JobOrigin {
@@ -22,6 +23,18 @@ export interface JobOrigin {
   readonly retryOf?: JobId
   /** W3C trace context of whoever asked for the work. */
   readonly traceparent?: string
+  /** Of a job from a chain: its transaction. Its own key is its id, so that one transaction can have several (ENQUEUE-17). */
+  readonly txHash?: string
+}
+
+/** What a job asks of a provider beside kind, model and payload (ENQUEUE-16). */
+export interface JobNeeds {
+  /** ai: any of these will do; null is any at all. */
+  readonly precision: readonly string[] | null
+  /** quantum: qubits. */
+  readonly widthHint: number
+  /** quantum: all of these; null is none. */
+  readonly gates: readonly string[] | null
 }
 
 /** What only some jobs have: a life of their own choice, a first assignment, an end. */
@@ -31,6 +44,7 @@ interface Course {
   attempt: number | null
   retries: number
   declines: number
+  workerLosses: number
   denials: Map<ProviderId, number> | null
   notBefore: number | null
   firstAssignedAt: number | null
@@ -123,6 +137,14 @@ export class Job implements QueuedJob {
     this.#own().declines = declines
   }
 
+  /** Acked attempts in a row whose worker was lost. */
+  get workerLosses(): number {
+    return this.#course?.workerLosses ?? 0
+  }
+  set workerLosses(losses: number) {
+    this.#own().workerLosses = losses
+  }
+
   /** Providers that may not take this job, each until its time; null is none. */
   get denials(): Map<ProviderId, number> | null {
     return this.#course?.denials ?? null
@@ -194,6 +216,7 @@ export class Job implements QueuedJob {
       attempt: null,
       retries: 0,
       declines: 0,
+      workerLosses: 0,
       denials: null,
       notBefore: null,
       firstAssignedAt: null,

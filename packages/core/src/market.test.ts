@@ -106,11 +106,7 @@ const STORIES: Readonly<Record<string, Story>> = {
     tell: (world) => {
       const lease = world.run()
       world.fail(lease)
-      return [
-        ...started(lease),
-        cancelled(lease, 0, 'provider_fail'),
-        requeued(lease, 0, 'PROVIDER_FAIL'),
-      ]
+      return [...started(lease), failed(lease, 0), requeued(lease, 0, 'PROVIDER_FAIL')]
     },
   },
   'a permanent fail': {
@@ -120,7 +116,7 @@ const STORIES: Readonly<Record<string, Story>> = {
       const { id: jobId } = lease.job
       return [
         ...started(lease),
-        cancelled(lease, 0, 'provider_fail'),
+        failed(lease, 0),
         { type: 'jobFailed', at: 0, jobId, reason: 'permanent_error' },
       ]
     },
@@ -133,7 +129,7 @@ const STORIES: Readonly<Record<string, Story>> = {
       const { id: jobId } = lease.job
       return [
         ...started(lease),
-        cancelled(lease, 0, 'provider_fail'),
+        failed(lease, 0),
         { type: 'jobFailed', at: 0, jobId, reason: 'retries_exhausted' },
       ]
     },
@@ -214,7 +210,26 @@ const STORIES: Readonly<Record<string, Story>> = {
         cancelled(moved, 10, 'disowned'),
         requeued(moved, 10, 'RELEASED', null),
         cancelled(lost, 15_010, 'worker_lost'),
-        requeued(lost, 15_010, 'RELEASED', null),
+        requeued(lost, 15_010, 'WORKER_LOST'),
+      ]
+    },
+  },
+  'the last of the workers that a job loses': {
+    policy: { queue: { retries: { worker_lost_max: 1 } } },
+    byWorkers: true,
+    tell: (world) => {
+      const { market, a } = world
+      const { id: providerId } = a
+      const workerId = 'w' as WorkerId
+      connectWorker(market, a, { workerId, slots: 1, holds: [] })
+      const lease = world.run()
+      connectWorker(market, a, { workerId, slots: 1, holds: [] })
+      const { id: jobId } = lease.job
+      return [
+        { type: 'workerConnected', at: 0, providerId, workerId, slots: 1 },
+        ...started(lease),
+        cancelled(lease, 0, 'disowned'),
+        { type: 'jobFailed', at: 0, jobId, reason: 'worker_lost' },
       ]
     },
   },
@@ -234,15 +249,15 @@ const STORIES: Readonly<Record<string, Story>> = {
   },
   'a provider at the end of its health, with another lease': {
     tell: (world) => {
-      const [failed, other] = [world.run(), world.run()]
+      const [lost, other] = [world.run(), world.run()]
       world.a.health = 100
-      world.fail(failed)
+      world.fail(lost)
       const { id: providerId } = world.a
       return [
-        ...started(failed),
+        ...started(lost),
         ...started(other),
-        cancelled(failed, 0, 'provider_fail'),
-        requeued(failed, 0, 'PROVIDER_FAIL'),
+        failed(lost, 0),
+        requeued(lost, 0, 'PROVIDER_FAIL'),
         { type: 'providerStatus', at: 0, providerId, status: 'SUSPENDED' },
         cancelled(other, 0, 'provider_status'),
         requeued(other, 0, 'LEASE_CANCELLED', null),
@@ -303,7 +318,7 @@ const STORIES: Readonly<Record<string, Story>> = {
         },
         { type: 'jobStarted', at, jobId, leaseId: lease.id },
         { type: 'jobCancelNoted', at, jobId },
-        { ...cancelled(lease, at, 'provider_fail'), code: 'busy', http: 503 },
+        { ...cancelled(lease, at, 'provider_fail'), code: 'other', http: 503 },
         { type: 'jobCanceled', at, jobId },
       ]
     },
@@ -381,9 +396,10 @@ const FIELDS: Readonly<Record<MarketEvent['type'], readonly string[]>> = {
 /** The table of EVENT-3. */
 // biome-ignore format: a table
 const REASONS: Readonly<Record<string, readonly string[]>> = {
-  ended: ['ttl_abs', 'ttl_rel', 'declined', 'permanent_error', 'retries_exhausted'],
+  ended: ['ttl_abs', 'ttl_rel', 'declined', 'permanent_error', 'retries_exhausted', 'worker_lost'],
   jobRequeued: [
-    'ACK_TIMEOUT', 'LEASE_EXPIRED', 'PROVIDER_FAIL', 'PROOF_INVALID', 'DECLINED', 'RELEASED', 'LEASE_CANCELLED',
+    'ACK_TIMEOUT', 'LEASE_EXPIRED', 'PROVIDER_FAIL', 'PROOF_INVALID', 'DECLINED', 'RELEASED', 'WORKER_LOST',
+    'LEASE_CANCELLED',
   ],
   leaseCancelled: [
     'ack_timeout', 'declined', 'released', 'disowned', 'worker_lost', 'provider_fail', 'provider_status', 'over_cap',
@@ -424,7 +440,7 @@ describe('what is told', () => {
     const types = new Set<string>()
     for (const event of allEvents()) {
       const { type, at, ...all } = event
-      // Registrations have more: what is to be done, and what a platform answered where one did.
+      // A fail has its code. Registrations have more: the task, and the status that a platform answered.
       const extras = { code: null, http: null, rank: null, task: null }
       const {
         code: _code,
@@ -475,7 +491,7 @@ describe('what is not told', () => {
     'a completion by another': (world, lease) => world.complete(lease, { by: world.b.id }),
     'a completion of an unknown lease': (world, lease) => world.complete(lease, UNKNOWN),
     'a completion without a digest': (world, lease) => world.complete(lease, { digest: '0x' }),
-    'a fail without a code': (world, lease) => world.fail(lease, { code: '' }),
+    'a fail with a wait below zero': (world, lease) => world.fail(lease, { retryAfterMs: -1 }),
     'a renewal before the ack': (world, _, offer) => world.renew(offer),
     'a renewal over the cap': (world, lease) => {
       lease.renewals = 4
@@ -758,6 +774,11 @@ function cancelled(
   reason: Of<'leaseCancelled'>['reason'],
 ): MarketEvent {
   return { type: 'leaseCancelled', at, leaseId, reason }
+}
+
+/** A fail of the worker, with the code that `world.fail` gives. */
+function failed(lease: Lease, at: number): MarketEvent {
+  return { ...cancelled(lease, at, 'provider_fail'), code: 'oom' } as MarketEvent
 }
 
 /** Back in the queue, and ready when the job says so unless another time is given. */

@@ -13,6 +13,7 @@ import { ProviderPool } from './match/provider-pool.ts'
 import type { Seat, SessionRecord } from './order/session-table.ts'
 import { SessionTable } from './order/session-table.ts'
 import { type QueueState, WaitingQueue } from './order/waiting-queue.ts'
+import type { AttemptError } from './outcome/attempt-error.ts'
 import type { Policy } from './policy.ts'
 import type { Provider, ProviderStatus } from './registry/provider.ts'
 import {
@@ -60,8 +61,9 @@ export type MarketEvent = { readonly at: number } & (
       readonly type: 'leaseCancelled'
       readonly leaseId: LeaseId
       readonly reason: CancelReason
-      /** Of a registration: what its platform answered. */
+      /** What went wrong, in a word. */
       readonly code?: string
+      /** Of a registration: the status that its platform answered with. */
       readonly http?: number
       /** And how long after its ack was answered the first call went out. */
       readonly sentAfterMs?: number
@@ -88,7 +90,7 @@ export type MarketEvent = { readonly at: number } & (
 
 /** The charges of RETRY-2, and the ways back to the queue that cost nothing. */
 export type Charge = 'ACK_TIMEOUT' | 'LEASE_EXPIRED' | 'PROVIDER_FAIL' | 'PROOF_INVALID'
-export type RequeueReason = Charge | 'DECLINED' | 'RELEASED' | 'LEASE_CANCELLED'
+export type RequeueReason = Charge | 'DECLINED' | 'RELEASED' | 'WORKER_LOST' | 'LEASE_CANCELLED'
 export type CancelReason =
   | 'ack_timeout'
   | 'declined'
@@ -105,6 +107,8 @@ export interface Touch {
   readonly job: (job: Job) => void
   readonly lease: (lease: Lease) => void
   readonly provider: (provider: Provider) => void
+  /** An attempt failed; what is said of it is for people, and no part of the state (FAIL-1). */
+  readonly failure: (lease: Lease, failure: AttemptError) => void
   readonly session: SessionTouch
 }
 
@@ -214,6 +218,7 @@ const NO_TOUCH: Touch = {
   job: ignore,
   lease: ignore,
   provider: ignore,
+  failure: ignore,
   session: {
     job: ignore,
     org: ignore,

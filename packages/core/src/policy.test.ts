@@ -32,7 +32,6 @@ const INTEGERS: readonly [string, number, readonly [number, number]][] = [
   ['queue.lease.quantum_secs', 180, SECS],
   ['queue.lease.task_secs', 600, SECS],
   ['queue.lease.registration_secs', 60, [2, SECS[1]]],
-  ['queue.lease.renewals_max', 4, [0, 1_000]],
   ['queue.retries.attempt_max', 6, [1, 1_000]],
   ['queue.retries.base_backoff_ai_secs', 5, SECS],
   ['queue.retries.base_backoff_quantum_secs', 2, SECS],
@@ -42,9 +41,7 @@ const INTEGERS: readonly [string, number, readonly [number, number]][] = [
   ['queue.quotas.epoch_secs', 3_600, SECS],
   ['queue.ttl.abs_default_ai_secs', 86_400, SECS],
   ['queue.ttl.abs_default_quantum_secs', 7_200, SECS],
-  ['queue.ttl.abs_default_task_secs', 86_400, SECS],
   ['queue.ttl.abs_default_registration_secs', 86_400, SECS],
-  ['queue.ttl.rel_max_secs', 21_600, SECS],
   ['queue.ttl.gc_horizon_secs', 604_800, SECS],
   ['journal.keep_secs', 604_800, [0, 315_360_000]],
   ['journal.keep_entries', 1_000_000, [1, 1_000_000_000]],
@@ -54,6 +51,7 @@ const INTEGERS: readonly [string, number, readonly [number, number]][] = [
   ['queue.completion.output_max_bytes', 262_144, BYTES],
   ['caps.idempotency_key', 256, NAME_BYTES],
   ['caps.regions', 64, [1, 1_000]],
+  ['caps.needs', 64, [1, 1_000]],
   ['caps.ai.model', 128, NAME_BYTES],
   ['caps.ai.prompt', 65_536, BYTES],
   ['caps.ai.max_tokens', 1_048_576, [1, 4_294_967_295]],
@@ -72,12 +70,18 @@ const INTEGERS: readonly [string, number, readonly [number, number]][] = [
   ['registry.min_health', 600, [0, 1_000]],
   ['registry.cooldown_after', 3, [1, 1_000]],
 ]
-const LIMITS: readonly [string, number | null][] = [
-  ['queue.max_per_caller', null],
-  ['queue.quotas.ai_units_per_epoch', 100_000],
-  ['queue.quotas.quantum_units_per_epoch', 10_000],
-  ['queue.quotas.task_units_per_epoch', null],
-  ['queue.quotas.registration_units_per_epoch', null],
+/** Those that may be null, which is no limit: default, lowest, highest. */
+const LIMITS: readonly [string, number | null, readonly [number, number]][] = [
+  ['queue.max_per_caller', null, COUNT],
+  ['queue.quotas.ai_units_per_epoch', 100_000, COUNT],
+  ['queue.quotas.quantum_units_per_epoch', 10_000, COUNT],
+  ['queue.quotas.task_units_per_epoch', null, COUNT],
+  ['queue.quotas.registration_units_per_epoch', null, COUNT],
+  ['queue.lease.renewals_max', 4, [0, 1_000]],
+  ['queue.retries.worker_lost_max', 3, [1, 1_000]],
+  ['queue.ttl.abs_default_task_secs', 86_400, SECS],
+  ['queue.ttl.rel_max_secs', 21_600, SECS],
+  ['queue.completion.result_retention_secs', null, [0, SECS[1]]],
 ]
 const AMOUNTS: readonly [string, number, number][] = [
   ['chain.id', 1, 0],
@@ -102,6 +106,9 @@ const CHOICES: readonly [string, string, readonly string[]][] = [
   ['queue.completion.task_verification', 'none', ['none', 'proof']],
   ['match.order', 'first-fit', ['first-fit', 'rotate', 'score']],
   ['match.fairness', 'score', ['score', 'tenant']],
+  ['match.ties', 'pair_hash', ['pair_hash', 'arrival']],
+  ['registry.health', 'on', ['on', 'off']],
+  ['registry.liveness', 'heartbeat', ['heartbeat', 'worker']],
 ]
 const FLAGS: readonly string[] = ['ai', 'quantum', 'task', 'registration'].map(
   (kind) => `registry.attestation_required.${kind}`,
@@ -189,6 +196,7 @@ describe('the table of settings', () => {
       ...TABLES.map(([path]) => path),
       ...LISTS,
       'queue.quotas.requester_window',
+      'queue.retries.backoff_factor',
       'registry.requesters_allow',
       'sessions.platforms',
       'admit',
@@ -231,13 +239,13 @@ describe('the table of settings', () => {
   )
 
   it.each(LIMITS)(
-    'VALUE-5: %s is %s by default; null is no limit and 0 a limit of zero',
-    (path, value) => {
+    'VALUE-5: %s is %s by default; null is no limit, and its bounds hold',
+    (path, value, [min, max]) => {
       expect(valueAt(parsePolicy({}, 'fund'), path)).toBe(value)
       expect(valueAt(parsePolicy(at(path, null), 'fund'), path)).toBeNull()
-      expect(valueAt(parsePolicy(at(path, 0), 'fund'), path)).toBe(0)
-      expect(tried(path, COUNT[1])).toBe(COUNT[1])
-      for (const wrong of [-1, 0.5, 2 ** 53, '0', 'null', false, [], {}]) {
+      expect(valueAt(parsePolicy(at(path, min), 'fund'), path)).toBe(min)
+      expect(tried(path, max)).toBe(max)
+      for (const wrong of [min - 1, max + 1, min + 0.5, 2 ** 53, '0', 'null', false, [], {}]) {
         expect(tried(path, wrong), String(wrong)).toBe('refused')
       }
     },
@@ -270,6 +278,17 @@ describe('the table of settings', () => {
     expect(valueAt(parsePolicy({}, 'fund'), path)).toBe(Math.round(value * 1_000))
     expect([tried(path, 0), tried(path, 1), tried(path, 0.001)]).toEqual([0, 1_000, 1])
     for (const wrong of [-0.001, 1.001, 0.0001, 0.5555, 1e-7, '0.5', null, true, {}, Number.NaN]) {
+      expect(tried(path, wrong), String(wrong)).toBe('refused')
+    }
+  })
+
+  it('POLICY-3: queue.retries.backoff_factor is 2 by default, from 1 to 10, kept in thousandths', () => {
+    const path = 'queue.retries.backoff_factor'
+    expect(valueAt(parsePolicy({}, 'fund'), path)).toBe(2_000)
+    expect([1, 1.001, 2.0, 10].map((factor) => tried(path, factor))).toEqual([
+      1_000, 1_001, 2_000, 10_000,
+    ])
+    for (const wrong of [0.999, 10.001, 1.0001, 0, -2, '2', null, true, {}, Number.NaN]) {
       expect(tried(path, wrong), String(wrong)).toBe('refused')
     }
   })
@@ -360,7 +379,7 @@ describe('presets', () => {
     },
   )
 
-  it('POLICY-4: queue differs from fund in stake, unit caps, leases and fairness only', () => {
+  it('POLICY-4: queue differs from fund in the settings of the table only', () => {
     const fund = parsePolicy({}, 'fund')
     const queue = parsePolicy({}, 'queue')
     const differing = SETTINGS.map(({ path }) => path).filter(
@@ -370,7 +389,14 @@ describe('presets', () => {
       'queue.quotas.leases_max_per_provider': 1_024,
       'queue.quotas.ai_units_per_epoch': null,
       'queue.quotas.quantum_units_per_epoch': null,
+      'queue.lease.renewals_max': null,
+      'queue.ttl.abs_default_task_secs': null,
+      'queue.ttl.rel_max_secs': null,
+      'queue.completion.result_retention_secs': 0,
       'match.fairness': 'tenant',
+      'match.ties': 'arrival',
+      'registry.health': 'off',
+      'registry.liveness': 'worker',
       'registry.min_stake.ai': 0,
       'registry.min_stake.quantum': 0,
     })

@@ -64,14 +64,16 @@ export const POLICY_FIELDS = {
       registrationSecs: int(60, { ...secs, min: 2 }, 'length of a lease on a registration'),
       renewAlpha: thousandths(600, portion, 'share of a lease after which its holder should renew'),
       renewBeta: thousandths(500, portion, 'share of a lease that a renewal adds'),
-      renewalsMax: int(4, { min: 0, max: 1_000 }, 'renewals of one lease'),
+      renewalsMax: limit(4, { min: 0, max: 1_000 }, 'renewals of one lease'),
     },
     retries: {
       attemptMax: int(6, { min: 1, max: 1_000 }, 'charged failures that end a job'),
       baseBackoffAiSecs: int(5, secs, 'first delay of an ai job'),
       baseBackoffQuantumSecs: int(2, secs, 'first delay of a quantum job'),
       baseBackoffTaskSecs: int(5, secs, 'first delay of a task'),
+      backoffFactor: thousandths(2_000, { min: 1_000, max: 10_000 }, 'each delay is so many times the one before'),
       backoffCapSecs: int(900, secs, 'longest delay, before jitter'),
+      workerLostMax: limit(3, { min: 1, max: 1_000 }, 'lost workers in a row that end the job that they had acked'),
     },
     quotas: {
       leasesMaxPerProvider: int(16, { min: 0, max: 1_000_000 }, 'live leases of one provider'),
@@ -85,9 +87,9 @@ export const POLICY_FIELDS = {
     ttl: {
       absDefaultAiSecs: int(DAY_SECS, secs, 'life of an ai job that names none'),
       absDefaultQuantumSecs: int(7_200, secs, 'life of a quantum job that names none'),
-      absDefaultTaskSecs: int(DAY_SECS, secs, 'life of a task that names none'),
+      absDefaultTaskSecs: limit(DAY_SECS, secs, 'life of a task that names none'),
       absDefaultRegistrationSecs: int(DAY_SECS, secs, 'life of a registration after its scheduled time'),
-      relMaxSecs: int(21_600, secs, 'life of a job after its first assignment'),
+      relMaxSecs: limit(21_600, secs, 'life of a job after its first assignment'),
       gcHorizonSecs: int(7 * DAY_SECS, secs, 'how long an ended job is kept'),
     },
     completion: {
@@ -97,10 +99,12 @@ export const POLICY_FIELDS = {
       proofTimeoutSecs: int(600, secs, 'how long a completed lease waits for its proof'),
       metaMaxBytes: int(16_384, bytes, 'canonical CBOR of what a worker says about its result'),
       outputMaxBytes: int(262_144, bytes, 'output kept with a result'),
+      resultRetentionSecs: limit(null, { min: 0, max: secs.max }, 'how long a result is kept, though never for less long than its job; null keeps it for good'),
     },
   },
   caps: {
     regions: int(64, { min: 1, max: 1_000 }, 'regions that a job may name'),
+    needs: int(64, { min: 1, max: 1_000 }, 'precisions or gates that a job may name'),
     idempotencyKey: int(256, nameBytes, 'bytes of an idempotency key'),
     ai: {
       model: int(128, nameBytes, 'bytes of a model name'),
@@ -139,6 +143,7 @@ export const POLICY_FIELDS = {
   match: {
     order: oneOf('first-fit', MATCH_ORDERS, 'how a provider is chosen for a job'),
     fairness: oneOf('score', ['score', 'tenant'], 'whether the score or fair shares decide who is next'),
+    ties: oneOf('pair_hash', ['pair_hash', 'arrival'], 'whether the seed or the order of acceptance decides between jobs of equal score and time'),
     tenantWeights: intsByName({}, weight, 'share of single callers under tenant fairness'),
     tierWeights: intsByName({ FREE: 1, PRO: 2, PREMIUM: 4 }, weight, 'share by tier under tenant fairness'),
   },
@@ -156,6 +161,8 @@ export const POLICY_FIELDS = {
       task: flag(false, 'whether tasks need a valid attestation'),
       registration: flag(false, 'whether registrations need a valid attestation'),
     },
+    health: oneOf('on', ['on', 'off'], 'whether failures cost a provider health, work and in the end its status'),
+    liveness: oneOf('heartbeat', ['heartbeat', 'worker'], 'whether heartbeats or connected workers show that a provider is alive'),
     heartbeatTimeoutMs: int(180_000, { min: 1_000, max: 365 * DAY_SECS * 1_000 }, 'silence after which a provider gets no work'),
     heartbeatIntervalMs: int(60_000, { min: 1_000, max: DAY_SECS * 1_000 }, 'how often a heartbeat earns health, and silence costs it'),
     minHealth: int(600, portion, 'health in thousandths below which a provider gets no work'),
@@ -190,9 +197,12 @@ export const PRESETS = {
         ai_units_per_epoch: null,
         quantum_units_per_epoch: null,
       },
+      lease: { renewals_max: null },
+      ttl: { abs_default_task_secs: null, rel_max_secs: null },
+      completion: { result_retention_secs: 0 },
     },
-    match: { fairness: 'tenant' },
-    registry: { min_stake: { ai: 0, quantum: 0 } },
+    match: { fairness: 'tenant', ties: 'arrival' },
+    registry: { min_stake: { ai: 0, quantum: 0 }, health: 'off', liveness: 'worker' },
   },
 } as const
 export type Preset = keyof typeof PRESETS
@@ -232,7 +242,8 @@ function crossProblems(policy: Policy, isSound: (prefix: string) => boolean): st
     problems.push(`priority.weights: expected weights that add up to 1, got ${sum / 1_000}`)
   }
   for (const [key, value] of Object.entries(policy.queue.lease)) {
-    if (!key.endsWith('Secs') || policy.queue.ackTimeoutMs < value * 1_000) continue
+    if (value === null || !key.endsWith('Secs')) continue
+    if (policy.queue.ackTimeoutMs < value * 1_000) continue
     if (!isSound('queue.ack_timeout_ms') || !isSound(`queue.lease.${snakeCase(key)}`)) continue
     problems.push(
       `queue.ack_timeout_ms: expected less than queue.lease.${snakeCase(key)} (${value} s), or an offer outlives its own lease`,

@@ -1,6 +1,5 @@
 import { throttleBudget } from './admit/dispatch-budget.ts'
 import type { PlatformPolicy, PlatformRows } from './admit/platform-policy.ts'
-import { compareText } from './bytes.ts'
 import { invariant } from './errors.ts'
 import type { JobId } from './ids.ts'
 import {
@@ -32,6 +31,7 @@ import {
   needsLookup,
   retryWaitMs,
 } from './outcome/judge-attempt.ts'
+import { compareText } from './text.ts'
 
 /** One attempt goes out; or somebody is sent to look whether an earlier one has booked. */
 export interface SessionSend {

@@ -14,7 +14,7 @@ import { ProviderPool } from '../src/match/provider-pool.ts'
 import { WaitingQueue } from '../src/order/waiting-queue.ts'
 import { type Policy, parsePolicy } from '../src/policy.ts'
 import { classKey, newProvider, type Provider } from '../src/registry/provider.ts'
-import { type PlainJob, plainUnits } from './plain-order.ts'
+import { type PlainJob, type PlainNeeds, plainUnits } from './plain-order.ts'
 import type { PlainMarket, PlainProvider } from './plain-round.ts'
 
 /**
@@ -82,6 +82,8 @@ export function anyPolicy(): fc.Arbitrary<Policy> {
     attestation_required: fc.record({ ai: needed, quantum: needed, task: needed }),
     heartbeat_timeout_ms: fc.constant(2_000),
     min_health: fc.constantFrom(600, 0),
+    health: fc.constantFrom('on', 'on', 'off'),
+    liveness: fc.constantFrom('heartbeat', 'heartbeat', 'worker'),
     denied_regions: mostly<string[]>([], ['eu']),
     requesters_allow: mostly<string[] | null>(null, [callerNamed(1), callerNamed(2)]),
     requesters_deny: mostly<string[]>([], [callerNamed(2)]),
@@ -89,6 +91,7 @@ export function anyPolicy(): fc.Arbitrary<Policy> {
   const match = fc.record({
     order: fc.constantFrom('first-fit', 'rotate', 'score'),
     fairness: fc.constantFrom('score', 'score', 'tenant'),
+    ties: fc.constantFrom('pair_hash', 'arrival'),
     tenant_weights: mostly<Record<string, number>>({}, { [callerNamed(2)]: 3 }),
     tier_weights: mostly({ FREE: 1, PRO: 2, PREMIUM: 4 }, { FREE: 3, PRO: 7, PREMIUM: 1 }),
   })
@@ -101,6 +104,18 @@ export function anyPolicy(): fc.Arbitrary<Policy> {
   return fc
     .record({ queue, registry: fc.oneof(calm, strict), match, priority })
     .map((written) => parsePolicy(written, 'fund'))
+}
+
+const anyNeeds: fc.Arbitrary<PlainNeeds> = fc.record({
+  precision: fc.constantFrom(null, ['fp16'], ['fp8'], ['fp16', 'fp8']),
+  widthHint: fc.constantFrom(0, 4, 5),
+  gates: fc.constantFrom(null, ['h'], ['cx'], ['cx', 'h']),
+})
+
+/** Only an ai job asks for a precision, only a quantum job for a width and gates, a task for nothing. */
+function needsOf(kind: KindName, needs: PlainNeeds | null): PlainNeeds | null {
+  if (needs === null || kind === 'task') return null
+  return kind === 'ai' ? { ...needs, widthHint: 0, gates: null } : { ...needs, precision: null }
 }
 
 export function anyJob(now: number): fc.Arbitrary<Omit<PlainJob, 'id'>> {
@@ -129,6 +144,7 @@ export function anyJob(now: number): fc.Arbitrary<Omit<PlainJob, 'id'>> {
     shots: fc.constantFrom(1_000, 10_000, 10_001),
     depthHint: fc.constantFrom(0, 1, 2),
     regions: mostly<string[] | null>(null, ['eu'], ['us'], ['us', 'eu'], []),
+    needs: fc.oneof({ weight: 4, arbitrary: fc.constant(null) }, anyNeeds),
     denials: fc.oneof(
       { weight: 4, arbitrary: fc.constant({}) },
       fc.dictionary(fc.constantFrom('provider:a', 'provider:b', 'provider:c'), until, {
@@ -140,6 +156,7 @@ export function anyJob(now: number): fc.Arbitrary<Omit<PlainJob, 'id'>> {
     .record(fields)
     .map((job) => (job.kind === 'quantum' ? { ...job, model: null } : job))
     .map((job) => (job.kind === 'quantum' ? job : { ...job, shots: 0, depthHint: 0 }))
+    .map((job) => ({ ...job, needs: needsOf(job.kind, job.needs) }))
 }
 
 export function anyProvider(now: number): fc.Arbitrary<Omit<PlainProvider, 'id'>> {
@@ -158,6 +175,9 @@ export function anyProvider(now: number): fc.Arbitrary<Omit<PlainProvider, 'id'>
     models: fc.constantFrom(['*'], ['*'], ['*'], ['*'], ['*'], ['m1'], ['m2'], ['m1', 'm2'], []),
     maxDepth: mostly<number | null>(null, 0, 1, 2),
     maxShots: mostly<number | null>(null, 9_999, 10_000),
+    maxWidth: mostly<number | null>(null, 0, 4, 5),
+    gates: mostly<string[] | null>(null, [], ['h'], ['cx', 'h']),
+    precision: mostly<string[] | null>(null, [], ['fp8'], ['fp16', 'fp8']),
     region: fc.constantFrom(null, null, ...REGIONS),
     allow: fc.oneof({ weight: 9, arbitrary: fc.constant(null) }, callers),
     deny: fc.oneof({ weight: 9, arbitrary: fc.constant([]) }, callers),
@@ -248,9 +268,13 @@ export function anyContest(): fc.Arbitrary<PlainMarket> {
     model: fc.constantFrom('m1', 'm1', 'm2', 'm3'),
     maxTokens: fc.constantFrom(100, 200),
     caller: fc.constantFrom(...CALLERS),
+    enqueueSeq: mostly(0, 1),
   })
   const written = fc.record({
-    match: fc.record({ order: fc.constantFrom('rotate', 'first-fit', 'score') }),
+    match: fc.record({
+      order: fc.constantFrom('rotate', 'first-fit', 'score'),
+      ties: fc.constantFrom('pair_hash', 'pair_hash', 'arrival'),
+    }),
     queue: fc.record({
       quotas: fc.record({
         ai_units_per_epoch: fc.constantFrom(null, 2, 3, 4),
@@ -291,6 +315,7 @@ export const PLAIN_JOB: PlainJob = {
   shots: 0,
   depthHint: 0,
   regions: null,
+  needs: null,
   denials: {},
 }
 
@@ -300,6 +325,9 @@ export const IDLE_PROVIDER: PlainProvider = {
   models: ['*'],
   maxDepth: null,
   maxShots: null,
+  maxWidth: null,
+  gates: null,
+  precision: null,
   region: null,
   allow: null,
   deny: [],
@@ -369,6 +397,9 @@ export function realProvider(plain: PlainProvider): Provider {
       models: new Set(plain.models),
       maxDepth: plain.maxDepth,
       maxShots: plain.maxShots,
+      maxWidth: plain.maxWidth,
+      gates: plain.gates && new Set(plain.gates),
+      precision: plain.precision && new Set(plain.precision),
       region: plain.region,
       allow: plain.allow && new Set(plain.allow),
       deny: new Set(plain.deny),

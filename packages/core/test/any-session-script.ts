@@ -110,6 +110,7 @@ const rows: fc.Arbitrary<Partial<PlatformPolicy>> = fc.record(
       { sold_out: 'transient', '500': 'unknown' },
       { '429': 'permanent', strange: 'unknown', '302': 'permanent' },
     ),
+    retryOnHttp: fc.constantFrom(null, [], [422, 503], [429, 302, 500]),
     weights: fc.constantFrom(null, {}, { a: 3 }, { a: 4, b: 2 }),
   },
   { requiredKeys: [] },

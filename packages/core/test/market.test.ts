@@ -38,6 +38,7 @@ import {
   settleProof,
   taskDemand,
 } from '../src/index.ts'
+import { giveBack } from '../src/lease/give-back.ts'
 import { proofDueAt } from '../src/outcome/ttl.ts'
 import {
   type Answer,
@@ -59,7 +60,8 @@ const UNKNOWN_LEASE = hex(98) as LeaseId
 const CALLERS = [hex(201), hex(202), hex(203)] as Caller[]
 const PROVIDER_IDS = ['provider:a', 'provider:b', 'provider:c'] as ProviderId[]
 const CALLS = { ack: ackLease, renew: renewLease, decline: declineLease, release: releaseLease }
-const CODES = ['invalid_input', 'sold_out', 'out_of_memory', 'timeout', '']
+const CODES = ['invalid_input', 'SOLD_OUT', 'out_of_memory', 'timeout', '']
+const RETRY_AFTERS = [0, 0, 0, 500, 7_000, 20_000, 100_000_000, -1]
 
 /** Policy values that scripts choose from, short enough for everything to happen often. */
 const CHOICES = {
@@ -69,10 +71,13 @@ const CHOICES = {
   ackTimeoutMs: [3_000, 1_000, 4_000],
   alpha: [0.6, 0.25, 0, 1],
   beta: [0.5, 0.333, 1, 0],
-  renewalsMax: [4, 2, 1, 0],
+  renewalsMax: [4, null, 2, 1, 0],
   backoffBaseSecs: [1, 10],
+  backoffFactor: [2, 1, 1.5],
+  workerLostMax: [3, null, 1, 2],
   ttlAbsSecs: [60, 30, 10],
-  ttlRelSecs: [40, 20, 8],
+  ttlAbsTaskSecs: [45, null, 12],
+  ttlRelSecs: [40, 20, null, 8],
   gcSecs: [15, 5, 40],
   verification: ['proof', 'none', 'none'],
   proofTimeoutSecs: [6, 2],
@@ -80,6 +85,8 @@ const CHOICES = {
   heartbeatIntervalMs: [1_000, 8_000, 3_000],
   minHealth: [600, 950, 100],
   cooldownAfter: [3, 1, 2],
+  health: ['on', 'off'],
+  liveness: ['heartbeat', 'worker'],
   epochSecs: [20, 3_600],
   maxDepth: [1_000, 3],
   maxPerCaller: [null, 2],
@@ -112,7 +119,7 @@ type Command =
   | { readonly op: 'status'; readonly provider: number; readonly status: ProviderStatus }
   | { readonly op: 'policy'; readonly name: Setting; readonly choice: number }
   | { readonly op: 'tick' }
-type LeaseOp = 'ack' | 'renew' | 'decline' | 'release' | 'complete' | 'fail'
+type LeaseOp = 'ack' | 'renew' | 'decline' | 'release' | 'complete' | 'fail' | 'lose'
 interface LeaseChoice {
   readonly of: 'live' | 'all' | 'unknown'
   readonly nth: number
@@ -141,7 +148,7 @@ const anyLeaseChoice: fc.Arbitrary<LeaseChoice> = fc.record({
 })
 const leaseOps = fc.constantFrom<LeaseOp>(
   ...(['ack', 'ack', 'ack', 'renew', 'renew', 'renew', 'decline', 'release'] as const),
-  ...(['complete', 'complete', 'fail', 'fail'] as const),
+  ...(['complete', 'complete', 'fail', 'fail', 'lose', 'lose'] as const),
 )
 // biome-ignore format: one command a line
 const anyCommand: fc.Arbitrary<Command> = fc.oneof(
@@ -180,7 +187,7 @@ test('STATE-1: core does what a plain reading of the rules does, at every step',
     fc.property(anyScript, (script) => new Run(script).all()),
     { numRuns: 1_600 },
   )
-}, 120_000)
+}, 300_000)
 
 /** One script, made by core and by the plain market side by side. */
 class Run {
@@ -349,7 +356,8 @@ class Run {
   }
 
   #onLease(op: LeaseOp, { of, nth, by: who }: LeaseChoice, detail: number): void {
-    if (of === 'live') this.#ensureLease(nth, op === 'renew' && detail % 5 > 0)
+    const needsAck = op === 'renew' || op === 'lose'
+    if (of === 'live') this.#ensureLease(nth, needsAck && detail % 5 > 0)
     const all = of === 'live' ? this.#plain.leases.filter(isLive) : this.#plain.leases
     const lease =
       of === 'unknown' || all.length === 0 ? null : at(all, Math.min(nth, all.length - 1))
@@ -382,10 +390,20 @@ class Run {
       case 'fail': {
         const code = at(CODES, detail)
         const permanent = detail % 3 === 0
+        const failure = { code, permanent, retryAfterMs: at(RETRY_AFTERS, detail) }
         return this.#both(
-          `${title} ${code}${permanent ? ' permanent' : ''}`,
-          () => failLease(core, { ...call, code, permanent }),
-          () => plain.fail(leaseId, by, code, permanent),
+          `${title} ${JSON.stringify(failure)}`,
+          () => failLease(core, { ...call, ...failure }),
+          () => plain.fail(leaseId, by, failure),
+        )
+      }
+      case 'lose': {
+        if (lease === null || !isLive(lease)) return
+        const reason = detail % 2 === 0 ? 'worker_lost' : 'disowned'
+        return this.#both(
+          `${title} ${reason}`,
+          () => giveBack(core, leaseOf(core, leaseId), reason),
+          () => plain.lose(leaseId),
         )
       }
     }
@@ -484,6 +502,9 @@ const ROUND_CHOICES = {
   window: [null, { jobs: 1, secs: 2 }, { jobs: 2, secs: 6 }, { jobs: 3, secs: 1 }],
   batchSize: [256, 2, 1],
   order: ['first-fit', 'rotate', 'score'],
+  ties: ['pair_hash', 'arrival'],
+  health: ['on', 'off'],
+  liveness: ['heartbeat', 'worker'],
 } as const
 type RoundSetting = keyof typeof ROUND_CHOICES
 type RoundSettings = { readonly [Name in RoundSetting]: (typeof ROUND_CHOICES)[Name][number] }
@@ -616,7 +637,7 @@ class RoundRun {
       demand: demandOf(kind, size),
       regions: null,
       ttlAbsSecs: null,
-      enqueueSeq: 0,
+      enqueueSeq: this.#jobs.length,
     })
     this.#jobs.push(job)
   }
@@ -658,12 +679,14 @@ class RoundRun {
     const { kind, model } = job.shape
     const { models, capabilities } = provider.offer
     if (provider.status !== 'ACTIVE') return provider.status
-    if (nowMs - provider.lastHeartbeat > policy.registry.heartbeatTimeoutMs) return 'silent'
-    if (provider.health < policy.registry.minHealth) return 'unhealthy'
-    if ((provider.cooldownUntil ?? 0) > nowMs) return 'cooling down'
+    const { health, liveness, heartbeatTimeoutMs, minHealth } = policy.registry
+    const isSilent = nowMs - provider.lastHeartbeat > heartbeatTimeoutMs
+    if (liveness === 'heartbeat' && isSilent) return 'silent'
+    if (health === 'on' && provider.health < minHealth) return 'unhealthy'
+    if (health === 'on' && (provider.cooldownUntil ?? 0) > nowMs) return 'cooling down'
     if (!capabilities.has(kind)) return 'kind'
     if (model !== null && !models.has('*') && !models.has(model)) return 'model'
-    for (const cooldown of provider.classCooldowns.values())
+    for (const cooldown of health === 'on' ? provider.classCooldowns.values() : [])
       if (cooldown.kind === kind && cooldown.model === model && cooldown.until > nowMs)
         return 'class cooling down'
     return (job.denials?.get(provider.id) ?? 0) > nowMs ? 'denied' : null
@@ -720,6 +743,7 @@ class RoundRun {
 
   #policy(): Policy {
     const { leasesMax, aiUnits, taskUnits, window, batchSize, order } = this.#settings
+    const { ties, health, liveness } = this.#settings
     const written = {
       queue: {
         batch_size: batchSize,
@@ -733,8 +757,8 @@ class RoundRun {
           requester_window: window,
         },
       },
-      match: { order, fairness: this.#fairness },
-      registry: { heartbeat_timeout_ms: 15_000, heartbeat_interval_ms: 2_000 },
+      match: { order, fairness: this.#fairness, ties },
+      registry: { heartbeat_timeout_ms: 15_000, heartbeat_interval_ms: 2_000, health, liveness },
     }
     return parsePolicy(written, 'fund')
   }
@@ -798,6 +822,7 @@ function coreView(market: Market): object {
       retries: job.retries,
       attempt: job.attempt,
       declines: job.declines,
+      losses: job.workerLosses,
       notBefore: ahead(job.notBefore, nowMs),
       firstAssignedAt: job.firstAssignedAt,
       endedAt: job.endedAt,
@@ -854,6 +879,7 @@ function plainView(market: PlainMarket): object {
       retries: job.retries,
       attempt: job.attempt,
       declines: job.declines,
+      losses: job.losses,
       notBefore: ahead(job.notBefore, now),
       firstAssignedAt: job.firstAssignedAt,
       endedAt: job.endedAt,
@@ -927,13 +953,15 @@ function policyOf(settings: Settings, fairness: string): Policy {
         base_backoff_ai_secs: s.backoffBaseSecs,
         base_backoff_quantum_secs: 2,
         base_backoff_task_secs: 3,
+        backoff_factor: s.backoffFactor,
         backoff_cap_secs: 15,
+        worker_lost_max: s.workerLostMax,
       },
       quotas: { leases_max_per_provider: s.leasesMax, epoch_secs: s.epochSecs },
       ttl: {
         abs_default_ai_secs: s.ttlAbsSecs,
         abs_default_quantum_secs: 25,
-        abs_default_task_secs: 45,
+        abs_default_task_secs: s.ttlAbsTaskSecs,
         rel_max_secs: s.ttlRelSecs,
         gc_horizon_secs: s.gcSecs,
       },
@@ -950,6 +978,8 @@ function policyOf(settings: Settings, fairness: string): Policy {
       heartbeat_interval_ms: s.heartbeatIntervalMs,
       min_health: s.minHealth,
       cooldown_after: s.cooldownAfter,
+      health: s.health,
+      liveness: s.liveness,
     },
   }
   const policy = parsePolicy(
@@ -977,6 +1007,12 @@ function jobOf(market: Market, id: JobId): Job {
   const job = market.jobs.get(id)
   if (job === undefined) throw new FairleadError('NotFound', 'no such job')
   return job
+}
+
+function leaseOf(market: Market, id: LeaseId): Lease {
+  const lease = market.leases.get(id)
+  if (lease === undefined) throw new FairleadError('NotFound', 'no such lease')
+  return lease
 }
 
 function providerOf(market: Market, id: ProviderId): Provider {

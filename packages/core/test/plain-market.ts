@@ -1,5 +1,4 @@
 import {
-  backoffSecs,
   type Caller,
   type JobId,
   type JobStatus,
@@ -10,13 +9,14 @@ import {
   type Policy,
   type ProviderId,
   type ProviderStatus,
+  retryHash,
   type Seed,
 } from '../src/index.ts'
 
 /**
  * The market once more, from the rules alone (§4, §8–§12) and as plainly as they can be written:
- * arrays, and a look at everything to see what falls due next. It shares ids and the backoff with
- * core and nothing else, so a mistake has to be made twice to go unseen.
+ * arrays, and a look at everything to see what falls due next. It shares ids and hashes with core
+ * and nothing else, so a mistake has to be made twice to go unseen.
  */
 export type PlainKind = Exclude<KindName, 'registration'>
 export type Answer =
@@ -44,6 +44,8 @@ export interface PlainJob extends PlainRequest {
   retries: number
   attempt: number | null
   declines: number
+  /** Acked attempts in a row whose worker was lost. */
+  losses: number
   notBefore: number | null
   firstAssignedAt: number | null
   endedAt: number | null
@@ -65,7 +67,7 @@ export interface PlainLease {
   readonly ackTimeoutMs: number
   readonly alpha: number
   readonly beta: number
-  readonly renewalsMax: number
+  readonly renewalsMax: number | null
   tDeadline: number
   renewals: number
   status: LeaseStatus
@@ -151,6 +153,7 @@ export class PlainMarket {
       retries: 0,
       attempt: null,
       declines: 0,
+      losses: 0,
       notBefore: null,
       firstAssignedAt: null,
       endedAt: null,
@@ -210,7 +213,8 @@ export class PlainMarket {
       if (!isLive(lease)) return 'LeaseNotLive'
       if (!lease.acked) return 'InvalidState'
       if (lease.tDeadline - this.now > lease.lengthMs) return 'ok'
-      if (lease.renewals >= lease.renewalsMax) return 'RenewalsExhausted'
+      if (lease.renewalsMax !== null && lease.renewals >= lease.renewalsMax)
+        return 'RenewalsExhausted'
       const isLate = this.now > renewBy(lease)
       lease.tDeadline += (lease.lengthMs * lease.beta) / 1_000
       lease.renewals++
@@ -227,7 +231,8 @@ export class PlainMarket {
       lease.status = 'CANCELLED'
       giveBack(lease)
       job.declines++
-      if (job.declines >= 3) this.#deny(job, provider, 600)
+      if (!this.#hasHealth()) this.#deny(job, provider, 30)
+      else if (job.declines >= 3) this.#deny(job, provider, 600)
       else this.#coolClass(job, provider, 30)
       if (job.declines >= 16) this.#end(job, 'FAILED', 'declined')
       else requeue(job, null)
@@ -243,6 +248,26 @@ export class PlainMarket {
     })
   }
 
+  /** Its worker is gone for too long, or does not name it when it connects. */
+  lose(id: LeaseId): Answer {
+    const lease = this.leases.find((candidate) => candidate.id === id)
+    if (lease === undefined) return 'NotFound'
+    if (!isLive(lease)) return 'LeaseNotLive'
+    if (!lease.acked) {
+      this.#takeBack(lease)
+      return 'ok'
+    }
+    const { job } = lease
+    const losses = job.losses + 1
+    lease.status = 'CANCELLED'
+    giveBack(lease)
+    job.losses = losses
+    const { workerLostMax } = this.policy.queue.retries
+    if (workerLostMax !== null && losses >= workerLostMax) this.#end(job, 'FAILED', 'worker_lost')
+    else requeue(job, this.now + this.#backoffMs(job))
+    return 'ok'
+  }
+
   complete(id: LeaseId, by: ProviderId, digest: string, actualUnits: number | null): Answer {
     if (!/^0x[0-9a-f]{64}$/.test(digest)) return 'InvalidParams'
     if (actualUnits !== null && !(Number.isSafeInteger(actualUnits) && actualUnits >= 0))
@@ -253,6 +278,8 @@ export class PlainMarket {
       const { job, provider } = lease
       const { completion } = this.policy.queue
       lease.status = 'COMPLETED'
+      lease.acked = true
+      endRun(lease)
       lease.digest = digest
       lease.completedAt = this.now
       job.status = 'RUNNING'
@@ -269,14 +296,14 @@ export class PlainMarket {
     })
   }
 
-  fail(id: LeaseId, by: ProviderId, code: string, permanent: boolean): Answer {
-    if (code === '') return 'InvalidParams'
+  fail(id: LeaseId, by: ProviderId, { code, permanent, retryAfterMs }: PlainFailure): Answer {
+    if (!(Number.isSafeInteger(retryAfterMs) && retryAfterMs >= 0)) return 'InvalidParams'
     return this.#held(id, by, (lease) => {
       if (!isLive(lease)) return 'LeaseNotLive'
-      const isJobsFault = permanent && JOBS_FAULTS.includes(code)
+      const isJobsFault = permanent && JOBS_FAULTS.includes(code.toLowerCase())
       lease.status = 'CANCELLED'
       giveBack(lease)
-      this.#charge(lease, 'PROVIDER_FAIL', { permanent, isJobsFault })
+      this.#charge(lease, 'PROVIDER_FAIL', { permanent, isJobsFault, retryAfterMs })
       return 'ok'
     })
   }
@@ -327,8 +354,13 @@ export class PlainMarket {
   }
 
   setPolicy(policy: Policy): Answer {
+    const isAsked = this.policy.registry.liveness === 'heartbeat'
     this.policy = policy
     for (const provider of this.providers) {
+      if (!isAsked && policy.registry.liveness === 'heartbeat') {
+        provider.lastHeartbeat = this.now
+        provider.silentSteps = 0
+      }
       const newestFirst = this.liveOf(provider).sort(
         (a, b) => b.tStart - a.tStart || (a.id < b.id ? 1 : -1),
       )
@@ -404,8 +436,9 @@ export class PlainMarket {
       const abs =
         job.ttlAbsSecs ??
         perKind(job.kind, ttl.absDefaultAiSecs, ttl.absDefaultQuantumSecs, ttl.absDefaultTaskSecs)
-      add(0, job.id, job.enqueueTs + 1_000 * abs, () => this.#end(job, 'EXPIRED', 'ttl_abs'))
-      if (job.firstAssignedAt !== null) {
+      if (abs !== null)
+        add(0, job.id, job.enqueueTs + 1_000 * abs, () => this.#end(job, 'EXPIRED', 'ttl_abs'))
+      if (job.firstAssignedAt !== null && ttl.relMaxSecs !== null) {
         const at = job.firstAssignedAt + 1_000 * ttl.relMaxSecs
         add(1, job.id, at, () => this.#end(job, 'EXPIRED', 'ttl_rel'))
       }
@@ -416,7 +449,9 @@ export class PlainMarket {
       const at = lease.tStart + lease.ackTimeoutMs
       add(3, lease.id, at, () => this.#lapse(lease, 'CANCELLED', 'ACK_TIMEOUT'))
     }
-    for (const provider of this.providers) {
+    // Where there is no health to lose, or workers show that it lives, silence costs nothing.
+    const isHeard = !this.#hasHealth() || this.policy.registry.liveness === 'worker'
+    for (const provider of isHeard ? [] : this.providers) {
       const late = heartbeatTimeoutMs + (provider.silentSteps + 1) * heartbeatIntervalMs
       add(5, provider.id, provider.lastHeartbeat + late, () => {
         provider.silentSteps++
@@ -441,18 +476,22 @@ export class PlainMarket {
   #charge(
     { job, provider }: PlainLease,
     charge: Charge,
-    { permanent = false, isJobsFault = false } = {},
+    { permanent = false, isJobsFault = false, retryAfterMs = 0 } = {},
   ): void {
-    const delaySecs = backoffSecs(job.kind, job.id, job.retries, this.policy)
+    const longest = this.#hasHealth()
+      ? 1_000 * this.policy.queue.retries.backoffCapSecs
+      : 24 * 3_600_000
+    const waitMs = Math.max(this.#backoffMs(job), Math.min(retryAfterMs, longest))
     job.retries++
     job.proofOf = null
     const isUsedUp = job.retries >= this.policy.queue.retries.attemptMax
     const endStatus = charge === 'ACK_TIMEOUT' || charge === 'LEASE_EXPIRED' ? 'EXPIRED' : 'FAILED'
     if (permanent) this.#end(job, endStatus, 'permanent_error')
     else if (isUsedUp) this.#end(job, endStatus, 'retries_exhausted')
-    else requeue(job, this.now + 1_000 * delaySecs)
-    if (charge === 'LEASE_EXPIRED' || charge === 'PROOF_INVALID') this.#deny(job, provider, 60)
-    if (isJobsFault) return
+    else requeue(job, this.now + waitMs)
+    const isDenied = charge === 'LEASE_EXPIRED' && this.#hasHealth()
+    if (isDenied || charge === 'PROOF_INVALID') this.#deny(job, provider, 60)
+    if (isJobsFault || !this.#hasHealth()) return
     provider.failures++
     const k = provider.failures - this.policy.registry.cooldownAfter
     if (k >= 0) {
@@ -462,7 +501,26 @@ export class PlainMarket {
     this.#changeHealth(provider, -HEALTH_COST[charge])
   }
 
+  /** §9 and the seed's factor, in fractions of bigints: n charges before. */
+  #backoffMs({ id, kind, retries: n }: PlainJob): number {
+    const { retries } = this.policy.queue
+    const { baseBackoffAiSecs: ai, baseBackoffQuantumSecs: quantum, baseBackoffTaskSecs } = retries
+    const base = BigInt(perKind(kind, ai, quantum, baseBackoffTaskSecs))
+    const grown = (base * BigInt(retries.backoffFactor) ** BigInt(n)) / 1_000n ** BigInt(n)
+    const cap = BigInt(retries.backoffCapSecs)
+    const delay = grown < cap ? grown : cap
+    const v =
+      BigInt(`0x${Buffer.from(retryHash(id, n)).subarray(0, 8).toString('hex')}`) / 2n ** 11n
+    const secs = (delay * (9n * 2n ** 52n + v) + 5n * 2n ** 52n) / (10n * 2n ** 52n)
+    return 1_000 * Number(secs)
+  }
+
+  #hasHealth(): boolean {
+    return this.policy.registry.health === 'on'
+  }
+
   #changeHealth(provider: PlainProvider, by: number): void {
+    if (!this.#hasHealth()) return
     provider.health = Math.min(1_000, Math.max(0, provider.health + by))
     if (provider.status === 'ACTIVE' && provider.health === 0)
       this.#setStatus(provider, 'SUSPENDED')
@@ -483,6 +541,7 @@ export class PlainMarket {
   #finish(job: PlainJob, provider: PlainProvider): void {
     job.proofOf = null
     this.#end(job, 'COMPLETED', null)
+    if (!this.#hasHealth()) return
     provider.failures = 0
     this.#changeHealth(provider, 20)
   }
@@ -518,6 +577,12 @@ export class PlainMarket {
   }
 }
 
+export interface PlainFailure {
+  readonly code: string
+  readonly permanent: boolean
+  readonly retryAfterMs: number
+}
+
 const JOBS_FAULTS = ['invalid_input', 'validation_error', 'sold_out', 'not_found', 'auth_error']
 
 export function hasEnded({ status }: PlainJob): boolean {
@@ -542,8 +607,15 @@ function requeue(job: PlainJob, notBefore: number | null): void {
 }
 
 /** A lease that ends without a completion gives the estimate back, in the epoch that it came from. */
-function giveBack({ provider, job, epoch }: PlainLease): void {
+function giveBack(lease: PlainLease): void {
+  const { provider, job, epoch } = lease
   addUnits(provider, job.kind, epoch, -job.units)
+  endRun(lease)
+}
+
+/** However an acked attempt ends, the run of lost workers is over; a loss counts on from it. */
+function endRun({ job, acked }: PlainLease): void {
+  if (acked) job.losses = 0
 }
 
 function addUnits(provider: PlainProvider, kind: PlainKind, epoch: number, units: number): void {

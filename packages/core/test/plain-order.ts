@@ -23,8 +23,16 @@ export interface PlainJob {
   readonly shots: number
   readonly depthHint: number
   readonly regions: readonly string[] | null
+  readonly needs: PlainNeeds | null
   /** Provider → until when it may not take this job. */
   readonly denials: Readonly<Record<string, number>>
+}
+
+/** What a job asks of a provider beside its payload; null is no demand. */
+export interface PlainNeeds {
+  readonly precision: readonly string[] | null
+  readonly widthHint: number
+  readonly gates: readonly string[] | null
 }
 
 const R = 1_000_000n
@@ -49,7 +57,10 @@ export function plainScore(job: PlainJob, now: number, policy: Policy): bigint {
   return fixed * horizon + BigInt(weights.age) * R * age
 }
 
-/** `score DESC, enqueue_ts ASC, enqueue_seq ASC, job_id ASC`. */
+/**
+ * `score DESC, enqueue_ts ASC, enqueue_seq ASC, job_id ASC`. With `match.ties` `pair_hash`,
+ * `enqueue_seq` does not count.
+ */
 export function sortedByScore<T extends PlainJob>(jobs: readonly T[], now: number, policy: Policy) {
   const scores = new Map(jobs.map((job) => [job, plainScore(job, now, policy)]))
   const scoreOf = (job: T) => scores.get(job) ?? 0n
@@ -57,7 +68,7 @@ export function sortedByScore<T extends PlainJob>(jobs: readonly T[], now: numbe
     (a, b) =>
       sign(scoreOf(b), scoreOf(a)) ||
       sign(a.enqueueTs, b.enqueueTs) ||
-      sign(a.enqueueSeq, b.enqueueSeq) ||
+      (policy.match.ties === 'arrival' ? sign(a.enqueueSeq, b.enqueueSeq) : 0) ||
       sign(a.id, b.id),
   )
 }

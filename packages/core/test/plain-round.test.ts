@@ -193,6 +193,7 @@ function jobOf(job: Json): PlainJob {
     shots: job['shots'] ?? 1_000,
     depthHint: job['depth_hint'] ?? 0,
     regions: job['regions'] ?? null,
+    needs: null,
     denials: {},
   }
 }
@@ -205,6 +206,9 @@ function providerOf(p: Json, epoch: number): PlainProvider {
     models: p['models'] ?? [],
     maxDepth: p['max_depth'] ?? null,
     maxShots: p['max_shots'] ?? null,
+    maxWidth: null,
+    gates: null,
+    precision: null,
     region: p['region'] ?? null,
     allow: p['allow'] ?? null,
     deny: p['deny'] ?? [],

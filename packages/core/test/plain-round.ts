@@ -26,6 +26,9 @@ export interface PlainProvider {
   readonly models: readonly string[]
   readonly maxDepth: number | null
   readonly maxShots: number | null
+  readonly maxWidth: number | null
+  readonly gates: readonly string[] | null
+  readonly precision: readonly string[] | null
   readonly region: string | null
   readonly allow: readonly Caller[] | null
   readonly deny: readonly Caller[]
@@ -201,7 +204,10 @@ function plainKindRound(
   }
 }
 
-/** Consecutive jobs with equal score, enqueue_ts and enqueue_seq; a pick stands alone. */
+/**
+ * Consecutive jobs with equal score and enqueue_ts, and where the order of arrival counts equal
+ * enqueue_seq; a pick stands alone.
+ */
 function ties(
   { jobs, picks }: { jobs: readonly PlainJob[]; picks: readonly JobId[] },
   { now, policy }: PlainMarket,
@@ -215,7 +221,7 @@ function ties(
       !isPick &&
       plainScore(job, now, policy) === plainScore(previous, now, policy) &&
       job.enqueueTs === previous.enqueueTs &&
-      job.enqueueSeq === previous.enqueueSeq
+      (policy.match.ties === 'pair_hash' || job.enqueueSeq === previous.enqueueSeq)
     if (tied) runs.at(-1)?.push(job)
     else runs.push([job])
     previous = isPick ? null : job
@@ -252,9 +258,16 @@ export function plainRefusal(
   if (!p.capabilities.includes(job.kind)) return 'capability_missing'
   const takesModel = p.models.includes('*') || p.models.includes(job.model ?? '')
   if ((job.kind === 'ai' || job.kind === 'task') && !takesModel) return 'model_unsupported'
+  const { precision = null, widthHint = 0, gates = null } = job.needs ?? {}
+  if (precision !== null && p.precision !== null && !overlaps(precision, p.precision))
+    return 'model_unsupported'
   if (job.kind === 'quantum') {
     if (p.maxDepth !== null && job.depthHint > p.maxDepth) return 'circuit_unsupported'
     if (p.maxShots !== null && job.shots > p.maxShots) return 'circuit_unsupported'
+    if (p.maxWidth !== null && widthHint > p.maxWidth) return 'circuit_unsupported'
+    const offered = p.gates
+    if (offered !== null && gates?.some((gate) => !offered.includes(gate)))
+      return 'circuit_unsupported'
   }
   if (job.regions !== null && !job.regions.some((r) => r === p.region)) return 'region_denied'
   if (registry.deniedRegions.some((r) => r === p.region)) return 'region_denied'
@@ -276,7 +289,7 @@ export function plainRefusal(
   const cools = p.classCooldowns.some(
     (c) => c.kind === job.kind && c.model === job.model && now < c.until,
   )
-  if (cools) return 'class_cooling_down'
+  if (cools && registry.health === 'on') return 'class_cooling_down'
   const deniedUntil = job.denials[p.id]
   if (deniedUntil !== undefined && now < deniedUntil) return 'denied_for_job'
   const window = quotas.requesterWindow
@@ -286,6 +299,10 @@ export function plainRefusal(
     if (before.length + inRound.length >= window.jobs) return 'requester_rate_limited'
   }
   return null
+}
+
+function overlaps(wanted: readonly string[], offered: readonly string[]): boolean {
+  return wanted.some((one) => offered.includes(one))
 }
 
 interface PlainClaim {
@@ -365,7 +382,9 @@ export function providerFault(
   }
   const needed = p.capabilities.reduce((sum, offered) => sum + registry.minStake[offered], 0n)
   if (p.stake < needed) return 'stake_below_minimum'
-  if (now - p.lastHeartbeat > registry.heartbeatTimeoutMs) return 'heartbeat_stale'
+  const isSilent = now - p.lastHeartbeat > registry.heartbeatTimeoutMs
+  if (isSilent && registry.liveness === 'heartbeat') return 'heartbeat_stale'
+  if (registry.health === 'off') return null
   if (p.health < registry.minHealth) return 'unhealthy'
   if (p.cooldownUntil !== null && now < p.cooldownUntil) return 'cooling_down'
   return null

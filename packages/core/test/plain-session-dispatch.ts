@@ -17,6 +17,7 @@ interface PlainPolicy {
   idempotent: boolean
   lookup: boolean
   taxonomy: Readonly<Record<string, string>>
+  listed: readonly number[] | null
   weights: Readonly<Record<string, number>> | null
 }
 
@@ -69,6 +70,7 @@ function policyOf(platform: string, { rows }: SessionScript): PlainPolicy {
       idempotent: row.idempotencyKeySupported,
       lookup: row.lookupSupported,
       taxonomy: row.errorTaxonomy,
+      listed: row.retryOnHttp,
       weights: row.weights,
     }
     return Object.fromEntries(Object.entries(pairs).filter(([, value]) => value !== undefined))
@@ -76,7 +78,7 @@ function policyOf(platform: string, { rows }: SessionScript): PlainPolicy {
   return {
     ...{ c: 2, burst: 4, rate: 2_000, spacing: 50, window: 120_000 },
     ...{ backoff: [250, 500, 1_000, 2_000], idempotent: false, lookup: false },
-    ...{ taxonomy: {}, weights: null },
+    ...{ taxonomy: {}, listed: null, weights: null },
     ...renamed('default'),
     ...BUILT_IN[platform],
     ...renamed(platform),
@@ -216,7 +218,7 @@ export function plainSessionDispatch(script: SessionScript): ScriptResult {
     let what: string
     if (met.type === 'unsent') what = job.unknown ? 'unknown' : 'transient'
     else if (met.type === 'unknown') what = 'unknown'
-    else what = classOf(met, policy.taxonomy)
+    else what = classOf(met, policy)
     if (what === 'unknown' && met.type !== 'unsent') {
       if (job.cancel) return settleCancelled(job, t)
       if (!policy.idempotent) {
@@ -305,7 +307,7 @@ function choose(key: PlainKey, sessions: readonly string[]): string {
 
 function classOf(
   { http, error }: { readonly http?: number; readonly error?: string },
-  taxonomy: Readonly<Record<string, string>>,
+  { taxonomy, listed }: PlainPolicy,
 ): string {
   const named: [string, string[]][] = [
     ['transient', ['timeout', 'network', 'not_yet_open']],
@@ -317,6 +319,10 @@ function classOf(
   }
   if (http !== undefined) {
     for (const [code, found] of Object.entries(taxonomy)) if (code === String(http)) return found
+    if (listed !== null) {
+      if (listed.includes(http)) return 'transient'
+      return http < 500 || [500, 502, 503, 504].includes(http) ? 'permanent' : 'transient'
+    }
     if ([408, 429, 500, 502, 503, 504].includes(http)) return 'transient'
     if (http >= 400 && http <= 499) return 'permanent'
   }

@@ -35,6 +35,9 @@ export const WITH_PROOF = { queue: { completion: { ai_verification: 'proof' } } 
 /** Heartbeats as the preset has them; without this they play no part in a world. */
 export const WITH_HEARTBEATS = { registry: { heartbeat_timeout_ms: 180_000 } }
 
+/** Providers as the preset `queue` has them: no health, and alive by their workers. */
+export const WITHOUT_HEALTH = { registry: { health: 'off', liveness: 'worker' } }
+
 const OFFER = {
   capabilities: new Set<KindName>(['ai', 'quantum', 'task']),
   models: new Set(['*']),

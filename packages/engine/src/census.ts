@@ -39,8 +39,6 @@ export interface Census {
   readonly providers: Readonly<Record<ProviderStatus, number>>
 }
 
-/** Jobs that are looked at for the oldest that waits: nearly always it is among the first. */
-const OLDEST_LOOK_MAX = 50_000
 /** Groups that are told apart; of more than these, the rest counts as ready. */
 const GROUPS_MAX = 20_000
 
@@ -53,7 +51,6 @@ export function takeCensus(market: Market): Census {
     providers[status] = (providers[status] ?? 0) + 1
     for (const { goneSince } of own?.byId.values() ?? []) if (goneSince === null) workers++
   }
-  const oldest = oldestWaiting(market)
   const terms = termsNow(market)
   const queues: QueueCensus[] = [...market.queues].map(([kind, queue]) => {
     const { budget, noProvider } = notReady(market, kind, terms)
@@ -65,7 +62,7 @@ export function takeCensus(market: Market): Census {
       noProvider,
       notOpen: 0,
       pacing: 0,
-      oldestAt: oldest.get(kind) ?? null,
+      oldestAt: queue.oldestTs,
     }
   })
   queues.push(waitingRegistrations(market, terms))
@@ -145,18 +142,4 @@ const NOBODY = '0x' as Parameters<typeof refusalOf>[1]['id']
 
 function hasWindow({ policy }: Market): boolean {
   return policy.queue.quotas.requesterWindow !== null
-}
-
-/** Jobs are in memory in the order of their acceptance, so the first that waits is the oldest. */
-function oldestWaiting({ jobs, queues }: Market): Map<KindName, number> {
-  const oldest = new Map<KindName, number>()
-  const wanted = [...queues.values()].filter(({ size }) => size > 0).length
-  let looked = 0
-  for (const { status, shape, enqueueTs } of jobs.values()) {
-    if (oldest.size === wanted || ++looked > OLDEST_LOOK_MAX) break
-    // Registrations are counted by their own times.
-    if (status !== 'QUEUED' || shape.kind === 'registration' || oldest.has(shape.kind)) continue
-    oldest.set(shape.kind, enqueueTs)
-  }
-  return oldest
 }

@@ -1,6 +1,7 @@
 import {
   type AcceptedRequest,
   type EndedSpan,
+  type FailureRow,
   hasEnded,
   type Job,
   type JournalRecord,
@@ -27,10 +28,13 @@ export class Changes {
   providers = new Set<Provider>()
   readonly sessions = new SessionRows()
   results: ResultRow[] = []
+  personalResults = new Set<number>()
+  failures: FailureRow[] = []
   rounds: RoundRow[] = []
   meta: Record<string, string> = {}
   eraseEnded: EndedSpan | null = null
   pruneEndedBefore: number | null = null
+  pruneResultsBefore: number | null = null
   cutJournalAt: number | null = null
 
   /** All of it, and the jobs that have ended; `lastSeq` is the number of the newest job. */
@@ -50,6 +54,8 @@ export class Changes {
       leases,
       providers,
       results: this.results,
+      ...(this.personalResults.size === 0 ? {} : { personalResults: this.personalResults }),
+      failures: this.failures,
       shares: shareRows(market),
       lanes: [...limitRows(market.limits.takeChanges(market.nowMs)), ...this.sessions.take(market)],
       rounds: this.rounds,
@@ -57,6 +63,7 @@ export class Changes {
       meta: this.meta,
       eraseEnded: this.eraseEnded,
       pruneEndedBefore: this.pruneEndedBefore,
+      pruneResultsBefore: this.pruneResultsBefore,
       cutJournalAt: this.cutJournalAt,
     }
     const ended = []
@@ -95,10 +102,13 @@ export class Changes {
     this.newLeases = new Map()
     this.providers = new Set()
     this.results = []
+    this.personalResults = new Set()
+    this.failures = []
     this.rounds = []
     this.meta = {}
     this.eraseEnded = null
     this.pruneEndedBefore = null
+    this.pruneResultsBefore = null
     this.cutJournalAt = null
   }
 }

@@ -62,6 +62,7 @@ const oneOf = (words: readonly unknown[]): Check =>
   expecting(`one of ${words.join(', ')}`, (v) => words.includes(v))
 const plainObject = expecting('an object', isPlainObject)
 const texts = expecting('a Set of text', isSetOf(isText))
+const textsOrNull = expecting('a Set of text, or null', (v) => v === null || isSetOf(isText)(v))
 
 const OFFER: { readonly [Key in keyof ProviderOffer]: Check } = {
   capabilities: expecting(
@@ -72,8 +73,11 @@ const OFFER: { readonly [Key in keyof ProviderOffer]: Check } = {
   platforms: texts,
   maxDepth: countOrNull,
   maxShots: countOrNull,
+  maxWidth: countOrNull,
+  gates: textsOrNull,
+  precision: textsOrNull,
   region: expecting('text, or null', (v) => v === null || isText(v)),
-  allow: expecting('a Set of text, or null', (v) => v === null || isSetOf(isText)(v)),
+  allow: textsOrNull,
   deny: texts,
   leasesMax: countOrNull,
 }
@@ -144,8 +148,30 @@ const FIELDS: { readonly [Type in Command['type']]?: readonly Field[] } = {
   renew: LEASE,
   decline: LEASE,
   release: LEASE,
-  complete: [...LEASE, ['meta', 'meta', bytesOrNone]],
-  fail: [...LEASE, ['code', 'code', name], ['permanent', 'permanent', flagOrNone]],
+  complete: [
+    ...LEASE,
+    ['meta', 'meta', bytesOrNone],
+    [
+      'content_type',
+      'contentType',
+      expecting('text, or to be left out', (v) => v == null || isText(v)),
+    ],
+  ],
+  fail: [
+    ...LEASE,
+    ['code', 'code', textOrNone],
+    [
+      'message',
+      'message',
+      expecting('text, or to be left out', (v) => v === undefined || typeof v === 'string'),
+    ],
+    [
+      'details',
+      'details',
+      expecting('canonical CBOR as bytes, or to be left out', (v) => v === undefined || isBytes(v)),
+    ],
+    ['permanent', 'permanent', flagOrNone],
+  ],
   registerProvider: [...PROVIDER, ['offer', 'offer', offer], ['stake', 'stake', amount]],
   updateProvider: [...PROVIDER, ['offer', 'offer', offer]],
   heartbeat: PROVIDER,
@@ -181,6 +207,11 @@ const FILTER: { readonly [Key in keyof ListFilter]-?: Check } = {
   kind: oneOf(KIND_NAMES),
   providerId: text,
   caller: text,
+  model: text,
+  idPrefix: expecting(
+    '0x and the first 8 to 64 digits of an id',
+    (v) => typeof v === 'string' && /^0x[0-9a-f]{8,64}$/.test(v),
+  ),
   afterHeight: amount,
   cursor: count,
   limit: count,

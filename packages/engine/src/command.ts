@@ -75,6 +75,8 @@ export type Command =
       readonly before: KnownJob | 'unknown' | null
       /** An operator may open a registration's session at another time than it does. */
       readonly isOperator?: boolean
+      /** Of a request from a chain: the height of its block. Its task_id is what makes it unique then. */
+      readonly enqueueBlock?: bigint | null
     }
   | ({ readonly type: 'cancel'; readonly jobId: JobId; readonly by: Caller | 'operator' } & Acting)
   | ({ readonly type: 'ack' | 'renew' | 'decline' | 'release' } & OnLease)
@@ -82,6 +84,8 @@ export type Command =
       readonly type: 'complete'
       readonly digest: string
       readonly output: Uint8Array | null
+      /** What the bytes of the output are; left out or null where nobody said. */
+      readonly contentType?: string | null
       readonly meta: Uint8Array | null
       readonly actualUnits: number | null
       /** Of the prompt and of the answer; where it is left out, the estimate stays. */

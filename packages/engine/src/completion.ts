@@ -1,5 +1,7 @@
 import {
+  decodeCbor,
   invalidParams,
+  isPlainObject,
   type Lease,
   limitExceeded,
   type Policy,
@@ -18,17 +20,24 @@ interface Said {
 /** Many a job has no output to speak of. */
 const EMPTY_DIGEST = sha3Hex(new Uint8Array())
 
-/** The digest of an output; one that is given with it has to be the same (ENGINE-8). */
+/** The digest of an output; one that is given with it has to be the same. Without either there is no output (ENGINE-8). */
 export function completionDigest({ digest, output }: Said): string {
-  if (output === undefined) return digest ?? ''
+  if (output === undefined) return digest ?? EMPTY_DIGEST
   if (!(output instanceof Uint8Array)) throw invalidParams('output', 'bytes, or to be left out')
   const own = output.length === 0 ? EMPTY_DIGEST : sha3Hex(output)
   if (digest === undefined || digest === own) return own
   throw invalidParams('output_digest', 'the SHA3-256 of the output, or none')
 }
 
+/** Bytes of a `content_type`. */
+const CONTENT_TYPE_MAX = 128
+
 /** Refuses an output or words about it that are too long (ENGINE-8). */
-export function checkCompletion({ output, meta }: Complete, policy: Policy): void {
+export function checkCompletion({ output, contentType, meta }: Complete, policy: Policy): void {
+  const typeBytes = Buffer.byteLength(contentType ?? '')
+  if (typeBytes > CONTENT_TYPE_MAX) {
+    throw limitExceeded('content_type', CONTENT_TYPE_MAX, typeBytes)
+  }
   const { outputMaxBytes, metaMaxBytes } = policy.queue.completion
   if (output !== null && output.length > outputMaxBytes) {
     throw limitExceeded('output', outputMaxBytes, output.length)
@@ -38,21 +47,35 @@ export function checkCompletion({ output, meta }: Complete, policy: Policy): voi
   }
 }
 
+/** Whether the output of a registration says that it was booked and its fee was not taken (FEE-2). */
+export function saysFeeFailed(output: Uint8Array | null): boolean {
+  if (output === null) return false
+  try {
+    const said = decodeCbor(output)
+    return isPlainObject(said) && said['fee_status'] === 'failed'
+  } catch {
+    // An output of a worker that is none of ours: it may be any bytes.
+    return false
+  }
+}
+
 export function resultRow(
   lease: Lease,
-  command: Pick<Complete, 'digest' | 'output' | 'meta' | 'actualUnits'>,
+  command: Pick<Complete, 'digest' | 'output' | 'contentType' | 'meta' | 'actualUnits'>,
   at: number,
 ): ResultRow {
-  const { digest, output, meta, actualUnits } = command
+  const { digest, output, contentType, meta, actualUnits } = command
   return {
     jobId: lease.job.id,
     jobSeq: lease.job.enqueueSeq,
+    caller: lease.job.caller,
     leaseId: lease.id,
     providerId: lease.provider.id,
     digest,
     units: actualUnits ?? lease.job.units,
     at,
     output,
+    contentType: output === null ? null : (contentType ?? null),
     meta,
   }
 }

@@ -83,13 +83,19 @@ export class Connections {
   }
 
   /** Tells the workers what a batch means to them. Who is not connected hears of it when it is. */
-  deliver({ held, offers, lost }: Deliveries, delivery: Delivery): void {
+  deliver({ held, notices, offers, lost }: Deliveries, delivery: Delivery): void {
     const { nowMs, payloads } = delivery
-    for (const { providerId, workerId, session, leases } of held) {
+    for (const { providerId, workerId, session, leases, notice } of held) {
       const connection = this.#get(providerId, workerId)
       if (connection?.session !== session) continue
       connection.isWelcome = true
       guarded(() => connection.listener.held(leases))
+      guarded(() => connection.listener.notice?.(notice))
+    }
+    for (const { providerId, notice } of notices) {
+      for (const { listener, isWelcome } of this.#connections.get(providerId)?.values() ?? []) {
+        if (isWelcome) guarded(() => listener.notice?.(notice))
+      }
     }
     const unread: Offered[] = []
     for (const offered of offers) {

@@ -41,24 +41,24 @@ export class EngineLimiter implements Limiter {
   }
 
   async reserve(request: ReserveRequest): Promise<ReserveAnswer> {
-    checkLimitRequest(request)
+    checkLimitRequest(request, 'reserve')
     const [answer] = await this.#reserve([request])
     return answer as ReserveAnswer
   }
 
   async complete(request: CompleteRequest): Promise<CompleteAnswer> {
-    checkLimitRequest(request)
+    checkLimitRequest(request, 'complete')
     const [answer] = await this.#complete([request])
     return answer as CompleteAnswer
   }
 
   async reserveMany(requests: readonly ReserveRequest[]): Promise<ReserveAnswer[]> {
-    checkLimitBatch(requests)
+    checkLimitBatch(requests, 'reserve')
     return this.#reserve(requests)
   }
 
   async completeMany(requests: readonly CompleteRequest[]): Promise<CompleteAnswer[]> {
-    checkLimitBatch(requests)
+    checkLimitBatch(requests, 'complete')
     return this.#complete(requests)
   }
 

@@ -127,8 +127,10 @@ export class EngineLoop {
     })
   }
 
-  /** Many commands in their order, each with an outcome of its own: one promise for all of them. */
-  submitMany<Reply>(commands: readonly Command[]): Promise<PromiseSettledResult<Reply>[]> {
+  /** Many commands in their order, each with an outcome of its own: one promise for all. An error stands for a command that is none. */
+  submitMany<Reply>(
+    commands: readonly (Command | FairleadError)[],
+  ): Promise<PromiseSettledResult<Reply>[]> {
     return new Promise((done) => {
       const results = new Array<PromiseSettledResult<Reply>>(commands.length)
       let left = commands.length
@@ -144,8 +146,9 @@ export class EngineLoop {
         settle(place, { status: 'rejected', reason })
       if (left === 0) return done(results)
       for (let place = 0; place < commands.length; place++) {
-        const command = commands[place] as Command
+        const command = commands[place] as Command | FairleadError
         try {
+          if (command instanceof FairleadError) throw command
           this.#refuseUnfit(command)
         } catch (error) {
           reject(error as Error, place)
@@ -414,6 +417,7 @@ function isWorthWriting({ batch }: Outcome, calls: readonly Call[]): boolean {
   return (
     newJobs.length + jobs.length + newLeases.length + leases.length + providers.length > 0 ||
     results.length + journal.length + shares.length + lanes.length > 0 ||
+    batch.failures.length > 0 ||
     batch.pruneEndedBefore !== null ||
     batch.cutJournalAt !== null ||
     calls.some(({ refusal }) => refusal === null)

@@ -30,10 +30,10 @@ import {
   matchSeed,
   newProvider,
   newWorkers,
+  noticeOf,
   type Policy,
   type Provider,
   type ProviderId,
-  parsePolicy,
   recordHeartbeat,
   registerProvider,
   releaseLease,
@@ -47,15 +47,17 @@ import {
   showU64,
   taggedHashHex,
   taskId,
+  toHex,
   U64_MAX,
   updateOffer,
+  usablePolicy,
   type WorkerId,
   type WriteBatch,
   withdrawLease,
 } from '@fairlead/core'
 import { Changes } from './changes.ts'
 import { actorOf, type Command, type KnownJob } from './command.ts'
-import { checkCompletion, resultRow } from './completion.ts'
+import { checkCompletion, resultRow, saysFeeFailed } from './completion.ts'
 import { type EngineNote, Journal } from './journal.ts'
 import { leaseTimes } from './lease-offer.ts'
 import { META, QUEUE_KEYS } from './meta.ts'
@@ -96,6 +98,9 @@ export class EngineState {
   #storedKeys: string[] = []
   readonly #changes = new Changes()
   readonly #outbox = new Outbox()
+  /** The notice that workers of a provider were told last. It is no part of the state: it decides nothing. */
+  readonly #notices = new Map<ProviderId, string>()
+  #isPolicyNew = false
   /** As they were last written, by their names. */
   readonly #counters = new Map<string, number | bigint>()
   #erasedBefore: number
@@ -140,6 +145,11 @@ export class EngineState {
           if (lease.status === 'EXPIRED') this.#outbox.lost(lease, 'deadline')
         },
         provider: (provider) => this.#changes.providers.add(provider),
+        failure: ({ job, attempt }, { code, message, details }) => {
+          const { id: jobId, enqueueSeq: jobSeq } = job
+          const at = this.market.nowMs
+          this.#changes.failures.push({ jobId, jobSeq, attempt, at, code, message, details })
+        },
         session: this.#changes.sessions.touch,
       },
     })
@@ -257,7 +267,7 @@ export class EngineState {
   /**
    * Ended jobs are deleted once they have been kept for the horizon (TTL-3), and no sooner than the
    * window of requesters is done with their assignments: these are nowhere else. What registrations say
-   * of people goes before, if it is to be kept for less long (AUDIT-10).
+   * of people goes before, if it is to be kept for less long (AUDIT-10). A result goes with its job, or later.
    */
   prune(): void {
     const { nowMs, policy } = this.market
@@ -265,6 +275,10 @@ export class EngineState {
     this.#changes.sessions.forgetBefore(this.market, nowMs - 1_000 * ttl.gcHorizonSecs)
     const keptSecs = Math.max(ttl.gcHorizonSecs, quotas.requesterWindow?.secs ?? 0)
     this.#changes.pruneEndedBefore = nowMs - 1_000 * keptSecs
+    const { resultRetentionSecs } = policy.queue.completion
+    if (resultRetentionSecs !== null) {
+      this.#changes.pruneResultsBefore = nowMs - 1_000 * Math.max(keptSecs, resultRetentionSecs)
+    }
     this.#eraseBefore(nowMs - 1_000 * Math.min(keptSecs, policy.audit.piiRetentionSecs))
   }
 
@@ -279,12 +293,27 @@ export class EngineState {
   /** Everything that changed since the last call. */
   takeOutcome(): Outcome {
     this.#noteCounters()
+    this.#takeNotices()
     const journal = this.#journal.take()
     const { batch, ended } = this.#changes.take(this.market, journal, this.#enqueueSeq)
     const keys = this.#keys
     this.#keys = []
-    const { held, offers, lost } = this.#outbox.take()
-    return { batch, ended, keys, held, offers, lost }
+    return { batch, ended, keys, ...this.#outbox.take() }
+  }
+
+  /** Workers hear when something else than before keeps their provider from work (WORKER-15). */
+  #takeNotices(): void {
+    const { pool, nowMs, policy } = this.market
+    const changed = this.#isPolicyNew ? pool.all() : this.#changes.providers
+    this.#isPolicyNew = false
+    for (const provider of changed) {
+      const notice = noticeOf(provider, nowMs, policy)
+      const { id: providerId } = provider
+      if (notice?.message === this.#notices.get(providerId)) continue
+      if (notice === null) this.#notices.delete(providerId)
+      else this.#notices.set(providerId, notice.message)
+      this.#outbox.notice({ providerId, notice })
+    }
   }
 
   /** To be called when an outcome is stored: what has ended lives on in the store. */
@@ -302,14 +331,16 @@ export class EngineState {
   /** The same key again with the same payload is the first job, with another one a conflict. */
   #enqueue(command: Extract<Command, { type: 'enqueue' }>): JobId {
     const { market } = this
-    const { txHash, caller, tier, origin, before, isOperator = false } = command
+    const { txHash, caller, tier, before, isOperator = false, enqueueBlock = null } = command
     invariant(before !== 'unknown', 'what was enqueued before has been looked up')
-    const request = acceptRequest(command.request, market.policy, {
+    const accepted = acceptRequest(command.request, market.policy, {
       caller,
       chainId: market.policy.chain.id,
-      enqueueHeight: this.#height(),
+      enqueueHeight: enqueueBlock ?? this.#height(),
       txHash,
     })
+    const isFromChain = enqueueBlock !== null
+    const request = isFromChain ? { ...accepted, txHash: accepted.jobId } : accepted
     // Under one that was made for it nobody asks again.
     const key = typeof request.txHash === 'string' ? `${caller}${request.txHash}` : null
     const known = key === null ? undefined : (before ?? this.#byKey.get(key))
@@ -321,7 +352,10 @@ export class EngineState {
         { field: 'idempotency_key', jobId: known.id },
       )
     }
-    const { jobId: id, kind, maxFee: fee, sizeBytes, demand, regions, ttlAbsSecs } = request
+    const { jobId: id, kind, maxFee: fee, sizeBytes, demand, regions, needs, ttlAbsSecs } = request
+    const origin = isFromChain
+      ? { ...command.origin, txHash: hexOf(accepted.txHash) }
+      : command.origin
     const enqueueSeq = this.#enqueueSeq + 1
     const session = kind === 'registration' ? sessionFacts(request.payload, isOperator) : null
     enqueueJob(market, {
@@ -333,6 +367,7 @@ export class EngineState {
       sizeBytes,
       demand,
       regions,
+      needs,
       ttlAbsSecs,
       origin,
       enqueueSeq,
@@ -363,6 +398,12 @@ export class EngineState {
     const lease = completeLease(market, command)
     if (lease.job.status === 'COMPLETED' && isFirst) {
       this.#changes.results.push(resultRow(lease, command, market.nowMs))
+      const { id: jobId, enqueueSeq, session } = lease.job
+      if (session === null) return
+      this.#changes.personalResults.add(enqueueSeq)
+      if (saysFeeFailed(command.output)) {
+        this.#note({ type: 'feeFailed', at: market.nowMs, jobId })
+      }
     }
   }
 
@@ -370,7 +411,13 @@ export class EngineState {
   #fail(command: Extract<Command, { type: 'fail' }>): void {
     const lease = failLease(this.market, command)
     if (lease.status === 'COMPLETED' && lease.digest !== null) {
-      const found = { digest: lease.digest, output: FOUND_OUTPUT, meta: null, actualUnits: null }
+      const found = {
+        digest: lease.digest,
+        output: FOUND_OUTPUT,
+        contentType: 'application/cbor',
+        meta: null,
+        actualUnits: null,
+      }
       this.#changes.results.push(resultRow(lease, found, this.market.nowMs))
     }
   }
@@ -405,12 +452,13 @@ export class EngineState {
   #setPolicy(command: Extract<Command, { type: 'setPolicy' }>): Policy {
     const { market } = this
     const { written, preset, assigned } = command
-    const policy = parsePolicy(written, preset)
+    const policy = usablePolicy(written, preset)
     invariant(assigned !== 'unknown', 'what was assigned before has been looked up')
     const text = JSON.stringify(written)
     const digest = taggedHashHex('fairlead|policy', text)
     this.#note({ type: 'policyChanged', at: market.nowMs, subject: 'policy', preset, digest })
     changePolicy(market, policy)
+    this.#isPolicyNew = true
     if (assigned !== null) market.windows.restore(assigned, policy)
     this.#changes.meta[META.policy] = text
     this.#changes.meta[META.preset] = preset
@@ -470,9 +518,10 @@ export class EngineState {
     { workerId, session }: { readonly workerId: WorkerId; readonly session: number },
     leases: readonly Lease[],
   ): void {
-    const { nowMs } = this.market
+    const { nowMs, policy } = this.market
     const times = leases.map((lease) => leaseTimes(lease, nowMs))
-    this.#outbox.held({ providerId: provider.id, workerId, session, leases: times })
+    const notice = noticeOf(provider, nowMs, policy)
+    this.#outbox.held({ providerId: provider.id, workerId, session, leases: times, notice })
     this.#outbox.offer(leases.filter(({ isAcked }) => !isAcked))
   }
 
@@ -555,6 +604,10 @@ function isSameRequest({ id, payload, erased }: KnownJob, request: AcceptedReque
   const txBytes = typeof txHash === 'string' ? fromHex(txHash) : txHash
   invariant(callerBytes !== null && txBytes !== null, 'ids were checked when they came in')
   return id === taskId({ ...erased, txHash: txBytes, caller: callerBytes, payloadCbor })
+}
+
+function hexOf(id: string | Uint8Array): string {
+  return typeof id === 'string' ? id : toHex(id)
 }
 
 function cutOf({ meta }: Snapshot): AuditHead {

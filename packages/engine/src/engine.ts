@@ -3,6 +3,7 @@ import {
   type AuditHead,
   type Caller,
   explainWaiting,
+  type FailureRow,
   FairleadError,
   hasEnded,
   heldByOther,
@@ -28,6 +29,7 @@ import {
   type WorkerId,
   wholeNumber,
 } from '@fairlead/core'
+import { readChainFields } from './chain-fields.ts'
 import { checkFilter, checkId, type ListFilter } from './check-arguments.ts'
 import type { Acting, Command, OnLease, OutsideNote } from './command.ts'
 import { completionDigest } from './completion.ts'
@@ -35,17 +37,26 @@ import type { Connections } from './connections.ts'
 import { EngineLimiter } from './engine-limiter.ts'
 import type { EngineLoop, Recover } from './engine-loop.ts'
 import { EngineView } from './engine-view.ts'
-import { ATTEMPTS_EXPLAINED, type Explanation, explainAssigned } from './explain.ts'
+import {
+  ATTEMPTS_EXPLAINED,
+  type Explanation,
+  explainAssigned,
+  explainAttempts,
+} from './explain.ts'
 import { type EngineEvent, eventOf } from './journal.ts'
 import { findCut, refusePruned } from './journal-cut.ts'
 import { EngineLeaseSource } from './lease-source.ts'
+import { withJson } from './row-json.ts'
 import { guarded, type Subscribers, type Unsubscribe } from './subscribers.ts'
 
 /** Who enqueues: given by whoever authenticated the request, never by the request itself. */
 export interface Requester {
   readonly caller: Caller
   readonly tier?: string
-  /** An operator may name a time for a registration at which its session does not open. */
+  /**
+   * An operator may name a time for a registration at which its session does not open, and enqueue what a
+   * chain asked for: for another caller, with the transaction and block of it.
+   */
   readonly isOperator?: boolean
 }
 
@@ -61,6 +72,8 @@ export interface Holder {
 export interface Completed extends Holder {
   readonly digest?: string | undefined
   readonly output?: Uint8Array | undefined
+  /** What the bytes of the output are, as a media type. */
+  readonly contentType?: string | undefined
   readonly meta?: Uint8Array | undefined
   readonly actualUnits?: number | undefined
   /** Of the prompt and of the answer: it takes the place of what was reserved (ADMIT-5). */
@@ -109,7 +122,11 @@ export class Engine {
     by: Requester,
     origin: JobOrigin | null = null,
   ): Promise<JobId> {
-    return this.#submit<JobId>(this.#enqueueCommand(request, by, origin))
+    try {
+      return this.#submit<JobId>(this.#enqueueCommand(request, by, origin))
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 
   /** Many at once, each with its own answer, in the order of the requests. */
@@ -120,7 +137,14 @@ export class Engine {
     const isList = Array.isArray(requests as unknown)
     if (!isList) return Promise.reject(invalidParams('requests', 'a list'))
     return this.#loop.submitMany<JobId>(
-      requests.map((request) => this.#enqueueCommand(request, by, null)),
+      requests.map((request) => {
+        try {
+          return this.#enqueueCommand(request, by, null)
+        } catch (error) {
+          if (error instanceof FairleadError) return error
+          throw error
+        }
+      }),
     )
   }
 
@@ -129,18 +153,21 @@ export class Engine {
     by: Requester,
     origin: JobOrigin | null,
   ): Command {
-    const { tx_hash: txHash, idempotency_key: key } = fieldsOf(request)
+    const requester = fieldsOf(by)
+    const { tier = 'FREE', isOperator = false } = requester
+    const { caller, enqueueBlock, rest } = readChainFields(fieldsOf(request), requester)
+    const { tx_hash: txHash, idempotency_key: key } = rest
     const isNamed = txHash !== undefined || key !== undefined
-    const { caller, tier = 'FREE', isOperator = false } = fieldsOf(by)
     return {
       type: 'enqueue',
-      request,
+      request: rest,
       txHash: isNamed ? null : this.#random(),
       caller,
       tier,
       origin,
       before: isNamed ? 'unknown' : null,
       isOperator,
+      enqueueBlock,
     }
   }
 
@@ -157,7 +184,13 @@ export class Engine {
     checkId('task_id', jobId)
     const row = await this.#store.read.job(jobId)
     if (row === null) throw notFound('job', jobId)
-    return row
+    return withJson(row)
+  }
+
+  /** Why attempts of a job failed: of its newest ones, oldest first (FAIL-3). */
+  async failures(jobId: JobId): Promise<readonly FailureRow[]> {
+    await this.getJob(jobId)
+    return this.#store.read.failures(jobId)
   }
 
   /**
@@ -175,7 +208,10 @@ export class Engine {
         ? { afterSeq: cursor ?? 0 }
         : { afterSeq: 0, beforeSeq: cursor ?? Number.MAX_SAFE_INTEGER }
     const jobs = await this.#store.read.jobs({ ...rest, ...from, limit: size })
-    return { jobs, cursor: jobs.length < size ? null : (jobs.at(-1)?.seq ?? null) }
+    return {
+      jobs: jobs.map(withJson),
+      cursor: jobs.length < size ? null : (jobs.at(-1)?.seq ?? null),
+    }
   }
 
   /** The result of a COMPLETED job; each other state has an error of its own. */
@@ -187,16 +223,12 @@ export class Engine {
     // It may have been completed between the two reads.
     const written = status === 'COMPLETED' ? await this.#store.read.result(jobId) : null
     if (written !== null) return written
-    if (status === 'EXPIRED')
-      throw new FairleadError('JobExpired', `job ${jobId} expired`, { reason })
     if (!hasEnded(status)) {
       throw new FairleadError('NoResultYet', `job ${jobId} is ${status}; ask again later`, {
         status,
       })
     }
-    throw new FairleadError('InvalidState', `job ${jobId} is ${status} and has no result`, {
-      reason,
-    })
+    throw noResult({ id: jobId, status, reason }, (await this.#store.read.failures(jobId)).at(-1))
   }
 
   async timeline(jobId: JobId): Promise<readonly AuditEntry[]> {
@@ -212,19 +244,29 @@ export class Engine {
     checkId('task_id', jobId)
     for (let awaited = 0; ; awaited++) {
       // Asked for together, so that no write comes in between.
-      const [job, leases] = await Promise.all([this.getJob(jobId), this.#store.read.leases(jobId)])
+      const { read } = this.#store
+      const [job, leases, failures, timeline] = await Promise.all([
+        this.getJob(jobId),
+        read.leases(jobId),
+        read.failures(jobId),
+        read.timeline(jobId),
+      ])
       const { market } = this.#loop.state
+      const tried = { leases, failures, timeline }
       if (job.status === 'QUEUED' && awaited < WRITES_AWAITED) {
         const waiting = market.jobs.get(jobId)
-        if (waiting?.status === 'QUEUED') return { ...explainWaiting(market, waiting), job }
+        if (waiting?.status === 'QUEUED') {
+          const attempts = explainAttempts({ ...tried, rounds: [] })
+          return { ...explainWaiting(market, waiting), job, ...attempts }
+        }
         // A round has taken it, and that is being written. If it fails, or the engine closes, what is
         // stored then counts all the same.
         await this.#submit({ type: 'tick' }).catch(() => this.#loop.written())
         continue
       }
       const heights = leases.slice(-ATTEMPTS_EXPLAINED).map(({ round }) => round)
-      const rounds = heights.map((height) => this.#store.read.round(height, job.kind))
-      return explainAssigned({ job, leases, rounds: await Promise.all(rounds), at: market.nowMs })
+      const rounds = await Promise.all(heights.map((height) => read.round(height, job.kind)))
+      return explainAssigned({ job, ...tried, rounds, at: market.nowMs })
     }
   }
 
@@ -320,7 +362,7 @@ export class Engine {
   /** With an output its digest may be left out; both must agree (ENGINE-8). */
   complete(completion: Completed): Promise<void> {
     const said = fieldsOf(completion)
-    const { leaseId, by, workerId, output = null, meta = null } = said
+    const { leaseId, by, workerId, output = null, contentType = null, meta = null } = said
     const { actualUnits = null, actualTokens = null } = said
     let digest: string
     try {
@@ -335,6 +377,7 @@ export class Engine {
       workerId,
       digest,
       output,
+      contentType,
       meta,
       actualUnits,
       actualTokens,
@@ -502,6 +545,22 @@ function neverChanges(jobId: JobId, status: JobRow['status']): FairleadError {
 
 function isNotFound(error: unknown): boolean {
   return error instanceof FairleadError && error.code === 'NotFound'
+}
+
+/** Whoever may read the result of a job may read why there is none. */
+function noResult(
+  { id, status, reason }: Pick<JobRow, 'id' | 'status' | 'reason'>,
+  failure: FailureRow | undefined,
+): FairleadError {
+  const why = reason === null ? '' : ` (${reason})`
+  const said = [failure?.code, failure?.message].filter((text) => text != null).join(': ')
+  const text = `job ${id} is ${status}${why} and has no result${said === '' ? '' : `; ${said}`}`
+  const { code, message, attempt, at } = failure ?? {}
+  const lastError = failure === undefined ? null : { code, message, attempt, at }
+  return new FairleadError(status === 'EXPIRED' ? 'JobExpired' : 'InvalidState', text, {
+    reason,
+    last_error: lastError,
+  })
 }
 
 function notFound(what: 'job', id: string): FairleadError {

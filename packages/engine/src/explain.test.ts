@@ -36,6 +36,8 @@ interface Given {
 }
 
 /** Up to 30 providers, of which a round keeps 20. */
+const NOTHING_SAID = { failures: [], timeline: [] }
+
 function anyGiven(providersMax = 30): fc.Arbitrary<Given> {
   const provider = fc.record({
     leasesMax: fc.constantFrom(0, 1, 1, 2, 3),
@@ -95,7 +97,7 @@ function explained(row: RoundRow, lease: Pick<Lease, 'job' | 'provider'>) {
   const leaseRow = { jobId: lease.job.id, providerId: lease.provider.id, round: row.height }
   const job = { status: 'RUNNING', proofAwaitedSince: null } as JobRow
   const leases = [leaseRow as LeaseRow]
-  const { attempts } = explainAssigned({ job, leases, rounds: [row], at: NOW })
+  const { attempts } = explainAssigned({ job, leases, rounds: [row], ...NOTHING_SAID, at: NOW })
   const round = attempts[0]?.round
   if (!round) throw new Error('the round is kept')
   return round
@@ -183,7 +185,13 @@ it('EXPLAIN-4: the newest twenty attempts are explained, the others counted', ()
     (_, attempt) => ({ attempt, round: attempt }) as LeaseRow,
   )
   const job = { status: 'RUNNING', proofAwaitedSince: null } as JobRow
-  const { attempts, attemptsBefore } = explainAssigned({ job, leases, rounds: [], at: NOW })
+  const { attempts, attemptsBefore } = explainAssigned({
+    job,
+    leases,
+    rounds: [],
+    ...NOTHING_SAID,
+    at: NOW,
+  })
   expect(attempts.map(({ lease }) => lease.attempt)).toEqual(
     Array.from({ length: ATTEMPTS_EXPLAINED }, (_, i) => i + 3),
   )

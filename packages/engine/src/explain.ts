@@ -1,6 +1,10 @@
 import {
+  type AuditEntry,
+  type CancelReason,
+  type FailureRow,
   hasEnded,
   invariant,
+  isLive,
   type JobRow,
   type LeaseRow,
   PROVIDERS_KEPT,
@@ -12,21 +16,25 @@ import {
   type WaitExplanation,
 } from '@fairlead/core'
 
-/** Why a job waits, with the job as it is stored (EXPLAIN-2). */
-export interface WaitingExplanation extends Omit<WaitExplanation, 'job'> {
-  readonly job: JobRow
-}
-
-/** What was done for a job that is assigned or over (EXPLAIN-4). */
-export interface AssignedExplanation {
-  readonly job: JobRow
-  readonly at: number
-  /** Whether all that is missing is the proof of a completed attempt. */
-  readonly waitReason: 'proof' | null
+/** The attempts at a job so far. */
+interface Attempts {
   /** The newest ones, oldest first. */
   readonly attempts: readonly AttemptExplanation[]
   /** How many there were before these. */
   readonly attemptsBefore: number
+}
+
+/** Why a job waits, with the job as it is stored (EXPLAIN-2). */
+export interface WaitingExplanation extends Omit<WaitExplanation, 'job'>, Attempts {
+  readonly job: JobRow
+}
+
+/** What was done for a job that is assigned or over (EXPLAIN-4). */
+export interface AssignedExplanation extends Attempts {
+  readonly job: JobRow
+  readonly at: number
+  /** Whether all that is missing is the proof of a completed attempt. */
+  readonly waitReason: 'proof' | null
   /** Null while the job is alive. */
   readonly end: JobEnd | null
 }
@@ -35,8 +43,21 @@ export type Explanation = WaitingExplanation | AssignedExplanation
 
 export interface AttemptExplanation {
   readonly lease: LeaseRow
-  /** The round that issued it, while it is kept. */
+  /** The round that issued it, while it is kept; null for a job that waits again. */
   readonly round: RoundExplanation | null
+  /** How it ended before its time, as far as that is kept. */
+  readonly ended: AttemptEnd | null
+}
+
+/** Why an attempt ended before its time (EXPLAIN-10). */
+export interface AttemptEnd {
+  /** Who or what ended it; null where the entry about it was deleted. */
+  readonly reason: CancelReason | 'deadline' | null
+  /** Of one that failed. */
+  readonly code: string | null
+  readonly message: string | null
+  /** Canonical CBOR. */
+  readonly details: Uint8Array | null
 }
 
 /** How a round chose the provider of one job (EXPLAIN-5). */
@@ -65,26 +86,62 @@ export interface JobEnd extends Pick<JobRow, 'status' | 'reason'> {
 export const ATTEMPTS_EXPLAINED = 20
 
 /** Explains a job by its rows; of the rounds, those that issued the newest attempts and are kept. */
-export function explainAssigned(given: {
-  readonly job: JobRow
-  /** Oldest first. */
-  readonly leases: readonly LeaseRow[]
-  readonly rounds: readonly (RoundRow | null)[]
-  readonly at: number
-}): AssignedExplanation {
-  const { job, leases, rounds, at } = given
-  const explained = leases.slice(-ATTEMPTS_EXPLAINED)
-  const byHeight = new Map(rounds.map((round) => [round?.height, round]))
+export function explainAssigned(
+  given: { readonly job: JobRow; readonly at: number } & Tried,
+): AssignedExplanation {
+  const { job, leases, at } = given
   return {
     job,
     at,
     waitReason: job.proofAwaitedSince === null ? null : 'proof',
+    ...explainAttempts(given),
+    end: hasEnded(job.status) ? endOf(job, leases.at(-1)) : null,
+  }
+}
+
+/** What is stored of the attempts at a job. */
+interface Tried {
+  /** Oldest first. */
+  readonly leases: readonly LeaseRow[]
+  readonly rounds: readonly (RoundRow | null)[]
+  readonly failures: readonly FailureRow[]
+  /** The entries about the job that are still there. */
+  readonly timeline: readonly AuditEntry[]
+}
+
+export function explainAttempts({ leases, rounds, failures, timeline }: Tried): Attempts {
+  const explained = leases.slice(-ATTEMPTS_EXPLAINED)
+  const byHeight = new Map(rounds.map((round) => [round?.height, round]))
+  return {
     attempts: explained.map((lease) => {
       const round = byHeight.get(lease.round) ?? null
-      return { lease, round: round === null ? null : explainRound(round, lease) }
+      return {
+        lease,
+        round: round === null ? null : explainRound(round, lease),
+        ended: attemptEnd(lease, failures, timeline),
+      }
     }),
     attemptsBefore: leases.length - explained.length,
-    end: hasEnded(job.status) ? endOf(job, leases.at(-1)) : null,
+  }
+}
+
+/** How an attempt ended before its time: by the entry about it, and what was said of its failure. */
+function attemptEnd(
+  { id, attempt, status }: LeaseRow,
+  failures: readonly FailureRow[],
+  timeline: readonly AuditEntry[],
+): AttemptEnd | null {
+  if (isLive(status) || status === 'COMPLETED') return null
+  const entry = timeline.find(
+    ({ action, subject }) => action === 'leaseCancelled' && subject === id,
+  )
+  const cancelled = entry?.details['reason'] as CancelReason | undefined
+  const failure = failures.find((one) => one.attempt === attempt)
+  return {
+    reason: status === 'EXPIRED' ? 'deadline' : (cancelled ?? null),
+    code: failure?.code ?? null,
+    message: failure?.message ?? null,
+    details: failure?.details ?? null,
   }
 }
 

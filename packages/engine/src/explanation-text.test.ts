@@ -36,13 +36,15 @@ function waiting(given: Partial<WaitingExplanation>): string[] {
     providers: [],
     earliestAt: AT,
     session: null,
+    attempts: [],
+    attemptsBefore: 0,
     ...given,
   }
   return explanationText(explanation).split('\n')
 }
 
 function check(n: number, given: Partial<ProviderCheck> = {}): ProviderCheck {
-  return { id: named(n), refusal: null, until: null, slots: 4, limit: null, ...given }
+  return { id: named(n), refusal: null, until: null, slots: 4, limit: null, advice: null, ...given }
 }
 
 function named(n: number): ProviderId {
@@ -52,13 +54,23 @@ function named(n: number): ProviderId {
 describe('a job that waits', () => {
   it('EXPLAIN-6: and could go now', () => {
     expect(waiting({ providers: [check(1)] })).toEqual([
-      'Job 0x1 (ai "m") waits for 350 ms, since 2025-10-09T08:53:19.650Z.',
+      'Job 0x1 (ai "m"): waiting 350 ms (since 2025-10-09T08:53:19.650Z).',
       'Nothing holds it: the next round can give it to a provider.',
-      'It has place 1 of 1 in the queue of kind ai.',
+      '1st of 1 in the queue of kind ai.',
       'Its score is 0.5000: fee 500,000, size 1, tier 0 of 1,000,000 each, age 0 s.',
       'provider:01: would fit.',
       'The earliest time it can run: now.',
     ])
+  })
+
+  it('EXPLAIN-6: under fair shares it has a place in its requester’s queue, and no score is told', () => {
+    const placeOf = (place: number) => waiting({ fairness: 'tenant', place, of: 1_200 })[2]
+    expect([1, 2, 3, 4, 11, 12, 13, 21, 112, 1_101].map(placeOf)).toEqual(
+      ['1st', '2nd', '3rd', '4th', '11th', '12th', '13th', '21st', '112th', '1,101st'].map(
+        (nth) => `${nth} of 1200 in its requester's queue of kind ai.`,
+      ),
+    )
+    expect(waiting({ fairness: 'tenant' }).join()).not.toContain('score')
   })
 
   it('EXPLAIN-6: with many providers, those that fit come first and the rest is counted', () => {
@@ -123,7 +135,7 @@ describe('an assigned job', () => {
   }
   const assigned = (given: Partial<AssignedExplanation> = {}): string[] => {
     const job: JobRow = { ...JOB, status: 'ASSIGNED' }
-    const attempts = [{ lease, round }]
+    const attempts = [{ lease, round, ended: null }]
     const rest = { at: AT, waitReason: null, attemptsBefore: 0, end: null }
     return explanationText({ job, attempts, ...rest, ...given }).split('\n')
   }
@@ -143,7 +155,7 @@ describe('an assigned job', () => {
 
   it('EXPLAIN-6: by score', () => {
     const attempts = [
-      { lease, round: { ...round, order: 'score', providers: [named(1)] } as const },
+      { lease, round: { ...round, order: 'score', providers: [named(1)] } as const, ended: null },
     ]
     expect(assigned({ attempts })).toContain(
       'Attempt 3: order of the providers (by stake times health, equal ones for each job as the seed has it): provider:01.',
@@ -152,7 +164,7 @@ describe('an assigned job', () => {
 
   it('EXPLAIN-6: each status of a lease has its words', () => {
     const words = LEASE_STATUSES.map((status) => {
-      const attempts = [{ lease: { ...lease, status, isAcked: true }, round: null }]
+      const attempts = [{ lease: { ...lease, status, isAcked: true }, round: null, ended: null }]
       return assigned({ attempts })[1]?.split('Z, ')[1]
     })
     expect(words).toEqual([

@@ -1,5 +1,6 @@
 import {
   ackDueAt,
+  type CancelReason,
   type EndReason,
   isoUtc,
   type JobRow,
@@ -9,7 +10,7 @@ import {
   type LimitHold,
   type LimitHoldReason,
   PROVIDERS_KEPT,
-  type ProviderCheck,
+  type ProviderId,
   type Refusal,
   type RoundRow,
   type WaitReason,
@@ -26,7 +27,7 @@ import type {
 
 /** An explanation for people: sentences, one line a fact (EXPLAIN-6). */
 export function explanationText(explanation: Explanation): string {
-  const lines = 'attempts' in explanation ? assigned(explanation) : waiting(explanation)
+  const lines = 'providers' in explanation ? waiting(explanation) : assigned(explanation)
   return lines.join('\n')
 }
 
@@ -105,6 +106,19 @@ const ORDER_MEANS: { readonly [O in RoundRow['order']]: string } = {
   score: 'by stake times health, equal ones for each job as the seed has it',
 }
 
+/** How an attempt ended that was cancelled. */
+const CANCEL_MEANS: { readonly [R in CancelReason]: string } = {
+  ack_timeout: 'was not acknowledged in time',
+  declined: 'was declined',
+  released: 'was given back by its worker',
+  disowned: 'was lost: its worker came back without it',
+  worker_lost: 'was lost with its worker',
+  provider_fail: 'failed',
+  provider_status: 'was taken back, because the provider lost its right to work',
+  over_cap: 'was taken back, because the provider held more than it may',
+  job_ended: 'ended with its job',
+}
+
 const LEASE_MEANS: { readonly [S in LeaseStatus]: (lease: LeaseRow) => string } = {
   ACTIVE: (lease) =>
     lease.isAcked
@@ -125,42 +139,51 @@ const END_MEANS: { readonly [R in KnownEndReason]: string } = {
   retries_exhausted: 'its last retry failed',
   retry_window_exhausted: 'its time for retries was over',
   outcome_unknown: 'an attempt may have booked, and nobody could find out',
+  worker_lost: 'its workers disappeared while they had it, too often in a row',
 }
 
 function waiting(explanation: WaitingExplanation): string[] {
   const { job, at, waitReason, place, of, earliestAt } = explanation
   return [
-    `${named(job)} waits for ${durationText(at - job.enqueueTs)}, since ${isoUtc(job.enqueueTs)}.`,
+    `${named(job)}: waiting ${durationText(at - job.enqueueTs)} (since ${isoUtc(job.enqueueTs)}).`,
     WAIT_MEANS[waitReason](explanation),
     ...(explanation.session === null
       ? queueLines(explanation)
-      : [`It has place ${place} of ${of} among those who wait in its session.`]),
-    ...providerLines(explanation.providers, at),
+      : [`${ordinal(place)} of ${of} waiting in its session.`]),
+    ...providerLines(explanation, at),
+    ...earlierLines(explanation),
     `The earliest time it can run: ${earliestAt === null ? 'not known' : ahead(earliestAt, at)}.`,
   ]
 }
 
+/** Between requesters the score decides or fair shares do; under these a score says nothing to anybody. */
 function queueLines({ job, place, of, fairness, score, terms }: WaitingExplanation): string[] {
-  const queue =
-    fairness === 'score'
-      ? `in the queue of kind ${job.kind}`
-      : `among the jobs of its requester in the queue of kind ${job.kind}; between requesters fair shares decide`
+  if (fairness === 'tenant') {
+    return [`${ordinal(place)} of ${of} in its requester's queue of kind ${job.kind}.`]
+  }
   const [fee, size, tier] = [terms.fee, terms.size, terms.tier].map((n) => n.toLocaleString('en'))
   return [
-    `It has place ${place} of ${of} ${queue}.`,
+    `${ordinal(place)} of ${of} in the queue of kind ${job.kind}.`,
     `Its score is ${score.toFixed(4)}: fee ${fee}, size ${size}, tier ${tier} of 1,000,000 each, age ${durationText(1_000 * terms.ageSecs)}.`,
   ]
 }
 
 /** Those that fit come first, because a text does not list all of many. */
-function providerLines(providers: readonly ProviderCheck[], at: number): string[] {
+function providerLines({ providers, attempts }: WaitingExplanation, at: number): string[] {
   const fitting = providers.filter(({ refusal }) => refusal === null)
   const refusing = providers.filter(({ refusal }) => refusal !== null)
   const sorted = [...fitting, ...refusing]
-  const lines = sorted.slice(0, PROVIDERS_LISTED).map(({ id, refusal, slots, until, limit }) => {
+  const hasDeclined = (id: ProviderId): boolean =>
+    attempts.findLast(({ lease }) => lease.providerId === id)?.ended?.reason === 'declined'
+  const lines = sorted.slice(0, PROVIDERS_LISTED).map((check) => {
+    const { id, refusal, slots, until, limit, advice } = check
     if (refusal === null) return `${id}: would fit.`
     if (limit !== null) return `${id}: ${refusal} – ${limitText(limit, at)}.`
+    if (advice !== null) return `${id}: ${refusal} – ${advice}`
     const end = until === null ? '' : `, until ${isoUtc(until)} (for ${durationText(until - at)})`
+    if (refusal === 'denied_for_job' && hasDeclined(id)) {
+      return `${id}: ${refusal} – it declined this job${end}.`
+    }
     return `${id}: ${refusalText(refusal, slots)}${end}.`
   })
   const counts = new Map<string, number>()
@@ -185,11 +208,28 @@ function assigned({ job, at, attempts, attemptsBefore, end }: AssignedExplanatio
   return end === null ? lines : [...lines, ...endLines(end, job)]
 }
 
-function attemptLines({ lease, round }: AttemptExplanation): string[] {
-  const { providerId, attempt, status, tStart } = lease
-  const lines = [
-    `given to ${providerId} at ${isoUtc(tStart)}, ${LEASE_MEANS[status](lease)} (${status}).`,
-  ]
+/** Of a job that waits again: how each of its attempts went, a line each. */
+function earlierLines({ attempts, attemptsBefore }: WaitingExplanation): string[] {
+  const lines = attemptsBefore > 0 ? [`Earlier attempts, left out here: ${attemptsBefore}.`] : []
+  return [...lines, ...attempts.map((one) => `Attempt ${one.lease.attempt}: ${courseOf(one)}`)]
+}
+
+/** Whom an attempt was given to, and how it went. */
+function courseOf({ lease, ended }: AttemptExplanation): string {
+  const { providerId, status, tStart } = lease
+  const went =
+    ended?.reason == null || ended.reason === 'deadline' ? null : CANCEL_MEANS[ended.reason]
+  const isFailure = ended?.reason === 'provider_fail' && ended.code !== null
+  const code = isFailure ? ` with ${ended.code}` : ''
+  const why = isFailure && ended.message !== null ? `: ${oneLine(ended.message)}` : '.'
+  const how = went ?? LEASE_MEANS[status](lease)
+  return `given to ${providerId} at ${isoUtc(tStart)}, ${how}${code} (${status})${why}`
+}
+
+function attemptLines(explained: AttemptExplanation): string[] {
+  const { lease, round } = explained
+  const { providerId, attempt } = lease
+  const lines = [courseOf(explained)]
   if (round === null) {
     lines.push('its round is no longer kept.')
   } else {
@@ -255,6 +295,13 @@ function oneLine(text: string): string {
 
 function ahead(time: number, at: number): string {
   return time <= at ? 'now' : `${isoUtc(time)}, in ${durationText(time - at)}`
+}
+
+/** 1st, 2nd, 3rd, 4th, 11th, 21st. */
+function ordinal(n: number): string {
+  const isTeen = Math.floor(n / 10) % 10 === 1
+  const suffix = isTeen ? 'th' : (['th', 'st', 'nd', 'rd'][n % 10] ?? 'th')
+  return `${n.toLocaleString('en')}${suffix}`
 }
 
 function times(count: number, what: string): string {

@@ -5,7 +5,7 @@ const id = `0x${'ab'.repeat(32)}`
 const entry = { seq: 7, at: 5, actor: 'engine' }
 
 describe('an entry as an event', () => {
-  it.each(['jobEnqueued', 'jobCompleted', 'placeReleased'])(
+  it.each(['jobEnqueued', 'jobCompleted', 'placeReleased', 'feeFailed'])(
     'ENGINE-3: %s has its job',
     (action) => {
       const details = { leaseId: '0x01' }

@@ -39,6 +39,8 @@ export type EngineNote = { readonly at: number } & (
       readonly opensAt: number
     }
   | { readonly type: 'placeReleased'; readonly jobId: JobId }
+  /** Of a registration that was booked: its success fee was not taken (FEE-2). */
+  | { readonly type: 'feeFailed'; readonly jobId: JobId }
   | { readonly type: 'providerUpdated'; readonly providerId: ProviderId }
   | {
       readonly type: 'providerStaked'
@@ -83,7 +85,8 @@ export class Journal {
 export function eventOf(entry: AuditRecord & { readonly seq: number }): EngineEvent {
   const { action: type, at, subject, details, seq } = entry
   // By what happened, and not by the form of the subject: that of a limit is any text.
-  const about = type.startsWith('job') || type === 'placeReleased' ? { jobId: subject } : {}
+  const isOfJob = type.startsWith('job') || type === 'placeReleased' || type === 'feeFailed'
+  const about = isOfJob ? { jobId: subject } : {}
   return { type, at, ...about, ...details, seq } as unknown as EngineEvent
 }
 
@@ -97,10 +100,10 @@ const NO_DETAILS: CborMap = Object.freeze({})
 /** All of an event but what an entry has fields for; the id of a job is its subject (ENGINE-3). */
 function detailsOf(event: MarketEvent | EngineNote): CborMap {
   // What every job has, written out: a rest takes ten times as long.
-  if (event.type === 'jobEnqueued' && event.retryOf === undefined) {
+  if (event.type === 'jobEnqueued' && event.retryOf === undefined && event.txHash === undefined) {
     const { traceparent } = event
     if (traceparent === undefined) return NO_DETAILS
-    return { traceparent } satisfies AllDetails<'jobEnqueued', 'retryOf'>
+    return { traceparent } satisfies AllDetails<'jobEnqueued', 'retryOf' | 'txHash'>
   }
   if (event.type === 'jobAssigned' && event.rank === undefined) {
     const { leaseId, deadline, providerId } = event

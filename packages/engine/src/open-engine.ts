@@ -8,6 +8,7 @@ import {
   type Snapshot,
   type Store,
   toHex,
+  usablePolicy,
 } from '@fairlead/core'
 import { Connections } from './connections.ts'
 import { Engine } from './engine.ts'
@@ -55,7 +56,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
 async function openOn(given: Store, options: EngineOptions): Promise<Engine> {
   const { clock = new SystemClock(), random = randomIds(), sealKeys = [] } = options
   // What is wrong with it is told also where it would not count.
-  parsePolicy(options.policy ?? {}, options.preset ?? 'queue')
+  usablePolicy(options.policy ?? {}, options.preset ?? 'queue')
   const store = sealKeys.length === 0 ? given : new SealedStore(given, sealKeys)
   let found: Snapshot = await store.load()
   if (found.meta[META.installationSeed] === undefined) {
@@ -131,6 +132,7 @@ async function install(
     leases: [],
     providers: [],
     results: [],
+    failures: [],
     shares: [],
     lanes: [],
     rounds: [],
@@ -143,6 +145,7 @@ async function install(
     },
     eraseEnded: null,
     pruneEndedBefore: null,
+    pruneResultsBefore: null,
     cutJournalAt: null,
   })
 }

@@ -1,4 +1,11 @@
-import type { Lease, LeaseTimes, LostReason, ProviderId, WorkerId } from '@fairlead/core'
+import type {
+  Lease,
+  LeaseTimes,
+  LostReason,
+  ProviderId,
+  ProviderNotice,
+  WorkerId,
+} from '@fairlead/core'
 
 /** What workers are to be told of a batch once it is written, in this order. */
 export interface Deliveries {
@@ -8,6 +15,12 @@ export interface Deliveries {
     readonly workerId: WorkerId
     readonly session: number
     readonly leases: readonly LeaseTimes[]
+    readonly notice: ProviderNotice | null
+  }[]
+  /** Providers of which something else than before keeps them from work, or nothing any more. */
+  readonly notices: readonly {
+    readonly providerId: ProviderId
+    readonly notice: ProviderNotice | null
   }[]
   /** Leases to be pushed, each to the worker that it has in this batch. */
   readonly offers: readonly { readonly lease: Lease; readonly workerId: WorkerId | null }[]
@@ -18,11 +31,16 @@ export interface Deliveries {
 /** Gathers what workers are to be told; nothing leaves it before the write was confirmed. */
 export class Outbox {
   #held: Deliveries['held'][number][] = []
+  #notices: Deliveries['notices'][number][] = []
   #offers: Lease[] = []
   #lost: Deliveries['lost'][number][] = []
 
   held(entry: Deliveries['held'][number]): void {
     this.#held.push(entry)
+  }
+
+  notice(entry: Deliveries['notices'][number]): void {
+    this.#notices.push(entry)
   }
 
   offer(leases: readonly Lease[]): void {
@@ -37,8 +55,9 @@ export class Outbox {
   take(): Deliveries {
     const offers = []
     for (const lease of this.#offers) offers.push({ lease, workerId: lease.workerId })
-    const taken = { held: this.#held, offers, lost: this.#lost }
+    const taken = { held: this.#held, notices: this.#notices, offers, lost: this.#lost }
     this.#held = []
+    this.#notices = []
     this.#offers = []
     this.#lost = []
     return taken

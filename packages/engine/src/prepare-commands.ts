@@ -1,6 +1,8 @@
 import {
+  acceptRequest,
   type Caller,
   isErased,
+  type JobId,
   type Market,
   type Policy,
   parsePolicy,
@@ -13,6 +15,8 @@ import type { Command, KnownJob } from './command.ts'
 interface Key {
   readonly caller: Caller
   readonly txHash: string
+  /** Of a request from a chain, whose key is its id. */
+  readonly chainPayload?: Uint8Array
 }
 
 /** What commands are looked up in. */
@@ -52,10 +56,19 @@ async function lookUp(
   const found = (await Promise.all(known.map((job) => knownJob(job, sources)))).values()
   const prepared = await lookUpAssigned(commands, sources)
   for (const [command, key] of asked) {
-    const before = key === null ? null : (found.next().value ?? null)
+    const stored = key === null ? null : (found.next().value ?? null)
+    const before = stored ?? (await keptResult(key, sources))
     prepared.set(command, { ...command, before } as Command)
   }
   return commands.map((command) => prepared.get(command) ?? command)
+}
+
+/** A job from a chain whose result is still kept: the same request again is answered like the first (ENQUEUE-17). */
+async function keptResult(key: Key | null, { store }: Sources): Promise<KnownJob | null> {
+  const { chainPayload: payload } = key ?? {}
+  if (key === null || payload === undefined) return null
+  const result = await store.read.result(key.txHash as JobId)
+  return result === null ? null : { id: result.jobId, payload }
 }
 
 /** Of a registration that was erased in part, more is needed to know it again. */
@@ -69,10 +82,15 @@ async function knownJob(job: KnownJob | null, { store }: Sources): Promise<Known
 
 /** Null for a key that will be refused when the command is applied. */
 function keyOf(
-  { request, caller }: Extract<Command, { type: 'enqueue' }>,
+  { request, caller, enqueueBlock = null }: Extract<Command, { type: 'enqueue' }>,
   policy: Policy,
 ): Key | null {
   try {
+    if (enqueueBlock !== null) {
+      const terms = { caller, chainId: policy.chain.id, enqueueHeight: enqueueBlock }
+      const { jobId, payloadCbor } = acceptRequest(request, policy, terms)
+      return { caller, txHash: jobId, chainPayload: payloadCbor }
+    }
     return { caller, txHash: toHex(readTxHash({ ...request }, policy)) }
   } catch {
     return null

@@ -59,15 +59,16 @@ export function restoreMarket(options: {
 }
 
 function restoreJob(market: Market, row: JobRow, gapMs: number): void {
-  const { id, kind, caller, tier, fee, sizeBytes, regions, ttlAbsSecs, origin, seq } = row
+  const { id, kind, caller, tier, fee, sizeBytes, regions, needs, ttlAbsSecs, origin, seq } = row
   const { model, shots, depthHint, units, tokens } = row
   const demand = { model, shots, depthHint, units, tokens }
-  const request = { id, kind, caller, tier, fee, sizeBytes, demand, regions, ttlAbsSecs, origin }
-  const job = new Job({ ...request, enqueueSeq: seq }, row.enqueueTs)
+  const asked = { id, kind, caller, tier, fee, sizeBytes, demand, regions, needs }
+  const job = new Job({ ...asked, ttlAbsSecs, origin, enqueueSeq: seq }, row.enqueueTs)
   job.status = row.status
   if (row.attempt !== null) job.attempt = row.attempt
   if (row.retries > 0) job.retries = row.retries
   if (row.declines > 0) job.declines = row.declines
+  if (row.workerLosses > 0) job.workerLosses = row.workerLosses
   job.notBefore = row.notBefore
   job.firstAssignedAt = row.firstAssignedAt
   job.endedAt = row.endedAt
@@ -126,13 +127,12 @@ function place(market: Market, job: Job): void {
     market.due.proof.enter(job)
     return
   }
-  market.due.ttlAbs.enter(job)
-  if (job.firstAssignedAt !== null) market.due.ttlRel.enter(job)
+  market.due.enterTtls(job)
 }
 
 function restoreProvider(row: ProviderRow, gapMs: number): Provider {
   const { id, status, stake, attestation, health } = row
-  const { maxDepth, maxShots, region, leasesMax } = row
+  const { maxDepth, maxShots, maxWidth, region, leasesMax } = row
   const provider = newProvider({
     id,
     status,
@@ -147,6 +147,9 @@ function restoreProvider(row: ProviderRow, gapMs: number): Provider {
       platforms: new Set(row.platforms),
       maxDepth,
       maxShots,
+      maxWidth,
+      gates: row.gates === null ? null : new Set(row.gates),
+      precision: row.precision === null ? null : new Set(row.precision),
       region,
       allow: row.allow === null ? null : new Set(row.allow),
       deny: new Set(row.deny),

@@ -21,7 +21,7 @@ import {
 // Written out field by field: a spread of this many fields takes ten times as long.
 
 export function jobRow(job: Job, request: AcceptedRequest): NewJobRow {
-  const { caller, tier, kind, model, shots, depthHint, regions } = job.shape
+  const { caller, tier, kind, model, shots, depthHint, regions, needs } = job.shape
   return {
     id: job.id,
     seq: job.enqueueSeq,
@@ -36,6 +36,7 @@ export function jobRow(job: Job, request: AcceptedRequest): NewJobRow {
     units: job.units,
     tokens: job.tokens,
     regions,
+    needs,
     ttlAbsSecs: job.ttlAbsSecs,
     enqueueTs: job.enqueueTs,
     chainId: request.chainId,
@@ -47,6 +48,7 @@ export function jobRow(job: Job, request: AcceptedRequest): NewJobRow {
     attempt: job.attempt,
     retries: job.retries,
     declines: job.declines,
+    workerLosses: job.workerLosses,
     notBefore: job.notBefore,
     firstAssignedAt: job.firstAssignedAt,
     endedAt: job.endedAt,
@@ -65,6 +67,7 @@ export function jobState(job: Job): WriteBatch['jobs'][number] {
     attempt: job.attempt,
     retries: job.retries,
     declines: job.declines,
+    workerLosses: job.workerLosses,
     notBefore: job.notBefore,
     firstAssignedAt: job.firstAssignedAt,
     endedAt: job.endedAt,
@@ -138,6 +141,9 @@ export function providerRow(provider: Provider): ProviderRow {
     platforms: offer.platforms,
     maxDepth: offer.maxDepth,
     maxShots: offer.maxShots,
+    maxWidth: offer.maxWidth,
+    gates: offer.gates,
+    precision: offer.precision,
     region: offer.region,
     allow: offer.allow,
     deny: offer.deny,
@@ -164,12 +170,14 @@ const offerRows = new WeakMap<ProviderOffer, OfferRow>()
 function offerRow(offer: ProviderOffer): OfferRow {
   const known = offerRows.get(offer)
   if (known !== undefined) return known
-  const { capabilities, models, platforms, allow, deny } = offer
+  const { capabilities, models, platforms, gates, precision, allow, deny } = offer
   const row = {
     ...offer,
     capabilities: [...capabilities].sort(),
     models: [...models].sort(),
     platforms: [...platforms].sort(),
+    gates: gates === null ? null : [...gates].sort(),
+    precision: precision === null ? null : [...precision].sort(),
     allow: allow === null ? null : [...allow].sort(),
     deny: [...deny].sort(),
   }

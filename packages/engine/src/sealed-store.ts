@@ -6,13 +6,18 @@ import {
   timingSafeEqual,
 } from 'node:crypto'
 import {
+  type CborMap,
+  decodeCbor,
+  encodeCbor,
   FairleadError,
-  type JobId,
+  type ResultRow,
   type Snapshot,
   type Store,
   type StoreReads,
   sealedIn,
+  sealedInResult,
   sealedPayload,
+  sealedResult,
   type WriteBatch,
 } from '@fairlead/core'
 
@@ -24,7 +29,7 @@ const HEAD_BYTES = KEY_ID_BYTES + NONCE_BYTES
 
 /**
  * A store in which the payloads of registrations lie encrypted: they have the names and data of people
- * (AUDIT-9). What is sealed is the id of its key, a nonce, the AES-256-GCM ciphertext of the payload and
+ * (AUDIT-9). So do their results, which have a booking number (AUDIT-11). What is sealed is the id of its key, a nonce, the AES-256-GCM ciphertext of the payload and
  * its tag; where and when stand beside it, and stay when it is erased. The nonce comes from the key and
  * the id of the job, which stands for its payload: so no nonce is used for two, and the same commands
  * give the same rows. The first key seals, all of them open.
@@ -42,8 +47,9 @@ export class SealedStore implements Store {
       job: (...args) => read.job(...args),
       jobs: (...args) => read.jobs(...args),
       leases: (...args) => read.leases(...args),
+      failures: (...args) => read.failures(...args),
       lease: (...args) => read.lease(...args),
-      result: (...args) => read.result(...args),
+      result: async (...args) => this.#openedResult(await read.result(...args)),
       round: (...args) => read.round(...args),
       journal: (...args) => read.journal(...args),
       timeline: (...args) => read.timeline(...args),
@@ -64,14 +70,20 @@ export class SealedStore implements Store {
 
   commit(batch: WriteBatch): Promise<void> {
     const [key] = this.#keys
+    const { personalResults } = batch
     const hasAny = batch.newJobs.some(({ row }) => row.kind === 'registration')
-    if (key === undefined || !hasAny) return this.#inner.commit(batch)
+    if (key === undefined || (!hasAny && personalResults === undefined)) {
+      return this.#inner.commit(batch)
+    }
     const newJobs = batch.newJobs.map(({ row, payload }) =>
       row.kind === 'registration'
         ? { row, payload: sealedPayload(payload, seal(payload, row.id, key)) }
         : { row, payload },
     )
-    return this.#inner.commit({ ...batch, newJobs })
+    const results = batch.results.map((row) =>
+      personalResults?.has(row.jobSeq) === true ? sealedRow(row, key) : row,
+    )
+    return this.#inner.commit({ ...batch, newJobs, results })
   }
 
   close(): Promise<void> {
@@ -80,7 +92,17 @@ export class SealedStore implements Store {
 
   #opened(payload: Uint8Array): Uint8Array {
     const sealed = sealedIn(payload)
-    if (sealed === null) return payload
+    return sealed === null ? payload : this.#open(sealed)
+  }
+
+  #openedResult(row: ResultRow | null): ResultRow | null {
+    const sealed = row?.output == null ? null : sealedInResult(row.output)
+    if (row === null || sealed === null) return row
+    const { output, meta } = decodeCbor(this.#open(sealed)) as CborMap
+    return { ...row, output: bytesOrNull(output), meta: bytesOrNull(meta) }
+  }
+
+  #open(sealed: Uint8Array): Uint8Array {
     const id = sealed.subarray(0, KEY_ID_BYTES)
     const key = this.#keys.find((one) => timingSafeEqual(one.id, id))
     if (key !== undefined) return open(sealed, key)
@@ -107,8 +129,21 @@ function sealKey(key: Uint8Array): SealKey {
   return { id: id.subarray(0, KEY_ID_BYTES), key }
 }
 
-function seal(payload: Uint8Array, jobId: JobId, { id, key }: SealKey): Uint8Array {
-  const nonce = createHmac('sha256', key).update(jobId).digest().subarray(0, NONCE_BYTES)
+/** The nonce comes from all that is sealed: a result that is written anew with other bytes has another nonce. */
+function sealedRow(row: ResultRow, key: SealKey): ResultRow {
+  const { output, meta, leaseId } = row
+  const plain = encodeCbor({ output, meta })
+  const about = Buffer.concat([Buffer.from(`result|${leaseId}|`), plain])
+  return { ...row, ...sealedResult(row, seal(plain, about, key)) }
+}
+
+function bytesOrNull(value: unknown): Uint8Array | null {
+  return value instanceof Uint8Array ? value : null
+}
+
+/** No two payloads may have the same text of a nonce. */
+function seal(payload: Uint8Array, nonceOf: string | Uint8Array, { id, key }: SealKey): Uint8Array {
+  const nonce = createHmac('sha256', key).update(nonceOf).digest().subarray(0, NONCE_BYTES)
   const head = Buffer.concat([id, nonce])
   const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(head)
   return Buffer.concat([head, cipher.update(payload), cipher.final(), cipher.getAuthTag()])

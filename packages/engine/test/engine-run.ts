@@ -254,7 +254,8 @@ function call(engine: Engine, command: Command): Promise<unknown> | null {
         actualUnits: actualUnits ?? undefined,
         actualTokens: actualTokens ?? undefined,
       }
-      return engine.complete({ ...command, output: undefined, meta: undefined, ...actual })
+      const nothing = { output: undefined, contentType: undefined, meta: undefined }
+      return engine.complete({ ...command, ...nothing, ...actual })
     }
     case 'fail':
       return engine.fail(command)

@@ -28,6 +28,25 @@ const AI = { kind: 'ai', payload: { model: 'm', prompt: '0x', max_tokens: 100 } 
 const OFFER = { capabilities: new Set(['task', 'ai'] as const), models: new Set(['*']) }
 const SCORE = { match: { fairness: 'score' } }
 
+const NOTHING: WriteBatch = {
+  newJobs: [],
+  jobs: [],
+  newLeases: [],
+  leases: [],
+  providers: [],
+  results: [],
+  failures: [],
+  shares: [],
+  lanes: [],
+  rounds: [],
+  journal: [],
+  meta: {},
+  eraseEnded: null,
+  pruneEndedBefore: null,
+  pruneResultsBefore: null,
+  cutJournalAt: null,
+}
+
 /** A store whose writes can be held up. */
 class SlowStore extends MemoryStore {
   gate: Promise<void> = Promise.resolve()
@@ -75,13 +94,13 @@ async function enqueue(request: object = TASK): Promise<JobId> {
 
 async function waiting(jobId: JobId): Promise<WaitingExplanation> {
   const explanation = await engine.explain(jobId)
-  if ('attempts' in explanation) throw new Error(`job ${jobId} is ${explanation.job.status}`)
+  if (!('providers' in explanation)) throw new Error(`job ${jobId} is ${explanation.job.status}`)
   return explanation
 }
 
 async function assigned(jobId: JobId): Promise<AssignedExplanation> {
   const explanation = await engine.explain(jobId)
-  if (!('attempts' in explanation)) throw new Error(`job ${jobId} waits`)
+  if ('providers' in explanation) throw new Error(`job ${jobId} waits`)
   return explanation
 }
 
@@ -160,7 +179,11 @@ describe('an assigned job', () => {
   })
 
   it('EXPLAIN-4: whose proof is awaited says so, and keeps its attempt', async () => {
-    await engine.setPolicy({ queue: { completion: { ai_verification: 'proof' } } })
+    // A policy that an engine does not take yet, but that a store may have.
+    await engine.close()
+    const policy = JSON.stringify({ queue: { completion: { ai_verification: 'proof' } } })
+    await store.commit({ ...NOTHING, meta: { policy } })
+    engine = await openEngine({ store, clock })
     const a = await provider('a', 1)
     const jobId = await enqueue(AI)
     await engine.complete({ ...holder(a.offered), digest: DIGEST })
@@ -267,9 +290,9 @@ describe('in words', () => {
     await clock.advance(12_000)
     const { score, terms } = await waiting(jobId)
     expect(await textOf(jobId)).toEqual([
-      `Job ${jobId} (task "resize") waits for 12 s, since 2025-10-09T08:53:20.000Z.`,
+      `Job ${jobId} (task "resize"): waiting 12 s (since 2025-10-09T08:53:20.000Z).`,
       'No provider fits it now.',
-      'It has place 2 of 2 in the queue of kind task.',
+      '2nd of 2 in the queue of kind task.',
       `Its score is ${score.toFixed(4)}: fee 0, size ${terms.size.toLocaleString('en')}, tier 0 of 1,000,000 each, age 12 s.`,
       'provider:a: lease_cap_reached – all its 4 slots are taken.',
       'provider:b: capability_missing – it does not take jobs of this kind.',
@@ -283,26 +306,29 @@ describe('in words', () => {
     await engine.decline(holder(a.offered))
     await clock.advance(30_000)
     await engine.fail({ ...holder(a.offered), code: 'oom', permanent: false })
-    const { notBefore, score, terms } = await waiting(jobId)
+    const { notBefore } = await waiting(jobId)
     const inSecs = ((notBefore as number) - START - 30_000) / 1_000
     expect(await textOf(jobId)).toEqual([
-      `Job ${jobId} (task "resize") waits for 30 s, since 2025-10-09T08:53:20.000Z.`,
+      `Job ${jobId} (task "resize"): waiting 30 s (since 2025-10-09T08:53:20.000Z).`,
       `It is in backoff after 1 failed attempt: not before ${isoUtc(notBefore as number)}, in ${inSecs} s.`,
-      'It has place 1 of 1 among the jobs of its requester in the queue of kind task; between requesters fair shares decide.',
-      `Its score is ${score.toFixed(4)}: fee 0, size ${terms.size.toLocaleString('en')}, tier 0 of 1,000,000 each, age 30 s.`,
+      "1st of 1 in its requester's queue of kind task.",
       'provider:a: would fit.',
+      'Attempt 0: given to provider:a at 2025-10-09T08:53:20.000Z, was declined (CANCELLED).',
+      'Attempt 1: given to provider:a at 2025-10-09T08:53:50.000Z, failed with oom (CANCELLED).',
       `The earliest time it can run: ${isoUtc(notBefore as number)}, in ${inSecs} s.`,
     ])
   })
 
   it('EXPLAIN-6: a job without a provider, or whose provider cools down', async () => {
+    await engine.setPolicy({ registry: { min_stake: { ai: 0 } } }, 'fund')
     const jobId = await enqueue()
     expect(await textOf(jobId)).toContain('There is no provider at all.')
     const a = await provider('a', 1)
     await engine.decline(holder(a.offered))
     await clock.advance(10_000)
-    expect((await textOf(jobId)).slice(-2)).toEqual([
+    expect((await textOf(jobId)).slice(-3)).toEqual([
       'provider:a: class_cooling_down – it declined a job like this one a short time ago, until 2025-10-09T08:53:50.000Z (for 20 s).',
+      'Attempt 0: given to provider:a at 2025-10-09T08:53:20.000Z, was declined (CANCELLED).',
       'The earliest time it can run: 2025-10-09T08:53:50.000Z, in 20 s.',
     ])
     await clock.advance(19_999)
@@ -325,7 +351,7 @@ describe('in words', () => {
     const order = 'shuffled by the seed, and the first that fits takes the job'
     expect(await textOf(jobId)).toEqual([
       `Job ${jobId} (task "resize") is COMPLETED; it was enqueued at 2025-10-09T08:53:20.000Z.`,
-      'Attempt 0: given to provider:a at 2025-10-09T08:53:20.000Z, ended before it was acknowledged (CANCELLED).',
+      'Attempt 0: given to provider:a at 2025-10-09T08:53:20.000Z, failed with oom (CANCELLED).',
       `Attempt 0: round ${one.height} with 1 job in its batch, seed ${one.seed}.`,
       `Attempt 0: order of the providers (${order}): provider:a.`,
       'Attempt 0: provider:a was asked as number 1.',

@@ -7,6 +7,7 @@ import type {
   LeaseTimes,
   LostReason,
   ProviderId,
+  ProviderNotice,
   WorkerId,
 } from '@fairlead/core'
 import type { Engine } from '@fairlead/engine'
@@ -17,6 +18,8 @@ export class ManualWorker implements LeaseListener {
   readonly offers: LeaseOffer[] = []
   readonly lostLeases: (readonly [LeaseId, LostReason])[] = []
   heldLeases: readonly LeaseTimes[] = []
+  /** All that were told, in order. */
+  readonly notices: (ProviderNotice | null)[] = []
   closedBy: FairleadError | null = null
   #session: LeaseSession | null = null
 
@@ -62,6 +65,10 @@ export class ManualWorker implements LeaseListener {
 
   lost(leaseId: LeaseId, reason: LostReason): void {
     this.lostLeases.push([leaseId, reason])
+  }
+
+  notice(notice: ProviderNotice | null): void {
+    this.notices.push(notice)
   }
 
   closed(reason: FairleadError): void {

@@ -8,7 +8,7 @@ import {
   type Store,
 } from '@fairlead/core'
 import { type Engine, openEngine } from '@fairlead/engine'
-import { TestClock } from '@fairlead/testkit'
+import { MemoryStore, TestClock } from '@fairlead/testkit'
 import { HeldStore } from './held-store.ts'
 import { ManualWorker } from './manual-worker.ts'
 
@@ -46,23 +46,35 @@ export function outcomesOf(calls: readonly Call<unknown>[]): Promise<string[]> {
 
 /** An engine on a store and a clock that both wait for the test. */
 export class Rig {
-  readonly store: HeldStore
+  store: HeldStore
   readonly clock: TestClock
-  readonly engine: Engine
+  engine: Engine
 
-  private constructor(store: HeldStore, clock: TestClock, engine: Engine) {
+  readonly #inner: Store
+
+  private constructor(inner: Store, store: HeldStore, clock: TestClock, engine: Engine) {
+    this.#inner = inner
     this.store = store
     this.clock = clock
     this.engine = engine
   }
 
   /** With a provider, whose workers the test connects. */
-  static async open(inner?: Store): Promise<Rig> {
+  static async open(inner: Store = new MemoryStore()): Promise<Rig> {
     const store = new HeldStore(inner)
     const clock = new TestClock(START)
-    const rig = new Rig(store, clock, await openEngine({ store, clock }))
+    const rig = new Rig(inner, store, clock, await openEngine({ store, clock }))
     await rig.engine.registerProvider(ATLAS, OFFER)
     return rig
+  }
+
+  /** Closes the engine, and opens it so much later. */
+  async restart(downMs: number): Promise<void> {
+    await this.engine.close()
+    await this.clock.advance(downMs)
+    this.store = new HeldStore(this.#inner)
+    this.engine = await openEngine({ store: this.store, clock: this.clock })
+    await this.clock.settle()
   }
 
   async close(): Promise<void> {

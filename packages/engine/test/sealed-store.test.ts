@@ -1,8 +1,17 @@
 import { randomBytes } from 'node:crypto'
-import { type CborMap, decodeCbor, type JobRow } from '@fairlead/core'
+import {
+  type CborMap,
+  decodeCbor,
+  encodeCbor,
+  type JobId,
+  type JobRow,
+  type LeaseOffer,
+  type ProviderId,
+} from '@fairlead/core'
 import { type Engine, openEngine } from '@fairlead/engine'
 import { MemoryStore, TestClock } from '@fairlead/testkit'
 import { describe, expect, it } from 'vitest'
+import { ManualWorker } from './manual-worker.ts'
 import { ACME, START } from './rig.ts'
 
 const KEY = randomBytes(32)
@@ -59,6 +68,53 @@ describe('personal data at rest', () => {
     })
   })
 
+  it('AUDIT-11: what a registration brought is encrypted, read as it was, and erased with the rest', async () => {
+    const store = new MemoryStore()
+    const clock = new TestClock(START)
+    const policy = { audit: { pii_retention_secs: 120 } }
+    const engine = await openEngine({ store, clock, policy, sealKeys: [KEY] })
+    const output = encodeCbor({ outcome: 'booked', fee_status: 'charged', booking_number: NAME })
+    const meta = encodeCbor({ sent_after_ms: 3, seat: NAME })
+    const id = await booked(engine, clock, { output, meta })
+    expect(await resultOf(engine, id)).toEqual([output, meta])
+    const under = async () => Buffer.concat(await resultOf(store, id)).toString('latin1')
+    expect(await under()).not.toContain(NAME)
+    expect(await under()).toContain('sealed')
+    // Another key does not open it, and says which one would.
+    const without = await openEngine({ store, clock, sealKeys: [randomBytes(32)] })
+    await expect(without.view.read.result(id)).rejects.toMatchObject({ code: 'StoreUnavailable' })
+    await without.close()
+    await clock.advance(200_000)
+    const left = [
+      encodeCbor({ outcome: 'booked', fee_status: 'charged' }),
+      encodeCbor({ sent_after_ms: 3 }),
+    ]
+    expect(await resultOf(store, id)).toEqual(left)
+    expect(await resultOf(engine, id)).toEqual(left)
+    await engine.close()
+  })
+
+  it('AUDIT-11: the result of any other job is stored as it is', async () => {
+    const store = new MemoryStore()
+    const clock = new TestClock(START)
+    const engine = await openEngine({ store, clock, sealKeys: [KEY] })
+    const provider = 'provider:p' as ProviderId
+    await engine.registerProvider(provider, {
+      ...{ capabilities: new Set(['task'] as const), models: new Set(['*']) },
+    })
+    const worker = await ManualWorker.connect(engine, provider, { id: 'w-1', slots: 1 })
+    const id = await engine.enqueue(
+      { kind: 'task', payload: { name: 'x', args: {} } },
+      { caller: ACME },
+    )
+    await clock.settle()
+    const { leaseId } = worker.offers[0] as LeaseOffer
+    const output = encodeCbor({ outcome: 'booked', booking_number: NAME })
+    await engine.complete({ leaseId, by: provider, workerId: worker.id, output })
+    expect((await store.read.result(id))?.output).toEqual(output)
+    await engine.close()
+  })
+
   it('AUDIT-10: it is erased after its own time, and job, timeline and key stay', async () => {
     const store = new MemoryStore()
     const clock = new TestClock(START)
@@ -113,4 +169,32 @@ describe('personal data at rest', () => {
 async function opened(engine: Engine, seq: number): Promise<CborMap> {
   const [payload] = await engine.view.read.payloads([seq])
   return decodeCbor(payload as Uint8Array) as CborMap
+}
+
+/** Schedules the registration, waits for its opening and completes it. */
+async function booked(
+  engine: Engine,
+  clock: TestClock,
+  brought: { readonly output: Uint8Array; readonly meta: Uint8Array },
+): Promise<JobId> {
+  const provider = 'provider:signup' as ProviderId
+  await engine.registerProvider(provider, {
+    ...{ capabilities: new Set(['registration'] as const), platforms: new Set(['bookeo']) },
+  })
+  const worker = await ManualWorker.connect(engine, provider, { id: 'w-1', slots: 1 })
+  const id = await engine.enqueue(REQUEST, { caller: ACME })
+  await clock.advance(60_000)
+  const { leaseId } = worker.offers[0] as LeaseOffer
+  const holder = { leaseId, by: provider, workerId: worker.id }
+  await engine.ack(holder)
+  await engine.complete({ ...holder, ...brought })
+  return id
+}
+
+async function resultOf(from: Engine | MemoryStore, id: JobId): Promise<Uint8Array[]> {
+  const { read } = 'view' in from ? from.view : from
+  const { output, meta } = (await read.result(id)) as NonNullable<
+    Awaited<ReturnType<typeof read.result>>
+  >
+  return [output, meta].map((bytes) => Uint8Array.from(bytes ?? []))
 }

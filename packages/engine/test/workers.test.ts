@@ -169,18 +169,15 @@ describe('a worker', () => {
     await clock.advance(14_999)
     expect((await engine.getJob(jobId)).status).toBe('RUNNING')
     await clock.advance(1)
-    expect(await engine.getJob(jobId)).toMatchObject({
-      status: 'QUEUED',
-      retries: 0,
-      notBefore: null,
-    })
+    const { notBefore, ...row } = await engine.getJob(jobId)
+    expect(row).toMatchObject({ status: 'QUEUED', retries: 0, workerLosses: 1 })
     expect((await story(jobId)).slice(-2)).toEqual([
       'leaseCancelled worker_lost',
-      'jobRequeued RELEASED',
+      'jobRequeued WORKER_LOST',
     ])
     expect((await store.load()).providers).toMatchObject([{ health: 1_000, workers: [] }])
     const next = await connect('w-2')
-    await clock.settle()
+    await clock.advance((notBefore as number) - clock.now())
     expect(next.offered).toMatchObject({ jobId, attempt: 1 })
   })
 
@@ -190,6 +187,8 @@ describe('a worker', () => {
     const after = await connect('w-1', { holds: [] })
     await clock.settle()
     expect(await story(jobId)).toContain('leaseCancelled disowned')
+    const { notBefore } = await engine.getJob(jobId)
+    await clock.advance((notBefore as number) - clock.now())
     expect(after.offered).toMatchObject({ jobId, attempt: 1 })
     expect((await engine.getJob(jobId)).retries).toBe(0)
   })
@@ -221,7 +220,8 @@ describe('a worker', () => {
 })
 
 describe('a provider that no worker serves', () => {
-  it('HEALTH-4: is SUSPENDED after 23 minutes, also in the preset queue, until an operator brings it back', async () => {
+  it('HEALTH-4: is SUSPENDED after 23 minutes in the preset fund, until an operator brings it back', async () => {
+    await engine.setPolicy({ registry: { min_stake: { ai: 0 } } }, 'fund')
     const statusOf = async () => (await store.load()).providers[0]?.status
     await clock.advance(1_379_999)
     expect(await statusOf()).toBe('ACTIVE')
@@ -256,8 +256,10 @@ describe('a restart', () => {
     await clock.advance(14_999)
     expect(other.offers).toEqual([])
     await clock.advance(1)
-    expect(other.offered).toMatchObject({ jobId, attempt: 1 })
     expect(await story(jobId)).toContain('leaseCancelled worker_lost')
+    const { notBefore } = await engine.getJob(jobId)
+    await clock.advance((notBefore as number) - clock.now())
+    expect(other.offered).toMatchObject({ jobId, attempt: 1 })
     expect((await engine.getJob(jobId)).retries).toBe(0)
   })
 

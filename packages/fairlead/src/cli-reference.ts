@@ -2,6 +2,7 @@ import type { Command as Program } from 'commander'
 import { COMMANDS } from './commands/index.ts'
 import { EXIT, EXIT_MEANS } from './exit-codes.ts'
 import { buildProgram } from './program.ts'
+import { flowed, wrapped } from './wrapped.ts'
 
 /** The reference page of the command line, from the tree that parses it. */
 export function cliReference(): string {
@@ -10,7 +11,7 @@ export function cliReference(): string {
   return [
     '# The command line',
     '<!-- Made by `npm run reference` from the code; do not edit. -->',
-    'Settings come from `fairlead.yaml`, from the environment and from flags; a flag goes over the environment, and that over the file. See [settings](settings.md) for their names. `--json` prints JSON instead of text: one document, or a line for each job or event where a command goes on; a refusal is a line `{"error": {code, message, details, retryable}}` on standard error. Colours are used on a terminal only, and not with `NO_COLOR`.',
+    'Settings come from `fairlead.yaml`, from the environment and from flags; a flag goes over the environment, and that over the file. See [settings](settings.md) for their names. `--json` prints JSON instead of text: one document, or a line for each job or event where a command goes on; a refusal is a line `{"error": {code, message, details, retryable}}` on standard error, and a warning a line `{"warning": text}`. A command that takes a `task_id` also takes its first 8 or more digits, with or without `0x`, where they stand for one job. Colours are used on a terminal only, and not with `NO_COLOR`.',
     '## Exit codes',
     exitTable(),
     '## Commands',
@@ -43,7 +44,9 @@ function section(program: Program, name: string): string {
     `## fairlead ${name}`,
     spec.summary,
     `\`\`\`\nfairlead ${name} ${own.usage()}\n\`\`\``,
-    ...(spec.details === undefined ? [] : [`\`\`\`text\n${spec.details}\n\`\`\``]),
+    ...(spec.details === undefined
+      ? []
+      : [`\`\`\`text\n${wrapped(flowed(spec.details), 100)}\n\`\`\``]),
     ...argumentTable(own),
     optionTable(own),
     ...spec.examples.map(([line, text]) => `${text}\n\n\`\`\`sh\n${line}\n\`\`\``),

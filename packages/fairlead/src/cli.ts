@@ -4,7 +4,7 @@ import { EXIT, exitOf } from './exit-codes.ts'
 import { buildProgram, type Parsed } from './program.ts'
 import { processTerminal, type Terminal } from './terminal.ts'
 
-/** Whoever types a command wants to know soon that nobody is there. */
+/** Somebody waits at a terminal: tell soon that no server answers. */
 const PATIENCE_MS = 3_000
 
 /** Runs the command line and gives the exit code; it never ends the process itself. */
@@ -36,15 +36,23 @@ function everyCommand(program: ReturnType<typeof buildProgram>): (typeof program
 async function runCommand({ command, args, flags }: Parsed, terminal: Terminal): Promise<number> {
   const isJson = flags['json'] === true
   const atEnd: (() => Promise<void>)[] = []
+  // A command may load its configuration more than once.
+  const told = new Set<string>()
+  const warn = (text: string): void => {
+    if (!told.has(text)) terminal.note(isJson ? JSON.stringify({ warning: text }) : text)
+    told.add(text)
+  }
   const config = async (named: NamedFlags = {}) => {
     const { loadConfig } = await import('./config/load-config.ts')
-    return loadConfig({
+    const loaded = loadConfig({
       env: process.env,
       cwd: process.cwd(),
       file: flags['config'] as string | undefined,
       sets: (flags['set'] ?? []) as string[],
       named: { ...serverFlags(flags), ...named },
     })
+    if (command.tellsWarnings !== true) loaded.warnings.forEach(warn)
+    return loaded
   }
   const call: Call<never> = {
     args,

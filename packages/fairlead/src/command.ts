@@ -13,6 +13,8 @@ export interface Command<Flags = object> {
   readonly options?: readonly Option[]
   /** `server`: it calls one, and takes `--url` and `--token`. `file`: it takes settings. */
   readonly needs?: 'server' | 'file'
+  /** It tells the warnings of the configuration itself. */
+  readonly tellsWarnings?: boolean
   readonly examples: readonly Example[]
   /** Does it, and gives the exit code. Heavy modules are imported in here: `--help` needs none. */
   readonly run: (call: Call<Flags>) => Promise<number>

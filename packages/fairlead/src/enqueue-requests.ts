@@ -1,14 +1,26 @@
 import type { EnqueueOptions, EnqueueRequest } from '@fairlead/client'
+import { acceptRequest, type Caller, FairleadError, parsePolicy } from '@fairlead/core'
+import { checkParams, METHODS } from '@fairlead/protocol'
 import type { EnqueueFlags } from './commands/enqueue.ts'
 import { duration, jsonObject, misuse, oneOfWords, wholeNumber } from './flags.ts'
 import { inputOf, readFile, STDIN } from './read-input.ts'
 
 const KINDS = ['task', 'ai', 'quantum'] as const
 
+/** Wrong lines that an error lists. */
+const LISTED_MAX = 20
+
+/** A request, and the line that it stands on if it comes from a file. */
+export interface Wanted {
+  readonly request: EnqueueRequest
+  readonly line: number | null
+}
+
 /** The requests that a command line stands for. */
-export function requestsOf(args: readonly string[], flags: EnqueueFlags): EnqueueRequest[] {
+export function requestsOf(args: readonly string[], flags: EnqueueFlags): Wanted[] {
   if (flags.from !== undefined) {
     if (args.length > 0) throw misuse('--from: expected either a file or a job, not both')
+    refuseBeside(flags)
     return requestsIn(flags.from)
   }
   const count = wholeNumber('--count', flags.count, { min: 1, max: 1_000_000 })
@@ -16,7 +28,7 @@ export function requestsOf(args: readonly string[], flags: EnqueueFlags): Enqueu
     throw misuse('--key: expected no --count with it; jobs with one key are one job')
   }
   const request = oneRequest(args, flags)
-  return Array.from({ length: count }, () => request)
+  return Array.from({ length: count }, () => ({ request, line: null }))
 }
 
 function oneRequest(args: readonly string[], flags: EnqueueFlags): EnqueueRequest {
@@ -63,12 +75,66 @@ function temperatureOf(text: string | undefined): { readonly temperature?: numbe
   throw misuse(`--temperature: expected a number from 0 to 2, got ${text}`)
 }
 
-function requestsIn(file: string): EnqueueRequest[] {
+/** Flags of one job would be ignored for those of a file. */
+function refuseBeside({ fee, region, ttl, key, temperature }: EnqueueFlags): void {
+  const given = Object.entries({ fee, region, ttl, key, temperature }).find(
+    ([, value]) => value !== undefined,
+  )
+  if (given === undefined) return
+  throw misuse(`--${given[0]}: expected no --from with it; write the field into each line`)
+}
+
+/** All lines are checked before the first is sent: a file with a wrong line enqueues nothing. */
+function requestsIn(file: string): Wanted[] {
   const text = new TextDecoder().decode(readFile(file === '-' ? STDIN : file))
-  const lines = text.split('\n').map((line, i) => ({ line, number: i + 1 }))
-  const requests = lines
-    .filter(({ line }) => line.trim() !== '')
-    .map(({ line, number }) => jsonObject(`--from, line ${number}`, line))
-  if (requests.length > 0) return requests as unknown as EnqueueRequest[]
-  throw misuse(`--from: expected a request a line, found none in ${file}`)
+  const lines = text
+    .split('\n')
+    .map((written, i) => ({ written, line: i + 1 }))
+    .filter(({ written }) => written.trim() !== '')
+  if (lines.length === 0) {
+    throw misuse(`--from: expected a request a line, found none in ${file}`)
+  }
+  const wanted: Wanted[] = []
+  const problems: { readonly line: number; readonly message: string }[] = []
+  for (const { written, line } of lines) {
+    try {
+      const request = jsonObject('request', written) as unknown as EnqueueRequest
+      checkRequest(request)
+      wanted.push({ request, line })
+    } catch (error) {
+      if (!(error instanceof FairleadError)) throw error
+      problems.push({ line, message: error.message })
+    }
+  }
+  if (problems.length === 0) return wanted
+  const listed = problems
+    .slice(0, LISTED_MAX)
+    .map(({ line, message }) => `line ${line}: ${message}`)
+  if (problems.length > listed.length) listed.push(`… and ${problems.length - listed.length} more`)
+  throw new FairleadError(
+    'InvalidParams',
+    `--from: ${problems.length} of ${lines.length} lines of ${file} are wrong; nothing was enqueued\n${listed.join('\n')}`,
+    { field: 'from', problems: problems.slice(0, LISTED_MAX) },
+  )
+}
+
+const DEFAULT_POLICY = parsePolicy({})
+/** In the place of fields that only the server knows; they say nothing about the shape. */
+const CONTEXT = {
+  caller: `0x${'00'.repeat(32)}` as Caller,
+  chainId: 1n,
+  enqueueHeight: 0n,
+  txHash: new Uint8Array(32),
+}
+
+/** The shape of a request. Sizes are the server's to check: its caps may be others than ours. */
+function checkRequest(request: EnqueueRequest): void {
+  const { kind, payload } = checkParams(METHODS['aicf.enqueue'].params, request)
+  // A chain writes kinds as numbers; the server alone reads those.
+  if (typeof kind === 'number') return
+  try {
+    acceptRequest({ kind, payload }, DEFAULT_POLICY, CONTEXT)
+  } catch (error) {
+    if (!(error instanceof FairleadError) || error.code !== 'LimitExceeded') throw error
+  }
 }

@@ -4,7 +4,8 @@ export const EXIT = { ok: 0, failed: 1, misuse: 2, refused: 3, unavailable: 4 } 
 /** What each means, for `--help` and the reference page. */
 export const EXIT_MEANS: { readonly [Name in keyof typeof EXIT]: string } = {
   ok: 'done',
-  failed: 'it was tried and failed: a check did not hold, a job ended without a result, a defect',
+  failed:
+    'it was tried and failed: a check did not hold, a job ended without a result, a file was enqueued in part, a defect',
   misuse: 'the command line, the configuration or a parameter is wrong; nothing was done',
   refused: 'the server refused: no such job, not yours, not in this state, no valid token',
   unavailable: 'no server answered, or it is overloaded; the same command may succeed later',

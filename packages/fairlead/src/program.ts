@@ -3,6 +3,7 @@ import { Command as Program } from 'commander'
 import type { Command, Option } from './command.ts'
 import { COMMANDS, GROUPS } from './commands/index.ts'
 import { EXIT, EXIT_MEANS } from './exit-codes.ts'
+import { flowed, wrapped } from './wrapped.ts'
 
 /** What the parser found: the command, and what was written behind it. */
 export interface Parsed {
@@ -29,13 +30,22 @@ export function buildProgram(found: (parsed: Parsed) => Promise<void>): Program 
     .description('A durable, fair dispatcher for scarce and rate-limited providers.')
     .version(ownVersion(), '-V, --version', 'show the version')
     .helpOption('-h, --help', 'show this help')
-    .commandsGroup('Check:')
-    .helpCommand('help [command]', 'show the help of a command')
-    .showHelpAfterError('(fairlead --help shows what there is)')
-    .addHelpText('after', `\n${exitCodes()}`)
+    .commandsGroup(OTHER)
+    .helpCommand('help [command]', 'Show the help of a command.')
+    // The usage of a command stands in its own help; here it would leave no room for the summary.
+    .configureHelp({ subcommandTerm: (command) => command.name() })
+    .addHelpText('after', `\n${wrapped(`${EACH_HELP}\n\n${exitCodes()}`)}`)
   for (const spec of COMMANDS) add(program, spec, found)
+  for (const group of [program, ...program.commands]) {
+    if (group.commands.length === 0) continue
+    const name = group === program ? 'fairlead' : `fairlead ${group.name()}`
+    const names = group.commands.map((command) => command.name()).join(', ')
+    group.showHelpAfterError(wrapped(`Commands: ${names}\n${name} --help explains them.`))
+  }
   return program
 }
+
+const EACH_HELP = 'fairlead <command> --help shows the options of a command, with examples.'
 
 /** The exit codes, a line each. */
 export function exitCodes(): string {
@@ -55,7 +65,7 @@ function add(
   const parent = words.reduce(groupOf, program)
   const own = parent.command(name).description(spec.summary)
   if (parent === program) own.helpGroup(headingOf(spec.name))
-  if (spec.details !== undefined) own.addHelpText('after', `\n${spec.details}`)
+  if (spec.details !== undefined) own.addHelpText('after', `\n${wrapped(flowed(spec.details))}`)
   for (const { name: argument, text } of spec.args ?? []) own.argument(argument, text)
   for (const option of spec.options ?? []) addOption(own, option)
   own.optionsGroup('Common options:')
@@ -65,6 +75,12 @@ function add(
   }
   own.helpOption('-h, --help', 'show this help')
   own.addHelpText('after', `\n${examples(spec)}`)
+  const options = own.options.map(({ long }) => long).join(', ')
+  own.showHelpAfterError(
+    wrapped(
+      `Usage: fairlead ${spec.name} ${own.usage()}\nOptions: ${options}\nfairlead ${spec.name} --help explains them.`,
+    ),
+  )
   own.action((...given: unknown[]) => {
     const count = spec.args?.length ?? 0
     const args = given.slice(0, count).filter((arg) => arg !== undefined) as string[]
@@ -84,15 +100,21 @@ function groupOf(parent: Program, word: string): Program {
     .helpCommand(false)
 }
 
+const OTHER = 'More:'
+
 const HEADINGS: readonly (readonly [heading: string, names: readonly string[]])[] = [
-  ['Run:', ['demo', 'serve', 'worker']],
-  ['Jobs:', ['enqueue', 'jobs', 'explain', 'top']],
-  ['Operate:', ['providers', 'policy', 'token', 'audit', 'doctor']],
+  ['Try it:', ['demo']],
+  ['Jobs:', ['enqueue', 'jobs', 'explain']],
+  ['Workers:', ['worker', 'providers']],
+  ['Server:', ['serve', 'top', 'policy', 'token', 'doctor']],
+  ['Limits:', ['limits']],
+  ['Sign-ups:', ['signup', 'sessions', 'registrations']],
+  ['Audit:', ['audit']],
 ]
 
 function headingOf(name: string): string {
   const word = name.split(' ')[0] as string
-  return HEADINGS.find(([, names]) => names.includes(word))?.[0] ?? 'Check:'
+  return HEADINGS.find(([, names]) => names.includes(word))?.[0] ?? OTHER
 }
 
 function addOption(own: Program, { flags, text, default: value, many = false }: Option): void {

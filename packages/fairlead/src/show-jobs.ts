@@ -1,19 +1,24 @@
 import type { JobSummary, WireEvent } from '@fairlead/client'
 import { durationText } from '@fairlead/engine'
 import type { ResultOf } from '@fairlead/protocol'
+import { shortId } from './resolve-task-id.ts'
 import { table } from './table.ts'
 import type { Terminal } from './terminal.ts'
 
 type Colors = Terminal['colors']
 type Entries = ResultOf<'aicf.getTimeline'>['entries']
 
-/** Jobs as a table. */
-export function jobsTable(jobs: readonly JobSummary[]): string {
+/** Jobs as a table that is no wider than asked for. */
+export function jobsTable(
+  jobs: readonly JobSummary[],
+  { nowMs, columns }: { readonly nowMs: number; readonly columns: number },
+): string {
   const rows = jobs.map((job) => [
-    job.task_id,
+    shortId(job.task_id),
+    inLine(job.name ?? ''),
     job.kind,
     job.status,
-    time(job.timestamps.enqueued),
+    durationText(Math.max(0, nowMs - job.timestamps.enqueued * 1_000)),
     String(job.retries),
     job.provider_id ?? '',
     job.reason ?? '',
@@ -21,18 +26,20 @@ export function jobsTable(jobs: readonly JobSummary[]): string {
   return table(
     [
       { title: 'task_id' },
+      { title: 'name', cutTo: 8 },
       { title: 'kind' },
       { title: 'status' },
-      { title: 'enqueued' },
+      { title: 'age', align: 'right' },
       { title: 'retries', align: 'right' },
-      { title: 'provider' },
-      { title: 'reason' },
+      { title: 'provider', cutTo: 8 },
+      { title: 'reason', cutTo: 8 },
     ],
     rows,
+    columns,
   )
 }
 
-/** A job with its result and what happened to it. */
+/** A job with its result, its errors and everything that happened to it. */
 export function jobText(
   { job, result }: ResultOf<'aicf.getJob'>,
   entries: Entries,
@@ -41,21 +48,67 @@ export function jobText(
   const { request, timestamps } = job
   const facts: [string, string][] = [
     ['kind', job.kind],
+    ['name', inLine(job.name ?? '')],
     ['status', job.reason === null ? job.status : `${job.status} (${job.reason})`],
+    ['waits', job.wait_reason ?? ''],
     ['enqueued', time(timestamps.enqueued)],
     ['caller', `${request.caller} (${request.tier})`],
     ['fee', String(request.max_fee_u64)],
     ['retries', String(job.retries)],
     ['provider', job.provider_id ?? 'none yet'],
     ['payload', brief(JSON.stringify(request.payload))],
+    ['digest', result?.output_digest ?? ''],
+    ['output', result === null ? '' : outputText(result.output)],
   ]
-  if (job.wait_reason !== null) facts.splice(2, 0, ['waits', job.wait_reason])
-  if (result !== null) {
-    facts.push(['digest', result.output_digest], ['output', outputText(result.output)])
-  }
-  const width = Math.max(...facts.map(([name]) => name.length))
-  const lines = facts.map(([name, value]) => `${name.padEnd(width)}  ${value}`)
-  return [bold(job.task_id), ...lines, '', bold('What happened'), ...stepLines(entries)].join('\n')
+  const shown = facts.filter(([, value]) => value !== '')
+  const width = Math.max(...shown.map(([name]) => name.length))
+  return [
+    bold(job.task_id),
+    ...shown.map(([name, value]) => `${name.padEnd(width)}  ${value}`),
+    ...errorLines(job, bold),
+    '',
+    bold('What happened'),
+    ...stepLines(entries),
+  ].join('\n')
+}
+
+type Job = ResultOf<'aicf.getJob'>['job']
+
+/** The last error in full, then those of earlier attempts, oldest first; `--json` has all of each. */
+function errorLines({ errors }: Job, bold: Colors['bold']): string[] {
+  const last = errors.at(-1)
+  if (last === undefined) return []
+  const lines = ['', bold('Last error'), ...attemptErrorLines(last), ...detailLines(last.details)]
+  const earlier = errors.slice(0, -1)
+  if (earlier.length === 0) return lines
+  return [...lines, '', bold('Earlier errors'), ...earlier.flatMap(attemptErrorLines)]
+}
+
+/** The message stands on lines of its own, so that it can be read and copied as it is. */
+function attemptErrorLines({ attempt, at, code, message }: Job['errors'][number]): string[] {
+  return [
+    `  attempt ${attempt}  ${new Date(at).toISOString()}  ${code}`,
+    ...(message === null ? [] : indented(textLines(message))),
+  ]
+}
+
+/** A stack as it was written, the rest as JSON. */
+function detailLines(details: unknown): string[] {
+  if (typeof details !== 'object' || details === null) return []
+  const { stack, ...rest } = details as { readonly stack?: unknown }
+  return indented([
+    ...(Object.keys(rest).length === 0 ? [] : [JSON.stringify(rest)]),
+    ...(typeof stack === 'string' ? textLines(stack) : []),
+  ])
+}
+
+function indented(lines: readonly string[]): string[] {
+  return lines.map((line) => `    ${line}`)
+}
+
+/** An error in a sentence: `exit_65: no such file`. */
+export function errorText(error: Pick<NonNullable<Job['last_error']>, 'code' | 'message'>): string {
+  return error.message === null ? error.code : `${error.code}: ${plain(error.message)}`
 }
 
 /** Each step with its time after the first. */
@@ -69,14 +122,23 @@ export function stepLines(
   })
 }
 
-/** An event in a line. */
-export function eventLine(event: WireEvent, { dim, bold }: Colors): string {
+/** An event in a line, with its job and the name of that where they are known. */
+export function eventLine(
+  event: WireEvent,
+  job: { readonly id: string | null; readonly name: string | null },
+  { dim, bold }: Colors,
+): string {
   const { seq, at, type, ...details } = event
-  return `${dim(String(seq).padStart(8))}  ${new Date(at).toISOString()}  ${bold(type)}${detailText(details)}`
+  const id = job.id === null ? '' : `  ${shortId(job.id)}`
+  const name = job.name === null ? '' : `  ${inLine(job.name)}`
+  const start = `${dim(String(seq).padStart(8))}  ${new Date(at).toISOString()}  ${bold(type)}`
+  return `${start}${id}${name}${detailText(details, 'jobId')}`
 }
 
 /** Details that are times, in ms since the epoch. */
 const TIMES: ReadonlySet<string> = new Set(['deadline', 'notBefore'])
+/** Details that are ids of 32 bytes. */
+const IDS: ReadonlySet<string> = new Set(['leaseId', 'retryOf'])
 
 function detailText(details: object, leftOut?: string): string {
   const parts = Object.entries(details)
@@ -87,7 +149,8 @@ function detailText(details: object, leftOut?: string): string {
 
 function shownDetail(name: string, value: unknown): string {
   if (typeof value === 'number' && TIMES.has(name)) return new Date(value).toISOString()
-  return typeof value === 'string' ? value : JSON.stringify(value)
+  if (typeof value !== 'string') return JSON.stringify(value)
+  return IDS.has(name) ? shortId(value) : inLine(value)
 }
 
 /** Seconds since the epoch, as the wire has them. */
@@ -99,9 +162,26 @@ function outputText(hex: string | null): string {
   if (hex === null) return 'kept elsewhere'
   const bytes = Buffer.from(hex.slice(2), 'hex')
   const text = bytes.toString('utf8')
-  return Buffer.from(text, 'utf8').equals(bytes) ? brief(text) : brief(hex)
+  return Buffer.from(text, 'utf8').equals(bytes) ? brief(plain(text)) : brief(hex)
 }
 
 function brief(text: string): string {
   return text.length > 400 ? `${text.slice(0, 400)}… (${text.length} characters)` : text
+}
+
+/** Somebody else's text in a table or a line. */
+function inLine(text: string): string {
+  return plain(text).replaceAll('\n', ' ')
+}
+
+function textLines(text: string): string[] {
+  return plain(text).trimEnd().split('\n')
+}
+
+/** Without what a terminal would act on: a job's text must not move the cursor or set a colour. */
+function plain(text: string): string {
+  const isKept = (control: string): boolean => control === '\n' || control === '\t'
+  return text
+    .replaceAll('\r\n', '\n')
+    .replaceAll(/\p{Cc}/gu, (control) => (isKept(control) ? control : '\ufffd'))
 }

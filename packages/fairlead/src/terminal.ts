@@ -3,18 +3,20 @@ import pc from 'picocolors'
 /** Where a command writes. Results go to `out`, progress and errors to `note`. */
 export interface Terminal {
   readonly out: (text: string) => void
+  /** Bytes of a result, as they are. */
+  readonly raw: (bytes: Uint8Array) => void
   readonly note: (text: string) => void
   /** A line that the next one replaces; shown only where somebody watches. */
   readonly progress: (text: string) => void
   readonly colors: ReturnType<typeof pc.createColors>
-  /** Whether results go to a screen, and how wide and high that is. */
+  /** The size of the screen that results go to; null where a program or a file gets them. */
   readonly screen: { readonly columns: number; readonly rows: number } | null
 }
 
 /** The terminal of this process. */
 export function processTerminal(): Terminal {
   const { stdout, stderr } = process
-  // Whoever reads may stop reading, as `head` does: then there is nobody left to tell.
+  // The reader may stop reading, as `head` does: then there is nobody left to tell.
   stdout.on('error', ({ code }: NodeJS.ErrnoException) => process.exit(code === 'EPIPE' ? 0 : 1))
   const isWatched = stderr.isTTY === true
   let shown = false
@@ -26,6 +28,10 @@ export function processTerminal(): Terminal {
     out: (text) => {
       clear()
       stdout.write(`${text}\n`)
+    },
+    raw: (bytes) => {
+      clear()
+      stdout.write(bytes)
     },
     note: (text) => {
       clear()

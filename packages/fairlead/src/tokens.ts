@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { TokenFile, type TokenRecord } from '@fairlead/server/tokens'
 import type { Config } from './config/load-config.ts'
 import { table } from './table.ts'
@@ -9,6 +10,35 @@ export function tokensPath({ settings }: Config): string {
 
 export function openTokens(config: Config): TokenFile {
   return new TokenFile(tokensPath(config))
+}
+
+const ANSWER_MS = 1_000
+
+/** Which server reads the tokens, and a warning where none seems to. */
+export async function readerNotes(config: Config): Promise<string[]> {
+  const { store, client } = config.settings
+  const notes = [`Written to ${tokensPath(config)}, which a server on ${store.path} reads.`]
+  const advice = 'Use the folder, --store or --config of your server.'
+  if (!existsSync(store.path)) {
+    notes.push(`Warning: there is no store ${store.path}, so no server reads this yet. ${advice}`)
+  }
+  // A server holds its store for as long as it runs; it writes the name of its process beside it.
+  const isHeld = existsSync(`${store.path}.holder`)
+  if (!isHeld && (await answers(client.url))) {
+    notes.push(
+      `Warning: the server at ${client.url} runs on another store and does not know this token. ${advice}`,
+    )
+  }
+  return notes
+}
+
+async function answers(url: string): Promise<boolean> {
+  const base = url.replace(/^ws/, 'http').replace(/\/+$/, '')
+  try {
+    return (await fetch(`${base}/livez`, { signal: AbortSignal.timeout(ANSWER_MS) })).ok
+  } catch {
+    return false
+  }
 }
 
 /** Tokens as a table. */

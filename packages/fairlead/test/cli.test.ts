@@ -36,6 +36,20 @@ describe('fairlead', () => {
     commands.push('policy', 'token', 'audit', 'doctor', 'conformance')
     for (const command of commands) expect(help.out).toMatch(new RegExp(`^  ${command} `, 'm'))
     expect(help.out).toContain('Exit codes:')
+    const groups = [...help.out.matchAll(/^(\S.*):$/gm)].map((match) => match[1])
+    expect(groups).toEqual([
+      'Options',
+      'Try it',
+      'Jobs',
+      'Workers',
+      'Server',
+      'Limits',
+      'Sign-ups',
+      'Audit',
+      'More',
+      'Exit codes',
+    ])
+    for (const line of help.out.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
     expect(fairlead('--version').out).toMatch(/^\d+\.\d+\.\d+\n$/)
   })
 
@@ -63,6 +77,13 @@ describe('fairlead', () => {
       /list[\s\S]*show[\s\S]*watch[\s\S]*cancel[\s\S]*retry/,
     )
     expect(fairlead('jobs').code).toBe(2)
+  })
+
+  it('keeps out of git the files that a server leaves in the checkout', () => {
+    const left = ['', '-wal', '-shm', '-log-a', '-log-b', '.holder', '.key', '.tokens.json']
+    const files = left.map((end) => `fairlead.db${end}`)
+    const { stdout } = spawnSync('git', ['check-ignore', ...files], { cwd: root, encoding: 'utf8' })
+    expect(stdout.trim().split('\n')).toEqual(files)
   })
 
   it('has every command that the pages for people name', () => {

@@ -143,12 +143,12 @@ describe('fairlead enqueue and worker --exec', () => {
   it('exit code 65 is for good, another is tried again', async () => {
     await worker('wrong', 'exit 65')
     const wrong = await run('enqueue', 'task', 'wrong', '--wait')
-    expect(wrong.code).toBe(3)
-    expect(wrong.err).toContain('is FAILED and has no result')
+    expect(wrong.code).toBe(1)
+    expect(wrong.err).toContain('is FAILED (permanent_error) and has no result')
     const again = await worker('again', 'exit 7')
     const { task_id } = (await json('enqueue', 'task', 'again')) as { task_id: string }
-    await again.says(/failed \(exit_7\)/)
-    await events.says(new RegExp(`jobRequeued.*${task_id}.*PROVIDER_FAIL`))
+    await again.says(/failed \(exit 7\)/)
+    await events.says(new RegExp(`jobRequeued.*${task_id.slice(0, 12)}.*PROVIDER_FAIL`))
   })
 
   it('a job that is cancelled ends the program that works on it', async () => {
@@ -170,7 +170,7 @@ describe('fairlead enqueue and worker --exec', () => {
     writeFileSync(file, `${line(1)}\nnonsense\n`)
     const { code, err } = await run('enqueue', '--from', file)
     expect(code).toBe(2)
-    expect(err).toContain('--from, line 2: expected a JSON object')
+    expect(err).toContain('line 2: request: expected a JSON object')
   })
 
   it.each([
@@ -203,7 +203,7 @@ describe('fairlead jobs, explain, providers', () => {
     expect((await run('jobs', 'show', task_id)).out).toMatch(
       /status +QUEUED[\s\S]*\+0 s {2}jobEnqueued/,
     )
-    expect((await run('jobs', 'list', '--kind', 'task')).out).toContain(task_id)
+    expect((await run('jobs', 'list', '--kind', 'task')).out).toContain(task_id.slice(0, 12))
     expect((await run('explain', task_id)).out).toContain('No provider fits it now.')
     const refused = await run('jobs', 'retry', task_id)
     expect(refused.code).toBe(2)
@@ -391,6 +391,8 @@ describe('fairlead serve, token, doctor', () => {
       const birch = await as('requester', 'birch')
       const { task_id } = JSON.parse((await acme('enqueue', 'task', 'x')).out)
       expect((await birch('jobs', 'show', task_id)).code).toBe(3)
+      expect((await birch('jobs', 'show', task_id.slice(0, 12))).code).toBe(3)
+      expect((await acme('jobs', 'show', task_id.slice(0, 12))).code).toBe(0)
       expect(JSON.parse((await birch('jobs', 'list')).out)).toEqual([])
       expect(JSON.parse((await acme('jobs', 'list')).out)).toHaveLength(1)
       expect((await acme('policy', 'show')).code).toBe(3)
@@ -423,6 +425,32 @@ describe('fairlead serve, token, doctor', () => {
       for (const part of ['3 problems', 'queue.batch_size', 'server.prt', 'FAIRLEAD_LOG_LEVEL'])
         expect(out + err).toContain(part)
     }
+  })
+
+  it('PROFILE-5: policy check and doctor tell all problems of the booking sites, with file and line', async () => {
+    const file = join(own, 'sites.yaml')
+    const check = (...args: string[]) =>
+      fairlead([...args, '--set', 'signup.providers=sites.yaml'], { cwd: own })
+    writeFileSync(file, 'providers:\n  swim:\n    max_rps: many\n    retry:\n      windw_ms: 1\n')
+    const refused = await check('policy', 'check')
+    const doctor = await check('doctor', '--set', 'server.port=0')
+    expect([refused.code, doctor.code]).toEqual([2, 1])
+    expect(doctor.out).toMatch(/FAIL {2}booking sites/)
+    for (const told of [refused.err, doctor.out]) {
+      expect(told).toContain(`${file}, line 3: providers.swim.max_rps: expected`)
+      expect(told).toContain(`${file}, line 5: providers.swim.retry.windw_ms: `)
+    }
+    // Secrets are not looked up: a server has none of them.
+    writeFileSync(
+      file,
+      `providers:\n  swim:\n    adapter: { credentials: { default: '\${env:NOT_THERE}' } }\n`,
+    )
+    const fine = [await check('policy', 'check'), await check('doctor', '--set', 'server.port=0')]
+    expect(fine.map(({ code }) => code)).toEqual([0, 0])
+    expect(fine[0]?.out).toContain('sites.yaml: the booking sites, no problems.')
+    expect(
+      (await fairlead(['policy', 'check', '--set', 'signup.providers=no.yaml'], { cwd: own })).code,
+    ).toBe(2)
   })
 
   it('doctor finds nothing wrong with a fresh folder, and says what is wrong with another', async () => {

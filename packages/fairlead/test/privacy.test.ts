@@ -11,6 +11,7 @@ import { CliProcess, fairlead } from './cli-process.ts'
 /** Everything that must not be left anywhere: each has this in it. */
 const MARK = 'xyzzy'
 const SITE_KEY = `${MARK}-site-key`
+const BOOKING_NUMBER = `${MARK}-B-7`
 const FILE_KEY = `${MARK}-file-key`
 const user = (n: number) => `${MARK}-user-${n}`
 const ARGS = {
@@ -40,9 +41,13 @@ beforeEach(async () => {
   echo = createServer((request, response) => {
     const said = request.headers['x-person'] as string
     const secret = request.headers['x-api-key'] as string
-    const isBooked = request.url?.endsWith('/numbers') === true
+    const event = request.url?.slice(1) ?? ''
+    const isBooked = event === 'numbers' || event === 'named'
+    // The name of a child that nobody told us, which only the site knows.
+    const code = event === 'kids' ? `${MARK}Kim` : said
+    const number = event === 'named' ? BOOKING_NUMBER : secret
     response.writeHead(isBooked ? 201 : 422, { 'content-type': 'application/json' })
-    response.end(JSON.stringify({ error: { code: said }, booking: { number: secret } }))
+    response.end(JSON.stringify({ error: { code }, booking: { number } }))
   })
   await new Promise<void>((done) => echo.listen(0, '127.0.0.1', done))
 })
@@ -112,7 +117,7 @@ async function serve(port = 0): Promise<{ readonly url: string; readonly process
 }
 
 describe('personal data and secrets', () => {
-  it('AUDIT-3, AUDIT-9: are in no file, log, event, entry, metric or error after a whole run', async () => {
+  it('AUDIT-3, AUDIT-9, AUDIT-11, FAIL-5: are in no file, log, event, entry, metric or error after a whole run', async () => {
     writeFileSync(join(folder, 'providers.yaml'), providersFile())
     writeFileSync(join(folder, 'echo.key'), FILE_KEY)
     const [requester, worker, auditor] = [
@@ -144,6 +149,8 @@ describe('personal data and secrets', () => {
     for (let n = 0; n < 6; n++) await schedule('swim', 'lane-1', n)
     await schedule('parrot', 'codes', 6)
     await schedule('parrot', 'numbers', 7)
+    await schedule('parrot', 'named', 8)
+    await schedule('parrot', 'kids', 9)
     // Somebody who is killed has no time to hide anything, and what comes after reads it all again.
     first.process.kill('SIGKILL')
     await first.process.ended
@@ -167,17 +174,19 @@ describe('personal data and secrets', () => {
       expect.arrayContaining(['booked', 'waitlisted', 'failed']),
     )
     expect(JSON.stringify(records.map(({ message }) => message))).toMatch(/Swim Club/)
+    // The site's own words are kept nowhere, and a booking number is for the one who booked.
+    expect(records.at(-1)).toMatchObject({ event_id: 'kids', result: 'failed', reason: 'other' })
+    expect(records.at(-2)).toMatchObject({ event_id: 'named', booking_number: BOOKING_NUMBER })
 
     // Nobody else can.
     for (const id of jobs) {
       told.push(await eve.getJob(id), await eve.auditRegistration(id), await eve.explain(id))
       told.push(await eve.call('aicf.getTimeline', { task_id: id }))
+      told.push(await eve.call('aicf.getResult', { task_id: id }).catch((error: Error) => error))
     }
     for await (const one of eve.listRegistrations()) told.push(one)
     told.push(await eve.call('audit.list', { limit: 1_000 }))
-    told.push(
-      records.map(({ message, reason, booking_number }) => [message, reason, booking_number]),
-    )
+    told.push(records.map(({ message, reason }) => [message, reason]))
     const bearer = { authorization: `Bearer ${auditor}` }
     told.push(await (await fetch(`${url}/metrics`, { headers: bearer })).text())
     await club.close()
@@ -204,10 +213,10 @@ async function refusals(club: NodeClient, opens_at: number): Promise<unknown[]> 
   const at = { provider: 'swim', org_ref: 'o1', event_id: 'lane-1' }
   const wrong = [
     { ...at, user_id: user(0), opens_at, args: ARGS },
-    { ...at, user_id: user(9), opens_at: opens_at - 1, args: ARGS },
-    { ...at, user_id: user(9), opens_at: MARK, args: ARGS },
+    { ...at, user_id: user(99), opens_at: opens_at - 1, args: ARGS },
+    { ...at, user_id: user(99), opens_at: MARK, args: ARGS },
     { ...at, user_id: { name: MARK }, opens_at, args: MARK },
-    { ...at, user_id: user(9), opens_at, args: { child: { deep: '\ud800', who: MARK } } },
+    { ...at, user_id: user(99), opens_at, args: { child: { deep: '\ud800', who: MARK } } },
     { ...at, user_id: `${MARK}${'x'.repeat(100_000)}`, opens_at },
   ]
   const told = await Promise.all(

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect, type NodeClient } from '@fairlead/client'
+import { dateText } from '@fairlead/signup/records'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type CliServer, fairlead, serve } from './cli-process.ts'
 
@@ -49,7 +50,9 @@ describe('fairlead sessions', () => {
     const opens = new Date(Date.now() + 3_600_000).toISOString()
     const asked = await schedule('u1', '--opens', opens, '--program', 'Swimming')
     expect(asked).toMatchObject({ code: 0, err: '' })
-    expect(asked.out).toContain(`You're queued for Swimming at ${opens}.`)
+    expect(asked.out).toContain(
+      `You’re queued for Swimming at ${dateText(Date.parse(opens), 'UTC')}.`,
+    )
     const [reference = ''] = /SCH-\w{6}/.exec(asked.out) ?? []
     // The opening of a session that is known need not be said again; what is personal is read.
     const more = ['u2', '--args', '-', '--json', '--url', server.url]

@@ -32,7 +32,7 @@ it.each([
 })
 
 it('RPC-5: names all problems at once', () => {
-  const wrong = { lease_id: 1, code: 'no words', permanent: 'yes', worker_id: LEASE_ID.repeat(3) }
+  const wrong = { lease_id: 1, code: 7, permanent: 'yes', worker_id: LEASE_ID.repeat(3) }
   const error = refusal(() => checkParams(METHODS['aicf.failLease'].params, wrong))
   const fields = (error.details['problems'] as { field: string }[]).map(({ field }) => field)
   expect(fields.sort()).toEqual(['code', 'lease_id', 'permanent', 'worker_id'])

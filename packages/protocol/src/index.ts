@@ -13,8 +13,14 @@ export { jsonSchemaOf, openRpcDocument } from './openrpc.ts'
 export { methodsReference } from './reference.ts'
 export type { AuditEntryRecord } from './records/audit.ts'
 export type { ExplanationRecord } from './records/explanation.ts'
-export type { JobReceipt, JobRecord, JobSummary, ResultRecord } from './records/job.ts'
-export type { Assignment, Lease } from './records/lease.ts'
+export type {
+  AttemptErrorRecord,
+  JobReceipt,
+  JobRecord,
+  JobSummary,
+  ResultRecord,
+} from './records/job.ts'
+export type { Assignment, Lease, Notice } from './records/lease.ts'
 export {
   type CompleteRecord,
   type LimitComplete,

@@ -28,6 +28,7 @@ import { SignupDesk } from './signup/signup-desk.ts'
 import { JobSpans } from './trace/job-spans.ts'
 import { startTracing, type Tracing } from './trace/tracing.ts'
 import { PollDesk } from './workers/poll-desk.ts'
+import { ProviderPulse } from './workers/provider-pulse.ts'
 import { SocketGate } from './ws/socket-gate.ts'
 
 /** The parts of a server that has not begun to listen. */
@@ -90,6 +91,7 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
       engine,
       hub,
       polls,
+      pulse: new ProviderPulse(engine),
       limiter: meteredLimiter(limiterOf(options.limiter, engine.limiter), registry),
       stats,
       signup,

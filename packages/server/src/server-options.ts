@@ -15,6 +15,8 @@ export interface ServerOptions {
   /** Null, or one without tokens: on loopback everybody is a local admin, elsewhere it does not start. */
   readonly tokens?: TokenStore | null
   readonly logger?: Logger
+  /** False: the log does not say that the server listens and stops, because the caller tells it. */
+  readonly isAnnounced?: boolean
   readonly limits?: Partial<ServerLimits>
   /** Pages of these origins may connect, beside the server's own. */
   readonly origins?: readonly string[]

@@ -25,8 +25,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   })
   const { logger, authenticator } = parts
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
-  logger.info({ url }, 'listening')
-  if (authenticator.isOpen) {
+  const { isAnnounced = true } = options
+  if (isAnnounced) logger.info({ url }, 'listening')
+  if (isAnnounced && authenticator.isOpen) {
     logger.warn({}, 'there are no tokens: everybody on this machine is a local admin')
   }
   let closing: Promise<void> | null = null
@@ -34,7 +35,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     url,
     port,
     close: (deadlineMs = CLOSE_MS) => {
-      closing ??= shutDown(parts, deadlineMs)
+      closing ??= shutDown(parts, deadlineMs, isAnnounced)
       return closing
     },
   }
@@ -73,7 +74,7 @@ const WHY_NOT: Readonly<Record<string, string>> = {
 }
 
 /** One thing after the other, so that nobody loses what was promised; the deadline ends it all (CLOSE-1). */
-async function shutDown(parts: Assembled, deadlineMs: number): Promise<void> {
+async function shutDown(parts: Assembled, deadlineMs: number, isAnnounced: boolean): Promise<void> {
   const { http, gate, polls, dispatcher, logger } = parts
   parts.beginClose()
   const gone = new Promise<void>((resolve) => http.close(() => resolve()))
@@ -89,5 +90,5 @@ async function shutDown(parts: Assembled, deadlineMs: number): Promise<void> {
   await gone
   clearTimeout(atDeadline)
   await parts.dispose()
-  logger.info({}, 'closed')
+  if (isAnnounced) logger.info({}, 'closed')
 }

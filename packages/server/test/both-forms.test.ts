@@ -104,6 +104,7 @@ function masked(value: unknown, isMeasured = false): unknown {
       .replace(/SCH-\w{6}/g, 'REFERENCE')
       .replace(/token:[0-9a-f]+/g, 'TOKEN')
       .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
+      .replace(/\w+, \d+ \w+ \d{4}, [\d:]+ UTC/g, 'TIME')
       .replace(/\d+(\.\d+)? (ms|s|min|h)\b/g, 'DURATION')
   }
   if (typeof value === 'number') return isMeasured || value > 1e9 ? 'NUMBER' : value

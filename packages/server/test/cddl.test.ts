@@ -45,6 +45,7 @@ describe('the CDDL files', () => {
         'CompleteRecord',
         'DispatchKeyRecord',
         'Lease',
+        'Notice',
         'LimitRecord',
         'RegistrationRecord',
         'ReserveRecord',
@@ -72,7 +73,7 @@ describe('the CDDL files', () => {
     for (const [name, { schema }] of Object.entries(EVENTS)) {
       expect(cddl.fieldsOf(name).sort(), name).toEqual(Object.keys(schema.shape).sort())
     }
-    for (const name of ['leases.offered', 'leases.held', 'leases.lost'] as const) {
+    for (const name of ['leases.offered', 'leases.held', 'leases.lost', 'leases.notice'] as const) {
       const fields = Object.keys(NOTIFICATIONS[name].params.shape)
       expect(cddl.fieldsOf(name.replace('.', '-')).sort()).toEqual(fields.sort())
     }
@@ -134,7 +135,12 @@ describe('the CDDL files', () => {
       await exchange('aicf.ackLease', of)
       const renewed = await exchange('aicf.renewLease', of)
       expect(cddl.problem('Lease', renewed['lease'] as CborValue)).toBe(null)
-      await exchange('aicf.completeLease', { ...of, output: '0x00ff', meta: { a: [1, 0.5, null] } })
+      await exchange('aicf.completeLease', {
+        ...of,
+        output: '0x00ff',
+        content_type: 'text/plain',
+        meta: { a: [1, 0.5, null] },
+      })
       const task = { task_id: `0x${Buffer.from(receipt['task_id'] as Uint8Array).toString('hex')}` }
       const read = await exchange('aicf.getJob', task)
       expect(cddl.problem('JobRecord', read['job'] as CborValue)).toBe(null)
@@ -169,6 +175,11 @@ describe('the CDDL files', () => {
     const events = heard.flatMap(eventsOf)
     expect(events.length).toBeGreaterThan(10)
     for (const event of events) expect(cddl.problem(String(event['type']), event)).toBe(null)
+    const provider_id = 'provider:atlas'
+    await exchange('aicf.setProviderStatus', { provider_id, status: 'SUSPENDED' })
+    const notice = await find(({ method }) => method === 'leases.notice')
+    expect(cddl.problem('leases-notice', notice['params'] as CborValue)).toBe(null)
+    await exchange('aicf.setProviderStatus', { provider_id, status: 'ACTIVE' })
     ws.terminate()
   })
 

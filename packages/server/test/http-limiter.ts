@@ -6,6 +6,7 @@ import {
   FairleadError,
   LIMIT_BATCH_MAX,
   type Limit,
+  type LimitCall,
   type Limiter,
   type LimitView,
   type ReserveAnswer,
@@ -55,7 +56,7 @@ export class HttpLimiter implements Limiter {
   }
 
   async reserve(request: ReserveRequest): Promise<ReserveAnswer> {
-    checkLimitRequest(request)
+    checkLimitRequest(request, 'reserve')
     const { status, body } = await this.#rig.json(
       'alice',
       'POST',
@@ -68,7 +69,7 @@ export class HttpLimiter implements Limiter {
   }
 
   async complete(request: CompleteRequest): Promise<CompleteAnswer> {
-    checkLimitRequest(request)
+    checkLimitRequest(request, 'complete')
     const { status, body } = await this.#rig.json(
       'alice',
       'POST',
@@ -79,14 +80,14 @@ export class HttpLimiter implements Limiter {
   }
 
   async reserveMany(requests: readonly ReserveRequest[]): Promise<ReserveAnswer[]> {
-    checkOwnPart(requests)
+    checkOwnPart(requests, 'reserve')
     const items = { requests: requests.map(reserveToWire) }
     const body = await this.#ask<{ results: ReserveRecord[] }>('POST', '/v1/reserve/batch', items)
     return body.results.map(reserveAnswerOfWire)
   }
 
   async completeMany(requests: readonly CompleteRequest[]): Promise<CompleteAnswer[]> {
-    checkOwnPart(requests)
+    checkOwnPart(requests, 'complete')
     const items = { requests: requests.map(completeToWire) }
     const body = await this.#ask<{ results: CompleteRecord[] }>('POST', '/v1/complete/batch', items)
     return body.results
@@ -104,7 +105,7 @@ export class HttpLimiter implements Limiter {
 }
 
 /** What cannot be written as JSON; how many there may be is for the server to say. */
-function checkOwnPart(requests: readonly unknown[]): void {
+function checkOwnPart(requests: readonly unknown[], call: LimitCall): void {
   const count = Array.isArray(requests) ? requests.length : 1
-  if (count > 0 && count <= LIMIT_BATCH_MAX) checkLimitBatch(requests)
+  if (count > 0 && count <= LIMIT_BATCH_MAX) checkLimitBatch(requests, call)
 }

@@ -41,7 +41,7 @@ describe('aicf.enqueue', () => {
 
   it.each([
     [{ ...AI, kind: 'registration' }, 'kind'],
-    [{ ...AI, caller: NO_ID }, 'caller'],
+    [{ ...AI, caller: '0x12' }, 'caller'],
     [{ ...AI, tier: 'PREMIUM' }, 'tier'],
     [{ ...AI, max_fee_u64: -1 }, 'max_fee_u64'],
     [{ ...AI, max_fee_u64: 2 ** 53 }, 'max_fee_u64'],
@@ -117,7 +117,7 @@ describe('reading jobs', () => {
     expect(running.job).toMatchObject({
       status: 'RUNNING',
       provider_id: 'provider:atlas',
-      lease: { lease_id, is_acked: true, max_renewals: 4, ttl_seconds: 600, renewals: 0 },
+      lease: { lease_id, is_acked: true, max_renewals: null, ttl_seconds: 600, renewals: 0 },
       request: {
         payload: { ...AI.payload, qos_hint_ms: 0 },
         tier: 'PRO',

@@ -27,7 +27,7 @@ describe('calls on a lease', () => {
       status: 'ACTIVE',
       ttl_seconds: 600,
       renewals: 0,
-      max_renewals: 4,
+      max_renewals: null,
       issued_at: lease.t_start / 1_000,
       t_deadline: lease.t_start + 600_000,
       renew_by: lease.t_start + 360_000,
@@ -115,13 +115,14 @@ describe('calls on a lease', () => {
     const { lease_id } = await bench.offered(task_id)
     const of = { lease_id, worker_id: 'w-1' }
     for (const [more, code] of [
-      [{}, 'InvalidParams'],
       [{ output: '0x0' }, 'InvalidParams'],
       [{ output: '0x00', output_digest: NO_ID }, 'InvalidParams'],
       [{ output: `0x${'00'.repeat(262_145)}` }, 'LimitExceeded'],
       [{ output: '0x00', meta: { text: 'x'.repeat(16_384) } }, 'LimitExceeded'],
       [{ output: '0x00', meta: { huge: 2 ** 60 } }, 'InvalidParams'],
       [{ output: '0x00', meta: { lone: '\ud800' } }, 'InvalidParams'],
+      [{ output: '0x00', content_type: '' }, 'InvalidParams'],
+      [{ output: '0x00', content_type: 'x'.repeat(129) }, 'InvalidParams'],
     ] as const) {
       expect(
         await rig.outcome('atlas', 'aicf.completeLease', { ...of, ...more }),
@@ -129,6 +130,130 @@ describe('calls on a lease', () => {
       ).toBe(code)
     }
     expect(await rig.outcome('atlas', 'aicf.completeLease', { ...of, output: '0x' })).toBe('ok')
+  })
+})
+
+describe('what a worker says of its work', () => {
+  async function leased(): Promise<{ bench: Bench; task_id: string; lease_id: string }> {
+    const bench = await Bench.open(rig)
+    const { task_id } = await rig.call('alice', 'aicf.enqueue', TASK)
+    const { lease_id } = await bench.offered(task_id)
+    return { bench, task_id, lease_id }
+  }
+
+  it.each(FORMS)('WIRE-12: an output has a content type (%s)', async (form) => {
+    const { task_id, lease_id } = await leased()
+    const content_type = `application/${'x'.repeat(116)}`
+    const done = { lease_id, worker_id: 'w-1', output: '0x7b7d', content_type }
+    expect(await rig.outcome('atlas', 'aicf.completeLease', done, form)).toBe('ok')
+    const result = await rig.call('alice', 'aicf.getResult', { task_id }, form)
+    expect(result).toMatchObject({ output: '0x7b7d', content_type })
+  })
+
+  it.each(FORMS)('WIRE-12: a completion may have no output at all (%s)', async (form) => {
+    const { task_id, lease_id } = await leased()
+    const done = { lease_id, worker_id: 'w-1' }
+    expect(await rig.outcome('atlas', 'aicf.completeLease', done, form)).toBe('ok')
+    const result = await rig.call('alice', 'aicf.getResult', { task_id }, form)
+    expect(result).toMatchObject({ output: null, content_type: null })
+    expect(result.output_digest).toBe(toHex(sha3(new Uint8Array())))
+  })
+
+  it.each(FORMS)('WIRE-12: an output without a content type has none (%s)', async (form) => {
+    const { task_id, lease_id } = await leased()
+    await rig.call('atlas', 'aicf.completeLease', { lease_id, output: '0x' }, form)
+    const result = await rig.call('alice', 'aicf.getResult', { task_id }, form)
+    expect(result).toMatchObject({ output: '0x', content_type: null })
+  })
+
+  it.each(FORMS)('FAIL-1: a failure has a code, a message and details (%s)', async (form) => {
+    const { task_id, lease_id } = await leased()
+    const details = { exit_code: 137, nested: { list: [1, 0.5, null, 'x'] } }
+    const failure = {
+      code: 'OOM killed',
+      message: 'out of memory',
+      details,
+      retry_after_ms: 60_000,
+    }
+    await rig.call('atlas', 'aicf.failLease', { lease_id, ...failure }, form)
+    const { job } = await rig.call('alice', 'aicf.getJob', { task_id }, form)
+    expect(job.last_error).toMatchObject({
+      code: 'oom_killed',
+      message: 'out of memory',
+      attempt: 0,
+    })
+    expect(job.errors).toMatchObject([{ attempt: 0, code: 'oom_killed', details }])
+    expect(job.not_before).toBeGreaterThanOrEqual((job.last_error?.at ?? 0) + 60_000)
+  })
+
+  it('FAIL-1: nothing of a failure has to be said', async () => {
+    const { task_id, lease_id } = await leased()
+    await rig.call('atlas', 'aicf.failLease', { lease_id })
+    const { job } = await rig.call('alice', 'aicf.getJob', { task_id })
+    expect(job).toMatchObject({ status: 'QUEUED', retries: 1 })
+    expect(job.last_error).toMatchObject({ code: 'error', message: null })
+    expect(job.errors).toMatchObject([{ details: null }])
+  })
+
+  it('FAIL-2: a message of 64 KiB is taken and cut, a longer one is refused', async () => {
+    const { task_id, lease_id } = await leased()
+    const refused = [
+      { code: 'x'.repeat(257) },
+      { message: 'x'.repeat(65_537) },
+      { details: 'text' },
+      { details: { huge: 2 ** 60 } },
+      { retry_after_ms: -1 },
+    ]
+    for (const more of refused) {
+      const outcome = await rig.outcome('atlas', 'aicf.failLease', { lease_id, ...more })
+      expect(outcome, JSON.stringify(more).slice(0, 40)).toBe('InvalidParams')
+    }
+    const message = 'y'.repeat(65_536)
+    await rig.call('atlas', 'aicf.failLease', { lease_id, code: 'Ü'.repeat(256), message })
+    const { last_error } = (await rig.call('alice', 'aicf.getJob', { task_id })).job
+    expect(last_error?.code).toBe('_'.repeat(64))
+    expect(Buffer.byteLength(last_error?.message ?? '')).toBeLessThanOrEqual(4_096)
+    expect(last_error?.message).toMatch(/^y+ …$/)
+  })
+})
+
+describe('a notice', () => {
+  const hello = { worker_id: 'w-9', slots: 2, kinds: ['task' as const], models: ['*'] }
+  const suspended = {
+    reason: 'provider_not_active',
+    message: expect.stringContaining('it is SUSPENDED'),
+  }
+  const set = (status: 'SUSPENDED' | 'ACTIVE') =>
+    rig.call('operator', 'aicf.setProviderStatus', { provider_id: 'provider:atlas', status })
+
+  it.each(FORMS)('WORKER-15: is in the answer to each poll while it holds (%s)', async (form) => {
+    const poll = async (more: object) =>
+      (await rig.call('atlas', 'aicf.pollLeases', { ...hello, wait_ms: 20, ...more }, form)).notice
+    expect(await poll({})).toBe(null)
+    await set('SUSPENDED')
+    expect(await poll({})).toEqual(suspended)
+    const { kinds: _, models: __, ...same } = hello
+    const again = { ...same, wait_ms: 20 }
+    for (let i = 0; i < 2; i++) {
+      expect((await rig.call('atlas', 'aicf.pollLeases', again, form)).notice).toEqual(suspended)
+    }
+    await set('ACTIVE')
+    expect((await rig.call('atlas', 'aicf.pollLeases', again, form)).notice).toBe(null)
+  })
+
+  it('WORKER-15: is pushed when it changes', async () => {
+    const { socket } = await Bench.open(rig)
+    await set('SUSPENDED')
+    const first = await socket.find(({ method }) => method === 'leases.notice')
+    expect(first.params).toEqual({
+      provider_id: 'provider:atlas',
+      worker_id: 'w-1',
+      notice: suspended,
+    })
+    await set('ACTIVE')
+    await socket.find(
+      ({ method, params }) => method === 'leases.notice' && params?.['notice'] === null,
+    )
   })
 })
 
@@ -149,13 +274,13 @@ describe('aicf.pollLeases', () => {
 
   it('POLL-1: is answered with nothing when its time is over', async () => {
     const polled = await rig.call('atlas', 'aicf.pollLeases', { ...hello, wait_ms: 20 })
-    expect(polled).toEqual({ leases: [], held: [], lost: [] })
+    expect(polled).toEqual({ leases: [], held: [], lost: [], notice: null })
     const again = await rig.call('atlas', 'aicf.pollLeases', {
       worker_id: 'w-9',
       slots: 2,
       wait_ms: 0,
     })
-    expect(again).toEqual({ leases: [], held: null, lost: [] })
+    expect(again).toEqual({ leases: [], held: null, lost: [], notice: null })
   })
 
   it('POLL-2: takes nothing between two polls, and keeps what it has', async () => {
@@ -184,6 +309,7 @@ describe('aicf.pollLeases', () => {
       leases: [],
       held: null,
       lost: [{ lease_id, reason: 'job_ended' }],
+      notice: null,
     })
   })
 
@@ -198,8 +324,12 @@ describe('aicf.pollLeases', () => {
       wait_ms: 0,
     })
     expect(back.held).toMatchObject([{ lease_id }])
-    const empty = await rig.call('atlas', 'aicf.pollLeases', { ...hello, holds: [] })
-    expect(empty.leases).toMatchObject([{ task_id, attempt: 1 }])
+    const empty = await rig.call('atlas', 'aicf.pollLeases', { ...hello, holds: [], wait_ms: 0 })
+    expect(empty).toMatchObject({ leases: [], held: [] })
+    // It was under way: the job may be what ended the worker, so it waits a little, uncharged.
+    const { job } = await rig.call('alice', 'aicf.getJob', { task_id })
+    expect(job).toMatchObject({ status: 'QUEUED', wait_reason: 'backoff', retries: 0 })
+    expect(job.last_error).toMatchObject({ code: 'worker_lost', attempt: 0 })
   })
 
   it('POLL-1: a second poll of a worker takes the place of the first', async () => {

@@ -1,6 +1,6 @@
 import { callerOf } from '@fairlead/core'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { Rig } from './rig.ts'
+import { Rig, TASK } from './rig.ts'
 
 let rig: Rig
 beforeEach(async () => {
@@ -135,4 +135,26 @@ it('WIRE-4: providers are listed page by page, by status', async () => {
   )
   expect(second.providers.map(({ provider_id }) => provider_id)).toEqual(['provider:d'])
   expect(second.cursor).toBe(null)
+})
+
+it('WIRE-11: a provider whose workers only poll and report stays in service without heartbeats', async () => {
+  const timeoutMs = 1_200
+  await rig.call('operator', 'policy.set', {
+    policy: { registry: { heartbeat_timeout_ms: timeoutMs } },
+    preset: 'fund',
+  })
+  const worker = { worker_id: 'w', slots: 1 }
+  await rig.call('atlas', 'aicf.pollLeases', { ...worker, kinds: ['task'], wait_ms: 0 })
+  const until = Date.now() + 3 * timeoutMs
+  while (Date.now() < until) {
+    const { task_id } = await rig.call('alice', 'aicf.enqueue', TASK)
+    const { leases } = await rig.call('atlas', 'aicf.pollLeases', { ...worker, wait_ms: 1_000 })
+    expect(leases).toMatchObject([{ task_id }])
+    const lease_id = leases[0]?.lease_id as string
+    await rig.call('atlas', 'aicf.completeLease', { lease_id, worker_id: 'w', output: '0x' })
+    // Nothing to do for a while.
+    await rig.call('atlas', 'aicf.pollLeases', { ...worker, wait_ms: 300 })
+  }
+  const { provider } = await rig.call('atlas', 'aicf.getProvider', { provider_id: ATLAS })
+  expect(provider).toMatchObject({ status: 'ACTIVE', health: 1_000 })
 })

@@ -197,6 +197,60 @@ describe('operations', () => {
   })
 })
 
+describe('attempts that fail', () => {
+  it('METRICS-1: are counted by codes of a fixed list, and all others as other', async () => {
+    await open({ policy: { queue: { ack_timeout_ms: 100, retries: { worker_lost_max: 1 } } } })
+    const counts = async () => {
+      const response = await rig.get('/metrics', 'auditor')
+      const metrics = parsePrometheus(await response.text())
+      const own = metrics.find(({ name }) => name === 'fairlead_attempt_failures_total')
+      return Object.fromEntries(
+        (own?.metrics ?? []).map(({ labels, value }) => [labels?.['code'], Number(value)]),
+      )
+    }
+    const bench = await Bench.open(rig)
+    const work = async () => {
+      const { task_id } = await rig.call('alice', 'aicf.enqueue', TASK)
+      return bench.offered(task_id)
+    }
+    for (const code of ['timeout', 'TIMEOUT', 'made-up-17', 'alice', undefined]) {
+      const { lease_id } = await work()
+      await bench.call('aicf.failLease', lease_id, code === undefined ? {} : { code })
+    }
+    expect(await counts()).toEqual({ timeout: 2, other: 2, error: 1 })
+    const watcher = await rig.socket('operator')
+    await watcher.call('events.subscribe', { topics: ['leaseCancelled', 'jobFailed'] })
+    await work()
+    await watcher.find(({ params }) => JSON.stringify(params ?? '').includes('ack_timeout'))
+    const { lease_id } = await work()
+    await bench.call('aicf.ackLease', lease_id)
+    // The same worker comes back without its lease.
+    await Bench.open(rig, { holds: [] })
+    await watcher.find(({ params }) => JSON.stringify(params ?? '').includes('jobFailed'))
+    expect(await counts()).toEqual({
+      timeout: 2,
+      other: 2,
+      error: 1,
+      ack_timeout: 1,
+      worker_lost: 1,
+    })
+  })
+
+  it('METRICS-1: a lease that reached its deadline is one of them, also as the last retry', async () => {
+    const queue = { ack_timeout_ms: 100, lease: { task_secs: 1, renewals_max: 0 } }
+    await open({ policy: { queue: { ...queue, retries: { attempt_max: 1 } } } })
+    const bench = await Bench.open(rig)
+    const watcher = await rig.socket('operator')
+    await watcher.call('events.subscribe', { topics: ['jobExpired'] })
+    const { task_id } = await rig.call('alice', 'aicf.enqueue', TASK)
+    const { lease_id } = await bench.offered(task_id)
+    await bench.call('aicf.ackLease', lease_id)
+    await watcher.find(({ params }) => JSON.stringify(params ?? '').includes('jobExpired'))
+    const text = await (await rig.get('/metrics', 'auditor')).text()
+    expect(text).toContain('fairlead_attempt_failures_total{code="lease_expired"} 1')
+  })
+})
+
 describe('shutting down', () => {
   it('CLOSE-1: answers what was asked, tells workers, and is gone', async () => {
     await open()

@@ -9,6 +9,7 @@ import {
 import { openDatabase } from '../src/sqlite/driver.ts'
 import { LogEnd } from '../src/sqlite/log-end.ts'
 import { openSqliteStore } from '../src/sqlite/sqlite-store.ts'
+import { makeOlder } from './older-file.ts'
 import { imageOf, OpenFile } from './open-file.ts'
 import { tempPath } from './temp-store.ts'
 
@@ -67,13 +68,7 @@ describe('a batch that its giver writes', () => {
     opened.file.checkpoint()
     opened.commit(batch(2))
     const image = imageOf(opened.path)
-    const db = openDatabase(image)
-    db.exec('ALTER TABLE store DROP COLUMN checked')
-    db.exec('ALTER TABLE store DROP COLUMN names_turn')
-    db.exec('ALTER TABLE store DROP COLUMN names_at')
-    db.exec('DROP TABLE new_names')
-    db.exec('PRAGMA user_version = 1')
-    db.close()
+    makeOlder(image, 1)
     const after = new OpenFile(image)
     expect(after.load()).toEqual(opened.load())
     expect(after.read('everything')).toEqual(opened.read('everything'))

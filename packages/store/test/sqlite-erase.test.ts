@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { encodeCbor } from '@fairlead/core'
 import { openSqliteStore } from '@fairlead/store/sqlite'
 import { expect, it } from 'vitest'
-import { batchOf, newJob, START, sampleJob } from '../src/conformance/sample-rows.ts'
+import { batchOf, newJob, START, sampleJob, sampleResult } from '../src/conformance/sample-rows.ts'
 import { tempPath } from './temp-store.ts'
 
 it('STORE-16: what is erased, or deleted with its job, is nowhere in the file', async () => {
@@ -15,7 +15,11 @@ it('STORE-16: what is erased, or deleted with its job, is nowhere in the file', 
     )
   const newJobs = [registration(1, 10), registration(2, 10_000), registration(3, 10)]
   let store = await openSqliteStore(path)
-  await store.commit(batchOf({ newJobs }))
+  const results = [1, 2, 3].map((n) => ({
+    ...sampleResult(n),
+    output: encodeCbor({ outcome: 'booked', booking_number: `person-${n}` }),
+  }))
+  await store.commit(batchOf({ newJobs, results }))
   await store.close()
   for (const n of [1, 2, 3]) expect(readFileSync(path, 'latin1')).toContain(`person-${n}`)
   store = await openSqliteStore(path)

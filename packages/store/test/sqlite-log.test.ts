@@ -20,6 +20,7 @@ import {
   newJob,
   START,
   sampleEntry,
+  sampleFailure,
   sampleJob,
   sampleLease,
   sampleProvider,
@@ -39,7 +40,8 @@ function countsIn(path: string): Readonly<Record<string, number>> {
   const db = openDatabase(imageOf(path))
   const count = (table: string) =>
     Number(db.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n'])
-  const counts = { jobs: count('jobs'), journal: count('journal') }
+  const tables = ['jobs', 'journal', 'results', 'kept_results', 'failures']
+  const counts = Object.fromEntries(tables.map((table) => [table, count(table)]))
   db.close()
   return counts
 }
@@ -59,6 +61,7 @@ const LATER: readonly WriteBatch[] = [
     jobs: [ended(1)],
     leases: [{ ...sampleLease(1), status: 'COMPLETED' }],
     results: [sampleResult(1)],
+    failures: [sampleFailure(2), sampleFailure(4)],
     journal: [sampleEntry(4, { jobSeq: 1 }), sampleEntry(5, { jobSeq: 4 })],
     meta: { batch: '2' },
   }),
@@ -67,12 +70,14 @@ const LATER: readonly WriteBatch[] = [
     leases: [{ ...sampleLease(2), status: 'CANCELLED' }],
     jobs: [sampleJob(4, { status: 'ASSIGNED', attempt: 0 })],
     providers: [sampleProvider(1, { health: 900 })],
+    failures: [sampleFailure(2, { attempt: 1 }), sampleFailure(4, { attempt: 10 })],
     journal: [sampleEntry(6, { jobSeq: 4 })],
     meta: { batch: '3' },
   }),
   batchOf({
     jobs: [sampleJob(4, { status: 'RUNNING', attempt: 0 })],
     leases: [{ ...sampleLease(4), isAcked: true }],
+    failures: [sampleFailure(4, { attempt: 10, message: 'again' })],
     journal: [sampleEntry(7, { jobSeq: 4 })],
     meta: { batch: '4' },
   }),
@@ -349,6 +354,74 @@ describe('rows in the log', () => {
     ])
     // A name of what is gone is free.
     expect(opened.commit(batchOf({ newJobs: [newJob(sampleJob(1, { seq: 2_001 }))] }))).toBe(true)
+  })
+
+  it('STORE-10: the results of what goes by and by go or stay with it, as the last batch says', () => {
+    vi.useFakeTimers()
+    const opened = new OpenFile(undefined, { waitMs: 1e9 })
+    const numbers = Array.from({ length: 1_100 }, (_, n) => n + 1)
+    const newJobs = numbers.map((n) =>
+      newJob(sampleJob(n, { status: 'FAILED', endedAt: START + n })),
+    )
+    const results = numbers.map((n) => sampleResult(n))
+    const failures = numbers.map((n) => sampleFailure(n))
+    opened.commit(batchOf({ newJobs, results, failures }))
+    opened.file.checkpoint()
+    const pruneEndedBefore = START + 1_101
+    opened.commit(batchOf({ pruneEndedBefore, pruneResultsBefore: START + 500 }))
+    expect(countsIn(opened.path)).toMatchObject({ jobs: 1_100, results: 1_100 })
+    vi.advanceTimersByTime(50)
+    const first = { jobs: 1_049, results: 1_049, kept_results: 0, failures: 1_049 }
+    expect(countsIn(opened.path)).toMatchObject(first)
+    // A lower time holds from here on; what it spares can be found.
+    opened.commit(batchOf({ pruneEndedBefore, pruneResultsBefore: START + 61 }))
+    vi.advanceTimersByTime(50)
+    const second = { jobs: 998, results: 1_040, kept_results: 42, failures: 998 }
+    expect(countsIn(opened.path)).toMatchObject(second)
+    expect(opened.read('result', jobIdOf(60))).toBeNull()
+    expect(opened.read('result', jobIdOf(61))).toMatchObject({ jobSeq: 61 })
+    vi.advanceTimersByTime(5_000)
+    const third = { jobs: 0, results: 1_040, kept_results: 1_040, failures: 0 }
+    expect(countsIn(opened.path)).toMatchObject(third)
+    // No job is left, but more results are due than go at once.
+    opened.commit(batchOf({ pruneEndedBefore, pruneResultsBefore: START + 1_101 }))
+    expect(countsIn(opened.path)).toMatchObject(third)
+    vi.advanceTimersByTime(50)
+    expect(countsIn(opened.path)).toMatchObject({ results: 989, kept_results: 989 })
+    vi.advanceTimersByTime(5_000)
+    expect(countsIn(opened.path)).toMatchObject({ results: 0, kept_results: 0 })
+  })
+
+  it('STORE-16: what waits and is to be erased is not put off with what goes by and by', () => {
+    const opened = new OpenFile(undefined, { waitMs: 1e9 })
+    const over = (n: number, kind: JobRow['kind']) =>
+      newJob(sampleJob(n, { kind, status: 'COMPLETED', endedAt: START + n }), Uint8Array.of(0xff))
+    opened.commit(
+      batchOf({ newJobs: Array.from({ length: 1_002 }, (_, n) => over(n + 1, 'task')) }),
+    )
+    opened.file.checkpoint()
+    opened.commit(batchOf({ newJobs: [over(2_000, 'registration')] }))
+    const eraseEnded = { from: 0, before: START + 2_001 }
+    opened.commit(batchOf({ pruneEndedBefore: START + 1_002, eraseEnded }))
+    expect(opened.file.payloads([2_000]).bytes).toEqual(Uint8Array.of(0xa0))
+  })
+
+  it('STORE-8: are found by the first digits of an id, without the others being carried', async () => {
+    const opened = new OpenFile(undefined, { waitMs: 1e9, jobsAtOnce: 10, sliceJobs: 4 })
+    const jobs = Array.from({ length: 12 }, (_, n) => sampleJob(n + 1))
+    const find = (n: number) =>
+      opened.read('jobs', { idPrefix: jobIdOf(n).slice(0, 10), afterSeq: 0, limit: 9 })
+    opened.commit(batchOf({ newJobs: jobs.slice(0, 9).map((row) => newJob(row)) }))
+    expect(find(3)).toEqual([jobs[2]])
+    expect(find(12)).toEqual([])
+    opened.commit(batchOf({ jobs: [ended(3)], newJobs: jobs.slice(9).map((row) => newJob(row)) }))
+    // In the midst of a carrying some jobs are in their table, and their names are not.
+    for (let turn = 0; turn < 6; turn++) {
+      expect(find(1 + turn)).toMatchObject([{ seq: 1 + turn }])
+      expect(find(12 - turn)).toMatchObject([{ seq: 12 - turn }])
+      await turns(1)
+    }
+    expect(find(3)).toEqual([ended(3)])
   })
 
   it('STORE-10: where much waits a single old job does not have all of it carried', () => {

@@ -32,8 +32,11 @@ async function anyRead(
     { afterSeq: 2 },
     { afterSeq: 0, beforeSeq: 4 },
   )
-  if (name === 'jobs')
-    return [name, { ...edges, limit, ...(status === undefined ? {} : { status }) }]
+  if (name === 'jobs') {
+    const idPrefix = draw(fc.constantFrom, undefined, id.slice(0, 10), id)
+    const given = Object.entries({ status, idPrefix }).filter(([, value]) => value !== undefined)
+    return [name, { ...edges, limit, ...Object.fromEntries(given) }]
+  }
   if (name === 'journal') return [name, draw(fc.nat, { max: 6 }), limit]
   if (name === 'round') return [name, draw(fc.nat, { max: 3 }), 'ai']
   if (name === 'everything') return [name]
@@ -44,6 +47,7 @@ async function anyRead(
 const READS = [
   'job',
   'leases',
+  'failures',
   'lease',
   'result',
   'timeline',
@@ -105,6 +109,7 @@ it('STORE-14, STORE-17: any run of batches, whoever writes them, is the same fro
         expect(file.read('timeline', id)).toEqual(await model.read.timeline(id))
         expect(file.read('result', id)).toEqual(await model.read.result(id))
         expect(file.read('leases', id)).toEqual(await model.read.leases(id))
+        expect(file.read('failures', id)).toEqual(await model.read.failures(id))
       }
       file.close()
     }
@@ -172,6 +177,7 @@ it('STORE-14: jobs that go from lease to lease are the same after a kill or a re
 })
 
 /** Whether a batch that comes alone may be written by its giver (STORE-17). */
-function isForLog({ pruneEndedBefore, eraseEnded, cutJournalAt }: WriteBatch): boolean {
-  return pruneEndedBefore === null && eraseEnded === null && cutJournalAt === null
+function isForLog(batch: WriteBatch): boolean {
+  const { pruneEndedBefore, pruneResultsBefore, eraseEnded, cutJournalAt } = batch
+  return [pruneEndedBefore, pruneResultsBefore, eraseEnded, cutJournalAt].every((it) => it === null)
 }

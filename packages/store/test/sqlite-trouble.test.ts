@@ -50,11 +50,11 @@ describe('STORE-11: a file that is not ours to write is refused and left as it w
     const path = tempPath()
     await storeWith(path, 1)
     alter(path, 'PRAGMA user_version = 99')
-    const refusal = unavailable('newer_schema', /version 99.*up to 3.*newer Fairlead/)
+    const refusal = unavailable('newer_schema', /version 99.*up to 4.*newer Fairlead/)
     await expect(openSqliteStore(path)).rejects.toMatchObject(refusal)
     // And not held by the attempt.
     await expect(openSqliteStore(path)).rejects.toMatchObject(refusal)
-    alter(path, 'PRAGMA user_version = 3')
+    alter(path, 'PRAGMA user_version = 4')
     const store = await openSqliteStore(path)
     expect((await store.load()).jobs).toHaveLength(1)
     await store.close()

@@ -13,6 +13,7 @@ import {
   type LeaseSource,
   type LeaseTimes,
   type LostReason,
+  type ProviderNotice,
   toHex,
   type WorkerHello,
 } from '@fairlead/core'
@@ -49,7 +50,7 @@ export class WireLeaseSource implements LeaseSource {
     })
     const session = new WireSession(socket, hello, listener)
     try {
-      await socket.call('aicf.pollLeases', {
+      const answer = await socket.call('aicf.pollLeases', {
         provider_id: providerId,
         worker_id: workerId,
         slots,
@@ -57,6 +58,7 @@ export class WireLeaseSource implements LeaseSource {
         ...(offer === undefined ? {} : offerParams(offer)),
         push: true,
       })
+      tellNotice(listener, answer as Partial<ResultOf<'aicf.pollLeases'>>)
       return session
     } catch (error) {
       await session.close()
@@ -85,11 +87,22 @@ function tell(listener: LeaseListener, method: string, params: unknown): void {
         listener.lost(lease_id as LeaseId, reason as LostReason)
       }
       return
+    case 'leases.notice':
+      tellNotice(listener, params as NotificationOf<'leases.notice'>)
+      return
     case 'leases.closed': {
       const { code, message, details } = (params as NotificationOf<'leases.closed'>).error
       listener.closed(new FairleadError(code, message, details))
     }
   }
+}
+
+/** An older server says nothing of it. */
+function tellNotice(
+  listener: LeaseListener,
+  { notice }: { readonly notice?: ProviderNotice | null },
+): void {
+  if (notice !== undefined) listener.notice?.(notice)
 }
 
 function timesOf(lease: {
@@ -170,13 +183,14 @@ class WireSession implements LeaseSession {
   }
 
   async complete(leaseId: LeaseId, result: LeaseResult): Promise<void> {
-    const { output, digest, meta, actualUnits, actualTokens } = result
+    const { output, contentType, digest, meta, actualUnits, actualTokens } = result
     // Field by field, as for offers; what is undefined is not written.
     await this.#socket.call('aicf.completeLease', {
       provider_id: this.#worker.provider_id,
       worker_id: this.#worker.worker_id,
       lease_id: leaseId,
       output: output && toHex(output),
+      content_type: contentType,
       output_digest: digest,
       meta: meta && jsonOf(decodeCbor(meta)),
       actual_units: actualUnits,
@@ -185,11 +199,13 @@ class WireSession implements LeaseSession {
   }
 
   async fail(leaseId: LeaseId, failure: LeaseFailure): Promise<void> {
-    const { code, permanent, http, retryAfterMs, isUnknown, isUnsent, sentAfterMs, lookup } =
-      failure
+    const { code, permanent, message, details, retryAfterMs } = failure
+    const { http, isUnknown, isUnsent, sentAfterMs, lookup } = failure
     await this.#call('aicf.failLease', leaseId, {
       code,
       permanent,
+      ...(message === undefined ? {} : { message }),
+      ...(details === undefined ? {} : { details: jsonOf(decodeCbor(details)) }),
       ...(http === undefined ? {} : { http }),
       ...(retryAfterMs === undefined ? {} : { retry_after_ms: retryAfterMs }),
       ...(isUnknown === undefined ? {} : { is_unknown: isUnknown }),

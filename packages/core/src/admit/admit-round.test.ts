@@ -249,7 +249,7 @@ function anyLimits(): fc.Arbitrary<Record<string, PlainLimit>> {
 }
 
 function policyWith(admit: readonly object[]): Written {
-  return { admit }
+  return { admit, match: { ties: 'arrival' } }
 }
 
 /** A world with these rules, and fixed windows of a minute. */

@@ -58,7 +58,9 @@ describe('the budget of a dispatch key', () => {
       idempotencyKeySupported: false,
       lookupSupported: false,
       errorTaxonomy: {},
+      retryOnHttp: null,
       weights: null,
+      timeZone: 'UTC',
     })
     expect(platformPolicy('bookeo', {})).toMatchObject({
       ...{ maxConcurrency: 3, burst: 6, maxRpsMilli: 3_000, minSpacingMs: 40 },

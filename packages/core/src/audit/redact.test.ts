@@ -433,9 +433,14 @@ describe('free text', () => {
     ['bearer', 'bearer '],
   ])('AUDIT-4: a long text of %s costs time in proportion to its length', (_, unit) => {
     const text = unit.repeat(Math.ceil(20_000 / unit.length))
-    const start = performance.now()
-    redactText(text)
-    expect(performance.now() - start).toBeLessThan(200)
+    // The quickest of several: a busy machine slows one down, and the square of the length all of them.
+    let quickest = Number.POSITIVE_INFINITY
+    for (let i = 0; i < 10 && quickest >= 200; i++) {
+      const start = performance.now()
+      redactText(text)
+      quickest = Math.min(quickest, performance.now() - start)
+    }
+    expect(quickest).toBeLessThan(200)
   })
 })
 

@@ -1,6 +1,6 @@
 import { FairleadError, invalidParams } from '../errors.ts'
 import type { Caller, JobId } from '../ids.ts'
-import { Job, type JobOrigin } from '../job.ts'
+import { Job, type JobNeeds, type JobOrigin } from '../job.ts'
 import { type Market, queueFor } from '../market.ts'
 import { countWaiting } from '../outcome/move-job.ts'
 import { checkSession, joinSession, type SessionFacts } from './join-session.ts'
@@ -15,6 +15,7 @@ export interface NewJob {
   readonly sizeBytes: number
   readonly demand: Demand
   readonly regions: readonly string[] | null
+  readonly needs?: JobNeeds | null
   readonly ttlAbsSecs: number | null
   readonly origin?: JobOrigin | null
   readonly enqueueSeq: number
@@ -40,7 +41,7 @@ export function enqueueJob(market: Market, request: NewJob): Job {
   else job.session = joinSession(market, job, session)
   market.jobs.add(job)
   countWaiting(market, job, job.status, 1)
-  market.due.ttlAbs.enter(job)
+  market.due.enterTtls(job)
   market.touch.job(job)
   const event = { type: 'jobEnqueued', at: market.nowMs, jobId: job.id } as const
   market.emit(job.origin === null ? event : { ...event, ...job.origin }, job)

@@ -65,7 +65,7 @@ function refuseOpen({ sessions }: Market, group: SessionKey & { scheduledTime: n
 /** Whoever opened that long ago would end at once (TTL-1). */
 function refuseOver({ policy, nowMs }: Market, field: string, opensAt: number): void {
   const lifeSecs = KINDS.registration.ttlAbsSecs(policy)
-  if (opensAt + 1_000 * lifeSecs > nowMs) return
+  if (lifeSecs === null || opensAt + 1_000 * lifeSecs > nowMs) return
   throw invalidParams(
     field,
     `a time less than ${lifeSecs} s ago: so long after its opening a registration ends, and this session is over`,

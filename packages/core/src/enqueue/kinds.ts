@@ -24,7 +24,8 @@ export interface Kind {
   readonly workerLostMs: (policy: Policy) => number
   /** First backoff delay; registrations retry by their session's own schedule. */
   readonly backoffBaseSecs: (policy: Policy) => number
-  readonly ttlAbsSecs: (policy: Policy) => number
+  /** Null is no end. */
+  readonly ttlAbsSecs: (policy: Policy) => number | null
   readonly unitsPerEpoch: (policy: Policy) => number | null
   readonly verification: (policy: Policy) => 'none' | 'proof'
 }

@@ -35,6 +35,54 @@ export function sealedIn(payload: Uint8Array): Uint8Array | null {
   return sealed instanceof Uint8Array ? sealed : null
 }
 
+/** The output and meta of a registration's result. */
+export interface Brought {
+  readonly output: Uint8Array | null
+  readonly meta: Uint8Array | null
+}
+
+const OUTCOMES = ['booked', 'waitlisted']
+const FEE_STATUSES = ['none', 'charged', 'failed']
+const MEASURED = ['clock_offset_ms', 'sent_after_ms']
+
+/** What stays of it without the booking number, which stands for a person (AUDIT-11): how it ended, and times. */
+export function resultWithoutPeople({ output, meta }: Brought): Brought {
+  return {
+    output: output === null ? null : encodeCbor(plainOutput(mapOf(output))),
+    meta: meta === null ? null : encodeCbor(plainMeta(mapOf(meta))),
+  }
+}
+
+/** A registration's result as it is stored: all of it encrypted, and beside that what is not about people. */
+export function sealedResult({ output, meta }: Brought, sealed: Uint8Array): Brought {
+  const plain = output === null ? {} : plainOutput(mapOf(output))
+  return {
+    output: encodeCbor({ ...plain, [SEALED]: sealed }),
+    meta: meta === null ? null : encodeCbor(plainMeta(mapOf(meta))),
+  }
+}
+
+/** What `sealedResult` was given as sealed; null for any other output. */
+export function sealedInResult(output: Uint8Array): Uint8Array | null {
+  const isMap = [0xa1, 0xa2, 0xa3, 0xa4].includes(output[0] ?? 0)
+  if (!isMap || !startsWith(output.subarray(1), SEALED_START.slice(1))) return null
+  const sealed = mapOf(output)[SEALED]
+  return sealed instanceof Uint8Array ? sealed : null
+}
+
+function plainOutput({ outcome, fee_status, looked_up }: CborMap): CborMap {
+  return {
+    ...(OUTCOMES.includes(outcome as string) ? { outcome } : {}),
+    ...(FEE_STATUSES.includes(fee_status as string) ? { fee_status } : {}),
+    ...(looked_up === true ? { looked_up } : {}),
+  } as CborMap
+}
+
+function plainMeta(meta: CborMap): CborMap {
+  const kept = MEASURED.filter((name) => Number.isSafeInteger(meta[name]))
+  return Object.fromEntries(kept.map((name) => [name, meta[name]])) as CborMap
+}
+
 function startsWith(payload: Uint8Array, start: readonly number[]): boolean {
   return start.every((byte, i) => payload[i] === byte)
 }

@@ -473,6 +473,62 @@ describe('the fields around the payload', () => {
     }
   })
 
+  it('ENQUEUE-16: an ai job may name the precisions that will do, one or more', () => {
+    const precision = (value: unknown) => accept(request('ai', {}, { precision: value })).needs
+    expect(accept(request('ai')).needs).toBeNull()
+    expect(precision(null)).toBeNull()
+    expect(precision('fp8')).toEqual({ precision: ['fp8'], widthHint: 0, gates: null })
+    expect(precision(['fp8', 'fp16', 'fp8'])?.precision).toEqual(['fp16', 'fp8'])
+    for (const wrong of [[], [''], '', [1], 5, {}, true, ['\ud800']]) {
+      expectInvalid(request('ai', {}, { precision: wrong }), 'precision')
+    }
+  })
+
+  it('ENQUEUE-16: a quantum job may name its width and the gates that it uses', () => {
+    const needs = (given: Json) => accept(request('quantum', {}, given)).needs
+    expect(needs({ width_hint: null, gates: null })).toBeNull()
+    expect(needs({ width_hint: 5 })).toEqual({ precision: null, widthHint: 5, gates: null })
+    expect(needs({ width_hint: 2 ** 32 - 1 })?.widthHint).toBe(2 ** 32 - 1)
+    expect(needs({ gates: ['h', 'cx', 'h'] })).toEqual({
+      precision: null,
+      widthHint: 0,
+      gates: ['cx', 'h'],
+    })
+    for (const wrong of [-1, 0.5, 2 ** 32, '5', [], {}, true, Number.NaN]) {
+      expectInvalid(request('quantum', {}, { width_hint: wrong }), 'width_hint')
+    }
+    for (const wrong of [[], [''], 'h', [1], 5, {}, true, ['\ud800']]) {
+      expectInvalid(request('quantum', {}, { gates: wrong }), 'gates')
+    }
+  })
+
+  it.each([
+    ['precision', 'fp8', ['quantum', 'task', 'registration']],
+    ['width_hint', 5, ['ai', 'task', 'registration']],
+    ['gates', ['h'], ['ai', 'task', 'registration']],
+  ] as const)('ENQUEUE-16: %s of another kind is refused by its name', (field, value, kinds) => {
+    for (const kind of kinds) {
+      expectInvalid(request(kind, {}, { [field]: value }), field)
+      expect(accept(request(kind, {}, { [field]: null })).needs).toBeNull()
+    }
+  })
+
+  it('ENQUEUE-16: at most 64 precisions or gates are named, which is policy', () => {
+    const names = Array.from({ length: 64 }, (_, i) => `n${100 + i}`)
+    expect(accept(request('ai', {}, { precision: names })).needs?.precision).toEqual(names)
+    expectOverCap(request('ai', {}, { precision: [...names, 'x'] }), 'precision', 64, 65)
+    expectOverCap(request('quantum', {}, { gates: [...names, 'x'] }), 'gates', 64, 65)
+    const one = parsePolicy({ caps: { needs: 1 } }, 'fund')
+    expect(refusal(request('quantum', {}, { gates: ['h', 'cx'] }), one).code).toBe('LimitExceeded')
+  })
+
+  it('ENQUEUE-16: needs are no part of the payload, and so not of the id', () => {
+    expect(idOf(request('ai', {}, { precision: 'fp8' }))).toBe(idOf(request('ai')))
+    const asking = request('quantum', {}, { width_hint: 5, gates: ['h'] })
+    expect(idOf(asking)).toBe(idOf(request('quantum')))
+    expect(cborOf(asking)).toBe(cborOf(request('quantum')))
+  })
+
   it('VALUE-9: regions are sorted by their UTF-8 bytes', () => {
     const { regions } = accept(request('ai', {}, { regions: ['\u{1f600}', '\uff5e'] }))
     expect(regions).toEqual(['\uff5e', '\u{1f600}'])

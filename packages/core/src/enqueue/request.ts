@@ -1,10 +1,12 @@
-import { compareText, hexLength, toHex, utf8, utf8Length, writeHex } from '../bytes.ts'
+import { hexLength, toHex, utf8, utf8Length, writeHex } from '../bytes.ts'
 import { type CborMap, encodeCborMap } from '../cbor.ts'
 import { invalidParams, limitExceeded } from '../errors.ts'
 import { sha3 } from '../hash.ts'
 import { type Caller, type JobId, taskId } from '../ids.ts'
+import type { JobNeeds } from '../job.ts'
 import { isPlainObject } from '../plain-object.ts'
 import type { Policy } from '../policy.ts'
+import { compareText } from '../text.ts'
 import { readU64 } from '../u64.ts'
 import { type Demand, isKindName, KIND_NAMES, KINDS, type KindName } from './kinds.ts'
 import { readPayload } from './payload.ts'
@@ -26,6 +28,7 @@ export interface AcceptedRequest {
   readonly maxFee: bigint
   /** Sorted and without repeats, or null for anywhere. */
   readonly regions: readonly string[] | null
+  readonly needs: JobNeeds | null
   readonly ttlAbsSecs: number | null
 }
 
@@ -71,6 +74,7 @@ export function acceptRequest(
   const enqueueHeight = readAmount(height, 'enqueue_block_height')
   const maxFee = fee === undefined ? 0n : readAmount(fee, 'max_fee_u64')
   const regions = readRegions(written['regions'], policy.caps.regions)
+  const needs = readNeeds(written, kind, policy.caps.needs)
   const ttlAbsSecs = readTtl(written['ttl_abs_secs'])
   const payload = readPayload(written['payload'], row.fields, row.caps(policy))
 
@@ -88,6 +92,7 @@ export function acceptRequest(
     demand: row.demand(payload),
     maxFee,
     regions,
+    needs,
     ttlAbsSecs,
   }
 }
@@ -102,6 +107,9 @@ const REQUEST_FIELDS: ReadonlySet<string> = new Set([
   'payload',
   'max_fee_u64',
   'regions',
+  'precision',
+  'width_hint',
+  'gates',
   'ttl_abs_secs',
 ])
 
@@ -165,13 +173,52 @@ function readAmount(written: unknown, field: string): bigint {
 }
 
 function readRegions(written: unknown, max: number): readonly string[] | null {
+  return readNames(written, 'regions', 'a list of one or more region names, or null for any', max)
+}
+
+/** What only some kinds can ask for; null where nothing is asked (ENQUEUE-16). */
+function readNeeds(
+  { precision, width_hint: width, gates }: Record<string, unknown>,
+  kind: KindName,
+  max: number,
+): JobNeeds | null {
+  if (precision == null && width == null && gates == null) return null
+  if (precision != null && kind !== 'ai')
+    throw invalidParams('precision', 'none; only ai jobs have one')
+  if (kind !== 'quantum') {
+    if (width != null) throw invalidParams('width_hint', 'none; only quantum jobs have one')
+    if (gates != null) throw invalidParams('gates', 'none; only quantum jobs have them')
+  }
+  const isCount =
+    Number.isSafeInteger(width) && (width as number) >= 0 && (width as number) < 2 ** 32
+  if (width != null && !isCount)
+    throw invalidParams('width_hint', 'a whole number from 0 to 2^32 − 1')
+  return {
+    precision: readNames(
+      typeof precision === 'string' ? [precision] : precision,
+      'precision',
+      'the name of a precision, or a list of those that will do',
+      max,
+    ),
+    widthHint: (width as number | null | undefined) ?? 0,
+    gates: readNames(gates, 'gates', 'a list of one or more names of gates', max),
+  }
+}
+
+/** Sorted and without repeats; null where none are given. */
+function readNames(
+  written: unknown,
+  field: string,
+  expected: string,
+  max: number,
+): readonly string[] | null {
   if (written === undefined || written === null) return null
-  const fits =
-    Array.isArray(written) &&
-    written.length > 0 &&
-    written.every((name) => typeof name === 'string' && name !== '' && name.isWellFormed())
-  if (!fits) throw invalidParams('regions', 'a list of one or more region names, or null for any')
-  if (written.length > max) throw limitExceeded('regions', max, written.length)
+  if (!Array.isArray(written) || written.length === 0) throw invalidParams(field, expected)
+  if (written.length > max) throw limitExceeded(field, max, written.length)
+  const fits = written.every(
+    (name) => typeof name === 'string' && name !== '' && name.isWellFormed(),
+  )
+  if (!fits) throw invalidParams(field, expected)
   return [...new Set(written as string[])].sort(compareText)
 }
 

@@ -25,7 +25,10 @@ export class DueHeaps {
   readonly silence: IndexedHeap<Provider>
   readonly deletion: LazyHeap<Job>
 
+  readonly #policy: () => Policy
+
   constructor(policy: () => Policy) {
+    this.#policy = policy
     const jobs = (place: number, keyOf: (job: Job) => number): LazyHeap<Job> =>
       new LazyHeap<Job>({ place, keyOf, before: idBefore })
     this.ttlAbs = jobs(PLACE.ttlAbs, (job) => ttlAbsAt(job, policy()))
@@ -43,8 +46,8 @@ export class DueHeaps {
     })
     this.proof = jobs(PLACE.proof, (job) => proofDueAt(job, policy()))
     this.silence = new IndexedHeap<Provider>((a, b) => {
-      const due = silenceDueAt(a, policy()) - silenceDueAt(b, policy())
-      return due < 0 || (due === 0 && a.id < b.id)
+      const [dueA, dueB] = [silenceDueAt(a, policy()), silenceDueAt(b, policy())]
+      return dueA < dueB || (dueA === dueB && a.id < b.id)
     })
     this.deletion = jobs(PLACE.deletion, (job) => deletedAt(job, policy()))
   }
@@ -56,6 +59,17 @@ export class DueHeaps {
       Math.min(ttlAbs.floor, ttlRel.floor, leaseDeadline.floor, ack.floor),
       Math.min(lost.floor, proof.floor, deletion.floor),
     )
+  }
+
+  /** The ends of a job's life, those that it has; a heap of ends that never come would only take room. */
+  enterTtls(job: Job): void {
+    if (ttlAbsAt(job, this.#policy()) < Number.POSITIVE_INFINITY) this.ttlAbs.enter(job)
+    if (ttlRelAt(job, this.#policy()) < Number.POSITIVE_INFINITY) this.ttlRel.enter(job)
+  }
+
+  leaveTtls(job: Job): void {
+    this.ttlAbs.leave(job)
+    this.ttlRel.leave(job)
   }
 
   /** After a change of policy. */

@@ -23,6 +23,8 @@ export function endLease(
   const { job, provider } = lease
   const { kind } = job.shape
   lease.status = status
+  // Whatever ends an attempt that was under way ends the run of lost workers; a loss counts on from it.
+  if (lease.isAcked && job.workerLosses > 0) job.workerLosses = 0
   market.due.leaseDeadline.leave(lease)
   market.due.ack.leave(lease)
   unstrandLease(market, lease)

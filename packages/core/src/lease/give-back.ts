@@ -1,5 +1,8 @@
 import type { LeaseId } from '../ids.ts'
 import type { CancelReason, Market } from '../market.ts'
+import { ENGINE_ERRORS } from '../outcome/attempt-error.ts'
+import { backoffSecs } from '../outcome/backoff.ts'
+import { endJob } from '../outcome/end-job.ts'
 import { requeueJob } from '../outcome/requeue.ts'
 import { cancelLive } from './end-lease.ts'
 import type { Lease } from './lease.ts'
@@ -10,8 +13,31 @@ export type GiveBackReason = Extract<CancelReason, 'released' | 'disowned' | 'wo
 
 /** A lease comes back from its worker: its job is queued at once, and nobody is charged (LEASE-9). */
 export function giveBack(market: Market, lease: Lease, reason: GiveBackReason): void {
+  const { job } = lease
+  // The job may be what killed the worker. A registration's session knows better what to do with it.
+  const isLoss = reason !== 'released' && lease.isAcked && job.session === null
+  if (isLoss) return loseWorker(market, lease, reason)
   cancelLive(market, lease, reason)
-  requeueJob(market, lease.job, { on: 'giveBack', reason: 'RELEASED', notBefore: null })
+  requeueJob(market, job, { on: 'giveBack', reason: 'RELEASED', notBefore: null })
+}
+
+/**
+ * The worker of an attempt under way is gone. The job waits for its backoff, uncharged, so that it does not
+ * go through worker after worker; too many such losses in a row end it (WORKER-16).
+ */
+function loseWorker(market: Market, lease: Lease, reason: GiveBackReason): void {
+  const { job } = lease
+  const losses = job.workerLosses + 1
+  cancelLive(market, lease, reason)
+  job.workerLosses = losses
+  market.touch.failure(lease, ENGINE_ERRORS.WORKER_LOST)
+  const { workerLostMax } = market.policy.queue.retries
+  if (workerLostMax !== null && losses >= workerLostMax) {
+    return endJob(market, job, { on: 'giveBack', isLast: true, reason: 'worker_lost' })
+  }
+  const delaySecs = backoffSecs(job.shape.kind, job.id, job.retries, market.policy)
+  const notBefore = market.nowMs + 1_000 * delaySecs
+  requeueJob(market, job, { on: 'giveBack', reason: 'WORKER_LOST', notBefore })
 }
 
 /**

@@ -41,7 +41,7 @@ export function issueLease(market: Market, job: Job, provider: Provider, seed: S
   else job.leases.push(lease)
   if (job.firstAssignedAt === null) {
     job.firstAssignedAt = nowMs
-    market.due.ttlRel.enter(job)
+    market.due.enterTtls(job)
   }
   market.leases.set(lease.id, lease)
   holdLease(market, lease)

@@ -1,6 +1,14 @@
 import { describe, expect, it, test } from 'vitest'
 import { refusal } from '../../test/refusal.ts'
-import { callOf, DIGEST, OWNER, STRANGER, WITH_PROOF, World } from '../../test/world.ts'
+import {
+  callOf,
+  DIGEST,
+  OWNER,
+  STRANGER,
+  WITH_PROOF,
+  WITHOUT_HEALTH,
+  World,
+} from '../../test/world.ts'
 import { aiDemand } from '../enqueue/kinds.ts'
 import type { LeaseId } from '../ids.ts'
 import type { Market } from '../market.ts'
@@ -159,6 +167,33 @@ describe('renewal', () => {
     expect(refusal(() => world.renew(lease))).toBe('RenewalsExhausted')
   })
 
+  it('LEASE-5: without a cap a lease lives as long as its worker renews it', () => {
+    const world = new World({
+      queue: {
+        lease: { renewals_max: null },
+        ttl: { rel_max_secs: null, abs_default_ai_secs: 9_000_000 },
+      },
+    })
+    const lease = world.run()
+    for (let i = 1; i <= 2_000; i++) {
+      world.at(300_000 * i)
+      expect(world.renew(lease)).toMatchObject({ status: 'RENEWED', renewals: i })
+    }
+    expect(lease.tDeadline).toBe(600_000 + 2_000 * 300_000)
+    world.at(lease.tDeadline)
+    expect(lease.status).toBe('EXPIRED')
+  })
+
+  it('LEASE-1: the cap, or the lack of one, is that of when the lease was issued', () => {
+    const world = new World({ queue: { lease: { renewals_max: null } } })
+    const free = world.run()
+    world.policy({ queue: { lease: { renewals_max: 0 } } })
+    const bound = world.run()
+    world.at(300_000)
+    expect(refusal(() => world.renew(free))).toBeNull()
+    expect(refusal(() => world.renew(bound))).toBe('RenewalsExhausted')
+  })
+
   it('HEALTH-2: the late renewal that takes the last health is taken, and then the lease is lost', () => {
     const world = new World()
     const lease = world.run()
@@ -221,6 +256,36 @@ describe('decline', () => {
     world.decline(world.assign({ job }))
     expect(job).toMatchObject({ status: 'FAILED', reason: 'declined', retries: 0, endedAt: 0 })
     expect(world.a).toMatchObject({ health: 1_000, failures: 0, liveLeases: 0 })
+  })
+
+  it('RETRY-5: without health it denies this job to the provider for 30 s, and nothing else', () => {
+    const world = new World(WITHOUT_HEALTH)
+    const job = world.enqueue()
+    for (let i = 0; i < 5; i++) {
+      world.at(1_000 * i)
+      world.decline(world.assign({ job }))
+      expect(job.denials).toEqual(new Map([[world.a.id, 1_000 * i + 30_000]]))
+    }
+    expect(job).toMatchObject({ status: 'QUEUED', retries: 0, notBefore: null, declines: 5 })
+    expect(cooldownsOf(world)).toEqual([])
+    // Others of its class go to the same provider at once.
+    for (const other of [world.b, world.c]) other.status = 'JAILED'
+    const next = world.enqueue()
+    expect(world.round()).toEqual([next])
+    world.complete(next.leases?.[0] as Lease)
+    world.at(33_999)
+    expect(world.round()).toEqual([])
+    world.at(34_000)
+    expect(world.round()).toEqual([job])
+  })
+
+  it('RETRY-5: without health too the sixteenth decline ends the job', () => {
+    const world = new World(WITHOUT_HEALTH)
+    const job = world.enqueue()
+    for (let i = 1; i <= 15; i++) world.decline(world.assign({ job }))
+    expect(job.status).toBe('QUEUED')
+    world.decline(world.assign({ job }))
+    expect(job).toMatchObject({ status: 'FAILED', reason: 'declined' })
   })
 
   it('RETRY-4: a denial is never shortened', () => {
@@ -547,9 +612,8 @@ describe('the order of checks', () => {
     expect(
       refusal(() => completeLease(world.market, { ...unknown, digest: '0x', actualUnits: null })),
     ).toBe('InvalidParams')
-    expect(refusal(() => failLease(world.market, { ...unknown, code: '', permanent: false }))).toBe(
-      'InvalidParams',
-    )
+    const failure = { code: 'oom', permanent: false, retryAfterMs: -1 }
+    expect(refusal(() => failLease(world.market, { ...unknown, ...failure }))).toBe('InvalidParams')
   })
 
   it('STATE-5: only the requester and an operator cancel a job, and only once', () => {

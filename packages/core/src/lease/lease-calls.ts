@@ -5,7 +5,7 @@ import { denyProvider } from '../outcome/charge.ts'
 import { endJob } from '../outcome/end-job.ts'
 import { moveJob } from '../outcome/move-job.ts'
 import { requeueJob } from '../outcome/requeue.ts'
-import { changeHealth, HEALTH } from '../registry/health.ts'
+import { changeHealth, HEALTH, hasHealth } from '../registry/health.ts'
 import { classKey } from '../registry/provider.ts'
 import { cancelLive } from './end-lease.ts'
 import { giveBack } from './give-back.ts'
@@ -89,7 +89,7 @@ export function renewLease(market: Market, call: LeaseCall): Lease {
     })
   }
   if (lease.tDeadline - market.nowMs > terms.lengthMs) return lease
-  if (lease.renewals >= terms.renewalsMax) {
+  if (terms.renewalsMax !== null && lease.renewals >= terms.renewalsMax) {
     throw new FairleadError(
       'RenewalsExhausted',
       `lease ${lease.id} was renewed ${lease.renewals} times, the most allowed; it runs until its deadline`,
@@ -116,6 +116,7 @@ export function renewLease(market: Market, call: LeaseCall): Lease {
 /**
  * The provider does not want the job: nothing is charged. It cools down for jobs of this class; from
  * the job's third decline on it may not have this job instead, and the sixteenth ends it (RETRY-5).
+ * Where there is no health a decline says nothing about other jobs: it may not have this one for a while.
  */
 export function declineLease(market: Market, call: LeaseCall): Lease {
   const lease = liveHeldLease(market, call)
@@ -126,7 +127,9 @@ export function declineLease(market: Market, call: LeaseCall): Lease {
     endJob(market, job, { on: 'decline', isLast: true, reason: 'declined' })
     return lease
   }
-  if (job.declines > DECLINES_BEFORE_DENIAL) {
+  if (!hasHealth(market)) {
+    denyProvider(job, provider.id, market.nowMs + 1_000 * CLASS_COOLDOWN_SECS)
+  } else if (job.declines > DECLINES_BEFORE_DENIAL) {
     denyProvider(job, provider.id, market.nowMs + 1_000 * DENIAL_SECS)
   } else {
     const { kind, model } = job.shape

@@ -225,7 +225,7 @@ describe('what falls due at one time', () => {
     disconnectWorker(market, a, workerId)
     world.at(5_000)
     const reasons = events.flatMap((event) => (event.type === 'jobRequeued' ? [event.reason] : []))
-    expect(reasons).toEqual(['ACK_TIMEOUT', 'RELEASED', 'PROOF_INVALID'])
+    expect(reasons).toEqual(['ACK_TIMEOUT', 'WORKER_LOST', 'PROOF_INVALID'])
     expect(lost.job.retries).toBe(0)
   })
 

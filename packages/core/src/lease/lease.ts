@@ -14,7 +14,8 @@ export interface LeaseTerms {
   /** α and β in thousandths. */
   readonly renewAlpha: number
   readonly renewBeta: number
-  readonly renewalsMax: number
+  /** Null: as often as its holder likes. */
+  readonly renewalsMax: number | null
 }
 
 export interface Lease extends HeapItem {

@@ -10,7 +10,7 @@ import {
   realProvider,
   START,
 } from '../../test/any-market.ts'
-import type { PlainJob } from '../../test/plain-order.ts'
+import type { PlainJob, PlainNeeds } from '../../test/plain-order.ts'
 import { type PlainProvider, plainRefusal } from '../../test/plain-round.ts'
 import { epochOf } from '../admit/quotas.ts'
 import { type Policy, parsePolicy } from '../policy.ts'
@@ -99,6 +99,80 @@ const CONDITION: Row[] = [
   ['health below the minimum', { provider: { health: 599 } }, 'unhealthy'],
   ['a cooldown until now', { provider: { cooldownUntil: START } }, null],
   ['a cooldown beyond now', { provider: { cooldownUntil: START + 1 } }, 'cooling_down'],
+]
+
+/** Under these settings what a provider went through says nothing. */
+const withoutHealth = { registry: { health: 'off' } }
+const byWorkers = { registry: { liveness: 'worker' } }
+const silent = { lastHeartbeat: START - 180_001 }
+
+const WITHOUT_HEALTH: Row[] = [
+  ['no health at all', { policy: withoutHealth, provider: { health: 0 } }, null],
+  ['a cooldown', { policy: withoutHealth, provider: { cooldownUntil: START + 1 } }, null],
+  [
+    'a cooldown of the class',
+    {
+      policy: withoutHealth,
+      provider: { classCooldowns: [{ kind: 'ai', model: 'm1', until: START + 1 }] },
+    },
+    null,
+  ],
+  [
+    'a denial for the job',
+    { policy: withoutHealth, job: { denials: { 'provider:a': START + 1 } } },
+    'denied_for_job',
+  ],
+  [
+    'a provider that is SUSPENDED',
+    { policy: withoutHealth, provider: { status: 'SUSPENDED' } },
+    'provider_not_active',
+  ],
+  [
+    'silence where heartbeats count',
+    { policy: withoutHealth, provider: silent },
+    'heartbeat_stale',
+  ],
+  ['silence where workers count', { policy: byWorkers, provider: silent }, null],
+  ['low health where workers count', { policy: byWorkers, provider: { health: 599 } }, 'unhealthy'],
+]
+
+const asked = (given: Partial<PlainNeeds>): Pick<PlainJob, 'needs'> => ({
+  needs: { precision: null, widthHint: 0, gates: null, ...given },
+})
+const wide = { ...quantum, ...asked({ widthHint: 5 }) }
+const gated = { ...quantum, ...asked({ gates: ['cx', 'h'] }) }
+
+const NEEDS: Row[] = [
+  ['a precision, of any provider', { job: asked({ precision: ['fp8'] }) }, null],
+  [
+    'a precision that the provider has',
+    { job: asked({ precision: ['fp16', 'fp8'] }), provider: { precision: ['fp8', 'int4'] } },
+    null,
+  ],
+  [
+    'a precision that it has not',
+    { job: asked({ precision: ['fp16'] }), provider: { precision: ['fp8', 'fp'] } },
+    'model_unsupported',
+  ],
+  ['no precision, of a provider with some', { provider: { precision: ['fp8'] } }, null],
+  ['no precision, of a provider with none', { job: asked({}), provider: { precision: [] } }, null],
+  ['a width, of any provider', { job: wide }, null],
+  ['the greatest width', { job: wide, provider: { maxWidth: 5 } }, null],
+  ['one qubit more', { job: wide, provider: { maxWidth: 4 } }, 'circuit_unsupported'],
+  ['no width, of a provider with 0 qubits', { job: quantum, provider: { maxWidth: 0 } }, null],
+  ['gates, of any provider', { job: gated }, null],
+  ['gates that it can run', { job: gated, provider: { gates: ['h', 'x', 'cx'] } }, null],
+  [
+    'one gate that it cannot run',
+    { job: gated, provider: { gates: ['h', 'x'] } },
+    'circuit_unsupported',
+  ],
+  ['no gates, of a provider that can run none', { job: quantum, provider: { gates: [] } }, null],
+  [
+    'a model before a precision',
+    { job: asked({ precision: ['fp16'] }), provider: { models: [], precision: [] } },
+    'model_unsupported',
+  ],
 ]
 
 const OFFER: Row[] = [
@@ -246,8 +320,10 @@ describe('each check, and both sides of its boundary', () => {
   }
   rule('MATCH-12', STATUS)
   rule('MATCH-13', CONDITION)
+  rule('HEALTH-7', WITHOUT_HEALTH)
   rule('MATCH-14', OFFER.slice(0, 8))
   rule('MATCH-15', OFFER.slice(8))
+  rule('ENQUEUE-16', NEEDS)
   rule('MATCH-16', REGION)
   rule('MATCH-4', CALLER_LISTS)
   rule('MATCH-17', LOAD)

@@ -2,6 +2,7 @@ import type { AdmitRound } from '../admit/admit-round.ts'
 import { unitsUsed } from '../admit/quotas.ts'
 import { KINDS, type KindName } from '../enqueue/kinds.ts'
 import type { Caller } from '../ids.ts'
+import type { JobNeeds } from '../job.ts'
 import type { QueuedJob, Shape } from '../order/queued-job.ts'
 import type { Policy } from '../policy.ts'
 import { classKey, leaseCap, type Provider, stakeNeeded } from '../registry/provider.ts'
@@ -64,10 +65,16 @@ export function providerRefusal(
     if (!valid) return 'attestation_invalid'
   }
   if (provider.stake < stakeNeeded(provider, policy)) return 'stake_below_minimum'
-  if (nowMs - provider.lastHeartbeat > registry.heartbeatTimeoutMs) return 'heartbeat_stale'
+  if (isSilent(provider, nowMs, policy)) return 'heartbeat_stale'
+  if (registry.health === 'off') return null
   if (provider.health < registry.minHealth) return 'unhealthy'
   if (provider.cooldownUntil !== null && nowMs < provider.cooldownUntil) return 'cooling_down'
   return null
+}
+
+/** By its workers a provider is known to live from their slots, without which it takes no lease (WORKER-1). */
+function isSilent({ lastHeartbeat }: Provider, nowMs: number, { registry }: Policy): boolean {
+  return registry.liveness === 'heartbeat' && nowMs - lastHeartbeat > registry.heartbeatTimeoutMs
 }
 
 /** The checks that depend on the job, for a provider that passed the others. */
@@ -85,13 +92,14 @@ export function jobRefusal(
   if (shape.model !== null && !offered.has(shape.model) && !offered.has('*')) {
     return 'model_unsupported'
   }
+  if (shape.needs !== null && lacksPrecision(provider, shape.needs)) return 'model_unsupported'
   if (shape.kind === 'quantum' && exceedsCircuit(provider, shape)) return 'circuit_unsupported'
   if (isRegionDenied(offer.region, shape.regions, policy)) return 'region_denied'
   if (isRequesterDenied(provider, job.caller, policy)) return 'requester_denied'
   if (load.leases >= leaseCap(provider, policy)) return 'lease_cap_reached'
   const unitsMax = KINDS[shape.kind].unitsPerEpoch(policy)
   if (unitsMax !== null && load.units + job.units > unitsMax) return 'epoch_units_exhausted'
-  if (provider.classCooldowns.size > 0) {
+  if (provider.classCooldowns.size > 0 && policy.registry.health === 'on') {
     const cooldown = provider.classCooldowns.get(classKey(shape.kind, shape.model))
     if (cooldown !== undefined && nowMs < cooldown.until) return 'class_cooling_down'
   }
@@ -140,7 +148,18 @@ function isRequesterDenied({ offer }: Provider, caller: Caller, policy: Policy):
 
 function exceedsCircuit({ offer }: Provider, shape: Shape): boolean {
   if (offer.maxDepth !== null && shape.depthHint > offer.maxDepth) return true
-  return offer.maxShots !== null && shape.shots > offer.maxShots
+  if (offer.maxShots !== null && shape.shots > offer.maxShots) return true
+  const { needs } = shape
+  if (needs === null) return false
+  if (offer.maxWidth !== null && needs.widthHint > offer.maxWidth) return true
+  const { gates } = offer
+  return gates !== null && needs.gates?.some((gate) => !gates.has(gate)) === true
+}
+
+/** One of the precisions that the job will do with is enough. */
+function lacksPrecision({ offer: { precision } }: Provider, needs: JobNeeds): boolean {
+  if (precision === null || needs.precision === null) return false
+  return !needs.precision.some((one) => precision.has(one))
 }
 
 function isRegionDenied(

@@ -1,7 +1,14 @@
 import { fc, test } from '@fast-check/vitest'
 import { describe, expect, it } from 'vitest'
 import { callerNamed } from '../../test/any-market.ts'
-import { OWNER, STRANGER, WITH_HEARTBEATS, World, type Written } from '../../test/world.ts'
+import {
+  OWNER,
+  STRANGER,
+  WITH_HEARTBEATS,
+  WITHOUT_HEALTH,
+  World,
+  type Written,
+} from '../../test/world.ts'
 import { aiDemand } from '../enqueue/kinds.ts'
 import type { Job } from '../job.ts'
 import { classKey, PROVIDER_STATUSES, type Provider } from '../registry/provider.ts'
@@ -66,7 +73,7 @@ describe('what holds a waiting job', () => {
 
 describe('its place', () => {
   it('EXPLAIN-2: 1 is next, by score, enqueue_ts, enqueue_seq and id', () => {
-    const world = new World()
+    const world = new World({ match: { ties: 'arrival' } })
     const [first, second] = [world.enqueue({ enqueueSeq: 1 }), world.enqueue({ enqueueSeq: 1 })]
     const earlier = world.enqueue({ enqueueSeq: 0 })
     world.at(1)
@@ -148,10 +155,12 @@ describe('the providers', () => {
     world.a.health = 599
     world.a.cooldownUntil = 1_000
     world.assign({ provider: world.c })
+    const free = { until: null, limit: null, advice: null }
+    const advice = expect.stringContaining('599 of 1000')
     expect(explain(world, job).providers).toEqual([
-      { id: world.a.id, refusal: 'unhealthy', until: null, slots: 16, limit: null },
-      { id: world.b.id, refusal: null, until: null, slots: 16, limit: null },
-      { id: world.c.id, refusal: 'lease_cap_reached', until: null, slots: 1, limit: null },
+      { ...free, id: world.a.id, refusal: 'unhealthy', slots: 16, advice },
+      { ...free, id: world.b.id, refusal: null, slots: 16 },
+      { ...free, id: world.c.id, refusal: 'lease_cap_reached', slots: 1 },
     ])
     world.at(1)
     world.a.health = 600
@@ -300,7 +309,7 @@ describe('its earliest time', () => {
   it.each<[Refusal, Written, (world: World) => void]>([
     ['lease_cap_reached', {}, (world) => world.run({ provider: world.c })],
     ['heartbeat_stale', WITH_HEARTBEATS, ({ c }) => Object.assign(c, { lastHeartbeat: -180_001 })],
-    ['unhealthy', {}, ({ c }) => Object.assign(c, { health: 599 })],
+    ['unhealthy', {}, ({ c }) => Object.assign(c, { health: 590 })],
   ])('EXPLAIN-2: a provider with %s may take it at any moment', (refusal, written, set) => {
     const world = new World(written)
     const { a, b, c } = world
@@ -316,6 +325,72 @@ describe('its earliest time', () => {
     expect(explain(world, job).earliestAt).toBe(7_000)
     cool(c, 8_500)
     expect(explain(world, job).earliestAt).toBe(8_000)
+  })
+
+  it.each([
+    { health: 599, leases: 0, creditedAt: null, from: 100_000 },
+    { health: 590, leases: 0, creditedAt: null, from: 100_000 },
+    { health: 589, leases: 0, creditedAt: null, from: 160_000 },
+    { health: 599, leases: 0, creditedAt: 90_000, from: 150_000 },
+    { health: 599, leases: 0, creditedAt: 40_000, from: 100_000 },
+    { health: 560, leases: 0, creditedAt: 90_000, from: 330_000 },
+    { health: 580, leases: 1, creditedAt: 90_000, from: 100_000 },
+    { health: 579, leases: 1, creditedAt: 90_000, from: 150_000 },
+    { health: 100, leases: 0, creditedAt: null, from: 3_040_000 },
+  ])(
+    'EXPLAIN-2: with health $health, $leases leases and credit at $creditedAt it is $from',
+    ({ health, leases, creditedAt, from }) => {
+      const world = new World()
+      for (const other of [world.b, world.c]) other.status = 'JAILED'
+      world.at(100_000)
+      for (let i = 0; i < leases; i++) world.run()
+      Object.assign(world.a, { health, creditedAt, lastHeartbeat: 99_000 })
+      const { earliestAt, providers } = explain(world, world.enqueue())
+      expect(providers[0]?.refusal).toBe('unhealthy')
+      expect(earliestAt).toBe(from === 100_000 ? null : from)
+    },
+  )
+
+  it('EXPLAIN-2: no heartbeats and completions bring the health back sooner', () => {
+    const world = new World()
+    for (const other of [world.b, world.c]) other.status = 'JAILED'
+    const leases = [world.run(), world.run()]
+    world.a.health = 520
+    world.a.creditedAt = -10_000
+    const job = world.enqueue()
+    const earliest = explain(world, job).earliestAt as number
+    for (const lease of leases) world.complete(lease)
+    for (let now = 0; world.a.health < 600; now += 1_000) {
+      world.beat(now)
+      expect(world.a.health >= 600 && now < earliest).toBe(false)
+    }
+    expect(world.market.nowMs).toBe(earliest)
+    expect(world.round()).toEqual([job])
+  })
+
+  it('EXPLAIN-2: a SUSPENDED provider does not count, whatever its health', () => {
+    const world = new World()
+    const job = world.enqueue()
+    for (const provider of [world.a, world.b, world.c]) provider.status = 'SUSPENDED'
+    world.a.health = 0
+    cool(world.b, 9_000)
+    expect(explain(world, job)).toMatchObject({ waitReason: 'no_provider', earliestAt: null })
+    expect(explain(world, job).providers[0]?.advice).toContain('SUSPENDED')
+  })
+
+  it('EXPLAIN-2: without health no cooldown and no health counts', () => {
+    const world = new World(WITHOUT_HEALTH)
+    const { a, b, c } = world
+    const job = world.enqueue()
+    for (const other of [a, b]) other.status = 'JAILED'
+    world.run({ provider: c })
+    c.health = 0
+    cool(c, 9_000)
+    coolClass(c, 8_000)
+    expect(refusals(world, job)[2]).toBe('lease_cap_reached')
+    expect(explain(world, job).earliestAt).toBeNull()
+    deny(job, c, 7_000)
+    expect(explain(world, job).earliestAt).toBe(7_000)
   })
 
   it('EXPLAIN-2: a provider that never takes it does not count, whatever else it waits for', () => {

@@ -4,9 +4,10 @@ import { FairleadError } from '../errors.ts'
 import type { Caller, ProviderId } from '../ids.ts'
 import type { Job } from '../job.ts'
 import type { Market } from '../market.ts'
-import { enqueuedBefore } from '../order/queued-job.ts'
+import { ENQUEUED_BEFORE } from '../order/queued-job.ts'
 import { type ScoreTerms, scoreAt, scoreTerms, shownScore } from '../order/score.ts'
 import type { Policy } from '../policy.ts'
+import { adviceOn } from '../registry/notice.ts'
 import { leaseCap } from '../registry/provider.ts'
 import { type Refusal, refusalOf, type Terms } from './eligibility.ts'
 import { explainSession, type SessionWait } from './explain-session.ts'
@@ -26,6 +27,8 @@ export interface ProviderCheck {
   readonly slots: number
   /** For `limit_exhausted`: which limit, and why. */
   readonly limit: LimitHold | null
+  /** In which state the provider is and what to do about it, where somebody has to do something. */
+  readonly advice: string | null
 }
 
 /** Why a job waits, as data; a person's version is made of it (EXPLAIN-2). */
@@ -64,7 +67,8 @@ export function explainWaiting(market: Market, job: Job): WaitExplanation {
     const limit =
       refusal === 'limit_exhausted' ? (terms.admit?.hold(job, provider.id) ?? null) : null
     const until = refusal === null ? null : untilOf(refusal, { provider, job, market, terms })
-    return { id: provider.id, refusal, until, slots: leaseCap(provider, policy), limit }
+    const advice = refusal === null ? null : adviceOn(refusal, provider, policy)
+    return { id: provider.id, refusal, until, slots: leaseCap(provider, policy), limit, advice }
   })
   const session = job.session === null ? null : explainSession(market, job.session)
   const inBackoff = job.notBefore !== null && job.notBefore > nowMs
@@ -121,6 +125,7 @@ export function termsNow({
 /** Counted, not looked up: the heaps know only their head, and an explanation may take its time. */
 function placeOf({ jobs, nowMs, policy }: Market, job: Job): { place: number; of: number } {
   const own = scoreAt(job, nowMs, policy.priority)
+  const isBefore = ENQUEUED_BEFORE[policy.match.ties]
   const isRival = ({ status, shape, notBefore }: Job): boolean =>
     status === 'QUEUED' &&
     shape.kind === job.shape.kind &&
@@ -132,7 +137,7 @@ function placeOf({ jobs, nowMs, policy }: Market, job: Job): { place: number; of
     if (other === job || !isRival(other)) continue
     of++
     const score = scoreAt(other, nowMs, policy.priority)
-    if (score > own || (score === own && enqueuedBefore(other, job))) place++
+    if (score > own || (score === own && isBefore(other, job))) place++
   }
   return { place, of: of + 1 }
 }

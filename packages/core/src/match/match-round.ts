@@ -138,12 +138,12 @@ export class BatchMatcher {
   }
 
   run({ jobs, picks }: Batch): void {
-    const ties = this.#terms.policy.match.fairness === 'score'
+    const { fairness, ties } = this.#terms.policy.match
     for (let i = 0; i < jobs.length; ) {
       const first = jobs[i] as QueuedJob
       let end = i + 1
-      if (ties && !picks.has(first.id)) {
-        while (end < jobs.length && isTied(first, jobs[end] as QueuedJob, picks)) end++
+      if (fairness === 'score' && !picks.has(first.id)) {
+        while (end < jobs.length && isTied(first, jobs[end] as QueuedJob, ties, picks)) end++
       }
       if (end > i + 1) this.#assignTie(jobs.slice(i, end))
       else if (!this.#assign(first)) this.#search.claim(first)
@@ -238,12 +238,17 @@ export class BatchMatcher {
   }
 }
 
-/** Equal score, `enqueue_ts` and `enqueue_seq`; a starvation pick is in no tie and ends one. */
-function isTied(first: QueuedJob, job: QueuedJob, picks: Batch['picks']): boolean {
+/** Equal score, `enqueue_ts` and, where it counts, `enqueue_seq`; a starvation pick is in no tie and ends one. */
+function isTied(
+  first: QueuedJob,
+  job: QueuedJob,
+  ties: Policy['match']['ties'],
+  picks: Batch['picks'],
+): boolean {
   return (
     job.staticScore === first.staticScore &&
     job.enqueueTs === first.enqueueTs &&
-    job.enqueueSeq === first.enqueueSeq &&
+    (ties === 'pair_hash' || job.enqueueSeq === first.enqueueSeq) &&
     !picks.has(job.id)
   )
 }

@@ -2,6 +2,7 @@ import { epochOf } from '../admit/quotas.ts'
 import { KINDS } from '../enqueue/kinds.ts'
 import type { Job } from '../job.ts'
 import type { Market } from '../market.ts'
+import { HEALTH, hasHealth } from '../registry/health.ts'
 import { classKey, type Provider } from '../registry/provider.ts'
 import { jobRefusal, loadOf, providerRefusal, type Refusal, type Terms } from './eligibility.ts'
 
@@ -29,7 +30,7 @@ export function opensAt(asked: Asked): number {
   ].filter((refusal) => refusal !== null)
   return Math.max(
     nowMs,
-    ...failing.map((check) => untilOf(check, asked) ?? (MENDS.has(check) ? nowMs : Infinity)),
+    ...failing.map((check) => untilOf(check, asked) ?? mendsAt(check, asked)),
     ...TIMED.map((check) => untilOf(check, asked) ?? nowMs),
   )
 }
@@ -39,8 +40,28 @@ export function untilOf(check: Refusal, asked: Asked): number | null {
   return UNTIL[check]?.(asked) ?? null
 }
 
-/** What the next heartbeat or completion may mend. */
-const MENDS: ReadonlySet<Refusal> = new Set(['heartbeat_stale', 'unhealthy'])
+/** Before when nothing that its workers do mends a check; Infinity where they cannot. */
+function mendsAt(check: Refusal, { provider, market }: Asked): number {
+  if (check === 'heartbeat_stale') return market.nowMs
+  return check === 'unhealthy' ? healthyFrom(provider, market) : Infinity
+}
+
+/**
+ * When a provider can have its minimum of health again: each job that it has now may be completed at any
+ * moment, and each interval brings one heartbeat that counts (HEALTH-4).
+ */
+function healthyFrom(
+  { health, liveLeases, creditedAt }: Provider,
+  { nowMs, policy }: Market,
+): number {
+  const { minHealth, heartbeatIntervalMs } = policy.registry
+  const missing = minHealth - health - HEALTH.completion * liveLeases
+  if (missing <= 0) return nowMs
+  const beats = Math.ceil(missing / HEALTH.heartbeat)
+  // A heartbeat after the timeout does not count, but the next one does, and that may follow at once.
+  const first = creditedAt === null ? nowMs : Math.max(nowMs, creditedAt + heartbeatIntervalMs)
+  return first + (beats - 1) * heartbeatIntervalMs
+}
 
 /** These count also where another check fails before them: their end is known whether they fail or not. */
 const TIMED: readonly Refusal[] = [
@@ -54,14 +75,17 @@ const TIMED: readonly Refusal[] = [
 const UNTIL: { readonly [R in Refusal]?: (asked: Asked) => number | null | undefined } = {
   attestation_invalid: ({ provider: { attestation }, market: { nowMs } }) =>
     attestation !== null && nowMs < attestation.notBefore ? attestation.notBefore : null,
-  cooling_down: ({ provider }) => provider.cooldownUntil,
+  // A cooldown from before health was turned off holds nobody back any more.
+  cooling_down: ({ provider, market }) => (hasHealth(market) ? provider.cooldownUntil : null),
   epoch_units_exhausted: ({ job: { units, shape }, market: { nowMs, policy } }) => {
     // More than an epoch has room for never fits.
     if (units > (KINDS[shape.kind].unitsPerEpoch(policy) ?? 0)) return null
     return (epochOf(nowMs, policy) + 1) * 1_000 * policy.queue.quotas.epochSecs
   },
-  class_cooling_down: ({ provider, job: { shape } }) =>
-    provider.classCooldowns.get(classKey(shape.kind, shape.model))?.until,
+  class_cooling_down: ({ provider, job: { shape }, market }) =>
+    hasHealth(market)
+      ? provider.classCooldowns.get(classKey(shape.kind, shape.model))?.until
+      : null,
   denied_for_job: ({ provider, job }) => job.denials?.get(provider.id),
   requester_rate_limited: ({ job, market: { windows, nowMs, policy } }) =>
     windows.freeAt(job.caller, nowMs, policy),

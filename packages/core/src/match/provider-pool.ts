@@ -114,7 +114,9 @@ export class ProviderPool {
     const consider = (at: number): void => {
       if (at > nowMs && at < next) next = at
     }
-    consider(provider.lastHeartbeat + this.#policy.registry.heartbeatTimeoutMs + 1)
+    if (this.#policy.registry.liveness === 'heartbeat') {
+      consider(provider.lastHeartbeat + this.#policy.registry.heartbeatTimeoutMs + 1)
+    }
     if (provider.cooldownUntil !== null) consider(provider.cooldownUntil)
     if (provider.attestation !== null) {
       consider(provider.attestation.notBefore)

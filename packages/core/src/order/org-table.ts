@@ -1,6 +1,6 @@
 import { changeBudget } from '../admit/dispatch-budget.ts'
 import { type PlatformPolicy, type PlatformRows, platformPolicy } from '../admit/platform-policy.ts'
-import { compareText } from '../bytes.ts'
+import { compareText } from '../text.ts'
 import { IndexedHeap } from './indexed-heap.ts'
 import { OrgDispatch, type OrgDispatchState } from './org-dispatch.ts'
 

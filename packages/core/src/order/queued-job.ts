@@ -1,5 +1,7 @@
 import type { Demand, KindName } from '../enqueue/kinds.ts'
 import type { Caller, JobId, ProviderId } from '../ids.ts'
+import type { JobNeeds } from '../job.ts'
+import type { Policy } from '../policy.ts'
 import type { HeapItem } from './lazy-heap.ts'
 import type { Scored } from './score.ts'
 
@@ -16,6 +18,7 @@ export interface Shape {
   readonly shots: number
   readonly depthHint: number
   readonly regions: readonly string[] | null
+  readonly needs: JobNeeds | null
   /** Equal for all that ask a provider of one kind for the same, whoever they are. */
   readonly demandKey: string
   /** Equal for equal shapes of one caller and kind. */
@@ -28,6 +31,7 @@ interface Shaped {
   readonly kind: KindName
   readonly demand: Demand
   readonly regions: readonly string[] | null
+  readonly needs?: JobNeeds | null
 }
 
 /** The last one that was made: jobs that are alike mostly come one after the other. */
@@ -38,7 +42,7 @@ export function shapeOf(request: Shaped): Shape {
   return last
 }
 
-function isOfShape({ caller, tier, kind, demand, regions }: Shaped, shape: Shape): boolean {
+function isOfShape({ caller, tier, kind, demand, regions, needs }: Shaped, shape: Shape): boolean {
   return (
     caller === shape.caller &&
     tier === shape.tier &&
@@ -47,18 +51,21 @@ function isOfShape({ caller, tier, kind, demand, regions }: Shaped, shape: Shape
     demand.shots === shape.shots &&
     demand.depthHint === shape.depthHint &&
     regions === null &&
-    shape.regions === null
+    shape.regions === null &&
+    needs == null &&
+    shape.needs === null
   )
 }
 
 function newShape(request: Shaped): Shape {
-  const { caller, tier, kind, demand, regions } = request
+  const { caller, tier, kind, demand, regions, needs = null } = request
   const { model, shots, depthHint } = demand
-  const isPlain = regions === null && shots === 0 && depthHint === 0
+  const isPlain = regions === null && needs === null && shots === 0 && depthHint === 0
+  const asked = [model, shots, depthHint, regions, needs?.precision, needs?.widthHint, needs?.gates]
   // The letter keeps a model that looks like JSON apart; the length says where the tier ends.
-  const demandKey = isPlain ? `m${model}` : `j${JSON.stringify([model, shots, depthHint, regions])}`
+  const demandKey = isPlain ? `m${model}` : `j${JSON.stringify(asked)}`
   const key = `${tier.length}:${tier}${demandKey}`
-  return { caller, tier, kind, model, shots, depthHint, regions, demandKey, key }
+  return { caller, tier, kind, model, shots, depthHint, regions, needs, demandKey, key }
 }
 
 /** What the queue knows of a job. */
@@ -95,16 +102,25 @@ export const PLACE = {
   ttlRel: 8,
   proof: 9,
   deletion: 10,
+  waiting: 11,
 } as const
 
 /** A bit of `places` behind those of the heaps: the job is in its queue, or in a batch of it. */
-export const WAITING = 1 << 22
+export const WAITING = 1 << 24
 
-/** `enqueue_ts ASC, enqueue_seq ASC, job_id ASC`: the order of equal scores (ORDER-3). */
-export function enqueuedBefore(a: QueuedJob, b: QueuedJob): boolean {
-  if (a.enqueueTs !== b.enqueueTs) return a.enqueueTs < b.enqueueTs
-  if (a.enqueueSeq !== b.enqueueSeq) return a.enqueueSeq < b.enqueueSeq
-  return a.id < b.id
+type Before = (a: QueuedJob, b: QueuedJob) => boolean
+
+/**
+ * The order of equal scores: `enqueue_ts ASC, enqueue_seq ASC, job_id ASC`. Where the seed decides between
+ * jobs of equal score and time, `enqueue_seq` does not count (ORDER-3).
+ */
+export const ENQUEUED_BEFORE: { readonly [T in Policy['match']['ties']]: Before } = {
+  arrival: (a, b) => {
+    if (a.enqueueTs !== b.enqueueTs) return a.enqueueTs < b.enqueueTs
+    if (a.enqueueSeq !== b.enqueueSeq) return a.enqueueSeq < b.enqueueSeq
+    return a.id < b.id
+  },
+  pair_hash: (a, b) => (a.enqueueTs === b.enqueueTs ? a.id < b.id : a.enqueueTs < b.enqueueTs),
 }
 
 export function idBefore(a: { readonly id: string }, b: { readonly id: string }): boolean {

@@ -1,6 +1,7 @@
 import type { Caller } from '../ids.ts'
+import type { Policy } from '../policy.ts'
 import { LazyHeap } from './lazy-heap.ts'
-import { enqueuedBefore, idBefore, PLACE, type QueuedJob, type Shape } from './queued-job.ts'
+import { ENQUEUED_BEFORE, idBefore, PLACE, type QueuedJob, type Shape } from './queued-job.ts'
 import { type PriorityPolicy, scoreAt, scorePerSecond, secondOf } from './score.ts'
 
 /** Seconds after which the base of the young keys is moved, long before a key could pass 2^53. */
@@ -78,6 +79,7 @@ export interface Group {
  */
 export class ScoreQueue {
   readonly #clock: ScoreClock
+  readonly #ties: Ties
   readonly #groups = new Map<Caller, Map<string, Group>>()
   readonly #young: LazyHeap<QueuedJob>
   readonly #aged: LazyHeap<QueuedJob>
@@ -85,10 +87,14 @@ export class ScoreQueue {
   #size = 0
 
   /** `picksLongest`: whether the order of waiting is kept too, for starvation picks. */
-  constructor(clock: ScoreClock, picksLongest: boolean) {
+  constructor(
+    clock: ScoreClock,
+    { ties, picksLongest }: { readonly ties: Ties; readonly picksLongest: boolean },
+  ) {
     this.#clock = clock
-    this.#young = youngHeap(clock, PLACE.laneYoung)
-    this.#aged = agedHeap(PLACE.laneAged)
+    this.#ties = ties
+    this.#young = youngHeap(clock, ties, PLACE.laneYoung)
+    this.#aged = agedHeap(ties, PLACE.laneAged)
     this.#wait = picksLongest ? waitHeap(PLACE.laneWait) : null
   }
 
@@ -180,8 +186,8 @@ export class ScoreQueue {
       group = {
         caller: job.caller,
         shape: job.shape,
-        young: youngHeap(this.#clock, PLACE.groupYoung),
-        aged: agedHeap(PLACE.groupAged),
+        young: youngHeap(this.#clock, this.#ties, PLACE.groupYoung),
+        aged: agedHeap(this.#ties, PLACE.groupAged),
         wait: this.#wait && waitHeap(PLACE.groupWait),
         youngHead: undefined,
         agedHead: undefined,
@@ -229,12 +235,14 @@ function replace(
   return head
 }
 
-function youngHeap(clock: ScoreClock, place: number): LazyHeap<QueuedJob> {
-  return new LazyHeap({ place, keyOf: clock.youngKey, before: enqueuedBefore })
+type Ties = Policy['match']['ties']
+
+function youngHeap(clock: ScoreClock, ties: Ties, place: number): LazyHeap<QueuedJob> {
+  return new LazyHeap({ place, keyOf: clock.youngKey, before: ENQUEUED_BEFORE[ties] })
 }
 
-function agedHeap(place: number): LazyHeap<QueuedJob> {
-  return new LazyHeap({ place, keyOf: agedKey, before: enqueuedBefore })
+function agedHeap(ties: Ties, place: number): LazyHeap<QueuedJob> {
+  return new LazyHeap({ place, keyOf: agedKey, before: ENQUEUED_BEFORE[ties] })
 }
 
 function waitHeap(place: number): LazyHeap<QueuedJob> {

@@ -1,5 +1,5 @@
-import { compareText } from '../bytes.ts'
 import { invariant } from '../errors.ts'
+import { compareText } from '../text.ts'
 import type { DispatchJob } from './dispatch-job.ts'
 import { IndexedHeap } from './indexed-heap.ts'
 import { SessionLane } from './session-lane.ts'

@@ -1,8 +1,9 @@
 import { platformPolicy } from '../admit/platform-policy.ts'
-import { compareAscii, compareText } from '../bytes.ts'
+import { compareAscii } from '../bytes.ts'
 import { sha256Hex } from '../hash.ts'
 import type { JobId } from '../ids.ts'
 import { isoUtc } from '../iso-utc.ts'
+import { compareText } from '../text.ts'
 import { LazyHeap } from './lazy-heap.ts'
 
 /** `(provider, org_ref, event_id)` of the request; in code the booking site is the platform. */

@@ -1,4 +1,4 @@
-import { compareText } from '../bytes.ts'
+import { compareText } from '../text.ts'
 
 /** A session of a dispatch key that has a ready job. */
 export interface Turn {

@@ -66,13 +66,22 @@ describe('by score', () => {
   })
 
   it('ORDER-3: of equal scores the earlier timestamp, then the lower number, then the lower id goes first', () => {
-    const world = new World(START, policyWith({}))
+    const world = new World(START, policyWith({ match: { ties: 'arrival' } }))
     const last = world.push({ ...PLAIN, waitedMs: 100, seq: 2, id: 1 })
     const third = world.push({ ...PLAIN, waitedMs: 100, seq: 1, id: 9 })
     const second = world.push({ ...PLAIN, waitedMs: 100, seq: 1, id: 8 })
     const first = world.push({ ...PLAIN, waitedMs: 101, seq: 3, id: 7 })
     const order = [0, 1, 2, 3].map(() => world.queue.popBest(START)?.id)
     expect(order).toEqual([first, second, third, last])
+  })
+
+  it('ORDER-3: where the pair hash decides ties, the number of acceptance does not count', () => {
+    const world = new World(START, policyWith({ match: { ties: 'pair_hash' } }))
+    const second = world.push({ ...PLAIN, waitedMs: 100, seq: 2, id: 1 })
+    const third = world.push({ ...PLAIN, waitedMs: 100, seq: 1, id: 9 })
+    const first = world.push({ ...PLAIN, waitedMs: 101, seq: 3, id: 7 })
+    const order = [0, 1, 2].map(() => world.queue.popBest(START)?.id)
+    expect(order).toEqual([first, second, third])
   })
 
   it('ORDER-2: age counts in whole seconds of the clock, not in seconds since the job came', () => {
@@ -100,6 +109,18 @@ describe('by score', () => {
     expect(world.queue.peekBest(START + 1_000)?.id).toBe(waiting)
     expect(world.queue.readySize).toBe(2)
     expect(world.queue.nextReadyAt()).toBeNull()
+  })
+
+  it('ORDER-8: the longest wait is that of the earliest enqueue_ts, in backoff or not', () => {
+    const world = new World(START, policyWith({}))
+    expect(world.queue.oldestTs).toBeNull()
+    world.push({ ...PLAIN, waitedMs: 5_000 })
+    const oldest = world.real(world.push({ ...PLAIN, waitedMs: 7_000, delayMs: 1_000 }))
+    expect(world.queue.oldestTs).toBe(START - 7_000)
+    world.queue.remove(oldest)
+    expect(world.queue.oldestTs).toBe(START - 5_000)
+    world.queue.popBest(START)
+    expect(world.queue.oldestTs).toBeNull()
   })
 
   it('ORDER-8: a job that is taken back from its backoff is gone', () => {
@@ -516,17 +537,20 @@ class World {
     const { queue, now } = this
     queue.advance(now)
     const delayed = this.#waiting.filter((job) => !isReady(job, now))
+    const enqueued = this.#waiting.map((job) => job.enqueueTs)
     const soonest = Math.min(...delayed.map((job) => job.notBefore ?? 0))
     const byScore = this.#policy.match.fairness === 'score'
     const [best] = byScore ? sortedByScore(this.#ready(), now, this.#policy) : []
     expect({
       size: queue.size,
+      oldestTs: queue.oldestTs,
       ready: queue.readySize,
       nextReadyAt: queue.nextReadyAt(),
       best: byScore ? queue.peekBest(now)?.id : undefined,
       ...queue.state(),
     }).toEqual({
       size: this.#waiting.length,
+      oldestTs: this.#waiting.length === 0 ? null : Math.min(...enqueued),
       ready: this.#ready().length,
       nextReadyAt: delayed.length === 0 ? null : soonest,
       best: best?.id,
@@ -658,6 +682,7 @@ function anyPolicy(fairness?: 'score' | 'tenant'): fc.Arbitrary<Policy> {
   })
   const match = fc.record({
     fairness: fairness === undefined ? fc.constantFrom('score', 'tenant') : fc.constant(fairness),
+    ties: fc.constantFrom('pair_hash', 'arrival'),
     tenant_weights: fc.constantFrom({}, {}, { [callerNamed(2)]: 3 }),
     tier_weights: fc.constantFrom({ FREE: 1, PRO: 2, PREMIUM: 4 }, { FREE: 7, PRO: 3, PREMIUM: 1 }),
   })
@@ -685,6 +710,7 @@ function plainJob(now: number, one: NewOne, id: JobId): PlainJob {
     shots: 0,
     depthHint: 0,
     regions: null,
+    needs: null,
     denials: {},
   }
 }

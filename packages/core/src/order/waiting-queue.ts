@@ -45,6 +45,12 @@ export class WaitingQueue {
     keyOf: (job) => job.notBefore ?? 0,
     before: idBefore,
   })
+  /** All that wait, in the order of their acceptance: nothing is decided by it, but asked for. */
+  readonly #waiting = new LazyHeap<QueuedJob>({
+    place: PLACE.waiting,
+    keyOf: (job) => job.enqueueTs,
+    before: idBefore,
+  })
   #policy: Policy
   #clock: ScoreClock
   #grants: number
@@ -62,6 +68,11 @@ export class WaitingQueue {
   /** All waiting jobs, those in backoff too. */
   get size(): number {
     return this.#size
+  }
+
+  /** When the job that has waited longest was enqueued, in backoff or not; null if none waits. */
+  get oldestTs(): number | null {
+    return this.#waiting.top()?.enqueueTs ?? null
   }
 
   get readySize(): number {
@@ -101,6 +112,7 @@ export class WaitingQueue {
     job.staticScore = staticScore(job, this.#policy.priority)
     job.places |= WAITING
     this.#size++
+    this.#waiting.enter(job)
     this.#restore(job)
   }
 
@@ -273,6 +285,7 @@ export class WaitingQueue {
     if (!this.has(job)) return false
     job.places &= ~WAITING
     this.#size--
+    this.#waiting.leave(job)
     return true
   }
 
@@ -293,7 +306,8 @@ export class WaitingQueue {
     const key = byShare ? job.caller : null
     let queue = this.#queues.get(key)
     if (queue === undefined) {
-      queue = new ScoreQueue(this.#clock, !byShare)
+      const { ties } = this.#policy.match
+      queue = new ScoreQueue(this.#clock, { ties, picksLongest: !byShare })
       this.#queues.set(key, queue)
     }
     queue.push(job)

@@ -39,6 +39,28 @@ describe('the delay after a charge', () => {
     },
   )
 
+  test.prop([anyKind, anyJobId, fc.nat(60), fc.integer({ min: 1_000, max: 10_000 })])(
+    'RETRY-1: another factor takes the place of 2, exactly',
+    (kind, jobId, n, factor) => {
+      const policy = withRetries({ backoff_factor: factor / 1_000, backoff_cap_secs: 100_000 })
+      const grown = BigInt(kind === 'quantum' ? 2 : 5) * BigInt(factor) ** BigInt(n)
+      const delay = grown / 1_000n ** BigInt(n)
+      const cut = delay < 100_000n ? Number(delay) : 100_000
+      expect(backoffSecs(kind, jobId, n, policy)).toBe(jittered(cut, jobId, n))
+    },
+  )
+
+  it('RETRY-1: a factor of 1 waits equally long each time, one of 2 is the default', () => {
+    const flat = withRetries({ backoff_factor: 1, base_backoff_ai_secs: 100 })
+    for (const n of [0, 1, 9, 500]) {
+      expect(backoffSecs('ai', JOB, n, flat)).toBe(jittered(100, JOB, n))
+    }
+    const two = withRetries({ backoff_factor: 2 })
+    for (const n of [0, 1, 7, 60]) {
+      expect(backoffSecs('ai', JOB, n, two)).toBe(backoffSecs('ai', JOB, n, FUND))
+    }
+  })
+
   it('RETRY-1: the cap cuts the doubling, not the jitter', () => {
     const spread = Array.from({ length: 200 }, (_, i) => backoffSecs('ai', jobNamed(i), 8, FUND))
     expect(Math.min(...spread)).toBeGreaterThanOrEqual(810)

@@ -3,7 +3,7 @@ import { type JobId, retryHash } from '../ids.ts'
 import type { Policy } from '../policy.ts'
 
 /**
- * Seconds until a charged job is ready again: `b0·2^n` up to the cap, with a jitter of ±10 % that
+ * Seconds until a job that failed is ready again: `b0·2^n` up to the cap, with a jitter of ±10 % that
  * comes from the job's id, so a restart computes the same time and jobs that failed together still
  * spread out (RETRY-1).
  */
@@ -13,11 +13,18 @@ export function backoffSecs(
   retriesBefore: number,
   policy: Policy,
 ): number {
-  const { backoffCapSecs: cap } = policy.queue.retries
+  const { backoffCapSecs: cap, backoffFactor } = policy.queue.retries
   const base = KINDS[kind].backoffBaseSecs(policy)
-  // From 2^53 on any base but 0 has reached the cap, and a higher power would lose its last digits.
-  const delay = Math.min(cap, base * 2 ** Math.min(retriesBefore, 53))
+  const delay = Math.min(cap, grown(base, backoffFactor, retriesBefore))
   return withJitter(delay, retryHash(jobId, retriesBefore))
+}
+
+/** `base·factor^n`, rounded down; the factor is in thousandths. */
+function grown(base: number, factor: number, n: number): number {
+  // From 2^53 on any base but 0 has reached the cap, and a higher power would lose its last digits.
+  if (factor === 2_000) return base * 2 ** Math.min(n, 53)
+  const power = BigInt(n)
+  return Number((BigInt(base) * BigInt(factor) ** power) / 1_000n ** power)
 }
 
 /** `floor(delay·(1 + (2x − 1)·0.1) + 0.5)` in exact arithmetic, x the first 53 bits of the hash. */

@@ -1,7 +1,7 @@
 import type { ProviderId } from '../ids.ts'
 import type { Job } from '../job.ts'
 import type { Charge, Market } from '../market.ts'
-import { chargeProvider } from '../registry/health.ts'
+import { chargeProvider, hasHealth } from '../registry/health.ts'
 import type { Provider } from '../registry/provider.ts'
 import { backoffSecs } from './backoff.ts'
 import { endJob } from './end-job.ts'
@@ -16,6 +16,9 @@ const CHARGES: { readonly [C in Charge]: { readonly on: JobEvent; readonly denyS
   PROOF_INVALID: { on: 'proofInvalid', denySecs: 60 },
 }
 
+/** A longer wait that a failure asks for counts as this (FAIL-4). */
+const RETRY_AFTER_MAX_MS = 86_400_000
+
 /**
  * A charged failure: the job waits for its backoff, or ends when its retries are used up or the
  * error is permanent; the provider pays, unless it was the job's own fault (RETRY-2, HEALTH-5).
@@ -24,9 +27,15 @@ export function chargeJob(
   market: Market,
   job: Job,
   provider: Provider,
-  how: { readonly charge: Charge; readonly permanent?: boolean; readonly jobsFault?: boolean },
+  how: {
+    readonly charge: Charge
+    readonly permanent?: boolean
+    readonly jobsFault?: boolean
+    /** The job is not to be tried again before then. */
+    readonly retryAfterMs?: number | undefined
+  },
 ): void {
-  const { charge, permanent = false, jobsFault = false } = how
+  const { charge, permanent = false, jobsFault = false, retryAfterMs = 0 } = how
   const { on, denySecs } = CHARGES[charge]
   const before = job.retries
   job.retries++
@@ -36,11 +45,19 @@ export function chargeJob(
     const reason = permanent ? 'permanent_error' : 'retries_exhausted'
     endJob(market, job, { on, isLast: true, reason })
   } else {
-    if (denySecs > 0) denyProvider(job, provider.id, market.nowMs + 1_000 * denySecs)
-    const delaySecs = backoffSecs(job.shape.kind, job.id, before, market.policy)
-    requeueJob(market, job, { on, reason: charge, notBefore: market.nowMs + 1_000 * delaySecs })
+    // Without health an expired lease says nothing about its provider (HEALTH-7).
+    const isDenied = denySecs > 0 && (charge !== 'LEASE_EXPIRED' || hasHealth(market))
+    if (isDenied) denyProvider(job, provider.id, market.nowMs + 1_000 * denySecs)
+    const backoffMs = 1_000 * backoffSecs(job.shape.kind, job.id, before, market.policy)
+    const waitMs = Math.max(backoffMs, Math.min(retryAfterMs, longestRetryAfterMs(market)))
+    requeueJob(market, job, { on, reason: charge, notBefore: market.nowMs + waitMs })
   }
   if (!jobsFault) chargeProvider(market, provider, charge)
+}
+
+/** A provider that nobody trusts cannot hold up a job for longer than its backoff could (FAIL-4). */
+function longestRetryAfterMs(market: Market): number {
+  return hasHealth(market) ? 1_000 * market.policy.queue.retries.backoffCapSecs : RETRY_AFTER_MAX_MS
 }
 
 /** The provider may not take this job until then; a denial is never shortened (RETRY-4). */

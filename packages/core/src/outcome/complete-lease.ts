@@ -7,6 +7,7 @@ import type { Lease } from '../lease/lease.ts'
 import { heldLease, type LeaseCall, refuseEnded } from '../lease/lease-calls.ts'
 import type { Market } from '../market.ts'
 import { creditProvider } from '../registry/health.ts'
+import { ENGINE_ERRORS } from './attempt-error.ts'
 import { chargeJob } from './charge.ts'
 import { endJob } from './end-job.ts'
 import { moveJob } from './move-job.ts'
@@ -32,6 +33,8 @@ export function completeLease(market: Market, completion: Completion): Lease {
   if (lease.status === 'COMPLETED' && lease.digest === digest) return lease
   refuseEnded(lease)
   const { job } = lease
+  // A completion implies the ack (STATE-9).
+  lease.isAcked = true
   endLease(market, lease, 'complete', actualUnits ?? job.units, actualTokens)
   lease.digest = digest
   if (job.session !== null) {
@@ -62,8 +65,8 @@ export function settleProof(market: Market, job: Job, isValid: boolean): void {
   job.proofAwaitedSince = null
   if (isValid) return completeJob(market, job, lease, 'proofValid')
   // It waits for more than its proof now, so its TTLs count again (TTL-2).
-  market.due.ttlAbs.enter(job)
-  market.due.ttlRel.enter(job)
+  market.due.enterTtls(job)
+  market.touch.failure(lease, ENGINE_ERRORS.PROOF_INVALID)
   chargeJob(market, job, lease.provider, { charge: 'PROOF_INVALID' })
 }
 
@@ -71,8 +74,7 @@ function awaitProof(market: Market, job: Job): void {
   moveJob(market, job, 'awaitProof')
   job.proofAwaitedSince = market.nowMs
   market.due.proof.enter(job)
-  market.due.ttlAbs.leave(job)
-  market.due.ttlRel.leave(job)
+  market.due.leaveTtls(job)
 }
 
 /** Ends a job whose lease is completed. */

@@ -27,11 +27,9 @@ export function endJob(
   job.endedAt = market.nowMs
   job.proofAwaitedSince = null
   job.denials = null
-  const { ttlAbs, ttlRel, proof, deletion } = market.due
-  ttlAbs.leave(job)
-  ttlRel.leave(job)
-  proof.leave(job)
-  deletion.enter(job)
+  market.due.leaveTtls(job)
+  market.due.proof.leave(job)
+  market.due.deletion.enter(job)
   announceEnd(market, job, status, how.reason)
 }
 

@@ -1,19 +1,17 @@
 import { toHex } from '../bytes.ts'
 import { encodeCbor } from '../cbor.ts'
-import { invalidParams } from '../errors.ts'
 import { sha3 } from '../hash.ts'
 import { cancelLive, endLease } from '../lease/end-lease.ts'
 import type { Lease } from '../lease/lease.ts'
 import type { Market } from '../market.ts'
 import type { LeaseFailure } from '../ports/lease-source.ts'
+import { registrationCode } from './attempt-error.ts'
 import { completeJob } from './complete-lease.ts'
 import { settleAttempt } from './end-attempt.ts'
 import type { AttemptOutcome } from './judge-attempt.ts'
 
 /** Longer ones count as this: a time that nobody lives to see, and still a whole number when added up. */
 const RETRY_AFTER_MAX_MS = 366 * 86_400_000
-
-const CODE = /^[A-Za-z0-9_.-]{1,64}$/
 
 /** The result of a job that a lookup found to be booked: nobody has told more than that. */
 export const FOUND_OUTPUT = encodeCbor({ outcome: 'booked' })
@@ -25,12 +23,13 @@ export const FOUND_DIGEST = toHex(sha3(FOUND_OUTPUT))
  */
 export function failAttempt(market: Market, lease: Lease, failure: LeaseFailure): void {
   const { job } = lease
-  const { sentAfterMs, code, http } = failure
+  const { sentAfterMs, http } = failure
   // It becomes the reason of the job and an entry of the log, so it must not be anybody's text.
-  if (!CODE.test(code)) throw invalidParams('code', 'a word of 1 to 64 of A–Z, a–z, 0–9 and ._-')
+  const code = registrationCode(failure.code, market.sessions.policyOf(job.shape.model ?? ''))
   market.sessions.moveTo(market.nowMs)
   const isLookup = job.session?.lookupUntil != null
-  const dispatched = market.sessions.outcome(job.id, outcomeOf(failure, isLookup))
+  const outcome = outcomeOf({ ...failure, code }, isLookup)
+  const dispatched = market.sessions.outcome(job.id, outcome)
   if (dispatched.end?.status === 'COMPLETED') {
     endLease(market, lease, 'complete', job.units)
     lease.digest = FOUND_DIGEST
@@ -42,6 +41,7 @@ export function failAttempt(market: Market, lease: Lease, failure: LeaseFailure)
     ...(http === undefined ? {} : { http }),
     ...(sentAfterMs === undefined ? {} : { sentAfterMs }),
   })
+  market.touch.failure(lease, { code, message: null, details: null })
   settleAttempt(market, job, dispatched, { on: 'providerFail', reason: 'PROVIDER_FAIL' })
 }
 

@@ -4,6 +4,7 @@ import type { Lease } from '../lease/lease.ts'
 import { type LeaseCall, liveHeldLease } from '../lease/lease-calls.ts'
 import type { Market } from '../market.ts'
 import type { LeaseFailure } from '../ports/lease-source.ts'
+import { attemptError } from './attempt-error.ts'
 import { chargeJob } from './charge.ts'
 import { failAttempt } from './fail-attempt.ts'
 
@@ -20,20 +21,22 @@ export const JOBS_OWN_FAULTS: ReadonlySet<string> = new Set([
 
 /** The provider could not do the work. Every fail charges, a permanent one too (RETRY-2). */
 export function failLease(market: Market, failure: Failure): Lease {
-  const { code, permanent } = failure
-  if (typeof code !== 'string' || code === '') throw invalidParams('code', 'an error code')
-  checkWait('retry_after_ms', failure.retryAfterMs)
+  const { permanent, retryAfterMs } = failure
+  checkWait('retry_after_ms', retryAfterMs)
   checkWait('sent_after_ms', failure.sentAfterMs)
   const lease = liveHeldLease(market, failure)
   if (lease.job.session !== null) {
     failAttempt(market, lease, failure)
     return lease
   }
-  cancelLive(market, lease, 'provider_fail')
+  const error = attemptError(failure)
+  cancelLive(market, lease, 'provider_fail', { code: error.code })
+  market.touch.failure(lease, error)
   chargeJob(market, lease.job, lease.provider, {
     charge: 'PROVIDER_FAIL',
     permanent,
-    jobsFault: permanent && JOBS_OWN_FAULTS.has(code),
+    jobsFault: permanent && JOBS_OWN_FAULTS.has(error.code),
+    retryAfterMs,
   })
   return lease
 }

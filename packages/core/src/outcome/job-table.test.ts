@@ -24,12 +24,12 @@ const MOVES: Readonly<Record<JobStatus, Row>> = {
   },
   ASSIGNED: {
     match: '–', ack: 'RUNNING', ackTimeout: 'QUEUED, last EXPIRED', leaseDeadline: 'QUEUED, last EXPIRED',
-    decline: 'QUEUED, last FAILED', giveBack: 'QUEUED', providerFail: 'QUEUED, last FAILED',
+    decline: 'QUEUED, last FAILED', giveBack: 'QUEUED, last FAILED', providerFail: 'QUEUED, last FAILED',
     complete: 'COMPLETED', awaitProof: 'RUNNING', proofValid: '–', proofInvalid: '–', ttl: 'EXPIRED', cancel: 'CANCELED', attemptsOver: 'FAILED',
   },
   RUNNING: {
     match: '–', ack: '–', ackTimeout: '–', leaseDeadline: 'QUEUED, last EXPIRED',
-    decline: 'QUEUED, last FAILED', giveBack: 'QUEUED', providerFail: 'QUEUED, last FAILED',
+    decline: 'QUEUED, last FAILED', giveBack: 'QUEUED, last FAILED', providerFail: 'QUEUED, last FAILED',
     complete: 'COMPLETED', awaitProof: 'RUNNING', proofValid: 'COMPLETED', proofInvalid: 'QUEUED, last FAILED', ttl: 'EXPIRED', cancel: 'CANCELED', attemptsOver: 'FAILED',
   },
   COMPLETED: nothing(),

@@ -48,7 +48,7 @@ const ends = {
 const attempt = {
   leaseDeadline: { to: 'QUEUED', last: 'EXPIRED' },
   decline: { to: 'QUEUED', last: 'FAILED' },
-  giveBack: { to: 'QUEUED' },
+  giveBack: { to: 'QUEUED', last: 'FAILED' },
   providerFail: { to: 'QUEUED', last: 'FAILED' },
   complete: { to: 'COMPLETED' },
   awaitProof: { to: 'RUNNING' },

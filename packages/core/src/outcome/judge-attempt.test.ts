@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { type PlatformPolicy, platformPolicy } from '../admit/platform-policy.ts'
-import { classifyAnswer, failureReason } from './classify.ts'
+import {
+  classifyAnswer,
+  type ErrorTaxonomy,
+  failureReason,
+  type OutcomeClass,
+  type RefusedAnswer,
+} from './classify.ts'
 import {
   type AttemptContext,
   type AttemptOutcome,
@@ -33,30 +39,53 @@ const lookups: (Lookup | undefined)[] = ['booked', 'not_booked', 'failed', undef
 const unknown = (lookup?: Lookup): AttemptOutcome =>
   lookup === undefined ? { type: 'unknown' } : { type: 'unknown', lookup }
 
+/** As `classifyAnswer`, with a taxonomy alone. */
+function classOf(answer: RefusedAnswer, errorTaxonomy: ErrorTaxonomy): OutcomeClass {
+  return classifyAnswer(answer, { errorTaxonomy, retryOnHttp: null })
+}
+
 describe('classes of answers', () => {
   it.each([
     ['transient', [408, 429, 500, 502, 503, 504, 501, 505, 599, 302, 200]],
     ['permanent', [400, 401, 403, 404, 409, 410, 422, 451, 499]],
   ])('ATTEMPT-1: by status, %s: %j', (expected, statuses) => {
-    for (const http of statuses) expect(classifyAnswer({ http }, {})).toBe(expected)
+    for (const http of statuses) expect(classOf({ http }, {})).toBe(expected)
   })
 
   it.each([
     ['transient', ['timeout', 'network', 'not_yet_open', 'strange', 'constructor', '']],
     ['permanent', ['validation_error', 'sold_out', 'not_found', 'auth_error']],
   ])('ATTEMPT-1: by code, %s: %j', (expected, codes) => {
-    for (const error of codes) expect(classifyAnswer({ error }, {})).toBe(expected)
+    for (const error of codes) expect(classOf({ error }, {})).toBe(expected)
   })
 
   it('ATTEMPT-1: a code of the taxonomy, then a named code, then a status of it, then a named status', () => {
     const answer = { error: 'sold_out', http: 503 }
-    expect(classifyAnswer(answer, { sold_out: 'unknown', '503': 'transient' })).toBe('unknown')
-    expect(classifyAnswer(answer, { '503': 'transient' })).toBe('permanent')
+    expect(classOf(answer, { sold_out: 'unknown', '503': 'transient' })).toBe('unknown')
+    expect(classOf(answer, { '503': 'transient' })).toBe('permanent')
     const strange = { error: 'strange', http: 503 }
-    expect(classifyAnswer(strange, { '503': 'permanent' })).toBe('permanent')
-    expect(classifyAnswer(strange, {})).toBe('transient')
-    expect(classifyAnswer({ error: 'strange', http: 422 }, {})).toBe('permanent')
-    expect(classifyAnswer({ error: '503' }, { '503': 'permanent' })).toBe('permanent')
+    expect(classOf(strange, { '503': 'permanent' })).toBe('permanent')
+    expect(classOf(strange, {})).toBe('transient')
+    expect(classOf({ error: 'strange', http: 422 }, {})).toBe('permanent')
+    expect(classOf({ error: '503' }, { '503': 'permanent' })).toBe('permanent')
+  })
+
+  it('ATTEMPT-10: a list names the transient statuses below 500, and of 500, 502, 503 and 504', () => {
+    const meanings = {
+      errorTaxonomy: { '404': 'transient' } as const,
+      retryOnHttp: [409, 503, 302],
+    }
+    const classes = (statuses: readonly number[]) =>
+      statuses.map((http) => classifyAnswer({ http }, meanings))
+    expect(new Set(classes([409, 503, 302, 404]))).toEqual(new Set(['transient']))
+    expect(new Set(classes([408, 429, 500, 502, 504, 400, 200]))).toEqual(new Set(['permanent']))
+    // No list has a say in other 5xx, time-outs, broken lines and codes.
+    expect(new Set(classes([501, 505, 599]))).toEqual(new Set(['transient']))
+    for (const error of ['timeout', 'network', 'not_yet_open']) {
+      expect(classifyAnswer({ error, http: 500 }, meanings)).toBe('transient')
+    }
+    expect(classifyAnswer({ error: 'sold_out', http: 503 }, meanings)).toBe('permanent')
+    expect(classifyAnswer({ http: 503 }, { errorTaxonomy: {}, retryOnHttp: [] })).toBe('permanent')
   })
 
   it('ATTEMPT-2: the reason is the code, or http_ and the status', () => {

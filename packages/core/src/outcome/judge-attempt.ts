@@ -115,7 +115,7 @@ function resultOf(outcome: AttemptOutcome, context: AttemptContext): Result {
     case 'refused': {
       // A hold that is refused says nothing of the commit before it.
       if (outcome.isUnsent === true && context.wasUnknown) return 'unknown'
-      const found = classifyAnswer(outcome, context.policy.errorTaxonomy)
+      const found = classifyAnswer(outcome, context.policy)
       return found === 'unknown' ? lookedUp(outcome.lookup, context) : found
     }
   }

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { WITH_PROOF, World } from '../../test/world.ts'
 import type { Job } from '../job.ts'
+import { giveBack } from '../lease/give-back.ts'
 import type { RequeueReason } from '../market.ts'
 import { setProviderStatus } from '../registry/provider-status.ts'
 import { settleProof } from './complete-lease.ts'
 
-/** Every way back to the queue; the charges leave the job in backoff for some seconds. */
+/** Every way back to the queue; the charges and a lost worker leave the job in backoff for some seconds. */
 const WAYS: Readonly<Record<RequeueReason, (world: World, job: Job) => void>> = {
   ACK_TIMEOUT: (world, job) => {
     world.assign({ job })
@@ -22,6 +23,7 @@ const WAYS: Readonly<Record<RequeueReason, (world: World, job: Job) => void>> = 
   },
   DECLINED: (world, job) => world.decline(world.assign({ job })),
   RELEASED: (world, job) => world.release(world.run({ job })),
+  WORKER_LOST: (world, job) => giveBack(world.market, world.run({ job }), 'worker_lost'),
   LEASE_CANCELLED: (world, job) => {
     world.run({ job })
     setProviderStatus(world.market, world.a, 'JAILED')
@@ -45,7 +47,7 @@ describe('a job that goes back to the queue', () => {
   })
 
   it.each(REASONS)('RETRY-3: after %s its number counts within its millisecond', (reason) => {
-    const world = new World(WITH_PROOF)
+    const world = new World({ ...WITH_PROOF, match: { ties: 'arrival' } })
     const [third, second, first] = [3, 2, 1].map((enqueueSeq) => world.enqueue({ enqueueSeq }))
     WAYS[reason](world, second as Job)
     expect(second).toMatchObject({ status: 'QUEUED', enqueueTs: 0, enqueueSeq: 2 })

@@ -268,3 +268,88 @@ describe('a change of policy', () => {
     expect(lease.job).toMatchObject({ status: 'QUEUED', retries: 1 })
   })
 })
+
+describe('no end', () => {
+  const ENDLESS = { queue: { ttl: { abs_default_task_secs: null, rel_max_secs: null } } }
+  const YEARS = 20 * 365 * DAY
+
+  it('TTL-1: with both settings null a task lives on, assigned or not', () => {
+    const world = new World(ENDLESS)
+    const [waiting, assigned] = [world.enqueue({ kind: 'task' }), world.enqueue({ kind: 'task' })]
+    world.release(world.run({ job: assigned }))
+    expect(nextDueAt(world.market)).not.toBe(HOUR * 6)
+    world.at(YEARS)
+    expect([waiting.status, assigned.status]).toEqual(['QUEUED', 'QUEUED'])
+    for (const job of [waiting, assigned]) {
+      expect(ttlAbsAt(job, world.market.policy)).toBe(Number.POSITIVE_INFINITY)
+      expect(ttlRelAt(job, world.market.policy)).toBe(Number.POSITIVE_INFINITY)
+    }
+  })
+
+  it('TTL-1: a life that the job names counts all the same, and so does that of other kinds', () => {
+    const world = new World(ENDLESS)
+    const named = world.enqueue({ kind: 'task', ttlAbsSecs: 60 })
+    const ai = world.enqueue()
+    world.at(60_000)
+    expect(named).toMatchObject({ status: 'EXPIRED', reason: 'ttl_abs', endedAt: 60_000 })
+    world.at(DAY)
+    expect(ai).toMatchObject({ status: 'EXPIRED', reason: 'ttl_abs', endedAt: DAY })
+  })
+
+  it('POLICY-8: a finite life ends old jobs at their time, those that are over it at once', () => {
+    const world = new World(ENDLESS)
+    const old = world.enqueue({ kind: 'task' })
+    const assigned = world.enqueue({ kind: 'task' })
+    world.release(world.run({ job: assigned }))
+    world.at(10 * HOUR)
+    const young = world.enqueue({ kind: 'task' })
+    world.policy({ queue: { ttl: { abs_default_task_secs: 8 * 3_600, rel_max_secs: null } } })
+    world.at(10 * HOUR)
+    expect(old).toMatchObject({ status: 'EXPIRED', reason: 'ttl_abs', endedAt: 10 * HOUR })
+    expect(nextDueAt(world.market)).toBe(18 * HOUR)
+    world.at(18 * HOUR - 1)
+    expect(young.status).toBe('QUEUED')
+    world.at(18 * HOUR)
+    expect(young).toMatchObject({ status: 'EXPIRED', reason: 'ttl_abs', endedAt: 18 * HOUR })
+  })
+
+  it('POLICY-8: a finite relative life counts from the first assignment, also of a job before it', () => {
+    const world = new World(ENDLESS)
+    const job = world.enqueue({ kind: 'task' })
+    const never = world.enqueue({ kind: 'task' })
+    world.at(1_000)
+    const lease = world.run({ job })
+    world.at(2_000)
+    world.policy({ queue: { ttl: { abs_default_task_secs: null, rel_max_secs: 60 } } })
+    world.at(60_999)
+    expect(lease.status).toBe('ACTIVE')
+    world.at(61_000)
+    expect(lease.status).toBe('CANCELLED')
+    expect(job).toMatchObject({ status: 'EXPIRED', reason: 'ttl_rel', endedAt: 61_000 })
+    world.at(YEARS)
+    expect(never.status).toBe('QUEUED')
+  })
+
+  it('POLICY-8: a life that becomes null is over for nobody any more', () => {
+    const world = new World()
+    const job = world.enqueue({ kind: 'task' })
+    world.release(world.run({ job }))
+    world.policy(ENDLESS)
+    world.at(YEARS)
+    expect(job.status).toBe('QUEUED')
+    cancelJob(world.market, job, 'operator')
+    expect(job.status).toBe('CANCELED')
+  })
+
+  it('TTL-2: a job that waits for its proof is not ended by a life that is set meanwhile', () => {
+    const proof = { completion: { ai_verification: 'proof', task_verification: 'proof' } }
+    const world = new World({ queue: { ...ENDLESS.queue, ...proof } })
+    const { job } = world.complete(world.run({ job: world.enqueue({ kind: 'task' }) }))
+    world.policy({ queue: { ...proof, ttl: { abs_default_task_secs: 60, rel_max_secs: 30 } } })
+    world.at(100_000)
+    expect(job.status).toBe('RUNNING')
+    settleProof(world.market, job, false)
+    world.at(100_000)
+    expect(job).toMatchObject({ status: 'EXPIRED', reason: 'ttl_rel', endedAt: 100_000 })
+  })
+})

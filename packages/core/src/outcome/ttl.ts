@@ -7,13 +7,15 @@ export function ttlAbsAt(job: Job, policy: Policy): number {
   const { ttlAbsSecs, session } = job
   if (ttlAbsSecs !== null) return job.enqueueTs + 1_000 * ttlAbsSecs
   const from = session === null ? job.enqueueTs : session.place.scheduledTime
-  return from + 1_000 * KINDS[job.shape.kind].ttlAbsSecs(policy)
+  const secs = KINDS[job.shape.kind].ttlAbsSecs(policy)
+  return secs === null ? Number.POSITIVE_INFINITY : from + 1_000 * secs
 }
 
 /** When it has lived too long since its first assignment (TTL-1). */
 export function ttlRelAt(job: Job, policy: Policy): number {
-  if (job.firstAssignedAt === null) return Number.POSITIVE_INFINITY
-  return job.firstAssignedAt + 1_000 * policy.queue.ttl.relMaxSecs
+  const { relMaxSecs } = policy.queue.ttl
+  if (job.firstAssignedAt === null || relMaxSecs === null) return Number.POSITIVE_INFINITY
+  return job.firstAssignedAt + 1_000 * relMaxSecs
 }
 
 /** When a proof that is still awaited counts as invalid (COMPLETE-2). */

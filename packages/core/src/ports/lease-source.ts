@@ -3,6 +3,7 @@ import type { KindName } from '../enqueue/kinds.ts'
 import type { FairleadError } from '../errors.ts'
 import type { JobId, LeaseId, ProviderId, WorkerId } from '../ids.ts'
 import type { CancelReason } from '../market.ts'
+import type { Refusal } from '../match/eligibility.ts'
 import type { Lookup } from '../outcome/judge-attempt.ts'
 
 /**
@@ -44,8 +45,16 @@ export interface LeaseListener {
   held(leases: readonly LeaseTimes[]): void
   /** A lease has ended, and not by the worker's own word: its work is wanted no more. */
   lost(leaseId: LeaseId, reason: LostReason): void
+  /** What keeps the provider from getting work, once it is known and whenever it changes; null: nothing does. */
+  notice?(notice: ProviderNotice | null): void
   /** The session is over, and not by `close`. Retryable: open another. Else another took its place. */
   closed(reason: FairleadError): void
+}
+
+/** Why a provider gets no work whoever asks, and what to do about it (WORKER-15). */
+export interface ProviderNotice {
+  readonly reason: Refusal
+  readonly message: string
 }
 
 /** Why a lease was lost: it was cancelled, or reached its deadline. */
@@ -73,7 +82,8 @@ export interface LeaseOffer extends LeaseTimes {
   readonly tStart: number
   /** As it was issued; renewals add to the deadline. */
   readonly lengthMs: number
-  readonly renewalsMax: number
+  /** Null: as often as its worker likes. */
+  readonly renewalsMax: number | null
   /** W3C trace context of whoever asked for the work. */
   readonly traceparent: string | null
   /**
@@ -92,6 +102,8 @@ export type LeaseTask = 'book' | 'lookup'
 /** What a worker says of a job that it has done. */
 export interface LeaseResult {
   readonly output?: Uint8Array
+  /** What the bytes are: a media type of at most 128 bytes. */
+  readonly contentType?: string
   /** 32 bytes as `0x` hex; may be left out with an output. */
   readonly digest?: string
   /** Canonical CBOR. */
@@ -105,10 +117,14 @@ export interface LeaseResult {
 export interface LeaseFailure {
   readonly code: string
   readonly permanent: boolean
+  /** For people: what went wrong. Of a registration it is not kept. */
+  readonly message?: string
+  /** Canonical CBOR: a stack, a status, whatever helps. Of a registration it is not kept. */
+  readonly details?: Uint8Array
+  /** Not to be tried again before then, as whatever failed asked for. */
+  readonly retryAfterMs?: number
   /** Registrations only, all of these: the status that the platform answered with. */
   readonly http?: number
-  /** As the platform asked for. */
-  readonly retryAfterMs?: number
   /** The request may have arrived, and no answer came back. */
   readonly isUnknown?: boolean
   /** The call that can book was not sent: what an earlier attempt left open stays open. */

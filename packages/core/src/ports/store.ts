@@ -2,7 +2,7 @@ import type { Assigned } from '../admit/quotas.ts'
 import type { AuditEntry, AuditRecord } from '../audit/chain.ts'
 import type { KindName } from '../enqueue/kinds.ts'
 import type { Caller, JobId, LeaseId, ProviderId, WorkerId } from '../ids.ts'
-import type { EndReason, JobOrigin } from '../job.ts'
+import type { EndReason, JobNeeds, JobOrigin } from '../job.ts'
 import type { LeaseTerms } from '../lease/lease.ts'
 import type { LeaseStatus } from '../lease/lease-table.ts'
 import type { Refusal } from '../match/eligibility.ts'
@@ -27,6 +27,8 @@ export interface JobFacts {
   /** The most tokens that it can take; 0 where it takes none. */
   readonly tokens: number
   readonly regions: readonly string[] | null
+  /** What it asks of a provider beside kind, model and payload; null where it asks for nothing. */
+  readonly needs: JobNeeds | null
   readonly ttlAbsSecs: number | null
   readonly enqueueTs: number
   readonly chainId: bigint
@@ -43,6 +45,8 @@ export interface JobState {
   readonly attempt: number | null
   readonly retries: number
   readonly declines: number
+  /** Acked attempts in a row whose worker was lost (WORKER-16). */
+  readonly workerLosses: number
   readonly notBefore: number | null
   readonly firstAssignedAt: number | null
   readonly endedAt: number | null
@@ -91,6 +95,9 @@ export interface ProviderRow {
   readonly platforms: readonly string[]
   readonly maxDepth: number | null
   readonly maxShots: number | null
+  readonly maxWidth: number | null
+  readonly gates: readonly string[] | null
+  readonly precision: readonly string[] | null
   readonly region: string | null
   readonly allow: readonly Caller[] | null
   readonly deny: readonly Caller[]
@@ -119,15 +126,34 @@ export interface WorkerRow {
 export interface ResultRow {
   readonly jobId: JobId
   readonly jobSeq: number
+  /** The owner, who may read it after the job is gone; null where an older version wrote the row. */
+  readonly caller: Caller | null
   readonly leaseId: LeaseId
   readonly providerId: ProviderId
   readonly digest: string
   readonly units: number
   readonly at: number
   readonly output: Uint8Array | null
+  /** What the bytes of the output are; null where nobody said. */
+  readonly contentType: string | null
   /** What the worker said about its result, as canonical CBOR. */
   readonly meta: Uint8Array | null
 }
+
+/** Why an attempt failed, as its worker or the engine said it (FAIL-1). No part of the state: it decides nothing. */
+export interface FailureRow {
+  readonly jobId: JobId
+  readonly jobSeq: number
+  readonly attempt: number
+  readonly at: number
+  readonly code: string
+  readonly message: string | null
+  /** Canonical CBOR. */
+  readonly details: Uint8Array | null
+}
+
+/** A job keeps the failures of so many of its newest attempts (FAIL-3). */
+export const FAILURES_KEPT = 10
 
 /** What one round decided for one kind, so that it can be explained (EXPLAIN-3). */
 export interface RoundRow {
@@ -198,6 +224,10 @@ export interface WriteBatch {
   readonly leases: readonly (LeaseState & Pick<LeaseFacts, 'id' | 'jobSeq' | 'attempt'>)[]
   readonly providers: readonly ProviderRow[]
   readonly results: readonly ResultRow[]
+  /** The jobs whose results are those of registrations, by number. It is not stored: it says what to encrypt. */
+  readonly personalResults?: ReadonlySet<number>
+  /** Of a job the failure of attempt n deletes those of the attempts up to n − `FAILURES_KEPT`. */
+  readonly failures: readonly FailureRow[]
   readonly shares: readonly ShareRow[]
   readonly lanes: readonly LaneRow[]
   readonly rounds: readonly RoundRow[]
@@ -209,8 +239,10 @@ export interface WriteBatch {
    * left (STORE-16).
    */
   readonly eraseEnded: EndedSpan | null
-  /** Ended jobs from before this time are deleted with their leases, results stay. */
+  /** Ended jobs from before this time are deleted with their leases and failures; results may stay. */
   readonly pruneEndedBefore: number | null
+  /** Results from before this time are deleted, once their jobs are; null keeps them for good (STORE-10). */
+  readonly pruneResultsBefore: number | null
   /** Entries of the journal up to this number are deleted; at least one stays (STORE-15). */
   readonly cutJournalAt: number | null
 }
@@ -239,6 +271,10 @@ export interface JobFilter {
   readonly providerId?: ProviderId
   readonly caller?: Caller
   readonly kind?: KindName
+  /** The model of an ai job, the name of a task, the platform of a registration. */
+  readonly model?: string
+  /** The first digits of the id, 8 to 64 of them behind `0x`. */
+  readonly idPrefix?: string
   readonly afterHeight?: bigint
   /** Jobs accepted after this number. */
   readonly afterSeq: number
@@ -261,6 +297,8 @@ export interface StoreReads {
   payloads(seqs: readonly number[]): Promise<(Uint8Array | null)[]>
   jobs(filter: JobFilter): Promise<JobRow[]>
   leases(jobId: JobId): Promise<LeaseRow[]>
+  /** Of the newest attempts of a job that failed, oldest first. */
+  failures(jobId: JobId): Promise<FailureRow[]>
   lease(id: LeaseId): Promise<LeaseRow | null>
   /** It outlives its job; of several jobs of one id, that of the newest. */
   result(jobId: JobId): Promise<ResultRow | null>

@@ -1,11 +1,16 @@
 import { describe, expect, it, test } from 'vitest'
 import { providerNamed } from '../../test/any-market.ts'
-import { WITH_HEARTBEATS, WITH_PROOF, World } from '../../test/world.ts'
+import { WITH_HEARTBEATS, WITH_PROOF, WITHOUT_HEALTH, World } from '../../test/world.ts'
+import { nextDueAt } from '../advance-market.ts'
+import type { WorkerId } from '../ids.ts'
+import { giveBack } from '../lease/give-back.ts'
 import type { Lease } from '../lease/lease.ts'
+import { explainWaiting } from '../match/explain-job.ts'
 import { settleProof } from '../outcome/complete-lease.ts'
 import { recordHeartbeat } from './health.ts'
 import { newProvider } from './provider.ts'
 import { registerProvider, setProviderStatus } from './provider-status.ts'
+import { connectWorker, disconnectWorker } from './worker-calls.ts'
 
 describe('what health costs and earns', () => {
   test.each([
@@ -261,5 +266,154 @@ describe('heartbeats', () => {
     world.at(180_001)
     expect(world.beat(180_000)).toBe(900)
     expect(world.a.lastHeartbeat).toBe(180_001)
+  })
+})
+
+describe('without health', () => {
+  /** Everything that costs or earns health, or a status, where there is some. */
+  const HAPPENINGS: Readonly<Record<string, (world: World) => unknown>> = {
+    'an ack timeout': (world) => {
+      world.assign()
+      world.at(world.market.nowMs + 5_000)
+    },
+    'an expired lease': (world) => {
+      world.run()
+      world.at(world.market.nowMs + 600_000)
+    },
+    'a fail': (world) => world.fail(world.run()),
+    'a permanent fail': (world) => world.fail(world.run(), { permanent: true }),
+    'an invalid proof': (world) => {
+      world.policy({ ...WITHOUT_HEALTH, ...WITH_PROOF })
+      settleProof(world.market, world.complete(world.run()).job, false)
+    },
+    'a late renewal': (world) => {
+      const lease = world.run()
+      world.at(world.market.nowMs + 360_001)
+      world.renew(lease)
+    },
+    'a completion': (world) => world.complete(world.run()),
+    'a decline': (world) => world.decline(world.run()),
+    'a lost worker': (world) => giveBack(world.market, world.run(), 'worker_lost'),
+    'a heartbeat': (world) => recordHeartbeat(world.market, world.a),
+    'silence for a day': (world) => world.at(world.market.nowMs + 86_400_000),
+  }
+
+  it.each(Object.keys(HAPPENINGS))(
+    'HEALTH-7: %s touches neither health, failures, cooldowns nor status, however often',
+    (name) => {
+      const world = new World({
+        registry: { ...WITHOUT_HEALTH.registry, heartbeat_timeout_ms: 180_000 },
+      })
+      Object.assign(world.a, { health: 90, failures: 2 })
+      for (let i = 0; i < 10; i++) HAPPENINGS[name]?.(world)
+      const { health, failures, cooldownUntil, status, classCooldowns } = world.a
+      expect({
+        health,
+        failures,
+        cooldownUntil,
+        status,
+        classCooldowns: classCooldowns.size,
+      }).toEqual({
+        ...{ health: 90, failures: 2, cooldownUntil: null, status: 'ACTIVE', classCooldowns: 0 },
+      })
+      const job = world.enqueue()
+      expect(explainWaiting(world.market, job).providers[0]?.refusal).toBeNull()
+    },
+  )
+
+  it('HEALTH-7: after an expired lease the provider may take the job again at once', () => {
+    const world = new World(WITHOUT_HEALTH)
+    const { job } = world.run()
+    world.at(600_000)
+    expect(job).toMatchObject({ status: 'QUEUED', retries: 1, denials: null })
+    world.at(job.notBefore as number)
+    expect(explainWaiting(world.market, job).providers[0]?.refusal).toBeNull()
+  })
+
+  it('HEALTH-7: an invalid proof denies the job to the provider as ever', () => {
+    const world = new World({ ...WITHOUT_HEALTH, ...WITH_PROOF })
+    const { job } = world.complete(world.run())
+    settleProof(world.market, job, false)
+    expect(job.denials).toEqual(new Map([[world.a.id, 60_000]]))
+  })
+
+  it('HEALTH-7: an operator still sets a status, and that counts', () => {
+    const world = new World(WITHOUT_HEALTH)
+    const lease = world.run()
+    setProviderStatus(world.market, world.a, 'SUSPENDED')
+    expect(lease.status).toBe('CANCELLED')
+    const job = world.enqueue()
+    expect(explainWaiting(world.market, job).providers[0]?.refusal).toBe('provider_not_active')
+  })
+
+  it('HEALTH-7: health that is turned off holds nobody back, and turned on again it is as it was', () => {
+    const world = new World()
+    for (let i = 0; i < 5; i++) world.fail(world.run())
+    expect(world.a).toMatchObject({ health: 500, failures: 5, cooldownUntil: 120_000 })
+    const job = world.enqueue()
+    const refusal = () => explainWaiting(world.market, job).providers[0]?.refusal
+    expect(refusal()).toBe('unhealthy')
+    world.policy(WITHOUT_HEALTH)
+    expect(refusal()).toBeNull()
+    world.complete(world.run())
+    world.policy({})
+    expect(world.a).toMatchObject({ health: 500, failures: 5, cooldownUntil: 120_000 })
+    expect(refusal()).toBe('unhealthy')
+  })
+
+  it('HEALTH-7: where heartbeats count, silence alone keeps work away, and passes with the next one', () => {
+    const registry = { health: 'off', liveness: 'heartbeat', heartbeat_timeout_ms: 180_000 }
+    const world = new World({ registry })
+    const job = world.enqueue()
+    const refusal = () => explainWaiting(world.market, job).providers[0]?.refusal
+    world.at(180_000)
+    expect(refusal()).toBeNull()
+    world.at(1_000_000)
+    expect(refusal()).toBe('heartbeat_stale')
+    expect(world.beat(1_000_000)).toBe(1_000)
+    expect(refusal()).toBeNull()
+  })
+})
+
+describe('alive by its workers', () => {
+  const BY_WORKERS = { registry: { liveness: 'worker', heartbeat_timeout_ms: 1_000 } }
+
+  it('HEALTH-7: a provider that sends no heartbeat is not silent, and nothing falls due', () => {
+    const world = new World(BY_WORKERS)
+    expect(nextDueAt(world.market)).toBeNull()
+    world.at(86_400_000)
+    expect(world.a).toMatchObject({ health: 1_000, status: 'ACTIVE' })
+    expect(world.round()).toEqual([])
+    const job = world.enqueue()
+    expect(world.round()).toEqual([job])
+  })
+
+  it('WORKER-1: without a connected worker it gets nothing, and with one it does', () => {
+    const world = new World({ ...WITHOUT_HEALTH }, { byWorkers: true })
+    const job = world.enqueue()
+    expect(explainWaiting(world.market, job).providers[0]?.refusal).toBe('lease_cap_reached')
+    expect(world.round()).toEqual([])
+    const workerId = 'w' as WorkerId
+    connectWorker(world.market, world.a, { workerId, slots: 1, holds: [] })
+    world.at(86_400_000 - 1)
+    expect(world.round()).toEqual([job])
+    disconnectWorker(world.market, world.a, workerId)
+    const next = world.enqueue()
+    expect(explainWaiting(world.market, next).providers[0]?.refusal).toBe('lease_cap_reached')
+  })
+
+  it('HEALTH-7: once heartbeats count, its silence is measured from then on', () => {
+    const world = new World(BY_WORKERS)
+    world.at(86_400_000)
+    world.policy(WITH_HEARTBEATS)
+    expect(world.a).toMatchObject({ health: 1_000, status: 'ACTIVE' })
+    world.at(86_400_000 + 180_000 + 60_000)
+    expect(world.a.health).toBe(950)
+  })
+
+  it('HEALTH-7: a failure costs health all the same where there is some', () => {
+    const world = new World(BY_WORKERS)
+    world.fail(world.run())
+    expect(world.a).toMatchObject({ health: 900, failures: 1 })
   })
 })

@@ -18,8 +18,12 @@ const HEALTH_MAX = 1_000
 const COOLDOWN_BASE_SECS = 30
 const COOLDOWN_MAX_SECS = 900
 
-/** Adds to the health, within 0 … 1000. An ACTIVE provider at 0 is SUSPENDED (HEALTH-2). */
+/**
+ * Adds to the health, within 0 … 1000. An ACTIVE provider at 0 is SUSPENDED (HEALTH-2). Where the policy
+ * has health off, nothing that happens to a provider touches it (HEALTH-7).
+ */
 export function changeHealth(market: Market, provider: Provider, by: number): void {
+  if (!hasHealth(market)) return
   provider.health = Math.min(HEALTH_MAX, Math.max(0, provider.health + by))
   if (provider.health === 0 && provider.status === 'ACTIVE') {
     moveProvider(market, provider, 'SUSPENDED')
@@ -30,6 +34,7 @@ export function changeHealth(market: Market, provider: Provider, by: number): vo
 
 /** A charge: health, and from the third in a row on a cooldown for all work (HEALTH-3). */
 export function chargeProvider(market: Market, provider: Provider, charge: Charge): void {
+  if (!hasHealth(market)) return
   provider.failures++
   const over = provider.failures - market.policy.registry.cooldownAfter
   if (over >= 0) {
@@ -42,10 +47,16 @@ export function chargeProvider(market: Market, provider: Provider, charge: Charg
 
 /** A job was COMPLETED: health, and the end of a run of failures, not of a cooldown (HEALTH-3). */
 export function creditProvider(market: Market, provider: Provider): void {
+  if (!hasHealth(market)) return
   provider.failures = 0
   // Mostly it is as healthy as can be, and whether it passes the checks is as it was.
   if (provider.health < HEALTH_MAX) changeHealth(market, provider, HEALTH.completion)
   else market.touch.provider(provider)
+}
+
+/** Whether providers have a health at all (HEALTH-7). */
+export function hasHealth({ policy }: Pick<Market, 'policy'>): boolean {
+  return policy.registry.health === 'on'
 }
 
 /** A heartbeat. In time it earns health, at most once an interval (HEALTH-4). */
@@ -64,6 +75,15 @@ export function recordHeartbeat(market: Market, provider: Provider): void {
     provider.creditedAt = nowMs
     changeHealth(market, provider, HEALTH.heartbeat)
   } else market.pool.touch(provider, nowMs)
+}
+
+/** Its silence counts from now on, and earns or costs nothing (HEALTH-7). */
+export function restartHeartbeat(market: Market, provider: Provider): void {
+  reschedule(market, provider, () => {
+    provider.lastHeartbeat = market.nowMs
+    provider.silentSteps = 0
+  })
+  market.touch.provider(provider)
 }
 
 /**

@@ -29,6 +29,12 @@ export interface ProviderOffer {
   readonly platforms: ReadonlySet<string>
   readonly maxDepth: number | null
   readonly maxShots: number | null
+  /** Qubits; null is no limit. */
+  readonly maxWidth: number | null
+  /** Gates that it can run; null is any. */
+  readonly gates: ReadonlySet<string> | null
+  /** Precisions in which it runs its models; null is any. */
+  readonly precision: ReadonlySet<string> | null
   readonly region: string | null
   readonly allow: ReadonlySet<Caller> | null
   readonly deny: ReadonlySet<Caller>
@@ -111,6 +117,9 @@ const NO_OFFER: ProviderOffer = {
   platforms: new Set(),
   maxDepth: null,
   maxShots: null,
+  maxWidth: null,
+  gates: null,
+  precision: null,
   region: null,
   allow: null,
   deny: new Set(),
@@ -150,9 +159,13 @@ export function classKey(kind: KindName, model: string | null): string {
   return `${kind}|${model ?? ''}`
 }
 
-/** When its silence next costs it health: each interval past the timeout (HEALTH-4). */
+/**
+ * When its silence next costs it health: each interval past the timeout (HEALTH-4). Where it has none, or
+ * is known to live by its workers, silence costs nothing (HEALTH-7).
+ */
 export function silenceDueAt(provider: Provider, policy: Policy): number {
-  const { heartbeatTimeoutMs, heartbeatIntervalMs } = policy.registry
+  const { heartbeatTimeoutMs, heartbeatIntervalMs, health, liveness } = policy.registry
+  if (health === 'off' || liveness === 'worker') return Number.POSITIVE_INFINITY
   return (
     provider.lastHeartbeat + heartbeatTimeoutMs + (provider.silentSteps + 1) * heartbeatIntervalMs
   )

@@ -1,18 +1,21 @@
 import { fc, test } from '@fast-check/vitest'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { seedNamed } from '../../test/any-market.ts'
-import { callOf, DIGEST, World } from '../../test/world.ts'
+import { callOf, DIGEST, WITH_PROOF, WITHOUT_HEALTH, World } from '../../test/world.ts'
 import { nextDueAt } from '../advance-market.ts'
 import { KIND_NAMES, KINDS } from '../enqueue/kinds.ts'
 import { FairleadError } from '../errors.ts'
 import type { LeaseId, WorkerId } from '../ids.ts'
+import type { Job } from '../job.ts'
+import { giveBack } from '../lease/give-back.ts'
 import type { Lease } from '../lease/lease.ts'
 import { ackLease, releaseLease, renewLease } from '../lease/lease-calls.ts'
 import { isLive } from '../lease/lease-table.ts'
 import { dispatchRound } from '../match/dispatch-round.ts'
 import { refusalOf } from '../match/eligibility.ts'
 import { termsNow } from '../match/explain-job.ts'
-import { completeLease } from '../outcome/complete-lease.ts'
+import { backoffSecs } from '../outcome/backoff.ts'
+import { completeLease, settleProof } from '../outcome/complete-lease.ts'
 import { leaseCap } from './provider.ts'
 import { setProviderStatus } from './provider-status.ts'
 import {
@@ -225,7 +228,7 @@ describe('a worker that leaves', () => {
     expect(world.complete(lease).job.status).toBe('COMPLETED')
   })
 
-  it('WORKER-4: for 15 s: its leases are given back then, not charged to anybody', () => {
+  it('WORKER-4: for 15 s: its acked lease is given back then with its backoff, not charged to anybody', () => {
     connect('w-1')
     const [lease] = assign() as [Lease]
     world.ack(lease)
@@ -236,12 +239,13 @@ describe('a worker that leaves', () => {
     expect(lease.status).toBe('ACTIVE')
     world.at(20_000)
     expect(lease.status).toBe('CANCELLED')
-    expect(lease.job).toMatchObject({ status: 'QUEUED', retries: 0, notBefore: null })
+    const notBefore = 15_100 + 1_000 * backoffSecs('ai', lease.job.id, 0, world.market.policy)
+    expect(lease.job).toMatchObject({ status: 'QUEUED', retries: 0, notBefore })
     expect(world.a).toMatchObject({ health: 1_000, failures: 0, cooldownUntil: null })
     expect(world.a.workers?.byId.size).toBe(0)
     expect(world.events.slice(-2)).toMatchObject([
       { type: 'leaseCancelled', at: 15_100, reason: 'worker_lost' },
-      { type: 'jobRequeued', at: 15_100, reason: 'RELEASED', notBefore: null },
+      { type: 'jobRequeued', at: 15_100, reason: 'WORKER_LOST', notBefore },
     ])
   })
 
@@ -312,8 +316,129 @@ describe('a worker that leaves', () => {
   })
 })
 
+describe('a job that kills its worker', () => {
+  /** An acked attempt whose worker is lost, as soon as the job is ready. */
+  function lose(job: Job, { at = world }: { at?: World } = {}): Job {
+    at.at(Math.max(at.market.nowMs, job.notBefore ?? 0))
+    giveBack(at.market, at.run({ job }), 'worker_lost')
+    return job
+  }
+
+  it.each([{}, WITHOUT_HEALTH])(
+    'WORKER-16: two losses give it back with its backoff, the third in a row ends it',
+    (written) => {
+      const at = new World(written)
+      const job = at.enqueue()
+      for (const losses of [1, 2]) {
+        lose(job, { at })
+        const delayMs = 1_000 * backoffSecs('ai', job.id, 0, at.market.policy)
+        expect(job).toMatchObject({ status: 'QUEUED', retries: 0, workerLosses: losses })
+        expect(job.notBefore).toBe(at.market.nowMs + delayMs)
+      }
+      lose(job, { at })
+      expect(job).toMatchObject({ status: 'FAILED', reason: 'worker_lost', retries: 0 })
+      expect(at.a).toMatchObject({
+        health: 1_000,
+        failures: 0,
+        cooldownUntil: null,
+        status: 'ACTIVE',
+      })
+      expect(job.denials).toBeNull()
+    },
+  )
+
+  it('WORKER-16: the backoff is that of its charges so far', () => {
+    const at = new World()
+    const { job } = at.fail(at.run())
+    at.at(job.notBefore as number)
+    at.fail(at.run({ job }))
+    lose(job, { at })
+    const delayMs = 1_000 * backoffSecs('ai', job.id, 2, at.market.policy)
+    expect(job).toMatchObject({ retries: 2, notBefore: at.market.nowMs + delayMs })
+  })
+
+  /** Any other end of an acked attempt, after which the job waits again. */
+  const OTHER_ENDS: Readonly<Record<string, (at: World, lease: Lease) => unknown>> = {
+    'a fail': (at, lease) => at.fail(lease),
+    'a decline': (at, lease) => at.decline(lease),
+    'a release': (at, lease) => at.release(lease),
+    'a deadline': (at, lease) => at.at(lease.tDeadline),
+    'a status of its provider': ({ market, a }) => {
+      setProviderStatus(market, a, 'JAILED')
+      setProviderStatus(market, a, 'ACTIVE')
+    },
+    'a completion whose proof is invalid': (at, lease) => {
+      at.policy({ ...WITH_PROOF, ...WITHOUT_HEALTH })
+      settleProof(at.market, at.complete(lease).job, false)
+    },
+  }
+
+  it.each(Object.keys(OTHER_ENDS))('WORKER-16: %s of an acked attempt ends the run', (name) => {
+    const at = new World(WITHOUT_HEALTH)
+    const job = at.enqueue()
+    lose(job, { at })
+    lose(job, { at })
+    at.at(job.notBefore as number)
+    OTHER_ENDS[name]?.(at, at.run({ job }))
+    expect(job).toMatchObject({ status: 'QUEUED', workerLosses: 0 })
+    lose(job, { at })
+    lose(job, { at })
+    expect(job).toMatchObject({ status: 'QUEUED', workerLosses: 2 })
+    expect(lose(job, { at }).status).toBe('FAILED')
+  })
+
+  it('WORKER-16: an attempt that was not acked neither counts nor ends the run', () => {
+    const at = new World()
+    const job = at.enqueue()
+    lose(job, { at })
+    lose(job, { at })
+    at.at(job.notBefore as number)
+    giveBack(at.market, at.assign({ job }), 'worker_lost')
+    expect(job).toMatchObject({ status: 'QUEUED', workerLosses: 2, notBefore: null })
+    at.assign({ job })
+    at.at(at.market.nowMs + 5_000)
+    expect(job).toMatchObject({ status: 'QUEUED', workerLosses: 2, retries: 1 })
+    expect(lose(job, { at }).status).toBe('FAILED')
+  })
+
+  it('STATE-9: a completion without an ack counts as an acked attempt, and ends the run', () => {
+    const at = new World(WITH_PROOF)
+    const job = at.enqueue()
+    lose(job, { at })
+    at.at(job.notBefore as number)
+    const lease = at.complete(at.assign({ job }))
+    expect([lease.isAcked, job.workerLosses]).toEqual([true, 0])
+  })
+
+  it('WORKER-16: how many losses end it is policy, and null is no limit', () => {
+    const most = (worker_lost_max: number | null) => ({ queue: { retries: { worker_lost_max } } })
+    const once = new World(most(1))
+    expect(lose(once.enqueue(), { at: once }).reason).toBe('worker_lost')
+    const never = new World({ queue: { ...most(null).queue, ttl: { rel_max_secs: null } } })
+    const job = never.enqueue()
+    for (let i = 0; i < 50; i++) lose(job, { at: never })
+    expect(job).toMatchObject({ status: 'QUEUED', workerLosses: 50, retries: 0 })
+    never.policy(most(51))
+    expect(lose(job, { at: never }).status).toBe('FAILED')
+  })
+
+  it('WORKER-16: workers that are killed one after the other end it, and nobody else suffers', () => {
+    const job = world.enqueue()
+    for (const name of ['w-1', 'w-2', 'w-3']) {
+      connect(name)
+      world.at(Math.max(world.market.nowMs, job.notBefore ?? 0))
+      for (const lease of round().leases) world.ack(lease)
+      leave(name)
+      world.at(world.market.nowMs + 15_000)
+    }
+    expect(job).toMatchObject({ status: 'FAILED', reason: 'worker_lost' })
+    connect('w-4')
+    expect(assign()).toHaveLength(1)
+  })
+})
+
 describe('a worker that connects', () => {
-  it('WORKER-5: disowns what it does not name; that is given back, uncharged', () => {
+  it('WORKER-5: disowns what it does not name; what it had acked counts as lost, uncharged', () => {
     connect('w-1')
     const [kept, dropped] = assign(2) as [Lease, Lease]
     world.ack(kept)
@@ -325,9 +450,18 @@ describe('a worker that connects', () => {
     expect(dropped.job).toMatchObject({ status: 'QUEUED', retries: 0 })
     expect(world.events.slice(-2)).toMatchObject([
       { type: 'leaseCancelled', reason: 'disowned' },
-      { type: 'jobRequeued', reason: 'RELEASED' },
+      { type: 'jobRequeued', reason: 'WORKER_LOST' },
     ])
+    expect(dropped.job.workerLosses).toBe(1)
     expect(kept.status).toBe('ACTIVE')
+  })
+
+  it('WORKER-5: disowns what it has not acked; that is QUEUED at once', () => {
+    connect('w-1')
+    const [dropped] = assign() as [Lease]
+    connect('w-1', { holds: [] })
+    expect(dropped.job).toMatchObject({ status: 'QUEUED', notBefore: null, workerLosses: 0 })
+    expect(world.events.at(-1)).toMatchObject({ type: 'jobRequeued', reason: 'RELEASED' })
   })
 
   it('WORKER-5: disowns nothing if it does not say what it has', () => {

@@ -9,8 +9,9 @@ export const doctor = command({
   summary: 'Check the installation, and say what to do about what is wrong.',
   details:
     'Looks at the configuration, the store and its schema, the clock, the port, permissions, tokens, and\n' +
-    'Redis if it is configured. It changes nothing. Ends with 1 if anything has to be repaired.',
+    'Redis and the booking sites if they are configured. It changes nothing. Ends with 1 if anything has to be repaired.',
   needs: 'file',
+  tellsWarnings: true,
   examples: [
     ['fairlead doctor', 'Check what `fairlead serve` would find here.'],
     ['fairlead doctor --json', 'The same for a program.'],

@@ -1,4 +1,3 @@
-import type { EnqueueOptions, EnqueueRequest, JobReceipt, NodeClient } from '@fairlead/client'
 import { command } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
 
@@ -17,9 +16,6 @@ interface Flags {
 
 const KINDS = ['task', 'ai', 'quantum'] as const
 
-/** Requests that wait for their answers at once. */
-const AT_ONCE = 200
-
 /** `fairlead enqueue`: one job from the command line, or many from a file. */
 export const enqueue = command<Flags>({
   name: 'enqueue',
@@ -28,7 +24,8 @@ export const enqueue = command<Flags>({
     'task: its name, and its arguments as a JSON object.\n' +
     'ai: the model, and the prompt. quantum: the file with the circuit.\n' +
     'A prompt or arguments of - are read from standard input.\n' +
-    'A file has one request a line, in JSON, with the fields of aicf.enqueue.',
+    'A file has one request a line, in JSON, with the fields of aicf.enqueue. All lines are checked first: a wrong one is named, and nothing is enqueued. Lines that the server refuses are named, with how many were enqueued.\n' +
+    'With --wait, text and JSON are printed as they are, and other bytes unchanged into a pipe or file. A job that ends without a result is told with its last error, and the exit code is 1.',
   args: [
     { name: '[kind]', text: `one of ${KINDS.join(', ')}` },
     { name: '[name]', text: 'name of the task, model, or file with the circuit' },
@@ -48,51 +45,34 @@ export const enqueue = command<Flags>({
   ],
   needs: 'server',
   examples: [
-    [`fairlead enqueue task resize '{"width": 100}'`, 'A task for whoever takes `resize`.'],
+    [`fairlead enqueue task resize '{"width": 100}'`, 'A task called resize.'],
     ['fairlead enqueue ai llama3-8b "Say hello" --wait', 'Print what the model answered.'],
     ['fairlead enqueue quantum bell.qasm --shots 500 --fee 2000', 'A circuit from a file.'],
     ['fairlead enqueue --from jobs.jsonl', 'Many, one request a line.'],
   ],
 
-  async run({ args, flags, client, print, terminal }) {
+  async run({ args, flags, client, print, isJson, terminal }) {
     const { requestsOf } = await import('../enqueue-requests.ts')
-    const requests = requestsOf(args, flags)
+    const { sendRequests } = await import('../send-requests.ts')
+    const wanted = requestsOf(args, flags)
     const server = await client()
-    const receipts = await sendAll(server, requests, (done) => {
-      if (requests.length > 1) terminal.progress(`${done} of ${requests.length} enqueued`)
+    const { receipts, refusals } = await sendRequests(server, wanted, (done) => {
+      if (wanted.length > 1) terminal.progress(`${done} of ${wanted.length} enqueued`)
     })
     terminal.progress('')
-    if (flags.wait === true) return await waitForAll(server, receipts, print)
-    const [only] = receipts
-    const isOne = receipts.length === 1
-    print(isOne ? only : receipts, receipts.map(({ task_id }) => task_id).join('\n'))
-    return EXIT.ok
+    let code: number = EXIT.ok
+    if (flags.wait === true) {
+      const { waitForResults } = await import('../wait-for-results.ts')
+      code = await waitForResults(server, receipts, { print, isJson, terminal })
+    } else if (receipts.length > 0) {
+      const ids = receipts.map(({ task_id }) => task_id).join('\n')
+      print(wanted.length === 1 ? receipts[0] : receipts, ids)
+    }
+    if (refusals === null) return code
+    const { text, error, exitCode } = refusals
+    terminal.note(isJson ? JSON.stringify({ error }) : `fairlead: ${text}`)
+    return exitCode
   },
 })
 
 export type { Flags as EnqueueFlags }
-
-async function sendAll(
-  client: NodeClient,
-  requests: readonly (EnqueueRequest & EnqueueOptions)[],
-  onProgress: (done: number) => void,
-): Promise<JobReceipt[]> {
-  const receipts: JobReceipt[] = []
-  for (let at = 0; at < requests.length; at += AT_ONCE) {
-    const some = requests.slice(at, at + AT_ONCE)
-    receipts.push(...(await Promise.all(some.map((request) => client.enqueue(request)))))
-    onProgress(receipts.length)
-  }
-  return receipts
-}
-
-async function waitForAll(
-  client: NodeClient,
-  receipts: readonly JobReceipt[],
-  print: (value: unknown, text: string) => void,
-): Promise<number> {
-  const results = await Promise.all(receipts.map(({ task_id }) => client.waitForResult(task_id)))
-  const records = results.map(({ record }) => record)
-  print(records.length === 1 ? records[0] : records, results.map(({ text }) => text).join('\n'))
-  return EXIT.ok
-}

@@ -5,7 +5,7 @@ import { EXIT } from '../exit-codes.ts'
 export const explain = command({
   name: 'explain',
   summary: 'Say why a job waits, or why it went where it went.',
-  args: [{ name: '<task_id>', text: 'of the job' }],
+  args: [{ name: '<task_id>', text: 'of the job, or its first 8 or more digits' }],
   needs: 'server',
   examples: [
     ['fairlead explain 0x2f1d…', 'In sentences.'],
@@ -16,7 +16,9 @@ export const explain = command({
   ],
 
   async run({ args, client, print }) {
-    const explanation = await (await client()).explain(args[0] as string)
+    const { resolveTaskId } = await import('../resolve-task-id.ts')
+    const server = await client()
+    const explanation = await server.explain(await resolveTaskId(server, args[0] as string))
     print(explanation, explanation.text)
     return EXIT.ok
   },

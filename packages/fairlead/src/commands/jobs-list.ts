@@ -4,11 +4,15 @@ import { EXIT } from '../exit-codes.ts'
 interface Flags {
   readonly status?: string
   readonly kind?: string
+  readonly name?: string
   readonly provider?: string
   readonly caller?: string
   readonly limit: string
   readonly oldest?: true
 }
+
+/** Width of the table where it goes to no screen. */
+const COLUMNS = 100
 
 /** `fairlead jobs list`. */
 export const jobsList = command<Flags>({
@@ -20,6 +24,7 @@ export const jobsList = command<Flags>({
       text: 'QUEUED, ASSIGNED, RUNNING, COMPLETED, FAILED, EXPIRED, CANCELED',
     },
     { flags: '--kind <kind>', text: 'ai, quantum, task, registration' },
+    { flags: '--name <name>', text: 'task name, model, or platform of a registration' },
     { flags: '--provider <id>', text: 'those whose newest attempt it has or had' },
     { flags: '--caller <id>', text: 'those of one requester' },
     { flags: '--limit <n>', text: 'how many at most', default: '50' },
@@ -28,16 +33,21 @@ export const jobsList = command<Flags>({
   needs: 'server',
   examples: [
     ['fairlead jobs list --status QUEUED --oldest', 'What waits, the longest waiting first.'],
+    ['fairlead jobs list --name email', 'Tasks called email.'],
     ['fairlead jobs list --status FAILED --kind ai --json', 'What failed, for a program.'],
   ],
 
   async run({ flags, client, print, terminal }) {
-    const { wholeNumber } = await import('../flags.ts')
+    const { JOB_STATUSES, KIND_NAMES } = await import('@fairlead/core')
+    const { oneOfWords, wholeNumber } = await import('../flags.ts')
     const { jobsTable } = await import('../show-jobs.ts')
     const limit = wholeNumber('--limit', flags.limit, { min: 1, max: 1_000_000 })
     const filter = {
-      ...(flags.status === undefined ? {} : { status: flags.status as 'QUEUED' }),
-      ...(flags.kind === undefined ? {} : { kind: flags.kind as 'ai' }),
+      ...(flags.status === undefined
+        ? {}
+        : { status: oneOfWords('--status', flags.status, JOB_STATUSES) }),
+      ...(flags.kind === undefined ? {} : { kind: oneOfWords('--kind', flags.kind, KIND_NAMES) }),
+      ...(flags.name === undefined ? {} : { name: flags.name }),
       ...(flags.provider === undefined ? {} : { provider_id: flags.provider }),
       ...(flags.caller === undefined ? {} : { caller: flags.caller }),
       order: flags.oldest === true ? 'oldest' : 'newest',
@@ -48,7 +58,9 @@ export const jobsList = command<Flags>({
       jobs.push(job)
       if (jobs.length === limit) break
     }
-    print(jobs, jobs.length === 0 ? 'There are none.' : jobsTable(jobs))
+    const columns = terminal.screen?.columns ?? COLUMNS
+    const shown = { nowMs: Date.now(), columns }
+    print(jobs, jobs.length === 0 ? 'There are none.' : jobsTable(jobs, shown))
     if (jobs.length === limit)
       terminal.note(terminal.colors.dim(`The first ${limit}; see --limit.`))
     return EXIT.ok

@@ -6,14 +6,15 @@ import { EXIT } from '../exit-codes.ts'
 export const jobsRetry = command({
   name: 'jobs retry',
   summary: 'Enqueue the work of an ended job again, as a new job that names the old one.',
-  args: [{ name: '<task_id>', text: 'of the job that ended' }],
+  args: [{ name: '<task_id>', text: 'of the job that ended, or its first 8 or more digits' }],
   needs: 'server',
   examples: [['fairlead jobs retry 0x2f1d…', 'Print the id of the new job.']],
 
   async run({ args, client, print }) {
     const { misuse } = await import('../flags.ts')
+    const { resolveTaskId } = await import('../resolve-task-id.ts')
     const server = await client()
-    const { job } = await server.getJob(args[0] as string)
+    const { job } = await server.getJob(await resolveTaskId(server, args[0] as string))
     const { kind, task_id, status, request } = job
     if (status === 'QUEUED' || status === 'ASSIGNED' || status === 'RUNNING') {
       throw misuse(`${task_id} is ${status}; wait for its end, or cancel it first`)

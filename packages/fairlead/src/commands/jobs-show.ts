@@ -4,8 +4,8 @@ import { EXIT } from '../exit-codes.ts'
 /** `fairlead jobs show`. */
 export const jobsShow = command({
   name: 'jobs show',
-  summary: 'Show a job, its result and all that happened to it.',
-  args: [{ name: '<task_id>', text: 'of the job' }],
+  summary: 'Show a job, its result, its errors and everything that happened to it.',
+  args: [{ name: '<task_id>', text: 'of the job, or its first 8 or more digits' }],
   needs: 'server',
   examples: [
     ['fairlead jobs show 0x2f1d…', 'For people.'],
@@ -14,8 +14,9 @@ export const jobsShow = command({
 
   async run({ args, client, print, terminal }) {
     const { jobText } = await import('../show-jobs.ts')
-    const task_id = args[0] as string
+    const { resolveTaskId } = await import('../resolve-task-id.ts')
     const server = await client()
+    const task_id = await resolveTaskId(server, args[0] as string)
     const found = await server.getJob(task_id)
     const { entries } = await server.call('aicf.getTimeline', { task_id })
     print({ ...found, timeline: entries }, jobText(found, entries, terminal.colors))

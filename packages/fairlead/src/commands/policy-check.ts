@@ -6,7 +6,8 @@ export const policyCheck = command({
   name: 'policy check',
   summary: 'Check the configuration without a server; all problems at once.',
   details:
-    'Reads fairlead.yaml or the file of --config, the environment and --set, as `serve` does.',
+    'Reads fairlead.yaml or the file of --config, the environment and --set, as `serve` does, and the file\n' +
+    'of the booking sites (signup.providers) without its secrets.',
   needs: 'file',
   examples: [
     ['fairlead policy check', 'Check what is here.'],
@@ -15,11 +16,28 @@ export const policyCheck = command({
 
   async run({ config, print }) {
     const { file, origins, settings } = await config()
+    const { providers } = settings.signup
+    await refuseWrongProviders(providers)
     const from = file ?? 'no file'
+    const sites = providers === null ? '' : `\n${providers}: the booking sites, no problems.`
     print(
-      { ok: true, file, preset: settings.preset, settings: Object.fromEntries(origins) },
-      `${from}: ${origins.size} settings over the preset ${settings.preset}, no problems.`,
+      { ok: true, file, preset: settings.preset, settings: Object.fromEntries(origins), providers },
+      `${from}: ${origins.size} settings over the preset ${settings.preset}, no problems.${sites}`,
     )
     return EXIT.ok
   },
 })
+
+async function refuseWrongProviders(path: string | null): Promise<void> {
+  if (path === null) return
+  const [{ checkProviders }, { FairleadError, problemList }] = await Promise.all([
+    import('@fairlead/signup'),
+    import('@fairlead/core'),
+  ])
+  const problems = checkProviders(path)
+  if (problems.length === 0) return
+  throw new FairleadError('InvalidParams', `the booking sites have ${problemList(problems)}`, {
+    field: 'signup.providers',
+    problems,
+  })
+}

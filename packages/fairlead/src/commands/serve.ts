@@ -17,8 +17,9 @@ export const serve = command<Flags>({
   details: [
     'All settings can stand in fairlead.yaml, in the environment (queue.batch_size is',
     'FAIRLEAD_QUEUE_BATCH_SIZE) or in --set. A policy that is configured is put in force at each start;',
-    'without one, what was set last stays.',
-    'Without tokens it listens on loopback only, and whoever reaches it is a local admin.',
+    'without one, what was set last stays. Where there are tokens, one caller may have a tenth of',
+    'queue.max_depth waiting, unless queue.max_per_caller is set.',
+    'Without tokens it listens on loopback only, and everybody who reaches it is a local admin.',
     'SIGTERM or Ctrl-C: it takes no more calls, finishes those under way, tells the workers, and ends.',
   ].join('\n'),
   options: [
@@ -52,14 +53,19 @@ export const serve = command<Flags>({
     process.umask(process.umask() | 0o007)
     const stop = untilSignal()
     const tokens = openTokens(loaded)
-    const serving = await startServing({ config: loaded, tokens })
+    // On a screen the notes below say what the log would say again beside them.
+    const isWatched = terminal.screen !== null && !isJson
+    const serving = await startServing({ config: loaded, tokens, isAnnounced: !isWatched })
     const { path } = loaded.settings.store
     // Standard output has the log, a JSON object a line, and so nothing else.
     if (isJson) terminal.out(JSON.stringify({ url: serving.url, store: path }))
     else terminal.note(`Fairlead serves ${serving.url} on ${path}`)
     if (tokens.isEmpty()) {
-      terminal.note('There are no tokens: everybody on this machine is a local admin.')
+      terminal.note(
+        `There are no tokens in ${tokens.path}: everybody on this machine is a local admin.`,
+      )
     }
+    if (isWatched) terminal.note('Ctrl-C stops it.')
     await stop.done
     terminal.note('Stopping …')
     await serving.close()

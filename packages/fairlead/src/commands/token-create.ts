@@ -1,11 +1,13 @@
 import { command } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
+import { STORE_OPTION, storeFlag } from '../store-flag.ts'
 
 interface Flags {
   readonly role?: string
   readonly subject?: string
   readonly tier?: string
   readonly expires?: string
+  readonly store?: string
 }
 
 /** `fairlead token create`: printed once, kept as a hash only. */
@@ -13,13 +15,14 @@ export const tokenCreate = command<Flags>({
   name: 'token create',
   summary: 'Create a token and print it, this once; only its hash is kept.',
   details:
-    'Works on the tokens file beside the store, while a server runs or not: run it where the server is.\n' +
+    'Writes the tokens file beside the store, whether a server runs or not. Only the server on that store reads it: run this in the folder of the server, or name the same --store or --config.\n' +
     'The subject of a requester is its name, that of a provider its id (provider:atlas).',
   options: [
     { flags: '--role <role>', text: 'requester, provider, operator, auditor or admin' },
     { flags: '--subject <name>', text: 'whose token it is' },
     { flags: '--tier <name>', text: 'FREE, PRO or PREMIUM: of a requester’s jobs (FREE)' },
     { flags: '--expires <time>', text: 'how long it is valid, such as 90d (for good)' },
+    STORE_OPTION,
   ],
   needs: 'file',
   examples: [
@@ -30,12 +33,12 @@ export const tokenCreate = command<Flags>({
 
   async run({ flags, config, print, terminal }) {
     const { duration, misuse } = await import('../flags.ts')
-    const { openTokens } = await import('../tokens.ts')
+    const { openTokens, readerNotes } = await import('../tokens.ts')
     const { role, subject, tier, expires } = flags
     if (role === undefined || subject === undefined) {
       throw misuse('expected --role and --subject, as in: --role requester --subject acme')
     }
-    const loaded = await config()
+    const loaded = await config(storeFlag(flags))
     const tokens = openTokens(loaded)
     const isFirst = tokens.isEmpty()
     const { token, record } = tokens.create({
@@ -46,6 +49,7 @@ export const tokenCreate = command<Flags>({
     })
     print({ ...record, token }, token)
     terminal.note(`Token ${record.id} for ${role} ${subject}; it is not shown again.`)
+    for (const note of await readerNotes(loaded)) terminal.note(note)
     const tiers = Object.keys(loaded.policy.priority.tiers)
     // The policy of the server may be another than that of the files here.
     if (tier !== undefined && !tiers.includes(tier)) {

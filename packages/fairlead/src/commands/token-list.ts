@@ -1,16 +1,18 @@
 import { command } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
+import { STORE_OPTION, storeFlag } from '../store-flag.ts'
 
 /** `fairlead token list`. */
-export const tokenList = command({
+export const tokenList = command<{ store?: string }>({
   name: 'token list',
   summary: 'List tokens: whose they are and how long they are valid, not what they are.',
+  options: [STORE_OPTION],
   needs: 'file',
   examples: [['fairlead token list', 'All of them, those that are over too.']],
 
-  async run({ config, print }) {
+  async run({ config, flags, print }) {
     const { openTokens, tokensTable } = await import('../tokens.ts')
-    const tokens = openTokens(await config())
+    const tokens = openTokens(await config(storeFlag(flags)))
     const records = tokens.list()
     print(
       records,

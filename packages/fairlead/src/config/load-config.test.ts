@@ -60,17 +60,17 @@ describe('where settings come from', () => {
     expect(get(load({ env: { [name]: value } }))).toBe('12345')
   })
 
-  it('lists, numbers, true and null are written in the environment as in the file', () => {
+  it('lists, numbers, false and null are written in the environment as in the file', () => {
     const env = {
       FAIRLEAD_REGISTRY_DENIED_REGIONS: '[eu-1, eu-2]',
       FAIRLEAD_QUEUE_MAX_PER_CALLER: 'null',
-      FAIRLEAD_REGISTRY_ATTESTATION_REQUIRED_AI: 'true',
+      FAIRLEAD_REGISTRY_ATTESTATION_REQUIRED_AI: 'false',
       FAIRLEAD_PRIORITY_WEIGHTS_FEE: '0.55',
     }
     const { policy } = load({ env })
     expect(policy.registry.deniedRegions).toEqual(['eu-1', 'eu-2'])
     expect(policy.queue.maxPerCaller).toBeNull()
-    expect(policy.registry.attestationRequired.ai).toBe(true)
+    expect(policy.registry.attestationRequired.ai).toBe(false)
     expect(policy.priority.weights.fee).toBe(550)
   })
 
@@ -91,6 +91,49 @@ describe('where settings come from', () => {
   })
 })
 
+/** Section 13 of the specification that the rules come from, as it stands there. */
+const SPEC_BLOCK = `queue:
+  batch_size: 256
+  dispatch_interval_ms: 250
+  ack_timeout_ms: 5000
+  lease:
+    ai_secs: 600
+    quantum_secs: 180
+    renew_alpha: 0.6
+    renew_beta: 0.5
+    renewals_max: 4
+  retries:
+    attempt_max: 6
+    base_backoff_ai_secs: 5
+    base_backoff_quantum_secs: 2
+    backoff_factor: 2.0
+    backoff_cap_secs: 900
+  quotas:
+    leases_max_per_provider: 16
+    ai_units_per_epoch: 100000
+    quantum_units_per_epoch: 10000
+  ttl:
+    abs_default_ai_secs: 86400
+    abs_default_quantum_secs: 7200
+    rel_max_secs: 21600
+    gc_horizon_secs: 604800
+`
+
+describe('the configuration of the specification', () => {
+  it('POLICY-1: its whole block loads as it stands, and every value of it is in force', () => {
+    yaml(SPEC_BLOCK)
+    const { policy, origins } = load()
+    expect(origins.size).toBe(20)
+    expect(policy.queue).toMatchObject({
+      batchSize: 256,
+      lease: { renewAlpha: 600, renewBeta: 500, renewalsMax: 4 },
+      retries: { attemptMax: 6, backoffFactor: 2_000, backoffCapSecs: 900 },
+      quotas: { leasesMaxPerProvider: 16, aiUnitsPerEpoch: 100_000 },
+      ttl: { relMaxSecs: 21_600, gcHorizonSecs: 604_800 },
+    })
+  })
+})
+
 describe('what is wrong', () => {
   it('all problems of file, environment and flags come at once, each with its place', () => {
     yaml('server:\n  port: http\nqueue:\n  batch_size: 0\n  batchsize: 1\nquue: {}\n')
@@ -98,16 +141,81 @@ describe('what is wrong', () => {
     const problems = problemsOf({ env, sets: ['queue.nothing=1', 'queue'] })
     const file = join(cwd, 'fairlead.yaml')
     expect(problems).toEqual([
-      `queue.batchsize: there is no such setting; did you mean batch_size? (${file}:5)`,
       expect.stringMatching(
-        /^quue: there is no such setting; expected one of preset, server, .*:6\)$/,
+        /^queue\.batchsize: there is no such setting; did you mean queue\.batch_size\? queue has max_depth, .*:5\)$/,
       ),
-      expect.stringContaining('--set queue.nothing: there is no such setting; expected one of'),
+      expect.stringMatching(
+        /^quue: there is no such setting; did you mean queue\? the top level has preset, server, .*:6\)$/,
+      ),
+      expect.stringMatching(
+        /^--set queue\.nothing: there is no such setting; queue has max_depth, .*, completion$/,
+      ),
       '--set queue: expected <setting>=<value>, as in queue.batch_size=64',
       `server.port: expected a whole number from 0 to 65535, got "http" (${file}:2)`,
       'log.level: expected one of trace, debug, info, warn, error, silent, got "loud" (environment FAIRLEAD_LOG_LEVEL)',
       `queue.batch_size: expected a whole number from 1 to 100000, got 0 (${file}:4)`,
     ])
+  })
+
+  it.each([
+    [
+      'queue:\n  ai_secs: 4\n',
+      'queue.ai_secs: there is no such setting; did you mean queue.lease.ai_secs?',
+    ],
+    [
+      'retries:\n  attempt_max: 6\n',
+      'retries: there is no such setting; did you mean queue.retries?',
+    ],
+    ['server:\n  prot: 1\n', 'did you mean server.port? server has host, port,'],
+    [
+      'queue:\n  lease:\n    aiSecs: 1\n',
+      'did you mean queue.lease.ai_secs? queue.lease has ai_secs,',
+    ],
+    [
+      'queue:\n  completion:\n    ai_verification: proof\n',
+      'queue.completion.ai_verification: expected none, got proof; this version takes no proofs',
+    ],
+    [
+      'registry:\n  attestation_required:\n    task: true\n',
+      'registry.attestation_required.task: expected false, got true; this version takes no attestations',
+    ],
+    ['zebra: 1\n', 'zebra: there is no such setting; the top level has preset,'],
+    [
+      'match:\n  order: best\n',
+      'match.order: expected one of first-fit, rotate, score, got "best"',
+    ],
+  ])('a wrong name or value is told with the right ones: %j', (text, problem) => {
+    yaml(text)
+    expect(problemsOf()).toEqual([expect.stringContaining(problem)])
+    expect(() => load()).toThrow('explained in docs/reference/settings.md')
+  })
+
+  it('variables that stand for no setting are warned of, each with the name that was meant', () => {
+    const env = {
+      FAIRLEAD_PORT: '1',
+      FAIRLEAD_SERVER_PROT: '1',
+      FAIRLEAD_QUEUE_BATCHSIZE: '1',
+      FAIRLEAD_XYZZY: '1',
+      // A worker sets these for its program, which may call `fairlead`.
+      FAIRLEAD_TASK_ID: '0x',
+      FAIRLEAD_PAYLOAD: '{}',
+      OTHER: '1',
+    }
+    expect(load({ env }).warnings).toEqual([
+      expect.stringContaining(
+        'FAIRLEAD_PORT: ignored, no such setting; did you mean FAIRLEAD_SERVER_PORT?',
+      ),
+      expect.stringContaining(
+        'FAIRLEAD_SERVER_PROT: ignored, no such setting; did you mean FAIRLEAD_SERVER_PORT?',
+      ),
+      expect.stringContaining('did you mean FAIRLEAD_QUEUE_BATCH_SIZE?'),
+      expect.stringMatching(
+        /^FAIRLEAD_XYZZY: ignored, no such setting; expected one of FAIRLEAD_CONFIG, FAIRLEAD_URL, .*FAIRLEAD_STORE_PATH/,
+      ),
+    ])
+    expect(load({ env: { FAIRLEAD_SERVER_PORT: '1', FAIRLEAD_URL: 'http://x' } }).warnings).toEqual(
+      [],
+    )
   })
 
   it('rules that two settings share are checked over all sources together', () => {

@@ -7,9 +7,11 @@ import {
   parsePolicy,
   problemList,
   readSettings,
+  usablePolicy,
 } from '@fairlead/core'
 import { SETTINGS, type Settings } from './settings.ts'
 import { readEnvironment, readFile, readFlags, type Written } from './sources.ts'
+import { strayWarnings } from './stray-variables.ts'
 
 /** The file that is read where none is named. */
 const DEFAULT_FILE = 'fairlead.yaml'
@@ -23,6 +25,8 @@ export interface Config {
   readonly file: string | null
   /** Where each setting that was written comes from, by path. */
   readonly origins: ReadonlyMap<string, string>
+  /** Mistakes that stop nothing, such as variables that stand for no setting. */
+  readonly warnings: readonly string[]
 }
 
 export interface ConfigInput {
@@ -74,6 +78,7 @@ export function loadConfig({ env, cwd, file, sets = [], named = {} }: ConfigInpu
     writtenPolicy,
     file: found,
     origins,
+    warnings: strayWarnings(env),
   }
 }
 
@@ -91,7 +96,7 @@ function findFile(named: string | undefined, cwd: string): string | null {
 
 function readPolicy(written: unknown, { preset }: Settings, problems: string[]): Policy {
   try {
-    return parsePolicy(written, preset)
+    return usablePolicy(written, preset)
   } catch (error) {
     if (!(error instanceof FairleadError)) throw error
     problems.push(...((error.details['problems'] ?? [error.message]) as string[]))

@@ -58,6 +58,9 @@ export const SETTINGS = {
 
 export type Settings = SettingsOf<typeof SETTINGS>
 
+/** The sections beside the policy. */
+export const OWN_SECTIONS: ReadonlySet<string> = new Set(Object.keys(SETTINGS))
+
 /** Both tables, for whatever treats all settings alike. */
 export const ALL_SETTINGS: SettingsTable = { ...SETTINGS, ...POLICY_FIELDS }
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { type Field, type SettingPath, settingPaths, unknownSetting } from '@fairlead/core'
+import { type Field, type SettingPath, settingPaths } from '@fairlead/core'
 import { isMap, isScalar, LineCounter, parse, parseDocument, type YAMLMap } from 'yaml'
+import { nearest } from './nearest.ts'
 import { ALL_SETTINGS } from './settings.ts'
 
 /** Settings as they were written, by path, and where each comes from. */
@@ -11,13 +12,13 @@ export interface Written {
 
 type Values = Map<string, { readonly value: unknown; readonly from: string }>
 
-const PATHS: readonly SettingPath[] = settingPaths(ALL_SETTINGS)
+export const SETTING_PATHS: readonly SettingPath[] = settingPaths(ALL_SETTINGS)
 const FIELDS: ReadonlyMap<string, Field<unknown>> = new Map(
-  PATHS.map(({ path, field }) => [path, field]),
+  SETTING_PATHS.map(({ path, field }) => [path, field]),
 )
 
-/** What commands need everywhere has short names, too. */
-const SHORT_NAMES: Readonly<Record<string, string>> = {
+/** Settings that every command needs have short names, too. */
+export const SHORT_NAMES: Readonly<Record<string, string>> = {
   FAIRLEAD_URL: 'client.url',
   FAIRLEAD_TOKEN: 'client.token',
 }
@@ -48,7 +49,7 @@ export function readEnvironment(env: NodeJS.ProcessEnv): Written {
     if (raw === undefined || raw === '') return
     values.set(path, { value: typed(path, raw), from: `environment ${name}` })
   }
-  for (const { path } of PATHS) put(variableOf(path), path)
+  for (const { path } of SETTING_PATHS) put(variableOf(path), path)
   for (const [name, path] of Object.entries(SHORT_NAMES)) put(name, path)
   return { values, problems: [] }
 }
@@ -65,7 +66,7 @@ export function readFlags(
     const path = pair.slice(0, at === -1 ? undefined : at)
     if (at === -1)
       problems.push(`--set ${pair}: expected <setting>=<value>, as in queue.batch_size=64`)
-    else if (!FIELDS.has(path)) problems.push(`--set ${unknownSetting(path, near(path))}`)
+    else if (!FIELDS.has(path)) problems.push(`--set ${unknownPath(path)}`)
     else values.set(path, { value: typed(path, pair.slice(at + 1)), from: `--set ${path}` })
   }
   for (const [path, { flag, raw }] of Object.entries(named)) {
@@ -77,16 +78,6 @@ export function readFlags(
 /** The variable that stands for a setting. */
 export function variableOf(path: string): string {
   return `FAIRLEAD_${path.toUpperCase().replaceAll('.', '_')}`
-}
-
-/** Variables that look like settings and are none; others may have put them there. */
-export function strayVariables(env: NodeJS.ProcessEnv): string[] {
-  const known = new Set([
-    'FAIRLEAD_CONFIG',
-    ...Object.keys(SHORT_NAMES),
-    ...PATHS.map(({ path }) => variableOf(path)),
-  ])
-  return Object.keys(env).filter((name) => name.startsWith('FAIRLEAD_') && !known.has(name))
 }
 
 interface Collecting {
@@ -111,19 +102,43 @@ function collect(map: YAMLMap, prefix: string, into: Collecting): void {
           `${path}: expected settings under it (${from}); put each on a line of its own`,
         )
       }
-    } else into.problems.push(`${unknownSetting(path, near(path))} (${from})`)
+    } else into.problems.push(`${unknownPath(path)} (${from})`)
   }
 }
 
 function isGroup(path: string): boolean {
-  return PATHS.some((known) => known.path.startsWith(`${path}.`))
+  return SETTING_PATHS.some((known) => known.path.startsWith(`${path}.`))
 }
 
-/** The names that are known where this one was written. */
-function near(path: string): Set<string> {
-  const prefix = path.slice(0, path.lastIndexOf('.') + 1)
-  const below = PATHS.filter((known) => known.path.startsWith(prefix))
-  return new Set(below.map((known) => known.path.slice(prefix.length).split('.')[0] ?? ''))
+/** The problem with a path that leads to no setting: the path that was probably meant, and all there are. */
+function unknownPath(path: string): string {
+  const { group, names } = around(path)
+  const meant = meantPath(path, group, names)
+  const hint = meant === null ? '' : ` did you mean ${meant}?`
+  const place = group === '' ? 'the top level' : group
+  return `${path}: there is no such setting;${hint} ${place} has ${names.join(', ')}`
+}
+
+/** The innermost group of a path that exists, and the names in it. */
+function around(path: string): { readonly group: string; readonly names: readonly string[] } {
+  let group = path.slice(0, Math.max(0, path.lastIndexOf('.')))
+  while (group !== '' && !isGroup(group))
+    group = group.slice(0, Math.max(0, group.lastIndexOf('.')))
+  const prefix = group === '' ? '' : `${group}.`
+  const below = SETTING_PATHS.filter((known) => known.path.startsWith(prefix))
+  const names = below.map((known) => known.path.slice(prefix.length).split('.')[0] ?? '')
+  return { group, names: [...new Set(names)] }
+}
+
+/** A name of the same group, or else a setting of that name in another place. */
+function meantPath(path: string, group: string, names: readonly string[]): string | null {
+  const last = path.slice(path.lastIndexOf('.') + 1)
+  const near = nearest(path.slice(group === '' ? 0 : group.length + 1), names)
+  if (near !== null) return group === '' ? near : `${group}.${near}`
+  const elsewhere = SETTING_PATHS.map((known) => `${known.path}.`)
+    .filter((known) => known.includes(`.${last}.`))
+    .map((known) => known.slice(0, known.indexOf(`.${last}.`) + 1 + last.length))
+  return new Set(elsewhere).size === 1 ? (elsewhere[0] ?? null) : null
 }
 
 /** A text as the setting takes it: as it is, or else as YAML has it (numbers, lists, null). */

@@ -1,8 +1,8 @@
 import { type Policy, parsePolicy } from '@fairlead/core'
 import type { Json } from './suite.ts'
 
-/** The policy as the rules write it: the preset that the vectors use. */
-export const FUND: Policy = parsePolicy({}, 'fund')
+/** The policy as the rules write it: the preset that the vectors use. A vector that names an `enqueue_seq` means it. */
+export const FUND: Policy = parsePolicy({ match: { ties: 'arrival' } }, 'fund')
 
 /**
  * The policy of a `match` or `lease` vector: its flat names, put to where the product keeps them. Not

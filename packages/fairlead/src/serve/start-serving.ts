@@ -1,7 +1,9 @@
+import { showPolicy } from '@fairlead/core'
 import { openEngine } from '@fairlead/engine'
 import { createLogger, MeteredStore, startServer, type TokenStore } from '@fairlead/server'
 import { openSqliteStore } from '@fairlead/store/sqlite'
 import type { Config } from '../config/load-config.ts'
+import { withCallerShare, withShareOf } from './caller-share.ts'
 import { followProviders } from './follow-providers.ts'
 import { openRedisLimits } from './redis-limits.ts'
 import { sealKeys } from './seal-key.ts'
@@ -19,15 +21,20 @@ interface Options {
   readonly log?: Config['settings']['log']['level']
   /** Instead of what is configured. */
   readonly policy?: Readonly<Record<string, unknown>>
+  /** False: the log does not say that the server listens and stops; the caller does. */
+  readonly isAnnounced?: boolean
 }
 
 /** The server as it is configured: store, engine and network, in this order; closed the other way round. */
-export async function startServing({ config, tokens, log, policy }: Options): Promise<Serving> {
+export async function startServing(options: Options): Promise<Serving> {
+  const { config, tokens, log, policy, isAnnounced = true } = options
   const { settings, origins } = config
   const store = new MeteredStore(await openSqliteStore(settings.store.path))
   let close = (): Promise<void> => store.close()
   try {
-    const written = policy ?? config.writtenPolicy
+    const isShared = policy === undefined && !tokens.isEmpty()
+    const configured = isShared ? withCallerShare(config) : config.writtenPolicy
+    const written = policy ?? configured
     const engine = await openEngine({
       store,
       policy: written ?? {},
@@ -35,9 +42,13 @@ export async function startServing({ config, tokens, log, policy }: Options): Pr
       sealKeys: sealKeys(settings.store.path),
     })
     close = () => engine.close()
-    // What is configured goes over what the store has from an earlier start; nothing leaves it as it is.
-    if (written !== null || origins.has('preset')) {
+    // The configuration goes over the policy that the store has from an earlier start.
+    const isConfigured = (policy ?? config.writtenPolicy) !== null || origins.has('preset')
+    if (isConfigured) {
       await engine.setPolicy(written ?? {}, settings.preset, { actor: 'configuration' })
+    } else if (isShared && engine.view.policy.queue.maxPerCaller === null) {
+      const shared = withShareOf(showPolicy(engine.view.policy), engine.view.policy)
+      await engine.setPolicy(shared, settings.preset, { actor: 'configuration' })
     }
     const { host, port, shutdownMs, requestsPerSecond, connectionsMax } = settings.server
     const { otlpEndpoint } = settings.telemetry
@@ -60,6 +71,7 @@ export async function startServing({ config, tokens, log, policy }: Options): Pr
       listen: { host, port },
       tokens,
       logger,
+      isAnnounced,
       ...(limiter === null ? {} : { limiter }),
       limits: {
         requestsPerSecond,

@@ -1,6 +1,10 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { isUtf8 } from 'node:buffer'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
-import { type Job, PermanentFailure } from '@fairlead/client'
+import type { Socket } from 'node:net'
+import { AttemptFailure, Completion, type Job } from '@fairlead/client'
+import { encodeCbor } from '@fairlead/core'
+import { LastLines } from './last-lines.ts'
 
 /** As in sysexits.h: EX_DATAERR, the input is wrong; EX_TEMPFAIL, not now. */
 const DATA_ERROR = 65
@@ -8,6 +12,8 @@ const TEMPORARY = 75
 const KILL_AFTER_MS = 5_000
 /** More than any server takes as a result. */
 const OUTPUT_MAX = 64 * 1024 * 1024
+/** A program that a job has left behind may keep standard error open; the job is not held up by it. */
+const LAST_WORDS_MS = 500
 
 /**
  * Whether the shell finds the program of a command. A name that is mistyped is better told at once than by
@@ -29,37 +35,90 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** Runs a program for one job: its payload goes in, what the program writes is the result. */
-export function runProgram(command: string, job: Job): Promise<Uint8Array> {
+/** Runs a program for one job: its payload goes in, the result is what the program writes. */
+export async function runProgram(command: string, job: Job): Promise<Completion> {
+  const child = spawn(command, {
+    shell: true,
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: { ...process.env, ...environmentOf(job) },
+    // A group of its own, so that what it has started ends with it; Ctrl-C is for us alone.
+    detached: process.platform !== 'win32',
+  })
+  const chunks: Buffer[] = []
+  let size = 0
+  const stop = (): void => endGroup(child.pid)
+  job.signal.addEventListener('abort', stop, { once: true })
+  if (job.signal.aborted) stop()
+  child.stdout.on('data', (chunk: Buffer) => {
+    size += chunk.length
+    if (size <= OUTPUT_MAX) chunks.push(chunk)
+    else stop()
+  })
+  const lastLines = new LastLines()
+  child.stderr.on('data', (chunk: Buffer) => lastLines.add(chunk))
+  // One listener for each job that runs at a time.
+  process.stderr.setMaxListeners(0)
+  child.stderr.pipe(process.stderr, { end: false })
+  // It may have no use for its input.
+  child.stdin.on('error', () => {})
+  child.stdin.end(inputOf(job))
+  try {
+    const { code, signal } = await ended(child)
+    if (size > OUTPUT_MAX) throw failure('output_too_long', `more than ${OUTPUT_MAX} bytes`)
+    if (code === 0) return completionOf(Buffer.concat(chunks))
+    throw failureOf(code, signal, lastLines.text())
+  } finally {
+    job.signal.removeEventListener('abort', stop)
+    child.stderr.unpipe(process.stderr)
+  }
+}
+
+/** Details of a program's failure: one of the two. */
+export interface ProgramDetails {
+  readonly exit_code: number
+  readonly signal: NodeJS.Signals
+}
+
+interface Ended {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
+/** It has exited, and all that it wrote is here. */
+function ended(child: ChildProcess): Promise<Ended> {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, {
-      shell: true,
-      stdio: ['pipe', 'pipe', 'inherit'],
-      env: { ...process.env, ...environmentOf(job) },
-      // A group of its own, so that what it has started ends with it; Ctrl-C is for us alone.
-      detached: process.platform !== 'win32',
-    })
-    const chunks: Buffer[] = []
-    let size = 0
-    const stop = (): void => endGroup(child.pid)
-    job.signal.addEventListener('abort', stop, { once: true })
-    if (job.signal.aborted) stop()
+    let exit: Ended | null = null
+    let isWritten = false
+    let timer: NodeJS.Timeout | undefined
+    const waitForLastWords = (): void => {
+      if (exit === null || !isWritten) return
+      const result = exit
+      timer = setTimeout(() => {
+        // Nor is this process, when it wants to end.
+        ;(child.stderr as Socket | null)?.unref()
+        resolve(result)
+      }, LAST_WORDS_MS)
+    }
     child.on('error', (error) => reject(failure('cannot_start', error.message)))
-    child.stdout.on('data', (chunk: Buffer) => {
-      size += chunk.length
-      if (size <= OUTPUT_MAX) chunks.push(chunk)
-      else stop()
+    child.on('exit', (code, signal) => {
+      exit = { code, signal }
+      waitForLastWords()
     })
-    // It may have no use for its input.
-    child.stdin.on('error', () => {})
-    child.stdin.end(inputOf(job))
+    child.stdout?.on('end', () => {
+      isWritten = true
+      waitForLastWords()
+    })
     child.on('close', (code, signal) => {
-      job.signal.removeEventListener('abort', stop)
-      if (size > OUTPUT_MAX) reject(failure('output_too_long', `more than ${OUTPUT_MAX} bytes`))
-      else if (code === 0) resolve(Buffer.concat(chunks))
-      else reject(failureOf(code, signal))
+      clearTimeout(timer)
+      resolve({ code, signal })
     })
   })
+}
+
+/** Text, unless it cannot be. */
+function completionOf(output: Buffer): Completion {
+  const contentType = isUtf8(output) ? 'text/plain' : 'application/octet-stream'
+  return new Completion({ value: output, contentType })
 }
 
 /** A prompt or a circuit as it is; what has more to it as JSON. */
@@ -90,16 +149,16 @@ function smallEnough(name: string, value: string): Record<string, string> {
   return value.length <= VARIABLE_MAX ? { [name]: value } : {}
 }
 
-function failureOf(code: number | null, signal: NodeJS.Signals | null): Error {
-  if (code === DATA_ERROR) return new PermanentFailure('invalid_input', 'exit code 65')
-  if (code === TEMPORARY) return failure('temporary', 'exit code 75')
-  if (signal !== null) return failure(`signal_${signal.toLowerCase()}`, `killed by ${signal}`)
-  return failure(`exit_${code}`, `exit code ${code}`)
+function failureOf(code: number | null, signal: NodeJS.Signals | null, said: string): Error {
+  const how = signal === null ? `exit code ${code}` : `killed by ${signal}`
+  const details = encodeCbor(signal === null ? { exit_code: code } : { signal })
+  const message = said === '' ? `the program failed: ${how}` : said
+  const known = code === DATA_ERROR ? 'invalid_input' : code === TEMPORARY ? 'temporary' : 'exit'
+  return new AttemptFailure({ code: known, permanent: code === DATA_ERROR, message, details })
 }
 
-/** An error whose code is reported as the reason. */
 function failure(code: string, message: string): Error {
-  return Object.assign(new Error(`the program failed: ${message}`), { code })
+  return new AttemptFailure({ code, permanent: false, message: `the program failed: ${message}` })
 }
 
 function endGroup(pid: number | undefined): void {

@@ -1,9 +1,9 @@
-import type { Job, NodeClient } from '@fairlead/client'
-import type { KindName } from '@fairlead/core'
+import { AttemptFailure, type Job, type NodeClient } from '@fairlead/client'
+import { decodeCbor, type KindName } from '@fairlead/core'
 import { durationText } from '@fairlead/engine'
 import type { Terminal } from '../terminal.ts'
 import { untilSignal } from '../until-signal.ts'
-import { runProgram } from './run-program.ts'
+import { type ProgramDetails, runProgram } from './run-program.ts'
 
 interface Serving {
   readonly client: NodeClient
@@ -50,13 +50,12 @@ export async function serveWithProgram(serving: Serving): Promise<void> {
         tell(job, 'completed', Date.now() - started, null)
         return output
       } catch (error) {
-        const { code } = error as { code?: string }
         const isLost = job.signal.aborted
         tell(
           job,
           isLost ? 'stopped' : 'failed',
           Date.now() - started,
-          isLost ? null : (code ?? null),
+          isLost ? null : reasonOf(error),
         )
         throw error
       }
@@ -67,6 +66,8 @@ export async function serveWithProgram(serving: Serving): Promise<void> {
       if (job === null && message !== lastTrouble) terminal.note(`fairlead: ${message}`)
       if (job === null) lastTrouble = message
     },
+    onNotice: (notice) =>
+      terminal.note(`fairlead: ${notice?.message ?? `${providerId} is in service again.`}`),
     onConnected: () => {
       lastTrouble = ''
       terminal.note(
@@ -79,4 +80,12 @@ export async function serveWithProgram(serving: Serving): Promise<void> {
     return worker.stop({ graceMs })
   })
   await worker.closed
+}
+
+/** In a word or two; the program's own words are on standard error already. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof AttemptFailure)) return (error as Error).message
+  const { code, details } = error.failure
+  const said = details === undefined ? {} : (decodeCbor(details) as Partial<ProgramDetails>)
+  return [code, said.exit_code ?? said.signal].filter((word) => word !== undefined).join(' ')
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { accessRefused } from './access-refused.ts'
 import { auditPruned } from './audit-pruned.ts'
+import { feeFailed } from './fee-failed.ts'
 import { jobAssigned } from './job-assigned.ts'
 import { jobCancelNoted } from './job-cancel-noted.ts'
 import { jobCanceled } from './job-canceled.ts'
@@ -50,6 +51,7 @@ export const EVENTS = {
   accessRefused,
   openingSet,
   placeReleased,
+  feeFailed,
   policyChanged,
   limitDefined,
   auditPruned,
@@ -80,6 +82,7 @@ export const event = z
     accessRefused.schema,
     openingSet.schema,
     placeReleased.schema,
+    feeFailed.schema,
     policyChanged.schema,
     limitDefined.schema,
     auditPruned.schema,

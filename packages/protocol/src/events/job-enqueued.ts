@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineEvent } from '../event.ts'
 import { AT, TASK_ID } from '../examples.ts'
-import { taskId } from '../wire/leaves.ts'
+import { bytes32, taskId } from '../wire/leaves.ts'
 import { eventFields } from './event-fields.ts'
 
 export const jobEnqueued = defineEvent({
@@ -13,6 +13,7 @@ export const jobEnqueued = defineEvent({
     jobId: taskId,
     retryOf: taskId.optional(),
     traceparent: z.string().optional(),
+    txHash: bytes32.optional().describe('of a job from a chain: its transaction'),
   }),
   example: { type: 'jobEnqueued', seq: 17, at: AT, jobId: TASK_ID },
 })

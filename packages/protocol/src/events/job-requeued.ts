@@ -11,12 +11,13 @@ const REQUEUE_REASONS = [
   'PROOF_INVALID',
   'DECLINED',
   'RELEASED',
+  'WORKER_LOST',
   'LEASE_CANCELLED',
 ] as const
 
 export const jobRequeued = defineEvent({
   name: 'jobRequeued',
-  summary: 'A job waits again: after a charge with backoff, or at once and uncharged.',
+  summary: 'A job waits again: after a charge or a lost worker with backoff, or at once.',
   schema: z.strictObject({
     type: z.literal('jobRequeued'),
     ...eventFields,

@@ -13,7 +13,7 @@ export const leaseCancelled = defineEvent({
     ...eventFields,
     leaseId,
     reason: z.enum(CANCEL_REASONS),
-    code: z.string().optional().describe('registrations: what the platform answered'),
+    code: z.string().optional().describe('of a failure: what went wrong, in a word'),
     http: z.int().optional().describe('registrations: the status of that answer'),
     sentAfterMs: count
       .optional()

@@ -22,6 +22,7 @@ export const TOPICS = [
   'accessRefused',
   'openingSet',
   'placeReleased',
+  'feeFailed',
   'policyChanged',
   'limitDefined',
   'auditPruned',

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { AI_PAYLOAD, CALLER, TASK_ID } from '../examples.ts'
 import { defineMethod } from '../method.ts'
 import { jobReceipt } from '../records/job.ts'
-import { bytes32, schemaVersion, taskId, u64 } from '../wire/leaves.ts'
+import { bytes32, caller, count, schemaVersion, taskId, u64 } from '../wire/leaves.ts'
 import { payload } from '../wire/payload.ts'
 
 /** Registrations belong to sessions, which come by methods of their own. */
@@ -13,18 +13,39 @@ const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}
 export const enqueue = defineMethod({
   name: 'aicf.enqueue',
   summary: 'Takes a job in; answered once it is durable.',
-  description:
-    'Who asks and its tier come from the token. With an `idempotency_key` (or the `tx_hash` of a chain) the same call again returns the first receipt and adds nothing; with another payload it is refused.',
+  description: [
+    'The token says who the caller is and which tier it has. With an `idempotency_key` (or a `tx_hash`) the same call again returns the first receipt and adds nothing; with another payload it is refused.',
+    'An operator may enqueue what a chain asked for, with `caller`, `tx_hash` and `enqueue_block` of the transaction. Then the `task_id` makes the job unique: one transaction may ask for several.',
+  ].join('\n\n'),
   roles: ['requester', 'operator'],
   params: z.strictObject({
     schema_version: schemaVersion.optional(),
-    kind: z.enum(KINDS),
+    kind: z
+      .union([z.enum(KINDS), z.literal(0), z.literal(1)], {
+        error: `expected one of ${KINDS.join(', ')}`,
+      })
+      .describe('0 is ai and 1 is quantum, as a chain writes them'),
     payload,
     max_fee_u64: u64.optional(),
     regions: z.array(z.string()).nullable().optional(),
+    precision: z
+      .union([z.string(), z.array(z.string())])
+      .nullable()
+      .optional()
+      .describe('ai: the precision that the model has to run in, or those that will do'),
+    width_hint: count.nullable().optional().describe('quantum: qubits'),
+    gates: z
+      .array(z.string())
+      .nullable()
+      .optional()
+      .describe('quantum: the gates that the circuit needs'),
     ttl_abs_secs: z.int().nullable().optional(),
     idempotency_key: z.string().optional(),
     tx_hash: bytes32.optional(),
+    caller: caller.optional().describe('an operator may name another than its own'),
+    enqueue_block: u64
+      .optional()
+      .describe('from a chain: the block of the transaction; operators only, with tx_hash'),
     retry_of: taskId.optional().describe('a job that this one takes up again'),
     traceparent: z
       .string()

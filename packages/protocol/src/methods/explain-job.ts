@@ -23,6 +23,7 @@ export const explainJob = defineMethod({
       attempts: [
         {
           lease: LEASE,
+          ended: null,
           round: {
             height: 41,
             at: AT,

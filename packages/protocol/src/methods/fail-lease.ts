@@ -2,29 +2,37 @@ import { z } from 'zod'
 import { LEASE_ID } from '../examples.ts'
 import { defineMethod } from '../method.ts'
 import { accepted, leaseCallFields } from '../records/lease-call.ts'
-import { count } from '../wire/leaves.ts'
+import { count, jsonObject } from '../wire/leaves.ts'
 
 export const failLease = defineMethod({
   name: 'aicf.failLease',
   summary: 'Reports that the work of a lease could not be done; charged to the job’s retries.',
-  description: 'A permanent failure ends the job: no other attempt could succeed.',
+  description: [
+    'A permanent failure ends the job: no other attempt could succeed.',
+    'Code, message and details are kept with the attempt, for the last 10 attempts of a job. They are shown to everyone who may read the job. A message is cut at 4 KiB. Details of more than 16 KiB as CBOR become `{truncated, bytes}`. A registration keeps its code only.',
+  ].join('\n\n'),
   roles: ['provider'],
   params: z.strictObject({
     ...leaseCallFields,
     code: z
       .string()
-      .regex(/^[A-Za-z0-9_.-]{1,64}$/, {
-        error: 'expected a word of 1 to 64 of A–Z, a–z, 0–9 and ._-',
-      })
-      .describe('what went wrong, as a word that may be shown to anybody'),
+      .max(256)
+      .optional()
+      .describe(
+        'kind of failure; kept as at most 64 of a–z, 0–9 and _.- (capitals are folded, others become _); `error` if left out',
+      ),
+    message: z.string().max(65_536).optional().describe('what went wrong, for people'),
+    details: jsonObject.optional().describe('anything that helps: a stack, a status'),
     permanent: z.boolean().optional().describe('false if left out'),
+    retry_after_ms: count
+      .optional()
+      .describe('not to be tried again before then; at most 24 h counts'),
     http: z
       .int()
       .min(100)
       .max(599)
       .optional()
       .describe('registrations: the status that the platform answered with'),
-    retry_after_ms: count.optional().describe('registrations: as the platform asked for'),
     is_unknown: z
       .boolean()
       .optional()
@@ -48,7 +56,13 @@ export const failLease = defineMethod({
   result: accepted,
   errors: ['NotFound', 'LeaseNotLive'],
   example: {
-    params: { lease_id: LEASE_ID, worker_id: 'w-1', code: 'out_of_memory' },
+    params: {
+      lease_id: LEASE_ID,
+      worker_id: 'w-1',
+      code: 'out_of_memory',
+      message: 'CUDA out of memory: 2.5 GiB wanted, 1.1 GiB free',
+      details: { exit_code: 137 },
+    },
     result: { accepted: true },
   },
 })

@@ -2,14 +2,24 @@ import { z } from 'zod'
 import { AUDIT_ENTRY, TASK_ID } from '../examples.ts'
 import { defineMethod } from '../method.ts'
 import { auditEntry } from '../records/audit.ts'
+import { attemptError } from '../records/job.ts'
 import { taskId } from '../wire/leaves.ts'
 
 export const getTimeline = defineMethod({
   name: 'aicf.getTimeline',
   summary: 'All that happened to a job, oldest first.',
+  description:
+    'The entries are those of the audit log, which has codes only; `errors` has what was said of each failure.',
   roles: ['requester', 'operator', 'auditor'],
   params: z.strictObject({ task_id: taskId }),
-  result: z.strictObject({ task_id: taskId, entries: z.array(auditEntry) }),
+  result: z.strictObject({
+    task_id: taskId,
+    entries: z.array(auditEntry),
+    errors: z.array(attemptError).describe('of the newest attempts that failed, oldest first'),
+  }),
   errors: ['NotFound'],
-  example: { params: { task_id: TASK_ID }, result: { task_id: TASK_ID, entries: [AUDIT_ENTRY] } },
+  example: {
+    params: { task_id: TASK_ID },
+    result: { task_id: TASK_ID, entries: [AUDIT_ENTRY], errors: [] },
+  },
 })

@@ -3,8 +3,10 @@ import { z } from 'zod'
 import { JOB_SUMMARY } from '../examples.ts'
 import { defineMethod } from '../method.ts'
 import { jobSummary } from '../records/job.ts'
-import { caller, providerId, u64 } from '../wire/leaves.ts'
+import { caller, name, providerId, u64 } from '../wire/leaves.ts'
 import { cursor, pageLimit } from '../wire/page.ts'
+
+const PREFIX_EXPECTED = 'expected 0x and 8 to 64 lower-case hex digits'
 
 export const listJobs = defineMethod({
   name: 'aicf.listJobs',
@@ -16,6 +18,14 @@ export const listJobs = defineMethod({
     provider_id: providerId.optional(),
     caller: caller.optional(),
     kind: z.enum(KIND_NAMES).optional(),
+    name: name
+      .optional()
+      .describe('the model of an ai job, the name of a task, the platform of a registration'),
+    task_id_prefix: z
+      .string({ error: PREFIX_EXPECTED })
+      .regex(/^0x[0-9a-f]{8,64}$/, { error: PREFIX_EXPECTED })
+      .optional()
+      .describe('the first digits of the task_id'),
     after_height: u64.optional().describe('enqueued in a later block'),
     order: z.enum(['oldest', 'newest']).optional().describe('which come first; oldest if left out'),
     cursor: cursor.optional().describe('of the page before, in the same order'),

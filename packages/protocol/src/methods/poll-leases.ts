@@ -2,7 +2,7 @@ import { KIND_NAMES } from '@fairlead/core'
 import { z } from 'zod'
 import { ASSIGNMENT, ATLAS } from '../examples.ts'
 import { defineMethod } from '../method.ts'
-import { assignment, leaseTimes, lostLease } from '../records/lease.ts'
+import { assignment, leaseTimes, lostLease, notice } from '../records/lease.ts'
 import { leaseId, name, providerId, workerId } from '../wire/leaves.ts'
 
 /** The longest that one poll is held. */
@@ -15,7 +15,7 @@ export const pollLeases = defineMethod({
   description: [
     'With `kinds`, `models` and `platforms` the provider is registered, or takes these from now on. `holds` names the leases that the worker still has; others of its own are given back.',
     'As a poll it is answered as soon as there is anything to say, at the latest after `wait_ms`. The worker takes new leases only while a poll is open; it counts as gone 30 s after its last poll or call.',
-    'With `push`, on a WebSocket only, it is answered at once with empty lists; leases then come as `leases.offered`, `leases.held` and `leases.lost`, until the socket closes or another session of the same worker takes its place (`leases.closed`).',
+    'With `push`, on a WebSocket only, it is answered at once with empty lists; leases then come as `leases.offered`, `leases.held` and `leases.lost`, and a change of `notice` as `leases.notice`, until the socket closes or another session of the same worker takes its place (`leases.closed`).',
   ].join('\n\n'),
   roles: ['provider'],
   params: z.strictObject({
@@ -36,6 +36,9 @@ export const pollLeases = defineMethod({
       .nullable()
       .describe('all that the worker holds, where it has to know'),
     lost: z.array(lostLease),
+    notice: notice
+      .nullable()
+      .describe('why the provider gets no work, and what to do; null: nothing is in its way'),
   }),
   errors: ['LimitExceeded', 'NotFound', 'InvalidState'],
   example: {
@@ -47,6 +50,6 @@ export const pollLeases = defineMethod({
       models: ['llama3-8b'],
       wait_ms: 30_000,
     },
-    result: { leases: [ASSIGNMENT], held: null, lost: [] },
+    result: { leases: [ASSIGNMENT], held: null, lost: [], notice: null },
   },
 })

@@ -2,6 +2,7 @@ import { eventsNotify } from './events-notify.ts'
 import { leasesClosed } from './leases-closed.ts'
 import { leasesHeld } from './leases-held.ts'
 import { leasesLost } from './leases-lost.ts'
+import { leasesNotice } from './leases-notice.ts'
 import { leasesOffered } from './leases-offered.ts'
 import { serverClosing } from './server-closing.ts'
 
@@ -11,6 +12,7 @@ export const NOTIFICATIONS = {
   'leases.offered': leasesOffered,
   'leases.held': leasesHeld,
   'leases.lost': leasesLost,
+  'leases.notice': leasesNotice,
   'leases.closed': leasesClosed,
   'server.closing': serverClosing,
 } as const

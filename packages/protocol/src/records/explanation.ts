@@ -1,8 +1,8 @@
 import { JOB_STATUSES, REFUSALS } from '@fairlead/core'
 import { z } from 'zod'
-import { bytes32, count, providerId, taskId, timeMs } from '../wire/leaves.ts'
+import { bytes32, count, json, providerId, taskId, timeMs } from '../wire/leaves.ts'
 import { endReason, WAIT_REASONS } from './job.ts'
-import { lease } from './lease.ts'
+import { CANCEL_REASONS, lease } from './lease.ts'
 
 const refusal = z.enum(REFUSALS)
 
@@ -27,6 +27,7 @@ const waiting = z.strictObject({
       until: timeMs.nullable(),
       slots: count,
       limit: limitHold.nullable().describe('which limit, where that is what fails'),
+      advice: z.string().nullable().describe('in which state it is, and what to do about that'),
     }),
   ),
   earliest_at: timeMs.nullable(),
@@ -69,7 +70,21 @@ export const explanation = z
     wait_reason: z.enum(WAIT_REASONS).nullable(),
     text: z.string().describe('the same in sentences'),
     waiting: waiting.nullable(),
-    attempts: z.array(z.strictObject({ lease, round: round.nullable() })),
+    attempts: z.array(
+      z.strictObject({
+        lease,
+        round: round.nullable(),
+        ended: z
+          .strictObject({
+            reason: z.enum([...CANCEL_REASONS, 'deadline']).nullable(),
+            code: z.string().nullable(),
+            message: z.string().nullable(),
+            details: json.describe('what the worker added, or null'),
+          })
+          .nullable()
+          .describe('how it ended before its time'),
+      }),
+    ),
     attempts_before: count,
     end: z
       .strictObject({

@@ -35,6 +35,7 @@ export const END_REASONS = [
   'retries_exhausted',
   'retry_window_exhausted',
   'outcome_unknown',
+  'worker_lost',
 ] as const
 
 /** Why a job ended; of a registration also the code that its platform gave, or `http_` and its status. */
@@ -42,6 +43,17 @@ export const endReason = z
   .string()
   .regex(/^[A-Za-z0-9_.-]{1,64}$/)
   .describe(`one of ${END_REASONS.join(', ')}; of a registration also what its platform said`)
+
+/** Why an attempt failed, as its worker or the engine said it. */
+export const attemptError = z
+  .strictObject({
+    attempt: count,
+    at: timeMs,
+    code: z.string().describe('what went wrong, in a word'),
+    message: z.string().nullable(),
+    details: json.describe('what the worker added, such as a stack; or null'),
+  })
+  .meta({ id: 'AttemptError' })
 
 /** What a requester gets once its job is durable. */
 export const jobReceipt = z
@@ -61,6 +73,9 @@ const requestFields = {
   max_fee_u64: u64,
   tier: z.string(),
   regions: z.array(z.string()).nullable(),
+  precision: z.array(z.string()).nullable(),
+  width_hint: count,
+  gates: z.array(z.string()).nullable(),
   ttl_abs_secs: count.nullable(),
   tx_hash: bytes32,
   chain_id: u64,
@@ -80,6 +95,10 @@ const stateFields = {
   schema_version: schemaVersion,
   task_id: taskId,
   kind: z.enum(KIND_NAMES),
+  name: z
+    .string()
+    .nullable()
+    .describe('ai: the model; task: its name; registration: the platform; else null'),
   status: z.enum(JOB_STATUSES),
   reason: endReason.nullable(),
   provider_id: providerId.nullable().describe('of the newest attempt'),
@@ -111,6 +130,15 @@ export const jobRecord = z
       ...ends,
     }),
     lease: lease.nullable().describe('of the newest attempt'),
+    last_error: z
+      .strictObject({
+        code: z.string(),
+        message: z.string().nullable(),
+        attempt: count,
+        at: timeMs,
+      })
+      .nullable(),
+    errors: z.array(attemptError).describe('of the newest attempts that failed, oldest first'),
   })
   .meta({ id: 'JobRecord' })
 
@@ -130,7 +158,8 @@ export const resultRecord = z
     provider_id: providerId,
     lease_id: leaseId,
     output_digest: bytes32,
-    output: bytes.nullable(),
+    output: bytes.nullable().describe('null: there is none, or it is kept elsewhere'),
+    content_type: z.string().nullable().describe('media type of the output; null: not given'),
     meta: json.describe('what the worker said about its result, or null'),
     units: z.number(),
     qos: z.strictObject({ p95_latency_ms: count, availability: z.number() }).nullable(),
@@ -141,6 +170,7 @@ export const resultRecord = z
   .meta({ id: 'ResultRecord' })
 
 export type JobReceipt = z.output<typeof jobReceipt>
+export type AttemptErrorRecord = z.output<typeof attemptError>
 export type JobSummary = z.output<typeof jobSummary>
 export type JobRecord = z.output<typeof jobRecord>
 export type ResultRecord = z.output<typeof resultRecord>

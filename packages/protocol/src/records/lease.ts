@@ -1,4 +1,4 @@
-import { KIND_NAMES, LEASE_STATUSES } from '@fairlead/core'
+import { KIND_NAMES, LEASE_STATUSES, REFUSALS } from '@fairlead/core'
 import { z } from 'zod'
 import { count, leaseId, providerId, taskId, timeMs, timeSecs, workerId } from '../wire/leaves.ts'
 import { payload } from '../wire/payload.ts'
@@ -12,7 +12,7 @@ const leaseFields = {
   issued_at: timeSecs,
   ttl_seconds: count.describe('length of the lease as it was issued'),
   renewals: count,
-  max_renewals: count,
+  max_renewals: count.nullable().describe('null: as often as its worker likes'),
   t_start: timeMs,
   t_deadline: timeMs,
   renew_by: timeMs.describe('when its holder should have renewed it'),
@@ -73,5 +73,11 @@ export const lostLease = z
   .strictObject({ lease_id: leaseId, reason: z.enum([...CANCEL_REASONS, 'deadline']) })
   .meta({ id: 'LostLease' })
 
+/** Why a provider gets no work, and what to do about it. */
+export const notice = z
+  .strictObject({ reason: z.enum(REFUSALS), message: z.string() })
+  .meta({ id: 'Notice' })
+
+export type Notice = z.output<typeof notice>
 export type Lease = z.output<typeof lease>
 export type Assignment = z.output<typeof assignment>

@@ -21,6 +21,13 @@ export const offerFields = {
     .describe('booking sites that it registers people at; * is any'),
   max_depth: count.nullable(),
   max_shots: count.nullable(),
+  max_width: count.nullable().describe('qubits; null is no limit'),
+  gates: z.array(name).max(10_000).nullable().describe('gates that it can run; null is any'),
+  precision: z
+    .array(name)
+    .max(1_000)
+    .nullable()
+    .describe('precisions in which it runs its models; null is any'),
   region: name.nullable(),
   allow: z.array(caller).max(10_000).nullable().describe('the only callers it works for'),
   deny: z.array(caller).max(10_000),

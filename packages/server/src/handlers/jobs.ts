@@ -1,7 +1,16 @@
-import { FairleadError, type JobId, type JobOrigin, showU64 } from '@fairlead/core'
+import {
+  FairleadError,
+  type JobId,
+  type JobOrigin,
+  type JobRow,
+  type ResultRow,
+  resultWithoutPeople,
+  showU64,
+} from '@fairlead/core'
+import type { JobReceipt } from '@fairlead/protocol'
 import { auditRecord } from '../records/audit-record.ts'
 import { explanationRecord } from '../records/explanation-record.ts'
-import { jobRecord, jobSummary, resultRecord } from '../records/job-record.ts'
+import { errorRecord, jobRecord, jobSummary, resultRecord } from '../records/job-record.ts'
 import {
   actingAs,
   type Call,
@@ -11,29 +20,43 @@ import {
   type Services,
 } from '../rpc/call.ts'
 
-export const enqueue: Handlers['aicf.enqueue'] = async (params, call, { engine }) => {
-  const { schema_version: _, retry_of: retryOf, traceparent: traced, ...request } = params
-  const caller = ownCaller(call)
+export const enqueue: Handlers['aicf.enqueue'] = async (params, call, services) => {
+  const { engine } = services
+  const { retry_of: retryOf, traceparent: traced, ...request } = params
   if (retryOf !== undefined) {
     const first = await engine.getJob(retryOf)
     requireOwnJob(call, first.caller, retryOf)
   }
-  const by = { caller, tier: call.identity.tier }
+  const { role, tier } = call.identity
+  const isOperator = role === 'operator' || role === 'admin'
+  const by = { caller: ownCaller(call), tier, isOperator }
   const jobId = await engine.enqueue(request, by, originOf(retryOf, traced ?? call.traceparent))
-  // A job that is still in memory need not be read; one that was enqueued before may have ended.
-  const known = engine.view.job(jobId)
-  const row = known === null ? await engine.getJob(jobId) : null
-  const { kind, fee } = known ?? (row as NonNullable<typeof row>)
-  const height = row?.enqueueHeight ?? BigInt(Math.floor((known?.enqueueTs ?? 0) / 1_000))
   return {
     schema_version: 0,
     task_id: jobId,
-    enqueue_block: showU64(height),
-    caller,
-    kind,
-    max_fee_u64: showU64(fee),
     accepted: true,
+    ...(await receiptOf(jobId, params, services, call)),
   }
+}
+
+/** Of the first request under the same key, of which the job may have ended, or be gone but for its result. */
+async function receiptOf(
+  jobId: JobId,
+  params: Parameters<typeof enqueue>[0],
+  { engine }: Services,
+  call: Call,
+): Promise<Pick<JobReceipt, 'enqueue_block' | 'caller' | 'kind' | 'max_fee_u64'>> {
+  // A job that is still in memory need not be read.
+  const known = params.enqueue_block === undefined ? engine.view.job(jobId) : null
+  const row = known === null ? await engine.view.read.job(jobId) : null
+  if (known === null && row === null) {
+    const { kind, enqueue_block = 0, caller = ownCaller(call), max_fee_u64 = 0 } = params
+    const kindName = kind === 0 ? 'ai' : kind === 1 ? 'quantum' : kind
+    return { enqueue_block, caller, kind: kindName, max_fee_u64 }
+  }
+  const { kind, fee, caller } = known ?? (row as NonNullable<typeof row>)
+  const height = row?.enqueueHeight ?? BigInt(Math.floor((known?.enqueueTs ?? 0) / 1_000))
+  return { enqueue_block: showU64(height), caller, kind, max_fee_u64: showU64(fee) }
 }
 
 function originOf(retryOf: JobId | undefined, traceparent: string | null): JobOrigin | null {
@@ -47,10 +70,11 @@ function originOf(retryOf: JobId | undefined, traceparent: string | null): JobOr
 export const getJob: Handlers['aicf.getJob'] = async ({ task_id }, call, { engine, signup }) => {
   const { read } = engine.view
   const row = await ownJob(task_id, call, engine)
-  const [[payload], leases, timeline, result] = await Promise.all([
+  const [[payload], leases, timeline, failures, result] = await Promise.all([
     read.payloads([row.seq]),
     read.leases(task_id),
     read.timeline(task_id),
+    read.failures(task_id),
     read.result(task_id),
   ])
   const waitReason =
@@ -66,13 +90,14 @@ export const getJob: Handlers['aicf.getJob'] = async ({ task_id }, call, { engin
     payload: payload == null ? EMPTY_MAP : isPrivate ? signup.withoutPeople(payload) : payload,
     lease: leases.at(-1) ?? null,
     timeline,
+    failures,
     waitReason,
   })
   return {
     task_id,
     status: row.status,
     job,
-    result: result === null ? null : resultRecord(result, row.kind),
+    result: result === null ? null : shownResult(result, row.kind, isPrivate),
   }
 }
 
@@ -81,6 +106,7 @@ const EMPTY_MAP = new Uint8Array([0xa0])
 
 export const listJobs: Handlers['aicf.listJobs'] = async (params, call, { engine }) => {
   const { status, kind, provider_id, caller, after_height, order, cursor, limit } = params
+  const { name, task_id_prefix } = params
   const own = call.identity.role === 'requester' ? ownCaller(call) : undefined
   if (own !== undefined && caller !== undefined && caller !== own) {
     throw new FairleadError('Forbidden', 'caller: a requester lists its own jobs only', { caller })
@@ -89,6 +115,8 @@ export const listJobs: Handlers['aicf.listJobs'] = async (params, call, { engine
   const { jobs, cursor: next } = await engine.listJobs({
     ...(status === undefined ? {} : { status }),
     ...(kind === undefined ? {} : { kind }),
+    ...(name === undefined ? {} : { model: name }),
+    ...(task_id_prefix === undefined ? {} : { idPrefix: task_id_prefix }),
     ...(provider_id === undefined ? {} : { providerId: provider_id }),
     ...(wanted === undefined ? {} : { caller: wanted }),
     ...(after_height === undefined ? {} : { afterHeight: BigInt(after_height) }),
@@ -100,11 +128,20 @@ export const listJobs: Handlers['aicf.listJobs'] = async (params, call, { engine
 }
 
 export const getResult: Handlers['aicf.getResult'] = async ({ task_id }, call, { engine }) => {
-  // A result outlives its job; whose it was is then known to nobody but operators.
   const row = await engine.view.read.job(task_id)
   if (row !== null) requireOwnJob(call, row.caller, task_id)
+  // A result may outlive its job, and says whose it is.
+  const result = await engine.getResult(task_id)
+  const owner = row?.caller ?? result.caller
+  if (owner !== null) requireOwnJob(call, owner, task_id)
   else if (call.identity.role === 'requester') throw noSuchJob(task_id)
-  return resultRecord(await engine.getResult(task_id), row?.kind ?? null)
+  const kind = row?.kind ?? null
+  return shownResult(result, kind, kind === 'registration' && owner !== ownCaller(call))
+}
+
+/** Of somebody else's registration, as of its payload: how it ended, and no booking number (SIGNUP-5). */
+function shownResult(result: ResultRow, kind: JobRow['kind'] | null, isPrivate: boolean) {
+  return resultRecord(isPrivate ? { ...result, ...resultWithoutPeople(result) } : result, kind)
 }
 
 export const cancelJob: Handlers['aicf.cancelJob'] = async ({ task_id }, call, { engine }) => {
@@ -122,8 +159,9 @@ export const explainJob: Handlers['aicf.explainJob'] = async ({ task_id }, call,
 
 export const getTimeline: Handlers['aicf.getTimeline'] = async ({ task_id }, call, { engine }) => {
   await ownJob(task_id, call, engine)
-  const entries = await engine.view.read.timeline(task_id)
-  return { task_id, entries: entries.map(auditRecord) }
+  const { read } = engine.view
+  const [entries, failures] = await Promise.all([read.timeline(task_id), read.failures(task_id)])
+  return { task_id, entries: entries.map(auditRecord), errors: failures.map(errorRecord) }
 }
 
 async function ownJob(jobId: JobId, call: Call, engine: Services['engine']) {

@@ -35,12 +35,13 @@ export const releaseLease: Handlers['aicf.releaseLease'] = async (params, call, 
 }
 
 export const completeLease: Handlers['aicf.completeLease'] = async (params, call, services) => {
-  const { output_digest: digest, output, meta } = params
+  const { output_digest: digest, output, content_type: contentType, meta } = params
   const { actual_units: actualUnits, actual_tokens: actualTokens } = params
   const completion: Writable<Completion> = holderOf(params, call, services)
   if (digest !== undefined) completion.digest = digest
   if (output !== undefined) completion.output = Buffer.from(output.slice(2), 'hex')
-  if (meta !== undefined) completion.meta = encodedMeta(meta)
+  if (contentType !== undefined) completion.contentType = contentType
+  if (meta !== undefined) completion.meta = encoded('meta', meta)
   if (actualUnits !== undefined) completion.actualUnits = actualUnits
   if (actualTokens !== undefined) completion.actualTokens = actualTokens
   await services.engine.complete(completion)
@@ -51,11 +52,14 @@ type Completion = Parameters<Services['engine']['complete']>[0]
 type Writable<T> = { -readonly [Field in keyof T]: T[Field] }
 
 export const failLease: Handlers['aicf.failLease'] = async (params, call, services) => {
-  const { code, permanent = false, http, retry_after_ms: retryAfterMs, lookup } = params
+  const { code = 'error', permanent = false, message, details, http, lookup } = params
+  const { retry_after_ms: retryAfterMs } = params
   await services.engine.fail({
     ...holderOf(params, call, services),
     code,
     permanent,
+    ...(message === undefined ? {} : { message }),
+    ...(details === undefined ? {} : { details: encoded('details', details) }),
     ...(http === undefined ? {} : { http }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     ...(params.is_unknown === undefined ? {} : { isUnknown: params.is_unknown }),
@@ -69,6 +73,7 @@ export const failLease: Handlers['aicf.failLease'] = async (params, call, servic
 export const pollLeases: Handlers['aicf.pollLeases'] = (params, call, services) => {
   const { worker_id: workerId, slots, holds = null, wait_ms, push = false } = params
   const providerId = providerOf(call, params.provider_id)
+  services.pulse.beat(providerId)
   const { kinds, models, platforms } = params
   const isOffer = kinds !== undefined || models !== undefined || platforms !== undefined
   const hello = {
@@ -89,12 +94,12 @@ export const pollLeases: Handlers['aicf.pollLeases'] = (params, call, services) 
   return call.socket.serve(hello, services)
 }
 
-function encodedMeta(meta: Readonly<Record<string, unknown>>): Uint8Array {
+function encoded(field: string, object: Readonly<Record<string, unknown>>): Uint8Array {
   try {
-    return encodeCbor(meta as CborMap)
+    return encodeCbor(object as CborMap)
   } catch (error) {
     if (!(error instanceof FairleadError)) throw error
-    throw invalidParams('meta', 'values with a canonical encoding', error.message)
+    throw invalidParams(field, 'values with a canonical encoding', error.message)
   }
 }
 
@@ -106,10 +111,11 @@ function holderOf(
     worker_id?: WorkerId | undefined
   },
   call: Call,
-  { polls }: Services,
+  { polls, pulse }: Services,
 ) {
   const { lease_id: leaseId, provider_id, worker_id: workerId } = params
   const by = providerOf(call, provider_id)
+  pulse.beat(by)
   if (workerId !== undefined) polls.touch(by, workerId)
   return { leaseId, by, workerId }
 }

@@ -96,13 +96,18 @@ type Offered = CheckedParamsOf<'aicf.updateProvider'>
 /** What was said of an offer; the rest stays as it is. */
 function offerOf(params: Offered): Partial<ProviderOffer> {
   const { kinds, models, platforms, max_depth, max_shots, region } = params
-  const { allow, deny, leases_max } = params
+  const { max_width, gates, precision, allow, deny, leases_max } = params
   return {
     ...(kinds === undefined ? {} : { capabilities: new Set(kinds) }),
     ...(models === undefined ? {} : { models: new Set(models) }),
     ...(platforms === undefined ? {} : { platforms: new Set(platforms) }),
     ...(max_depth === undefined ? {} : { maxDepth: max_depth }),
     ...(max_shots === undefined ? {} : { maxShots: max_shots }),
+    ...(max_width === undefined ? {} : { maxWidth: max_width }),
+    ...(gates === undefined ? {} : { gates: gates === null ? null : new Set(gates) }),
+    ...(precision === undefined
+      ? {}
+      : { precision: precision === null ? null : new Set(precision) }),
     ...(region === undefined ? {} : { region }),
     ...(allow === undefined ? {} : { allow: allow === null ? null : new Set(allow) }),
     ...(deny === undefined ? {} : { deny: new Set(deny) }),

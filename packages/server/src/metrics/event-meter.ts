@@ -15,6 +15,31 @@ interface Attempt {
 /** Attempts that are followed at a time; what is beyond is counted and not timed. */
 const ATTEMPTS_MAX = 200_000
 
+/** Codes of failed attempts that are counted by name; a worker may make up any number of others. */
+const FAILURE_CODES: ReadonlySet<string> = new Set([
+  'error',
+  'timeout',
+  'network',
+  'temporary',
+  'rate_limited',
+  'retry_after',
+  'exit',
+  'cannot_start',
+  'output_too_long',
+  'output_not_serializable',
+  'invalid_result',
+  'invalid_input',
+  'validation_error',
+  'auth_error',
+  'not_found',
+  'sold_out',
+  'out_of_memory',
+  'ack_timeout',
+  'lease_expired',
+  'worker_lost',
+  'proof_invalid',
+])
+
 /** Follows the events of the engine and counts what happens. */
 export class EventMeter {
   readonly totals = {
@@ -31,6 +56,7 @@ export class EventMeter {
   readonly #view: EngineView
   readonly #metrics: ReturnType<typeof metricsIn>
   readonly #attempts = new Map<JobId, Attempt>()
+  #before: EngineEvent | null = null
 
   constructor(engine: Engine, registry: Registry) {
     this.#view = engine.view
@@ -38,6 +64,15 @@ export class EventMeter {
   }
 
   see(event: EngineEvent): void {
+    this.#count(event)
+    const code = failureCode(event, this.#before)
+    if (code !== null) {
+      this.#metrics.failures.inc({ code: FAILURE_CODES.has(code) ? code : 'other' })
+    }
+    this.#before = event
+  }
+
+  #count(event: EngineEvent): void {
     const { type, at } = event
     if (type === 'jobEnqueued') {
       this.totals.enqueued++
@@ -60,7 +95,7 @@ export class EventMeter {
     { jobId, at, reason }: { readonly jobId: JobId; readonly at: number; readonly reason: string },
   ): void {
     this.totals[outcome]++
-    this.#metrics[outcome].inc({ reason })
+    this.#metrics[outcome].inc({ reason: REASONS.has(reason) ? reason : 'other' })
     this.#ended(jobId, at, outcome)
   }
 
@@ -93,6 +128,38 @@ export class EventMeter {
     this.#attempts.delete(jobId)
     this.#metrics.leased.observe({ outcome }, (at - attempt.at) / 1_000)
   }
+}
+
+/**
+ * Why an attempt failed, by the event that says so; null for an event that says nothing of the kind. The end of a
+ * job whose retries are used up does not name the last failure: where the event before is not its cancelled
+ * lease, the lease had reached its deadline or the proof was invalid.
+ */
+function failureCode(event: EngineEvent, before: EngineEvent | null): string | null {
+  if (event.type === 'leaseCancelled') {
+    if (event.reason === 'provider_fail') return event.code ?? 'error'
+    return event.reason === 'ack_timeout' ? 'ack_timeout' : null
+  }
+  if (event.type === 'jobRequeued') return REQUEUED[event.reason] ?? null
+  if (event.type === 'jobFailed' && event.reason === 'worker_lost') return 'worker_lost'
+  const isLast = event.type === 'jobFailed' || event.type === 'jobExpired'
+  if (!isLast || event.reason !== 'retries_exhausted' || before?.type === 'leaseCancelled')
+    return null
+  return event.type === 'jobFailed' ? 'proof_invalid' : 'lease_expired'
+}
+
+/** Reasons by which ends and retries are counted. That of a registration may be a word of an operator's own. */
+const REASONS: ReadonlySet<string> = new Set([
+  ...['ttl_abs', 'ttl_rel', 'declined', 'permanent_error', 'retries_exhausted', 'worker_lost'],
+  ...['ACK_TIMEOUT', 'LEASE_EXPIRED', 'PROVIDER_FAIL', 'PROOF_INVALID', 'DECLINED', 'RELEASED'],
+  ...['WORKER_LOST', 'LEASE_CANCELLED', 'retry_window_exhausted', 'outcome_unknown'],
+  ...['validation_error', 'sold_out', 'not_found', 'auth_error'],
+])
+
+const REQUEUED: Readonly<Record<string, string>> = {
+  LEASE_EXPIRED: 'lease_expired',
+  PROOF_INVALID: 'proof_invalid',
+  WORKER_LOST: 'worker_lost',
 }
 
 function metricsIn(registry: Registry) {
@@ -132,6 +199,12 @@ function metricsIn(registry: Registry) {
       name: 'fairlead_jobs_expired_total',
       help: 'Jobs that ended as EXPIRED, by reason.',
       labelNames: ['reason'],
+      registers,
+    }),
+    failures: new Counter({
+      name: 'fairlead_attempt_failures_total',
+      help: 'Attempts that failed, by code; codes that are not on the list are counted as other.',
+      labelNames: ['code'],
       registers,
     }),
     canceled: new Counter({

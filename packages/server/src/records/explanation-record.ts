@@ -1,5 +1,6 @@
 import { type AttemptExplanation, type Explanation, explanationText } from '@fairlead/engine'
 import type { ExplanationRecord } from '@fairlead/protocol'
+import { detailsOf } from './job-record.ts'
 import { leaseRecord } from './lease-record.ts'
 
 export function explanationRecord(explanation: Explanation): ExplanationRecord {
@@ -11,7 +12,11 @@ export function explanationRecord(explanation: Explanation): ExplanationRecord {
     wait_reason: waitReason,
     text: explanationText(explanation),
   }
-  if (!('attempts' in explanation)) {
+  const tried = {
+    attempts: explanation.attempts.map(attemptRecord),
+    attempts_before: explanation.attemptsBefore,
+  }
+  if ('providers' in explanation) {
     const { notBefore, place, of, fairness, score, terms, providers, earliestAt } = explanation
     const { fee, size, tier, ageSecs } = terms
     return {
@@ -23,27 +28,26 @@ export function explanationRecord(explanation: Explanation): ExplanationRecord {
         fairness,
         score,
         terms: { fee, size, tier, age_secs: ageSecs },
-        providers: providers.map(({ id, refusal, until, slots, limit }) => ({
+        providers: providers.map(({ id, refusal, until, slots, limit, advice }) => ({
           provider_id: id,
           refusal,
           until,
           slots,
           limit,
+          advice,
         })),
         earliest_at: earliestAt,
         session: sessionOf(explanation.session),
       },
-      attempts: [],
-      attempts_before: 0,
+      ...tried,
       end: null,
     }
   }
-  const { attempts, attemptsBefore, end } = explanation
+  const { end } = explanation
   return {
     ...common,
     waiting: null,
-    attempts: attempts.map(attemptRecord),
-    attempts_before: attemptsBefore,
+    ...tried,
     end:
       end === null
         ? null
@@ -75,11 +79,14 @@ function sessionOf(
 function attemptRecord({
   lease,
   round,
+  ended,
 }: AttemptExplanation): ExplanationRecord['attempts'][number] {
-  if (round === null) return { lease: leaseRecord(lease), round: null }
+  const end = ended && { ...ended, details: detailsOf(ended.details) }
+  if (round === null) return { lease: leaseRecord(lease), round: null, ended: end }
   const { height, at, seed, batchDigest, batchSize, order, providers, place, passedOver } = round
   return {
     lease: leaseRecord(lease),
+    ended: end,
     round: {
       height,
       at,

@@ -1,6 +1,7 @@
 import {
   type AuditEntry,
   decodeCbor,
+  type FailureRow,
   type JobRow,
   jsonOf,
   type LeaseRow,
@@ -8,7 +9,13 @@ import {
   showU64,
   toHex,
 } from '@fairlead/core'
-import { type JobRecord, type JobSummary, PayloadView, type ResultRecord } from '@fairlead/protocol'
+import {
+  type AttemptErrorRecord,
+  type JobRecord,
+  type JobSummary,
+  PayloadView,
+  type ResultRecord,
+} from '@fairlead/protocol'
 import { leaseRecord } from './lease-record.ts'
 
 /** A job as lists have it. */
@@ -30,10 +37,10 @@ export function jobRecord(given: {
   readonly payload: Uint8Array
   readonly lease: LeaseRow | null
   readonly timeline: readonly AuditEntry[]
+  readonly failures: readonly FailureRow[]
   readonly waitReason: JobRecord['wait_reason']
 }): JobRecord {
-  const { row, payload, lease, timeline, waitReason } = given
-  const started = timeline.findLast(({ action }) => action === 'jobStarted')
+  const { row, payload, lease, timeline, failures, waitReason } = given
   const view = new PayloadView(payload) as unknown as JobRecord['request']['payload']
   return {
     ...stateOf(row),
@@ -42,11 +49,44 @@ export function jobRecord(given: {
     timestamps: {
       enqueued: secs(row.enqueueTs),
       assigned: secsOr(lease?.tStart ?? row.firstAssignedAt),
-      started: secsOr(started?.at ?? null),
+      started: secsOr(startedAt(row, lease, timeline)),
       ...endsOf(row),
     },
     lease: lease === null ? null : leaseRecord(lease),
+    last_error: lastErrorOf(failures),
+    errors: failures.map(errorRecord),
   }
+}
+
+/** Why an attempt failed, as the wire has it. */
+export function errorRecord(row: FailureRow): AttemptErrorRecord {
+  const { attempt, at, code, message, details } = row
+  return { attempt, at, code, message, details: detailsOf(details) }
+}
+
+export function detailsOf(details: Uint8Array | null): unknown {
+  return details === null ? null : jsonOf(decodeCbor(details))
+}
+
+function lastErrorOf(failures: readonly FailureRow[]): JobRecord['last_error'] {
+  const last = failures.at(-1)
+  if (last === undefined) return null
+  const { code, message, attempt, at } = last
+  return { code, message, attempt, at }
+}
+
+/** A completion implies the ack: without one of its own, the attempt counts as started then (STATE-9). */
+function startedAt(
+  { endedAt }: JobRow,
+  lease: LeaseRow | null,
+  timeline: readonly AuditEntry[],
+): number | null {
+  const acked = timeline.findLast(
+    ({ action, details }) =>
+      action === 'jobStarted' && (lease === null || details['leaseId'] === lease.id),
+  )
+  if (acked !== undefined) return acked.at
+  return lease?.status === 'COMPLETED' ? endedAt : null
 }
 
 /** `kind` is null once the job has been deleted. */
@@ -59,6 +99,7 @@ export function resultRecord(row: ResultRow, kind: JobRow['kind'] | null): Resul
     lease_id: row.leaseId,
     output_digest: row.digest,
     output: row.output === null ? null : toHex(row.output),
+    content_type: row.contentType,
     meta: row.meta === null ? null : jsonOf(decodeCbor(row.meta)),
     units: row.units,
     qos: null,
@@ -73,6 +114,7 @@ function stateOf(row: JobRow) {
     schema_version: 0 as const,
     task_id: row.id,
     kind: row.kind,
+    name: row.model,
     status: row.status,
     reason: row.reason,
     provider_id: row.providerId,
@@ -89,14 +131,21 @@ function requestOf(row: JobRow) {
     caller: row.caller,
     max_fee_u64: showU64(row.fee),
     tier: row.tier,
-    regions: row.regions === null ? null : [...row.regions],
+    regions: copied(row.regions),
+    precision: copied(row.needs?.precision ?? null),
+    width_hint: row.needs?.widthHint ?? 0,
+    gates: copied(row.needs?.gates ?? null),
     ttl_abs_secs: row.ttlAbsSecs,
-    tx_hash: row.txHash,
+    tx_hash: row.origin?.txHash ?? row.txHash,
     chain_id: showU64(row.chainId),
     enqueue_block: showU64(row.enqueueHeight),
     retry_of: row.origin?.retryOf ?? null,
     traceparent: row.origin?.traceparent ?? null,
   }
+}
+
+function copied(list: readonly string[] | null): string[] | null {
+  return list === null ? null : [...list]
 }
 
 function endsOf({ status, endedAt }: JobRow) {

@@ -15,6 +15,7 @@ import type { ServerLimits } from '../limits.ts'
 import type { ServerStats } from '../metrics/server-stats.ts'
 import type { SignupDesk } from '../signup/signup-desk.ts'
 import type { PollDesk } from '../workers/poll-desk.ts'
+import type { ProviderPulse } from '../workers/provider-pulse.ts'
 import type { SocketPeer } from '../ws/socket-peer.ts'
 
 /** Who calls, and by which way. */
@@ -34,6 +35,7 @@ export interface Services {
   readonly engine: Engine
   readonly hub: EventHub
   readonly polls: PollDesk
+  readonly pulse: ProviderPulse
   readonly limiter: Limiter
   readonly stats: ServerStats
   readonly signup: SignupDesk

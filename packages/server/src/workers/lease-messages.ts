@@ -5,6 +5,7 @@ import type {
   LeaseOffer,
   LeaseTimes,
   LostReason,
+  ProviderNotice,
 } from '@fairlead/core'
 import type { Assignment, NotificationOf } from '@fairlead/protocol'
 import { assignmentRecord, leaseTimesRecord } from '../records/lease-record.ts'
@@ -18,6 +19,8 @@ export interface LeaseMessages {
   /** Null: nothing was said of it. */
   readonly held: Held | null
   readonly lost: readonly Lost[]
+  /** Undefined: it is what was said before. */
+  readonly notice: ProviderNotice | null | undefined
 }
 
 /** Of the payloads in one message. A worker may have any number of slots, and its work be of any length. */
@@ -33,6 +36,8 @@ export class LeaseInbox implements LeaseListener {
   readonly #offers = new Map<LeaseId, Heard<LeaseOffer>>()
   #held: Heard<readonly LeaseTimes[]> | null = null
   readonly #lost: Lost[] = []
+  #notice: ProviderNotice | null = null
+  #isNoticeNew = false
 
   constructor(wake: () => void, closed: (reason: FairleadError) => void) {
     this.#wake = wake
@@ -40,12 +45,19 @@ export class LeaseInbox implements LeaseListener {
   }
 
   get isEmpty(): boolean {
-    return this.#offers.size === 0 && this.#held === null && this.#lost.length === 0
+    const hasLeases = this.#offers.size > 0 || this.#held !== null || this.#lost.length > 0
+    return !hasLeases && !this.#isNoticeNew
   }
 
   /** Whether there is anything that a worker has to know at once; that it holds nothing can wait. */
   get isUrgent(): boolean {
     return this.#offers.size > 0 || this.#lost.length > 0 || (this.#held?.said.length ?? 0) > 0
+  }
+
+  /** What keeps the provider from getting work, as it was heard last; it is then no news any more. */
+  takeNotice(): ProviderNotice | null {
+    this.#isNoticeNew = false
+    return this.#notice
   }
 
   offer(offer: LeaseOffer): void {
@@ -67,12 +79,19 @@ export class LeaseInbox implements LeaseListener {
     this.#wake()
   }
 
+  notice(notice: ProviderNotice | null): void {
+    if (notice?.message === this.#notice?.message) return
+    this.#notice = notice
+    this.#isNoticeNew = true
+    this.#wake()
+  }
+
   closed(reason: FairleadError): void {
     this.#closed(reason)
   }
 
   /**
-   * What came in since the last call. In order: what is held, what is new, what is lost. If the work that is
+   * What came in since the last call. In order: what is held, what is new, what is lost, the notice. If the work that is
    * offered is more than fits, the rest of it is there for the next call.
    */
   take(): LeaseMessages {
@@ -81,6 +100,7 @@ export class LeaseInbox implements LeaseListener {
       held: held?.said.map((times) => leaseTimesRecord(times, waitedMs(held))) ?? null,
       offered: this.#takeOffers(),
       lost: this.#lost.splice(0),
+      notice: this.#isNoticeNew ? this.takeNotice() : undefined,
     }
     this.#held = null
     return messages

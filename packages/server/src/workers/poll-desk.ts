@@ -126,9 +126,9 @@ class PollingWorker {
     if (this.#answer === null) await this.#resize(0).catch(() => undefined)
     if (this.#session !== null && this.#answer === null) this.touch()
     // Nobody is there to take it: it waits for the next poll.
-    if (signal?.aborted === true) return { leases: [], held: null, lost: [] }
+    if (signal?.aborted === true) return { leases: [], held: null, lost: [], notice: null }
     const { offered, held, lost } = this.#inbox.take()
-    return { leases: [...offered], held, lost: [...lost] }
+    return { leases: [...offered], held, lost: [...lost], notice: this.#inbox.takeNotice() }
   }
 
   /** It is there; from now on it may be silent for so long. */

@@ -1,4 +1,4 @@
-import type { FairleadError, LeaseListener, WorkerHello } from '@fairlead/core'
+import type { FairleadError, LeaseListener, ProviderNotice, WorkerHello } from '@fairlead/core'
 import type { NotificationName, NotificationOf } from '@fairlead/protocol'
 import { LeaseInbox } from './lease-messages.ts'
 
@@ -33,6 +33,11 @@ export class WorkerPush {
     return this.#isClosed
   }
 
+  /** For the answer to the worker's hello, which comes before anything else. */
+  takeNotice(): ProviderNotice | null {
+    return this.#inbox.takeNotice()
+  }
+
   /** Says nothing any more. */
   close(): void {
     this.#isClosed = true
@@ -41,10 +46,11 @@ export class WorkerPush {
   flush(): boolean {
     if (this.#isClosed || this.#inbox.isEmpty) return false
     const { notify } = this.#parts
-    const { held, offered, lost } = this.#inbox.take()
+    const { held, offered, lost, notice } = this.#inbox.take()
     if (held !== null) notify('leases.held', { ...this.#worker, leases: held })
     if (offered.length > 0) notify('leases.offered', { ...this.#worker, leases: [...offered] })
     if (lost.length > 0) notify('leases.lost', { ...this.#worker, leases: [...lost] })
+    if (notice !== undefined) notify('leases.notice', { ...this.#worker, notice })
     return !this.#inbox.isEmpty
   }
 

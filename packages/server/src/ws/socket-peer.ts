@@ -166,7 +166,7 @@ export class SocketPeer {
       push.close()
       await session.close()
     } else if (!push.isClosed) this.#workers.set(key, { push, session, provider: providerId })
-    return { leases: [], held: null, lost: [] }
+    return { leases: [], held: null, lost: [], notice: push.takeNotice() }
   }
 
   subscribe(

@@ -2,11 +2,12 @@ import type { StoreReads } from '@fairlead/core'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { MemoryStore } from '../memory/memory-store.ts'
-import { ANY_IDS, ANY_TX, anyBatch } from './any-batch.ts'
+import { ANY_IDS, ANY_TX, anyBatch, anyFilter } from './any-batch.ts'
 import type { Subject } from './store-conformance.ts'
 
 const RUNS = 60
 const BATCHES_MAX = 8
+const FILTERS = 3
 
 export function againstModel({ openAnother }: Subject): void {
   it('STORE-2: any run of batches leaves what plain maps would hold, restarts or not', async () => {
@@ -25,6 +26,11 @@ export function againstModel({ openAnother }: Subject): void {
           ])
           expect(found.status).toBe(expected.status)
           if (draw(fc.nat, { max: 4 }) === 0) store = await opened.reopen()
+          const known = await model.read.jobs({ afterSeq: 0, limit: 1_000 })
+          for (let i = 0; i < FILTERS; i++) {
+            const filter = anyFilter(draw, known)
+            expect(await store.read.jobs(filter)).toEqual(await model.read.jobs(filter))
+          }
           const after = await allOf(store.read)
           expect(after).toEqual(await allOf(model.read))
           expect(await store.load()).toEqual(await model.load())
@@ -49,6 +55,7 @@ async function allOf(read: StoreReads) {
     timelines: await Promise.all(ANY_IDS.map((id) => read.timeline(id))),
     results: await Promise.all(ANY_IDS.map((id) => read.result(id))),
     leases: await Promise.all(ANY_IDS.map((id) => read.leases(id))),
+    failures: await Promise.all(ANY_IDS.map((id) => read.failures(id))),
     payloads: await read.payloads(seqs),
     jobsByTx: await read.jobsByTx(ANY_TX),
     assignments: await read.assignmentsSince(0),

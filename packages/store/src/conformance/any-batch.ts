@@ -1,8 +1,10 @@
 import {
   encodeCbor,
+  type FailureRow,
   hasEnded,
   isLive,
   JOB_STATUSES,
+  type JobFilter,
   type JobRow,
   type JobState,
   type JournalRecord,
@@ -29,6 +31,7 @@ import {
   providerOf,
   START,
   sampleEntry,
+  sampleFailure,
   sampleJob,
   sampleLease,
   sampleProvider,
@@ -109,6 +112,7 @@ export async function anyBatch(draw: Draw, model: MemoryStore, k: number): Promi
     leases,
     providers: [...new Set(draw(few, fc.nat({ max: 3 })))].map((n) => anyProvider(draw, n)),
     results: rows.filter(() => draw(fc.nat, { max: 5 }) === 0).map((job) => anyResult(draw, job)),
+    failures: rows.filter(() => draw(fc.boolean)).flatMap((job) => anyFailures(draw, job)),
     shares: draw(() =>
       fc.uniqueArray(fc.record({ kind: kind(), caller: caller(), finish: maybe(u64()) }), {
         maxLength: 3,
@@ -130,6 +134,7 @@ export async function anyBatch(draw: Draw, model: MemoryStore, k: number): Promi
     meta: draw(() => fc.dictionary(text(), text(), { maxKeys: 3 })),
     eraseEnded: draw(fc.boolean) ? { from: draw(time), before: draw(time) } : null,
     pruneEndedBefore: draw(fc.boolean) ? draw(time) : null,
+    pruneResultsBefore: draw(fc.boolean) ? draw(time) : null,
     cutJournalAt: isSeldom(draw) ? draw(fc.nat, { max: lastEntry + 2 }) : null,
   })
 }
@@ -160,6 +165,13 @@ function anyJob(draw: Draw, n: number, seq: number): JobRow {
       units: count(),
       tokens: count(),
       regions: maybe(few(text())),
+      needs: maybe(
+        fc.record({
+          precision: maybe(few(text())),
+          widthHint: count(),
+          gates: maybe(few(text())),
+        }),
+      ),
       ttlAbsSecs: maybe(count()),
       enqueueTs: time(),
       chainId: u64(),
@@ -182,6 +194,7 @@ function anyState(draw: Draw): JobState {
       attempt: maybe(count()),
       retries: count(),
       declines: count(),
+      workerLosses: count(),
       notBefore: maybe(time()),
       firstAssignedAt: maybe(time()),
       endedAt: fc.constant(endedAt),
@@ -214,7 +227,9 @@ function anyLeases(draw: Draw, { id, seq }: JobRow, newest: LeaseRow | undefined
   }
   const made: LeaseRow[] = []
   if (draw(fc.boolean)) {
-    const facts = draw(() => fc.record({ providerId: provider(), tStart: time() }))
+    const facts = draw(() =>
+      fc.record({ providerId: provider(), tStart: time(), renewalsMax: maybe(count()) }),
+    )
     const attempt = newest === undefined || isSeldom(draw) ? 0 : newest.attempt + 1
     const names = { jobId: id, jobSeq: seq, attempt }
     made.push(sampleLease(ANY_IDS.indexOf(id), { ...facts, ...state(), ...names }))
@@ -231,6 +246,9 @@ function anyProvider(draw: Draw, n: number): ProviderRow {
       platforms: few(text()),
       maxDepth: maybe(count()),
       maxShots: maybe(count()),
+      maxWidth: maybe(count()),
+      gates: maybe(few(text())),
+      precision: maybe(few(text())),
       region: maybe(text()),
       allow: maybe(few(caller())),
       deny: few(caller()),
@@ -250,13 +268,33 @@ function anyProvider(draw: Draw, n: number): ProviderRow {
 function anyResult(draw: Draw, { id, seq }: JobRow): ResultRow {
   const given = draw(() =>
     fc.record({
+      caller: maybe(caller()),
       leaseId: fc.nat().map(leaseIdOf),
       units: count(),
+      at: time(),
       output: maybe(bytes()),
+      contentType: maybe(text()),
       meta: maybe(bytes()),
     }),
   )
   return sampleResult(seq, { jobId: id, ...given })
+}
+
+/** Attempts reach beyond those that are kept; one in many is of a job that is not there. */
+function anyFailures(draw: Draw, { id, seq }: JobRow): FailureRow[] {
+  const jobId = isSeldom(draw) ? jobIdOf(IDS) : id
+  return draw(() =>
+    fc.uniqueArray(
+      fc.record({
+        attempt: fc.nat({ max: 25 }),
+        at: time(),
+        code: text(),
+        message: maybe(text()),
+        details: maybe(bytes()),
+      }),
+      { maxLength: 4, selector: ({ attempt }) => attempt },
+    ),
+  ).map((given) => sampleFailure(seq, { jobId, ...given }))
 }
 
 function anyRound(draw: Draw) {
@@ -299,4 +337,30 @@ function details() {
   const integer = fc.bigInt({ min: -(2n ** 64n), max: 2n ** 64n - 1n })
   const simple = fc.oneof(text(), fc.maxSafeInteger(), fc.boolean(), fc.constant(null))
   return fc.oneof(simple, integer, fc.bigInt({ min: -9n, max: 9n }), bytes(), few(simple))
+}
+
+/** Any filter; models are those of known jobs, so that some fit. */
+export function anyFilter(draw: Draw, known: readonly JobRow[]): JobFilter {
+  const models = known.flatMap(({ model }) => (model === null ? [] : [model]))
+  const digits = draw(fc.integer, { min: 8, max: 64 })
+  const idPrefix = draw(fc.constantFrom, ...ANY_IDS).slice(0, 2 + digits)
+  const any = draw(() =>
+    fc.record(
+      {
+        status: fc.constantFrom(...JOB_STATUSES),
+        providerId: provider(),
+        caller: caller(),
+        kind: kind(),
+        model: models.length === 0 ? text() : fc.constantFrom(...models),
+        idPrefix: fc.constant(idPrefix),
+        afterHeight: u64(),
+        beforeSeq: fc.nat({ max: 8 * NUMBERS }),
+      },
+      { requiredKeys: [] },
+    ),
+  )
+  // A few fields at a time: all of them together fit hardly any job.
+  const given = Object.entries(any).filter(() => draw(fc.nat, { max: 2 }) === 0)
+  const afterSeq = draw(fc.nat, { max: 3 * NUMBERS })
+  return { ...Object.fromEntries(given), afterSeq, limit: draw(fc.nat, { max: 9 }) }
 }

@@ -17,6 +17,7 @@ import {
   providerOf,
   START,
   sampleEntry,
+  sampleFailure,
   sampleJob,
   sampleLease,
   sampleProvider,
@@ -150,6 +151,12 @@ const REFUSED: readonly (readonly [rule: string, what: string, given: Partial<Wr
     'STORE-6',
     'a provider with a status of its own',
     { providers: [sampleProvider(6, { status: 'LOST' as ProviderRow['status'] })] },
+  ],
+  ['STORE-6', 'a failure of a job that is not there', { failures: [sampleFailure(9)] }],
+  [
+    'STORE-6',
+    'a failure of a job under another id',
+    { failures: [sampleFailure(1, { jobId: ENDED.id })] },
   ],
   [
     'STORE-6',
@@ -338,6 +345,18 @@ export function batchRules({ store, reopen }: Subject): void {
     ])
     expect(await store().read.result(JOB.id)).toEqual(result)
     expect(await store().read.lease(LEASE.id)).toEqual(lease)
+  })
+
+  it('STORE-7: a later failure of the same attempt takes the place of the first', async () => {
+    const first = [0, 1].map((attempt) => sampleFailure(1, { attempt, message: 'first' }))
+    const second = sampleFailure(1, { attempt: 1, message: 'second' })
+    await store().commit({ ...BEFORE, failures: first })
+    await store().commit(batchOf({ failures: [second] }))
+    await reopen()
+    expect(await store().read.failures(JOB.id)).toEqual([first[0], second])
+    const third = { ...second, message: 'third' }
+    await store().commit(batchOf({ failures: [third] }))
+    expect(await store().read.failures(JOB.id)).toEqual([first[0], third])
   })
 
   it('STORE-7: a share without a finish time is forgotten, a known one or not', async () => {

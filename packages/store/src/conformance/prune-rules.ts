@@ -1,4 +1,10 @@
-import { encodeCbor, ROUNDS_KEPT, type RoundRow, type WriteBatch } from '@fairlead/core'
+import {
+  encodeCbor,
+  FAILURES_KEPT,
+  ROUNDS_KEPT,
+  type RoundRow,
+  type WriteBatch,
+} from '@fairlead/core'
 import { expect, it } from 'vitest'
 import {
   batchOf,
@@ -7,12 +13,19 @@ import {
   newJob,
   START,
   sampleEntry,
+  sampleFailure,
   sampleJob,
   sampleLease,
   sampleResult,
   sampleRound,
 } from './sample-rows.ts'
 import type { Subject } from './store-conformance.ts'
+
+/** The result of a registration, with a booking number. */
+const BROUGHT = {
+  output: encodeCbor({ outcome: 'booked', booking_number: 'B-7', fee_status: 'none' }),
+  meta: encodeCbor({ sent_after_ms: 3, note: 'B-7' }),
+}
 
 export function pruneRules({ store, reopen }: Subject): void {
   const ended = (n: number, endedAt: number) => sampleJob(n, { status: 'COMPLETED', endedAt })
@@ -23,7 +36,8 @@ export function pruneRules({ store, reopen }: Subject): void {
     const results = [1, 2].map((n) => sampleResult(n))
     const journal = [1, 2, 3].map((n) => sampleEntry(n, { jobSeq: n }))
     const newJobs = jobs.map((row) => newJob(row))
-    await store().commit(batchOf({ newJobs, newLeases, results, journal }))
+    const failures = [1, 2].map((n) => sampleFailure(n))
+    await store().commit(batchOf({ newJobs, newLeases, results, failures, journal }))
     await store().commit(batchOf({ pruneEndedBefore: START }))
     await reopen()
     const { read } = store()
@@ -35,6 +49,8 @@ export function pruneRules({ store, reopen }: Subject): void {
     expect(await read.leases(jobIdOf(1))).toEqual([])
     expect(await read.lease(sampleLease(1).id)).toBeNull()
     expect(await read.leases(jobIdOf(2))).toEqual([newLeases[1]])
+    expect(await read.failures(jobIdOf(1))).toEqual([])
+    expect(await read.failures(jobIdOf(2))).toEqual(failures.slice(1))
     expect(await read.result(jobIdOf(1))).toEqual(results[0])
     const entries = chained(journal)
     expect(await read.timeline(jobIdOf(1))).toEqual([])
@@ -57,7 +73,8 @@ export function pruneRules({ store, reopen }: Subject): void {
       newJob({ ...ended(7, START), kind: 'registration' }, Uint8Array.of(0xff)),
     ]
     // The last of them ends in the batch that erases.
-    await store().commit(batchOf({ newJobs: newJobs.slice(0, -1) }))
+    const results12 = [1, 2].map((n) => ({ ...sampleResult(n), ...BROUGHT }))
+    await store().commit(batchOf({ newJobs: newJobs.slice(0, -1), results: results12 }))
     const eraseEnded = { from: START, before: START + 10 }
     await store().commit(batchOf({ newJobs: newJobs.slice(-1), eraseEnded }))
     await reopen()
@@ -72,10 +89,30 @@ export function pruneRules({ store, reopen }: Subject): void {
     expect(await read.jobs({ afterSeq: 0, limit: 10 })).toEqual(rows)
     const [found] = await read.jobsByTx(rows.slice(1, 2))
     expect(found).toEqual({ id: jobIdOf(2), payload: Uint8Array.from(left) })
+    // Of their results the booking number goes, and how they ended stays.
+    const ends = encodeCbor({ outcome: 'booked', fee_status: 'none' })
+    const results = await Promise.all([1, 2, 5].map((n) => read.result(jobIdOf(n))))
+    expect(results.map((row) => row && [row.output, row.meta])).toEqual([
+      [Uint8Array.from(BROUGHT.output), Uint8Array.from(BROUGHT.meta)],
+      [Uint8Array.from(ends), Uint8Array.from(encodeCbor({ sent_after_ms: 3 }))],
+      null,
+    ])
     // What was erased is not erased again, and not brought back.
     const before = await read.everything()
     await store().commit(batchOf({ eraseEnded }))
     expect(await read.everything()).toEqual(before)
+  })
+
+  it('STORE-16: a result that outlives its job is erased before the job is deleted', async () => {
+    const row = { ...ended(1, START), kind: 'registration' as const }
+    const results = [{ ...sampleResult(1), ...BROUGHT }]
+    await store().commit(batchOf({ newJobs: [newJob(row)], results }))
+    const eraseEnded = { from: START, before: START + 1 }
+    await store().commit(batchOf({ eraseEnded, pruneEndedBefore: START + 1 }))
+    const { read } = store()
+    expect(await read.job(jobIdOf(1))).toBeNull()
+    const left = encodeCbor({ outcome: 'booked', fee_status: 'none' })
+    expect((await read.result(jobIdOf(1)))?.output).toEqual(Uint8Array.from(left))
   })
 
   it('STORE-15: entries of the journal up to a number are deleted, and the chain goes on', async () => {
@@ -172,6 +209,101 @@ export function pruneRules({ store, reopen }: Subject): void {
     await reopen()
     expect(await store().read.job(jobIdOf(1))).toBeNull()
     expect(await store().read.result(jobIdOf(1))).toEqual(results[0])
+  })
+
+  it('STORE-10: a result goes once it is old enough and its job is gone, and not before', async () => {
+    const resultAt = (n: number, at: number) => sampleResult(n, { at })
+    const left = async () => {
+      const rows = await store().read.everything()
+      return rows
+        .flatMap(([table, row]) => (table === 'results' ? [row['jobSeq'] as number] : []))
+        .sort((a, b) => a - b)
+    }
+    const commit = (given: Partial<WriteBatch>) => store().commit(batchOf(given))
+    const newJobs = [1, 2, 3].map((n) => newJob(ended(n, START + n)))
+    const results = [1, 2, 3].map((n) => resultAt(n, START + n))
+    await commit({ newJobs: [...newJobs, newJob(sampleJob(4))], results })
+    await commit({ results: [resultAt(4, START)] })
+    const in10 = START + 10
+    // All of them are old, but none of the jobs is gone.
+    await commit({ pruneResultsBefore: in10 })
+    expect(await left()).toEqual([1, 2, 3, 4])
+    // The first two jobs go, and one result with them.
+    await commit({ pruneEndedBefore: START + 3, pruneResultsBefore: START + 2 })
+    expect(await left()).toEqual([2, 3, 4])
+    expect(await store().read.result(jobIdOf(1))).toBeNull()
+    expect(await store().read.result(jobIdOf(2))).toEqual(results[1])
+    await reopen()
+    // No job goes, and the result of one that is gone does; its own time is not before it.
+    await commit({ pruneEndedBefore: START + 3, pruneResultsBefore: START + 2 })
+    await commit({ pruneEndedBefore: START + 3, pruneResultsBefore: null })
+    expect(await left()).toEqual([2, 3, 4])
+    await commit({ pruneEndedBefore: START + 3, pruneResultsBefore: START + 3 })
+    expect(await left()).toEqual([3, 4])
+    expect(await store().read.result(jobIdOf(2))).toBeNull()
+    // Without an age for results they stay, and go when there is one again.
+    await commit({ pruneEndedBefore: in10 })
+    expect(await left()).toEqual([3, 4])
+    await commit({ pruneResultsBefore: in10 })
+    expect(await left()).toEqual([4])
+    await reopen()
+    expect(await left()).toEqual([4])
+  })
+
+  it('STORE-10: a result goes in the batch that brings it, where its job goes and it is old', async () => {
+    const newJobs = [newJob(ended(1, START)), newJob(ended(2, START))]
+    const results = [sampleResult(1, { at: START }), sampleResult(2, { at: START + 1 })]
+    const times = { pruneEndedBefore: START + 1, pruneResultsBefore: START + 1 }
+    await store().commit(batchOf({ newJobs, results, ...times }))
+    expect(await store().read.everything()).toEqual([['results', results[1]]])
+  })
+
+  it('STORE-8: of the results of deleted jobs of one id, the newest that is left is found', async () => {
+    const commit = (given: Partial<WriteBatch>) => store().commit(batchOf(given))
+    const resultOf = (seq: number, at: number) => sampleResult(1, { jobSeq: seq, at })
+    const [older, newer] = [resultOf(1, START + 9), resultOf(2, START)]
+    for (const result of [older, newer]) {
+      const newJobs = [newJob({ ...ended(1, START), seq: result.jobSeq })]
+      await commit({ newJobs, results: [result] })
+      await commit({ pruneEndedBefore: START + 1 })
+    }
+    expect(await store().read.result(jobIdOf(1))).toEqual(newer)
+    await commit({ pruneResultsBefore: START + 1 })
+    expect(await store().read.result(jobIdOf(1))).toEqual(older)
+    await commit({ pruneResultsBefore: START + 10 })
+    expect(await store().read.result(jobIdOf(1))).toBeNull()
+  })
+
+  it('STORE-10: a job keeps the failures of its newest attempts', async () => {
+    const of = (attempt: number) => sampleFailure(1, { attempt })
+    const attempts = async () => {
+      const failures = await store().read.failures(jobIdOf(1))
+      return failures.map(({ attempt }) => attempt)
+    }
+    const upTo = (last: number) => Array.from({ length: FAILURES_KEPT }, (_, i) => last - i)
+    const newJobs = [newJob(sampleJob(1)), newJob(sampleJob(2))]
+    const failures = upTo(FAILURES_KEPT - 1).map(of)
+    await store().commit(batchOf({ newJobs, failures: [...failures, sampleFailure(2)] }))
+    expect(await attempts()).toEqual(upTo(FAILURES_KEPT - 1).toReversed())
+    await store().commit(batchOf({ failures: [of(FAILURES_KEPT)] }))
+    expect(await attempts()).toEqual(upTo(FAILURES_KEPT).toReversed())
+    await reopen()
+    // Several in one batch, and after a gap.
+    await store().commit(batchOf({ failures: [FAILURES_KEPT + 1, FAILURES_KEPT + 2].map(of) }))
+    expect(await attempts()).toEqual(upTo(FAILURES_KEPT + 2).toReversed())
+    await store().commit(batchOf({ failures: [of(3 * FAILURES_KEPT)] }))
+    expect(await attempts()).toEqual([3 * FAILURES_KEPT])
+    expect(await store().read.failures(jobIdOf(2))).toEqual([sampleFailure(2)])
+    const rows = await store().read.everything()
+    expect(rows.filter(([table]) => table === 'failures')).toHaveLength(2)
+  })
+
+  it('STORE-10: a job that takes the id of a deleted one has none of its failures', async () => {
+    const newJobs = [newJob(ended(1, START))]
+    await store().commit(batchOf({ newJobs, failures: [sampleFailure(1)] }))
+    const again = [newJob(sampleJob(1, { seq: 2 }))]
+    await store().commit(batchOf({ newJobs: again, pruneEndedBefore: START + 1 }))
+    expect(await store().read.failures(jobIdOf(1))).toEqual([])
   })
 
   it('STORE-2: a refused batch deletes nothing, and gives no name away', async () => {

@@ -11,6 +11,7 @@ import {
   providerOf,
   START,
   sampleEntry,
+  sampleFailure,
   sampleJob,
   sampleLease,
   sampleProvider,
@@ -18,6 +19,12 @@ import {
   sampleRound,
 } from './sample-rows.ts'
 import type { Subject } from './store-conformance.ts'
+
+/** One is stored in another way than the others, and one job in five has none. */
+const MODELS = ['m', 'm\u0000', '', 'M']
+
+/** The first digits of the id of the n-th job. */
+const digitsOf = (n: number, digits: number): string => jobIdOf(n).slice(0, 2 + digits)
 
 /** Twelve jobs that differ in everything that a filter looks at. Heights go beyond 2^63. */
 const JOBS: readonly JobRow[] = Array.from({ length: 12 }, (_, i) => {
@@ -28,6 +35,7 @@ const JOBS: readonly JobRow[] = Array.from({ length: 12 }, (_, i) => {
     providerId: i % 4 === 0 ? null : providerOf(i % 3),
     caller: callerOf(i % 2),
     kind: i % 3 === 0 ? 'task' : 'ai',
+    model: MODELS[i % 5] ?? null,
     enqueueHeight: 10n ** BigInt(i + 8),
   })
 })
@@ -56,6 +64,37 @@ const FILTERS: readonly (readonly [filter: Partial<JobFilter>, seqs: number[]])[
   [{ caller: callerOf(7) }, []],
   [{ kind: 'task' }, [1, 4, 7, 10]],
   [{ kind: 'quantum' }, []],
+  [{ model: 'm' }, [1, 6, 11]],
+  [{ model: 'm\u0000' }, [2, 7, 12]],
+  [{ model: '' }, [3, 8]],
+  [{ model: 'm\u0000x' }, []],
+  [{ model: 'm', kind: 'ai' }, [6, 11]],
+  [{ model: 'm', caller: callerOf(0), beforeSeq: 12, limit: 1 }, [11]],
+  [{ model: 'M', status: 'FAILED' }, [4]],
+  [{ model: 'M', status: 'QUEUED', beforeSeq: 10 }, [9]],
+  [{ idPrefix: digitsOf(5, 8) }, [5]],
+  [{ idPrefix: digitsOf(5, 9) }, [5]],
+  [{ idPrefix: digitsOf(5, 64) }, [5]],
+  [{ idPrefix: digitsOf(99, 8) }, []],
+  [{ idPrefix: `${digitsOf(5, 8)}${'f'.repeat(56)}` }, []],
+  [{ idPrefix: digitsOf(5, 8), afterSeq: 4 }, [5]],
+  [{ idPrefix: digitsOf(5, 8), afterSeq: 5 }, []],
+  [{ idPrefix: digitsOf(5, 8), beforeSeq: 6 }, [5]],
+  [{ idPrefix: digitsOf(5, 8), beforeSeq: 5 }, []],
+  [{ idPrefix: digitsOf(5, 8), limit: 0 }, []],
+  [{ idPrefix: digitsOf(5, 8), status: 'QUEUED', caller: callerOf(0), kind: 'ai' }, [5]],
+  [{ idPrefix: digitsOf(5, 8), caller: callerOf(1) }, []],
+  [{ idPrefix: digitsOf(5, 8), status: 'FAILED' }, []],
+  [{ idPrefix: digitsOf(5, 8), kind: 'task' }, []],
+  [{ idPrefix: digitsOf(7, 8), model: 'm\u0000', providerId: providerOf(0) }, [7]],
+  [{ idPrefix: digitsOf(7, 8), model: 'm' }, []],
+  [{ idPrefix: digitsOf(7, 8), providerId: providerOf(1) }, []],
+  [{ idPrefix: digitsOf(7, 8), afterHeight: 10n ** 14n }, []],
+  [{ idPrefix: digitsOf(5, 7) }, []],
+  [{ idPrefix: digitsOf(5, 8).toUpperCase() }, []],
+  [{ idPrefix: digitsOf(5, 8).slice(2) }, []],
+  [{ idPrefix: `${jobIdOf(5)}0` }, []],
+  [{ idPrefix: '' }, []],
   [{ afterHeight: 10n ** 15n }, [9, 10, 11, 12]],
   [{ afterHeight: 10n ** 15n - 1n }, [8, 9, 10, 11, 12]],
   [{ afterHeight: 2n ** 64n - 1n }, []],
@@ -123,6 +162,51 @@ export function readRules({ store, reopen }: Subject): void {
     })
   }
 
+  it('STORE-8: ids that begin alike are told apart by the digits that follow, whatever became of the jobs', async () => {
+    const start = '0x0123456'
+    // The last two have the name of the others in a store that looks at 31 bits.
+    const ids = ['7a', '7b', '7b1', '6a'].map((rest) => (start + rest).padEnd(66, '0') as JobId)
+    const jobs = ids.map((id, i) => sampleJob(i + 1, { id }))
+    const list = async (filter: Partial<JobFilter>) => {
+      const found = await store().read.jobs({ afterSeq: 0, limit: 9, ...filter })
+      return found.map(({ seq, status }) => [seq, status])
+    }
+    await store().commit(batchOf({ newJobs: jobs.slice(0, 3).map((row) => newJob(row)) }))
+    expect(await list({ idPrefix: `${start}7` })).toEqual([1, 2, 3].map((n) => [n, 'QUEUED']))
+    await reopen()
+    const running = { ...(jobs[1] as JobRow), status: 'RUNNING' } as const
+    await store().commit(batchOf({ newJobs: [newJob(jobs[3] as JobRow)], jobs: [running] }))
+    expect(await list({ idPrefix: `${start}7` })).toEqual([
+      [1, 'QUEUED'],
+      [2, 'RUNNING'],
+      [3, 'QUEUED'],
+    ])
+    expect(await list({ idPrefix: `${start}7b`, beforeSeq: 9 })).toEqual([
+      [3, 'QUEUED'],
+      [2, 'RUNNING'],
+    ])
+    expect(await list({ idPrefix: `${start}7`, status: 'QUEUED' })).toEqual([
+      [1, 'QUEUED'],
+      [3, 'QUEUED'],
+    ])
+    expect(await list({ idPrefix: `${start}7b1` })).toEqual([[3, 'QUEUED']])
+    expect(await list({ idPrefix: `${start}6` })).toEqual([[4, 'QUEUED']])
+    expect(await list({ idPrefix: `${start}7`, limit: 1, afterSeq: 1 })).toEqual([[2, 'RUNNING']])
+  })
+
+  it('STORE-8: failures of a job come oldest attempt first', async () => {
+    const failures = [2, 0, 1].map((attempt) => sampleFailure(1, { attempt }))
+    const newJobs = [newJob(sampleJob(1)), newJob(sampleJob(2))]
+    await store().commit(batchOf({ newJobs, failures: [...failures, sampleFailure(2)] }))
+    const inOrder = [failures[1], failures[2], failures[0]]
+    expect(await store().read.failures(jobIdOf(1))).toEqual(inOrder)
+    const next = sampleFailure(1, { attempt: 3 })
+    await store().commit(batchOf({ failures: [next] }))
+    await reopen()
+    expect(await store().read.failures(jobIdOf(1))).toEqual([...inOrder, next])
+    expect(await store().read.failures(jobIdOf(2))).toEqual([sampleFailure(2)])
+  })
+
   it('STORE-8: pages put together are the whole list', async () => {
     await commitJobs()
     const seqs: number[] = []
@@ -145,6 +229,7 @@ export function readRules({ store, reopen }: Subject): void {
     expect(await read.result(jobIdOf(1))).toBeNull()
     expect(await read.round(1, 'ai')).toBeNull()
     expect(await read.leases(jobIdOf(1))).toEqual([])
+    expect(await read.failures(jobIdOf(1))).toEqual([])
     expect(await read.timeline(jobIdOf(1))).toEqual([])
     expect(await read.journal(0, 10)).toEqual([])
     expect(await read.assignmentsSince(0)).toEqual([])
@@ -160,6 +245,7 @@ export function readRules({ store, reopen }: Subject): void {
       expect(await read.lease(text as LeaseId)).toBeNull()
       expect(await read.result(text as JobId)).toBeNull()
       expect(await read.leases(text as JobId)).toEqual([])
+      expect(await read.failures(text as JobId)).toEqual([])
       expect(await read.timeline(text as JobId)).toEqual([])
       expect(await read.jobs({ caller: text as Caller, afterSeq: 0, limit: 9 })).toEqual([])
       expect(await read.job(jobIdOf(1))).not.toBeNull()
@@ -286,18 +372,28 @@ export function readRules({ store, reopen }: Subject): void {
     const meta = { b: '1', a: '2', '😀': '3', '\uffff': '4' }
     const journal = [sampleEntry(1), sampleEntry(2, { jobSeq: null })]
     const newLeases = [2, 5, 1].map((n) => sampleLease(n))
-    await store().commit(
-      batchOf({ newLeases, rounds, meta, journal, results: [sampleResult(2), sampleResult(1)] }),
-    )
+    const failures = [
+      sampleFailure(2, { attempt: 1 }),
+      sampleFailure(2),
+      ...[4, 1].map((n) => sampleFailure(n)),
+    ]
+    const shares = [{ kind: 'ai' as const, caller: callerOf(1), finish: 1n }]
+    const results = [sampleResult(2), sampleResult(1)]
+    await store().commit(batchOf({ newLeases, rounds, meta, journal, results, failures, shares }))
     const rows = await store().read.everything()
     const of = (table: string) => rows.filter(([name]) => name === table).map(([, row]) => row)
-    const tables = ['jobs', 'payloads', 'leases', 'results', 'rounds', 'journal', 'meta']
+    const tables = ['jobs', 'payloads', 'leases', 'results', 'failures', 'shares', 'rounds']
+    tables.push('journal', 'meta')
     expect([...new Set(rows.map(([table]) => table))]).toEqual(tables)
     expect(of('jobs')).toEqual(JOBS.toSorted((a, b) => (a.id < b.id ? -1 : 1)))
     const ids = JOBS.map(({ id }) => id).toSorted()
     expect(of('payloads').map((row) => row['jobId'])).toEqual(ids)
     expect(of('leases')).toEqual(newLeases.toSorted((a, b) => (a.id < b.id ? -1 : 1)))
-    const results = [sampleResult(1), sampleResult(2)]
+    expect(of('failures')).toEqual(
+      failures.toSorted((a, b) =>
+        a.jobId === b.jobId ? a.attempt - b.attempt : a.jobId < b.jobId ? -1 : 1,
+      ),
+    )
     expect(of('results')).toEqual(results.toSorted((a, b) => (a.jobId < b.jobId ? -1 : 1)))
     expect(of('journal')).toEqual(chained(journal))
     expect(of('rounds')).toEqual([rounds[2], rounds[1], rounds[0]])

@@ -20,6 +20,7 @@ import {
   providerOf,
   START,
   sampleEntry,
+  sampleFailure,
   sampleJob,
   sampleLease,
   sampleProvider,
@@ -53,6 +54,7 @@ const FULL_JOB: JobRow = {
   units: 429_496_729_500,
   tokens: 4_294_967_296,
   regions: ['eu-west', ''],
+  needs: { precision: ['fp16', ''], widthHint: 2 ** 32 - 1, gates: [] },
   ttlAbsSecs: 0,
   chainId: U64_MAX,
   enqueueHeight: 2n ** 63n,
@@ -61,6 +63,7 @@ const FULL_JOB: JobRow = {
   attempt: 3,
   retries: 6,
   declines: 2,
+  workerLosses: 1,
   notBefore: START,
   firstAssignedAt: START + 1,
   endedAt: START + 2,
@@ -75,14 +78,19 @@ const FULL_JOB: JobRow = {
 export function roundTripRules({ store, reopen }: Subject): void {
   it('STORE-1: a job comes back as it was written, with every field and with none', async () => {
     const bare = sampleJob(2, { model: null, kind: 'registration' })
+    const needs = { precision: null, widthHint: 0, gates: null }
+    const undemanding = sampleJob(3, { needs })
     const payload = Uint8Array.from({ length: 70_000 }, (_, i) => i % 251)
     await store().commit(
-      batchOf({ newJobs: [newJob(FULL_JOB, payload), newJob(bare, new Uint8Array())] }),
+      batchOf({
+        newJobs: [newJob(FULL_JOB, payload), newJob(bare, new Uint8Array()), newJob(undemanding)],
+      }),
     )
     await reopen()
     const { read } = store()
     expect(await read.job(FULL_JOB.id)).toEqual(FULL_JOB)
     expect(await read.job(bare.id)).toEqual(bare)
+    expect(await read.job(undemanding.id)).toEqual(undemanding)
     expect(await read.payloads([FULL_JOB.seq, bare.seq])).toEqual([payload, new Uint8Array()])
   })
 
@@ -101,9 +109,9 @@ export function roundTripRules({ store, reopen }: Subject): void {
     const first = sampleJob(1)
     await store().commit(batchOf({ newJobs: [newJob(first)] }))
     const { status, providerId, attempt, retries, declines, notBefore, firstAssignedAt } = FULL_JOB
-    const { endedAt, reason, proofAwaitedSince, denials } = FULL_JOB
+    const { workerLosses, endedAt, reason, proofAwaitedSince, denials } = FULL_JOB
     const started = { status, providerId, attempt, retries, declines, notBefore, firstAssignedAt }
-    const state = { ...started, endedAt, reason, proofAwaitedSince, denials }
+    const state = { ...started, workerLosses, endedAt, reason, proofAwaitedSince, denials }
     await store().commit(batchOf({ jobs: [{ id: first.id, seq: first.seq, ...state }] }))
     expect(await store().read.job(first.id)).toEqual({ ...first, ...state })
   })
@@ -122,7 +130,7 @@ export function roundTripRules({ store, reopen }: Subject): void {
     expect((await store().load()).providers).toEqual(providers)
   })
 
-  it('STORE-1: leases, providers, results, rounds, shares and lanes come back with every field', async () => {
+  it('STORE-1: leases, providers, results, failures, rounds, shares and lanes come back with every field', async () => {
     const lease = sampleLease(1, {
       status: 'RENEWED',
       renewals: 2,
@@ -131,6 +139,7 @@ export function roundTripRules({ store, reopen }: Subject): void {
       attempt: 7,
       workerId: 'w\u0000-1' as WorkerId,
     })
+    const uncapped = sampleLease(2, { renewalsMax: null })
     const provider = sampleProvider(1, {
       status: 'SUSPENDED',
       capabilities: ['quantum', 'ai'],
@@ -138,6 +147,9 @@ export function roundTripRules({ store, reopen }: Subject): void {
       platforms: ODD_TEXTS,
       maxDepth: 0,
       maxShots: 5,
+      maxWidth: 0,
+      gates: [],
+      precision: ODD_TEXTS,
       region: 'eu\u0000',
       allow: [],
       deny: [callerOf(1), callerOf(2)],
@@ -161,8 +173,13 @@ export function roundTripRules({ store, reopen }: Subject): void {
     })
     const output = Uint8Array.of(0, 255)
     const results = [
-      sampleResult(1, { output, meta: new Uint8Array() }),
-      sampleResult(2, { output: new Uint8Array(), meta: output }),
+      sampleResult(1, { output, meta: new Uint8Array(), contentType: 'text/plain\u0000' }),
+      sampleResult(2, { output: new Uint8Array(), meta: output, caller: null, contentType: '' }),
+    ]
+    const failures = [
+      sampleFailure(1, { details: output, message: '' }),
+      sampleFailure(1, { attempt: 1, details: new Uint8Array(), code: '' }),
+      ...ODD_TEXTS.map((text, i) => sampleFailure(2, { attempt: i, code: text, message: text })),
     ]
     const round = sampleRound(1, {
       kind: 'quantum',
@@ -196,10 +213,11 @@ export function roundTripRules({ store, reopen }: Subject): void {
     await store().commit(
       batchOf({
         newJobs: [newJob(sampleJob(1)), newJob(sampleJob(2))],
-        newLeases: [lease],
+        newLeases: [lease, uncapped],
         lanes,
         providers: [provider],
         results,
+        failures,
         rounds: [round, empty],
         shares: [share],
       }),
@@ -207,6 +225,9 @@ export function roundTripRules({ store, reopen }: Subject): void {
     await reopen()
     const { read } = store()
     expect(await read.lease(lease.id)).toEqual(lease)
+    expect(await read.lease(uncapped.id)).toEqual(uncapped)
+    expect(await read.failures(jobIdOf(1))).toEqual(failures.slice(0, 2))
+    expect(await read.failures(jobIdOf(2))).toEqual(failures.slice(2))
     expect(await Promise.all(results.map(({ jobId }) => read.result(jobId)))).toEqual(results)
     expect(await read.round(1, 'quantum')).toEqual(round)
     expect(await read.round(2, 'ai')).toEqual(empty)

@@ -6,6 +6,7 @@ import {
   decodeCbor,
   EMPTY_AUDIT,
   encodeCbor,
+  type FailureRow,
   type JobId,
   type JobRow,
   type JournalRecord,
@@ -51,6 +52,7 @@ export function sampleJob(n: number, given: Partial<JobRow> = {}): JobRow {
     units: 3,
     tokens: 300,
     regions: null,
+    needs: null,
     ttlAbsSecs: null,
     enqueueTs: START + n,
     chainId: 1n,
@@ -62,6 +64,7 @@ export function sampleJob(n: number, given: Partial<JobRow> = {}): JobRow {
     attempt: null,
     retries: 0,
     declines: 0,
+    workerLosses: 0,
     notBefore: null,
     firstAssignedAt: null,
     endedAt: null,
@@ -108,6 +111,9 @@ export function sampleProvider(n: number, given: Partial<ProviderRow> = {}): Pro
     platforms: [],
     maxDepth: null,
     maxShots: null,
+    maxWidth: null,
+    gates: null,
+    precision: null,
     region: null,
     allow: null,
     deny: [],
@@ -131,13 +137,30 @@ export function sampleResult(n: number, given: Partial<ResultRow> = {}): ResultR
   return {
     jobId: jobIdOf(n),
     jobSeq: n,
+    caller: callerOf(1),
     leaseId: leaseIdOf(1_000 * n),
     providerId: providerOf(1),
     digest: hashOf(n),
     units: 3,
     at: START + n,
     output: null,
+    contentType: null,
     meta: null,
+    ...given,
+  }
+}
+
+/** Why an attempt of the n-th job failed. */
+export function sampleFailure(n: number, given: Partial<FailureRow> = {}): FailureRow {
+  const attempt = given.attempt ?? 0
+  return {
+    jobId: jobIdOf(n),
+    jobSeq: n,
+    attempt,
+    at: START + 1_000 * attempt + n,
+    code: 'task_failed',
+    message: null,
+    details: null,
     ...given,
   }
 }
@@ -195,6 +218,7 @@ export function batchOf(given: Partial<WriteBatch>): WriteBatch {
     leases: [],
     providers: [],
     results: [],
+    failures: [],
     shares: [],
     lanes: [],
     rounds: [],
@@ -202,6 +226,7 @@ export function batchOf(given: Partial<WriteBatch>): WriteBatch {
     meta: {},
     eraseEnded: null,
     pruneEndedBefore: null,
+    pruneResultsBefore: null,
     cutJournalAt: null,
     ...given,
   }

@@ -1,5 +1,12 @@
 import { type AnyRow, compareAscii } from '@fairlead/core'
-import { lanesInOrder, metaByName, providersById, sharesInOrder, type Tables } from './tables.ts'
+import {
+  failuresOf,
+  lanesInOrder,
+  metaByName,
+  providersById,
+  sharesInOrder,
+  type Tables,
+} from './tables.ts'
 
 /** Every row of every table, in the order of STORE-9. */
 export function everyRow(tables: Tables): AnyRow[] {
@@ -14,6 +21,7 @@ export function everyRow(tables: Tables): AnyRow[] {
     results: [...tables.results.values()].sort(
       (a, b) => compareAscii(a.jobId, b.jobId) || a.jobSeq - b.jobSeq,
     ),
+    failures: jobs.flatMap(failuresOf),
     shares: sharesInOrder(tables),
     lanes: lanesInOrder(tables),
     rounds: rounds.sort((a, b) => a.height - b.height || compareAscii(a.kind, b.kind)),

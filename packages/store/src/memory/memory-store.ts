@@ -9,9 +9,11 @@ import {
   type StoreReads,
   type WriteBatch,
 } from '@fairlead/core'
+import { isIdPrefix } from '../id-prefix.ts'
 import { everyRow } from './every-row.ts'
 import {
   emptyTables,
+  failuresOf,
   findJob,
   findLease,
   findResult,
@@ -48,6 +50,10 @@ export class MemoryStore implements Store {
     leases: async (jobId) => {
       const leases = findJob(this.#tables, jobId)?.leases.values() ?? []
       return [...leases].sort((a, b) => a.attempt - b.attempt)
+    },
+    failures: async (jobId) => {
+      const job = findJob(this.#tables, jobId)
+      return job === null ? [] : failuresOf(job)
     },
     lease: async (id) => findLease(this.#tables, id),
     result: async (jobId) => findResult(this.#tables, jobId),
@@ -104,8 +110,10 @@ export class MemoryStore implements Store {
 }
 
 function listJobs(tables: Tables, filter: JobFilter): JobRow[] {
-  const { status, providerId, caller, kind, afterHeight, afterSeq, beforeSeq, limit } = filter
+  const { status, providerId, caller, kind, model, idPrefix } = filter
+  const { afterHeight, afterSeq, beforeSeq, limit } = filter
   const rows: JobRow[] = []
+  if (idPrefix !== undefined && !isIdPrefix(idPrefix)) return rows
   for (const { row } of tables.jobs.values()) {
     const fits =
       row.seq > afterSeq &&
@@ -114,6 +122,8 @@ function listJobs(tables: Tables, filter: JobFilter): JobRow[] {
       (providerId === undefined || row.providerId === providerId) &&
       (caller === undefined || row.caller === caller) &&
       (kind === undefined || row.kind === kind) &&
+      (model === undefined || row.model === model) &&
+      (idPrefix === undefined || row.id.startsWith(idPrefix)) &&
       (afterHeight === undefined || row.enqueueHeight > afterHeight)
     if (fits) rows.push(row)
   }

@@ -3,6 +3,7 @@ import {
   type Caller,
   compareAscii,
   compareText,
+  type FailureRow,
   type JobId,
   type JobRow,
   type KindName,
@@ -22,6 +23,8 @@ export interface StoredJob {
   readonly payload: Uint8Array
   /** By attempt. */
   readonly leases: Map<number, LeaseRow>
+  /** By attempt. */
+  readonly failures: Map<number, FailureRow>
   /** The entries about it, oldest first. */
   readonly timeline: AuditEntry[]
 }
@@ -36,8 +39,8 @@ export interface Tables {
   readonly providers: Map<ProviderId, ProviderRow>
   /** By number of acceptance of the job. */
   readonly results: Map<number, ResultRow>
-  /** Of the jobs of one id that had a result, the newest. */
-  readonly newestWithResult: Map<JobId, number>
+  /** The jobs of one id whose results are there, oldest first. */
+  readonly seqsWithResult: Map<JobId, readonly number[]>
   /** By kind and caller. */
   readonly shares: Map<string, ShareRow>
   /** By lane and key. */
@@ -61,7 +64,7 @@ export function emptyTables(): Tables {
     leasePlaces: new Map(),
     providers: new Map(),
     results: new Map(),
-    newestWithResult: new Map(),
+    seqsWithResult: new Map(),
     shares: new Map(),
     lanes: new Map(),
     rounds: new Map(),
@@ -86,10 +89,14 @@ export function findLease(tables: Tables, id: LeaseId): LeaseRow | null {
   return tables.jobs.get(place.jobSeq)?.leases.get(place.attempt) ?? null
 }
 
-/** While a job of this id is there, what it has counts; then the newest that had a result. */
+/** While a job of this id is there, its result counts; then that of the newest job that has one. */
 export function findResult(tables: Tables, jobId: JobId): ResultRow | null {
-  const seq = tables.seqById.get(jobId) ?? tables.newestWithResult.get(jobId)
+  const seq = tables.seqById.get(jobId) ?? tables.seqsWithResult.get(jobId)?.at(-1)
   return seq === undefined ? null : (tables.results.get(seq) ?? null)
+}
+
+export function failuresOf({ failures }: StoredJob): FailureRow[] {
+  return [...failures.values()].sort((a, b) => a.attempt - b.attempt)
 }
 
 /** In the order of STORE-4. */

@@ -5,6 +5,8 @@ import {
   EMPTY_AUDIT,
   type EndedSpan,
   encodeCbor,
+  FAILURES_KEPT,
+  type FailureRow,
   FairleadError,
   hasEnded,
   isLive,
@@ -22,6 +24,7 @@ import {
   type ResultRow,
   ROUNDS_KEPT,
   type RoundRow,
+  resultWithoutPeople,
   type ShareRow,
   storedRow,
   type WriteBatch,
@@ -34,8 +37,9 @@ import type { Transaction } from './transaction.ts'
 /** Writes a batch, or throws at its first row that breaks a rule; what it wrote is in the transaction. */
 export function writeBatch(tables: Tables, batch: WriteBatch, tx: Transaction): void {
   // First, for new jobs that use the names of deleted ones; and last, for jobs that end in this batch
-  // with an end before the time (STORE-10).
-  prune(tables, batch.pruneEndedBefore, tx)
+  // with an end before the time (STORE-10). A result may outlive its job, so it is erased before that goes.
+  erase(tables, batch.eraseEnded, tx)
+  prune(tables, batch, tx)
   for (const { row, payload } of batch.newJobs) insertJob(tables, row, payload, tx)
   for (const change of batch.jobs) changeJob(tables, change, tx)
   for (const change of batch.leases) changeLease(tables, change, tx)
@@ -43,6 +47,7 @@ export function writeBatch(tables: Tables, batch: WriteBatch, tx: Transaction): 
   refuseTwoLive(tables, batch)
   for (const row of batch.providers) writeProvider(tables, row, tx)
   for (const row of batch.results) writeResult(tables, row, tx)
+  for (const row of batch.failures) writeFailure(tables, row, tx)
   for (const row of batch.shares) writeShare(tables, row, tx)
   for (const row of batch.lanes) writeLane(tables, row, tx)
   for (const row of batch.rounds) insertRound(tables, row, tx)
@@ -50,7 +55,7 @@ export function writeBatch(tables: Tables, batch: WriteBatch, tx: Transaction): 
   for (const record of batch.journal) append(tables, record, tx)
   for (const [name, value] of Object.entries(batch.meta)) tx.set(tables.meta, name, value)
   erase(tables, batch.eraseEnded, tx)
-  prune(tables, batch.pruneEndedBefore, tx)
+  prune(tables, batch, tx)
   if (batch.cutJournalAt !== null) cutJournal(tables, batch.cutJournalAt, tx)
 }
 
@@ -60,7 +65,13 @@ function insertJob(tables: Tables, given: NewJobRow, payload: Uint8Array, tx: Tr
   refuseIf(tables.seqById.has(row.id), `there is a job ${row.id} already`)
   refuseIf(tables.seqByTx.has(txKey(row)), `its caller has used ${row.txHash} before`)
   refuseOddState(row)
-  const job = { row: copyOf(row), payload: copyOf(payload), leases: new Map(), timeline: [] }
+  const job: StoredJob = {
+    row: copyOf(row),
+    payload: copyOf(payload),
+    leases: new Map(),
+    failures: new Map(),
+    timeline: [],
+  }
   tx.set(tables.jobs, row.seq, job)
   tx.set(tables.seqById, row.id, row.seq)
   tx.set(tables.seqByTx, txKey(row), row.seq)
@@ -82,9 +93,9 @@ function refuseOddState({ status, endedAt }: JobState): void {
 /** Nothing else of a change counts: facts stay (STORE-7). */
 function jobState(change: JobState): JobState {
   const { status, providerId, attempt, retries, declines, notBefore, firstAssignedAt } = change
-  const { endedAt, reason, proofAwaitedSince, denials } = change
+  const { workerLosses, endedAt, reason, proofAwaitedSince, denials } = change
   const run = { status, providerId, attempt, retries, declines, notBefore, firstAssignedAt }
-  return { ...run, endedAt, reason, proofAwaitedSince, denials: copyOf(denials) }
+  return { ...run, workerLosses, endedAt, reason, proofAwaitedSince, denials: copyOf(denials) }
 }
 
 function insertLease(tables: Tables, row: LeaseRow, tx: Transaction): void {
@@ -129,8 +140,22 @@ function writeProvider(tables: Tables, row: ProviderRow, tx: Transaction): void 
 function writeResult(tables: Tables, row: ResultRow, tx: Transaction): void {
   jobOf(tables, row.jobSeq, row.jobId)
   tx.set(tables.results, row.jobSeq, copyOf(row))
-  const newest = Math.max(row.jobSeq, tables.newestWithResult.get(row.jobId) ?? row.jobSeq)
-  tx.set(tables.newestWithResult, row.jobId, newest)
+  const seqs = tables.seqsWithResult.get(row.jobId) ?? []
+  if (seqs.includes(row.jobSeq)) return
+  tx.set(
+    tables.seqsWithResult,
+    row.jobId,
+    [...seqs, row.jobSeq].sort((a, b) => a - b),
+  )
+}
+
+/** Those of old attempts go (STORE-10). */
+function writeFailure(tables: Tables, row: FailureRow, tx: Transaction): void {
+  const { failures } = jobOf(tables, row.jobSeq, row.jobId)
+  for (const attempt of failures.keys()) {
+    if (attempt <= row.attempt - FAILURES_KEPT) tx.delete(failures, attempt)
+  }
+  tx.set(failures, row.attempt, copyOf(row))
 }
 
 function writeShare(tables: Tables, row: ShareRow, tx: Transaction): void {
@@ -181,18 +206,26 @@ function cutJournal({ journal }: Tables, seq: number, tx: Transaction): void {
 }
 
 /** Nothing but where and when stays of what these registrations said (STORE-16). */
-function erase({ jobs }: Tables, span: EndedSpan | null, tx: Transaction): void {
+function erase({ jobs, results }: Tables, span: EndedSpan | null, tx: Transaction): void {
   if (span === null) return
   for (const job of jobs.values()) {
     const { kind, endedAt, seq } = job.row
     if (kind !== 'registration' || endedAt === null) continue
     if (endedAt < span.from || endedAt >= span.before) continue
     tx.set(jobs, seq, { ...job, payload: copyOf(withoutPeople(job.payload)) })
+    const result = results.get(seq)
+    if (result !== undefined) {
+      tx.set(results, seq, copyOf({ ...result, ...resultWithoutPeople(result) }))
+    }
   }
 }
 
-function prune(tables: Tables, before: number | null, tx: Transaction): void {
-  if (before === null) return
+function prune(tables: Tables, batch: WriteBatch, tx: Transaction): void {
+  if (batch.pruneEndedBefore !== null) pruneJobs(tables, batch.pruneEndedBefore, tx)
+  if (batch.pruneResultsBefore !== null) pruneResults(tables, batch.pruneResultsBefore, tx)
+}
+
+function pruneJobs(tables: Tables, before: number, tx: Transaction): void {
   for (const { row, leases } of tables.jobs.values()) {
     if (row.endedAt === null || row.endedAt >= before) continue
     tx.delete(tables.jobs, row.seq)
@@ -202,7 +235,18 @@ function prune(tables: Tables, before: number | null, tx: Transaction): void {
   }
 }
 
-/** Leases and results are written of jobs that are there; anything else is a mistake of the engine. */
+/** The result of a job that is there stays, however old it is. */
+function pruneResults({ jobs, results, seqsWithResult }: Tables, before: number, tx: Transaction) {
+  for (const { jobId, jobSeq, at } of results.values()) {
+    if (at >= before || jobs.has(jobSeq)) continue
+    tx.delete(results, jobSeq)
+    const left = (seqsWithResult.get(jobId) ?? []).filter((seq) => seq !== jobSeq)
+    if (left.length === 0) tx.delete(seqsWithResult, jobId)
+    else tx.set(seqsWithResult, jobId, left)
+  }
+}
+
+/** Leases, results and failures are written of jobs that are there; anything else is a mistake of the engine. */
 function jobOf(tables: Tables, seq: number, id: string): StoredJob {
   const job = tables.jobs.get(seq)
   if (job?.row.id !== id) throw refused(`there is no job ${seq} with the id ${id}`)

@@ -11,6 +11,7 @@ import {
 import { CellReader, CellWriter } from './cell-codec.ts'
 import { ID_BYTES } from './names.ts'
 import {
+  putFailure,
   putJob,
   putJobState,
   putLane,
@@ -38,9 +39,10 @@ export const JOB_STATE_AT = { seq: 0, id: 8, status: 40, hasEnd: 41, cells: 42 }
 export const LEASE_AT = { job: 0, attempt: 8, id: 16, cells: 48 } as const
 export const LEASE_STATE_AT = { job: 0, attempt: 8, id: 16, status: 48, cells: 49 } as const
 export const RESULT_AT = { job: 0, cells: 8 } as const
+export const FAILURE_AT = { job: 0, attempt: 8, id: 16, cells: 48 } as const
 
 /** Changes whenever the bytes of a batch do: a log may have been written by another version. */
-const FORMAT = 4
+const FORMAT = 5
 
 const LENGTH_BYTES = 4
 const NUMBER_BYTES = 8
@@ -63,6 +65,7 @@ const FIRST_ACTION = 'jobEnqueued'
 export interface BatchRows {
   readonly bytes: Buffer
   readonly pruneEndedBefore: number | null
+  readonly pruneResultsBefore: number | null
   /** Both null where nothing is to be erased. */
   readonly eraseEndedFrom: number | null
   readonly eraseEndedBefore: number | null
@@ -78,6 +81,7 @@ export interface BatchRows {
   readonly leases: readonly number[]
   readonly providers: readonly number[]
   readonly results: readonly number[]
+  readonly failures: readonly number[]
   readonly shares: readonly number[]
   readonly lanes: readonly number[]
   readonly rounds: readonly number[]
@@ -101,6 +105,7 @@ export function encodeBatch(batch: WriteBatch): EncodedBatch {
   writer.start()
   writer.rawByte(FORMAT)
   writer.cell(batch.pruneEndedBefore)
+  writer.cell(batch.pruneResultsBefore)
   writer.cell(batch.eraseEnded?.from ?? null)
   writer.cell(batch.eraseEnded?.before ?? null)
   writer.cell(batch.cutJournalAt)
@@ -125,6 +130,12 @@ export function encodeBatch(batch: WriteBatch): EncodedBatch {
   section(batch.results, (row) => {
     writer.rawDouble(row.jobSeq)
     putResult(writer, row)
+  })
+  section(batch.failures, (row) => {
+    writer.rawDouble(row.jobSeq)
+    writer.rawDouble(row.attempt)
+    writer.rawId(row.jobId)
+    putFailure(writer, row)
   })
   section(batch.shares, (row) => putShare(writer, row))
   section(batch.lanes, (row) => putLane(writer, row))
@@ -241,16 +252,20 @@ function section<Row>(rows: readonly Row[], put: (row: Row, i: number) => void):
   }
 }
 
+/** Refuses a batch that another version wrote in another way. */
+export function refuseOtherFormat(batch: Uint8Array): void {
+  if (batch[0] === FORMAT) return
+  throw new FairleadError(
+    'StoreUnavailable',
+    `its log is of format ${batch[0]}, and this Fairlead reads format ${FORMAT}; ` +
+      'start and stop it once with the version that wrote it, which empties the log',
+  )
+}
+
 /** Finds the rows of a batch, in the order in which they were written. */
 export function rowsOf(given: Uint8Array): BatchRows {
   const bytes = Buffer.from(given.buffer, given.byteOffset, given.byteLength)
-  if (bytes[0] !== FORMAT) {
-    throw new FairleadError(
-      'StoreUnavailable',
-      `its log is of format ${bytes[0]}, and this Fairlead reads format ${FORMAT}; ` +
-        'start and stop it once with the version that wrote it, which empties the log',
-    )
-  }
+  refuseOtherFormat(bytes)
   const reader = new CellReader()
   let at = 1
   const cell = () => {
@@ -271,6 +286,7 @@ export function rowsOf(given: Uint8Array): BatchRows {
   return {
     bytes,
     pruneEndedBefore: cell() as number | null,
+    pruneResultsBefore: cell() as number | null,
     eraseEndedFrom: cell() as number | null,
     eraseEndedBefore: cell() as number | null,
     cutJournalAt: cell() as number | null,
@@ -283,6 +299,7 @@ export function rowsOf(given: Uint8Array): BatchRows {
     leases: rows(),
     providers: rows(),
     results: rows(),
+    failures: rows(),
     shares: rows(),
     lanes: rows(),
     rounds: rows(),

@@ -5,7 +5,7 @@ import type { PendingJob } from './pending-job.ts'
 import type { PendingRows } from './pending-rows.ts'
 import type { Statements } from './statements.ts'
 import type { StoredNames } from './stored-names.ts'
-import type { TableWriter } from './table-writer.ts'
+import type { PruneTimes, TableWriter } from './table-writer.ts'
 
 /** How what waits in the log is carried into its tables. */
 export interface Pace {
@@ -140,8 +140,8 @@ export class Carrier {
   #owed = 0
   /** Jobs that were written in the transaction that is open. */
   #written = 0
-  /** Jobs that ended before this go by and by; null if there are none left. */
-  #deleteBefore: number | null = null
+  /** What is from before these times goes by and by; null if nothing is left. */
+  #due: PruneTimes | null = null
   #deleteTimer: NodeJS.Timeout | null = null
   /** The newest batches at some times, oldest first. */
   readonly #marks: { readonly at: number; readonly batch: number }[] = []
@@ -257,18 +257,25 @@ export class Carrier {
     this.later()
   }
 
-  /** Whether more jobs ended before a time than are deleted at once. */
-  isMuchToDelete(before: number): boolean {
-    return this.#nthEnd(before, DELETED_AT_ONCE) !== undefined
+  /** Whether more jobs, or results that outlived theirs, are to go than are deleted at once. */
+  isMuchToDelete({ endedBefore, resultsBefore }: PruneTimes): boolean {
+    if (this.#nthEnd(endedBefore, DELETED_AT_ONCE) !== undefined) return true
+    return this.#nthKept(resultsBefore, DELETED_AT_ONCE) !== undefined
   }
 
   /**
    * Jobs in the tables that ended before a time go a few at a time (STORE-10), each few in a transaction of their
    * own: within one that stays open while batches come, a batch could have names that are free only once it is
-   * committed. While much is carried, as many go after each transaction as it carried.
+   * committed. While much is carried, as many go after each transaction as it carried. So do results that outlived
+   * their jobs.
+   *
+   * The last time for results counts for all jobs that are left. It says the same of jobs that an earlier batch
+   * deletes; where it is lower, those results stay to be found, and go when it has passed them.
    */
-  deleteLater(before: number): void {
-    this.#deleteBefore = Math.max(before, this.#deleteBefore ?? before)
+  deleteLater({ endedBefore, resultsBefore }: PruneTimes): void {
+    const earlier = this.#due?.endedBefore ?? null
+    const isLater = earlier === null || (endedBefore !== null && endedBefore > earlier)
+    this.#due = { endedBefore: isLater ? endedBefore : earlier, resultsBefore }
     this.#deleteSoon()
   }
 
@@ -286,26 +293,32 @@ export class Carrier {
           abandon()
         }
       })
-      if (this.#deleteBefore !== null) this.#deleteSoon()
+      if (this.#due !== null) this.#deleteSoon()
     }, DELETE_EVERY_MS)
   }
 
   #deleteSome(most: number): void {
     const { writer, pending } = this.#parts
-    const before = this.#deleteBefore
-    if (before === null) return
-    const next = this.#nthEnd(before, most)
-    // Those that ended in the same moment go together.
-    const upTo = next === undefined ? before : Math.min(before, next + 1)
-    if (pending.mayEndBefore(upTo)) return
+    if (this.#due === null) return
+    const { endedBefore, resultsBefore } = this.#due
+    const jobs = portion(endedBefore, this.#nthEnd(endedBefore, most))
+    if (jobs !== null && pending.mayEndBefore(jobs)) return
+    const results = portion(resultsBefore, this.#nthKept(resultsBefore, most))
     this.begin()
-    writer.prune(upTo)
+    if (jobs !== null) writer.pruneJobs(jobs, resultsBefore)
+    if (results !== null) writer.pruneKeptResults(results)
     this.end()
-    if (upTo === before) this.#deleteBefore = null
+    if (jobs === endedBefore && results === resultsBefore) this.#due = null
   }
 
-  #nthEnd(before: number, n: number): number | undefined {
+  #nthEnd(before: number | null, n: number): number | undefined {
     return this.#parts.statements.get('find-nth-end').get(before, n)?.['ended_at'] as
+      | number
+      | undefined
+  }
+
+  #nthKept(before: number | null, n: number): number | undefined {
+    return this.#parts.statements.get('find-nth-kept-result').get(before, n)?.['at'] as
       | number
       | undefined
   }
@@ -373,6 +386,16 @@ export class Carrier {
     this.#writeJobs(taken)
   }
 
+  /** The jobs whose ids begin with these hex digits, and all names, so that they are found by them. */
+  writeJobsByPrefix(digits: string): void {
+    const { pending, storedNames } = this.#parts
+    const seqs = pending.seqsByPrefix(digits)
+    this.#writeJobs(seqs.map((seq) => pending.takeJob(seq) as PendingJob))
+    if (!pending.hasNames) return
+    this.begin()
+    while (pending.hasNames) storedNames.write(pending.takeNames(Number.POSITIVE_INFINITY))
+  }
+
   /** The records of the journal. */
   writeRecords(): void {
     this.#append(this.#parts.pending.recordCount)
@@ -410,7 +433,7 @@ export class Carrier {
     for (const timer of [this.#timer, this.#alongTimer, this.#deleteTimer]) {
       if (timer !== null) clearTimeout(timer)
     }
-    this.#deleteBefore = null
+    this.#due = null
     if (this.#immediate !== null) clearImmediate(this.#immediate)
     this.#runReaders()
   }
@@ -542,4 +565,11 @@ export class Carrier {
       writer.append(pending.takeRecords(Math.min(left, RECORDS_AT_A_TIME)))
     }
   }
+}
+
+/** Up to when some of what is from before a time go, if so many others come before the next of them. */
+function portion(before: number | null, next: number | undefined): number | null {
+  if (before === null || next === undefined) return before
+  // Those of the same moment go together.
+  return Math.min(before, next + 1)
 }

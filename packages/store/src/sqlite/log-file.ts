@@ -10,7 +10,8 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { crc32 } from 'node:zlib'
-import { type FoundBatch, HEAD_BYTES, type LogEnd, type LogSegment, writeAll } from './log-end.ts'
+import { type FoundBatch, HEAD_BYTES, LogEnd, type LogSegment, writeAll } from './log-end.ts'
+import type { LoggedStore } from './migrate.ts'
 import { unavailable } from './unavailable.ts'
 
 /**
@@ -62,7 +63,7 @@ export class LogFile {
     const { id, carried, checked, isSynced, end } = options
     this.#end = end
     this.#path = path
-    this.#paths = [`${path}-log-a`, `${path}-log-b`]
+    this.#paths = pathsOf(path)
     this.#last = carried
     end.begin({ seed: crc32(id), isSynced })
     for (const segment of end.segments) segment.last = carried
@@ -193,7 +194,7 @@ export class LogFile {
   /** Batches after a number, oldest first. */
   batchesAfter(carried: number): readonly FoundBatch[] {
     return this.#end.segments
-      .flatMap((segment) => this.#batchesIn(contentOf(this.#pathOf(segment)), carried))
+      .flatMap((segment) => batchesIn(this.#end, contentOf(this.#pathOf(segment)), carried))
       .filter(({ number }) => number <= this.#last)
       .sort((a, b) => a.number - b.number)
   }
@@ -215,7 +216,7 @@ export class LogFile {
     const end = this.#end
     const files = end.segments.map((segment) => {
       const content = contentOf(this.#pathOf(segment))
-      return { segment, content, found: this.#batchesIn(content, carried) }
+      return { segment, content, found: batchesIn(end, content, carried) }
     })
     const inOrder = files
       .filter(({ found }) => found.length > 0)
@@ -270,23 +271,34 @@ export class LogFile {
     this.#totals.set(number, this.#total)
   }
 
-  /** The whole batches of a file whose numbers follow each other, after a number. */
-  #batchesIn(content: Buffer, carried: number): FoundBatch[] {
-    const found: FoundBatch[] = []
-    let due: number | null = null
-    for (let next = this.#end.batchAt(content, 0); next !== null; ) {
-      const { number, end } = next
-      if (number !== (due ?? number)) break
-      if (number > carried) found.push(next)
-      due = number + 1
-      next = this.#end.batchAt(content, end)
-    }
-    return found
-  }
-
   #pathOf(segment: LogSegment): string {
     return this.#paths[segment === this.#end.segments[0] ? 0 : 1]
   }
+}
+
+/** The batches of the log of a store that are not in its tables, where nobody has the log open. */
+export function waitingBatches(path: string, { id, carried }: LoggedStore): readonly FoundBatch[] {
+  const end = new LogEnd()
+  end.begin({ seed: crc32(id), isSynced: false })
+  return pathsOf(path).flatMap((file) => batchesIn(end, contentOf(file), carried))
+}
+
+function pathsOf(path: string): readonly [string, string] {
+  return [`${path}-log-a`, `${path}-log-b`]
+}
+
+/** The whole batches of a file whose numbers follow each other, after a number. */
+function batchesIn(log: LogEnd, content: Buffer, carried: number): FoundBatch[] {
+  const found: FoundBatch[] = []
+  let due: number | null = null
+  for (let next = log.batchAt(content, 0); next !== null; ) {
+    const { number, end } = next
+    if (number !== (due ?? number)) break
+    if (number > carried) found.push(next)
+    due = number + 1
+    next = log.batchAt(content, end)
+  }
+  return found
 }
 
 /** For a small batch and some more of its size. */

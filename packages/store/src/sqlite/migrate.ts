@@ -42,10 +42,20 @@ export function refuseForeign(db: Database, path: string): void {
   }
 }
 
-/** Brings the file to the newest schema, in one transaction. */
-export function migrate(db: Database): void {
+/** The store as every version knows it: the id of its log, and the last batch that is in the tables. */
+export interface LoggedStore {
+  readonly id: Uint8Array
+  readonly carried: number
+}
+
+/**
+ * Brings the file to the newest schema, in one transaction. `checkLog` throws where the log cannot be read: once the
+ * file is migrated, the version that could read it does not open it any more.
+ */
+export function migrate(db: Database, checkLog: (store: LoggedStore) => void): void {
   const { version } = readHeader(db)
   if (version === SCHEMA_VERSION) return
+  if (version > 0) checkLog(readStore(db))
   db.exec('BEGIN IMMEDIATE')
   for (const sql of MIGRATIONS.slice(version)) db.exec(sql)
   db.exec(`PRAGMA application_id = ${APPLICATION_ID}`)
@@ -53,19 +63,34 @@ export function migrate(db: Database): void {
   db.exec('COMMIT')
 }
 
+function readHeader(db: Database): Header {
+  const [version, owner, tables] = tellAll(db, [
+    'SELECT tell(user_version) FROM pragma_user_version',
+    'SELECT tell(application_id) FROM pragma_application_id',
+    'SELECT tell(count(*)) FROM sqlite_schema',
+  ]) as [number, number, number]
+  return { version, owner, isEmpty: tables === 0 }
+}
+
+function readStore(db: Database): LoggedStore {
+  const [id, carried] = tellAll(db, [
+    'SELECT tell(id) FROM store',
+    'SELECT tell(carried) FROM store',
+  ]) as [Uint8Array, number]
+  return { id, carried }
+}
+
 /**
  * Told through a function, not by a prepared statement: a file that is refused has to be closed at
  * once, and a statement may keep it open (see `closeDatabase`).
  */
-function readHeader(db: Database): Header {
+function tellAll(db: Database, queries: readonly string[]): SqlValue[] {
   const told: SqlValue[] = []
   db.function('tell', (value) => {
-    told.push(value)
+    // The memory of bytes may be the driver's.
+    told.push(value instanceof Uint8Array ? Uint8Array.from(value) : value)
     return null
   })
-  db.exec('SELECT tell(user_version) FROM pragma_user_version')
-  db.exec('SELECT tell(application_id) FROM pragma_application_id')
-  db.exec('SELECT tell(count(*)) FROM sqlite_schema')
-  const [version, owner, tables] = told as [number, number, number]
-  return { version, owner, isEmpty: tables === 0 }
+  for (const query of queries) db.exec(query)
+  return told
 }

@@ -28,6 +28,8 @@ export interface PendingJob {
   readonly hasStoredLeases: boolean
   leases: readonly PendingLease[]
   result: RowAt | null
+  /** In the order in which they were written, without those that a later one deletes or replaces. */
+  failures: readonly RowAt[]
   /** Entries about it up to this number are in its row for certain; 0 where nobody asked. */
   readonly lastEntry: number
   /** The numbers of the new entries about it, each behind a blank. */

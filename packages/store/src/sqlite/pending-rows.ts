@@ -1,4 +1,5 @@
 import {
+  FAILURES_KEPT,
   hasEnded,
   isLive,
   JOB_STATUSES,
@@ -10,6 +11,7 @@ import {
   type BatchRows,
   bytesAt,
   ENTRY_AT,
+  FAILURE_AT,
   JOB_AT,
   JOB_STATE_AT,
   LEASE_AT,
@@ -165,6 +167,7 @@ export class PendingRows {
     for (const at of batch.results) {
       this.#job(bytes.readDoubleLE(at + RESULT_AT.job)).result = { bytes, at }
     }
+    for (const at of batch.failures) this.#addFailure({ bytes, at })
     this.others.merge(batch)
     this.#addEntries(batch, journalEnd)
   }
@@ -212,6 +215,17 @@ export class PendingRows {
   seqsBetween(low: number, high: number): number[] {
     const seqs: number[] = []
     for (const seq of this.#jobs.keys()) if (seq > low && seq < high) seqs.push(seq)
+    return seqs
+  }
+
+  /** Jobs that wait and whose ids begin with these hex digits. */
+  seqsByPrefix(digits: string): number[] {
+    const start = Buffer.from(digits.slice(0, 2 * Math.floor(digits.length / 2)), 'hex')
+    const seqs: number[] = []
+    for (const { seq, id } of this.#jobs.values()) {
+      if (start.compare(id.bytes, id.at, id.at + start.length) !== 0) continue
+      if (id.bytes.toString('hex', id.at, id.at + ID_BYTES).startsWith(digits)) seqs.push(seq)
+    }
     return seqs
   }
 
@@ -359,6 +373,7 @@ export class PendingRows {
       hasStoredLeases: false,
       leases: NO_LEASES,
       result: null,
+      failures: NO_FAILURES,
       lastEntry: 0,
       entries: '',
     })
@@ -366,9 +381,9 @@ export class PendingRows {
   }
 
   /** Jobs that a batch is about and that do not wait yet, if they are there. */
-  #takeIn({ bytes, jobs, newLeases, leases, results, entries }: BatchRows): void {
+  #takeIn({ bytes, jobs, newLeases, leases, results, failures, entries }: BatchRows): void {
     const unknown = new Set<number>()
-    for (const places of [jobs, newLeases, leases, results, entries]) {
+    for (const places of [jobs, newLeases, leases, results, failures, entries]) {
       // In all of these the job stands first.
       for (const at of places) {
         const seq = bytes.readDoubleLE(at)
@@ -387,6 +402,7 @@ export class PendingRows {
         hasStoredLeases: hasLeases,
         leases: NO_LEASES,
         result: null,
+        failures: NO_FAILURES,
         lastEntry: this.#isAgain ? this.#stored.lastEntry(seq) : 0,
         entries: '',
       })
@@ -486,6 +502,21 @@ export class PendingRows {
     return live !== null && !job.leases.some(({ attempt }) => attempt === live)
   }
 
+  /** It takes the place of one of the same attempt, and deletes those of old ones (STORE-7, STORE-10). */
+  #addFailure(row: RowAt): void {
+    const { bytes, at } = row
+    const job = this.#job(bytes.readDoubleLE(at + FAILURE_AT.job))
+    if (!isSameId(job.id, { bytes, at: at + FAILURE_AT.id })) {
+      throw refused(`there is no job ${job.seq} of this id`)
+    }
+    const attempt = attemptIn(row)
+    const kept = job.failures.filter((failure) => {
+      const other = attemptIn(failure)
+      return other !== attempt && other > attempt - FAILURES_KEPT
+    })
+    job.failures = [...kept, row]
+  }
+
   /** One about a job that is not there is in the journal only (STORE-8). */
   #addEntries({ bytes, firstEntry, entries }: BatchRows, journalEnd: number): void {
     let seq = firstEntry ?? 0
@@ -505,6 +536,12 @@ export class PendingRows {
 }
 
 const NO_LEASES: readonly PendingLease[] = []
+const NO_FAILURES: readonly RowAt[] = []
+
+/** The attempt of a failure. */
+export function attemptIn({ bytes, at }: RowAt): number {
+  return bytes.readDoubleLE(at + FAILURE_AT.attempt)
+}
 
 /** The canonical payload of a new job; a view. */
 export function payloadIn({ bytes, at }: RowAt): Buffer {

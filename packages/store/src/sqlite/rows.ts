@@ -1,5 +1,7 @@
 import type {
+  Brought,
   Caller,
+  FailureRow,
   JobFacts,
   JobId,
   JobRow,
@@ -28,12 +30,13 @@ import type { Block } from './journal-blocks.ts'
 
 /** Cells of a row in a batch, without what stands before them. */
 export const WIDTH = {
-  job: 15,
-  jobState: 10,
+  job: 16,
+  jobState: 11,
   lease: 8,
   leaseState: 6,
-  provider: 22,
-  result: 8,
+  provider: 25,
+  result: 10,
+  failure: 4,
   share: 3,
   lane: 3,
   round: 11,
@@ -55,6 +58,7 @@ export function jobRow(c: Columns): JobRow {
     units: c['units'] as number,
     tokens: c['tokens'] as number,
     regions: c['regions'] === null ? null : jsonOf(c['regions']),
+    needs: c['needs'] === null ? null : jsonOf(c['needs']),
     ttlAbsSecs: c['ttl_abs_secs'] as number | null,
     enqueueTs: c['enqueue_ts'] as number,
     chainId: BigInt(c['chain_id'] as string),
@@ -66,6 +70,7 @@ export function jobRow(c: Columns): JobRow {
     attempt: c['attempt'] as number | null,
     retries: c['retries'] as number,
     declines: c['declines'] as number,
+    workerLosses: c['worker_losses'] as number,
     notBefore: c['not_before'] as number | null,
     firstAssignedAt: c['first_assigned_at'] as number | null,
     endedAt: c['ended_at'] as number | null,
@@ -106,6 +111,7 @@ export function putJob(to: CellWriter, row: Omit<JobFacts, 'txHash'>): void {
   to.number(row.units)
   to.number(row.tokens)
   to.cell(row.regions === null ? null : jsonCell(row.regions))
+  to.cell(row.needs === null ? null : jsonCell(row.needs))
   to.cell(row.ttlAbsSecs)
   to.number(row.enqueueTs)
   to.text(chains.text(row.chainId))
@@ -118,6 +124,7 @@ export function putJobState(to: CellWriter, state: JobState): void {
   to.cell(state.attempt)
   to.number(state.retries)
   to.number(state.declines)
+  to.number(state.workerLosses)
   to.cell(state.notBefore)
   to.cell(state.firstAssignedAt)
   to.cell(state.endedAt)
@@ -145,7 +152,7 @@ export function leaseRow(c: Columns): LeaseRow {
     ackTimeoutMs: c['ack_timeout_ms'] as number,
     renewAlpha: c['renew_alpha'] as number,
     renewBeta: c['renew_beta'] as number,
-    renewalsMax: c['renewals_max'] as number,
+    renewalsMax: c['renewals_max'] as number | null,
     workerId: c['worker_id'] === null ? null : (textOf(c['worker_id']) as WorkerId),
   }
 }
@@ -159,7 +166,7 @@ export function putLease(to: CellWriter, row: LeaseFacts): void {
   to.number(row.lengthMs)
   to.number(row.renewAlpha)
   to.number(row.renewBeta)
-  to.number(row.renewalsMax)
+  to.cell(row.renewalsMax)
 }
 
 /** Behind the status. */
@@ -182,6 +189,9 @@ export function providerRow(c: Columns): ProviderRow {
     platforms: jsonOf(c['platforms']),
     maxDepth: c['max_depth'] as number | null,
     maxShots: c['max_shots'] as number | null,
+    maxWidth: c['max_width'] as number | null,
+    gates: c['gates'] === null ? null : jsonOf(c['gates']),
+    precision: c['precision'] === null ? null : jsonOf(c['precision']),
     region: c['region'] === null ? null : textOf(c['region']),
     allow: c['allow'] === null ? null : jsonOf(c['allow']),
     deny: jsonOf(c['deny']),
@@ -219,6 +229,9 @@ export function putProvider(to: CellWriter, row: ProviderRow): void {
   to.text(offeredCell(row.platforms))
   to.cell(row.maxDepth)
   to.cell(row.maxShots)
+  to.cell(row.maxWidth)
+  to.cell(row.gates === null ? null : offeredCell(row.gates))
+  to.cell(row.precision === null ? null : offeredCell(row.precision))
   to.cell(row.region === null ? null : textCell(row.region))
   to.cell(row.allow === null ? null : offeredCell(row.allow))
   to.text(offeredCell(row.deny))
@@ -240,11 +253,20 @@ export function resultRow(c: Columns): ResultRow {
   return {
     jobId: c['job_id'] as JobId,
     jobSeq: c['job'] as number,
+    caller: c['caller_id'] as Caller | null,
     leaseId: c['lease_id'] as LeaseId,
     providerId: c['provider_id'] as ProviderId,
     digest: c['digest'] as string,
     units: c['units'] as number,
     at: c['at'] as number,
+    ...broughtOf(c),
+    contentType: c['content_type'] === null ? null : textOf(c['content_type']),
+  }
+}
+
+/** The output and meta of a result. */
+export function broughtOf(c: Columns): Brought {
+  return {
     output: c['output'] === null ? null : rawOf(c['output']),
     meta: c['meta'] === null ? null : rawOf(c['meta']),
   }
@@ -253,13 +275,36 @@ export function resultRow(c: Columns): ResultRow {
 /** Behind the number of the job. */
 export function putResult(to: CellWriter, row: ResultRow): void {
   to.id(row.jobId)
+  if (row.caller === null) to.null()
+  else to.id(row.caller)
   to.id(row.leaseId)
   to.text(row.providerId)
   to.id(row.digest)
   to.number(row.units)
   to.number(row.at)
   to.cell(row.output)
+  to.cell(row.contentType === null ? null : textCell(row.contentType))
   to.cell(row.meta)
+}
+
+export function failureRow(c: Columns): FailureRow {
+  return {
+    jobId: c['job_id'] as JobId,
+    jobSeq: c['job'] as number,
+    attempt: c['attempt'] as number,
+    at: c['at'] as number,
+    code: textOf(c['code']),
+    message: c['message'] === null ? null : textOf(c['message']),
+    details: c['details'] === null ? null : rawOf(c['details']),
+  }
+}
+
+/** Behind job and attempt. */
+export function putFailure(to: CellWriter, row: FailureRow): void {
+  to.number(row.at)
+  to.cell(textCell(row.code))
+  to.cell(row.message === null ? null : textCell(row.message))
+  to.cell(row.details)
 }
 
 export function roundRow(c: Columns): RoundRow {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { invariant, isHex32, type JobFilter, type JobRow, type Snapshot } from '@fairlead/core'
-import { type BatchRows, rowsOf } from './batch-codec.ts'
+import { isIdPrefix } from '../id-prefix.ts'
+import { type BatchRows, refuseOtherFormat, rowsOf } from './batch-codec.ts'
 import { Carrier, PACE, type Pace, type Pass } from './carrier.ts'
 import { bytesOf } from './cells.ts'
 import {
@@ -14,7 +15,7 @@ import {
 import { readHolder, removeHolder, writeHolder } from './holder.ts'
 import { type KeyPage, KnownKeys, partsOf, partsOfName } from './known-keys.ts'
 import { LogEnd } from './log-end.ts'
-import { LogFile } from './log-file.ts'
+import { LogFile, waitingBatches } from './log-file.ts'
 import { migrate, refuseForeign } from './migrate.ts'
 import { ID_BYTES, Names } from './names.ts'
 import { isRefusal } from './pending-others.ts'
@@ -24,7 +25,7 @@ import { type DirectReads, SqliteReads } from './sqlite-reads.ts'
 import { Statements } from './statements.ts'
 import { StoredNames } from './stored-names.ts'
 import { StoredRows } from './stored-rows.ts'
-import { TableWriter } from './table-writer.ts'
+import { type PruneTimes, TableWriter } from './table-writer.ts'
 import { asUnavailable, builtOnRefused, unavailable } from './unavailable.ts'
 
 export interface SqliteOptions {
@@ -79,7 +80,9 @@ export function openSqliteFile(
     db.exec('PRAGMA locking_mode = EXCLUSIVE')
     refuseForeign(db, path)
     configure(db, options)
-    migrate(db)
+    migrate(db, (store) => {
+      for (const { batch } of waitingBatches(path, store)) refuseOtherFormat(batch)
+    })
     writeHolder(path)
     return new SqliteFile(path, db, options, { pass, pace, logEnd })
   } catch (error) {
@@ -105,12 +108,13 @@ function configure(db: Database, { durability = 'full' }: SqliteOptions): void {
 const BY_ID: ReadonlySet<keyof DirectReads> = new Set([
   'job',
   'leases',
+  'failures',
   'lease',
   'result',
   'timeline',
 ])
 /** Reads that give a list. */
-const LISTS: ReadonlySet<keyof DirectReads> = new Set(['leases', 'timeline', 'jobs'])
+const LISTS: ReadonlySet<keyof DirectReads> = new Set(['leases', 'failures', 'timeline', 'jobs'])
 
 /** An open file: every call is synchronous, but a commit may be over later, and on the one connection. */
 export class SqliteFile {
@@ -233,6 +237,8 @@ export class SqliteFile {
     if (!this.#carrier.wouldHoldUp()) return false
     if (name === 'jobs') {
       const filter = args[0] as JobFilter
+      // Few ids begin alike.
+      if (filter.idPrefix !== undefined) return false
       const { low, high } = rangeOf(filter, this.#reads.jobs(filter))
       return this.#carrier.wouldHoldUp(this.#pending.seqsBetween(low, high).length)
     }
@@ -286,6 +292,7 @@ export class SqliteFile {
    * may bring a job onto the page or take one off, so it is read again until there is none left.
    */
   #list(filter: JobFilter): JobRow[] {
+    if (filter.idPrefix !== undefined) return this.#listByPrefix(filter, filter.idPrefix)
     for (let range = NO_JOBS; ; ) {
       const page = this.#seeing(
         () => this.#carrier.writeJobsBetween(range.low, range.high),
@@ -294,6 +301,13 @@ export class SqliteFile {
       range = rangeOf(filter, page)
       if (this.#pending.seqsBetween(range.low, range.high).length === 0) return page
     }
+  }
+
+  #listByPrefix(filter: JobFilter, idPrefix: string): JobRow[] {
+    return this.#seeing(
+      () => this.#carrier.writeJobsByPrefix(idPrefix.slice('0x'.length)),
+      () => this.#reads.jobs(filter),
+    )
   }
 
   /** Payloads one behind the other, and the length of each; −1 where there is none. */
@@ -334,7 +348,7 @@ export class SqliteFile {
       this.#take(batch)
       const isOver = (): void => {
         // Not before: of a batch that is refused nothing happens.
-        if (hasToDelete) this.#carrier.deleteLater(batch.pruneEndedBefore as number)
+        if (hasToDelete) this.#carrier.deleteLater(pruneTimesOf(batch))
         this.#carrier.later()
       }
       if (this.#logEnd.isSynced && this.#carrier.hasWorkMeanwhile) {
@@ -406,8 +420,11 @@ export class SqliteFile {
   /** Whether what a batch says may be deleted or erased is there at all: every minute one asks, and mostly nothing is. */
   #hasToDelete(batch: BatchRows): boolean {
     const { pruneEndedBefore: prune, eraseEndedBefore: erase } = batch
-    const { firstEnd, cutJournalAt } = batch
+    const { pruneResultsBefore: results, firstEnd, cutJournalAt } = batch
     if (cutJournalAt !== null) return true
+    if (results !== null && this.#statements.get('find-due-result').get(results) !== undefined) {
+      return true
+    }
     const before = Math.max(prune ?? 0, erase ?? 0)
     if (before === 0) return false
     if ((firstEnd ?? before) < before || this.#pending.mayEndBefore(before)) return true
@@ -421,14 +438,17 @@ export class SqliteFile {
   }
 
   /**
-   * Whether all that a batch deletes is old jobs in the tables, and to do it at once would hold up the commits,
-   * because much waits or much is to go: then they go by and by, and the batch is one like others.
+   * Whether all that a batch deletes is old jobs and results in the tables, and to do it at once would hold up the
+   * commits, because much waits or much is to go: then they go by and by, and the batch is one like others.
    */
   #deletesLater(batch: BatchRows): boolean {
-    const { pruneEndedBefore: before, firstEnd, cutJournalAt } = batch
-    if (before === null || cutJournalAt !== null || this.#hasToErase(batch)) return false
+    const { firstEnd, cutJournalAt } = batch
+    if (cutJournalAt !== null || this.#hasToErase(batch)) return false
+    const times = pruneTimesOf(batch)
+    // A span to erase is given once, so registrations that wait and ended in it do not wait any longer.
+    const before = Math.max(times.endedBefore ?? 0, batch.eraseEndedBefore ?? 0)
     if ((firstEnd ?? before) < before || this.#pending.mayEndBefore(before)) return false
-    return this.#carrier.wouldHoldUp() || this.#carrier.isMuchToDelete(before)
+    return this.#carrier.wouldHoldUp() || this.#carrier.isMuchToDelete(times)
   }
 
   /**
@@ -436,19 +456,20 @@ export class SqliteFile {
    * so all that waits has to be in its tables first, and the new rows are best written there, too.
    */
   #commitWithout(batch: BatchRows): void {
-    const { pruneEndedBefore: before, cutJournalAt } = batch
+    const times = pruneTimesOf(batch)
+    const { cutJournalAt } = batch
     this.#carrier.finish()
     this.#pending.carryingEnds(this.#log.last)
     this.#carrier.begin()
     // Before what is deleted, so that of personal data nothing is left in free places either.
     this.#erase(batch)
-    if (before !== null) this.#writer.prune(before)
+    this.#writer.prune(times)
     this.#stored.forget()
     this.#pending.merge(batch, this.#log.last, this.#writer.journalEnd.seq)
     this.#carrier.writeAll()
     // Once more, for jobs whose own end in this batch lies before the time (STORE-10).
     this.#erase(batch)
-    if (before !== null) this.#writer.prune(before)
+    this.#writer.prune(times)
     if (cutJournalAt !== null) this.#writer.cutJournal(cutJournalAt)
     this.#carrier.end()
     this.#pending.carryingEnds(this.#log.last)
@@ -568,8 +589,14 @@ export class SqliteFile {
 /** Whether a read asks for what is no id at all, under which nothing can be (STORE-8). */
 function isOfNobody(name: keyof DirectReads, args: readonly unknown[]): boolean {
   if (BY_ID.has(name)) return !isHex32(args[0])
-  const caller = name === 'jobs' ? (args[0] as JobFilter).caller : undefined
-  return caller !== undefined && !isHex32(caller)
+  if (name !== 'jobs') return false
+  const { caller, idPrefix } = args[0] as JobFilter
+  if (caller !== undefined && !isHex32(caller)) return true
+  return idPrefix !== undefined && !isIdPrefix(idPrefix)
+}
+
+function pruneTimesOf({ pruneEndedBefore, pruneResultsBefore }: BatchRows): PruneTimes {
+  return { endedBefore: pruneEndedBefore, resultsBefore: pruneResultsBefore }
 }
 
 /** Of a caller's id and a tx_hash behind it. */

@@ -2,6 +2,7 @@ import {
   type AnyRow,
   type AuditEntry,
   type Caller,
+  type FailureRow,
   hasEnded,
   type JobFilter,
   type JobId,
@@ -15,13 +16,14 @@ import {
   toHex,
 } from '@fairlead/core'
 import { findMany } from './bulk.ts'
-import { bytesOf } from './cells.ts'
+import { bytesOf, textCell } from './cells.ts'
 import type { Columns, SqlValue } from './driver.ts'
 import { entriesOf } from './journal-blocks.ts'
 import type { PendingRows } from './pending-rows.ts'
 import {
   assignmentRow,
   blockRow,
+  failureRow,
   jobRow,
   laneRow,
   leaseRow,
@@ -42,6 +44,9 @@ export type DirectReads = {
   ) => Awaited<ReturnType<StoreReads[Name]>>
 }
 
+/** Characters of an id: 0x and its digits. */
+const ID_LENGTH = 66
+
 /** The tables in the order in which they are listed (STORE-9). The journal comes before the last. */
 const TABLES: readonly (readonly [table: string, row: (columns: Columns) => object])[] = [
   ['jobs', jobRow],
@@ -49,6 +54,7 @@ const TABLES: readonly (readonly [table: string, row: (columns: Columns) => obje
   ['leases', leaseRow],
   ['providers', providerRow],
   ['results', resultRow],
+  ['failures', failureRow],
   ['shares', shareRow],
   ['lanes', laneRow],
   ['rounds', roundRow],
@@ -90,9 +96,17 @@ export class SqliteReads implements DirectReads {
   }
 
   jobs(filter: JobFilter): JobRow[] {
-    const { status, caller } = filter
+    const { status, caller, idPrefix } = filter
     const params = filterParams(filter)
     const which = filter.beforeSeq === undefined ? '' : 'newest-'
+    if (idPrefix !== undefined) {
+      return this.#all(`list-${which}jobs-by-prefix`, jobRow, {
+        ...params,
+        id_prefix: idPrefix,
+        first_id: bytesOf(idPrefix.padEnd(ID_LENGTH, '0')),
+        caller: caller === undefined ? null : bytesOf(caller),
+      })
+    }
     if (caller !== undefined) {
       const name = `list-${which}jobs-of-caller`
       return this.#all(name, jobRow, { ...params, caller: bytesOf(caller) })
@@ -103,6 +117,10 @@ export class SqliteReads implements DirectReads {
 
   leases(jobId: JobId): LeaseRow[] {
     return this.#all('list-leases', leaseRow, bytesOf(jobId))
+  }
+
+  failures(jobId: JobId): FailureRow[] {
+    return this.#all('list-failures', failureRow, bytesOf(jobId))
   }
 
   lease(id: LeaseId): LeaseRow | null {
@@ -180,12 +198,14 @@ export class SqliteReads implements DirectReads {
 
 /** Null stands for any. */
 function filterParams(filter: JobFilter): Columns {
-  const { status = null, providerId = null, kind = null, afterHeight, afterSeq, limit } = filter
+  const { status = null, providerId = null, kind = null, model } = filter
+  const { afterHeight, afterSeq, limit } = filter
   const height = afterHeight === undefined ? null : afterHeight.toString()
   return {
     status,
     provider_id: providerId,
     kind,
+    model: model === undefined ? null : textCell(model),
     after_height: height,
     after_seq: afterSeq,
     ...(filter.beforeSeq === undefined ? {} : { before_seq: filter.beforeSeq }),

@@ -130,6 +130,7 @@ class ThreadedStore implements SqliteStore {
       payloads: async (seqs) => unpacked(await this.#call('payloads', seqs)),
       jobs: read('jobs'),
       leases: read('leases'),
+      failures: read('failures'),
       lease: read('lease'),
       result: read('result'),
       round: read('round'),
@@ -186,9 +187,10 @@ class ThreadedStore implements SqliteStore {
   /** Whether a batch is small, nobody else waits for the thread, and the disk is quick; then the log is held. */
   #isAlone(batch: WriteBatch, bytes: Uint8Array): boolean {
     if (this.#waiting.size > 0 || this.#closed !== null) return false
-    const { pruneEndedBefore, eraseEnded, cutJournalAt } = batch
+    const { pruneEndedBefore, pruneResultsBefore, eraseEnded, cutJournalAt } = batch
     // These need not come into the log.
-    if (pruneEndedBefore !== null || eraseEnded !== null || cutJournalAt !== null) return false
+    if (pruneEndedBefore !== null || pruneResultsBefore !== null) return false
+    if (eraseEnded !== null || cutJournalAt !== null) return false
     if (performance.now() < this.#slowUntil || !this.#logEnd.tryHold()) return false
     if (this.#logEnd.hasRoom(bytes)) return true
     this.#logEnd.letGo()

@@ -1,13 +1,16 @@
 import {
   type EndedSpan,
+  FAILURES_KEPT,
   FairleadError,
   invariant,
   JOB_STATUSES,
   LEASE_STATUSES,
   ROUNDS_KEPT,
+  resultWithoutPeople,
   withoutPeople,
 } from '@fairlead/core'
 import {
+  FAILURE_AT,
   JOB_AT,
   JOB_STATE_AT,
   LEASE_AT,
@@ -22,14 +25,20 @@ import type { SqlValue } from './driver.ts'
 import { chainBlocks, endOf, type JournalEnd, tailOf } from './journal-blocks.ts'
 import { idBytes, type PendingJob } from './pending-job.ts'
 import type { FewRows } from './pending-others.ts'
-import { payloadIn } from './pending-rows.ts'
-import { blockRow, payloadOf, WIDTH } from './rows.ts'
+import { attemptIn, payloadIn } from './pending-rows.ts'
+import { blockRow, broughtOf, payloadOf, WIDTH } from './rows.ts'
 import type { Statements } from './statements.ts'
 import type { StoredNames } from './stored-names.ts'
 
 /** Cells of an insert: the names of the row, its facts, its status and state, and of a job its entries. */
 const JOB_COLUMNS = 4 + WIDTH.job + 1 + WIDTH.jobState + 1
 const LEASE_COLUMNS = 3 + WIDTH.lease + 1 + WIDTH.leaseState
+
+/** Ended jobs, and results of deleted jobs, from before these times are deleted; null deletes none. */
+export interface PruneTimes {
+  readonly endedBefore: number | null
+  readonly resultsBefore: number | null
+}
 
 /** Writes into the tables; the transaction around it is the caller's. */
 export class TableWriter {
@@ -40,6 +49,7 @@ export class TableWriter {
   readonly #payloads: Bulk
   readonly #leases: Bulk
   readonly #results: Bulk
+  readonly #failures: Bulk
   readonly #names: StoredNames
   /** Where the journal stands; null when that has to be looked up. */
   #end: JournalEnd | null = null
@@ -52,6 +62,7 @@ export class TableWriter {
     this.#payloads = new Bulk(statements, { one: 'insert-payload', many: 'insert-payloads-20' })
     this.#leases = new Bulk(statements, { one: 'insert-lease', many: 'insert-leases-20' })
     this.#results = new Bulk(statements, { one: 'write-result', many: 'write-results-20' })
+    this.#failures = new Bulk(statements, { one: 'write-failure', many: 'write-failures-20' })
   }
 
   writeJobs(jobs: readonly PendingJob[]): void {
@@ -59,6 +70,7 @@ export class TableWriter {
     const payloads: SqlValue[] = []
     const newLeases: SqlValue[] = []
     const results: SqlValue[] = []
+    const failures: SqlValue[] = []
     for (const job of jobs) {
       if (job.facts === null) this.#updateJob(job)
       else {
@@ -70,11 +82,13 @@ export class TableWriter {
         results.push(job.seq)
         this.#cells(results, job.result, RESULT_AT.cells, WIDTH.result)
       }
+      this.#addFailures(failures, job)
     }
     this.#jobs.write(newJobs, JOB_COLUMNS)
     this.#payloads.write(payloads, 2)
     this.#leases.write(newLeases, LEASE_COLUMNS)
     this.#results.write(results, 1 + WIDTH.result)
+    this.#failures.write(failures, 2 + WIDTH.failure)
   }
 
   writeLanes(rows: readonly RowAt[]): void {
@@ -111,12 +125,26 @@ export class TableWriter {
     this.#end = end
   }
 
-  /** Deletes jobs that ended before a time, with all that goes with them (STORE-10). */
-  prune(endedBefore: number): void {
+  /** Deletes jobs with all that goes with them, and the results of deleted jobs that are due (STORE-10). */
+  prune({ endedBefore, resultsBefore }: PruneTimes): void {
+    if (endedBefore !== null) this.pruneJobs(endedBefore, resultsBefore)
+    if (resultsBefore !== null) this.pruneKeptResults(resultsBefore)
+  }
+
+  /** Deletes jobs. Their results go if they are due; the others stay to be found. */
+  pruneJobs(endedBefore: number, resultsBefore: number | null): void {
     this.#names.prune(endedBefore)
-    for (const name of ['keep-results', 'prune-payloads', 'prune-leases', 'prune-jobs']) {
+    for (const name of ['keep-results', 'prune-results']) {
+      this.#run(name, [endedBefore, resultsBefore])
+    }
+    for (const name of ['prune-payloads', 'prune-leases', 'prune-failures', 'prune-jobs']) {
       this.#run(name, [endedBefore])
     }
+  }
+
+  /** Deletes results that outlived their jobs. */
+  pruneKeptResults(before: number): void {
+    for (const name of ['prune-kept-results', 'forget-kept-results']) this.#run(name, [before])
   }
 
   /** Of registrations that ended in a span nothing but where and when stays (STORE-16). */
@@ -126,6 +154,10 @@ export class TableWriter {
     for (const columns of findMany(this.#statements, 'find-payloads-20', seqs)) {
       const left = withoutPeople(payloadOf(columns))
       this.#run('replace-payload', [left, columns['job'] as number])
+    }
+    for (const columns of findMany(this.#statements, 'find-outputs-20', seqs)) {
+      const { output, meta } = resultWithoutPeople(broughtOf(columns))
+      this.#run('replace-output', [output, meta, columns['job'] as number])
     }
   }
 
@@ -196,6 +228,18 @@ export class TableWriter {
       if (facts !== null) continue
       invariant(this.#run('update-lease', cells) === 1, 'a change of a lease was checked before')
     }
+  }
+
+  /** The newest deletes old ones from the table. Those that wait beside it were seen to when it came. */
+  #addFailures(to: SqlValue[], { seq, failures }: PendingJob): void {
+    let newest = 0
+    for (const row of failures) {
+      const attempt = attemptIn(row)
+      newest = Math.max(newest, attempt)
+      to.push(seq, attempt)
+      this.#cells(to, row, FAILURE_AT.cells, WIDTH.failure)
+    }
+    if (newest >= FAILURES_KEPT) this.#run('drop-old-failures', [seq, newest - FAILURES_KEPT])
   }
 
   #writeShare([kind, caller, finish]: readonly SqlValue[]): void {

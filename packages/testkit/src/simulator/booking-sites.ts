@@ -158,6 +158,8 @@ export class BookingSites {
         return { ...NOT_SENT, code: 'glitch' }
       case 'refusesHold':
         return { ...NOT_SENT, code: 'sold_out', http: 409, isUnsent: true }
+      case 'isWordy':
+        return { ...NOT_SENT, code: 'Ann is too young', http: 422 }
       case 'isFull':
         // Whoever has the key of a booking is shown that booking.
         return isRepeat ? BOOKED : { ...NOT_SENT, code: 'sold_out', http: 409 }
@@ -184,4 +186,5 @@ const ANSWERS = {
   isMuddled: 5,
   isFull: 9,
   refusesHold: 4,
+  isWordy: 5,
 } as const

@@ -4,15 +4,19 @@ import {
   FairleadError,
   isErased,
   type JobId,
+  type JobNeeds,
   type JobRow,
   type LeaseFailure,
   type LeaseId,
+  type LeaseResult,
   type LeaseSession,
   type LeaseTimes,
   type ProviderId,
   type WorkerId,
 } from '@fairlead/core'
 import type { JobEnd } from './booking-sites.ts'
+import { type FailureWords, failureWords } from './failure-words.ts'
+import { firstDifference } from './first-difference.ts'
 import type { Said } from './ledger/own-attempts.ts'
 import { hasEndedStatus, isLiveStatus, unitsOf } from './ledger/own-rules.ts'
 import type { Session } from './session.ts'
@@ -44,9 +48,14 @@ export interface LeaseCall {
   readonly actualUnits: number | null
   readonly code: string
   readonly permanent: boolean
+  readonly message?: string
+  readonly details?: Uint8Array
+  readonly retryAfterMs?: number
+  /** For a completion. */
+  readonly output?: Uint8Array
+  readonly contentType?: string
   /** Of a registration: what its platform answered, and what is known of it. */
   readonly http?: number
-  readonly retryAfterMs?: number
   readonly isUnknown?: boolean
   readonly isUnsent?: boolean
   readonly lookup?: 'booked' | 'not_booked' | 'failed'
@@ -118,6 +127,10 @@ export class Desk {
 
   isJobsFault(leaseId: LeaseId): boolean {
     return this.#jobsFault.has(leaseId)
+  }
+
+  failure(leaseId: LeaseId): FailureWords {
+    return failureWords(leaseId)
   }
 
   receipts(): readonly JobId[] {
@@ -276,6 +289,7 @@ export class Desk {
       row.units === unitsOf(wanted) &&
       row.tokens === (kind === 'ai' ? promptBytes + wanted.maxTokens : 0) &&
       row.ttlAbsSecs === (request['ttl_abs_secs'] ?? null) &&
+      firstDifference(row.needs, needsOf(request)) === null &&
       this.#isWhole(row)
     if (!isRight) broken('rows', `job ${row.id} is stored as something else than was asked for`)
   }
@@ -303,6 +317,7 @@ export class Desk {
     if (verb === 'complete' && status === 'COMPLETED' && row.digest !== digest) {
       broken('answer', `lease ${leaseId} is completed, and another digest was taken all the same`)
     }
+    if (verb === 'complete') this.#checkResult(call, row.jobId)
     const isDone =
       verb === 'ack'
         ? isAcked
@@ -314,6 +329,16 @@ export class Desk {
               status === 'CANCELLED' || (verb === 'fail' && call.lookup === 'booked')
     if (!isDone)
       broken('durable', `${verb} was answered, and lease ${leaseId} is stored as ${status}`)
+  }
+
+  /** The output is kept as it came, with what it is (ENGINE-8). */
+  #checkResult({ leaseId, digest, output, contentType }: LeaseCall, jobId: JobId): void {
+    const result = this.#disk.results.get(jobId)
+    if (result === undefined || result.leaseId !== leaseId || result.digest !== digest) return
+    if (firstDifference(result.output, output ?? null) !== null)
+      broken('result-kept', `the result of ${jobId} has another output`)
+    if (result.contentType !== (contentType ?? null))
+      broken('result-kept', `the result of ${jobId} is kept as ${result.contentType}`)
   }
 
   #checkRefusal(call: LeaseCall, answer: Answer): void {
@@ -328,7 +353,8 @@ export class Desk {
       // It may have been moved to the caller since.
       Forbidden: !isOwn || this.#disk.everMoved.has(leaseId),
       LeaseNotLive: isOver && !isRepeat,
-      RenewalsExhausted: verb === 'renew' && (row?.renewals ?? 0) >= (row?.renewalsMax ?? 0),
+      RenewalsExhausted:
+        verb === 'renew' && (row?.renewals ?? 0) >= (row?.renewalsMax ?? Number.POSITIVE_INFINITY),
       InvalidState: verb === 'renew',
       InvalidParams: call.isOdd,
     }
@@ -353,10 +379,13 @@ function callBeside(engine: Session['engine'], call: LeaseCall): Promise<unknown
 }
 
 function failureOf(call: LeaseCall): LeaseFailure {
-  const { code, permanent, http, retryAfterMs, isUnknown, isUnsent, lookup } = call
+  const { code, permanent, message, details } = call
+  const { http, retryAfterMs, isUnknown, isUnsent, lookup } = call
   return {
     code,
     permanent,
+    ...(message === undefined ? {} : { message }),
+    ...(details === undefined ? {} : { details }),
     ...(http === undefined ? {} : { http }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     ...(isUnknown === undefined ? {} : { isUnknown }),
@@ -366,8 +395,28 @@ function failureOf(call: LeaseCall): LeaseFailure {
 }
 
 /** What is not said must be left out. */
-function resultOf({ digest, actualUnits }: LeaseCall): { digest: string; actualUnits?: number } {
-  return { digest, ...(actualUnits === null ? {} : { actualUnits }) }
+function resultOf({ digest, output, contentType, actualUnits }: LeaseCall): LeaseResult {
+  return {
+    digest,
+    ...(output === undefined ? {} : { output }),
+    ...(contentType === undefined ? {} : { contentType }),
+    ...(actualUnits === null ? {} : { actualUnits }),
+  }
+}
+
+/** As a request asks for it; null where it asks for nothing. */
+function needsOf(request: Order['request']): JobNeeds | null {
+  const { precision, width_hint: width, gates } = request
+  if (precision === undefined && width === undefined && gates === undefined) return null
+  const sorted = (names: unknown): readonly string[] | null =>
+    names === undefined
+      ? null
+      : [...(typeof names === 'string' ? [names] : (names as string[]))].sort()
+  return {
+    precision: sorted(precision),
+    widthHint: (width as number | undefined) ?? 0,
+    gates: sorted(gates),
+  }
 }
 
 function addTo(map: Map<string, Set<string>>, key: string, value: string): void {

@@ -1,4 +1,4 @@
-import type { KindName, Preset, ProviderOffer } from '@fairlead/core'
+import type { JobRow, KindName, Preset, ProviderOffer } from '@fairlead/core'
 import type { Dice } from './dice.ts'
 import type { SimLimit } from './ledger/limit-spans.ts'
 
@@ -11,6 +11,7 @@ export type OperatorAct = 'policy' | 'status' | 'revive' | 'stake' | 'offer' | '
 export type Profile =
   | 'honest'
   | 'steady'
+  | 'plain'
   | 'slow'
   | 'crasher'
   | 'repeater'
@@ -58,6 +59,10 @@ export interface Scenario {
   readonly policy: (dice: Dice) => Readonly<Record<string, unknown>>
   readonly callers: readonly CallerPlan[]
   readonly kinds: Readonly<Record<KindName, number>>
+  /** Names of tasks; those of `BAD_TASKS` do something to their workers. */
+  readonly tasks: readonly string[]
+  /** Jobs that nothing keeps from their success but failures of others: they must end COMPLETED. */
+  readonly mustSucceed: (job: JobRow) => boolean
   readonly providers: (dice: Dice) => readonly ProviderPlan[]
   readonly actors: Readonly<Record<Actor, number>>
   readonly clock: Readonly<Record<ClockMove, number>>
@@ -70,6 +75,8 @@ export interface Scenario {
   /** One in so many requests is odd, and one in so many repeats a key. */
   readonly oddOneIn: number
   readonly repeatOneIn: number
+  /** One in so many acts of a caller is a cancel; 0 is never. */
+  readonly cancelOneIn: number
   /** Jobs that differ in nothing but fee and time. */
   readonly isUniform: boolean
   /** All that is taken is assigned, and estimates come true: FAIR-7 must hold. */

@@ -1,4 +1,5 @@
 import type { JobRow, KindName } from '@fairlead/core'
+import { BAD_TASKS } from './actors/worker.ts'
 import type { Dice } from './dice.ts'
 import type { CallerPlan, Profile, ProviderPlan, Scenario } from './scenario.ts'
 
@@ -32,7 +33,7 @@ function shortTimes(dice: Dice): Readonly<Record<string, unknown>> {
       quantum_secs: 3,
       task_secs: dice.pick([2, 5]),
       registration_secs: dice.pick([2, 4]),
-      renewals_max: 2,
+      renewals_max: dice.pick([2, 2, null]),
     },
     retries: {
       attempt_max: dice.pick([2, 3, 4]),
@@ -40,15 +41,18 @@ function shortTimes(dice: Dice): Readonly<Record<string, unknown>> {
       base_backoff_quantum_secs: 1,
       base_backoff_task_secs: 1,
       backoff_cap_secs: 3,
+      backoff_factor: dice.pick([2, 2, 1.5]),
+      worker_lost_max: dice.pick([1, 2, 3, 3, null]),
     },
     ttl: {
       abs_default_ai_secs: dice.pick([25, 60]),
       abs_default_quantum_secs: 20,
-      abs_default_task_secs: 30,
+      abs_default_task_secs: dice.pick([30, 30, null]),
       abs_default_registration_secs: dice.pick([10, 25]),
-      rel_max_secs: dice.pick([12, 40]),
+      rel_max_secs: dice.pick([12, 40, null]),
       gc_horizon_secs: 75,
     },
+    completion: { result_retention_secs: dice.pick([0, 30, 200, null]) },
   }
 }
 
@@ -65,6 +69,12 @@ const STRICT = {
   cooldown_after: 4,
 }
 
+/** Mostly health is off, and strict settings must not matter; at times it is on. */
+function changingHealth(dice: Dice): Readonly<Record<string, unknown>> {
+  if (!dice.oneIn(3)) return STRICT
+  return { ...LENIENT, health: 'on', liveness: dice.pick(['heartbeat', 'worker']) }
+}
+
 /** Short windows and small budgets; of the platforms two know idempotency keys, and two can be asked. */
 const SESSIONS = {
   platforms: {
@@ -77,7 +87,12 @@ const SESSIONS = {
       backoff_ms: [100, 300],
     },
     keyed: { idempotency_key_supported: true, weights: { art0: 3, ski0: 2, swim1: 4 } },
-    asks: { lookup_supported: true, error_taxonomy: { glitch: 'unknown' }, max_concurrency: 4 },
+    asks: {
+      lookup_supported: true,
+      error_taxonomy: { glitch: 'unknown' },
+      retry_on_http: [429, 500],
+      max_concurrency: 4,
+    },
     both: {
       idempotency_key_supported: true,
       lookup_supported: true,
@@ -105,6 +120,9 @@ function cast(
       region: dice.pick(['eu', 'us', null]),
       leasesMax: dice.pick([null, null, 2]),
       maxDepth: dice.pick([null, 8]),
+      maxWidth: dice.pick([null, null, 8]),
+      gates: dice.pick([null, null, new Set(['cx', 'rz'])]),
+      precision: dice.pick([null, null, new Set(['fp16', 'fp32'])]),
     },
   }))
 }
@@ -118,12 +136,14 @@ const BASE: Scenario = {
       ...shortTimes(dice),
       quotas: { leases_max_per_provider: dice.pick([2, 3, 5]), epoch_secs: 10 },
     },
-    registry: LENIENT,
+    registry: changingHealth(dice),
     sessions: SESSIONS,
     audit: { pii_retention_secs: dice.pick([5, 40, 90]) },
   }),
   callers: CALLERS,
   kinds: { ai: 5, quantum: 2, task: 3, registration: 2 },
+  tasks: ['resize', 'resize', 'render', 'render', 'poison'],
+  mustSucceed: () => false,
   providers: (dice) => cast(dice, 6),
   actors: { caller: 20, worker: 52, operator: 3, clock: 19, store: 3, restart: 1, reader: 2 },
   clock: { tick: 70, walk: 10, edge: 16, leap: 2, back: 2 },
@@ -133,6 +153,7 @@ const BASE: Scenario = {
   liveMax: 40,
   oddOneIn: 15,
   repeatOneIn: 6,
+  cancelOneIn: 14,
   isUniform: false,
   withBound: false,
 }
@@ -181,7 +202,7 @@ export const SCENARIOS: readonly Scenario[] = [
         },
       },
       match: { fairness: dice.pick(['tenant', 'tenant', 'score']) },
-      registry: LENIENT,
+      registry: changingHealth(dice),
       sessions: SESSIONS,
       audit: { pii_retention_secs: dice.pick([5, 40, 90]) },
     }),
@@ -213,8 +234,11 @@ export const SCENARIOS: readonly Scenario[] = [
         batch_size: dice.pick([1, 3, 256]),
         quotas: { leases_max_per_provider: dice.pick([1, 2]) },
       },
-      match: { fairness: dice.pick(['score', 'tenant']) },
-      registry: LENIENT,
+      match: {
+        fairness: dice.pick(['score', 'tenant']),
+        ties: dice.pick(['arrival', 'arrival', 'pair_hash']),
+      },
+      registry: changingHealth(dice),
     }),
     callers: [
       { name: 'ann', tier: 'FREE' },
@@ -249,7 +273,7 @@ export const SCENARIOS: readonly Scenario[] = [
         },
         { kind: 'task', requirements: [{ key: 'running', amount: 1 }] },
       ],
-      registry: LENIENT,
+      registry: changingHealth(dice),
     }),
     kinds: { ...BASE.kinds, registration: 0 },
     limits: [
@@ -280,7 +304,7 @@ export const SCENARIOS: readonly Scenario[] = [
         batch_size: dice.pick([1, 256]),
         quotas: { leases_max_per_provider: dice.pick([4, 12]) },
       },
-      registry: LENIENT,
+      registry: changingHealth(dice),
       sessions: SESSIONS,
       audit: { pii_retention_secs: dice.pick([5, 40, 90]) },
     }),
@@ -323,7 +347,50 @@ export const SCENARIOS: readonly Scenario[] = [
     faults: { fails: 40, lost: 0, late: 20, loadFails: 8, readFails: 150, outage: 200 },
     liveMax: 60,
     oddOneIn: 0,
+    cancelOneIn: 0,
     isUniform: true,
     withBound: true,
+  },
+  {
+    ...BASE,
+    name: 'failing',
+    about: 'tasks that fail, hang, are declined or kill their workers, beside others that succeed',
+    policy: (dice) => ({
+      queue: {
+        ack_timeout_ms: 4_000,
+        worker_lost_ms: dice.pick([1_000, 3_000]),
+        lease: { task_secs: 5 },
+        retries: {
+          attempt_max: dice.pick([3, 20]),
+          base_backoff_task_secs: 1,
+          backoff_cap_secs: 2,
+          worker_lost_max: dice.pick([3, 3, 25]),
+        },
+        quotas: { leases_max_per_provider: dice.pick([2, 16]) },
+      },
+      registry: STRICT,
+    }),
+    callers: [...CALLERS.slice(0, 2), { name: 'eve', tier: 'FREE' }],
+    kinds: { ai: 0, quantum: 0, task: 1, registration: 0 },
+    tasks: ['fine', 'fine', 'fine', 'fine', 'fine', 'poison', 'boom', 'boom', 'picky', 'hang'],
+    mustSucceed: ({ model }) => !BAD_TASKS.includes(model ?? ''),
+    providers: (dice) =>
+      ['a', 'b', 'c'].map((name) => ({
+        name,
+        // A worker that crashes takes nothing with it but the task that it crashed of.
+        workers: Array.from({ length: dice.between(1, 3) }, () => ({
+          slots: 1,
+          profile: 'plain' as const,
+        })),
+        stake: 0n,
+        offer: { capabilities: KINDS, models: new Set(['*']) },
+      })),
+    actors: { ...BASE.actors, caller: 14, worker: 70, operator: 1 },
+    clock: { tick: 92, walk: 8, edge: 0, leap: 0, back: 2 },
+    operator: { policy: 1, status: 0, revive: 1, stake: 1, offer: 0, cancel: 0, opening: 0 },
+    faults: { fails: 90, lost: 120, late: 25, loadFails: 8, readFails: 150, outage: 0 },
+    liveMax: 80,
+    cancelOneIn: 0,
+    isUniform: true,
   },
 ]

@@ -6,6 +6,8 @@ import {
   compareText,
   EMPTY_AUDIT,
   type EndedSpan,
+  FAILURES_KEPT,
+  type FailureRow,
   type JobFilter,
   type JobId,
   type JobRow,
@@ -18,6 +20,7 @@ import {
   type ResultRow,
   ROUNDS_KEPT,
   type RoundRow,
+  resultWithoutPeople,
   type ShareRow,
   type Snapshot,
   storedRow,
@@ -50,6 +53,7 @@ export class SimDisk {
   readonly everIssued = new Set<LeaseId>()
   /** Leases that went from one worker to another. */
   readonly everMoved = new Set<string>()
+  readonly #failures = new Map<JobId, Map<number, FailureRow>>()
   readonly #bySeq = new Map<number, JobId>()
   readonly #byTx = new Map<string, JobId>()
   readonly #leasesOf = new Map<JobId, LeaseId[]>()
@@ -57,7 +61,9 @@ export class SimDisk {
   readonly #chain: AuditEntry[] = []
 
   write(batch: WriteBatch): void {
-    if (batch.pruneEndedBefore !== null) this.#prune(batch.pruneEndedBefore)
+    // A result may outlive its job, and nothing of people with it.
+    if (batch.eraseEnded !== null) this.#erase(batch.eraseEnded)
+    this.#prune(batch)
     for (const { row, payload } of batch.newJobs) this.#writeNewJob(row, payload)
     for (const state of batch.jobs) this.#changeJob(state)
     for (const row of batch.newLeases) this.#writeNewLease(row)
@@ -68,6 +74,7 @@ export class SimDisk {
       if (this.results.has(row.jobId)) broken('completed-once', `job ${row.jobId} has two results`)
       this.results.set(row.jobId, row)
     }
+    for (const row of batch.failures) this.#writeFailure(row)
     for (const { lane, key, value } of batch.lanes) {
       if (value === null) this.lanes.delete(JSON.stringify([lane, key]))
       else this.lanes.set(JSON.stringify([lane, key]), { lane, key, value })
@@ -87,7 +94,7 @@ export class SimDisk {
     for (const [name, value] of Object.entries(batch.meta)) this.meta.set(name, value)
     this.#cutAt = Math.max(this.#cutAt, batch.cutJournalAt ?? 0)
     if (batch.eraseEnded !== null) this.#erase(batch.eraseEnded)
-    if (batch.pruneEndedBefore !== null) this.#prune(batch.pruneEndedBefore)
+    this.#prune(batch)
   }
 
   /** What is alive, in the order of STORE-4. */
@@ -141,6 +148,12 @@ export class SimDisk {
     return ids.map((id) => this.leases.get(id) as LeaseRow).sort((a, b) => a.attempt - b.attempt)
   }
 
+  /** The failures that are kept of a job, oldest first. */
+  failuresOf(jobId: JobId): FailureRow[] {
+    const rows = [...(this.#failures.get(jobId)?.values() ?? [])]
+    return rows.sort((a, b) => a.attempt - b.attempt)
+  }
+
   assignmentsSince(atMs: number): { readonly caller: Caller; readonly at: number }[] {
     return [...this.leases.values()]
       .filter(({ tStart }) => tStart >= atMs)
@@ -152,7 +165,7 @@ export class SimDisk {
   }
 
   list({ afterSeq, beforeSeq, limit, ...wanted }: JobFilter): JobRow[] {
-    const { status, providerId, caller, kind, afterHeight } = wanted
+    const { status, providerId, caller, kind, model, idPrefix, afterHeight } = wanted
     return [...this.jobs.values()]
       .filter(
         (job) =>
@@ -162,6 +175,8 @@ export class SimDisk {
           (providerId === undefined || job.providerId === providerId) &&
           (caller === undefined || job.caller === caller) &&
           (kind === undefined || job.kind === kind) &&
+          (model === undefined || job.model === model) &&
+          (idPrefix === undefined || job.id.startsWith(idPrefix)) &&
           (afterHeight === undefined || job.enqueueHeight > afterHeight),
       )
       .sort((a, b) => (beforeSeq === undefined ? a.seq - b.seq : b.seq - a.seq))
@@ -180,6 +195,10 @@ export class SimDisk {
       ...named('leases', sortedValues(this.leases)),
       ...named('providers', sortedValues(this.providers)),
       ...named('results', sortedValues(this.results)),
+      ...named(
+        'failures',
+        sortedValues(this.jobs).flatMap(({ id }) => this.failuresOf(id)),
+      ),
       ...named('shares', sortedValues(this.shares)),
       ...named('lanes', sortedValues(this.lanes)),
       ...named('rounds', sortedValues(this.rounds)),
@@ -240,6 +259,16 @@ export class SimDisk {
     }
   }
 
+  #writeFailure(row: FailureRow): void {
+    if (this.jobs.get(row.jobId)?.seq !== row.jobSeq)
+      broken('failure-kept', `an attempt of ${row.jobId} failed, and the job is not there`)
+    const failures = this.#failures.get(row.jobId) ?? new Map<number, FailureRow>()
+    this.#failures.set(row.jobId, failures.set(row.attempt, row))
+    for (const attempt of failures.keys()) {
+      if (attempt <= row.attempt - FAILURES_KEPT) failures.delete(attempt)
+    }
+  }
+
   #writeRound(row: RoundRow): void {
     this.rounds.set(roundKey(row.height, row.kind), row)
     const oldest = row.height - ROUNDS_KEPT
@@ -254,11 +283,22 @@ export class SimDisk {
     for (const [id, { kind, endedAt }] of this.jobs) {
       const payload = this.payloads.get(id)
       if (kind !== 'registration' || endedAt === null || payload === undefined) continue
-      if (endedAt >= from && endedAt < before) this.payloads.set(id, withoutPeople(payload))
+      if (endedAt < from || endedAt >= before) continue
+      this.payloads.set(id, withoutPeople(payload))
+      const result = this.results.get(id)
+      if (result !== undefined) this.results.set(id, { ...result, ...resultWithoutPeople(result) })
     }
   }
 
-  #prune(before: number): void {
+  #prune({ pruneEndedBefore, pruneResultsBefore }: WriteBatch): void {
+    if (pruneEndedBefore !== null) this.#pruneJobs(pruneEndedBefore)
+    if (pruneResultsBefore === null) return
+    for (const [id, { at }] of this.results) {
+      if (at < pruneResultsBefore && !this.jobs.has(id)) this.results.delete(id)
+    }
+  }
+
+  #pruneJobs(before: number): void {
     for (const [id, { endedAt, caller, txHash, seq }] of this.jobs) {
       if (endedAt === null || endedAt >= before) continue
       this.jobs.delete(id)
@@ -267,6 +307,7 @@ export class SimDisk {
       this.#bySeq.delete(seq)
       for (const leaseId of this.#leasesOf.get(id) ?? []) this.leases.delete(leaseId)
       this.#leasesOf.delete(id)
+      this.#failures.delete(id)
     }
   }
 }

@@ -185,6 +185,7 @@ export class SimStore implements Store {
       payloads: (seqs) => this.#readPayloads(seqs),
       jobs: (filter) => Promise.resolve(disk.list(filter)),
       leases: (jobId) => Promise.resolve(disk.leasesOf(jobId)),
+      failures: (jobId) => Promise.resolve(disk.failuresOf(jobId)),
       lease: (id) => Promise.resolve(disk.leases.get(id) ?? null),
       result: (jobId) => Promise.resolve(disk.results.get(jobId) ?? null),
       round: (height, kind) => Promise.resolve(disk.rounds.get(roundKey(height, kind)) ?? null),

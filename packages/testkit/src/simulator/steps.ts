@@ -1,4 +1,5 @@
 import { FairleadError } from '@fairlead/core'
+import type { Explanation } from '@fairlead/engine'
 import type { Worker } from './actors/worker.ts'
 import type { Dice } from './dice.ts'
 import { hasEndedStatus } from './ledger/own-rules.ts'
@@ -160,11 +161,28 @@ async function readSomething(world: World): Promise<string> {
   }
   // May wait for what is being written.
   world.desk.send(
-    (asked) => asked.explain(id),
+    (asked) => asked.explain(id).then((explanation) => checkRefusals(world, explanation)),
     () => {},
   )
   return `reads ${id}`
 }
+
+/** With health off nothing that failed before is a reason to wait (HEALTH-7). */
+function checkRefusals({ ledger }: World, explanation: Explanation): void {
+  const { health, liveness } = ledger.book.policy.registry
+  if (health === 'on' || !('providers' in explanation)) return
+  for (const { id, refusal } of explanation.providers) {
+    const isStale = refusal === 'heartbeat_stale' && liveness === 'worker'
+    if (!isStale && !HEALTH_REFUSALS.has(refusal ?? '')) continue
+    broken('fails-alone', `${id} refuses ${explanation.job.id} with ${refusal}, and has no health`)
+  }
+}
+
+const HEALTH_REFUSALS: ReadonlySet<string> = new Set([
+  'unhealthy',
+  'cooling_down',
+  'class_cooling_down',
+])
 
 async function orNull<T>(read: Promise<T>): Promise<T | null> {
   try {

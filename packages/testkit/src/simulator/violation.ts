@@ -5,7 +5,15 @@ export const INVARIANTS = {
   'final-state': 'a finished job or lease never changes (STATE-2, STATE-3)',
   'completed-once': 'COMPLETED exactly once, and only by the lease that held the job (COMPLETE-4)',
   retries: 'each charge counts once, and retries stay below attempt_max (RETRY-2, RETRY-6)',
-  backoff: 'a charged job is ready again at the time that RETRY-1 gives, any other at once',
+  backoff:
+    'a job that failed is ready again after its backoff and what its failure asked for, any other at once (RETRY-1, FAIL-4)',
+  'worker-loss':
+    'a lost worker charges nothing, and so many in a row end the job that they had (WORKER-16)',
+  'fails-alone':
+    'a job that fails, fails alone: with health off no failure keeps another job from running (HEALTH-7)',
+  'failure-kept':
+    'why an attempt failed is kept as it was said, for the newest attempts of a job (FAIL-1 to FAIL-5)',
+  'result-kept': 'a result is there as long as its job, and for its retention (STORE-10)',
   deadline:
     'what falls due happens at its own time, and a later call is refused (STATE-6, LEASE-6)',
   transition: 'jobs and leases move by their tables, told in order (STATE-1, STATE-3, EVENT-1)',
@@ -42,6 +50,7 @@ export const INVARIANTS = {
   personal:
     'what a registration says of people is kept for its time, and erased after it (AUDIT-10)',
   stranded: 'a ready job does not wait beside a provider that fits it (MATCH-2)',
+  store: 'the store in memory keeps and deletes what the simulated disk does (STORE-5 to STORE-10)',
   memory: 'the engine counts what the store holds (ENGINE-4)',
   unexplained: 'no call fails without a fault of the store, and none with Internal (ENGINE-5)',
   rest: 'the engine comes to rest when nothing is left to do',

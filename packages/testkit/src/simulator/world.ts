@@ -1,4 +1,10 @@
-import { type KindName, type ProviderId, parsePolicy, type WorkerId } from '@fairlead/core'
+import {
+  type KindName,
+  type LeaseId,
+  type ProviderId,
+  parsePolicy,
+  type WorkerId,
+} from '@fairlead/core'
 import { Callers } from './actors/callers.ts'
 import { Operator } from './actors/operator.ts'
 import { SignupRequests } from './actors/signup-requests.ts'
@@ -16,6 +22,7 @@ import { Shadow } from './shadow.ts'
 import { SimClock } from './sim-clock.ts'
 import { SimDisk } from './sim-disk.ts'
 import type { Commit } from './sim-store.ts'
+import { StoreTwin } from './store-twin.ts'
 import { broken, Violation } from './violation.ts'
 import { Witness } from './witness.ts'
 import type { Watch } from './worker-link.ts'
@@ -45,6 +52,8 @@ export class World {
   readonly #plans: readonly ProviderPlan[]
   /** In every second run: it costs as much as the engine itself. */
   readonly #shadow: Shadow | null
+  /** In every fourth run. */
+  readonly #twin: StoreTwin | null
   readonly #policy: Readonly<Record<string, unknown>>
   #session: Session
   /** Of the engines before this one; see `SimStore`. */
@@ -62,6 +71,7 @@ export class World {
     this.scenario = scenario
     this.dice = new Dice(seed, 1)
     this.#shadow = seed % 2 === 1 ? new Shadow() : null
+    this.#twin = seed % 4 === 2 ? new StoreTwin((error) => this.#caught(error)) : null
     this.#policy = scenario.policy(this.dice)
     this.faults = new Faults({
       dice: new Dice(seed, 2),
@@ -79,6 +89,7 @@ export class World {
       nowMs: START_MS,
       hearsay: this.desk,
       limits: scenario.limits,
+      mustSucceed: scenario.mustSucceed,
       withBound: scenario.withBound,
     })
     const { dice, desk, ledger } = this
@@ -89,6 +100,7 @@ export class World {
     const gossip: Gossip = []
     const watch: Watch = (look) => this.#watch(look)
     const latest = () => clock.latest
+    const taskOf = (leaseId: LeaseId): string | null => this.#taskOf(leaseId)
     const { witness } = this
     this.#plans = scenario.providers(dice)
     this.workers = this.#plans.flatMap(({ name, workers }) =>
@@ -96,7 +108,7 @@ export class World {
         const providerId = `provider:${name}` as ProviderId
         const id = `${name}-${i}` as WorkerId
         const own = { providerId, id, slots, profile }
-        return new Worker({ ...own, dice, desk, gossip, sites, latest, witness, watch })
+        return new Worker({ ...own, dice, desk, gossip, sites, taskOf, latest, witness, watch })
       }),
     )
     this.#session = new Session(this.disk, this.clock, this.faults)
@@ -202,6 +214,11 @@ export class World {
     } else this.#stranded = null
   }
 
+  /** In the end a real store has what the simulated disk has. */
+  async compareStores(): Promise<void> {
+    await this.#twin?.compare(this.disk)
+  }
+
   /** Nothing is asked, nothing hangs, and the engine has noticed what time it is. */
   get isAtRest(): boolean {
     const { store, isOpen } = this.session
@@ -241,6 +258,13 @@ export class World {
     }
   }
 
+  /** The name of the task behind a stored lease. */
+  #taskOf(leaseId: LeaseId): string | null {
+    const jobId = this.disk.leases.get(leaseId)?.jobId
+    const job = jobId === undefined ? undefined : this.disk.jobs.get(jobId)
+    return job?.kind === 'task' ? job.model : null
+  }
+
   #activity(): number {
     return this.clock.activity + this.session.store.activity + this.desk.activity
   }
@@ -250,6 +274,7 @@ export class World {
     this.#watch(() => {
       this.#shadow?.written(commit, this.disk)
       this.disk.write(commit.batch)
+      this.#twin?.written(commit.batch)
       this.ledger.written(commit.batch)
     })
   }
@@ -337,7 +362,7 @@ export class World {
     const interval = this.ledger.book.policy.queue.dispatchIntervalMs
     if (now - this.#stranded.since > interval) {
       broken(
-        'stranded',
+        this.ledger.isHeldUp(found.provider, now) ? 'fails-alone' : 'stranded',
         `job ${jobId} has waited beside ${found.provider.id} for over ${interval} ms`,
       )
     }

@@ -153,6 +153,7 @@ const FIELDS: Readonly<Record<string, (written: Json) => Partial<PlatformPolicy>
   idempotency_key_supported: (is) => ({ idempotencyKeySupported: is }),
   lookup_supported: (is) => ({ lookupSupported: is }),
   error_taxonomy: (taxonomy) => ({ errorTaxonomy: taxonomy }),
+  retry_on_http: (statuses) => ({ retryOnHttp: statuses }),
   weights: (weights) => ({ weights }),
 }
 

@@ -56,6 +56,7 @@ function withCaps(given: Json): Policy {
     ...FUND,
     caps: {
       regions: FUND.caps.regions,
+      needs: FUND.caps.needs,
       idempotencyKey: given.idempotency_key ?? FUND.caps.idempotencyKey,
       ai: {
         model: given.model ?? ai.model,

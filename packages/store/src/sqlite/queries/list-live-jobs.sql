@@ -1,11 +1,12 @@
 -- list-live-jobs: STORE-8, as list-jobs for a status of live jobs: goes past the ended ones.
--- in: after_seq, limit, status; provider_id, kind, after_height, each null for any
+-- in: after_seq, limit, status; provider_id, kind, model, after_height, each null for any
 -- out: at most `limit` rows
 SELECT * FROM job_rows
 WHERE ended_at IS NULL AND seq > @after_seq
   AND (@status IS NULL OR status = @status)
   AND (@provider_id IS NULL OR provider_id = @provider_id)
   AND (@kind IS NULL OR kind = @kind)
+  AND (@model IS NULL OR model = @model)
   -- Decimal texts without leading zeros compare as numbers do: the longer one first.
   AND (@after_height IS NULL
     OR (length(enqueue_height), enqueue_height) > (length(@after_height), @after_height))

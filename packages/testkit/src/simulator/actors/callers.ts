@@ -32,7 +32,8 @@ export class Callers {
 
   /** One call; what it was, for the report. */
   act(liveJobs: number): string {
-    if (this.#dice.oneIn(14) && this.#jobs.length > 0 && !this.#scenario.withBound)
+    const { cancelOneIn } = this.#scenario
+    if (cancelOneIn > 0 && this.#dice.oneIn(cancelOneIn) && this.#jobs.length > 0)
       return this.#cancel()
     if (this.#dice.oneIn(80)) return this.#storm()
     if (liveJobs >= this.#scenario.liveMax) return this.#again('holds back, asks again')
@@ -102,6 +103,19 @@ export class Callers {
       max_fee_u64: fee,
       ...(dice.oneIn(6) ? { regions: dice.pick([['eu'], ['us'], ['eu', 'us']]) } : {}),
       ...(dice.oneIn(8) ? { ttl_abs_secs: dice.between(1, 20) } : {}),
+      ...(dice.oneIn(6) ? this.#needs(kind) : {}),
+    }
+  }
+
+  /** Needs beside kind and model, which some jobs have. */
+  #needs(kind: OtherKind): Readonly<Record<string, unknown>> {
+    const dice = this.#dice
+    if (kind === 'ai')
+      return { precision: dice.pick<unknown>(['fp16', ['fp32', 'fp16'], ['int8']]) }
+    if (kind !== 'quantum') return {}
+    return {
+      width_hint: dice.pick([0, 4, 20]),
+      ...(dice.oneIn(2) ? { gates: dice.pick([['cx'], ['cx', 'rz'], ['h']]) } : {}),
     }
   }
 
@@ -120,7 +134,7 @@ export class Callers {
         depth_hint: dice.pick([0, 1, 8, 40]),
       }
     }
-    return { name: dice.pick(['resize', 'render']), args: { n: dice.below(9) } }
+    return { name: dice.pick(this.#scenario.tasks), args: { n: dice.below(9) } }
   }
 
   #oddRequest(): Readonly<Record<string, unknown>> {
@@ -135,6 +149,8 @@ export class Callers {
       { ...sound, max_fee_u64: -1 },
       { ...sound, regions: [] },
       { ...sound, ttl_abs_secs: 0 },
+      { ...sound, precision: [] },
+      { ...sound, kind: 'task', payload: { name: 'resize', args: {} }, width_hint: 4 },
       { kind: 'task', payload: { name: '', args: {} } },
     ])
   }

@@ -1,6 +1,7 @@
 import type { ProviderId, ProviderOffer } from '@fairlead/core'
 import type { Desk } from '../desk.ts'
 import type { Dice } from '../dice.ts'
+import { isUnserved } from '../ledger/fits.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { OperatorAct, Scenario } from '../scenario.ts'
 
@@ -101,6 +102,15 @@ export class Operator {
     return 'brings everybody back'
   }
 
+  /** Cancels jobs that nobody takes: where they have no end of their own, they wait for good. */
+  giveUp(): void {
+    const { book } = this.#ledger
+    for (const job of book.alive) {
+      const isAsked = job.status !== 'QUEUED' || job.facts.kind === 'registration'
+      if (!isAsked && isUnserved(book, job)) this.#desk.cancel(job.facts.id, 'operator', () => {})
+    }
+  }
+
   #newTerms(): Partial<ProviderOffer> {
     const dice = this.#dice
     return dice.pick<Partial<ProviderOffer>>([
@@ -109,6 +119,8 @@ export class Operator {
       { platforms: new Set(dice.pick([['*'], ['*'], ['plain', 'asks']])) },
       { region: dice.pick(['eu', 'us', null]) },
       { maxDepth: dice.pick([null, 8]), maxShots: dice.pick([null, 5_000]) },
+      { maxWidth: dice.pick([null, 8]), gates: dice.pick([null, new Set(['cx', 'h'])]) },
+      { precision: dice.pick([null, new Set(['fp16']), new Set(['fp32', 'int8'])]) },
     ])
   }
 

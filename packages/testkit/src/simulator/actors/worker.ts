@@ -1,7 +1,9 @@
+import { createHash } from 'node:crypto'
 import type { LeaseId, LeaseOffer, ProviderId, WorkerId } from '@fairlead/core'
 import type { BookingSites } from '../booking-sites.ts'
 import type { Answer, Desk, LeaseCall, LeaseVerb } from '../desk.ts'
 import type { Dice } from '../dice.ts'
+import { type FailureWords, failureWords } from '../failure-words.ts'
 import type { Said } from '../ledger/own-attempts.ts'
 import type { Profile } from '../scenario.ts'
 import type { Witness } from '../witness.ts'
@@ -36,8 +38,21 @@ const DEEDS: Readonly<Record<Profile, Readonly<Record<Deed, number>>>> = {
   decliner:  { work: 30, fail:  0, decline: 55, release: 5, repeat:  5, jumble:  0, forget:  0, lie:  0, beat:  5, leave:  0, resize: 0, idle:  0 },
   failing:   { work: 30, fail: 55, decline:  0, release: 5, repeat:  5, jumble:  0, forget:  0, lie:  0, beat:  5, leave:  0, resize: 0, idle:  0 },
   liar:      { work: 35, fail:  5, decline:  0, release: 0, repeat:  5, jumble: 10, forget:  0, lie: 38, beat:  5, leave:  2, resize: 0, idle:  0 },
+  plain:     { work: 100, fail:  0, decline:  0, release: 0, repeat:  0, jumble:  0, forget:  0, lie:  0, beat:  0, leave:  0, resize: 0, idle:  0 },
   flapping:  { work: 40, fail:  5, decline:  0, release: 5, repeat:  0, jumble:  0, forget:  0, lie:  0, beat:  1, leave: 12, resize: 8, idle: 29 },
 }
+
+/** Tasks that do something to whoever works on them, however well that worker means. */
+const NATURES: Readonly<Record<string, Nature>> = {
+  poison: 'kills',
+  boom: 'fails',
+  hang: 'hangs',
+  picky: 'declines',
+}
+type Nature = 'kills' | 'fails' | 'hangs' | 'declines'
+
+/** Names of the tasks that come to no good end by themselves. */
+export const BAD_TASKS: readonly string[] = Object.keys(NATURES)
 
 interface Held {
   readonly leaseId: LeaseId
@@ -56,6 +71,7 @@ export class Worker implements WorkerEars {
   readonly #desk: Desk
   readonly #gossip: Gossip
   readonly #sites: BookingSites
+  readonly #taskOf: (leaseId: LeaseId) => string | null
   readonly #latest: () => number
   readonly #witness: Witness
   readonly #watch: Watch
@@ -64,6 +80,8 @@ export class Worker implements WorkerEars {
   #slots: number
   #profile: Profile
   #calls: LeaseCall[] = []
+  /** The natures of tasks that still get to it. */
+  #exposedTo: ReadonlySet<Nature> = new Set(Object.values(NATURES))
 
   constructor(options: {
     readonly providerId: ProviderId
@@ -74,6 +92,8 @@ export class Worker implements WorkerEars {
     readonly desk: Desk
     readonly gossip: Gossip
     readonly sites: BookingSites
+    /** The name of the task that a lease is for; null where it is for none. */
+    readonly taskOf: (leaseId: LeaseId) => string | null
     /** Its own clock, which never goes back. */
     readonly latest: () => number
     readonly witness: Witness
@@ -89,6 +109,7 @@ export class Worker implements WorkerEars {
     this.#desk = options.desk
     this.#gossip = options.gossip
     this.#sites = options.sites
+    this.#taskOf = options.taskOf
     this.#latest = options.latest
   }
 
@@ -127,9 +148,11 @@ export class Worker implements WorkerEars {
     this.#link?.die()
   }
 
-  /** From now on it does what it should. */
-  reform(): void {
+  /** From now on it does what it should; `isSpared`: and every task lets it. Nothing hangs or is declined any more. */
+  reform(isSpared: boolean): void {
     this.#profile = 'honest'
+    this.#exposedTo = new Set(isSpared ? [] : ['kills', 'fails'])
+    if (this.#slots === 0) this.#resize(1)
   }
 
   offered(offer: LeaseOffer): void {
@@ -163,10 +186,12 @@ export class Worker implements WorkerEars {
 
   /** The next honest move on every lease that it knows of. */
   workOff(): void {
+    for (const held of [...this.#held.values()]) {
+      if (this.link === null) break
+      if (this.#natureOf(held) !== null) this.#work(held)
+      else this.#call(held.isAcked ? 'complete' : 'ack', held.leaseId)
+    }
     if (this.link === null) this.connect()
-    else
-      for (const held of this.#held.values())
-        this.#call(held.isAcked ? 'complete' : 'ack', held.leaseId)
   }
 
   beat(): string {
@@ -189,10 +214,23 @@ export class Worker implements WorkerEars {
     return 'leaves'
   }
 
-  #resize(): string {
+  /** All at once, with all that it has: when it is back, it knows of nothing. */
+  #crash(): string {
+    const { link } = this
+    this.#held.clear()
+    if (link !== null) {
+      this.#desk.send(
+        () => link.cut(),
+        () => {},
+      )
+    }
+    return 'crashes'
+  }
+
+  #resize(slots: number): string {
     const session = this.link?.session
+    this.#slots = slots
     if (session == null) return 'is away'
-    this.#slots = this.#dice.between(0, 4)
     this.#desk.send(
       () => session.setSlots(this.#slots),
       () => {},
@@ -208,7 +246,7 @@ export class Worker implements WorkerEars {
       case 'leave':
         return this.#leave()
       case 'resize':
-        return this.#resize()
+        return this.#resize(this.#dice.between(0, 4))
       case 'idle':
         return 'idles'
       case 'repeat':
@@ -230,19 +268,32 @@ export class Worker implements WorkerEars {
   }
 
   #wait(): string {
-    return this.#dice.oneIn(3) ? this.beat() : 'has nothing to do'
+    // A plain one is known to live by its connection alone.
+    const isBeat = this.#profile !== 'plain' && this.#dice.oneIn(3)
+    return isBeat ? this.beat() : 'has nothing to do'
   }
 
-  #work({ isAcked, leaseId }: Held): string {
-    if (!isAcked && !this.#dice.oneIn(20)) return this.#call('ack', leaseId)
+  #work(held: Held): string {
+    const { isAcked, leaseId } = held
+    const nature = this.#natureOf(held)
+    if (nature === 'declines') return this.#call('decline', leaseId)
+    if (!isAcked && (nature !== null || !this.#dice.oneIn(20))) return this.#call('ack', leaseId)
+    if (nature === 'kills') return this.#crash()
+    if (nature === 'fails') return this.#call('fail', leaseId)
+    if (nature === 'hangs') return `hangs on ${leaseId.slice(0, 10)}`
     return this.#call(this.#dice.oneIn(4) ? 'renew' : 'complete', leaseId)
+  }
+
+  #natureOf({ leaseId }: Held): Nature | null {
+    const nature = NATURES[this.#taskOf(leaseId) ?? '']
+    return nature !== undefined && this.#exposedTo.has(nature) ? nature : null
   }
 
   /** At times with another digest, of which the first must stand. */
   #repeat(call: LeaseCall): string {
-    return this.#make(
-      !call.isOdd && this.#dice.oneIn(3) ? { ...call, digest: `0x${'9'.repeat(64)}` } : call,
-    )
+    if (call.isOdd || !this.#dice.oneIn(3)) return this.#make(call)
+    const { output: _, contentType: __, ...rest } = call
+    return this.#make({ ...rest, digest: `0x${'9'.repeat(64)}` })
   }
 
   /** Another's lease, one that never was, a digest that is none, or an answer for what is long over. */
@@ -255,7 +306,8 @@ export class Worker implements WorkerEars {
     const call = { ...this.#callOf(verb, leaseId), workerId: dice.oneIn(2) ? null : this.id }
     if (verb === 'complete' && dice.oneIn(2))
       return this.#make({ ...call, digest: '0xabc', isOdd: true })
-    if (verb === 'fail' && dice.oneIn(2)) return this.#make({ ...call, code: '', isOdd: true })
+    if (verb === 'fail' && dice.oneIn(2))
+      return this.#make({ ...call, retryAfterMs: -1, isOdd: true })
     return this.#make(call)
   }
 
@@ -281,13 +333,24 @@ export class Worker implements WorkerEars {
       // A liar also speaks for its whole provider, beside its connection.
       workerId: isMessy && this.#dice.oneIn(8) ? null : this.id,
       digest: `0x${(isMessy && this.#dice.oneIn(6) ? '7' : '5').repeat(64)}`,
+      ...(this.#dice.oneIn(4) ? OUTPUT : {}),
       actualUnits: isMessy && this.#dice.oneIn(3) ? this.#dice.below(30) : null,
-      // One code for a lease, however often it is failed: whose fault it is must not depend on luck.
-      ...(Number.parseInt(leaseId.slice(2, 4), 16) % 5 === 0
-        ? { code: 'invalid_input', permanent: true }
-        : { code: 'oom', permanent: false }),
+      ...this.#wordsOf(leaseId),
       ...said,
       isOdd: false,
+    }
+  }
+
+  /** The words of a registration are sent too, and must be kept nowhere; only the site's answer counts. */
+  #wordsOf(leaseId: LeaseId): FailureWords {
+    const { code, permanent, message, details, retryAfterMs } = failureWords(leaseId)
+    const isWait = retryAfterMs !== undefined && !this.#sites.isVisit(leaseId)
+    return {
+      code,
+      permanent,
+      ...(message === undefined ? {} : { message }),
+      ...(details === undefined ? {} : { details }),
+      ...(isWait ? { retryAfterMs } : {}),
     }
   }
 
@@ -329,5 +392,13 @@ export class Worker implements WorkerEars {
     if (isOver && (this.#profile === 'honest' || this.#dice.oneIn(2))) this.#held.delete(leaseId)
   }
 }
+
+/** The result of some jobs: bytes, and their content type. */
+const BYTES = Buffer.from('done')
+const OUTPUT = {
+  output: new Uint8Array(BYTES),
+  contentType: 'text/plain',
+  digest: `0x${createHash('sha3-256').update(BYTES).digest('hex')}`,
+} as const
 
 const VERBS: readonly LeaseVerb[] = ['ack', 'renew', 'decline', 'release', 'complete', 'fail']

@@ -12,6 +12,8 @@ import type {
   ProviderStatus,
   WorkerId,
 } from '@fairlead/core'
+import type { FailureWords } from '../failure-words.ts'
+import { broken } from '../violation.ts'
 import type { Given, SimLimit } from './limit-spans.ts'
 import { ttlAbsAt } from './own-rules.ts'
 import { SessionBook } from './session-book.ts'
@@ -26,6 +28,10 @@ export interface JobEntry {
   attempt: number | null
   retries: number
   declines: number
+  /** Acked attempts in a row whose worker was lost. */
+  workerLosses: number
+  /** Failures that must be stored, by attempt. */
+  readonly failures: Map<number, FailureEntry>
   notBefore: number | null
   firstAssignedAt: number | null
   endedAt: number | null
@@ -34,6 +40,13 @@ export interface JobEntry {
   /** The live lease. */
   lease: LeaseEntry | null
   lastProvider: ProviderId | null
+}
+
+/** Why an attempt failed, as it must be stored; a message of the engine's own is any text. */
+export interface FailureEntry {
+  readonly at: number
+  readonly code: string
+  readonly words: FailureWords | 'engine' | 'none'
 }
 
 export interface LeaseEntry {
@@ -48,7 +61,7 @@ export interface LeaseEntry {
   readonly beta: number
   /** The worker that it was pushed to. */
   workerId: WorkerId | null
-  readonly renewalsMax: number
+  readonly renewalsMax: number | null
   /** When it is cancelled without an ack, and when it expires: both move by the engine's downtime. */
   ackBy: number
   deadline: number
@@ -98,9 +111,18 @@ export class Book {
   /** The registrations, and all that belongs to their sessions. */
   readonly sessions: SessionBook
 
-  constructor(policy: Policy, limits: readonly SimLimit[]) {
+  readonly #mustSucceed: (job: JobRow) => boolean
+
+  constructor(
+    policy: Policy,
+    world: {
+      readonly limits: readonly SimLimit[]
+      readonly mustSucceed: (job: JobRow) => boolean
+    },
+  ) {
     this.policy = policy
-    this.limits = limits
+    this.limits = world.limits
+    this.#mustSucceed = world.mustSucceed
     this.sessions = new SessionBook(this)
   }
 
@@ -128,12 +150,17 @@ export class Book {
     const { job, provider } = lease
     lease.status = status
     job.lease = null
+    // An attempt under way that ends in another way ends the run of losses; a loss counts on from it.
+    if (lease.acked) job.workerLosses = 0
     this.live.delete(lease)
     provider.live.delete(lease)
     addUnits(provider, job.facts.kind, lease.epoch, units - job.facts.units)
   }
 
   endJob(job: JobEntry, status: JobStatus, reason: string | null, atMs: number): void {
+    if (status !== 'COMPLETED' && this.#mustSucceed(job.facts)) {
+      broken('fails-alone', `job ${job.facts.id} would succeed, and is ${status} (${reason})`)
+    }
     job.status = status
     job.reason = reason
     job.endedAt = atMs

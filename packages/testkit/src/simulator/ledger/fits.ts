@@ -1,4 +1,4 @@
-import type { Policy } from '@fairlead/core'
+import type { JobNeeds, Policy, ProviderRow } from '@fairlead/core'
 import type { InvariantName } from '../violation.ts'
 import { type Book, classOf, type JobEntry, type ProviderEntry, slotsOf, unitsKey } from './book.ts'
 import { limitMisfit } from './limit-spans.ts'
@@ -41,6 +41,16 @@ export function allowedOf({ row }: ProviderEntry, { queue: { quotas } }: Policy)
   return Math.min(quotas.leasesMaxPerProvider, row.leasesMax ?? Number.POSITIVE_INFINITY)
 }
 
+/** Nobody takes such jobs: each provider is RETIRED, takes nothing, or does not offer this. */
+export function isUnserved({ providers, policy }: Book, job: JobEntry): boolean {
+  return [...providers.values()].every(
+    (provider) =>
+      provider.status === 'RETIRED' ||
+      allowedOf(provider, policy) === 0 ||
+      offerMisfit(provider, job, policy) !== null,
+  )
+}
+
 function providerMisfit(
   provider: ProviderEntry,
   atMs: number,
@@ -51,7 +61,10 @@ function providerMisfit(
   let stake = 0n
   for (const kind of row.capabilities) stake += registry.minStake[kind]
   if (row.stake < stake) return unfit('its stake is below the minimum')
-  if (atMs - row.lastHeartbeat > registry.heartbeatTimeoutMs) return unfit('its heartbeat is stale')
+  const isHeard = registry.liveness === 'worker'
+  if (!isHeard && atMs - row.lastHeartbeat > registry.heartbeatTimeoutMs)
+    return unfit('its heartbeat is stale')
+  if (registry.health === 'off') return null
   if (row.health < registry.minHealth) return unfit(`its health is ${row.health}`)
   if (cooldownUntil !== null && atMs < cooldownUntil) return unfit('it cools down')
   return null
@@ -68,6 +81,8 @@ function offerMisfit(
   if (model !== null && !offered.includes(model) && !offered.includes('*')) {
     return unfit(`it does not offer ${model}`)
   }
+  const lacks = needsMisfit(row, facts.needs)
+  if (lacks !== null) return unfit(lacks)
   if (kind === 'quantum') {
     if (facts.depthHint > (row.maxDepth ?? Number.POSITIVE_INFINITY)) return unfit('it is too deep')
     if (facts.shots > (row.maxShots ?? Number.POSITIVE_INFINITY))
@@ -84,6 +99,18 @@ function offerMisfit(
   if (allows.some((list) => list !== null && !list.includes(caller)))
     return unfit('the caller is not allowed')
   return null
+}
+
+/** One of the precisions will do; all of the gates are needed. */
+function needsMisfit(row: ProviderRow, needs: JobNeeds | null): string | null {
+  if (needs === null) return null
+  const { precision, gates } = row
+  if (precision !== null && needs.precision?.every((one) => !precision.includes(one)) === true) {
+    return 'it has none of the precisions'
+  }
+  if (needs.widthHint > (row.maxWidth ?? Number.POSITIVE_INFINITY)) return 'it is too wide'
+  const missing = gates === null ? undefined : needs.gates?.find((gate) => !gates.includes(gate))
+  return missing === undefined ? null : `it does not have the gate ${missing}`
 }
 
 function quotaMisfit(
@@ -103,7 +130,8 @@ function quotaMisfit(
   if (most !== null && used + units > most) {
     return { invariant: 'unit-quota', why: `${used} + ${units} units are over ${most}` }
   }
-  if (atMs < (provider.classCooldowns.get(classOf(job.facts)) ?? 0))
+  const cools = policy.registry.health === 'on'
+  if (cools && atMs < (provider.classCooldowns.get(classOf(job.facts)) ?? 0))
     return unfit('it cools down for the class')
   if (atMs < (job.denials.get(provider.id) ?? 0)) return unfit('it may not take this job yet')
   const window = policy.queue.quotas.requesterWindow

@@ -2,9 +2,10 @@ import type { JobId, JobRow } from '@fairlead/core'
 import { broken } from '../violation.ts'
 import { classOf, type JobEntry, type LeaseEntry, type ProviderEntry } from './book.ts'
 import type { BatchFacts, Details, Hearsay } from './journal-reader.ts'
+import { isLoss } from './lease-entries.ts'
 import type { Moment } from './moment.ts'
 import type { Verdict } from './own-attempts.ts'
-import { backoffMs } from './own-rules.ts'
+import { backoffMs, retryAfterMaxMs, ttlRelAt } from './own-rules.ts'
 import { reasonOf } from './session-book.ts'
 
 /** Which end of a lease leads to which way back. */
@@ -13,6 +14,7 @@ const WAY_BACK: Readonly<Record<string, readonly string[]>> = {
   PROVIDER_FAIL: ['provider_fail'],
   DECLINED: ['declined'],
   RELEASED: ['released', 'disowned', 'worker_lost'],
+  WORKER_LOST: ['disowned', 'worker_lost'],
   LEASE_CANCELLED: ['provider_status', 'over_cap'],
 }
 /** Every way in which an attempt can end, and its registration with it. */
@@ -67,13 +69,18 @@ export class JobEntries {
     if (result?.leaseId !== lease.id || result.digest !== details['digest']) {
       broken('completed-once', `job ${id} was completed without its result`)
     }
+    if (result.caller !== job.facts.caller) {
+      broken('result-kept', `the result of job ${id} belongs to ${result.caller}`)
+    }
+    // A completion implies the ack (STATE-9).
+    lease.acked = true
     if (job.facts.kind === 'registration') {
       this.#expect(job, this.#endedRegistration(job, lease, 'provider_fail'), 'COMPLETED', null)
     }
     lease.digest = result.digest
     moment.endLease(lease, 'COMPLETED', result.units)
     moment.book.endJob(job, 'COMPLETED', null, moment.at)
-    lease.provider.failures = 0
+    if (moment.hasHealth) lease.provider.failures = 0
   }
 
   requeued(details: Details): void {
@@ -82,9 +89,15 @@ export class JobEntries {
     const isRegistration = job.facts.kind === 'registration'
     const isCancel = isRegistration && reason === 'LEASE_CANCELLED'
     const ways = isCancel ? [...(WAY_BACK[reason] ?? []), 'job_ended'] : (WAY_BACK[reason] ?? [])
+    const { ended } = this.#moment
     const lease = this.#endedAttempt(job, ways, reason === 'LEASE_EXPIRED')
     job.status = 'QUEUED'
     job.notBefore = null
+    const isLost = ended !== null && isLoss(lease, ended.reason)
+    if (isLost !== (reason === 'WORKER_LOST')) {
+      broken('worker-loss', `job ${job.facts.id} is requeued as ${reason} after ${ended?.reason}`)
+    }
+    if (isLost) this.#loseWorker(job, ended.losses)
     if (isRegistration) this.#retryRegistration(job, lease, reason)
     else if (CHARGES.has(reason)) this.#charge(job, lease, reason)
     if (reason === 'DECLINED') this.#decline(job, lease)
@@ -106,6 +119,8 @@ export class JobEntries {
     const job = this.#moment.job(details['jobId'])
     if (job.facts.kind === 'registration' && reason !== 'declined') {
       this.#endRegistration(job, 'FAILED', reason)
+    } else if (reason === 'worker_lost') {
+      this.#lastLoss(job)
     } else if (reason === 'declined') {
       this.#endedAttempt(job, ['declined'], false)
       job.declines++
@@ -198,15 +213,21 @@ export class JobEntries {
     const isLookup = this.#moment.book.sessions.isLookup(lease.id)
     if (charge === 'PROVIDER_FAIL' ? !isLookup : CHARGES.has(charge)) job.retries++
     if (charge !== 'ACK_TIMEOUT' && charge !== 'LEASE_EXPIRED') return
-    const denied = DENIED_MS[charge]
-    if (denied !== undefined) deny(job, lease.provider, this.#moment.at + denied)
+    this.#denyAfter(charge, job, lease)
     this.#chargeProvider(lease)
+  }
+
+  /** An expired lease keeps its provider away from the job, where there is health. */
+  #denyAfter(charge: string, job: JobEntry, { provider }: LeaseEntry): void {
+    const denied = DENIED_MS[charge]
+    if (denied !== undefined && this.#moment.hasHealth) {
+      deny(job, provider, this.#moment.at + denied)
+    }
   }
 
   #endLife(job: JobEntry, reason: string): void {
     this.#endedWithJob(job)
-    const { policy } = this.#moment.book
-    const relative = (job.firstAssignedAt ?? Number.NaN) + 1_000 * policy.queue.ttl.relMaxSecs
+    const relative = ttlRelAt(job.firstAssignedAt, this.#moment.book.policy)
     const due = reason === 'ttl_abs' ? this.#moment.book.lifeEndsAt(job) : relative
     this.#moment.refuseOffTime(due, `the ${reason} of ${job.facts.id}`)
   }
@@ -231,6 +252,7 @@ export class JobEntries {
     if (lease === null || !byDeadline)
       broken('transition', `job ${id} moved, and its lease did not end`)
     moment.refuseOffTime(lease.deadline, `the deadline of ${lease.id}`)
+    moment.failAttempt(lease, { code: 'lease_expired', words: 'engine' })
     moment.endLease(lease, 'EXPIRED', 0)
     return lease
   }
@@ -239,13 +261,35 @@ export class JobEntries {
     const { at, book } = this.#moment
     const { attemptMax } = book.policy.queue.retries
     const { kind, id } = job.facts
-    job.notBefore = at + backoffMs(kind, id, job.retries, book.policy)
+    const asked = reason === 'PROVIDER_FAIL' ? this.#hearsay.failure(lease.id).retryAfterMs : 0
+    const waitMs = Math.min(asked ?? 0, retryAfterMaxMs(book.policy))
+    job.notBefore = at + Math.max(waitMs, backoffMs(kind, id, job.retries, book.policy))
     job.retries++
-    const denied = DENIED_MS[reason]
-    if (denied !== undefined) deny(job, lease.provider, at + denied)
+    this.#denyAfter(reason, job, lease)
     this.#chargeProvider(lease)
     if (job.retries < attemptMax) return
     broken('retries', `job ${id} goes on after ${job.retries} of ${attemptMax} charges`)
+  }
+
+  /** Uncharged: it waits as after a charge, and the losses in a row are counted (WORKER-16). */
+  #loseWorker(job: JobEntry, losses: number): void {
+    const { at, book } = this.#moment
+    const { workerLostMax } = book.policy.queue.retries
+    const { kind, id } = job.facts
+    job.workerLosses = losses + 1
+    job.notBefore = at + backoffMs(kind, id, job.retries, book.policy)
+    if (job.workerLosses < (workerLostMax ?? Number.POSITIVE_INFINITY)) return
+    broken('worker-loss', `job ${id} goes on after ${job.workerLosses} of ${workerLostMax} losses`)
+  }
+
+  #lastLoss(job: JobEntry): void {
+    const { workerLostMax } = this.#moment.book.policy.queue.retries
+    const { ended } = this.#moment
+    const lease = this.#endedAttempt(job, ['disowned', 'worker_lost'], false)
+    job.workerLosses = (ended?.losses ?? 0) + 1
+    const isDue = workerLostMax !== null && job.workerLosses >= workerLostMax
+    if (isDue && ended !== null && isLoss(lease, ended.reason)) return
+    broken('worker-loss', `job ${job.facts.id} ended after ${job.workerLosses} losses`)
   }
 
   #lastCharge(job: JobEntry, ways: readonly string[], byDeadline: boolean, reason: string): void {
@@ -258,9 +302,10 @@ export class JobEntries {
     broken('retries', `job ${job.facts.id} ended after ${job.retries} of ${attemptMax} charges`)
   }
 
-  /** HEALTH-3. */
+  /** HEALTH-3; where there is no health a failure is nobody's but the job's (HEALTH-7). */
   #chargeProvider({ provider }: LeaseEntry): void {
     const { at, book } = this.#moment
+    if (!this.#moment.hasHealth) return
     provider.failures++
     const over = provider.failures - book.policy.registry.cooldownAfter
     if (over < 0) return
@@ -274,6 +319,7 @@ export class JobEntries {
     job.declines++
     if (job.declines >= DECLINES_MAX)
       broken('transition', `job ${job.facts.id} was declined too often`)
+    if (!this.#moment.hasHealth) return deny(job, provider, at + 30_000)
     if (job.declines > 2) return deny(job, provider, at + 600_000)
     const key = classOf(job.facts)
     const old = provider.classCooldowns.get(key) ?? 0
@@ -295,14 +341,16 @@ export class JobEntries {
 }
 
 function newEntry(facts: JobRow): JobEntry {
-  const { caller, tier, kind, model, shots, depthHint, regions, units } = facts
+  const { caller, tier, kind, model, shots, depthHint, regions, needs, units } = facts
   return {
     facts,
-    classKey: JSON.stringify([caller, tier, kind, model, shots, depthHint, regions, units]),
+    classKey: JSON.stringify([caller, tier, kind, model, shots, depthHint, regions, needs, units]),
     status: 'QUEUED',
     attempt: null,
     retries: 0,
     declines: 0,
+    workerLosses: 0,
+    failures: new Map(),
     notBefore: null,
     firstAssignedAt: null,
     endedAt: null,

@@ -8,6 +8,7 @@ import type {
   RoundRow,
 } from '@fairlead/core'
 import type { JobEnd } from '../booking-sites.ts'
+import type { FailureWords } from '../failure-words.ts'
 import { broken } from '../violation.ts'
 import { Assignments } from './assignments.ts'
 import { JobEntries } from './job-entries.ts'
@@ -30,6 +31,8 @@ export interface BatchFacts {
 export interface Hearsay {
   /** The holder failed the lease for good, and it was the job's own fault (HEALTH-5). */
   isJobsFault(leaseId: LeaseId): boolean
+  /** The words for a lease on any other job, if it is failed. */
+  failure(leaseId: LeaseId): FailureWords
   /** What the holder of a registration says of its attempt, whenever it is asked. */
   said(leaseId: LeaseId): Said | null
   /** A registration has ended: was that true? */
@@ -45,12 +48,14 @@ export type Details = Readonly<Record<string, unknown>>
  */
 export class JournalReader {
   readonly #moment: Moment
+  readonly #hearsay: Hearsay
   readonly #assignments: Assignments
   readonly #jobs: JobEntries
   readonly #bound: FairBound | null
 
   constructor(moment: Moment, hearsay: Hearsay, bound: FairBound | null) {
     this.#moment = moment
+    this.#hearsay = hearsay
     this.#bound = bound
     this.#jobs = new JobEntries(moment, hearsay)
     this.#assignments = new Assignments(moment, bound)
@@ -105,7 +110,7 @@ export class JournalReader {
       case 'leaseRenewed':
         return leaseRenewed(moment, details)
       case 'leaseCancelled':
-        return leaseCancelled(moment, details)
+        return leaseCancelled(moment, details, this.#hearsay)
       case 'leaseMoved':
         return leaseMoved(moment, details)
       case 'workerConnected':
@@ -125,6 +130,7 @@ export class JournalReader {
       case 'accessRefused':
       case 'limitDefined':
       case 'placeReleased':
+      case 'feeFailed':
         return
       default:
         broken('journal', `entry ${seq} has the unknown action ${action}`)
@@ -140,6 +146,9 @@ function providerStatus(moment: Moment, details: Details): void {
   const isFall = provider.status === 'ACTIVE' && status === 'SUSPENDED'
   if (moment.actor !== 'operator' && !isFall) {
     broken('transition', `${moment.actor} made ${provider.id} ${status}`)
+  }
+  if (moment.actor !== 'operator' && moment.book.policy.registry.health === 'off') {
+    broken('fails-alone', `${provider.id} became ${status}, and no operator said so`)
   }
   provider.status = status
 }

@@ -1,7 +1,8 @@
 import { broken } from '../violation.ts'
 import { isGone, type LeaseEntry, lostAt } from './book.ts'
-import type { Details } from './journal-reader.ts'
+import type { Details, Hearsay } from './journal-reader.ts'
 import type { Moment } from './moment.ts'
+import { keptCode } from './own-rules.ts'
 
 /** Leases that the holder itself ends, as the journal calls it. */
 const BY_HOLDER = new Set(['declined', 'released', 'provider_fail'])
@@ -26,7 +27,7 @@ export function leaseRenewed(moment: Moment, details: Details): void {
   if (lease.deadline - moment.at > lease.lengthMs)
     broken('deadline', `lease ${lease.id} was renewed early`)
   lease.renewals++
-  if (lease.renewals > lease.renewalsMax)
+  if (lease.renewals > (lease.renewalsMax ?? Number.POSITIVE_INFINITY))
     broken('deadline', `lease ${lease.id} was renewed too often`)
   lease.deadline += (lease.lengthMs / 1_000) * lease.beta
   lease.status = 'RENEWED'
@@ -38,12 +39,47 @@ export function leaseRenewed(moment: Moment, details: Details): void {
 }
 
 /** Ended otherwise than by its deadline or a completion; what its job does comes next. */
-export function leaseCancelled(moment: Moment, details: Details): void {
+export function leaseCancelled(moment: Moment, details: Details, hearsay: Hearsay): void {
   const lease = moment.liveLease(details['leaseId'])
   const reason = details['reason'] as string
   checkReason(moment, lease, reason)
+  const code = failed(moment, lease, reason, hearsay)
+  if (details['code'] !== code) {
+    broken('failure-kept', `lease ${lease.id} failed with ${String(details['code'])}, not ${code}`)
+  }
+  const losses = lease.job.workerLosses
   moment.endLease(lease, 'CANCELLED', 0)
-  moment.ended = { lease, reason }
+  moment.ended = { lease, reason, losses }
+}
+
+/** Notes a failure; the code is what the journal has of it, where its worker said something. */
+function failed(
+  moment: Moment,
+  lease: LeaseEntry,
+  reason: string,
+  hearsay: Hearsay,
+): string | undefined {
+  if (reason === 'ack_timeout') {
+    moment.failAttempt(lease, { code: 'ack_timeout', words: 'engine' })
+  }
+  if (isLoss(lease, reason)) moment.failAttempt(lease, { code: 'worker_lost', words: 'engine' })
+  if (reason !== 'provider_fail') return undefined
+  if (lease.job.facts.kind === 'registration') {
+    const said = hearsay.said(lease.id)
+    const code = moment.book.sessions.keptCode(lease.job, said?.code ?? '')
+    moment.failAttempt(lease, { code, words: 'none' })
+    return code
+  }
+  const words = hearsay.failure(lease.id)
+  const code = keptCode(words.code)
+  moment.failAttempt(lease, { code, words })
+  return code
+}
+
+/** The job may be what killed the worker. A registration's session knows better (WORKER-16). */
+export function isLoss({ acked, job }: LeaseEntry, reason: string): boolean {
+  const isGoneOrDisowned = reason === 'worker_lost' || reason === 'disowned'
+  return isGoneOrDisowned && acked && job.facts.kind !== 'registration'
 }
 
 function checkReason(moment: Moment, lease: LeaseEntry, reason: string): void {

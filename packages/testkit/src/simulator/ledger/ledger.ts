@@ -1,5 +1,6 @@
 import {
   brokenSeq,
+  type JobRow,
   type Policy,
   type ProviderRow,
   storedRow,
@@ -11,9 +12,11 @@ import { broken } from '../violation.ts'
 import { Book, type JobEntry, lostAt, type ProviderEntry } from './book.ts'
 import { allowedOf, capOf, misfit } from './fits.ts'
 import { type Hearsay, JournalReader } from './journal-reader.ts'
+import { checkFailures } from './kept-failure.ts'
 import { isRationed, type SimLimit } from './limit-spans.ts'
 import { Moment } from './moment.ts'
-import { hasEndedStatus } from './own-rules.ts'
+import { hasEndedStatus, ttlRelAt } from './own-rules.ts'
+import { Retention } from './retention.ts'
 import { SessionRowCheck } from './session-row-check.ts'
 import { maySend, sessionTimes } from './session-times.ts'
 import { FairBound, ShareBook } from './shares.ts'
@@ -36,6 +39,7 @@ export class Ledger {
   readonly #moment: Moment
   readonly #reader: JournalReader
   readonly #rows: StoredRows
+  readonly #retention: Retention
   readonly #sessionRows: SessionRowCheck
   #batches = 0
   /** The time of the last batch, as it says itself. */
@@ -43,7 +47,6 @@ export class Ledger {
   /** How long the engine was away before it loaded; counts from its first batch on. */
   #gapMs = 0
   #seq = 0
-  #erasedBefore = 0
 
   constructor(options: {
     readonly disk: SimDisk
@@ -51,13 +54,16 @@ export class Ledger {
     readonly nowMs: number
     readonly hearsay: Hearsay
     readonly limits: readonly SimLimit[]
+    /** Jobs that nothing but their own failure could end otherwise than COMPLETED. */
+    readonly mustSucceed: (job: JobRow) => boolean
     /** Only where the bound of FAIR-7 holds. */
     readonly withBound: boolean
   }) {
     this.#disk = options.disk
-    this.book = new Book(options.policy, options.limits)
+    this.book = new Book(options.policy, options)
     this.beat = options.nowMs
     this.#rows = new StoredRows(options.disk)
+    this.#retention = new Retention(this.book)
     this.#sessionRows = new SessionRowCheck(this.book)
     this.#moment = new Moment(this.book, this.#shares)
     const bound = options.withBound ? new FairBound() : null
@@ -76,12 +82,13 @@ export class Ledger {
     const beat = Number(batch.meta['beat'] ?? this.beat)
     if (beat < this.beat) broken('transition', `time went back from ${this.beat} to ${beat}`)
     this.#takePolicy(batch, beat)
+    this.#checkUnharmed(batch)
     for (const row of batch.providers) this.#takeProvider(row)
     this.#readJournal(batch)
     this.beat = beat
     this.#sessionRows.compare(batch.lanes, beat)
-    this.#checkErase(batch)
-    this.#checkPrune(batch)
+    this.#retention.check(batch, beat)
+    this.#rows.prunedBefore = this.#retention.prunedBefore
     this.#compare(batch)
     this.#checkLimits()
     this.#checkDue()
@@ -92,7 +99,8 @@ export class Ledger {
     const { jobs, leases, providers, alive } = this.book
     for (const job of jobs.values()) this.#rows.compareJob(job, this.beat)
     for (const lease of leases.values()) this.#rows.compareLease(lease)
-    for (const provider of providers.values()) this.#rows.compareProvider(provider, this.beat)
+    for (const provider of providers.values())
+      this.#rows.compareProvider(provider, this.beat, this.#moment.hasHealth)
     this.#shares.compareAll(this.#disk.shares)
     let stored = 0
     for (const { status } of this.#disk.jobs.values()) if (!hasEndedStatus(status)) stored++
@@ -122,6 +130,13 @@ export class Ledger {
       if (provider !== undefined) return { job, provider }
     }
     return null
+  }
+
+  /** Something that failed before is noted of a provider, where that must not keep it from work (HEALTH-7). */
+  isHeldUp({ row }: ProviderEntry, nowMs: number): boolean {
+    if (this.#moment.hasHealth) return false
+    const cooldowns = [row.cooldownUntil ?? 0, ...row.classCooldowns.map(({ until }) => until)]
+    return row.health < 1_000 || row.failures > 0 || cooldowns.some((until) => until > nowMs)
   }
 
   /** A lease or job whose time is over at this time; null if there is none. */
@@ -164,6 +179,18 @@ export class Ledger {
     }
   }
 
+  /** Times at which something ends that may keep a job waiting. */
+  *waitTimes(): Iterable<number> {
+    yield* this.dueTimes('jobs')
+    yield* this.dueTimes('windows')
+    yield* this.dueTimes('sessions')
+    for (const { denials } of this.book.alive) yield* denials.values()
+    for (const { cooldownUntil, classCooldowns } of this.book.providers.values()) {
+      yield cooldownUntil ?? 0
+      yield* classCooldowns.values()
+    }
+  }
+
   #shift(): void {
     const gap = this.#gapMs
     if (gap === 0) return
@@ -181,6 +208,17 @@ export class Ledger {
     if (meta['policy'] === undefined) return
     this.book.policy = readPolicy(this.#disk.meta)
     this.#moment.floors.add(beat)
+  }
+
+  /** With health off only an operator's word touches the health of a provider: ACTIVE is `min_health` at least. */
+  #checkUnharmed({ providers }: WriteBatch): void {
+    const { health, minHealth } = this.book.policy.registry
+    if (health === 'on') return
+    for (const row of providers) {
+      const before = this.book.providers.get(row.id)?.row.health ?? 1_000
+      if (row.health === before || (row.health > before && row.health === minHealth)) continue
+      broken('fails-alone', `${row.id} had a health of ${before} and has ${row.health}`)
+    }
   }
 
   /** What a provider offers and how it fares is its own word; the rest must follow from the journal. */
@@ -203,7 +241,7 @@ export class Ledger {
     })
   }
 
-  #readJournal({ journal, newJobs, results, rounds, newLeases }: WriteBatch): void {
+  #readJournal({ journal, newJobs, results, rounds, newLeases, failures }: WriteBatch): void {
     this.#checkNumbers(journal)
     this.#reader.read(journal, {
       newJobs: new Map(newJobs.map(({ row }) => [row.id, storedRow(row)])),
@@ -215,6 +253,7 @@ export class Ledger {
     for (const { row } of newJobs) {
       if (!this.book.jobs.has(row.id)) broken('journal', `job ${row.id} is stored and not told of`)
     }
+    checkFailures(failures, this.#moment.failed)
     for (const { jobId } of results) {
       if (this.book.jobs.get(jobId)?.status !== 'COMPLETED') {
         broken('completed-once', `job ${jobId} has a result and is not COMPLETED`)
@@ -239,9 +278,10 @@ export class Ledger {
       leases.add(book.leases.get(id) ?? this.#unknown(id))
     }
     for (const { id } of batch.providers) providers.add(book.providers.get(id) ?? this.#unknown(id))
+    for (const provider of providers)
+      this.#rows.compareProvider(provider, this.beat, this.#moment.hasHealth)
     for (const job of jobs) this.#rows.compareJob(job, this.beat)
     for (const lease of leases) this.#rows.compareLease(lease)
-    for (const provider of providers) this.#rows.compareProvider(provider, this.beat)
     this.#shares.compare(batch)
     const counters: [string, number][] = [
       ['enqueue_seq', book.accepted],
@@ -275,38 +315,8 @@ export class Ledger {
   }
 
   #lifeEnd(job: JobEntry): number {
-    const { firstAssignedAt } = job
-    const { relMaxSecs } = this.book.policy.queue.ttl
-    const relative =
-      firstAssignedAt === null ? Number.POSITIVE_INFINITY : firstAssignedAt + 1_000 * relMaxSecs
+    const relative = ttlRelAt(job.firstAssignedAt, this.book.policy)
     return Math.min(relative, this.book.lifeEndsAt(job))
-  }
-
-  /** AUDIT-10: people are erased at their own time, and nobody is left out, whatever went wrong. */
-  #checkErase({ eraseEnded }: WriteBatch): void {
-    if (eraseEnded === null) return
-    const { audit, queue } = this.book.policy
-    const keptSecs = Math.max(queue.ttl.gcHorizonSecs, queue.quotas.requesterWindow?.secs ?? 0)
-    const due = this.beat - 1_000 * Math.min(audit.piiRetentionSecs, keptSecs)
-    const { from, before } = eraseEnded
-    if (before > due) broken('personal', `people were erased ${before - due} ms early`)
-    if (from !== this.#erasedBefore) {
-      broken('personal', `people were erased up to ${this.#erasedBefore}, and next from ${from} on`)
-    }
-    this.#erasedBefore = before
-  }
-
-  /** TTL-3: an ended job is kept for the horizon. */
-  #checkPrune({ pruneEndedBefore }: WriteBatch): void {
-    if (pruneEndedBefore === null) return
-    const horizon = 1_000 * this.book.policy.queue.ttl.gcHorizonSecs
-    if (pruneEndedBefore > this.beat - horizon) {
-      broken(
-        'job-lost',
-        `ended jobs were deleted ${pruneEndedBefore - this.beat + horizon} ms early`,
-      )
-    }
-    this.#rows.prunedBefore = Math.max(this.#rows.prunedBefore, pruneEndedBefore)
   }
 
   /** What is deleted needs no account any more. */

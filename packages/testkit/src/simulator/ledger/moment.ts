@@ -1,8 +1,24 @@
 import type { JobId, LeaseId, ProviderId } from '@fairlead/core'
 import { broken } from '../violation.ts'
-import type { Book, JobEntry, LeaseEntry, ProviderEntry } from './book.ts'
+import type { Book, FailureEntry, JobEntry, LeaseEntry, ProviderEntry } from './book.ts'
 import { hasEndedStatus, isLiveStatus } from './own-rules.ts'
 import type { ShareBook } from './shares.ts'
+
+/** Failures of so many attempts are kept (FAIL-3). */
+const FAILURES_KEPT = 10
+
+/** A lease that was cancelled, and how many workers its job had lost in a row before. */
+export interface Ended {
+  readonly lease: LeaseEntry
+  readonly reason: string
+  readonly losses: number
+}
+
+export interface FailedAttempt {
+  readonly job: JobEntry
+  readonly attempt: number
+  readonly failure: FailureEntry
+}
 
 /**
  * Where the reading of the journal stands: the time and actor of the entry, what it may refer to, and
@@ -14,9 +30,11 @@ export class Moment {
   at = 0
   actor = ''
   /** A lease was cancelled; what this means for its job comes next. */
-  ended: { readonly lease: LeaseEntry; readonly reason: string } | null = null
+  ended: Ended | null = null
   /** Times at which the policy changed, and what was overdue under it may have happened. */
   readonly floors = new Set<number>()
+  /** Attempts that failed in this batch: each has to be stored with its reason. */
+  readonly failed: FailedAttempt[] = []
   readonly jobs = new Set<JobEntry>()
   readonly leases = new Set<LeaseEntry>()
   readonly providers = new Set<ProviderEntry>()
@@ -26,7 +44,13 @@ export class Moment {
     this.shares = shares
   }
 
+  /** Failures count against a provider (HEALTH-7). */
+  get hasHealth(): boolean {
+    return this.book.policy.registry.health === 'on'
+  }
+
   forgetTouched(): void {
+    this.failed.length = 0
     this.jobs.clear()
     this.leases.clear()
     this.providers.clear()
@@ -66,6 +90,16 @@ export class Moment {
     this.jobs.add(lease.job)
     this.leases.add(lease)
     this.providers.add(lease.provider)
+  }
+
+  /** An attempt has failed: why is kept, for the newest attempts of its job (FAIL-1, FAIL-3). */
+  failAttempt({ job, attempt }: LeaseEntry, how: Omit<FailureEntry, 'at'>): void {
+    const failure = { ...how, at: this.at }
+    this.failed.push({ job, attempt, failure })
+    job.failures.set(attempt, failure)
+    for (const old of job.failures.keys()) {
+      if (old <= attempt - FAILURES_KEPT) job.failures.delete(old)
+    }
   }
 
   /** A holder's call counts before its deadline only, and before the ack timeout if unacked. */

@@ -35,6 +35,15 @@ export type Verdict =
 
 const TRANSIENT = ['timeout', 'network', 'not_yet_open']
 const PERMANENT = ['validation_error', 'sold_out', 'not_found', 'auth_error']
+/** Codes of the worker itself, for attempts of which the site has told nothing. */
+const WORKERS_OWN = [
+  'error',
+  'invalid_result',
+  'not_sent',
+  'unclear_answer',
+  'adapter_error',
+  'outcome_unknown',
+]
 const RETRIED = [408, 429, 500, 502, 503, 504]
 
 export function verdictOf(said: Said | null, facts: AttemptFacts): Verdict {
@@ -57,6 +66,14 @@ export function verdictOf(said: Said | null, facts: AttemptFacts): Verdict {
   }
   if (meaning === 'unknown' && !policy.idempotencyKeySupported) return unknown
   return { type: 'retries', isUnknown: meaning === 'unknown', retryAfterMs }
+}
+
+/** A code that the rules, the worker or the platform's taxonomy know; anything else is `other` (FAIL-5). */
+export function registrationCode(code: string, { errorTaxonomy }: PlatformPolicy): string {
+  const isKnown =
+    [...TRANSIENT, ...PERMANENT, ...WORKERS_OWN, ...Object.keys(errorTaxonomy)].includes(code) ||
+    /^http_[0-9]{3}$/.test(code)
+  return isKnown ? code : 'other'
 }
 
 /** A 429 slows its dispatch key down, whatever was asked and whatever else it means. */
@@ -87,7 +104,7 @@ function meaningOf(
 
 function classOf(
   said: Said,
-  { errorTaxonomy }: PlatformPolicy,
+  { errorTaxonomy, retryOnHttp }: PlatformPolicy,
 ): 'transient' | 'permanent' | 'unknown' {
   const byCode = errorTaxonomy[said.code]
   if (byCode !== undefined) return byCode
@@ -96,6 +113,11 @@ function classOf(
   if (said.http !== undefined) {
     const byStatus = errorTaxonomy[String(said.http)]
     if (byStatus !== undefined) return byStatus
+    if (retryOnHttp !== null) {
+      if (retryOnHttp.includes(said.http)) return 'transient'
+      // A list says nothing of 501 or 599; everything else that it leaves out is final.
+      return said.http > 500 && !RETRIED.includes(said.http) ? 'transient' : 'permanent'
+    }
     if (RETRIED.includes(said.http)) return 'transient'
     if (said.http >= 400 && said.http < 500) return 'permanent'
   }

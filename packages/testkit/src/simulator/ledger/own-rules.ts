@@ -43,20 +43,36 @@ export function unitsOf(job: {
   return 1
 }
 
-/** How long a charged job waits, with `n` charges before this one (RETRY-1). */
+/** How long a job waits that has failed, with `n` charges before (RETRY-1). */
 export function backoffMs(kind: KindName, jobId: JobId, n: number, { queue }: Policy): number {
-  const { baseBackoffAiSecs, baseBackoffQuantumSecs, baseBackoffTaskSecs, backoffCapSecs } =
-    queue.retries
+  const { baseBackoffAiSecs, baseBackoffQuantumSecs, baseBackoffTaskSecs } = queue.retries
+  const { backoffCapSecs, backoffFactor } = queue.retries
   const base = {
     ai: baseBackoffAiSecs,
     quantum: baseBackoffQuantumSecs,
     task: baseBackoffTaskSecs,
     registration: 0,
   }[kind]
-  const delay = BigInt(Math.min(backoffCapSecs, base * 2 ** Math.min(n, 40)))
+  const grown = (BigInt(base) * BigInt(backoffFactor) ** BigInt(n)) / 1_000n ** BigInt(n)
+  const delay = grown < backoffCapSecs ? grown : BigInt(backoffCapSecs)
   const hash = taggedHash('AICF|retry', Buffer.from(jobId.slice(2), 'hex'), uvarint(n))
   const v = hash.readBigUInt64BE(0) >> 11n
   return 1_000 * Number((delay * (9n * 2n ** 52n + v) + 5n * 2n ** 52n) / (10n * 2n ** 52n))
+}
+
+/** The longest wait that a failure can ask for (FAIL-4). */
+export function retryAfterMaxMs({ queue, registry }: Policy): number {
+  return registry.health === 'on' ? 1_000 * queue.retries.backoffCapSecs : 24 * 3_600_000
+}
+
+/** The code of a failure as it is kept (FAIL-2). */
+export function keptCode(code: string): string {
+  if (code === '') return 'error'
+  const kept = Array.from(code, (one) => {
+    const letter = /[A-Z]/.test(one) ? one.toLowerCase() : one
+    return /^[a-z0-9_.-]$/.test(letter) ? letter : '_'
+  })
+  return kept.slice(0, 64).join('')
 }
 
 export function leaseMs(kind: KindName, { queue }: Policy): number {
@@ -82,7 +98,14 @@ export function ttlAbsAt(job: JobRow, { queue: { ttl } }: Policy, from = job.enq
     registration: absDefaultRegistrationSecs,
   }
   if (job.ttlAbsSecs !== null) return job.enqueueTs + 1_000 * job.ttlAbsSecs
-  return from + 1_000 * byKind[job.kind]
+  const secs = byKind[job.kind]
+  return secs === null ? Number.POSITIVE_INFINITY : from + 1_000 * secs
+}
+
+/** When its life after the first assignment is over (TTL-1); null is no assignment, and no end. */
+export function ttlRelAt(firstAssignedAt: number | null, { queue: { ttl } }: Policy): number {
+  if (firstAssignedAt === null || ttl.relMaxSecs === null) return Number.POSITIVE_INFINITY
+  return firstAssignedAt + 1_000 * ttl.relMaxSecs
 }
 
 /** The most units of a kind that a provider takes in an epoch (QUOTA-5). */

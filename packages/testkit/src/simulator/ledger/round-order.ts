@@ -73,7 +73,10 @@ export class RoundOrder {
     const scores = scoreOf(a.facts, at, this.#book.policy) - scoreOf(b.facts, at, this.#book.policy)
     if (scores !== 0) return scores > 0
     if (a.facts.enqueueTs !== b.facts.enqueueTs) return a.facts.enqueueTs < b.facts.enqueueTs
-    return a.facts.seq < b.facts.seq
+    const { fairness, ties } = this.#book.policy.match
+    if (ties === 'arrival') return a.facts.seq < b.facts.seq
+    // By score these are a tie, which the seed decides (MATCH-8).
+    return fairness === 'tenant' && a.facts.id < b.facts.id
   }
 }
 

@@ -10,7 +10,7 @@ import type { Book, JobEntry, LeaseEntry } from './book.ts'
 import type { Details } from './journal-reader.ts'
 import { nextSend } from './next-send.ts'
 import { OrgAccount } from './org-account.ts'
-import { isThrottle, type Said, type Verdict, verdictOf } from './own-attempts.ts'
+import { isThrottle, registrationCode, type Said, type Verdict, verdictOf } from './own-attempts.ts'
 import {
   isBefore,
   type Registration,
@@ -84,6 +84,11 @@ export class SessionBook {
   /** A registration whose job lives. */
   of({ facts }: JobEntry): Registration | null {
     return this.jobs.get(facts.id) ?? null
+  }
+
+  /** The code of a failed attempt as it is kept: no word of the site's own (FAIL-5). */
+  keptCode({ facts }: JobEntry, code: string): string {
+    return registrationCode(code, this.policyOf(facts.model ?? ''))
   }
 
   orgOf(registration: Registration, atMs = 0): OrgAccount {
@@ -244,9 +249,10 @@ export class SessionBook {
   endAttempt(job: JobEntry, end: AttemptEnd): Verdict | null {
     const registration = this.jobs.get(job.facts.id)
     if (registration === undefined) return null
-    const { at, lease, said } = end
+    const { at, lease } = end
     const org = this.orgOf(registration)
     const policy = this.policyOf(org.platform)
+    const said = end.said && { ...end.said, code: registrationCode(end.said.code, policy) }
     const isLookup = this.#lookups.has(lease.id)
     const { sentAt, isCancelNoted, isUnknown, lookupUntil } = registration
     if (isThrottle(said)) {

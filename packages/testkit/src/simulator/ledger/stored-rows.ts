@@ -21,7 +21,7 @@ export class StoredRows {
       broken('job-lost', `job ${id} is ${job.status} and not stored`)
     }
     const same = (
-      field: keyof Omit<JobRow, 'origin'>,
+      field: keyof Omit<JobRow, 'origin' | 'needs'>,
       due: unknown,
       invariant: InvariantName = 'rows',
     ): void => {
@@ -35,12 +35,17 @@ export class StoredRows {
     same('retries', job.retries, 'retries')
     same('attempt', job.attempt)
     same('declines', job.declines)
+    same('workerLosses', job.workerLosses, 'worker-loss')
     same('notBefore', job.notBefore, 'backoff')
     same('firstAssignedAt', job.firstAssignedAt)
     same('endedAt', job.endedAt)
     same('reason', job.reason)
     same('providerId', job.lastProvider)
     same('enqueueTs', job.facts.enqueueTs)
+    this.#compareFailures(job)
+    if (job.status === 'COMPLETED' && this.#disk.results.get(id)?.jobSeq !== row.seq) {
+      broken('result-kept', `job ${id} is COMPLETED, and its result is gone`)
+    }
     const stored = row.denials.filter(([, until]) => until > atMs)
     const due = [...job.denials].filter(([, until]) => until > atMs)
     if (
@@ -49,6 +54,15 @@ export class StoredRows {
     ) {
       broken('rows', `job ${id} is stored with the denials ${String(stored)}, not ${String(due)}`)
     }
+  }
+
+  /** Those of its newest attempts, and no older ones (FAIL-3). */
+  #compareFailures({ facts, failures }: JobEntry): void {
+    const stored = this.#disk.failuresOf(facts.id)
+    const isKept = stored.every(({ attempt, code }) => failures.get(attempt)?.code === code)
+    if (isKept && stored.length === failures.size) return
+    const [told, due] = [stored.map(({ attempt }) => attempt), [...failures.keys()]]
+    broken('failure-kept', `job ${facts.id} has failures of ${told.join()}, not ${due.join()}`)
   }
 
   compareLease(lease: LeaseEntry): void {
@@ -80,13 +94,15 @@ export class StoredRows {
     same('workerId', lease.workerId)
   }
 
-  compareProvider(provider: ProviderEntry, atMs: number): void {
+  compareProvider(provider: ProviderEntry, atMs: number, hasHealth: boolean): void {
     const { id } = provider
     const row = this.#disk.providers.get(id)
     if (row === undefined) broken('rows', `${id} is not stored`)
+    // With health off nothing that fails is noted of a provider.
+    const invariant = hasHealth ? 'rows' : 'fails-alone'
     const same = (field: 'status' | 'failures' | 'cooldownUntil', due: unknown): void => {
       if (row[field] === due) return
-      broken('rows', `${id} is stored with ${field} ${row[field]}, not ${String(due)}`)
+      broken(invariant, `${id} is stored with ${field} ${row[field]}, not ${String(due)}`)
     }
     same('status', provider.status)
     same('failures', provider.failures)
@@ -105,6 +121,11 @@ export class StoredRows {
       const stored = row.classCooldowns.find((c) => `${c.kind}|${c.model ?? ''}` === key)
       if (stored?.until !== until)
         broken('rows', `${id} cools down for ${key} until ${until}, not stored`)
+    }
+    for (const { kind, model, until } of row.classCooldowns) {
+      const key = `${kind}|${model ?? ''}`
+      if (until <= atMs || provider.classCooldowns.get(key) === until) continue
+      broken(invariant, `${id} is stored as cooling down for ${key}, and does not`)
     }
   }
 }

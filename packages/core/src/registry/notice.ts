@@ -1,0 +1,49 @@
+import { KIND_NAMES } from '../enqueue/kinds.ts'
+import { providerRefusal, type Refusal } from '../match/eligibility.ts'
+import type { Policy } from '../policy.ts'
+import type { ProviderNotice } from '../ports/lease-source.ts'
+import { type Provider, type ProviderStatus, stakeNeeded } from './provider.ts'
+
+/**
+ * Why a provider gets no work of any kind that it offers, and what to do about it (WORKER-15); null where it
+ * may get some. A cooldown or a missed heartbeat passes by itself, and is not worth a word to its workers.
+ */
+export function noticeOf(provider: Provider, nowMs: number, policy: Policy): ProviderNotice | null {
+  let notice: ProviderNotice | null = null
+  for (const kind of KIND_NAMES) {
+    if (!provider.offer.capabilities.has(kind)) continue
+    const reason = providerRefusal(provider, kind, nowMs, policy)
+    const advice = reason === null ? null : adviceOn(reason, provider, policy)
+    if (reason === null || advice === null) return null
+    notice ??= { reason, message: `${provider.id} gets no work: ${advice}` }
+  }
+  return notice
+}
+
+/** What is wrong with a provider, and who can mend it how; null where time or its own workers do. */
+export function adviceOn(reason: Refusal, provider: Provider, policy: Policy): string | null {
+  return ADVICE[reason]?.(provider, policy) ?? null
+}
+
+const ADVICE: {
+  readonly [R in Refusal]?: (provider: Provider, policy: Policy) => string
+} = {
+  provider_not_active: ({ id, status }) => STATUS_ADVICE[status](id),
+  attestation_invalid: () => 'its attestation is missing or not valid at this time.',
+  stake_below_minimum: (provider, policy) =>
+    `its stake is ${provider.stake}, and what it offers needs ${stakeNeeded(provider, policy)}. An operator adds to it with aicf.stake.`,
+  unhealthy: ({ health }, { registry }) =>
+    `its health is ${health} of 1000 after failures, and it needs ${registry.minHealth}. Heartbeats and completed jobs raise it.`,
+}
+
+const STATUS_ADVICE: { readonly [S in ProviderStatus]: (id: string) => string } = {
+  REGISTERED: (id) => `it is REGISTERED and not ACTIVE yet. ${activate(id)}`,
+  ACTIVE: () => 'it is ACTIVE.',
+  JAILED: (id) => `it is JAILED. ${activate(id)}`,
+  SUSPENDED: (id) => `it is SUSPENDED. ${activate(id)}`,
+  RETIRED: () => 'it is RETIRED, which is final. Register another provider.',
+}
+
+function activate(id: string): string {
+  return `An operator brings it back with: fairlead providers set-status ${id} ACTIVE`
+}

@@ -1,0 +1,19 @@
+import { type JobRow, showU64 } from '@fairlead/core'
+
+/**
+ * A job that `JSON.stringify` can write: its amounts may pass 2^53 and are bigints, which JSON does not have.
+ * They are written as on the wire. The method is hidden, so the row compares and spreads as it did.
+ */
+export function withJson(row: JobRow): JobRow {
+  return Object.defineProperty({ ...row }, 'toJSON', { value: rowAsJson })
+}
+
+function rowAsJson(this: JobRow): Record<string, unknown> {
+  const { fee, chainId, enqueueHeight, ...rest } = this
+  const amounts = {
+    fee: showU64(fee),
+    chainId: showU64(chainId),
+    enqueueHeight: showU64(enqueueHeight),
+  }
+  return { ...rest, ...amounts }
+}

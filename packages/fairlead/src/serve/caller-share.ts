@@ -1,0 +1,22 @@
+import type { Policy } from '@fairlead/core'
+import type { Config } from '../config/load-config.ts'
+
+type Written = Readonly<Record<string, unknown>>
+
+/** Callers that share a server may each have this part of its queue waiting. */
+const CALLER_PARTS = 10
+
+/**
+ * The configured policy for a server with tokens: a caller may fill a tenth of the queue, unless
+ * `queue.max_per_caller` is set. Without a limit one caller could fill it and lock out all others.
+ */
+export function withCallerShare({ writtenPolicy, policy, origins }: Config): Written | null {
+  if (origins.has('queue.max_per_caller')) return writtenPolicy
+  return withShareOf(writtenPolicy ?? {}, policy)
+}
+
+/** A written policy with the share of one caller in it. */
+export function withShareOf(written: Written, { queue }: Policy): Written {
+  const share = Math.floor(queue.maxDepth / CALLER_PARTS)
+  return { ...written, queue: { ...(written['queue'] as object), max_per_caller: share } }
+}

@@ -1,0 +1,45 @@
+import type { JobId, WriteBatch } from '@fairlead/core'
+import { MemoryStore } from '@fairlead/store/memory'
+import { firstDifference } from './first-difference.ts'
+import type { SimDisk } from './sim-disk.ts'
+import { broken } from './violation.ts'
+
+/**
+ * A real store that gets every batch which reaches the simulated disk, and must end up with the same rows:
+ * the disk says on its own what is deleted when (STORE-5 to STORE-10).
+ */
+export class StoreTwin {
+  readonly #store = new MemoryStore()
+  readonly #caught: (error: unknown) => void
+  /** Jobs that may be gone by now, with results that may not. */
+  readonly #everStored = new Set<JobId>()
+
+  constructor(caught: (error: unknown) => void) {
+    this.#caught = caught
+  }
+
+  written(batch: WriteBatch): void {
+    for (const { row } of batch.newJobs) this.#everStored.add(row.id)
+    this.#store.commit(batch).catch(this.#caught)
+  }
+
+  async compare(disk: SimDisk): Promise<void> {
+    const { read } = this.#store
+    for (const id of this.#everStored) {
+      const stored = {
+        job: await read.job(id),
+        leases: await read.leases(id),
+        failures: await read.failures(id),
+        result: await read.result(id),
+      }
+      const due = {
+        job: disk.jobs.get(id) ?? null,
+        leases: disk.leasesOf(id),
+        failures: disk.failuresOf(id),
+        result: disk.results.get(id) ?? null,
+      }
+      const difference = firstDifference(stored, due)
+      if (difference !== null) broken('store', `the store keeps ${id} otherwise: ${difference}`)
+    }
+  }
+}
