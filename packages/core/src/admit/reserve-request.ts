@@ -73,6 +73,19 @@ function checkRequest(at: string, request: unknown, call: LimitCall): void {
       throw invalidParams(`${at}.${name}`, `no such field; there are leaseId, ${amounts}`)
     }
   }
+  const items = (request as Readonly<Record<string, unknown>>)[amounts]
+  if (!Array.isArray(items)) return
+  const count = Math.min(items.length, REQUIREMENTS_MAX)
+  for (let i = 0; i < count; i++) checkAmount(`${at}.${amounts}[${i}]`, items[i])
+}
+
+function checkAmount(at: string, item: unknown): void {
+  if (typeof item !== 'object') return
+  for (const name in item) {
+    if (name !== 'key' && name !== 'amount') {
+      throw invalidParams(`${at}.${name}`, 'no such field; there are key, amount')
+    }
+  }
 }
 
 const LEASE_ID_PROBLEM = `lease_id: expected text of 1 to ${LEASE_ID_BYTES_MAX} bytes`

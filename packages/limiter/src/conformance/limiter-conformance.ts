@@ -349,6 +349,13 @@ export function limiterConformance(
         /^request\.actual: expected no such field; there are leaseId, actuals$/,
       )
       await expect(limiter.completeMany([complete])).rejects.toThrow(/^requests\[0\]\.actual: /)
+      const item = { key: 'k', amount: 1, amout: 2 }
+      await expect(limiter.reserve({ leaseId: 'a', requirements: [item] })).rejects.toThrow(
+        /^request\.requirements\[0\]\.amout: expected no such field; there are key, amount$/,
+      )
+      await expect(limiter.completeMany([{ leaseId: 'a', actuals: [item] }])).rejects.toThrow(
+        /^requests\[0\]\.actuals\[0\]\.amout: /,
+      )
       expect(await held()).toBe(0)
     })
 
