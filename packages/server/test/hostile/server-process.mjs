@@ -1,0 +1,22 @@
+// A server on a file in a process of its own, for tests that measure its memory or kill it.
+// in: argv[2], a JSON object {folder, people, limits, policy}      out: a JSON line {url, tokens} when it listens
+import { join } from 'node:path'
+import { openEngine } from '@fairlead/engine'
+import { createLogger, MeteredStore, startServer, TokenFile } from '@fairlead/server'
+import { openSqliteStore } from '@fairlead/store/sqlite'
+
+const { folder, people, limits, policy } = JSON.parse(process.argv[2])
+const tokenFile = new TokenFile(join(folder, 'tokens.json'))
+const tokens = {}
+for (const [name, wanted] of Object.entries(people)) tokens[name] = tokenFile.create(wanted).token
+const store = new MeteredStore(await openSqliteStore(join(folder, 'fairlead.db')))
+const engine = await openEngine({ store, policy })
+const server = await startServer({
+  engine,
+  store,
+  listen: { host: '127.0.0.1', port: 0 },
+  tokens: tokenFile,
+  limits,
+  logger: createLogger({ level: 'warn', to: process.stderr }),
+})
+process.stdout.write(`${JSON.stringify({ url: server.url, tokens })}\n`)
