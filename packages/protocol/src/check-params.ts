@@ -1,5 +1,6 @@
 import { FairleadError } from '@fairlead/core'
 import type { z } from 'zod'
+import { PROBLEMS_MAX } from './wire/list.ts'
 
 /** The params of a call as its schema has them; `InvalidParams` that names every wrong field (RPC-5). */
 export function checkParams<Params extends z.ZodType>(
@@ -8,7 +9,10 @@ export function checkParams<Params extends z.ZodType>(
 ): z.output<Params> {
   const checked = schema.safeParse(written)
   if (checked.success) return checked.data
-  const problems = checked.error.issues.flatMap((issue) => problemsOf(issue, schema)).slice(0, 20)
+  const problems = checked.error.issues
+    .slice(0, PROBLEMS_MAX)
+    .flatMap((issue) => problemsOf(issue, schema))
+    .slice(0, PROBLEMS_MAX)
   const [first] = problems
   throw new FairleadError(
     'InvalidParams',
@@ -25,7 +29,7 @@ interface Problem {
 function problemsOf(issue: z.core.$ZodIssue, schema: z.ZodType): Problem[] {
   const field = issue.path.length === 0 ? 'params' : issue.path.map(String).join('.')
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({
+    return issue.keys.slice(0, PROBLEMS_MAX).map((key) => ({
       field: shortened(issue.path.length === 0 ? key : `${field}.${key}`),
       expected: `there is no such field${known(issue.path.length === 0 ? schema : null)}`,
     }))

@@ -3,7 +3,11 @@ import { AI_PAYLOAD, CALLER, TASK_ID } from '../examples.ts'
 import { defineMethod } from '../method.ts'
 import { jobReceipt } from '../records/job.ts'
 import { bytes32, caller, count, schemaVersion, taskId, u64 } from '../wire/leaves.ts'
+import { list } from '../wire/list.ts'
 import { payload } from '../wire/payload.ts'
+
+/** No policy allows a job to name more regions, precisions or gates. */
+const NAMES_MAX = 1_000
 
 /** Registrations belong to sessions, which come by methods of their own. */
 const KINDS = ['ai', 'quantum', 'task'] as const
@@ -27,15 +31,14 @@ export const enqueue = defineMethod({
       .describe('0 is ai and 1 is quantum, as a chain writes them'),
     payload,
     max_fee_u64: u64.optional(),
-    regions: z.array(z.string()).nullable().optional(),
+    regions: list(z.string(), NAMES_MAX).nullable().optional(),
     precision: z
-      .union([z.string(), z.array(z.string())])
+      .union([z.string(), list(z.string(), NAMES_MAX)])
       .nullable()
       .optional()
       .describe('ai: the precision that the model has to run in, or those that will do'),
     width_hint: count.nullable().optional().describe('quantum: qubits'),
-    gates: z
-      .array(z.string())
+    gates: list(z.string(), NAMES_MAX)
       .nullable()
       .optional()
       .describe('quantum: the gates that the circuit needs'),

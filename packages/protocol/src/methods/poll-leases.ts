@@ -4,6 +4,7 @@ import { ASSIGNMENT, ATLAS } from '../examples.ts'
 import { defineMethod } from '../method.ts'
 import { assignment, leaseTimes, lostLease, notice } from '../records/lease.ts'
 import { leaseId, name, providerId, workerId } from '../wire/leaves.ts'
+import { list } from '../wire/list.ts'
 
 /** The longest that one poll is held. */
 export const POLL_WAIT_MAX_MS = 30_000
@@ -22,10 +23,10 @@ export const pollLeases = defineMethod({
     provider_id: providerId.optional().describe('left out: the provider of the token'),
     worker_id: workerId,
     slots: z.int().min(0).max(1_000_000).describe('leases that the worker takes at once'),
-    holds: z.array(leaseId).max(100_000).nullable().optional(),
-    kinds: z.array(z.enum(KIND_NAMES)).max(KIND_NAMES.length).optional(),
-    models: z.array(name).max(10_000).optional(),
-    platforms: z.array(name).max(10_000).optional(),
+    holds: list(leaseId, 100_000).nullable().optional(),
+    kinds: list(z.enum(KIND_NAMES), KIND_NAMES.length).optional(),
+    models: list(name, 10_000).optional(),
+    platforms: list(name, 10_000).optional(),
     wait_ms: z.int().min(0).max(POLL_WAIT_MAX_MS).optional().describe('30,000 if left out'),
     push: z.boolean().optional(),
   }),

@@ -1,5 +1,6 @@
 import { isTextWithin, LIMIT_BATCH_MAX, REQUIREMENTS_MAX } from '@fairlead/core'
 import { z } from 'zod'
+import { list } from '../wire/list.ts'
 
 const TEXT_BYTES_MAX = 1_024
 const SECS_MAX = 1_000_000_000
@@ -104,7 +105,7 @@ export const completeRecord = z
 
 /** A batch whose items are answered one by one, also those that are malformed. */
 export function batchOf<Item extends z.ZodType>(item: Item) {
-  return z.array(item).min(1).max(LIMIT_BATCH_MAX)
+  return list(item, LIMIT_BATCH_MAX).min(1)
 }
 
 export type LimitDefinition = z.output<typeof limitDefinition>

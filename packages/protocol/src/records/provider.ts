@@ -10,11 +10,12 @@ import {
   u64,
   workerId,
 } from '../wire/leaves.ts'
+import { list } from '../wire/list.ts'
 
 /** What a provider takes and under which terms. */
 export const offerFields = {
-  kinds: z.array(z.enum(KIND_NAMES)).max(KIND_NAMES.length),
-  models: z.array(name).max(10_000).describe('models and task names; * is any'),
+  kinds: list(z.enum(KIND_NAMES), KIND_NAMES.length),
+  models: list(name, 10_000).describe('models and task names; * is any'),
   platforms: z
     .array(name)
     .max(10_000)
@@ -22,15 +23,15 @@ export const offerFields = {
   max_depth: count.nullable(),
   max_shots: count.nullable(),
   max_width: count.nullable().describe('qubits; null is no limit'),
-  gates: z.array(name).max(10_000).nullable().describe('gates that it can run; null is any'),
+  gates: list(name, 10_000).nullable().describe('gates that it can run; null is any'),
   precision: z
     .array(name)
     .max(1_000)
     .nullable()
     .describe('precisions in which it runs its models; null is any'),
   region: name.nullable(),
-  allow: z.array(caller).max(10_000).nullable().describe('the only callers it works for'),
-  deny: z.array(caller).max(10_000),
+  allow: list(caller, 10_000).nullable().describe('the only callers it works for'),
+  deny: list(caller, 10_000),
   leases_max: count.nullable(),
 }
 
