@@ -5,11 +5,15 @@ import type { z } from 'zod'
 export const ROLES = ['requester', 'provider', 'operator', 'admin', 'auditor'] as const
 export type Role = (typeof ROLES)[number]
 
+/** Whether a call changes anything that lasts; a read-only token may make those that only read (SCOPE-4). */
+export type Access = 'read' | 'write'
+
 /** One call: all that the server, the clients and the documents know of it comes from here. */
 export interface Method<
   Name extends string = string,
   Params extends z.ZodType = z.ZodType,
   Result extends z.ZodType = z.ZodType,
+  Does extends Access = Access,
 > {
   readonly name: Name
   /** One sentence. */
@@ -18,6 +22,7 @@ export interface Method<
   readonly description?: string
   /** Who may call it beside `admin`; each within what belongs to it. */
   readonly roles: readonly Role[]
+  readonly access: Does
   readonly params: Params
   readonly result: Result
   /** What it may be refused with, beside what every call may be (see `COMMON_ERRORS`). */
@@ -39,6 +44,7 @@ export function defineMethod<
   const Name extends string,
   Params extends z.ZodType,
   Result extends z.ZodType,
->(method: Method<Name, Params, Result>): Method<Name, Params, Result> {
+  const Does extends Access,
+>(method: Method<Name, Params, Result, Does>): Method<Name, Params, Result, Does> {
   return method
 }

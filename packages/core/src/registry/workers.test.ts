@@ -655,7 +655,7 @@ test.prop([anySteps])(
     const charges = world.events.flatMap((event) =>
       event.type === 'jobRequeued' || event.type === 'jobExpired' ? [event.reason] : [],
     )
-    const free = ['RELEASED', 'LEASE_CANCELLED', 'ACK_TIMEOUT', 'retries_exhausted']
+    const free = ['RELEASED', 'WORKER_LOST', 'LEASE_CANCELLED', 'ACK_TIMEOUT', 'retries_exhausted']
     expect(charges.filter((reason) => !free.includes(reason))).toEqual([])
   },
 )

@@ -8,6 +8,7 @@ export const ackLease = defineMethod({
   summary: 'Takes a lease on; its job is RUNNING from then on.',
   description: 'A second ack changes nothing and is answered like the first.',
   roles: ['provider'],
+  access: 'write',
   params: z.strictObject(leaseCallFields),
   result: accepted,
   errors: ['NotFound', 'LeaseNotLive', 'InvalidState'],

@@ -9,6 +9,7 @@ export const auditList = defineMethod({
   name: 'audit.list',
   summary: 'Entries of the audit log, oldest first, a page at a time.',
   roles: ['operator', 'auditor'],
+  access: 'read',
   params: z.strictObject({
     after_seq: count.optional(),
     cursor: cursor.optional(),

@@ -10,6 +10,7 @@ export const auditPrune = defineMethod({
   description:
     'Entries from before a time, except those that `journal.keep_secs` and `journal.keep_entries` of the policy keep. The answer has the last entry that is gone: what is left is verified from there on, and so is an export that ends with it. Events up to it cannot be replayed any more.',
   roles: [],
+  access: 'write',
   params: z.strictObject({ before: timeMs }),
   result: z.strictObject({
     deleted: count,

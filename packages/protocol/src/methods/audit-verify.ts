@@ -13,6 +13,7 @@ export const auditVerify = defineMethod({
   description:
     'From the first entry that is there, or from a `head` that is trusted. A long log takes several calls: go on from the `head` of the answer until `is_complete`.',
   roles: ['operator', 'auditor'],
+  access: 'read',
   params: z.strictObject({
     head: auditHead.optional(),
     limit: z.int().min(1).max(VERIFY_MAX).optional(),

@@ -10,6 +10,7 @@ export const cancelJob = defineMethod({
   description:
     'A registration whose attempt is under way may have been booked: then the cancel is noted, applied when the outcome is known, and answered with the status until then.',
   roles: ['requester', 'operator'],
+  access: 'write',
   params: z.strictObject({ task_id: taskId }),
   result: z.strictObject({ task_id: taskId, status: z.enum(JOB_STATUSES) }),
   errors: ['NotFound', 'InvalidState'],

@@ -10,6 +10,7 @@ export const completeLease = defineMethod({
   description:
     'With an `output` its digest may be left out. A digest alone is that of an output that is kept elsewhere. With neither the job has no output. The same completion again is answered like the first.',
   roles: ['provider'],
+  access: 'write',
   params: z.strictObject({
     ...leaseCallFields,
     output_digest: bytes32.optional().describe('SHA3-256 of the output'),

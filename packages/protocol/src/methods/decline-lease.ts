@@ -8,6 +8,7 @@ export const declineLease = defineMethod({
   summary: 'Refuses a lease: the job goes to another provider, and nobody is charged.',
   description: 'The provider gets no job of this class for a while.',
   roles: ['provider'],
+  access: 'write',
   params: z.strictObject(leaseCallFields),
   result: accepted,
   errors: ['NotFound', 'LeaseNotLive', 'InvalidState'],

@@ -6,6 +6,7 @@ export const discover = defineMethod({
   name: 'rpc.discover',
   summary: 'This description of the methods, as an OpenRPC document.',
   roles: ['requester', 'provider', 'operator', 'auditor'],
+  access: 'read',
   params: z.strictObject({}),
   result: jsonObject,
   errors: [],

@@ -22,6 +22,7 @@ export const enqueue = defineMethod({
     'An operator may enqueue what a chain asked for, with `caller`, `tx_hash` and `enqueue_block` of the transaction. Then the `task_id` makes the job unique: one transaction may ask for several.',
   ].join('\n\n'),
   roles: ['requester', 'operator'],
+  access: 'write',
   params: z.strictObject({
     schema_version: schemaVersion.optional(),
     kind: z

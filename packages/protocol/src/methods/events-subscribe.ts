@@ -9,6 +9,7 @@ export const eventsSubscribe = defineMethod({
   description:
     'Events come as `events.notify`, in order, without a gap or a repeat. After a lost connection subscribe again with `after_seq` = the last `seq` that was seen. A requester hears of its own jobs, a provider of its own leases and of itself. A reader that is too slow is cut off (close code 4008).',
   roles: ['requester', 'provider', 'operator', 'auditor'],
+  access: 'read',
   params: z.strictObject({
     topics: z
       .array(z.enum(TOPICS))

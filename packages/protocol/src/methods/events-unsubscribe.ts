@@ -5,6 +5,7 @@ export const eventsUnsubscribe = defineMethod({
   name: 'events.unsubscribe',
   summary: 'Ends a subscription of this socket.',
   roles: ['requester', 'provider', 'operator', 'auditor'],
+  access: 'read',
   params: z.strictObject({ subscription_id: z.string() }),
   result: z.strictObject({ removed: z.boolean() }),
   errors: ['InvalidState'],

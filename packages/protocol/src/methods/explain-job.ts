@@ -8,6 +8,7 @@ export const explainJob = defineMethod({
   name: 'aicf.explainJob',
   summary: 'Why a job waits; or, once assigned, why it went where it went, and how it ended.',
   roles: ['requester', 'operator', 'auditor'],
+  access: 'read',
   params: z.strictObject({ task_id: taskId }),
   result: explanation,
   errors: ['NotFound'],

@@ -12,6 +12,7 @@ export const failLease = defineMethod({
     'Code, message and details are kept with the attempt, for the last 10 attempts of a job. They are shown to everyone who may read the job. A message is cut at 4 KiB. Details of more than 16 KiB as CBOR become `{truncated, bytes}`. A registration keeps its code only.',
   ].join('\n\n'),
   roles: ['provider'],
+  access: 'write',
   params: z.strictObject({
     ...leaseCallFields,
     code: z

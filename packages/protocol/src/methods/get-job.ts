@@ -9,6 +9,7 @@ export const getJob = defineMethod({
   name: 'aicf.getJob',
   summary: 'A job, with its result if it has one.',
   roles: ['requester', 'operator', 'auditor'],
+  access: 'read',
   params: z.strictObject({ task_id: taskId }),
   result: z.strictObject({
     task_id: taskId,

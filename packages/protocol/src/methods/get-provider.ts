@@ -8,6 +8,7 @@ export const getProvider = defineMethod({
   name: 'aicf.getProvider',
   summary: 'A provider, with its workers.',
   roles: ['provider', 'operator', 'auditor'],
+  access: 'read',
   params: z.strictObject({ provider_id: providerId }),
   result: z.strictObject({ provider: providerRecord }),
   errors: ['NotFound'],

@@ -8,6 +8,7 @@ export const getResult = defineMethod({
   name: 'aicf.getResult',
   summary: 'The result of a completed job; each other state has an error of its own.',
   roles: ['requester', 'operator', 'auditor'],
+  access: 'read',
   params: z.strictObject({ task_id: taskId }),
   result: resultRecord,
   errors: ['NotFound', 'NoResultYet', 'JobExpired', 'InvalidState'],

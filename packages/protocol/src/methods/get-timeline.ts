@@ -11,6 +11,7 @@ export const getTimeline = defineMethod({
   description:
     'The entries are those of the audit log, which has codes only; `errors` has what was said of each failure.',
   roles: ['requester', 'operator', 'auditor'],
+  access: 'read',
   params: z.strictObject({ task_id: taskId }),
   result: z.strictObject({
     task_id: taskId,

@@ -9,6 +9,7 @@ export const heartbeat = defineMethod({
   description:
     'With `slots` it is the word of a worker that is connected by `aicf.pollLeases` with `push` on this socket: it takes so many from now on. 0 before it gives work back.',
   roles: ['provider', 'operator'],
+  access: 'write',
   params: z.strictObject({
     provider_id: providerId.optional().describe('left out: the provider of the token'),
     worker_id: workerId.optional(),

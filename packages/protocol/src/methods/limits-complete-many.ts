@@ -10,6 +10,7 @@ export const limitsCompleteMany = defineMethod({
   description:
     'One that is malformed is answered with `invalid_request` in its place, and hinders no other.',
   roles: ['requester', 'provider', 'operator'],
+  access: 'write',
   params: z.strictObject({ requests: batchOf(checkedLater(limitComplete)) }),
   result: z.strictObject({ results: z.array(completeRecord) }),
   errors: [],

@@ -8,6 +8,7 @@ export const limitsComplete = defineMethod({
   description:
     'Who knows a lease id may complete it. An unknown or repeated one is `ok` and changes nothing.',
   roles: ['requester', 'provider', 'operator'],
+  access: 'write',
   params: limitComplete,
   result: completeRecord,
   errors: [],

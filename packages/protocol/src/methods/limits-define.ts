@@ -9,6 +9,7 @@ export const limitsDefine = defineMethod({
   description:
     'A higher capacity acts at once. A lower one waits, as `decreasing`, until no more is held than it allows; meanwhile nothing is reserved on the key. The kind of a key never changes.',
   roles: ['operator'],
+  access: 'write',
   params: z.strictObject({ limit: limitDefinition }),
   result: z.strictObject({ limit: limitRecord }),
   errors: [],

@@ -7,6 +7,7 @@ export const limitsGet = defineMethod({
   name: 'limits.get',
   summary: 'One limit, with what is held of it.',
   roles: ['requester', 'provider', 'operator', 'auditor'],
+  access: 'read',
   params: z.strictObject({ key: limitText }),
   result: z.strictObject({ limit: limitRecord }),
   errors: ['NotFound'],

@@ -8,6 +8,7 @@ export const limitsList = defineMethod({
   name: 'limits.list',
   summary: 'Limits in order of key, with what is held, a page at a time.',
   roles: ['operator', 'auditor'],
+  access: 'read',
   params: z.strictObject({
     cursor: limitText.optional().describe('the cursor of the page before'),
     limit: pageLimit.optional(),

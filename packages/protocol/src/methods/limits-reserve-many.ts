@@ -10,6 +10,7 @@ export const limitsReserveMany = defineMethod({
   description:
     'One that is malformed is answered with `invalid_request` in its place, and hinders no other.',
   roles: ['requester', 'provider', 'operator'],
+  access: 'write',
   params: z.strictObject({ requests: batchOf(checkedLater(limitReserve)) }),
   result: z.strictObject({ results: z.array(reserveRecord) }),
   errors: [],

@@ -8,6 +8,7 @@ export const limitsReserve = defineMethod({
   description:
     'A refusal is an answer. The same call with the same `lease_id` is answered as the first time, so a call whose answer was lost is made again; after a denial ask with a new one, when `retry_after_ms` is over.',
   roles: ['requester', 'provider', 'operator'],
+  access: 'write',
   params: limitReserve,
   result: reserveRecord,
   errors: [],

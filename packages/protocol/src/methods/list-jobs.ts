@@ -13,6 +13,7 @@ export const listJobs = defineMethod({
   summary: 'Jobs in the order of their acceptance, or the newest first, a page at a time.',
   description: 'A requester sees its own. Filters are joined by "and".',
   roles: ['requester', 'operator', 'auditor'],
+  access: 'read',
   params: z.strictObject({
     status: z.enum(JOB_STATUSES).optional(),
     provider_id: providerId.optional(),

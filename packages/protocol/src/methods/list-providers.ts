@@ -11,6 +11,7 @@ export const listProviders = defineMethod({
   summary: 'Providers in order of id, a page at a time.',
   description: 'A provider sees itself.',
   roles: ['provider', 'operator', 'auditor'],
+  access: 'read',
   params: z.strictObject({
     status: z.enum(PROVIDER_STATUSES).optional(),
     cursor: providerId.optional().describe('the cursor of the page before'),

@@ -6,6 +6,7 @@ export const policyGet = defineMethod({
   name: 'policy.get',
   summary: 'All settings of the policy in force, nested as in fairlead.yaml.',
   roles: ['operator', 'auditor'],
+  access: 'read',
   params: z.strictObject({}),
   result: z.strictObject({ policy: jsonObject }),
   errors: [],

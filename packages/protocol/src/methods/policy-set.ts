@@ -7,6 +7,7 @@ export const policySet = defineMethod({
   summary: 'Puts a policy in force, as a whole; a wrong one is refused with all its problems.',
   description: 'What is left out is as in the preset (`queue` if left out).',
   roles: ['operator'],
+  access: 'write',
   params: z.strictObject({ policy: jsonObject, preset: z.enum(['queue', 'fund']).optional() }),
   result: z.strictObject({ policy: jsonObject }),
   errors: [],

@@ -19,6 +19,7 @@ export const pollLeases = defineMethod({
     'With `push`, on a WebSocket only, it is answered at once with empty lists; leases then come as `leases.offered`, `leases.held` and `leases.lost`, and a change of `notice` as `leases.notice`, until the socket closes or another session of the same worker takes its place (`leases.closed`).',
   ].join('\n\n'),
   roles: ['provider'],
+  access: 'write',
   params: z.strictObject({
     provider_id: providerId.optional().describe('left out: the provider of the token'),
     worker_id: workerId,

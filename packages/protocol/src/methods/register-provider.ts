@@ -8,6 +8,7 @@ export const registerProvider = defineMethod({
   name: 'aicf.registerProvider',
   summary: 'Registers a provider under its name, with what it offers.',
   roles: ['provider', 'operator'],
+  access: 'write',
   params: z.strictObject({
     provider_id: providerId,
     ...z.strictObject(offerFields).partial().shape,

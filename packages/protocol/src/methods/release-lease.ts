@@ -8,6 +8,7 @@ export const releaseLease = defineMethod({
   summary: 'Gives a lease back: the job waits again at once, and nobody is charged.',
   description: 'For a worker that stops.',
   roles: ['provider'],
+  access: 'write',
   params: z.strictObject(leaseCallFields),
   result: accepted,
   errors: ['NotFound', 'LeaseNotLive', 'InvalidState'],

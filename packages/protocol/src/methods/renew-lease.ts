@@ -10,6 +10,7 @@ export const renewLease = defineMethod({
   summary: 'Extends a lease that its provider still holds.',
   description: 'Gives the lease as it is then; while more than its length is left nothing changes.',
   roles: ['provider'],
+  access: 'write',
   params: z.strictObject(leaseCallFields),
   result: z.strictObject({ at: timeMs.describe('the time of this answer'), lease }),
   errors: ['NotFound', 'LeaseNotLive', 'InvalidState', 'RenewalsExhausted'],

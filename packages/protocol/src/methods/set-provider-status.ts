@@ -9,6 +9,7 @@ export const setProviderStatus = defineMethod({
   name: 'aicf.setProviderStatus',
   summary: 'Sets the status of a provider; who may not work loses its leases.',
   roles: ['operator'],
+  access: 'write',
   params: z.strictObject({ provider_id: providerId, status: z.enum(PROVIDER_STATUSES) }),
   result: z.strictObject({ provider: providerRecord }),
   errors: ['NotFound', 'InvalidState'],

@@ -8,6 +8,7 @@ export const signupAudit = defineMethod({
   name: 'signup.audit',
   summary: 'All that happened to a registration, oldest first, without personal data.',
   roles: ['requester', 'operator', 'auditor'],
+  access: 'read',
   params: z.strictObject({ id: registrationId }),
   result: z.strictObject({
     registration: registrationRecord,

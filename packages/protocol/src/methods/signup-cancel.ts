@@ -11,6 +11,7 @@ export const signupCancel = defineMethod({
   description:
     'One whose attempt is under way may have been booked: then the cancel is noted and applied when the outcome is known, and a booking stands. One that has ended with an unknown outcome keeps its place until it is cancelled, by somebody who has asked the site and knows that it did not book.',
   roles: ['requester', 'operator'],
+  access: 'write',
   params: z.strictObject({ id: registrationId }),
   result: z.strictObject({
     reference,

@@ -16,6 +16,7 @@ export const signupGetSession = defineMethod({
   description:
     'A requester sees its own entries, with their places among all; of others it gets counts only.',
   roles: ['requester', 'operator', 'auditor'],
+  access: 'read',
   params: z.strictObject({
     ...sessionKeyFields,
     after_place: count.optional().describe('entries behind this place'),

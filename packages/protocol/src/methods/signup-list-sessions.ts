@@ -10,6 +10,7 @@ export const signupListSessions = defineMethod({
   summary: 'Sessions in the order of their opening, with how many are in each.',
   description: 'A requester sees those in which it has somebody.',
   roles: ['requester', 'operator', 'auditor'],
+  access: 'read',
   params: z.strictObject({ provider: provider.optional(), org_ref: org_ref.optional() }),
   result: z.strictObject({ sessions: z.array(sessionRecord) }),
   errors: [],

@@ -11,6 +11,7 @@ export const signupList = defineMethod({
   summary: 'Registrations in the order in which they were scheduled, with what became of them.',
   description: 'A requester sees its own. Filters are joined by "and".',
   roles: ['requester', 'operator', 'auditor'],
+  access: 'read',
   params: z.strictObject({
     provider: provider.optional(),
     org_ref: org_ref.optional(),

@@ -10,6 +10,7 @@ export const signupSchedule = defineMethod({
   description:
     'A session opens at one time: that of an operator, else that of its first registration; only operators may name another one. A time in the past is for a session that is open. Somebody who has a place in the session is refused with `IdempotencyConflict` and its reference. With an `idempotency_key` the same call again gives the first answer.',
   roles: ['requester', 'operator'],
+  access: 'write',
   params: z.strictObject({
     ...sessionKeyFields,
     user_id: name.describe('who is registered; one place in a session each'),

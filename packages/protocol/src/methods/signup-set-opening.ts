@@ -9,6 +9,7 @@ export const signupSetOpening = defineMethod({
   description:
     'Who is in line moves with it, in the same order, and registrations that come from then on have to name this time. A session that has opened with somebody in line cannot be moved.',
   roles: ['operator'],
+  access: 'write',
   params: z.strictObject({ ...sessionKeyFields, opens_at: opensAt }),
   result: z.strictObject({ ...sessionKeyFields, opens_at: opensAt }),
   errors: ['InvalidState'],

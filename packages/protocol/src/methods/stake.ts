@@ -7,6 +7,7 @@ export const stake = defineMethod({
   name: 'aicf.stake',
   summary: 'Adds to the stake of a provider; gives the new one.',
   roles: ['operator'],
+  access: 'write',
   params: z.strictObject({ provider_id: providerId, amount_u64: u64 }),
   result: z.strictObject({ provider_id: providerId, stake_u64: u64 }),
   errors: ['NotFound'],

@@ -7,6 +7,7 @@ export const statsGet = defineMethod({
   name: 'stats.get',
   summary: 'How full the queues are, how fast they move, and who works.',
   roles: ['operator', 'auditor'],
+  access: 'read',
   params: z.strictObject({}),
   result: stats,
   errors: [],

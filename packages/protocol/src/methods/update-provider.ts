@@ -9,6 +9,7 @@ export const updateProvider = defineMethod({
   summary: 'Changes what a provider offers; what is left out stays.',
   description: 'Leases over a lowered number are cancelled, the newest first.',
   roles: ['provider', 'operator'],
+  access: 'write',
   params: z.strictObject({
     provider_id: providerId,
     ...z.strictObject(offerFields).partial().shape,
