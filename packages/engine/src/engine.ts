@@ -82,6 +82,8 @@ export interface Completed extends Holder {
 
 /** The longest page of a list or of a replay. */
 const PAGE_MAX = 1_000
+/** Rows of one read of a list: commits wait for a read, and must not wait for a long one. */
+const ROWS_AT_ONCE = 100
 /** How many writes an explanation waits for. */
 const WRITES_AWAITED = 3
 
@@ -203,15 +205,16 @@ export class Engine {
     checkFilter(filter)
     const { cursor, limit = 100, order = 'oldest', ...rest } = filter
     const size = Math.min(Math.max(1, limit), PAGE_MAX)
-    const from =
-      order === 'oldest'
-        ? { afterSeq: cursor ?? 0 }
-        : { afterSeq: 0, beforeSeq: cursor ?? Number.MAX_SAFE_INTEGER }
-    const jobs = await this.#store.read.jobs({ ...rest, ...from, limit: size })
-    return {
-      jobs: jobs.map(withJson),
-      cursor: jobs.length < size ? null : (jobs.at(-1)?.seq ?? null),
+    const jobs: JobRow[] = []
+    let next: number | null = cursor ?? (order === 'oldest' ? 0 : Number.MAX_SAFE_INTEGER)
+    while (next !== null && jobs.length < size) {
+      const from = order === 'oldest' ? { afterSeq: next } : { afterSeq: 0, beforeSeq: next }
+      const wanted = Math.min(ROWS_AT_ONCE, size - jobs.length)
+      const page: readonly JobRow[] = await this.#store.read.jobs({ ...rest, ...from, limit: wanted })
+      for (const row of page) jobs.push(withJson(row))
+      next = page.length < wanted ? null : (page.at(-1)?.seq ?? null)
     }
+    return { jobs, cursor: next }
   }
 
   /** The result of a COMPLETED job; each other state has an error of its own. */

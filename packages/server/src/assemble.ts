@@ -7,9 +7,13 @@ import { AccessNotes } from './auth/access-notes.ts'
 import { Authenticator } from './auth/authenticator.ts'
 import { EventHub } from './events/event-hub.ts'
 import { Ownership } from './events/ownership.ts'
+import { Bodies } from './http/body.ts'
+import { Connections } from './http/connections.ts'
 import { createHttpServer } from './http/http-server.ts'
 import { LimitsEndpoint } from './http/limits-endpoint.ts'
+import { OwnNames } from './http/own-names.ts'
 import { RpcEndpoint } from './http/rpc-endpoint.ts'
+import { TrustedProxies } from './http/trusted-proxies.ts'
 import { DEFAULT_LIMITS, type ServerLimits } from './limits.ts'
 import { type Logger, SILENT } from './log.ts'
 import { EventMeter } from './metrics/event-meter.ts'
@@ -61,9 +65,9 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
     version = '0.1.0',
   } = options
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
-  const origins = new Set(options.origins ?? [])
   const newRequestId = requestIds()
   const openRpc = lazily(() => openRpcDocument({ version }))
+  const openRpcText = lazily(() => JSON.stringify(openRpc()))
 
   const watch = await startWatch({
     engine,
@@ -102,13 +106,26 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
     { meter: new RpcMeter(registry), tracing, logger },
   )
   const ownership = new Ownership(engine.view)
-  const common = { dispatcher, authenticator, origins, limits, logger, newRequestId }
+  const proxies = new TrustedProxies(options.trustedProxies ?? [])
+  const connected = new Connections(limits, proxies)
+  const { hosts = [], origins = [] } = options
+  const names = new OwnNames({ listenHost: listen.host, hosts, origins })
+  const common = {
+    dispatcher,
+    authenticator,
+    connections: connected,
+    names,
+    limits,
+    logger,
+    newRequestId,
+  }
+  const endpoints = { ...common, bodies: new Bodies(limits) }
   const gate = new SocketGate({ ...common, ownership })
   let isClosing = false
   const http = createHttpServer({
     ...common,
-    rpc: new RpcEndpoint(dispatcher, authenticator, limits),
-    limiting: new LimitsEndpoint(dispatcher, authenticator, limits),
+    rpc: new RpcEndpoint(endpoints),
+    limiting: new LimitsEndpoint(endpoints),
     registry,
     meter: new HttpMeter(registry),
     refreshMetrics: meterState(registry, {
@@ -119,7 +136,7 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
       connections,
     }),
     notReady: () => (isClosing ? 'the server shuts down' : notReady({ store, lag, limits })),
-    openRpc,
+    openRpc: openRpcText,
   })
   http.on('upgrade', (request, socket, head) => {
     gate.upgrade(request, socket, head).catch((err: unknown) => {

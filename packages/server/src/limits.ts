@@ -4,23 +4,31 @@ import { MESSAGE_BYTES_MAX } from '@fairlead/protocol'
 export interface ServerLimits {
   /** Of a request, and of a WebSocket message. */
   readonly bodyBytes: number
+  /** Bodies of one token that are in memory at once. */
+  readonly bodiesBytes: number
   /** Calls of a batch. */
   readonly batchCalls: number
+  /** Of an answer; what comes beyond it in a batch is not carried out. */
+  readonly answerBytes: number
+  /** Calls of one token that only read, at once. */
+  readonly readsAtOnce: number
   /** Calls of one token. */
   readonly requestsPerSecond: number
   readonly requestsBurst: number
   /** Attempts without a right token from one address; more are not told why. */
   readonly refusalsPerSecond: number
   readonly refusalsBurst: number
-  /** TCP connections, and WebSockets among them. */
+  /** TCP connections, those of one address and of one token, and WebSockets among them. */
   readonly connections: number
+  readonly connectionsPerAddress: number
+  readonly connectionsPerToken: number
   readonly sockets: number
   /** Calls of one socket that are not answered yet; more are not read. */
   readonly callsPerSocket: number
   readonly subscriptionsPerSocket: number
   /** What may lie unsent for one socket before it is cut off. */
   readonly unsentBytes: number
-  /** How long a reader of events may take nothing. */
+  /** How long a reader of events, or of an answer over HTTP, may take nothing. */
   readonly stallMs: number
   readonly pingMs: number
   /** Long polls that are open. */
@@ -34,12 +42,17 @@ export interface ServerLimits {
 
 export const DEFAULT_LIMITS: ServerLimits = {
   bodyBytes: MESSAGE_BYTES_MAX,
+  bodiesBytes: 32 * 1024 * 1024,
   batchCalls: 1_000,
+  answerBytes: 8 * 1024 * 1024,
+  readsAtOnce: 4,
   requestsPerSecond: 20_000,
   requestsBurst: 40_000,
   refusalsPerSecond: 10,
   refusalsBurst: 100,
   connections: 10_000,
+  connectionsPerAddress: 2_000,
+  connectionsPerToken: 2_000,
   sockets: 5_000,
   callsPerSocket: 4_096,
   subscriptionsPerSocket: 16,

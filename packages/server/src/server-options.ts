@@ -20,6 +20,10 @@ export interface ServerOptions {
   readonly limits?: Partial<ServerLimits>
   /** Pages of these origins may connect, beside the server's own. */
   readonly origins?: readonly string[]
+  /** Names of the server beside its addresses and that of the machine; `*` is any (HOST-1). */
+  readonly hosts?: readonly string[]
+  /** Addresses and networks of proxies that say for whom they ask (LIMITS-3). */
+  readonly trustedProxies?: readonly string[]
   /** Where OpenTelemetry spans go, such as http://localhost:4318; left out, none are made. */
   readonly otlpEndpoint?: string
   /** What texts about registrations call whoever runs this server; `Fairlead` if left out. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { FairleadError } from '@fairlead/core'
@@ -6,7 +7,10 @@ import { type Authenticator, knockOf, statusOf } from '../auth/authenticator.ts'
 import type { ServerLimits } from '../limits.ts'
 import type { Logger } from '../log.ts'
 import type { HttpMeter } from '../metrics/http-meter.ts'
+import { type Connections, SPARE_MAX } from './connections.ts'
+import { inTurn } from './in-turn.ts'
 import { type LimitsEndpoint, limitRouteOf } from './limits-endpoint.ts'
+import type { OwnNames } from './own-names.ts'
 import { refuse, reply } from './reply.ts'
 import type { Methods, Route, Routes } from './routes.ts'
 import type { RpcEndpoint } from './rpc-endpoint.ts'
@@ -20,8 +24,10 @@ export interface HttpParts {
   readonly refreshMetrics: () => void
   /** Null: ready. Else why not. */
   readonly notReady: () => string | null
-  readonly openRpc: () => Record<string, unknown>
-  readonly origins: ReadonlySet<string>
+  /** The text of the description of all methods. */
+  readonly openRpc: () => string
+  readonly connections: Connections
+  readonly names: OwnNames
   readonly limits: ServerLimits
   readonly logger: Logger
   readonly newRequestId: () => string
@@ -30,11 +36,13 @@ export interface HttpParts {
 /** Who may see the metrics. */
 const METRICS_ROLES: ReadonlySet<string> = new Set(['admin', 'operator', 'auditor'])
 const CHECK_MS = 5_000
+/** Asked for by those who watch over the server, on connections beyond the bounds too. */
+const PROBES: ReadonlySet<string> = new Set(['/livez', '/readyz'])
 const REQUEST_ID = /^[\w.-]{1,64}$/
 
 /** The routes of the server, and the time-outs around them. WebSockets are taken elsewhere. */
 export function createHttpServer(parts: HttpParts): Server {
-  const { rpc, limits, logger, notReady, newRequestId } = parts
+  const { rpc, limits, logger, notReady, newRequestId, connections, names } = parts
   const routes: Routes = {
     ...parts.limiting.routes,
     '/rpc': { POST: (request, response, id) => rpc.handle(request, response, id) },
@@ -50,10 +58,7 @@ export function createHttpServer(parts: HttpParts): Server {
       },
     },
     '/openrpc.json': {
-      GET: (_, response) =>
-        reply(response, 200, JSON.stringify(parts.openRpc()), {
-          'content-type': 'application/json',
-        }),
+      GET: (request, response) => describe(parts.openRpc(), request, response),
     },
   }
 
@@ -61,12 +66,20 @@ export function createHttpServer(parts: HttpParts): Server {
     const given = request.headers['x-request-id']
     const id = typeof given === 'string' && REQUEST_ID.test(given) ? given : newRequestId()
     response.setHeader('x-request-id', id)
-    allowOrigin(parts.origins, request, response)
+    allowOrigin(names, request, response)
+    // The time to take an answer begins with the answer.
+    response.once('prefinish', () =>
+      response.setTimeout(limits.stallMs, () => stalled(request, id)),
+    )
     const path = (request.url ?? '/').split('?', 1)[0] as string
     const name = limitRouteOf(path)
     const methods = Object.hasOwn(routes, name) ? routes[name] : undefined
     try {
-      if (methods === undefined) refuse(response, 404, `there is nothing at this path`)
+      const foreign = names.refusalOf(request.headers.host, request.headers.origin)
+      if (!PROBES.has(name) && !connections.admits(request, response)) {
+        refuse(response, 503, 'too many connections are open; try later', { connection: 'close' })
+      } else if (foreign !== null) refuse(response, 403, foreign)
+      else if (methods === undefined) refuse(response, 404, `there is nothing at this path`)
       else await routeOf(methods, request)(request, response, id)
     } catch (err) {
       // Nobody is there to be told if the request itself broke off.
@@ -78,15 +91,27 @@ export function createHttpServer(parts: HttpParts): Server {
     parts.meter.count(methods === undefined ? 'other' : name, response.statusCode)
   }
 
+  const stalled = ({ socket }: IncomingMessage, request_id: string): void => {
+    const address = socket.remoteAddress
+    logger.warn({ address, request_id }, 'a connection was cut off: it did not take its answer')
+    socket.destroy()
+  }
+
   // Time-outs are looked at every so often, by default only twice a minute.
   const connectionsCheckingInterval = Math.min(limits.headersTimeoutMs, CHECK_MS)
-  const server = createServer({ connectionsCheckingInterval }, (request, response) => {
-    void handle(request, response)
-  })
+  const listener = inTurn(
+    (request, response) => void handle(request, response),
+    (socket, max) => {
+      logger.warn({ address: socket.remoteAddress, max }, 'too many pipelined requests')
+      socket.destroy()
+    },
+  )
+  const server = createServer({ connectionsCheckingInterval }, listener)
+  server.on('connection', (socket: Socket) => connections.add(socket))
   server.headersTimeout = limits.headersTimeoutMs
   server.requestTimeout = limits.requestTimeoutMs
   server.keepAliveTimeout = limits.keepAliveMs
-  server.maxConnections = limits.connections
+  server.maxConnections = limits.connections + 2 * SPARE_MAX
   server.maxHeadersCount = 100
   server.on('clientError', (_, socket: Socket) => {
     if (socket.writable) socket.write('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n')
@@ -123,13 +148,21 @@ async function metrics(
   reply(response, 200, await registry.metrics(), { 'content-type': registry.contentType })
 }
 
+/** The document hardly changes, and is long: who has it already is told so. */
+function describe(text: string, request: IncomingMessage, response: ServerResponse): void {
+  const etag = `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`
+  const headers = { etag, 'cache-control': 'no-cache' }
+  if (request.headers['if-none-match'] === etag) return reply(response, 304, null, headers)
+  reply(response, 200, text, { ...headers, 'content-type': 'application/json' })
+}
+
 /** Pages of other origins may call only if the operator has named them. */
 function allowOrigin(
-  origins: ReadonlySet<string>,
+  names: OwnNames,
   { headers: { origin } }: IncomingMessage,
   response: ServerResponse,
 ): void {
-  if (origin === undefined || !origins.has(origin)) return
+  if (origin === undefined || !names.allows(origin)) return
   response.setHeader('access-control-allow-origin', origin)
   response.setHeader('access-control-allow-headers', 'authorization, content-type, traceparent')
   response.setHeader('access-control-expose-headers', 'x-request-id, retry-after')

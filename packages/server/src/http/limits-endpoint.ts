@@ -3,11 +3,14 @@ import { FairleadError } from '@fairlead/core'
 import { type MethodName, type RpcErrorData, rpcErrorOf } from '@fairlead/protocol'
 import { type Authenticator, knockOf } from '../auth/authenticator.ts'
 import type { ServerLimits } from '../limits.ts'
+import type { Call } from '../rpc/call.ts'
 import type { Dispatcher } from '../rpc/dispatcher.ts'
 import { JSON_FORM } from '../rpc/form.ts'
-import { readBody } from './body.ts'
-import { refuse, reply } from './reply.ts'
+import type { Bodies } from './body.ts'
+import type { Connections } from './connections.ts'
+import { refuse, refuseLong, reply } from './reply.ts'
 import type { Routes } from './routes.ts'
+import type { EndpointParts } from './rpc-endpoint.ts'
 
 /** Limits of a page where the caller does not say. */
 const PAGE = 1_000
@@ -35,12 +38,16 @@ export class LimitsEndpoint {
   }
   readonly #dispatcher: Dispatcher
   readonly #authenticator: Authenticator
+  readonly #connections: Connections
+  readonly #bodies: Bodies
   readonly #limits: ServerLimits
 
-  constructor(dispatcher: Dispatcher, authenticator: Authenticator, limits: ServerLimits) {
-    this.#dispatcher = dispatcher
-    this.#authenticator = authenticator
-    this.#limits = limits
+  constructor(parts: EndpointParts) {
+    this.#dispatcher = parts.dispatcher
+    this.#authenticator = parts.authenticator
+    this.#connections = parts.connections
+    this.#bodies = parts.bodies
+    this.#limits = parts.limits
   }
 
   /** A route whose params come in the body. */
@@ -49,10 +56,12 @@ export class LimitsEndpoint {
       const type = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase()
       // A page of another origin can send anything else without being asked for leave.
       if (type !== 'application/json') return refuse(response, 415, 'send application/json')
-      await this.#answer(request, response, id, method, async () => {
-        const body = await readBody(request, this.#limits.bodyBytes)
-        return body === null ? null : paramsOf(readJson(body))
-      })
+      await this.#answer(request, response, id, method, (call) =>
+        this.#bodies.use(request, call.identity.tokenId, async (body) => {
+          if (body === null) return null
+          return paramsOf(objectOf(await this.#dispatcher.read(body, call, JSON_FORM)))
+        }),
+      )
     }
   }
 
@@ -61,18 +70,14 @@ export class LimitsEndpoint {
     response: ServerResponse,
     requestId: string,
     method: MethodName,
-    read: () => Promise<object | null>,
+    read: (call: Call) => Promise<object | null>,
   ): Promise<void> {
     try {
       const identity = await this.#authenticator.identify(knockOf(request))
-      const params = await read()
-      if (params === null) {
-        const max = this.#limits.bodyBytes
-        // What is still on its way is not read: the connection cannot be used any more.
-        const headers = { connection: 'close' }
-        return refuse(response, 413, `the body is over the limit of ${max} bytes`, headers)
-      }
+      this.#connections.claim(request.socket, identity.tokenId)
       const call = { identity, socket: null, signal: null, traceparent: null, requestId }
+      const params = await read(call)
+      if (params === null) return refuseLong(response, this.#limits)
       const message = { jsonrpc: '2.0', id: 0, method, params }
       const answer = await this.#dispatcher.answerOne(message, call, JSON_FORM)
       if (answer?.error === undefined) return send(response, 200, answer?.result)
@@ -128,13 +133,10 @@ function sendError(response: ServerResponse, message: string, data: RpcErrorData
   )
 }
 
-function readJson(body: Uint8Array): object {
-  try {
-    const read = JSON_FORM.read(body)
-    if (typeof read === 'object' && read !== null && !Array.isArray(read)) return read
-  } catch {
-    throw malformed('body', 'JSON in UTF-8')
-  }
+function objectOf(read: { readonly message: unknown } | null): object {
+  if (read === null) throw malformed('body', 'JSON in UTF-8')
+  const { message } = read
+  if (typeof message === 'object' && message !== null && !Array.isArray(message)) return message
   throw malformed('body', 'an object')
 }
 

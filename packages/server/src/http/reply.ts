@@ -27,3 +27,9 @@ export function refuse(
 ): void {
   reply(response, status, `${text}\n`, { 'content-type': 'text/plain; charset=utf-8', ...headers })
 }
+
+/** A body over the limit. The rest of it is not read, so the connection cannot be used any more. */
+export function refuseLong(response: ServerResponse, limits: { readonly bodyBytes: number }): void {
+  const text = `the body is over the limit of ${limits.bodyBytes} bytes`
+  refuse(response, 413, text, { connection: 'close' })
+}

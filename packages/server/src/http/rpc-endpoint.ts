@@ -1,24 +1,38 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { FairleadError } from '@fairlead/core'
-import { RPC_ERRORS, rpcErrorOf } from '@fairlead/protocol'
+import { RPC_ERRORS, type RpcErrorObject, rpcErrorOf } from '@fairlead/protocol'
 import { type Authenticator, knockOf } from '../auth/authenticator.ts'
 import type { Identity } from '../auth/identity.ts'
 import type { ServerLimits } from '../limits.ts'
-import type { Dispatcher } from '../rpc/dispatcher.ts'
-import { type Answer, CBOR_FORM, type Form, JSON_FORM } from '../rpc/form.ts'
-import { readBody } from './body.ts'
-import { refuse, reply } from './reply.ts'
+import type { Dispatcher, Reply } from '../rpc/dispatcher.ts'
+import { CBOR_FORM, type Form, JSON_FORM } from '../rpc/form.ts'
+import type { Bodies } from './body.ts'
+import type { Connections } from './connections.ts'
+import { refuse, refuseLong, reply } from './reply.ts'
+
+/** What the endpoints have in common. */
+export interface EndpointParts {
+  readonly dispatcher: Dispatcher
+  readonly authenticator: Authenticator
+  readonly connections: Connections
+  readonly bodies: Bodies
+  readonly limits: ServerLimits
+}
 
 /** `POST /rpc`: one call or a batch, in JSON or CBOR. */
 export class RpcEndpoint {
   readonly #dispatcher: Dispatcher
   readonly #authenticator: Authenticator
+  readonly #connections: Connections
+  readonly #bodies: Bodies
   readonly #limits: ServerLimits
 
-  constructor(dispatcher: Dispatcher, authenticator: Authenticator, limits: ServerLimits) {
-    this.#dispatcher = dispatcher
-    this.#authenticator = authenticator
-    this.#limits = limits
+  constructor(parts: EndpointParts) {
+    this.#dispatcher = parts.dispatcher
+    this.#authenticator = parts.authenticator
+    this.#connections = parts.connections
+    this.#bodies = parts.bodies
+    this.#limits = parts.limits
   }
 
   async handle(
@@ -30,31 +44,21 @@ export class RpcEndpoint {
     if (form === null) {
       return refuse(response, 415, 'send application/json or application/cbor')
     }
-    let identity: Identity
     try {
-      identity = await this.#authenticator.identify(knockOf(request))
+      const identity = await this.#authenticator.identify(knockOf(request))
+      this.#connections.claim(request.socket, identity.tokenId)
+      await this.#bodies.use(request, identity.tokenId, (body) =>
+        this.#answer(body, { identity, request, response, requestId, form }),
+      )
     } catch (error) {
       if (!(error instanceof FairleadError)) throw error
-      return send(response, form, { id: null, method: null, error: rpcErrorOf(error) })
+      refuseCall(response, form, rpcErrorOf(error))
     }
-    const body = await readBody(request, this.#limits.bodyBytes)
-    if (body === null) {
-      // What is still on its way is not read: the connection cannot be used any more.
-      return refuse(
-        response,
-        413,
-        `the body is over the limit of ${this.#limits.bodyBytes} bytes`,
-        {
-          connection: 'close',
-        },
-      )
-    }
-    let message: unknown
-    try {
-      message = form.read(body)
-    } catch {
-      return send(response, form, { id: null, method: null, error: RPC_ERRORS.parse })
-    }
+  }
+
+  async #answer(body: Buffer | null, asked: Asked): Promise<void> {
+    const { identity, request, response, requestId, form } = asked
+    if (body === null) return refuseLong(response, this.#limits)
     const left = new AbortController()
     response.once('close', () => left.abort())
     const call = {
@@ -64,8 +68,18 @@ export class RpcEndpoint {
       traceparent: traceparentOf(request.headers['traceparent']),
       requestId,
     }
-    send(response, form, await this.#dispatcher.answer(message, call, form))
+    const read = await this.#dispatcher.read(body, call, form)
+    if (read === null) return refuseCall(response, form, RPC_ERRORS.parse)
+    send(response, form, await this.#dispatcher.answer(read.message, call, form))
   }
+}
+
+interface Asked {
+  readonly identity: Identity
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly requestId: string
+  readonly form: Form
 }
 
 function formOf(contentType: string | undefined): Form | null {
@@ -75,12 +89,11 @@ function formOf(contentType: string | undefined): Form | null {
 }
 
 /** Answers of JSON-RPC are all 200; only who may not call at all, or not now, hears it from HTTP too. */
-function send(response: ServerResponse, form: Form, answer: Answer | Answer[] | null): void {
+function send(response: ServerResponse, form: Form, answer: Reply | null): void {
   if (answer === null) return reply(response, 204, null)
-  const isBatch = Array.isArray(answer)
-  const pieces = isBatch ? answer.map((one) => form.answer(one)) : [form.answer(answer)]
+  const { pieces, isBatch, error } = answer
   const headers: Record<string, string> = { 'content-type': form.contentType }
-  const data = isBatch ? undefined : (answer.error?.data as { code?: string; details?: object })
+  const data = error?.data as { code?: string; details?: object } | undefined
   const status = STATUS[data?.code ?? ''] ?? 200
   if (status === 401) headers['www-authenticate'] = 'Bearer realm="fairlead"'
   if (status === 429) {
@@ -88,6 +101,12 @@ function send(response: ServerResponse, form: Form, answer: Answer | Answer[] | 
     headers['retry-after'] = String(Math.ceil(wait / 1_000))
   }
   reply(response, status, form.write(pieces, isBatch), headers)
+}
+
+/** A message that did not get as far as a call. */
+function refuseCall(response: ServerResponse, form: Form, error: RpcErrorObject): void {
+  const piece = form.answer({ id: null, method: null, error })
+  send(response, form, { pieces: [piece], isBatch: false, error })
 }
 
 const STATUS: Readonly<Record<string, number>> = { Unauthorized: 401, RateLimited: 429 }

@@ -17,7 +17,21 @@ import type { Logger } from '../log.ts'
 import type { RpcMeter } from '../metrics/rpc-meter.ts'
 import type { Tracing } from '../trace/tracing.ts'
 import type { Call, Handler, Services } from './call.ts'
-import type { Answer, Form } from './form.ts'
+import type { Answer, Form, Piece } from './form.ts'
+import { Slots } from './slots.ts'
+import { Turns } from './turns.ts'
+
+/** A message's answer, ready to be sent; `error` is that of a single call. */
+export interface Reply {
+  readonly pieces: readonly Piece[]
+  readonly isBatch: boolean
+  readonly error?: RpcErrorObject
+}
+
+/** How much longer the answer to a batch may get. */
+interface Room {
+  bytes: number
+}
 
 /** Takes messages apart, checks them, and gives each call to its handler (RPC-2). */
 export class Dispatcher {
@@ -26,6 +40,8 @@ export class Dispatcher {
   readonly #tracing: Tracing | null
   readonly #logger: Logger
   readonly #rates: TokenBuckets
+  readonly #turns = new Turns()
+  readonly #reads: Slots
   #open = 0
   #tellIdle: () => void = () => {}
 
@@ -38,6 +54,7 @@ export class Dispatcher {
     this.#meter = parts.meter
     this.#tracing = parts.tracing
     this.#logger = parts.logger
+    this.#reads = new Slots(services.limits.readsAtOnce)
     this.#rates = new TokenBuckets({ perSecond: requestsPerSecond, burst: requestsBurst })
   }
 
@@ -49,17 +66,50 @@ export class Dispatcher {
     })
   }
 
-  /**
-   * What a message of any kind is answered with: one answer, several as a batch, or null for nothing
-   * but notifications.
-   */
-  async answer(message: unknown, call: Call, form: Form): Promise<Answer | Answer[] | null> {
-    if (!Array.isArray(message)) return this.answerOne(message, call, form)
+  /** Reads a message when it is its token's turn; null if it is none. */
+  read(data: Uint8Array, { identity }: Call, form: Form): Promise<{ message: unknown } | null> {
+    return this.#turns.read(identity.tokenId, () => {
+      try {
+        return { message: form.read(data) }
+      } catch {
+        return null
+      }
+    })
+  }
+
+  /** The answer to a message of any kind; null for nothing but notifications. */
+  async answer(message: unknown, call: Call, form: Form): Promise<Reply | null> {
+    if (!Array.isArray(message)) {
+      const answer = await this.answerOne(message, call, form)
+      return answer && single(await this.write(answer, call, form), answer)
+    }
     const refusal = this.refuseBatch(message)
-    if (refusal !== null) return refusal
-    const answers = await Promise.all(message.map((one) => this.answerOne(one, call, form)))
-    const wanted = answers.filter((answer) => answer !== null)
-    return wanted.length === 0 ? null : wanted
+    if (refusal !== null) return single(form.answer(refusal), refusal)
+    const room = { bytes: this.#services.limits.answerBytes }
+    const written = await Promise.all(
+      message.map(async (one) => {
+        const answer = await this.answerOne(one, call, form, room)
+        return answer && this.write(answer, call, form, room)
+      }),
+    )
+    const pieces = written.filter((piece) => piece !== null)
+    return pieces.length === 0 ? null : { pieces, isBatch: true }
+  }
+
+  /** Writes an answer, in the turn of its token where it may be long. In a batch it takes of the room there. */
+  async write(
+    answer: Answer,
+    { identity }: Call,
+    form: Form,
+    room: Room = { bytes: this.#services.limits.answerBytes },
+  ): Promise<Piece> {
+    const isLong = answer.method !== null && METHODS[answer.method].access === 'read'
+    const piece = isLong
+      ? await this.#turns.run(identity.tokenId, () => form.answer(answer))
+      : form.answer(answer)
+    room.bytes -= piece.length
+    if (room.bytes >= 0 || !isLong || answer.error !== undefined) return piece
+    return form.answer({ ...answer, result: undefined, error: rpcErrorOf(this.#noRoom()) })
   }
 
   /** What a batch as a whole is refused with. */
@@ -77,7 +127,12 @@ export class Dispatcher {
   }
 
   /** Null for a notification, whatever became of it. */
-  async answerOne(written: unknown, call: Call, form: Form): Promise<Answer | null> {
+  async answerOne(
+    written: unknown,
+    call: Call,
+    form: Form,
+    room: Room | null = null,
+  ): Promise<Answer | null> {
     const request = readRequest(written)
     if (request === null) {
       this.#meter.count('unknown', 'InvalidRequest', 0)
@@ -93,7 +148,7 @@ export class Dispatcher {
     const endSpan = this.#tracing?.call(method, call.traceparent)
     this.#open++
     try {
-      const result = await this.#carryOut(method, request.params, call, form, startedAt)
+      const result = await this.#carryOut(method, request.params, call, form, room)
       this.#meter.count(method, 'ok', performance.now() - startedAt)
       endSpan?.('ok')
       return id === undefined ? null : { id, method, result }
@@ -107,14 +162,49 @@ export class Dispatcher {
     }
   }
 
-  #carryOut(name: MethodName, params: unknown, call: Call, form: Form, nowMs: number): unknown {
-    const { identity } = call
-    const wait = this.#rates.take(identity.tokenId, 1, nowMs)
+  /**
+   * Checks a call and gives it to its handler, in the turn of its token. Calls that only read have a few slots
+   * of each token, so that a heap of them cannot keep the store's thread from the writes of others (RPC-9).
+   */
+  async #carryOut(
+    name: MethodName,
+    params: unknown,
+    call: Call,
+    form: Form,
+    room: Room | null,
+  ): Promise<unknown> {
+    const { tokenId } = call.identity
+    const handler = HANDLERS[name] as Handler<MethodName>
+    const handle = (checked: unknown) => handler(checked as never, call, this.#services)
+    if (METHODS[name].access === 'write') {
+      return this.#turns.run(tokenId, () => handle(this.#check(name, params, call, form, room)))
+    }
+    const checked = await this.#turns.run(tokenId, () =>
+      this.#check(name, params, call, form, room),
+    )
+    return this.#reads.run(tokenId, () =>
+      this.#turns.run(tokenId, () => {
+        // The answers before it may have come meanwhile.
+        if (room !== null && room.bytes <= 0) throw this.#noRoom()
+        return handle(checked)
+      }),
+    )
+  }
+
+  #check(
+    name: MethodName,
+    params: unknown,
+    { identity }: Call,
+    form: Form,
+    room: Room | null,
+  ): unknown {
+    const wait = this.#rates.take(identity.tokenId, 1, performance.now())
     if (wait > 0) {
       throw new FairleadError('RateLimited', `too many calls; try again in ${wait} ms`, {
         retry_after_ms: wait,
       })
     }
+    if (room !== null && room.bytes <= 0) throw this.#noRoom()
     const definition: Method = METHODS[name]
     if (identity.role !== 'admin' && !definition.roles.includes(identity.role)) {
       throw new FairleadError(
@@ -131,9 +221,17 @@ export class Dispatcher {
         { field: 'params' },
       )
     }
-    const checked = checkParams(definition.params, named)
-    const handler = HANDLERS[name] as Handler<MethodName>
-    return handler(checked as never, call, this.#services)
+    return checkParams(definition.params, named)
+  }
+
+  /** Of a call that was not carried out, or of one that only reads. */
+  #noRoom(): FairleadError {
+    const max = this.#services.limits.answerBytes
+    return new FairleadError(
+      'LimitExceeded',
+      `the answer would be over the limit of ${max} bytes; this call changed nothing: send it in a smaller batch, or ask for a smaller page`,
+      { limit: 'answer', max },
+    )
   }
 
   /** What is not a refusal is a defect: it is logged with all there is, and told without. */
@@ -149,6 +247,10 @@ export class Dispatcher {
       { request_id: call.requestId },
     )
   }
+}
+
+function single(piece: Piece, { error }: Answer): Reply {
+  return { pieces: [piece], isBatch: false, ...(error === undefined ? {} : { error }) }
 }
 
 function methodNotFound(name: string): RpcErrorObject {

@@ -28,8 +28,8 @@ export interface Answer {
   readonly error?: RpcErrorObject
 }
 
-/** A message in the making: text in JSON, a value in CBOR. */
-export type Piece = string | CborValue
+/** A message, or a part of a batch, as it is sent. */
+export type Piece = string | Uint8Array
 
 /** JSON or CBOR: how messages are read and written (RPC-6). */
 export interface Form {
@@ -85,21 +85,32 @@ export const CBOR_FORM: Form = {
       : codec.fromCbor(params as CborValue)
   },
   answer({ id, method, result, error }) {
-    if (error !== undefined) return { jsonrpc: '2.0', id, error: plain(error) } as CborMap
+    if (error !== undefined) return encodeCbor({ jsonrpc: '2.0', id, error: plain(error) })
     const shown = method === null ? (result as CborValue) : codecsOf(method).result.toCbor(result)
-    return { jsonrpc: '2.0', id, result: shown }
+    return encodeCbor({ jsonrpc: '2.0', id, result: shown })
   },
-  notification: (name, params) => ({
-    jsonrpc: '2.0',
-    method: name,
-    params: notificationCodec(name).toCbor(params),
-  }),
+  notification: (name, params) =>
+    encodeCbor({ jsonrpc: '2.0', method: name, params: notificationCodec(name).toCbor(params) }),
   events: (subscriptionId, entries) =>
     CBOR_FORM.notification('events.notify', {
       subscription_id: subscriptionId,
       events: entries.map(({ event }) => event),
     }),
-  write: (pieces, isBatch) => encodeCbor((isBatch ? pieces : pieces[0]) as CborValue),
+  write: (pieces, isBatch) => {
+    const parts = pieces as readonly Uint8Array[]
+    if (!isBatch) return parts[0] as Uint8Array
+    return Buffer.concat([arrayHead(parts.length), ...parts])
+  },
+}
+
+/** How CBOR begins a list of so many items. */
+function arrayHead(count: number): Uint8Array {
+  if (count < 24) return Uint8Array.of(0x80 | count)
+  if (count < 0x1_00) return Uint8Array.of(0x98, count)
+  if (count < 0x1_00_00) return Uint8Array.of(0x99, count >> 8, count & 0xff)
+  const head = Buffer.of(0x9a, 0, 0, 0, 0)
+  head.writeUInt32BE(count, 1)
+  return head
 }
 
 interface Codecs {

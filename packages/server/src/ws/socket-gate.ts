@@ -6,6 +6,8 @@ import { WebSocketServer } from 'ws'
 import { type Authenticator, bearerOf, knockOf, statusOf } from '../auth/authenticator.ts'
 import type { Identity } from '../auth/identity.ts'
 import type { Ownership } from '../events/ownership.ts'
+import type { Connections } from '../http/connections.ts'
+import type { OwnNames } from '../http/own-names.ts'
 import type { ServerLimits } from '../limits.ts'
 import type { Logger } from '../log.ts'
 import type { Dispatcher } from '../rpc/dispatcher.ts'
@@ -16,7 +18,8 @@ interface Parts {
   readonly dispatcher: Dispatcher
   readonly authenticator: Authenticator
   readonly ownership: Ownership
-  readonly origins: ReadonlySet<string>
+  readonly connections: Connections
+  readonly names: OwnNames
   readonly limits: ServerLimits
   readonly logger: Logger
   readonly newRequestId: () => string
@@ -50,12 +53,17 @@ export class SocketGate {
   async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     // Until it is a WebSocket nobody else listens, and an error without a listener ends the process.
     socket.on('error', ignore)
+    const { connections } = this.#parts
     const refusal = this.#refusalOf(request)
     if (refusal !== null) return refuse(socket, ...refusal)
+    if (!connections.admits(request, socket)) {
+      return refuse(socket, 503, 'too many connections are open; try later')
+    }
     const token = tokenOf(request)
     let identity: Identity
     try {
       identity = await this.#parts.authenticator.identify(knockOf(request, token))
+      connections.claim(socket, identity.tokenId)
     } catch (error) {
       if (!(error instanceof FairleadError)) throw error
       return refuse(socket, statusOf(error), error.message)
@@ -102,15 +110,12 @@ export class SocketGate {
   }
 
   #refusalOf({ url, headers }: IncomingMessage): [status: number, text: string] | null {
-    const { limits, origins } = this.#parts
+    const { limits, names } = this.#parts
     if (this.#isClosed) return [503, 'the server shuts down']
     if ((url ?? '/').split('?', 1)[0] !== '/ws') return [404, 'WebSockets are at /ws']
     if (this.#peers.size >= limits.sockets) return [503, 'too many WebSockets are open']
-    const { origin, host } = headers
-    if (origin !== undefined && !origins.has(origin) && !isSameOrigin(origin, host)) {
-      return [403, 'this origin may not connect; the operator can allow it']
-    }
-    return null
+    const foreign = names.refusalOf(headers.host, headers.origin)
+    return foreign === null ? null : [403, foreign]
   }
 
   /** Asks for signs of life, and ends what was opened with a token that is over. */
@@ -143,10 +148,6 @@ function tokenOf({ headers }: IncomingMessage): string | null {
   const offered = headers['sec-websocket-protocol']?.split(',').map((name) => name.trim()) ?? []
   const found = offered.find((name) => name.startsWith(BEARER_PROTOCOL_PREFIX))
   return found?.slice(BEARER_PROTOCOL_PREFIX.length) ?? null
-}
-
-function isSameOrigin(origin: string, host: string | undefined): boolean {
-  return host !== undefined && (origin === `http://${host}` || origin === `https://${host}`)
 }
 
 function refuse(socket: Duplex, status: number, text: string): void {

@@ -22,7 +22,7 @@ import type { ServerLimits } from '../limits.ts'
 import type { Logger } from '../log.ts'
 import type { Call, Services } from '../rpc/call.ts'
 import type { Dispatcher } from '../rpc/dispatcher.ts'
-import { type Answer, CBOR_FORM, type Form, JSON_FORM } from '../rpc/form.ts'
+import { type Answer, CBOR_FORM, type Form, JSON_FORM, type Piece } from '../rpc/form.ts'
 import { WorkerPush } from '../workers/worker-push.ts'
 import { CLOSE } from './close-codes.ts'
 import { SocketOutbox } from './socket-outbox.ts'
@@ -43,6 +43,8 @@ export interface PeerParts {
 const PINGS_MAX = 2
 /** How long a socket that is cut off may take to read why. */
 const FAREWELL_MS = 5_000
+
+const NO_MESSAGE: Answer = { id: null, method: null, error: RPC_ERRORS.parse }
 
 /** One WebSocket: its calls, its subscriptions and the workers that it serves. */
 export class SocketPeer {
@@ -219,41 +221,39 @@ export class SocketPeer {
     const form = isBinary ? CBOR_FORM : JSON_FORM
     this.#form = form
     this.#unanswered = 0
-    let message: unknown
-    try {
-      message = form.read(data)
-    } catch {
-      return this.#send(form, { id: null, method: null, error: RPC_ERRORS.parse })
-    }
-    if (Array.isArray(message) && takesBatches) {
-      const refusal = dispatcher.refuseBatch(message)
-      if (refusal !== null) return this.#send(form, refusal)
-      // A frame is only a frame to such a client: each call is answered as soon as it can be.
-      for (const one of message) {
-        this.#begin(dispatcher.answerOne(one, this.#call, form), (answer) =>
-          this.#send(form, answer),
-        )
+    this.#begin(async () => {
+      const read = await dispatcher.read(data, this.#call, form)
+      if (read === null) return this.#push(form, NO_MESSAGE)
+      const { message } = read
+      const refusal = Array.isArray(message) && takesBatches && dispatcher.refuseBatch(message)
+      if (refusal) return this.#push(form, refusal)
+      if (Array.isArray(message) && takesBatches) {
+        // A frame is only a frame to such a client: each call is answered as soon as it can be.
+        for (const one of message) this.#begin(() => this.#answerOne(one, form))
+        return
       }
-      return
-    }
-    this.#begin(dispatcher.answer(message, this.#call, form), (answer) => {
-      if (!Array.isArray(answer)) return this.#send(form, answer)
-      this.#outbox.pushBatch(
-        form,
-        answer.map((one) => form.answer(one)),
-      )
+      const answer = await dispatcher.answer(message, this.#call, form)
+      if (answer === null) return
+      if (answer.isBatch) this.#outbox.pushBatch(form, answer.pieces)
+      else this.#outbox.push(form, answer.pieces[0] as Piece)
     })
   }
 
-  #begin<Given>(answering: Promise<Given | null>, send: (answer: Given) => void): void {
+  async #answerOne(written: unknown, form: Form): Promise<void> {
+    const { dispatcher } = this.#parts
+    const answer = await dispatcher.answerOne(written, this.#call, form)
+    if (answer !== null) this.#outbox.push(form, await dispatcher.write(answer, this.#call, form))
+  }
+
+  /** One call, or a message, that is under way until it is answered. */
+  #begin(carryOut: () => Promise<void>): void {
     const { ws, limits } = this.#parts
     if (++this.#openCalls > limits.callsPerSocket && !ws.isPaused) ws.pause()
-    answering
-      .then((answer) => {
-        if (answer !== null) send(answer)
+    carryOut()
+      .catch((err: unknown) => this.#broken(err))
+      .finally(() => {
         if (--this.#openCalls < limits.callsPerSocket / 2 && ws.isPaused) ws.resume()
       })
-      .catch((err: unknown) => this.#broken(err))
   }
 
   /** An answer that cannot be written is a defect, and nobody may wait for it in vain. */
@@ -262,7 +262,7 @@ export class SocketPeer {
     this.cutOff(CLOSE.internal, 'an error inside of Fairlead; its log has more')
   }
 
-  #send(form: Form, answer: Answer): void {
+  #push(form: Form, answer: Answer): void {
     this.#outbox.push(form, form.answer(answer))
   }
 
