@@ -118,7 +118,7 @@ describe('a server', () => {
       asked.on('error', reject)
       asked.end('{"jsonrpc":"2.0","id":1,"method":"policy.get"}')
     })
-    expect(status).toBe(401)
+    expect(status).toBe(403)
   })
 
   it('AUTH-2: the first token ends that', async () => {

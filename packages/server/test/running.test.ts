@@ -171,10 +171,14 @@ describe('operations', () => {
     expect([ready.status, await ready.text()]).toEqual([503, 'the event loop lags\n'])
   })
 
-  it('LIMITS-1: a server has so many connections', async () => {
+  it('LIMITS-3: beyond its connections a server answers probes, and nothing else', async () => {
     await open({ limits: { connections: 1 } })
-    await rig.socket('alice')
-    await expect(rig.get('/livez')).rejects.toThrow()
+    const socket = await rig.socket('alice')
+    expect((await rig.get('/livez')).status).toBe(200)
+    expect((await rig.get('/readyz')).status).toBe(200)
+    expect((await rig.raw('alice', '{}')).status).toBe(503)
+    expect((await rig.get('/openrpc.json')).status).toBe(503)
+    expect(await socket.call('aicf.listJobs', {})).toMatchObject({ jobs: [] })
   })
 
   it('LOG-1: logs are JSON lines without secrets, with the id of the request', async () => {

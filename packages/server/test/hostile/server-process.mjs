@@ -1,11 +1,11 @@
 // A server on a file in a process of its own, for tests that measure its memory or kill it.
-// in: argv[2], a JSON object {folder, people, limits, policy}      out: a JSON line {url, tokens} when it listens
+// in: argv[2], a JSON object {folder, people} and options of the server      out: a JSON line {url, tokens} when it listens
 import { join } from 'node:path'
 import { openEngine } from '@fairlead/engine'
 import { createLogger, MeteredStore, startServer, TokenFile } from '@fairlead/server'
 import { openSqliteStore } from '@fairlead/store/sqlite'
 
-const { folder, people, limits, policy } = JSON.parse(process.argv[2])
+const { folder, people, limits, policy = {}, ...more } = JSON.parse(process.argv[2])
 const tokenFile = new TokenFile(join(folder, 'tokens.json'))
 const tokens = {}
 for (const [name, wanted] of Object.entries(people)) tokens[name] = tokenFile.create(wanted).token
@@ -16,7 +16,8 @@ const server = await startServer({
   store,
   listen: { host: '127.0.0.1', port: 0 },
   tokens: tokenFile,
-  limits,
+  ...(limits === undefined ? {} : { limits }),
+  ...more,
   logger: createLogger({ level: 'warn', to: process.stderr }),
 })
 process.stdout.write(`${JSON.stringify({ url: server.url, tokens })}\n`)
