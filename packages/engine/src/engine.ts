@@ -210,7 +210,11 @@ export class Engine {
     while (next !== null && jobs.length < size) {
       const from = order === 'oldest' ? { afterSeq: next } : { afterSeq: 0, beforeSeq: next }
       const wanted = Math.min(ROWS_AT_ONCE, size - jobs.length)
-      const page: readonly JobRow[] = await this.#store.read.jobs({ ...rest, ...from, limit: wanted })
+      const page: readonly JobRow[] = await this.#store.read.jobs({
+        ...rest,
+        ...from,
+        limit: wanted,
+      })
       for (const row of page) jobs.push(withJson(row))
       next = page.length < wanted ? null : (page.at(-1)?.seq ?? null)
     }

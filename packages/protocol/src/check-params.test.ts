@@ -42,3 +42,33 @@ it('RPC-5: the text of an unknown field is not repeated at any length', () => {
   const error = refusal(() => checkParams(METHODS['stats.get'].params, { ['x'.repeat(5_000)]: 1 }))
   expect(error.message.length).toBeLessThan(200)
 })
+
+it('RPC-5: the length of a list is checked before its first item', () => {
+  let touched = 0
+  const regions = new Proxy(new Array(2_000).fill(1), {
+    get: (list, key, self) => {
+      if (typeof key === 'string' && /^\d+$/.test(key)) touched++
+      return Reflect.get(list, key, self)
+    },
+  })
+  const params = { kind: 'task', payload: {}, regions }
+  expect(() => checkParams(METHODS['aicf.enqueue'].params, params)).toThrow(
+    'regions: expected array to have <=1000 items',
+  )
+  expect(touched).toBe(0)
+})
+
+it('RPC-5: the check ends with the twentieth problem', () => {
+  let touched = 0
+  const regions = new Proxy(new Array(900).fill(1), {
+    get: (list, key, self) => {
+      if (typeof key === 'string' && /^\d+$/.test(key)) touched++
+      return Reflect.get(list, key, self)
+    },
+  })
+  const params = { kind: 'task', payload: {}, regions }
+  expect(() => checkParams(METHODS['aicf.enqueue'].params, params)).toThrow(
+    /regions\.19: expected string, received number$/,
+  )
+  expect(touched).toBe(20)
+})

@@ -24,9 +24,14 @@ export const SETTINGS = {
   server: {
     host: text('127.0.0.1', 'address to listen on; any but loopback needs tokens'),
     port: int(7433, { min: 0, max: 65_535 }, 'port to listen on; 0 takes a free one'),
-    allowedOrigins: names([], 'web origins that may open a WebSocket, beside the own one'),
+    allowedOrigins: names([], 'web origins whose pages may call, beside the own one'),
+    allowedHosts: names([], 'names of the server beside its addresses, localhost and the machine’s name; * is any'),
+    trustedProxies: names([], 'addresses and networks of proxies whose X-Forwarded-For counts'),
     requestsPerSecond: int(20_000, { min: 1, max: 10_000_000 }, 'calls of one token in a second'),
     connectionsMax: int(10_000, { min: 1, max: 1_000_000 }, 'connections at once'),
+    connectionsPerAddress: int(2_000, { min: 1, max: 1_000_000 }, 'of these, from one address'),
+    connectionsPerToken: int(2_000, { min: 1, max: 1_000_000 }, 'of these, with one token'),
+    answerBytesMax: int(8_388_608, { min: 65_536, max: 268_435_456 }, 'bytes of an answer; the rest of a batch is refused'),
     shutdownMs: int(10_000, { min: 0, max: 600_000 }, 'how long calls under way may take when the server stops'),
   },
   store: {

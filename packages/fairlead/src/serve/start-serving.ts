@@ -50,7 +50,7 @@ export async function startServing(options: Options): Promise<Serving> {
       const shared = withShareOf(showPolicy(engine.view.policy), engine.view.policy)
       await engine.setPolicy(shared, settings.preset, { actor: 'configuration' })
     }
-    const { host, port, shutdownMs, requestsPerSecond, connectionsMax } = settings.server
+    const { host, port, shutdownMs, requestsPerSecond } = settings.server
     const { otlpEndpoint } = settings.telemetry
     const logger = createLogger({ level: log ?? settings.log.level })
     const { providers } = settings.signup
@@ -76,9 +76,14 @@ export async function startServing(options: Options): Promise<Serving> {
       limits: {
         requestsPerSecond,
         requestsBurst: 2 * requestsPerSecond,
-        connections: connectionsMax,
+        connections: settings.server.connectionsMax,
+        connectionsPerAddress: settings.server.connectionsPerAddress,
+        connectionsPerToken: settings.server.connectionsPerToken,
+        answerBytes: settings.server.answerBytesMax,
       },
       origins: settings.server.allowedOrigins,
+      hosts: settings.server.allowedHosts,
+      trustedProxies: settings.server.trustedProxies,
       ...(otlpEndpoint === null ? {} : { otlpEndpoint }),
       serviceName: settings.signup.serviceName,
       ...(sites === null ? {} : { platformName: sites.platformName }),
