@@ -58,7 +58,7 @@ const WORD = /^[A-Za-z0-9_.-]{1,64}$/
 export function failureOf(error: unknown, kind: KindName): LeaseFailure {
   try {
     const failure = error instanceof AttemptFailure ? error.failure : describe(error)
-    return kind === 'registration' ? withoutText(failure) : failure
+    return kind === 'registration' ? withoutText(failure) : withFoldedCode(failure)
   } catch {
     // A getter of the error threw.
     return { code: 'error', permanent: false }
@@ -75,6 +75,12 @@ export function refusedResult(refusal: unknown, kind: KindName): LeaseFailure {
 function withoutText(failure: LeaseFailure): LeaseFailure {
   const { message: _, details: __, code, ...rest } = failure
   return { code: WORD.test(code) ? code : 'error', ...rest }
+}
+
+/** The engine keeps small letters only: ETIMEDOUT stays readable as etimedout. */
+function withFoldedCode(failure: LeaseFailure): LeaseFailure {
+  const code = failure.code.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())
+  return { ...failure, code }
 }
 
 function describe(error: unknown): LeaseFailure {

@@ -57,6 +57,18 @@ describe('why a job failed', () => {
     })
   })
 
+  it('FAIL-2: a message or a code is cut, and never refused for its length', async () => {
+    const task_id = (await failed({
+      code: 'E2'.repeat(200),
+      message: 'x'.repeat(100_000),
+    })) as never
+    const { job } = await rig.call('alice', 'aicf.getJob', { task_id })
+    expect(job.last_error).toMatchObject({
+      code: '_2'.repeat(32),
+      message: `${'x'.repeat(4_092)} …`,
+    })
+  })
+
   it('FAIL-1: a job that nothing went wrong with has no error', async () => {
     const { task_id } = await rig.call('alice', 'aicf.enqueue', TASK)
     const { lease_id } = await bench.offered(task_id)

@@ -170,7 +170,7 @@ describe('what a worker says of its work', () => {
     const { task_id, lease_id } = await leased()
     const details = { exit_code: 137, nested: { list: [1, 0.5, null, 'x'] } }
     const failure = {
-      code: 'OOM killed',
+      code: 'oom killed',
       message: 'out of memory',
       details,
       retry_after_ms: 60_000,

@@ -67,14 +67,13 @@ const EXECUTOR_CODES: ReadonlySet<string> = new Set([
   'outcome_unknown',
 ])
 
-/** The letters A–Z are folded first, so that ETIMEDOUT stays readable. Any other character counts once. */
+/** Every character counts once. The SDK folds capitals before it reports a code. */
 function keptCode(code: unknown): string {
   if (typeof code !== 'string' || code === '') return 'error'
-  // No character has more than two units, and folding all of Unicode could make a code longer.
+  // No character has more than two units.
   return Array.from(code.slice(0, 2 * CODE_MAX))
     .slice(0, CODE_MAX)
     .join('')
-    .replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())
     .replaceAll(/[^a-z0-9_.-]/gu, '_')
 }
 

@@ -17,12 +17,11 @@ export const failLease = defineMethod({
     ...leaseCallFields,
     code: z
       .string()
-      .max(256)
       .optional()
       .describe(
-        'kind of failure; kept as at most 64 of a–z, 0–9 and _.- (capitals are folded, others become _); `error` if left out',
+        'kind of failure; kept as at most 64 of a–z, 0–9 and _.- (any other becomes _); `error` if left out',
       ),
-    message: z.string().max(65_536).optional().describe('what went wrong, for people'),
+    message: z.string().optional().describe('what went wrong, for people'),
     details: jsonObject.optional().describe('anything that helps: a stack, a status'),
     permanent: z.boolean().optional().describe('false if left out'),
     retry_after_ms: count

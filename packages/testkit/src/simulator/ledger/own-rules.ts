@@ -68,10 +68,7 @@ export function retryAfterMaxMs({ queue, registry }: Policy): number {
 /** The code of a failure as it is kept (FAIL-2). */
 export function keptCode(code: string): string {
   if (code === '') return 'error'
-  const kept = Array.from(code, (one) => {
-    const letter = /[A-Z]/.test(one) ? one.toLowerCase() : one
-    return /^[a-z0-9_.-]$/.test(letter) ? letter : '_'
-  })
+  const kept = Array.from(code, (one) => (/^[a-z0-9_.-]$/.test(one) ? one : '_'))
   return kept.slice(0, 64).join('')
 }
 
