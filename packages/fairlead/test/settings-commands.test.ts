@@ -110,15 +110,27 @@ describe('queue.max_per_caller', () => {
   async function limitOf(...args: string[]): Promise<unknown> {
     const server = await serve(folder, ...args)
     const token = (await run(ADMIN)).out.trim()
-    const env = { FAIRLEAD_URL: server.url, FAIRLEAD_TOKEN: token }
-    const { out } = await run(['policy', 'show', '--json'], env)
+    const limit = await limitAt({ FAIRLEAD_URL: server.url, FAIRLEAD_TOKEN: token })
     expect((await server.stop()).code).toBe(0)
+    return limit
+  }
+
+  async function limitAt(env: Record<string, string>): Promise<unknown> {
+    const { out } = await run(['policy', 'show', '--json'], env)
     return JSON.parse(out).queue.max_per_caller
   }
 
-  it('is a tenth of queue.max_depth where there are tokens, unless it is set', async () => {
-    // Nobody has a token when the first server starts.
-    expect(await limitOf()).toBeNull()
+  it('ENQUEUE-7: is a tenth of queue.max_depth from the first token on', async () => {
+    const server = await serve(folder)
+    const open = { FAIRLEAD_URL: server.url }
+    expect(await limitAt(open)).toBeNull()
+    const token = (await run(ADMIN)).out.trim()
+    expect(await limitAt({ ...open, FAIRLEAD_TOKEN: token })).toBe(100_000)
+    await server.stop()
+  })
+
+  it('ENQUEUE-7: is a tenth of queue.max_depth where there are tokens, unless it is set', async () => {
+    expect(await limitOf('--set', 'queue.max_per_caller=null')).toBeNull()
     expect(await limitOf()).toBe(100_000)
     expect(await limitOf('--set', 'queue.max_depth=1239')).toBe(123)
     expect(await limitOf('--set', 'queue.max_per_caller=7')).toBe(7)

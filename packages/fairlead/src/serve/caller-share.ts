@@ -1,4 +1,6 @@
-import type { Policy } from '@fairlead/core'
+import { type Policy, showPolicy } from '@fairlead/core'
+import type { Engine } from '@fairlead/engine'
+import type { TokenStore } from '@fairlead/server'
 import type { Config } from '../config/load-config.ts'
 
 type Written = Readonly<Record<string, unknown>>
@@ -19,4 +21,26 @@ export function withCallerShare({ writtenPolicy, policy, origins }: Config): Wri
 export function withShareOf(written: Written, { queue }: Policy): Written {
   const share = Math.floor(queue.maxDepth / CALLER_PARTS)
   return { ...written, queue: { ...(written['queue'] as object), max_per_caller: share } }
+}
+
+/** Puts the share in force on an engine that runs, unless a limit is in force or configured. */
+export async function shareQueue(engine: Engine, { origins, settings }: Config): Promise<void> {
+  const { policy } = engine.view
+  if (origins.has('queue.max_per_caller') || policy.queue.maxPerCaller !== null) return
+  const shared = withShareOf(showPolicy(policy), policy)
+  await engine.setPolicy(shared, settings.preset, { actor: 'configuration' })
+}
+
+/** The same tokens. The server asks before each call whether there are any, and so learns of the first one. */
+export function withFirstToken(tokens: TokenStore, onFirst: () => void): TokenStore {
+  let wasEmpty = tokens.isEmpty()
+  return {
+    verify: (token) => tokens.verify(token),
+    isEmpty: () => {
+      const isEmpty = tokens.isEmpty()
+      if (wasEmpty && !isEmpty) onFirst()
+      wasEmpty = isEmpty
+      return isEmpty
+    },
+  }
 }

@@ -1,9 +1,8 @@
-import { showPolicy } from '@fairlead/core'
 import { openEngine } from '@fairlead/engine'
 import { createLogger, MeteredStore, startServer, type TokenStore } from '@fairlead/server'
 import { openSqliteStore } from '@fairlead/store/sqlite'
 import type { Config } from '../config/load-config.ts'
-import { withCallerShare, withShareOf } from './caller-share.ts'
+import { shareQueue, withCallerShare, withFirstToken } from './caller-share.ts'
 import { followProviders } from './follow-providers.ts'
 import { openRedisLimits } from './redis-limits.ts'
 import { sealKeys } from './seal-key.ts'
@@ -46,10 +45,7 @@ export async function startServing(options: Options): Promise<Serving> {
     const isConfigured = (policy ?? config.writtenPolicy) !== null || origins.has('preset')
     if (isConfigured) {
       await engine.setPolicy(written ?? {}, settings.preset, { actor: 'configuration' })
-    } else if (isShared && engine.view.policy.queue.maxPerCaller === null) {
-      const shared = withShareOf(showPolicy(engine.view.policy), engine.view.policy)
-      await engine.setPolicy(shared, settings.preset, { actor: 'configuration' })
-    }
+    } else if (isShared) await shareQueue(engine, config)
     const { host, port, shutdownMs, requestsPerSecond } = settings.server
     const { otlpEndpoint } = settings.telemetry
     const logger = createLogger({ level: log ?? settings.log.level })
@@ -65,11 +61,16 @@ export async function startServing(options: Options): Promise<Serving> {
       await limiter?.close()
       await engine.close()
     }
+    const onFirstToken = (): void => {
+      shareQueue(engine, config).catch((err: unknown) =>
+        logger.error({ err }, 'queue.max_per_caller stays without a limit'),
+      )
+    }
     const server = await startServer({
       engine,
       store,
       listen: { host, port },
-      tokens,
+      tokens: policy === undefined ? withFirstToken(tokens, onFirstToken) : tokens,
       logger,
       isAnnounced,
       ...(limiter === null ? {} : { limiter }),
