@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Bench } from './bench.ts'
 import { Rig, TASK } from './rig.ts'
 
@@ -57,16 +57,20 @@ describe('why a job failed', () => {
     })
   })
 
-  it('FAIL-2: a message or a code is cut, and never refused for its length', async () => {
-    const task_id = (await failed({
-      code: 'E2'.repeat(200),
-      message: 'x'.repeat(100_000),
-    })) as never
-    const { job } = await rig.call('alice', 'aicf.getJob', { task_id })
-    expect(job.last_error).toMatchObject({
-      code: '_2'.repeat(32),
-      message: `${'x'.repeat(4_092)} …`,
+  it('FAIL-1: the status and the last error of a job are of one moment', async () => {
+    const { task_id } = await rig.call('alice', 'aicf.enqueue', TASK)
+    const { lease_id } = await bench.offered(task_id)
+    const { read } = rig.store
+    const readJob = read.job.bind(read)
+    vi.spyOn(read, 'job').mockImplementationOnce(async (id) => {
+      const row = await readJob(id)
+      await bench.call('aicf.failLease', lease_id, { code: 'oom', permanent: true })
+      return row
     })
+    const { job } = await rig.call('alice', 'aicf.getJob', { task_id })
+    expect(job).toMatchObject({ status: 'ASSIGNED', last_error: null, errors: [] })
+    const later = await rig.call('alice', 'aicf.getJob', { task_id })
+    expect(later.job).toMatchObject({ status: 'FAILED', last_error: { code: 'oom' } })
   })
 
   it('FAIL-1: a job that nothing went wrong with has no error', async () => {

@@ -195,21 +195,15 @@ describe('what a worker says of its work', () => {
     expect(job.errors).toMatchObject([{ details: null }])
   })
 
-  it('FAIL-2: a message of 64 KiB is taken and cut, a longer one is refused', async () => {
+  it('FAIL-2: a message or a code is cut and never refused for its length; other nonsense is', async () => {
     const { task_id, lease_id } = await leased()
-    const refused = [
-      { code: 'x'.repeat(257) },
-      { message: 'x'.repeat(65_537) },
-      { details: 'text' },
-      { details: { huge: 2 ** 60 } },
-      { retry_after_ms: -1 },
-    ]
+    const refused = [{ details: 'text' }, { details: { huge: 2 ** 60 } }, { retry_after_ms: -1 }]
     for (const more of refused) {
       const outcome = await rig.outcome('atlas', 'aicf.failLease', { lease_id, ...more })
       expect(outcome, JSON.stringify(more).slice(0, 40)).toBe('InvalidParams')
     }
-    const message = 'y'.repeat(65_536)
-    await rig.call('atlas', 'aicf.failLease', { lease_id, code: 'Ü'.repeat(256), message })
+    const message = 'y'.repeat(100_000)
+    await rig.call('atlas', 'aicf.failLease', { lease_id, code: 'Ü'.repeat(1_000), message })
     const { last_error } = (await rig.call('alice', 'aicf.getJob', { task_id })).job
     expect(last_error?.code).toBe('_'.repeat(64))
     expect(Buffer.byteLength(last_error?.message ?? '')).toBeLessThanOrEqual(4_096)

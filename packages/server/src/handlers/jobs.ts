@@ -69,14 +69,15 @@ function originOf(retryOf: JobId | undefined, traceparent: string | null): JobOr
 
 export const getJob: Handlers['aicf.getJob'] = async ({ task_id }, call, { engine, signup }) => {
   const { read } = engine.view
-  const row = await ownJob(task_id, call, engine)
-  const [[payload], leases, timeline, failures, result] = await Promise.all([
-    read.payloads([row.seq]),
+  // Asked for in one turn, so that the status and the last error are of one moment.
+  const [row, leases, timeline, failures, result] = await Promise.all([
+    ownJob(task_id, call, engine),
     read.leases(task_id),
     read.timeline(task_id),
     read.failures(task_id),
     read.result(task_id),
   ])
+  const [payload] = await read.payloads([row.seq])
   const waitReason =
     row.proofAwaitedSince !== null
       ? 'proof'
