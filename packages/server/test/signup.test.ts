@@ -334,6 +334,22 @@ describe('an opening', () => {
     expect(outputs).toEqual([BOOKED, left])
   })
 
+  it('RECEIPT-3: a booking number that a worker of somebody else took over from a site is a marker', async () => {
+    const numbers = ['B'.repeat(10_240), '\u001b[2JB-7', 'B\u202e7', 'B-7']
+    const said = await open(numbers.map((_, i) => `u${i}`))
+    for (const [i, booking_number] of numbers.entries()) {
+      const output = encodeCbor({ outcome: 'booked', booking_number, fee_status: 'none' })
+      await end(said[i], { output: toHex(output) })
+    }
+    const { registrations } = await rig.call('alice', 'signup.list', {})
+    const told = registrations.map((one) => [one.result, one.booking_number])
+    const unreadable = ['booked', '[unreadable]']
+    expect(told).toEqual([unreadable, unreadable, unreadable, ['booked', 'B-7']])
+    const id = said[0]?.reference as string
+    const { registration } = await rig.call('alice', 'signup.audit', { id })
+    expect(registration.booking_number).toBe('[unreadable]')
+  })
+
   it("FAIL-5: a site's own code leaves no trace: not in rows, entries, events, metrics or texts", async () => {
     const canary = 'kimberley'
     const [first] = await open(['u1'])

@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { inspect } from 'node:util'
+import { decodeCbor } from '@fairlead/core'
 import { TestClock } from '@fairlead/testkit'
 import type { BookingProvider, BookingRules } from '@fairlead/testkit/booking-provider'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -457,6 +458,41 @@ describe('the success fee', () => {
 })
 
 describe('what must not get out', () => {
+  it.each([
+    ['10 kB', 'B'.repeat(10_240)],
+    ['control characters', '\u001b]0;title\u0007B\r\n7'],
+    ['bidi marks', 'B\u202e7\u2069'],
+  ])(
+    'RECEIPT-3: a booking number of %s is a marker to the books and to the charge',
+    async (_, number) => {
+      const site = await plainServer((_request, response) => {
+        response.writeHead(201, { 'content-type': 'application/json' })
+        response.end(JSON.stringify({ booking: { status: 'confirmed', number } }))
+      })
+      const own: Adapter = {
+        request: () => ({ method: 'POST', url: site.url, headers: {}, body: null }),
+        outcome: () => ({ type: 'booked', bookingNumber: number }),
+      }
+      const charged: (string | null)[] = []
+      const { source } = await workerFor(
+        { site: siteRow(site.url) },
+        {
+          adapters: { own },
+          charge: async ({ bookingNumber }) => {
+            charged.push(bookingNumber)
+          },
+        },
+      )
+      for (const provider of ['site', 'own']) {
+        const report = await source.lease({ provider })
+        expect(outputOf(report)).toMatchObject({ outcome: 'booked', feeStatus: 'charged' })
+        const { output } = (report as Extract<Report, { type: 'complete' }>).result
+        expect(decodeCbor(output as Uint8Array)).toMatchObject({ booking_number: '[unreadable]' })
+      }
+      expect(charged).toEqual(['[unreadable]', '[unreadable]'])
+    },
+  )
+
   it.each([
     ['unknown_user_Anna-17', {}, 'other'],
     ['Kim', {}, 'other'],

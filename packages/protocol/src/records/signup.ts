@@ -48,7 +48,10 @@ export const registrationRecord = z
     user_id: z.string().nullable().describe('told to whoever scheduled it, and to nobody else'),
     result: z.enum(['pending', 'booked', 'waitlisted', 'failed', 'canceled']),
     reason: z.string().nullable().describe('of a failure'),
-    booking_number: z.string().nullable().describe('told to whoever scheduled it'),
+    booking_number: z
+      .string()
+      .nullable()
+      .describe('told to whoever scheduled it; `[unreadable]` for one that cannot be shown'),
     fee_status: z.enum(['none', 'charged', 'failed']),
     rank: count.nullable().describe('from 0; null before the session opens'),
     opens_at: timeMs,

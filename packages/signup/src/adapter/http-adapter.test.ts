@@ -172,12 +172,16 @@ describe('answers', () => {
       credentials: { default: '${env:KEY}' },
     })
     const json = { booking: { number: 'N-s3cret' }, error: { code: 's3cret' } }
-    expect(adapter.outcome(answer(201, json))).toEqual({ type: 'booked', bookingNumber: null })
+    const booked = { type: 'booked', bookingNumber: '[unreadable]' }
+    expect(adapter.outcome(answer(201, json))).toEqual(booked)
     expect(adapter.outcome(answer(403, json))).toEqual({ type: 'refused', http: 403 })
   })
 
   it.each([
     [200, { list: [{ no: 'B1' }] }, { type: 'booked', bookingNumber: 'B1' }],
+    // Nobody is booked twice because a number cannot be shown.
+    [200, { list: [{ no: 'B\n1' }] }, { type: 'booked', bookingNumber: '[unreadable]' }],
+    [200, { list: [{ no: 'B'.repeat(129) }] }, { type: 'booked', bookingNumber: '[unreadable]' }],
     [200, { list: [] }, { type: 'not_booked' }],
     [200, { list: [{ no: 'W1', waiting: true }] }, { type: 'waitlisted', bookingNumber: 'W1' }],
     [404, undefined, { type: 'not_booked' }],

@@ -2,6 +2,7 @@ import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { invariant } from '@fairlead/core'
 import type { WrittenAdapter, WrittenCall } from '../providers/adapter-fields.ts'
 import type { Condition, Profile } from '../providers/profile.ts'
+import { bookingNumberOf, UNREADABLE } from '../records/booking-number.ts'
 import type {
   Adapter,
   BookingAnswer,
@@ -29,7 +30,7 @@ import {
 
 /** A code that may be shown to anybody: a word, never a sentence with somebody's data in it. */
 const CODE = /^[A-Za-z0-9_.-]{1,64}$/
-const BOOKING_NUMBER_MAX = 128
+const TEXT_MAX = 128
 
 interface CallTemplate {
   readonly method: string
@@ -130,7 +131,7 @@ class HttpAdapter implements Adapter {
     const { bookingModel, successDefinition } = this.#parts.profile
     const definition = successDefinition === 'unknown' ? {} : successDefinition
     const isOk = definition.http?.includes(answer.status) ?? isSuccess(answer.status)
-    const bookingNumber = this.#textAt(answer.json, paths.bookingNumber)
+    const bookingNumber = this.#bookingNumberAt(answer.json, paths.bookingNumber)
     if (isSuccess(answer.status) && holds(paths.waitlisted, answer.json)) {
       return { type: 'waitlisted', bookingNumber }
     }
@@ -149,7 +150,8 @@ class HttpAdapter implements Adapter {
     const { answer: paths } = this.#parts.written
     if (isSuccess(answer.status)) {
       if (holds(paths.waitlisted, answer.json)) {
-        return { type: 'waitlisted', bookingNumber: this.#textAt(answer.json, paths.bookingNumber) }
+        const bookingNumber = this.#bookingNumberAt(answer.json, paths.bookingNumber)
+        return { type: 'waitlisted', bookingNumber }
       }
       const holdId = this.#textAt(answer.json, paths.holdId)
       if (holdId !== null) return { type: 'held', holdId }
@@ -163,7 +165,7 @@ class HttpAdapter implements Adapter {
     if (!isSuccess(answer.status) || answer.json === undefined) return { type: 'failed' }
     const { answer: usual, lookupAnswer } = this.#parts.written
     const path = lookupAnswer.bookingNumber ?? usual.bookingNumber
-    const bookingNumber = this.#textAt(answer.json, path)
+    const bookingNumber = this.#bookingNumberAt(answer.json, path)
     if (holds(lookupAnswer.waitlisted ?? usual.waitlisted, answer.json)) {
       return { type: 'waitlisted', bookingNumber }
     }
@@ -187,8 +189,17 @@ class HttpAdapter implements Adapter {
     const value = jsonAt(json, path)
     if (typeof value !== 'string' && typeof value !== 'number') return null
     const text = String(value)
-    const leaks = this.#secrets.some((secret) => text.includes(secret.reveal()))
-    return text === '' || text.length > BOOKING_NUMBER_MAX || leaks ? null : text
+    return text === '' || text.length > TEXT_MAX || this.#leaks(text) ? null : text
+  }
+
+  /** One that cannot be kept still says that there is a booking. */
+  #bookingNumberAt(json: unknown, path: string | null): string | null {
+    const number = path === null ? null : bookingNumberOf(jsonAt(json, path))
+    return number !== null && this.#leaks(number) ? UNREADABLE : number
+  }
+
+  #leaks(text: string): boolean {
+    return this.#secrets.some((secret) => text.includes(secret.reveal()))
   }
 
   #fill(

@@ -17,7 +17,12 @@ import {
 import type { Adapter, HttpCall, SignupJob } from '../adapter/adapter.ts'
 import type { ProviderConfig, Providers } from '../providers/providers.ts'
 import type { ProvidersFile } from '../providers/providers-file.ts'
-import { encodeOutput, type FeeStatus } from '../records/registration-output.ts'
+import { bookingNumberOf } from '../records/booking-number.ts'
+import {
+  encodeOutput,
+  type FeeStatus,
+  type RegistrationOutput,
+} from '../records/registration-output.ts'
 import { type ClockOffset, ClockOffsets } from './clock-offset.ts'
 import { exchange } from './exchange.ts'
 import { type AttemptResult, Executor } from './executor.ts'
@@ -229,9 +234,12 @@ class Signups implements SignupWorker {
       const sent = sentAfterMs === null ? {} : { sentAfterMs }
       throw new AttemptFailure({ ...result.failure, ...sent })
     }
-    const feeStatus = await this.#fee(job, provider, result, this.#chargeBy(adapter))
-    const { bookingNumber, isLookedUp } = result
-    const output = encodeOutput({ outcome: result.type, bookingNumber, feeStatus, isLookedUp })
+    const { type: outcome, isLookedUp } = result
+    // An adapter of somebody's own may hand on anything.
+    const bookingNumber = bookingNumberOf(result.bookingNumber)
+    const booked = { outcome, bookingNumber }
+    const feeStatus = await this.#fee(job, provider, booked, this.#chargeBy(adapter))
+    const output = encodeOutput({ ...booked, feeStatus, isLookedUp })
     const offset = this.#offsets.all()[job.platform]
     // For whoever tells people, and shows the platform: the server has no other way to know its clock.
     const meta = {
@@ -260,18 +268,17 @@ class Signups implements SignupWorker {
   async #fee(
     job: SignupJob,
     { platform }: ProviderConfig,
-    result: { readonly type: 'booked' | 'waitlisted'; readonly bookingNumber: string | null },
+    { outcome, bookingNumber }: Pick<RegistrationOutput, 'outcome' | 'bookingNumber'>,
     charge: ((fee: Fee, job: SignupJob) => Promise<void>) | undefined,
   ): Promise<FeeStatus> {
     const { chargeTimeoutMs = CHARGE_TIMEOUT_MS } = this.#options
-    if (charge === undefined || result.type === 'waitlisted') return 'none'
+    if (charge === undefined || outcome === 'waitlisted') return 'none'
     const { jobId, orgRef, userId } = job
     const signal = AbortSignal.timeout(chargeTimeoutMs)
     const late = new Promise<never>((_, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
     })
     try {
-      const { bookingNumber } = result
       const key = `${job.idempotencyKey}-fee`
       const fee = { jobId, platform, orgRef, userId, bookingNumber, idempotencyKey: key, signal }
       await Promise.race([charge(fee, job), late])

@@ -1,4 +1,5 @@
 import { type CborMap, decodeCbor, encodeCbor, isPlainObject } from '@fairlead/core'
+import { bookingNumberOf } from './booking-number.ts'
 
 /** Whether the success fee was taken: `none` where there is none to take. */
 export type FeeStatus = 'none' | 'charged' | 'failed'
@@ -25,7 +26,7 @@ export function encodeOutput(output: RegistrationOutput): Uint8Array {
   return encodeCbor(map)
 }
 
-/** Null for what is no output of a registration. */
+/** Null for what is no output of a registration. Any worker may have written it (RECEIPT-3). */
 export function decodeOutput(output: Uint8Array): RegistrationOutput | null {
   const map = decoded(output)
   if (!isPlainObject(map)) return null
@@ -33,7 +34,7 @@ export function decodeOutput(output: Uint8Array): RegistrationOutput | null {
   if (outcome !== 'booked' && outcome !== 'waitlisted') return null
   return {
     outcome,
-    bookingNumber: typeof number === 'string' ? number : null,
+    bookingNumber: bookingNumberOf(number),
     feeStatus: fee === 'charged' || fee === 'failed' ? fee : 'none',
     isLookedUp: isLookedUp === true,
   }
