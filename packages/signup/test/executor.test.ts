@@ -4,7 +4,7 @@ import { inspect } from 'node:util'
 import { decodeCbor } from '@fairlead/core'
 import { TestClock } from '@fairlead/testkit'
 import type { BookingProvider, BookingRules } from '@fairlead/testkit/booking-provider'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import {
   type Adapter,
   type SignupEvent,
@@ -455,6 +455,67 @@ describe('the success fee', () => {
     })
     expect(outputOf(await source.lease())).toMatchObject({ outcome: 'booked', feeStatus: 'failed' })
   })
+})
+
+const thrown = new Error('broken')
+describe.each([
+  [
+    'throws',
+    (): never => {
+      throw thrown
+    },
+  ],
+  ['rejects', () => Promise.reject(thrown)],
+])('an observer that %s', (_, given) => {
+  const observer = given as () => void
+  it('EXECUTE-7: changes no outcome: a booking whose fee was not taken is reported as booked', async () => {
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    const { source } = await scene({}, siteRow, {
+      charge: () => Promise.reject(new Error('card refused')),
+      onEvent: observer,
+      onError: observer,
+    })
+    expect(outputOf(await source.lease())).toMatchObject({ outcome: 'booked', feeStatus: 'failed' })
+    expect(warn).toHaveBeenCalledWith('onError of a sign-up worker failed with a Error')
+    warn.mockRestore()
+  })
+
+  it('EXECUTE-7: changes no outcome: an answer that its adapter cannot read stays unknown', async () => {
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    const site = await plainServer((_request, response) => response.writeHead(200).end())
+    const broken: Adapter = {
+      request: () => ({ method: 'POST', url: site.url, headers: {}, body: null }),
+      outcome: () => {
+        throw thrown
+      },
+    }
+    const more = { adapters: { broken }, onEvent: observer, onError: observer }
+    const { source } = await workerFor({ site: siteRow(site.url) }, more)
+    const report = await source.lease({ provider: 'broken' })
+    expect(failureOf(report)).toMatchObject({ code: 'unclear_answer', isUnknown: true })
+    warn.mockRestore()
+  })
+})
+
+it('FEE-1: a charge that throws at once has failed, and nothing of it is left over', async () => {
+  const timeout = new AbortController()
+  const spy = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(timeout.signal)
+  const { source } = await scene({}, siteRow, {
+    charge: () => {
+      throw thrown
+    },
+  })
+  expect(outputOf(await source.lease())).toMatchObject({ outcome: 'booked', feeStatus: 'failed' })
+  spy.mockRestore()
+  const unhandled: unknown[] = []
+  const hear = (error: unknown) => unhandled.push(error)
+  const others = process.listeners('unhandledRejection')
+  process.removeAllListeners('unhandledRejection').on('unhandledRejection', hear)
+  timeout.abort()
+  await new Promise((done) => setImmediate(done))
+  process.off('unhandledRejection', hear)
+  for (const other of others) process.on('unhandledRejection', other)
+  expect(unhandled).toEqual([])
 })
 
 describe('what must not get out', () => {

@@ -166,7 +166,7 @@ class Signups implements SignupWorker {
   }
 
   #start(workerId: string | undefined): LeaseWorker {
-    const { source, providerId, concurrency = 16, onError, onConnected, onNotice } = this.#options
+    const { source, providerId, concurrency = 16, onConnected, onNotice } = this.#options
     const started = leaseWorker({
       source,
       providerId,
@@ -181,7 +181,7 @@ class Signups implements SignupWorker {
       handler: (job) => this.#serve(job),
       // The outcome of an attempt is no error of the worker; it is told as an event.
       onError: (error, job) => {
-        if (!(error instanceof AttemptFailure)) onError?.(error, job)
+        if (!(error instanceof AttemptFailure)) this.#note(error, job)
       },
       ...(onConnected === undefined ? {} : { onConnected }),
       ...(onNotice === undefined ? {} : { onNotice }),
@@ -281,7 +281,8 @@ class Signups implements SignupWorker {
     try {
       const key = `${job.idempotencyKey}-fee`
       const fee = { jobId, platform, orgRef, userId, bookingNumber, idempotencyKey: key, signal }
-      await Promise.race([charge(fee, job), late])
+      // Within the race, so that a charge that throws at once leaves no rejection of `late` to nobody.
+      await Promise.race([Promise.resolve().then(() => charge(fee, job)), late])
       return 'charged'
     } catch (error) {
       this.#note(error)
@@ -291,16 +292,30 @@ class Signups implements SignupWorker {
   }
 
   #tell(event: SignupEvent): void {
-    try {
-      this.#options.onEvent?.(event)
-    } catch (error) {
-      this.#note(error)
-    }
+    guarded(
+      () => this.#options.onEvent?.(event),
+      (error) => this.#note(error),
+    )
   }
 
-  #note(error: unknown): void {
-    this.#options.onError?.(error, null)
+  #note(error: unknown, job: Job | null = null): void {
+    guarded(() => this.#options.onError?.(error, job), warn)
   }
+}
+
+/** Calls an observer. One that throws or rejects goes to `failed`, and changes nothing for its caller (EXECUTE-7). */
+function guarded(call: () => unknown, failed: (error: unknown) => void): void {
+  try {
+    Promise.resolve(call()).catch(failed)
+  } catch (error) {
+    failed(error)
+  }
+}
+
+/** The name alone: the text of an error may hold anything. */
+function warn(error: unknown): void {
+  const name = error instanceof Error ? error.name : typeof error
+  process.emitWarning(`onError of a sign-up worker failed with a ${name}`)
 }
 
 function signupJob({ jobId, payload, idempotencyKey: key }: RegistrationJob): SignupJob {
