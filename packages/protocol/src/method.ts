@@ -5,7 +5,7 @@ import type { z } from 'zod'
 export const ROLES = ['requester', 'provider', 'operator', 'admin', 'auditor'] as const
 export type Role = (typeof ROLES)[number]
 
-/** Whether a call changes anything that lasts; a read-only token may make those that only read. */
+/** Whether a call changes anything that lasts; a read-only token may make those that only read (SCOPE-4). */
 export type Access = 'read' | 'write'
 
 /** One call: all that the server, the clients and the documents know of it comes from here. */

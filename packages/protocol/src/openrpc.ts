@@ -54,7 +54,7 @@ function isPayload(schema: unknown): boolean {
 }
 
 function methodObject(method: Method, schemas: Record<string, JsonSchema>): JsonSchema {
-  const { name, summary, description, roles, params, result, errors, example } = method
+  const { name, summary, description, roles, access, params, result, errors, example } = method
   const input = jsonSchemaOf(params, 'input', schemas)
   const properties = (input['properties'] ?? {}) as Record<string, JsonSchema>
   const required = new Set((input['required'] ?? []) as string[])
@@ -64,6 +64,7 @@ function methodObject(method: Method, schemas: Record<string, JsonSchema>): Json
     summary,
     ...(description === undefined ? {} : { description }),
     'x-roles': ['admin', ...roles],
+    'x-access': access,
     paramStructure: 'by-name',
     params: Object.entries(properties).map(([field, schema]) => ({
       name: field,

@@ -60,12 +60,12 @@ export function methodsReference(): string[] {
 }
 
 function methodParts(method: Method, named: Record<string, JsonSchema>): string[] {
-  const { name, summary, description, roles, params, result, errors, example } = method
+  const { name, summary, description, roles, access, params, result, errors, example } = method
   return [
     `### \`${name}\``,
     summary,
     ...(description === undefined ? [] : [description]),
-    `Roles: ${['admin', ...roles].join(', ')}.${errors.length === 0 ? '' : ` Errors: ${codes(errors)}.`}`,
+    `Roles: ${['admin', ...roles].join(', ')}. ${access === 'read' ? 'It only reads.' : 'It changes state.'}${errors.length === 0 ? '' : ` Errors: ${codes(errors)}.`}`,
     fieldsTable(params, 'input', named),
     `Result: ${typeText(jsonSchemaOf(result, 'output', named))}`,
     ...(isNamed(result, named) ? [] : [fieldsTable(result, 'output', named)]),

@@ -91,7 +91,7 @@ export const METHODS = {
   'rpc.discover': discover,
 } as const
 export type MethodName = keyof typeof METHODS
-/** Those that change something. */
+/** Those that change something (SCOPE-4). */
 export type WritingMethod = {
   [Name in MethodName]: (typeof METHODS)[Name]['access'] extends 'write' ? Name : never
 }[MethodName]
