@@ -6,6 +6,7 @@ import {
   type Job,
   type JournalRecord,
   KIND_NAMES,
+  type LaneRow,
   type Lease,
   type Market,
   type Provider,
@@ -38,11 +39,13 @@ export class Changes {
   cutJournalAt: number | null = null
 
   /** All of it, and the jobs that have ended; `lastSeq` is the number of the newest job. */
-  take(
-    market: Market,
-    journal: readonly JournalRecord[],
-    lastSeq: number,
-  ): { readonly batch: WriteBatch; readonly ended: readonly Job[] } {
+  take(parts: {
+    readonly market: Market
+    readonly journal: readonly JournalRecord[]
+    readonly lastSeq: number
+    readonly tokens: readonly LaneRow[]
+  }): { readonly batch: WriteBatch; readonly ended: readonly Job[] } {
+    const { market, journal, lastSeq, tokens } = parts
     const { newJobs, jobs } = this.#jobRows(lastSeq)
     const { newLeases, leases } = this.#leaseRows()
     const providers = []
@@ -57,7 +60,11 @@ export class Changes {
       ...(this.personalResults.size === 0 ? {} : { personalResults: this.personalResults }),
       failures: this.failures,
       shares: shareRows(market),
-      lanes: [...limitRows(market.limits.takeChanges(market.nowMs)), ...this.sessions.take(market)],
+      lanes: [
+        ...limitRows(market.limits.takeChanges(market.nowMs)),
+        ...this.sessions.take(market),
+        ...tokens,
+      ],
       rounds: this.rounds,
       journal,
       meta: this.meta,

@@ -121,6 +121,19 @@ const note: Check = expecting(
     isCount(v['attempts']),
 )
 
+const tokens: Check = expecting(
+  'a list of objects with id, digest, role, holder and scope as text, isRevoked, and expiresAt as a time or null',
+  (v) =>
+    Array.isArray(v) &&
+    v.every(
+      (one) =>
+        isPlainObject(one) &&
+        [one['id'], one['digest'], one['role'], one['holder'], one['scope']].every(isText) &&
+        typeof one['isRevoked'] === 'boolean' &&
+        (one['expiresAt'] === null || isCount(one['expiresAt'])),
+    ),
+)
+
 const LEASE: readonly Field[] = [
   ['lease_id', 'leaseId', text],
   ['provider_id', 'by', text],
@@ -185,6 +198,7 @@ const FIELDS: { readonly [Type in Command['type']]?: readonly Field[] } = {
   setOpening: SESSION,
   releasePlace: SESSION,
   note: [['note', 'note', note]],
+  noteTokens: [['tokens', 'tokens', tokens]],
 }
 
 /**

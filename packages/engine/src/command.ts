@@ -45,6 +45,21 @@ export type OutsideNote =
     readonly attempts: number
   }
 
+/** A token as the journal tells of it: nothing that it could be guessed from, and nobody's name. */
+export interface TokenFacts {
+  readonly id: string
+  /** Changes with anything of the token. */
+  readonly digest: string
+  readonly isRevoked: boolean
+  readonly role: string
+  /** The provider, else the caller that its subject stands for. */
+  readonly holder: string
+  /** In words; empty where it is not restricted. */
+  readonly scope: string
+  /** Null: it never expires. */
+  readonly expiresAt: number | null
+}
+
 /** Who is written into the journal as the one who acted, where that is not clear from the command. */
 export interface Acting {
   /** The id of a token, for example. */
@@ -139,6 +154,8 @@ export type Command =
   | ({ readonly type: 'cutJournal'; readonly cut: AuditHead } & Acting)
   /** Something that happened outside of the engine. */
   | ({ readonly type: 'note'; readonly note: OutsideNote } & Acting)
+  /** All the tokens that there are; what differs from the last time is written into the journal. */
+  | ({ readonly type: 'noteTokens'; readonly tokens: readonly TokenFacts[] } & Acting)
   /** When a session opens, whatever its jobs say. */
   | ({ readonly type: 'setOpening'; readonly opensAt: number } & SessionKey & Acting)
   /** The place of a registration that has ended, and of which nobody knows whether it booked. */
@@ -184,6 +201,7 @@ export function actorOf(command: Command): string {
       return 'operator'
     case 'withdraw':
     case 'note':
+    case 'noteTokens':
     case 'reserveLimits':
     case 'completeLimits':
     case 'listLimits':

@@ -56,9 +56,10 @@ import {
   withdrawLease,
 } from '@fairlead/core'
 import { Changes } from './changes.ts'
-import { actorOf, type Command, type KnownJob } from './command.ts'
+import { actorOf, type Command, type KnownJob, type TokenFacts } from './command.ts'
 import { checkCompletion, resultRow, saysFeeFailed } from './completion.ts'
 import { type EngineNote, Journal } from './journal.ts'
+import { KnownTokens } from './known-tokens.ts'
 import { leaseTimes } from './lease-offer.ts'
 import { META, QUEUE_KEYS } from './meta.ts'
 import { type Deliveries, Outbox } from './outbox.ts'
@@ -97,6 +98,8 @@ export class EngineState {
   #keys: string[] = []
   #storedKeys: string[] = []
   readonly #changes = new Changes()
+  readonly #tokens: KnownTokens
+  #tokensSeen: boolean
   readonly #outbox = new Outbox()
   /** The notice that workers of a provider were told last. It is no part of the state: it decides nothing. */
   readonly #notices = new Map<ProviderId, string>()
@@ -127,6 +130,8 @@ export class EngineState {
     this.#enqueueSeq = Number(snapshot.meta[META.enqueueSeq] ?? 0)
     this.#roundHeight = Number(snapshot.meta[META.roundHeight] ?? 0)
     this.#erasedBefore = Number(snapshot.meta[META.erasedBefore] ?? 0)
+    this.#tokens = new KnownTokens(snapshot)
+    this.#tokensSeen = snapshot.meta[META.tokensSeen] !== undefined
     this.market = restoreMarket({
       snapshot,
       policy,
@@ -161,6 +166,11 @@ export class EngineState {
   /** The last entry that was cut off the journal; what is left begins behind it. */
   get journalCut(): AuditHead {
     return this.#journalCut
+  }
+
+  /** Whether there ever was a token (TOKEN-1). */
+  get tokensSeen(): boolean {
+    return this.#tokensSeen
   }
 
   /** Carries a command out at a time, after all that fell due before it (ENGINE-1). */
@@ -220,6 +230,8 @@ export class EngineState {
         return this.#cutJournal(command.cut)
       case 'note':
         return this.#note({ at: market.nowMs, ...command.note })
+      case 'noteTokens':
+        return this.#noteTokens(command.tokens)
       case 'defineLimit':
         return this.#defineLimit(command.limit)
       case 'reserveLimits':
@@ -295,7 +307,12 @@ export class EngineState {
     this.#noteCounters()
     this.#takeNotices()
     const journal = this.#journal.take()
-    const { batch, ended } = this.#changes.take(this.market, journal, this.#enqueueSeq)
+    const { batch, ended } = this.#changes.take({
+      market: this.market,
+      journal,
+      lastSeq: this.#enqueueSeq,
+      tokens: this.#tokens.take(),
+    })
     const keys = this.#keys
     this.#keys = []
     return { batch, ended, keys, ...this.#outbox.take() }
@@ -500,6 +517,13 @@ export class EngineState {
     const view = market.limits.define(limit, market.nowMs)
     this.#note({ type: 'limitDefined', at: market.nowMs, subject: view.limit.key })
     return view
+  }
+
+  #noteTokens(tokens: readonly TokenFacts[]): void {
+    for (const change of this.#tokens.note(tokens, this.market.nowMs)) this.#note(change)
+    if (tokens.length === 0 || this.#tokensSeen) return
+    this.#tokensSeen = true
+    this.#changes.meta[META.tokensSeen] = '1'
   }
 
   /** For what happened outside of the market; who acted is the one of the command. */

@@ -39,6 +39,8 @@ export interface JobFactsInMemory {
   readonly fee: bigint
   readonly units: number
   readonly enqueueTs: number
+  /** Its name: of an ai job the model, of a registration the platform; null for a quantum job. */
+  readonly model: string | null
   readonly origin: JobOrigin | null
 }
 
@@ -57,9 +59,12 @@ export interface LeaseFactsInMemory {
 export class EngineView {
   /** Committed state. */
   readonly read: Omit<StoreReads, 'everything' | 'assignmentsSince' | 'jobsByTx'>
-  readonly #state: () => Pick<EngineState, 'market' | 'journalCut'>
+  readonly #state: () => Pick<EngineState, 'market' | 'journalCut' | 'tokensSeen'>
 
-  constructor(state: () => Pick<EngineState, 'market' | 'journalCut'>, read: StoreReads) {
+  constructor(
+    state: () => Pick<EngineState, 'market' | 'journalCut' | 'tokensSeen'>,
+    read: StoreReads,
+  ) {
     this.#state = state
     this.read = read
   }
@@ -67,6 +72,11 @@ export class EngineView {
   /** The last entry that was deleted from the journal, before any other with number 0. */
   get journalCut(): AuditHead {
     return this.#state().journalCut
+  }
+
+  /** Whether there ever was a token (TOKEN-1). */
+  get tokensSeen(): boolean {
+    return this.#state().tokensSeen
   }
 
   /** Engine time. */
@@ -83,7 +93,8 @@ export class EngineView {
     const job = this.#market().jobs.get(id)
     if (job === undefined) return null
     const { fee, units, enqueueTs, origin, caller, shape } = job
-    return { kind: shape.kind, caller, fee, units, enqueueTs, origin }
+    const { kind, model } = shape
+    return { kind, model, caller, fee, units, enqueueTs, origin }
   }
 
   lease(id: LeaseId): LeaseFactsInMemory | null {

@@ -31,7 +31,7 @@ import {
 } from '@fairlead/core'
 import { readChainFields } from './chain-fields.ts'
 import { checkFilter, checkId, type ListFilter } from './check-arguments.ts'
-import type { Acting, Command, OnLease, OutsideNote } from './command.ts'
+import type { Acting, Command, OnLease, OutsideNote, TokenFacts } from './command.ts'
 import { completionDigest } from './completion.ts'
 import type { Connections } from './connections.ts'
 import { EngineLimiter } from './engine-limiter.ts'
@@ -465,6 +465,14 @@ export class Engine {
   /** Writes into the audit log what happened outside; who calls sees to it that it is not too much. */
   async note(note: OutsideNote, acting: Acting | null = null): Promise<void> {
     await this.#submit({ type: 'note', note }, acting)
+  }
+
+  /**
+   * Writes into the audit log in what way the tokens differ from the last time (TOKEN-2). From the first one on
+   * the engine remembers that there were tokens.
+   */
+  async noteTokens(tokens: readonly TokenFacts[], acting: Acting | null = null): Promise<void> {
+    await this.#submit({ type: 'noteTokens', tokens }, acting)
   }
 
   /** Counts of what is in memory, which is ahead of the store by what is being written. */

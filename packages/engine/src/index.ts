@@ -1,7 +1,7 @@
 /** The single writer: durable, deterministic, usable in-process without a server. */
 
 export type { Census, QueueCensus } from './census.ts'
-export type { Acting, Command, OutsideNote } from './command.ts'
+export type { Acting, Command, OutsideNote, TokenFacts } from './command.ts'
 export { type Completed, Engine, type Holder, type Requester } from './engine.ts'
 export { EngineState, type Outcome } from './engine-state.ts'
 export { EngineView, type JobFactsInMemory, type LeaseFactsInMemory } from './engine-view.ts'

@@ -9,7 +9,7 @@ import type {
   Preset,
   ProviderId,
 } from '@fairlead/core'
-import type { OutsideNote } from './command.ts'
+import type { OutsideNote, TokenFacts } from './command.ts'
 
 /** What the rules of the market know nothing of, and the journal has all the same. */
 export type EngineNote = { readonly at: number } & (
@@ -23,6 +23,12 @@ export type EngineNote = { readonly at: number } & (
     }
   /** By its key. */
   | { readonly type: 'limitDefined'; readonly subject: string }
+  /** `token:` and its id. Of one that was removed nothing else is known. */
+  | ({
+      readonly type: 'tokenChanged'
+      readonly subject: string
+      readonly change: 'created' | 'changed' | 'revoked' | 'removed'
+    } & Partial<Pick<TokenFacts, 'role' | 'holder' | 'scope' | 'expiresAt'>>)
   | {
       readonly type: 'auditPruned'
       readonly subject: 'audit'

@@ -17,6 +17,8 @@ export const META = {
   journalCut: 'journal_cut',
   /** What registrations said of people is erased of all that ended before this. */
   erasedBefore: 'erased_before',
+  /** There were tokens once (TOKEN-1). */
+  tokensSeen: 'tokens_seen',
   /** The last time that is known to have been seen. */
   beat: 'beat',
 } as const

@@ -72,6 +72,7 @@ const CALLS: Readonly<Record<string, readonly [(engine: Engine) => (...args: nev
   onEvent: [(e) => e.onEvent.bind(e), [() => {}, 0]],
   pruneAudit: [(e) => e.pruneAudit.bind(e), [0, { actor: 'a' }]],
   note: [(e) => e.note.bind(e), [{ type: 'accessRefused', subject: 's', by: 'b', reason: 'r', attempts: 1 }, { actor: 'a' }]],
+  noteTokens: [(e) => e.noteTokens.bind(e), [[{ id: 'a', digest: 'd', isRevoked: false, role: 'admin', holder: 'h', scope: '', expiresAt: null }], { actor: 'a' }]],
   'limiter.define': [({ limiter }) => limiter.define.bind(limiter), [{ key: 'k', kind: 'fixed', capacity: 5, windowSecs: 5, overage: 'debt' }, { actor: 'a' }]],
   'limiter.get': [({ limiter }) => limiter.get.bind(limiter), ['k']],
   'limiter.reserve': [({ limiter }) => limiter.reserve.bind(limiter), [{ leaseId: 'l', requirements: [{ key: 'k', amount: 1 }] }]],

@@ -271,6 +271,8 @@ function call(engine: Engine, command: Command): Promise<unknown> | null {
       return engine.stake(command.providerId, command.amount, command)
     case 'note':
       return engine.note(command.note)
+    case 'noteTokens':
+      return engine.noteTokens(command.tokens)
     case 'defineLimit':
       return engine.limiter.define(command.limit as Parameters<typeof engine.limiter.define>[0])
     case 'listLimits':

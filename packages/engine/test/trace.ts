@@ -174,11 +174,22 @@ export class TraceMaker {
 
   #ofOperator(providerId: ProviderId): Command {
     const actor = this.#pick(['token:a', 'token:b', undefined])
-    switch (this.#dice.draw(3)) {
+    switch (this.#dice.draw(4)) {
       case 0:
         return { type: 'stake', providerId, amount: BigInt(this.#dice.draw(50)), actor }
       case 1:
         return { type: 'updateProvider', providerId, offer: {}, actor }
+      case 2: {
+        const facts = { role: 'requester', holder: 'h', scope: '', expiresAt: null }
+        const tokens = ['a', 'b', 'c'].filter(() => this.#dice.draw(3) > 0)
+        return {
+          type: 'noteTokens',
+          tokens: tokens.map((id) => {
+            const isRevoked = this.#dice.draw(2) === 0
+            return { ...facts, id, digest: `${isRevoked}${this.#dice.draw(2)}`, isRevoked }
+          }),
+        }
+      }
       default: {
         const attempts = 1 + this.#dice.draw(9)
         const refusal = { by: '192.0.2.7', subject: 'policy.set', reason: 'forbidden', attempts }

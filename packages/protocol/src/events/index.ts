@@ -23,6 +23,7 @@ import { providerRegistered } from './provider-registered.ts'
 import { providerStaked } from './provider-staked.ts'
 import { providerStatus } from './provider-status.ts'
 import { providerUpdated } from './provider-updated.ts'
+import { tokenChanged } from './token-changed.ts'
 import type { Topic } from './topics.ts'
 import { workerConnected } from './worker-connected.ts'
 import { workerLeft } from './worker-left.ts'
@@ -54,6 +55,7 @@ export const EVENTS = {
   feeFailed,
   policyChanged,
   limitDefined,
+  tokenChanged,
   auditPruned,
 } as const satisfies { readonly [Name in Topic]: { readonly name: Name } }
 
@@ -85,6 +87,7 @@ export const event = z
     feeFailed.schema,
     policyChanged.schema,
     limitDefined.schema,
+    tokenChanged.schema,
     auditPruned.schema,
   ])
   .meta({ id: 'Event' })

@@ -25,6 +25,7 @@ export const TOPICS = [
   'feeFailed',
   'policyChanged',
   'limitDefined',
+  'tokenChanged',
   'auditPruned',
 ] as const
 export type Topic = (typeof TOPICS)[number]

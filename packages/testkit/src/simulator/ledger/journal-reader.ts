@@ -129,6 +129,7 @@ export class JournalReader {
       case 'auditPruned':
       case 'accessRefused':
       case 'limitDefined':
+      case 'tokenChanged':
       case 'placeReleased':
       case 'feeFailed':
         return

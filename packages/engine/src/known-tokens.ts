@@ -1,0 +1,65 @@
+import { type CborValue, decodeCbor, encodeCbor, type LaneRow, type Snapshot } from '@fairlead/core'
+import type { TokenFacts } from './command.ts'
+import type { EngineNote } from './journal.ts'
+
+/** The lane of tokens, each under its id. */
+const LANE = 'token'
+
+type Known = Pick<TokenFacts, 'digest' | 'isRevoked'>
+type TokenChange = Extract<EngineNote, { readonly type: 'tokenChanged' }>
+
+/** The tokens as the journal told of them last, so that each change is told once, also one that no engine saw (TOKEN-2). */
+export class KnownTokens {
+  readonly #byId: Map<string, Known>
+  readonly #rows = new Map<string, LaneRow>()
+
+  constructor({ lanes }: Snapshot) {
+    const rows = lanes.filter(({ lane }) => lane === LANE)
+    this.#byId = new Map(rows.map(({ key, value }) => [key, knownOf(decodeCbor(value))]))
+  }
+
+  /** What differs from the last time, in the order of the tokens, and then those that are gone. */
+  note(tokens: readonly TokenFacts[], at: number): readonly TokenChange[] {
+    const changes: TokenChange[] = []
+    const ids = new Set(tokens.map(({ id }) => id))
+    for (const token of tokens) {
+      const { id, role, holder, scope, expiresAt } = token
+      const change = changeOf(this.#byId.get(id), token)
+      if (change === null) continue
+      const subject = `token:${id}`
+      changes.push({ type: 'tokenChanged', at, subject, change, role, holder, scope, expiresAt })
+      this.#put(id, token)
+    }
+    for (const id of [...this.#byId.keys()].filter((known) => !ids.has(known)).sort()) {
+      changes.push({ type: 'tokenChanged', at, subject: `token:${id}`, change: 'removed' })
+      this.#put(id, null)
+    }
+    return changes
+  }
+
+  /** The rows of what has changed since the last call. */
+  take(): readonly LaneRow[] {
+    if (this.#rows.size === 0) return []
+    const rows = [...this.#rows.values()]
+    this.#rows.clear()
+    return rows
+  }
+
+  #put(id: string, known: Known | null): void {
+    if (known === null) this.#byId.delete(id)
+    else this.#byId.set(id, { digest: known.digest, isRevoked: known.isRevoked })
+    const value = known === null ? null : encodeCbor([known.digest, known.isRevoked])
+    this.#rows.set(id, { lane: LANE, key: id, value })
+  }
+}
+
+function changeOf(known: Known | undefined, token: TokenFacts): TokenChange['change'] | null {
+  if (known === undefined) return 'created'
+  if (known.digest === token.digest) return null
+  return token.isRevoked && !known.isRevoked ? 'revoked' : 'changed'
+}
+
+function knownOf(cells: CborValue): Known {
+  const [digest, isRevoked] = cells as readonly [string, boolean]
+  return { digest, isRevoked }
+}
