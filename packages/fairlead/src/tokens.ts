@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { TokenFile, type TokenRecord } from '@fairlead/server/tokens'
+import { scopeText, TokenFile, type TokenRecord } from '@fairlead/server/tokens'
 import type { Config } from './config/load-config.ts'
 import { table } from './table.ts'
 
@@ -50,8 +50,9 @@ export function tokensTable(records: readonly TokenRecord[], nowMs = Date.now())
     record.tier,
     new Date(record.createdAt).toISOString(),
     validity(record, nowMs),
+    scopeText(record.scope),
   ])
-  const titles = ['id', 'role', 'subject', 'tier', 'created', 'valid']
+  const titles = ['id', 'role', 'subject', 'tier', 'created', 'valid', 'scope']
   return table(
     titles.map((title) => ({ title })),
     rows,

@@ -5,6 +5,7 @@ import { openRpcDocument } from '@fairlead/protocol'
 import type { Registry } from 'prom-client'
 import { AccessNotes } from './auth/access-notes.ts'
 import { Authenticator } from './auth/authenticator.ts'
+import { TokenWatch } from './auth/token-watch.ts'
 import { EventHub } from './events/event-hub.ts'
 import { Ownership } from './events/ownership.ts'
 import { Bodies } from './http/body.ts'
@@ -121,6 +122,19 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
   }
   const endpoints = { ...common, bodies: new Bodies(limits) }
   const gate = new SocketGate({ ...common, ownership })
+  const tokenWatch =
+    tokens === null
+      ? null
+      : new TokenWatch({
+          tokens,
+          engine,
+          logger,
+          endOver: async () => {
+            await gate.endOver()
+            await polls.endOver((identity) => authenticator.endOf(identity))
+          },
+        })
+  await tokenWatch?.note()
   let isClosing = false
   const http = createHttpServer({
     ...common,
@@ -155,6 +169,7 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
       isClosing = true
     },
     dispose: async () => {
+      tokenWatch?.close()
       hub.close()
       await watch.close()
       await notes.close()

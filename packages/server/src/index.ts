@@ -1,7 +1,8 @@
 /** Fairlead on the network: give it an engine, get a URL. */
 
-export type { Identity, TokenStore } from './auth/identity.ts'
-export { type NewToken, TokenFile, type TokenRecord } from './auth/token-file.ts'
+export type { AuditedToken, Identity, TokenRecord, TokenStore } from './auth/identity.ts'
+export type { TokenScope } from './auth/scope.ts'
+export { type NewToken, TokenFile } from './auth/token-file.ts'
 export { DEFAULT_LIMITS, type ServerLimits } from './limits.ts'
 export { createLogger, type Logger } from './log.ts'
 export { MeteredStore } from './metrics/metered-store.ts'

@@ -14,6 +14,8 @@ export interface ServerOptions {
   readonly listen: { readonly host: string; readonly port: number }
   /** Null, or one without tokens: on loopback everybody is a local admin, elsewhere it does not start. */
   readonly tokens?: TokenStore | null
+  /** It may start without tokens on a store that had some: everybody on this machine is a local admin then (TOKEN-1). */
+  readonly isInsecureLocal?: boolean
   readonly logger?: Logger
   /** False: the log does not say that the server listens and stops, because the caller tells it. */
   readonly isAnnounced?: boolean

@@ -2,7 +2,6 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { FairleadError } from '@fairlead/core'
 import { type Assembled, assemble } from './assemble.ts'
-import type { TokenStore } from './auth/identity.ts'
 import { isLoopback, type ServerOptions } from './server-options.ts'
 
 export interface RunningServer {
@@ -16,8 +15,8 @@ const CLOSE_MS = 10_000
 
 /** Puts an engine on the network. The engine stays its owner's: close it after the server. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
+  refuseOpen(options)
   const { host } = options.listen
-  refuseOpenAddress(host, options.tokens ?? null)
   const parts = await assemble(options)
   const port = await listenOn(parts.http, options.listen).catch(async (error: unknown) => {
     await parts.dispose()
@@ -29,6 +28,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   if (isAnnounced) logger.info({ url }, 'listening')
   if (isAnnounced && authenticator.isOpen) {
     logger.warn({}, 'there are no tokens: everybody on this machine is a local admin')
+    if (options.engine.view.tokensSeen) logger.warn({}, 'there were tokens before this start')
   }
   let closing: Promise<void> | null = null
   return {
@@ -41,9 +41,18 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }
 }
 
-/** AUTH-2: nobody else may reach a server that lets everybody in. */
-function refuseOpenAddress(host: string, tokens: TokenStore | null): void {
-  if (isLoopback(host) || (tokens !== null && !tokens.isEmpty())) return
+/** AUTH-2, TOKEN-1: nobody else may reach a server that lets everybody in, and none that had tokens does so by itself. */
+function refuseOpen({ engine, listen, tokens, isInsecureLocal = false }: ServerOptions): void {
+  const { host } = listen
+  if (tokens != null && !tokens.isEmpty()) return
+  if (isLoopback(host) && engine.view.tokensSeen && !isInsecureLocal) {
+    throw new FairleadError(
+      'InvalidParams',
+      'tokens: this store had tokens, and there are none now; restore the tokens file, or create tokens with "fairlead token create", or start with --insecure-local, which lets everybody on this machine in as an admin',
+      { field: 'tokens' },
+    )
+  }
+  if (isLoopback(host)) return
   throw new FairleadError(
     'InvalidParams',
     `listen: ${host} can be reached from other machines, and there are no tokens; create one with "fairlead token create --role admin --subject <name>", or listen on 127.0.0.1`,

@@ -24,12 +24,14 @@ import { openSqliteStore } from '@fairlead/store/sqlite'
 import { MemoryStore } from '@fairlead/testkit'
 import { RawSocket } from './raw-socket.ts'
 
+const EVERYTHING = { kinds: ['*'], platforms: ['*'] }
+
 /** People of the tests; each has a token. */
 export const PEOPLE = {
   alice: { role: 'requester', subject: 'alice', tier: 'PRO' },
   bob: { role: 'requester', subject: 'bob' },
-  atlas: { role: 'provider', subject: 'provider:atlas' },
-  borea: { role: 'provider', subject: 'provider:borea' },
+  atlas: { role: 'provider', subject: 'provider:atlas', scope: EVERYTHING },
+  borea: { role: 'provider', subject: 'provider:borea', scope: EVERYTHING },
   operator: { role: 'operator', subject: 'olga' },
   admin: { role: 'admin', subject: 'ada' },
   auditor: { role: 'auditor', subject: 'aud' },
@@ -47,8 +49,16 @@ export interface RigOptions {
   readonly logger?: ServerOptions['logger']
   readonly limiter?: ServerOptions['limiter']
   readonly otlpEndpoint?: string
+  /** The audit log tells of the people's tokens; else it begins with what a test does. */
+  readonly auditsTokens?: boolean
   /** On a file, as in earnest; else in memory. */
   readonly isOnFile?: boolean
+}
+
+class UnauditedTokens extends TokenFile {
+  override audited(): [] {
+    return []
+  }
 }
 
 /** A server with its engine and people, on a port of its own. */
@@ -80,7 +90,8 @@ export class Rig {
   static async open(options: RigOptions = {}): Promise<Rig> {
     const { tokens: hasTokens = true, policy = {}, limits, origins, logger } = options
     const folder = mkdtempSync(join(tmpdir(), 'fairlead-server-'))
-    const tokenFile = new TokenFile(join(folder, 'tokens.json'))
+    const Tokens = options.auditsTokens === true ? TokenFile : UnauditedTokens
+    const tokenFile = new Tokens(join(folder, 'tokens.json'))
     const tokens = Object.fromEntries(
       Object.entries(PEOPLE).map(([name, wanted]) => [
         name,

@@ -32,6 +32,7 @@ import { sessionsSetOpening } from './sessions-set-opening.ts'
 import { sessionsShow } from './sessions-show.ts'
 import { sessionsWatch } from './sessions-watch.ts'
 import { signup } from './signup.ts'
+import { tokenChange } from './token-change.ts'
 import { tokenCreate } from './token-create.ts'
 import { tokenList } from './token-list.ts'
 import { tokenRevoke } from './token-revoke.ts'
@@ -59,6 +60,7 @@ export const COMMANDS: readonly Command<never>[] = [
   policySet,
   tokenCreate,
   tokenList,
+  tokenChange,
   tokenRevoke,
   doctor,
   limitsList,
@@ -88,6 +90,6 @@ export const GROUPS: Readonly<Record<string, { readonly summary: string }>> = {
   providers: { summary: 'List and show providers, and change their status.' },
   sessions: { summary: 'List, show and watch sessions, and say when they open.' },
   registrations: { summary: 'Schedule, list, show and cancel registrations.' },
-  token: { summary: 'Create, list and revoke tokens.' },
+  token: { summary: 'Create, list, change and revoke tokens.' },
   audit: { summary: 'List, verify and export the audit log.' },
 }

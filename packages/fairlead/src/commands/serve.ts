@@ -8,6 +8,7 @@ interface Flags {
   readonly preset?: string
   readonly redis?: string
   readonly logLevel?: string
+  readonly insecureLocal?: boolean
 }
 
 /** `fairlead serve`: the server, until it is told to stop. */
@@ -19,7 +20,8 @@ export const serve = command<Flags>({
     'FAIRLEAD_QUEUE_BATCH_SIZE) or in --set. A policy that is configured is put in force at each start;',
     'without one, what was set last stays. Where there are tokens, one caller may have a tenth of',
     'queue.max_depth waiting, unless queue.max_per_caller is set.',
-    'Without tokens it listens on loopback only, and everybody who reaches it is a local admin.',
+    'Without tokens it listens on loopback only, and everybody who reaches it is a local admin. On a store',
+    'that had tokens it does not start without them, unless --insecure-local says so.',
     'SIGTERM or Ctrl-C: it takes no more calls, finishes those under way, tells the workers, and ends.',
   ].join('\n'),
   options: [
@@ -28,6 +30,10 @@ export const serve = command<Flags>({
     { flags: '--store <file>', text: 'SQLite file with all state (./fairlead.db)' },
     { flags: '--preset <name>', text: 'defaults of the policy: queue or fund (queue)' },
     { flags: '--redis <url>', text: 'Redis server that keeps the limits (none: the store does)' },
+    {
+      flags: '--insecure-local',
+      text: 'start without the tokens that there were: all on this machine are admins',
+    },
     { flags: '--log-level <level>', text: 'trace, debug, info, warn, error or silent (info)' },
   ],
   needs: 'file',
@@ -55,7 +61,12 @@ export const serve = command<Flags>({
     const tokens = openTokens(loaded)
     // On a screen the notes below say what the log would say again beside them.
     const isWatched = terminal.screen !== null && !isJson
-    const serving = await startServing({ config: loaded, tokens, isAnnounced: !isWatched })
+    const serving = await startServing({
+      config: loaded,
+      tokens,
+      isAnnounced: !isWatched,
+      isInsecureLocal: flags.insecureLocal === true,
+    })
     const { path } = loaded.settings.store
     // Standard output has the log, a JSON object a line, and so nothing else.
     if (isJson) terminal.out(JSON.stringify({ url: serving.url, store: path }))

@@ -5,7 +5,7 @@ import { STORE_OPTION, storeFlag } from '../store-flag.ts'
 /** `fairlead token list`. */
 export const tokenList = command<{ store?: string }>({
   name: 'token list',
-  summary: 'List tokens: whose they are and how long they are valid, not what they are.',
+  summary: 'List tokens: whose they are, how long they are valid, and what they are held to.',
   options: [STORE_OPTION],
   needs: 'file',
   examples: [['fairlead token list', 'All of them, those that are over too.']],

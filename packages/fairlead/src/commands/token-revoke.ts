@@ -5,7 +5,7 @@ import { STORE_OPTION, storeFlag } from '../store-flag.ts'
 /** `fairlead token revoke`. */
 export const tokenRevoke = command<{ store?: string }>({
   name: 'token revoke',
-  summary: 'Revoke a token, for good. A running server notices at once.',
+  summary: 'Revoke a token, for good. A running server notices at once and closes its sockets.',
   args: [{ name: '<id>', text: 'of the token, as `token list` shows it' }],
   options: [STORE_OPTION],
   needs: 'file',

@@ -80,7 +80,11 @@ class LiveDemo {
     this.#adminToken = tokenFor({ role: 'admin', subject: 'demo' })
     this.#admin = connect(serving.url, { token: this.#adminToken })
     this.#opening = new LiveOpening(this.#admin)
-    this.#signupToken = tokenFor({ role: 'provider', subject: 'provider:signup' })
+    this.#signupToken = tokenFor({
+      role: 'provider',
+      subject: 'provider:signup',
+      scope: { kinds: ['registration'], platforms: ['*'] },
+    })
     this.#tenants = new Map(
       LIVE_TENANTS.map(({ name, tier }) => {
         const token = tokenFor({ role: 'requester', subject: name, tier })

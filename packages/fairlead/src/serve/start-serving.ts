@@ -22,11 +22,14 @@ interface Options {
   readonly policy?: Readonly<Record<string, unknown>>
   /** False: the log does not say that the server listens and stops; the caller does. */
   readonly isAnnounced?: boolean
+  /** `--insecure-local`. */
+  readonly isInsecureLocal?: boolean
 }
 
 /** The server as it is configured: store, engine and network, in this order; closed the other way round. */
 export async function startServing(options: Options): Promise<Serving> {
   const { config, tokens, log, policy, isAnnounced = true } = options
+  const { isInsecureLocal = false } = options
   const { settings, origins } = config
   const store = new MeteredStore(await openSqliteStore(settings.store.path))
   let close = (): Promise<void> => store.close()
@@ -73,6 +76,7 @@ export async function startServing(options: Options): Promise<Serving> {
       tokens: policy === undefined ? withFirstToken(tokens, onFirstToken) : tokens,
       logger,
       isAnnounced,
+      isInsecureLocal,
       ...(limiter === null ? {} : { limiter }),
       limits: {
         requestsPerSecond,

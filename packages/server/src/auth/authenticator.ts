@@ -11,6 +11,8 @@ export interface Knock {
   readonly address: string
   /** The name under which the server was asked. */
   readonly host: string | undefined
+  /** It came by way of a proxy, so that its address is not that of who asks. */
+  readonly isProxied: boolean
 }
 
 const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i
@@ -22,6 +24,8 @@ export class Authenticator {
   readonly #notes: AccessNotes
   /** Of one address. A right token is taken all the same: others may be behind it. */
   readonly #failures: TokenBuckets
+  /** Once there were tokens, nobody is let in without one (TOKEN-1). */
+  #hadTokens = false
 
   constructor(parts: {
     readonly tokens: TokenStore | null
@@ -38,11 +42,19 @@ export class Authenticator {
   /** Whether everybody is let in as a local admin. */
   get isOpen(): boolean {
     const tokens = this.#tokens
-    return this.#isLoopback && (tokens === null || readably(() => tokens.isEmpty()))
+    if (!this.#isLoopback || this.#hadTokens) return false
+    this.#hadTokens = tokens !== null && !readably(() => tokens.isEmpty())
+    return !this.#hadTokens
   }
 
-  async identify({ token, address, host }: Knock): Promise<Identity> {
+  async identify({ token, address, host, isProxied }: Knock): Promise<Identity> {
+    const tokens = this.#tokens
+    const identity =
+      token === null || tokens === null ? null : await readably(() => tokens.verify(token))
+    if (identity !== null) return identity
     if (this.isOpen) {
+      // Everybody behind a proxy comes from its address, and would be an admin.
+      if (isProxied) throw this.#refusal(address, 'proxied', NO_TOKENS_BEHIND_PROXY)
       // A page in a browser can be made to resolve its own name to this address; its Host gives it away.
       if (host !== undefined && LOOPBACK_HOST.test(host)) return LOCAL_ADMIN
       throw this.#refusal(address, 'foreign_host', 'ask for localhost or 127.0.0.1 by that name')
@@ -50,17 +62,15 @@ export class Authenticator {
     if (token === null) {
       throw this.#refusal(address, 'no_token', 'send a header "Authorization: Bearer <token>"')
     }
-    const tokens = this.#tokens
-    const identity = tokens === null ? null : await readably(() => tokens.verify(token))
-    if (identity !== null) return identity
     throw this.#refusal(address, 'wrong_token', 'the token is unknown, revoked or expired')
   }
 
-  /** Whether somebody who was let in may stay: its token may have ended, or the first one been made. */
-  async isStill(identity: Identity, token: string | null): Promise<boolean> {
-    if (identity === LOCAL_ADMIN) return this.isOpen
-    const now = token === null ? null : await this.#tokens?.verify(token)
-    return now?.tokenId === identity.tokenId
+  /** Why somebody who was let in may not stay; null where it may. */
+  async endOf(identity: Identity): Promise<'ended' | 'changed' | 'tokens' | null> {
+    if (identity === LOCAL_ADMIN) return this.isOpen ? null : 'tokens'
+    const now = (await this.#tokens?.find(identity.tokenId)) ?? null
+    if (now === null) return 'ended'
+    return JSON.stringify(now) === JSON.stringify(identity) ? null : 'changed'
   }
 
   #refusal(address: string, reason: string, advice: string): FairleadError {
@@ -74,6 +84,9 @@ export class Authenticator {
     return new FairleadError('Unauthorized', advice, { reason })
   }
 }
+
+const NO_TOKENS_BEHIND_PROXY =
+  'this server has no tokens, and behind a proxy it needs them; its operator creates the first with "fairlead token create --role admin --subject <name>"'
 
 /** What is wrong with the tokens is the operator's affair, not that of who knocks. */
 function readably<Value>(read: () => Value): Value {
@@ -94,7 +107,10 @@ export function knockOf(
   { headers, socket }: IncomingMessage,
   token = bearerOf(headers.authorization),
 ): Knock {
-  return { token, address: socket.remoteAddress ?? 'unknown', host: headers.host }
+  const isProxied = Object.keys(headers).some(
+    (name) => name === 'forwarded' || name.startsWith('x-forwarded-'),
+  )
+  return { token, address: socket.remoteAddress ?? 'unknown', host: headers.host, isProxied }
 }
 
 /** The token of an Authorization header. */

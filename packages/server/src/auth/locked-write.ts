@@ -1,4 +1,13 @@
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  fchmodSync,
+  fsyncSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
 import { FairleadError } from '@fairlead/core'
 
 /** A lock older than this was left behind by a process that was killed. */
@@ -14,7 +23,9 @@ export function lockedWrite(path: string, text: () => string): void {
   takeLock(lock)
   try {
     const draft = `${path}.${process.pid}.tmp`
-    const file = openSync(draft, 'w', 0o600)
+    // One that a killed process left, or that somebody put there, is not written to: others may have it open.
+    rmSync(draft, { force: true })
+    const file = openForOwner(draft)
     try {
       writeSync(file, text())
       fsyncSync(file)
@@ -30,10 +41,19 @@ export function lockedWrite(path: string, text: () => string): void {
   }
 }
 
+/** A new file that its owner reads and writes, and nobody else, whatever the umask (AUTH-3). */
+function openForOwner(path: string): number {
+  const file = openSync(path, 'wx', OWNER_ONLY)
+  fchmodSync(file, OWNER_ONLY)
+  return file
+}
+
+const OWNER_ONLY = 0o600
+
 function takeLock(lock: string): void {
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     try {
-      closeSync(openSync(lock, 'wx', 0o600))
+      closeSync(openForOwner(lock))
       return
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error

@@ -1,27 +1,20 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
-import { readFileSync, statSync } from 'node:fs'
+import { lstatSync, readFileSync, statSync } from 'node:fs'
 import { FairleadError, invalidParams, isProviderName } from '@fairlead/core'
 import { ROLES, type Role } from '@fairlead/protocol'
-import type { Identity, TokenStore } from './identity.ts'
+import type { AuditedToken, Identity, TokenRecord, TokenStore } from './identity.ts'
 import { lockedWrite } from './locked-write.ts'
+import { checkedScope, type TokenScope } from './scope.ts'
 
-/** A token as it is kept: all but the token itself. */
-export interface TokenRecord {
-  readonly id: string
-  readonly role: Role
-  readonly subject: string
-  readonly tier: string
-  readonly createdAt: number
-  /** Null: it never expires. */
-  readonly expiresAt: number | null
-  readonly revokedAt: number | null
-}
+export type { TokenRecord } from './identity.ts'
+export { type ScopeList, scopeText, type TokenScope } from './scope.ts'
 
 export interface NewToken {
   readonly role: Role
   readonly subject: string
   readonly tier?: string
   readonly expiresAt?: number | null
+  readonly scope?: TokenScope | null
 }
 
 interface StoredToken extends TokenRecord {
@@ -52,10 +45,11 @@ export class TokenFile implements TokenStore {
   /** Makes a token. It is shown this once; nobody can find it out again. */
   create(wanted: NewToken): { readonly token: string; readonly record: TokenRecord } {
     const { role, subject, tier = 'FREE', expiresAt = null } = checked(wanted)
+    const scope = checkedScope(wanted.scope, role)
     const id = randomBytes(6).toString('hex')
     const secret = randomBytes(32).toString('base64url')
     const createdAt = Date.now()
-    const record = { id, role, subject, tier, createdAt, expiresAt, revokedAt: null }
+    const record = { id, role, subject, tier, createdAt, expiresAt, revokedAt: null, scope }
     this.#change((tokens) => [...tokens, { ...record, hash: hashOf(secret).toString('hex') }])
     return { token: `flt_${id}_${secret}`, record }
   }
@@ -68,17 +62,17 @@ export class TokenFile implements TokenStore {
 
   /** Ends a token for good. */
   revoke(id: string): TokenRecord {
-    this.#refresh()
-    const found = this.#byId.get(id)
-    if (found === undefined) {
-      throw new FairleadError(
-        'NotFound',
-        `there is no token ${id}; list them to see which there are`,
-      )
-    }
-    const revokedAt = found.revokedAt ?? Date.now()
-    this.#change((tokens) => tokens.map((one) => (one.id === id ? { ...one, revokedAt } : one)))
-    return withoutHash({ ...found, revokedAt })
+    return this.#replace(id, (found) => ({ ...found, revokedAt: found.revokedAt ?? Date.now() }))
+  }
+
+  /** Holds a token to another scope: what is left out stays, and `*` stands for all names of a list. */
+  changeScope(id: string, change: { readonly [Field in keyof TokenScope]?: unknown }): TokenRecord {
+    return this.#replace(id, (found) => {
+      if (isOver(found)) {
+        throw new FairleadError('InvalidState', `the token ${id} is over; create another one`)
+      }
+      return { ...found, scope: checkedScope({ ...found.scope, ...change }, found.role) }
+    })
   }
 
   verify(token: string): Identity | null {
@@ -89,9 +83,13 @@ export class TokenFile implements TokenStore {
     // Compared in any case, so that a known id takes as long as an unknown one.
     const expected = Buffer.from(found?.hash ?? NO_HASH, 'hex')
     const isRight = timingSafeEqual(hashOf(secret), expected)
-    if (found === undefined || !isRight || isOver(found)) return null
-    const { role, subject, tier } = found
-    return { tokenId: id, role, subject, tier }
+    return found === undefined || !isRight ? null : identityOf(found)
+  }
+
+  find(tokenId: string): Identity | null {
+    if (Date.now() - this.#lookedAt > STALE_MS) this.#refresh()
+    const found = this.#byId.get(tokenId)
+    return found === undefined ? null : identityOf(found)
   }
 
   isEmpty(): boolean {
@@ -99,10 +97,63 @@ export class TokenFile implements TokenStore {
     return this.#byId.size === 0
   }
 
+  audited(): AuditedToken[] {
+    this.#refresh()
+    return [...this.#byId.values()].map((stored) => ({
+      ...withoutHash(stored),
+      digest: createHash('sha256').update(JSON.stringify(stored)).digest('hex'),
+    }))
+  }
+
+  watch(tell: (problem: FairleadError | null) => void): () => void {
+    let told = this.#state()
+    const look = (): void => {
+      const [problem, state] = this.#look()
+      if (state === told) return
+      told = state
+      tell(problem)
+    }
+    const timer = setInterval(look, STALE_MS).unref()
+    return () => clearInterval(timer)
+  }
+
+  #look(): [problem: FairleadError | null, state: string] {
+    try {
+      this.#refresh()
+      return [null, this.#state()]
+    } catch (error) {
+      if (!(error instanceof FairleadError)) throw error
+      return [error, error.message]
+    }
+  }
+
+  /** Changes with the file, and when a token expires. */
+  #state(): string {
+    return `${this.#version} ${[...this.#byId.values()].filter(isOver).length}`
+  }
+
+  #replace(id: string, change: (found: StoredToken) => StoredToken): TokenRecord {
+    let changed: StoredToken | undefined
+    this.#change((tokens) => {
+      const found = tokens.find((one) => one.id === id)
+      if (found === undefined) {
+        const text = `there is no token ${id}; list them to see which there are`
+        throw new FairleadError('NotFound', text)
+      }
+      const next = change(found)
+      changed = next
+      return tokens.map((one) => (one === found ? next : one))
+    })
+    return withoutHash(changed as StoredToken)
+  }
+
   #change(change: (tokens: readonly StoredToken[]) => readonly StoredToken[]): void {
     lockedWrite(this.path, () => {
       this.#refresh()
-      return `${JSON.stringify({ version: 1, tokens: change([...this.#byId.values()]) }, null, 2)}\n`
+      const tokens = change([...this.#byId.values()])
+      // An older program would let a token do what its scope forbids: it refuses a version that it does not know.
+      const version = tokens.some(({ scope }) => scope !== null) ? 2 : 1
+      return `${JSON.stringify({ version, tokens }, null, 2)}\n`
     })
     this.#refresh()
   }
@@ -110,7 +161,9 @@ export class TokenFile implements TokenStore {
   #refresh(): void {
     const version = versionOf(this.path)
     if (version !== this.#version) {
-      this.#byId = version === NO_FILE ? new Map() : readTokens(this.path)
+      const byId = version === NO_FILE ? new Map<string, StoredToken>() : readTokens(this.path)
+      if (byId.size === 0 && this.#byId.size > 0) throw tokensGone(this.path)
+      this.#byId = byId
       this.#version = version
     }
     // Only now: while the file cannot be read, nobody is let in by what it said before.
@@ -124,7 +177,21 @@ const NO_HASH = '00'.repeat(32)
 /** Changes whenever the file was replaced. */
 function versionOf(path: string): string {
   const stat = statSync(path, { throwIfNoEntry: false, bigint: true })
-  return stat === undefined ? NO_FILE : `${stat.ino} ${stat.mtimeNs} ${stat.size}`
+  if (stat !== undefined) return `${stat.ino} ${stat.mtimeNs} ${stat.size}`
+  // A link means that there are tokens somewhere.
+  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return NO_FILE
+  throw new FairleadError(
+    'Internal',
+    `the tokens file ${path} is a link to nothing; restore the file that it leads to, or remove the link`,
+  )
+}
+
+/** TOKEN-1: tokens that are gone are not the same as none. */
+function tokensGone(path: string): FairleadError {
+  return new FairleadError(
+    'Internal',
+    `the tokens file ${path} had tokens and has none now; restore it, or stop the server and create tokens anew`,
+  )
 }
 
 function readTokens(path: string): Map<string, StoredToken> {
@@ -133,8 +200,10 @@ function readTokens(path: string): Map<string, StoredToken> {
       version: unknown
       tokens: StoredToken[]
     }
-    if (version !== 1) throw new Error(`version ${String(version)} is not known`)
-    return new Map(tokens.map((token) => [token.id, token]))
+    if (version !== 1 && version !== 2) throw new Error(`version ${String(version)} is not known`)
+    return new Map(
+      tokens.map((token) => [token.id, { ...token, scope: checkedScope(token.scope, token.role) }]),
+    )
   } catch (cause) {
     // A file that cannot be read must never count as one without tokens.
     throw new FairleadError(
@@ -147,8 +216,15 @@ function readTokens(path: string): Map<string, StoredToken> {
 }
 
 function withoutHash(stored: StoredToken): TokenRecord {
-  const { id, role, subject, tier, createdAt, expiresAt, revokedAt } = stored
-  return { id, role, subject, tier, createdAt, expiresAt, revokedAt }
+  const { id, role, subject, tier, createdAt, expiresAt, revokedAt, scope } = stored
+  return { id, role, subject, tier, createdAt, expiresAt, revokedAt, scope }
+}
+
+/** Null once it is over. */
+function identityOf(stored: StoredToken): Identity | null {
+  if (isOver(stored)) return null
+  const { id: tokenId, role, subject, tier, scope } = stored
+  return { tokenId, role, subject, tier, ...(scope === null ? {} : { scope }) }
 }
 
 function hashOf(secret: string): Buffer {

@@ -85,7 +85,10 @@ export const pollLeases: Handlers['aicf.pollLeases'] = (params, call, services) 
       ? { offer: { kinds: kinds ?? [], models: models ?? ['*'], platforms: platforms ?? [] } }
       : {}),
   }
-  if (!push) return services.polls.poll(hello, { waitMs: wait_ms ?? 30_000, signal: call.signal })
+  if (!push) {
+    const { identity, signal } = call
+    return services.polls.poll(hello, { identity, waitMs: wait_ms ?? 30_000, signal })
+  }
   if (call.socket === null) {
     throw new FairleadError('InvalidState', 'push: it needs a WebSocket; connect to /ws', {
       field: 'push',

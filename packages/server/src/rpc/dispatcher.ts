@@ -18,6 +18,7 @@ import type { RpcMeter } from '../metrics/rpc-meter.ts'
 import type { Tracing } from '../trace/tracing.ts'
 import type { Call, Handler, Services } from './call.ts'
 import type { Answer, Form, Piece } from './form.ts'
+import { requireScope } from './require-scope.ts'
 import { Slots } from './slots.ts'
 import { Turns } from './turns.ts'
 
@@ -194,10 +195,11 @@ export class Dispatcher {
   #check(
     name: MethodName,
     params: unknown,
-    { identity }: Call,
+    call: Call,
     form: Form,
     room: Room | null,
   ): unknown {
+    const { identity } = call
     const wait = this.#rates.take(identity.tokenId, 1, performance.now())
     if (wait > 0) {
       throw new FairleadError('RateLimited', `too many calls; try again in ${wait} ms`, {
@@ -221,7 +223,9 @@ export class Dispatcher {
         { field: 'params' },
       )
     }
-    return checkParams(definition.params, named)
+    const checked = checkParams(definition.params, named)
+    requireScope(name, checked as never, call, this.#services.engine.view)
+    return checked
   }
 
   /** Of a call that was not carried out, or of one that only reads. */

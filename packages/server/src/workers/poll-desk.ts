@@ -7,11 +7,19 @@ import {
   type WorkerId,
 } from '@fairlead/core'
 import type { ResultOf } from '@fairlead/protocol'
+import type { Identity } from '../auth/identity.ts'
 import type { Logger } from '../log.ts'
 import { LeaseInbox } from './lease-messages.ts'
+import { scopedSource } from './scoped-source.ts'
 
 /** A worker that has not polled or called for so long is gone. */
 const GONE_MS = 30_000
+
+interface Polling {
+  readonly identity: Identity
+  readonly waitMs: number
+  readonly signal: AbortSignal | null
+}
 
 type Polled = ResultOf<'aicf.pollLeases'>
 
@@ -43,10 +51,7 @@ export class PollDesk {
     return this.#open
   }
 
-  async poll(
-    hello: WorkerHello,
-    { waitMs, signal }: { readonly waitMs: number; readonly signal: AbortSignal | null },
-  ): Promise<Polled> {
+  async poll(hello: WorkerHello, polling: Polling): Promise<Polled> {
     if (this.#isClosed)
       throw new FairleadError('StoreUnavailable', 'the server shuts down; try later')
     if (this.#open >= this.#pollsMax) {
@@ -58,7 +63,7 @@ export class PollDesk {
     const worker = this.#workers.get(key) ?? this.#add(key)
     this.#open++
     try {
-      return await worker.poll(hello, waitMs, signal)
+      return await worker.poll(hello, polling)
     } finally {
       this.#open--
       if (!worker.isConnected) this.#forget(key, worker)
@@ -68,6 +73,19 @@ export class PollDesk {
   /** A sign of life of a worker between two polls. */
   touch(providerId: ProviderId, workerId: WorkerId): void {
     this.#workers.get(`${providerId} ${workerId}`)?.touch()
+  }
+
+  /** Refuses the polls of those who may not stay; their workers have left (AUTH-3). */
+  async endOver(endOf: (identity: Identity) => Promise<unknown>): Promise<void> {
+    for (const [key, worker] of this.#workers) {
+      if (worker.identity === null || (await endOf(worker.identity)) === null) continue
+      this.#forget(key, worker)
+      await worker.close(
+        new FairleadError('Unauthorized', 'the token was revoked, has expired or was changed', {
+          reason: 'wrong_token',
+        }),
+      )
+    }
   }
 
   /** Answers the polls that are open; the workers have left. */
@@ -105,6 +123,9 @@ class PollingWorker {
   /** Ends the poll that is open. */
   #answer: (() => void) | null = null
   #timer: NodeJS.Timeout | null = null
+  /** Whose session it is. */
+  #identity: Identity | null = null
+  #refusal: FairleadError | null = null
 
   constructor(parts: { source: LeaseSource; gone: () => void }) {
     this.#source = parts.source
@@ -116,12 +137,17 @@ class PollingWorker {
     return this.#session !== null || this.#answer !== null
   }
 
-  async poll(hello: WorkerHello, waitMs: number, signal: AbortSignal | null): Promise<Polled> {
+  get identity(): Identity | null {
+    return this.#identity
+  }
+
+  async poll(hello: WorkerHello, { identity, waitMs, signal }: Polling): Promise<Polled> {
     // A second poll of a worker takes the place of the first, which is answered with what there is.
     this.#answer?.()
     this.#stopTimer()
-    await this.#connect(hello)
+    await this.#connect(hello, identity)
     if (!this.#inbox.isUrgent) await this.#wait(waitMs, signal)
+    if (this.#refusal !== null) throw this.#refusal
     // No slots between polls; what was offered until that is durable still goes with this answer.
     if (this.#answer === null) await this.#resize(0).catch(() => undefined)
     if (this.#session !== null && this.#answer === null) this.touch()
@@ -138,7 +164,9 @@ class PollingWorker {
     this.#timer = setTimeout(this.#gone, GONE_MS).unref()
   }
 
-  async close(): Promise<void> {
+  /** With a refusal, its open poll hears that. */
+  async close(refusal: FairleadError | null = null): Promise<void> {
+    this.#refusal = refusal
     this.#stopTimer()
     const session = this.#session
     this.#session = null
@@ -147,12 +175,15 @@ class PollingWorker {
   }
 
   /** Opens a session, or goes on with the one that there is. */
-  async #connect(hello: WorkerHello): Promise<void> {
+  async #connect(hello: WorkerHello, identity: Identity): Promise<void> {
     const isNew = this.#session === null || hello.holds !== null || hello.offer !== undefined
-    if (!isNew) return this.#resize(hello.slots)
+    // Another token of the provider may have another scope.
+    const isOthers = this.#identity !== null && !isSame(this.#identity, identity)
+    if (!isNew && !isOthers) return this.#resize(hello.slots)
     const inbox = this.#newInbox()
     this.#inbox = inbox
-    this.#session = await this.#source.open(hello, inbox)
+    this.#identity = identity
+    this.#session = await scopedSource(this.#source, identity).open(hello, inbox)
     this.#slots = hello.slots
   }
 
@@ -198,4 +229,8 @@ class PollingWorker {
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#timer = null
   }
+}
+
+function isSame(a: Identity, b: Identity): boolean {
+  return a === b || JSON.stringify(a) === JSON.stringify(b)
 }

@@ -29,7 +29,7 @@ interface Parts {
 export class SocketGate {
   readonly #parts: Parts
   readonly #server: WebSocketServer
-  readonly #peers = new Map<SocketPeer, string | null>()
+  readonly #peers = new Set<SocketPeer>()
   readonly #timer: NodeJS.Timeout
   #isClosed = false
 
@@ -84,7 +84,7 @@ export class SocketGate {
         logger,
         takesBatches,
       })
-      this.#peers.set(peer, token)
+      this.#peers.add(peer)
       ws.once('close', () => this.#peers.delete(peer))
       logger.debug({ socket: id, token_id: identity.tokenId, role: identity.role }, 'socket opened')
     })
@@ -94,19 +94,18 @@ export class SocketGate {
   announceClose(deadlineMs: number): void {
     this.#isClosed = true
     clearInterval(this.#timer)
-    for (const peer of this.#peers.keys())
-      peer.notify('server.closing', { deadline_ms: deadlineMs })
+    for (const peer of this.#peers) peer.notify('server.closing', { deadline_ms: deadlineMs })
   }
 
   /** Resolves when all sockets are closed. */
   async close(): Promise<void> {
-    const open = [...this.#peers.keys()]
+    const open = [...this.#peers]
     for (const peer of open) peer.goAway()
     await Promise.all(open.map((peer) => peer.whenClosed))
   }
 
   terminate(): void {
-    for (const peer of this.#peers.keys()) peer.terminate()
+    for (const peer of this.#peers) peer.terminate()
   }
 
   #refusalOf({ url, headers }: IncomingMessage): [status: number, text: string] | null {
@@ -118,24 +117,27 @@ export class SocketGate {
     return foreign === null ? null : [403, foreign]
   }
 
-  /** Asks for signs of life, and ends what was opened with a token that is over. */
-  #lookAfter(): void {
-    const { authenticator, logger } = this.#parts
-    for (const [peer, token] of this.#peers) {
-      peer.ping()
-      authenticator.isStill(peer.identity, token).then(
-        (isStill) => {
-          if (!isStill) peer.cutOff(CLOSE.tokenEnded, token === null ? TOKENS_NEEDED : TOKEN_ENDED)
-        },
-        // Who was let in stays until it is known to be over.
-        (err: unknown) => logger.error({ err }, 'the tokens cannot be read'),
-      )
+  /** Cuts off who was let in and may not stay (AUTH-3). */
+  async endOver(): Promise<void> {
+    const { authenticator } = this.#parts
+    for (const peer of this.#peers) {
+      const end = await authenticator.endOf(peer.identity)
+      if (end !== null) peer.cutOff(ENDS[end].code, ENDS[end].reason)
     }
+  }
+
+  /** Asks for signs of life. */
+  #lookAfter(): void {
+    for (const peer of this.#peers) peer.ping()
   }
 }
 
-const TOKEN_ENDED = 'the token was revoked or has expired'
-const TOKENS_NEEDED = 'there are tokens by now; connect again with one'
+/** A token that was changed is still one: its client comes back by itself. */
+const ENDS = {
+  ended: { code: CLOSE.tokenEnded, reason: 'the token was revoked or has expired' },
+  tokens: { code: CLOSE.tokenEnded, reason: 'there are tokens by now; connect again with one' },
+  changed: { code: CLOSE.tryLater, reason: 'the token was changed; connect again' },
+} as const
 
 function chosenProtocol(offered: Set<string>): string | false {
   if (offered.has(BATCH_PROTOCOL)) return BATCH_PROTOCOL

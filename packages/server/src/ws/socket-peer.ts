@@ -23,6 +23,7 @@ import type { Logger } from '../log.ts'
 import type { Call, Services } from '../rpc/call.ts'
 import type { Dispatcher } from '../rpc/dispatcher.ts'
 import { type Answer, CBOR_FORM, type Form, JSON_FORM, type Piece } from '../rpc/form.ts'
+import { scopedSource } from '../workers/scoped-source.ts'
 import { WorkerPush } from '../workers/worker-push.ts'
 import { CLOSE } from './close-codes.ts'
 import { SocketOutbox } from './socket-outbox.ts'
@@ -153,8 +154,7 @@ export class SocketPeer {
         if (this.#workers.get(key)?.push === push) this.#workers.delete(key)
       },
     })
-    const session = await engine
-      .leaseSource()
+    const session = await scopedSource(engine.leaseSource(), this.identity)
       .open(hello, push.listener)
       .catch(async (error: unknown) => {
         // It is deaf by now, so it has left: to be served it has to connect again.

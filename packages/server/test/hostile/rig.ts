@@ -1,5 +1,5 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import type { ServerOptions } from '@fairlead/server'
+import { type NewToken, type ServerOptions, TokenFile } from '@fairlead/server'
 
 const SERVER = fileURLToPath(new URL('server-process.mjs', import.meta.url))
 /** The well-behaved tenant enqueues this often. */
@@ -39,6 +39,9 @@ interface HostileOptions {
   readonly policy?: unknown
   readonly hosts?: readonly string[]
   readonly trustedProxies?: readonly string[]
+  /** Those who have tokens; the rig's own people if left out. */
+  readonly people?: Readonly<Record<string, NewToken>>
+  readonly isInsecureLocal?: boolean
   /** Of the server's process. */
   readonly heapMiB?: number
 }
@@ -51,10 +54,10 @@ interface HostileOptions {
 export class HostileRig {
   readonly folder = mkdtempSync(join(tmpdir(), 'fairlead-hostile-'))
   readonly log: string[] = []
-  readonly #heard = new Set<() => void>()
   url = ''
   tokens: Readonly<Record<Person, string>> = { attacker: '', victim: '', operator: '' }
   #child: ChildProcessByStdio<null, Readable, Readable> | null = null
+  readonly #lines = new EventEmitter()
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 64 })
   readonly #sockets = new Set<Socket>()
 
@@ -62,6 +65,20 @@ export class HostileRig {
     const rig = new HostileRig()
     await rig.start(options)
     return rig
+  }
+
+  /** The tokens file of the server, as another process has it. */
+  get tokenFile(): TokenFile {
+    return new TokenFile(join(this.folder, 'tokens.json'))
+  }
+
+  /** Resolves when the server has logged it, so many times. */
+  async logs(pattern: RegExp, times = 1): Promise<string> {
+    for (;;) {
+      const found = this.log.filter((line) => pattern.test(line))
+      if (found.length >= times) return found[times - 1] as string
+      await once(this.#lines, 'line')
+    }
   }
 
   get pid(): number {
@@ -77,7 +94,7 @@ export class HostileRig {
     this.#child = child
     createInterface(child.stderr).on('line', (line) => {
       this.log.push(line)
-      for (const look of this.#heard) look()
+      this.#lines.emit('line')
     })
     const lines = createInterface(child.stdout)
     const [line] = await Promise.race([once(lines, 'line'), once(child, 'exit')])
@@ -85,19 +102,6 @@ export class HostileRig {
     const { url, tokens } = JSON.parse(line) as { url: string; tokens: Record<Person, string> }
     this.url = url
     this.tokens = tokens
-  }
-
-  /** Resolves when the server has logged a text so many times. */
-  logged(text: string, times = 1): Promise<void> {
-    return new Promise((resolve) => {
-      const look = (): void => {
-        if (this.log.filter((line) => line.includes(text)).length < times) return
-        this.#heard.delete(look)
-        resolve()
-      }
-      this.#heard.add(look)
-      look()
-    })
   }
 
   /** Ends the server as a power cut would. */
