@@ -24,6 +24,8 @@ export class Authenticator {
   readonly #notes: AccessNotes
   /** Of one address. A right token is taken all the same: others may be behind it. */
   readonly #failures: TokenBuckets
+  /** What each showed who was let in; no longer than somebody has the identity. */
+  readonly #tokenOf = new WeakMap<Identity, string>()
   /** Once there were tokens, nobody is let in without one (TOKEN-1). */
   #hadTokens = false
 
@@ -51,7 +53,10 @@ export class Authenticator {
     const tokens = this.#tokens
     const identity =
       token === null || tokens === null ? null : await readably(() => tokens.verify(token))
-    if (identity !== null) return identity
+    if (identity !== null && token !== null) {
+      this.#tokenOf.set(identity, token)
+      return identity
+    }
     if (this.isOpen) {
       // Everybody behind a proxy comes from its address, and would be an admin.
       if (isProxied) throw this.#refusal(address, 'proxied', NO_TOKENS_BEHIND_PROXY)
@@ -68,8 +73,9 @@ export class Authenticator {
   /** Why somebody who was let in may not stay; null where it may. */
   async endOf(identity: Identity): Promise<'ended' | 'changed' | 'tokens' | null> {
     if (identity === LOCAL_ADMIN) return this.isOpen ? null : 'tokens'
-    const now = (await this.#tokens?.find(identity.tokenId)) ?? null
-    if (now === null) return 'ended'
+    const token = this.#tokenOf.get(identity)
+    const now = token === undefined ? null : await this.#tokens?.verify(token)
+    if (now == null) return 'ended'
     return JSON.stringify(now) === JSON.stringify(identity) ? null : 'changed'
   }
 

@@ -31,14 +31,15 @@ export interface TokenRecord {
 export interface TokenStore {
   /** Null for one that is unknown, revoked or past its time. */
   verify(token: string): Promise<Identity | null> | Identity | null
-  /** The same of a token that was shown before, by its id: it may have ended or changed since. */
-  find(tokenId: string): Promise<Identity | null> | Identity | null
   /** Whether there is no token at all: then a loopback server lets everybody in as a local admin. */
   isEmpty(): boolean
   /** All there are, for the audit log, each with a digest that changes with anything of it. */
-  audited(): readonly AuditedToken[]
-  /** Tells of every change, and with an error when the tokens cannot be read. Gives the end of that. */
-  watch(tell: (problem: FairleadError | null) => void): () => void
+  audited?(): readonly AuditedToken[]
+  /**
+   * Tells of every change, and with an error when the tokens cannot be read. Gives the end of that. Without it a
+   * token that is over is noticed when its socket is pinged.
+   */
+  watch?(tell: (problem: FairleadError | null) => void): () => void
 }
 
 export type AuditedToken = TokenRecord & { readonly digest: string }

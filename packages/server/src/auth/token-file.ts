@@ -86,12 +86,6 @@ export class TokenFile implements TokenStore {
     return found === undefined || !isRight ? null : identityOf(found)
   }
 
-  find(tokenId: string): Identity | null {
-    if (Date.now() - this.#lookedAt > STALE_MS) this.#refresh()
-    const found = this.#byId.get(tokenId)
-    return found === undefined ? null : identityOf(found)
-  }
-
   isEmpty(): boolean {
     if (Date.now() - this.#lookedAt > STALE_MS) this.#refresh()
     return this.#byId.size === 0

@@ -18,7 +18,7 @@ export class TokenWatch {
   readonly #engine: Engine
   readonly #logger: Logger
   readonly #endOver: () => Promise<void>
-  readonly #stop: () => void
+  readonly #stop: (() => void) | null
   #retry: NodeJS.Timeout | null = null
 
   constructor(parts: {
@@ -32,11 +32,12 @@ export class TokenWatch {
     this.#engine = parts.engine
     this.#logger = parts.logger
     this.#endOver = parts.endOver
-    this.#stop = this.#tokens.watch((problem) => void this.#changed(problem))
+    this.#stop = this.#tokens.watch?.((problem) => void this.#changed(problem)) ?? null
   }
 
   /** Writes into the audit log what changed since any server looked. */
   async note(): Promise<void> {
+    if (this.#tokens.audited === undefined) return
     try {
       await this.#engine.noteTokens(this.#tokens.audited().map(factsOf), ACTOR)
     } catch (err) {
@@ -49,7 +50,7 @@ export class TokenWatch {
   }
 
   close(): void {
-    this.#stop()
+    this.#stop?.()
     if (this.#retry !== null) clearTimeout(this.#retry)
   }
 

@@ -126,9 +126,13 @@ export class SocketGate {
     }
   }
 
-  /** Asks for signs of life. */
+  /** Asks for signs of life, and for tokens of which no change is told. */
   #lookAfter(): void {
     for (const peer of this.#peers) peer.ping()
+    // Who was let in stays until it is known to be over.
+    this.endOver().catch((err: unknown) =>
+      this.#parts.logger.error({ err }, 'the tokens cannot be read'),
+    )
   }
 }
 
