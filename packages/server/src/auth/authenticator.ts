@@ -110,13 +110,14 @@ function readably<Value>(read: () => Value): Value {
 
 /** Who knocks with a request. */
 export function knockOf(
-  { headers, socket }: IncomingMessage,
+  { headers }: IncomingMessage,
+  address: string,
   token = bearerOf(headers.authorization),
 ): Knock {
   const isProxied = Object.keys(headers).some(
     (name) => name === 'forwarded' || name.startsWith('x-forwarded-'),
   )
-  return { token, address: socket.remoteAddress ?? 'unknown', host: headers.host, isProxied }
+  return { token, address, host: headers.host, isProxied }
 }
 
 /** The token of an Authorization header. */

@@ -53,12 +53,17 @@ export class Connections {
     })
   }
 
+  /** Where a request comes from. */
+  addressOf(request: IncomingMessage): string {
+    return this.#proxies.clientOf(request)
+  }
+
   /** False for a request that would be one too many; `over` is whatever closes when it is done with. */
   admits(request: IncomingMessage, over: NodeJS.EventEmitter): boolean {
     const { socket } = request
     if (this.#spare.has(socket)) return false
     if (!this.#proxies.has(socket.remoteAddress ?? 'unknown')) return true
-    const address = this.#proxies.clientOf(request)
+    const address = this.addressOf(request)
     if (!this.#byAddress.take(address)) return false
     over.once('close', () => this.#byAddress.give(address))
     return true

@@ -130,12 +130,12 @@ function routeOf(methods: Methods, request: IncomingMessage): Route {
 }
 
 async function metrics(
-  { authenticator, registry, refreshMetrics }: HttpParts,
+  { authenticator, connections, registry, refreshMetrics }: HttpParts,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   try {
-    const { role } = await authenticator.identify(knockOf(request))
+    const { role } = await authenticator.identify(knockOf(request, connections.addressOf(request)))
     if (!METRICS_ROLES.has(role)) {
       return refuse(response, 403, `metrics are for ${[...METRICS_ROLES].join(', ')}`)
     }

@@ -73,7 +73,9 @@ export class LimitsEndpoint {
     read: (call: Call) => Promise<object | null>,
   ): Promise<void> {
     try {
-      const identity = await this.#authenticator.identify(knockOf(request))
+      const identity = await this.#authenticator.identify(
+        knockOf(request, this.#connections.addressOf(request)),
+      )
       this.#connections.claim(request.socket, identity.tokenId)
       const call = { identity, socket: null, signal: null, traceparent: null, requestId }
       const params = await read(call)

@@ -45,7 +45,9 @@ export class RpcEndpoint {
       return refuse(response, 415, 'send application/json or application/cbor')
     }
     try {
-      const identity = await this.#authenticator.identify(knockOf(request))
+      const identity = await this.#authenticator.identify(
+        knockOf(request, this.#connections.addressOf(request)),
+      )
       this.#connections.claim(request.socket, identity.tokenId)
       await this.#bodies.use(request, identity.tokenId, (body) =>
         this.#answer(body, { identity, request, response, requestId, form }),

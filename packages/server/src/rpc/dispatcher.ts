@@ -192,13 +192,7 @@ export class Dispatcher {
     )
   }
 
-  #check(
-    name: MethodName,
-    params: unknown,
-    call: Call,
-    form: Form,
-    room: Room | null,
-  ): unknown {
+  #check(name: MethodName, params: unknown, call: Call, form: Form, room: Room | null): unknown {
     const { identity } = call
     const wait = this.#rates.take(identity.tokenId, 1, performance.now())
     if (wait > 0) {

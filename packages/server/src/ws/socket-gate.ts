@@ -62,7 +62,9 @@ export class SocketGate {
     const token = tokenOf(request)
     let identity: Identity
     try {
-      identity = await this.#parts.authenticator.identify(knockOf(request, token))
+      identity = await this.#parts.authenticator.identify(
+        knockOf(request, connections.addressOf(request), token),
+      )
       connections.claim(socket, identity.tokenId)
     } catch (error) {
       if (!(error instanceof FairleadError)) throw error
