@@ -300,7 +300,7 @@ export class PlainMarket {
     if (!(Number.isSafeInteger(retryAfterMs) && retryAfterMs >= 0)) return 'InvalidParams'
     return this.#held(id, by, (lease) => {
       if (!isLive(lease)) return 'LeaseNotLive'
-      const isJobsFault = permanent && JOBS_FAULTS.includes(code.toLowerCase())
+      const isJobsFault = permanent && JOBS_FAULTS.includes(code)
       lease.status = 'CANCELLED'
       giveBack(lease)
       this.#charge(lease, 'PROVIDER_FAIL', { permanent, isJobsFault, retryAfterMs })

@@ -217,7 +217,7 @@ describe('attempts that fail', () => {
       const { task_id } = await rig.call('alice', 'aicf.enqueue', TASK)
       return bench.offered(task_id)
     }
-    for (const code of ['timeout', 'TIMEOUT', 'made-up-17', 'alice', undefined]) {
+    for (const code of ['timeout', 'timeout', 'made-up-17', 'alice', undefined]) {
       const { lease_id } = await work()
       await bench.call('aicf.failLease', lease_id, code === undefined ? {} : { code })
     }
