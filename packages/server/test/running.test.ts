@@ -203,7 +203,8 @@ describe('operations', () => {
 
 describe('attempts that fail', () => {
   it('METRICS-1: are counted by codes of a fixed list, and all others as other', async () => {
-    await open({ policy: { queue: { ack_timeout_ms: 100, retries: { worker_lost_max: 1 } } } })
+    const patient = { queue: { ack_timeout_ms: 60_000, retries: { worker_lost_max: 1 } } }
+    await open({ policy: patient })
     const counts = async () => {
       const response = await rig.get('/metrics', 'auditor')
       const metrics = parsePrometheus(await response.text())
@@ -224,8 +225,12 @@ describe('attempts that fail', () => {
     expect(await counts()).toEqual({ timeout: 2, other: 2, error: 1 })
     const watcher = await rig.socket('operator')
     await watcher.call('events.subscribe', { topics: ['leaseCancelled', 'jobFailed'] })
+    await rig.call('admin', 'policy.set', {
+      policy: { queue: { ...patient.queue, ack_timeout_ms: 100 } },
+    })
     await work()
     await watcher.find(({ params }) => JSON.stringify(params ?? '').includes('ack_timeout'))
+    await rig.call('admin', 'policy.set', { policy: patient })
     const { lease_id } = await work()
     await bench.call('aicf.ackLease', lease_id)
     // The same worker comes back without its lease.
@@ -241,7 +246,7 @@ describe('attempts that fail', () => {
   })
 
   it('METRICS-1: a lease that reached its deadline is one of them, also as the last retry', async () => {
-    const queue = { ack_timeout_ms: 100, lease: { task_secs: 1, renewals_max: 0 } }
+    const queue = { ack_timeout_ms: 2_900, lease: { task_secs: 3, renewals_max: 0 } }
     await open({ policy: { queue: { ...queue, retries: { attempt_max: 1 } } } })
     const bench = await Bench.open(rig)
     const watcher = await rig.socket('operator')

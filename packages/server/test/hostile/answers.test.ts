@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { HostileRig } from './rig.ts'
+import { HostileRig, wasServed } from './rig.ts'
 
 /** Of a server whose tenants do nothing but wait for each other, the first test would take seconds. */
 const SLOW_MS = 120_000
@@ -50,7 +50,7 @@ describe('RPC-9: one request does not hold up other tenants', () => {
         ),
       )
       expect(damage.meanwhile).toBeGreaterThan(0)
-      expect(damage.failed).toBe(0)
+      expect(wasServed(damage)).toBe(true)
     },
     SLOW_MS,
   )
@@ -85,7 +85,7 @@ describe('RPC-9: one request does not hold up other tenants', () => {
           'regions: expected array to have <=1000 items',
         )
       })
-      expect(damage.failed).toBe(0)
+      expect(wasServed(damage)).toBe(true)
     },
     SLOW_MS,
   )

@@ -23,6 +23,14 @@ export const PEOPLE = {
 } as const
 export type Person = keyof typeof PEOPLE
 
+/** An attack that is over so soon held up nobody for longer. */
+const SHORT_MS = 1_000
+
+/** Whether the well-behaved tenant was served beside an attack. */
+export function wasServed({ meanwhile, attackMs, failed }: Damage): boolean {
+  return failed === 0 && (meanwhile > 0 || attackMs < SHORT_MS)
+}
+
 /** What an attack did to the well-behaved tenant, and to the server's memory. */
 export interface Damage {
   readonly p99Ms: number
@@ -30,6 +38,7 @@ export interface Damage {
   readonly served: number
   /** Of these, how many were sent after the attack began and answered before it was over. */
   readonly meanwhile: number
+  readonly attackMs: number
   readonly failed: number
   readonly rssMiB: { readonly before: number; readonly peak: number; readonly after: number }
 }
@@ -222,6 +231,7 @@ export class HostileRig {
     let failed = 0
     let meanwhile = 0
     let isOver = false
+    let overAt = 0
     let sent = 20
     const beat = setInterval(() => {
       peak = Math.max(peak, this.isAlive ? this.rssMiB() : 0)
@@ -235,15 +245,18 @@ export class HostileRig {
         .finally(() => pending.delete(one))
       pending.add(one)
     }, BEAT_MS)
+    const began = performance.now()
     try {
       await attack()
     } finally {
       isOver = true
+      overAt = performance.now()
       clearInterval(beat)
     }
     await Promise.all(pending)
     const sorted = latencies.sort((a, b) => a - b)
     const at = (share: number) => Math.round(sorted[Math.ceil(share * sorted.length) - 1] ?? 0)
+    const attackMs = Math.round(overAt - began)
     const after = this.isAlive ? this.rssMiB() : 0
     const rssMiB = { before, peak: Math.max(peak, after), after }
     const damage = {
@@ -251,6 +264,7 @@ export class HostileRig {
       maxMs: at(1),
       served: sorted.length,
       meanwhile,
+      attackMs,
       failed,
       rssMiB,
     }
