@@ -1,4 +1,5 @@
 import type { Server } from 'node:http'
+import type { Server as HttpsServer } from 'node:https'
 import type { Limiter } from '@fairlead/core'
 import type { Engine } from '@fairlead/engine'
 import { openRpcDocument } from '@fairlead/protocol'
@@ -14,6 +15,7 @@ import { createHttpServer } from './http/http-server.ts'
 import { LimitsEndpoint } from './http/limits-endpoint.ts'
 import { OwnNames } from './http/own-names.ts'
 import { RpcEndpoint } from './http/rpc-endpoint.ts'
+import { TlsFiles } from './http/tls-files.ts'
 import { TrustedProxies } from './http/trusted-proxies.ts'
 import { DEFAULT_LIMITS, type ServerLimits } from './limits.ts'
 import { type Logger, SILENT } from './log.ts'
@@ -65,6 +67,7 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
     platformName = (platform) => platform,
     version = '0.1.0',
   } = options
+  const tls = options.tls === undefined ? null : new TlsFiles(options.tls)
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
   const newRequestId = requestIds()
   const openRpc = lazily(() => openRpcDocument({ version }))
@@ -151,7 +154,9 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
     }),
     notReady: () => (isClosing ? 'the server shuts down' : notReady({ store, lag, limits })),
     openRpc: openRpcText,
+    tls,
   })
+  const unfollow = tls?.follow(http as HttpsServer, logger)
   http.on('upgrade', (request, socket, head) => {
     gate.upgrade(request, socket, head).catch((err: unknown) => {
       logger.error({ err }, 'a WebSocket could not be opened')
@@ -170,6 +175,7 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
     },
     dispose: async () => {
       tokenWatch?.close()
+      unfollow?.()
       hub.close()
       await watch.close()
       await notes.close()

@@ -1,6 +1,7 @@
 import type { Limiter } from '@fairlead/core'
 import type { Engine } from '@fairlead/engine'
 import type { TokenStore } from './auth/identity.ts'
+import type { TlsPaths } from './http/tls-files.ts'
 import type { ServerLimits } from './limits.ts'
 import type { Logger } from './log.ts'
 import type { MeteredStore } from './metrics/metered-store.ts'
@@ -12,6 +13,8 @@ export interface ServerOptions {
   /** Where limits are counted; left out, in the engine, which has their definitions in any case. It stays its owner's. */
   readonly limiter?: Limiter
   readonly listen: { readonly host: string; readonly port: number }
+  /** Left out, it is served in clear text. The files are followed as they are renewed. */
+  readonly tls?: TlsPaths
   /** Null, or one without tokens: on loopback everybody is a local admin, elsewhere it does not start. */
   readonly tokens?: TokenStore | null
   /** It may start without tokens on a store that had some: everybody on this machine is a local admin then (TOKEN-1). */

@@ -23,12 +23,16 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     throw error
   })
   const { logger, authenticator } = parts
-  const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+  const scheme = options.tls === undefined ? 'http' : 'https'
+  const url = `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`
   const { isAnnounced = true } = options
   if (isAnnounced) logger.info({ url }, 'listening')
   if (isAnnounced && authenticator.isOpen) {
     logger.warn({}, 'there are no tokens: everybody on this machine is a local admin')
     if (options.engine.view.tokensSeen) logger.warn({}, 'there were tokens before this start')
+  }
+  if (options.tls === undefined && !isLoopback(host)) {
+    logger.warn({ url }, 'tokens and payloads cross the network in clear text; use TLS')
   }
   let closing: Promise<void> | null = null
   return {

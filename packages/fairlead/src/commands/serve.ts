@@ -9,6 +9,9 @@ interface Flags {
   readonly redis?: string
   readonly logLevel?: string
   readonly insecureLocal?: boolean
+  readonly tlsCert?: string
+  readonly tlsKey?: string
+  readonly tlsClientCa?: string
 }
 
 /** `fairlead serve`: the server, until it is told to stop. */
@@ -30,6 +33,9 @@ export const serve = command<Flags>({
     { flags: '--store <file>', text: 'SQLite file with all state (./fairlead.db)' },
     { flags: '--preset <name>', text: 'defaults of the policy: queue or fund (queue)' },
     { flags: '--redis <url>', text: 'Redis server that keeps the limits (none: the store does)' },
+    { flags: '--tls-cert <file>', text: 'certificate of the server in PEM (clear text)' },
+    { flags: '--tls-key <file>', text: 'its key in PEM' },
+    { flags: '--tls-client-ca <file>', text: 'whose certificates clients have to show (none)' },
     {
       flags: '--insecure-local',
       text: 'start without the tokens that there were: all on this machine are admins',
@@ -40,6 +46,10 @@ export const serve = command<Flags>({
   examples: [
     ['fairlead serve', 'On 127.0.0.1:7433 with ./fairlead.db.'],
     ['fairlead serve --store /var/lib/fairlead/f.db --host 0.0.0.0', 'For others; needs tokens.'],
+    [
+      'fairlead serve --host 0.0.0.0 --tls-cert server.pem --tls-key server.key',
+      'Over TLS; renewed files are taken without a restart.',
+    ],
     ['fairlead serve --set queue.ack_timeout_ms=2000', 'With another setting.'],
   ],
 
@@ -53,6 +63,9 @@ export const serve = command<Flags>({
       'store.path': { flag: '--store', raw: flags.store },
       preset: { flag: '--preset', raw: flags.preset },
       'redis.url': { flag: '--redis', raw: flags.redis },
+      'server.tls_cert': { flag: '--tls-cert', raw: flags.tlsCert },
+      'server.tls_key': { flag: '--tls-key', raw: flags.tlsKey },
+      'server.tls_client_ca': { flag: '--tls-client-ca', raw: flags.tlsClientCa },
       'log.level': { flag: '--log-level', raw: flags.logLevel },
     })
     // Payloads are nobody's business but the owner's: what is made from here on others cannot read.

@@ -138,16 +138,23 @@ function withPaths(
     const isOfFile = from !== undefined && !from.startsWith('environment ') && !from.startsWith('-')
     return join(isOfFile ? given.folder : given.cwd, value)
   }
+  const placed = (path: string, value: string | null): string | null =>
+    value === null ? null : place(path, value)
+  const { tlsCert, tlsKey, tlsClientCa } = settings.server
   const store = place('store.path', settings.store.path)
-  const tokens = settings.tokens.path
-  const { providers } = settings.signup
   return {
     ...settings,
+    server: {
+      ...settings.server,
+      tlsCert: placed('server.tls_cert', tlsCert),
+      tlsKey: placed('server.tls_key', tlsKey),
+      tlsClientCa: placed('server.tls_client_ca', tlsClientCa),
+    },
     store: { path: store },
-    tokens: { path: tokens === null ? null : place('tokens.path', tokens) },
+    tokens: { path: placed('tokens.path', settings.tokens.path) },
     signup: {
       ...settings.signup,
-      providers: providers === null ? null : place('signup.providers', providers),
+      providers: placed('signup.providers', settings.signup.providers),
     },
   }
 }

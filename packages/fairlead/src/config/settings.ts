@@ -24,6 +24,9 @@ export const SETTINGS = {
   server: {
     host: text('127.0.0.1', 'address to listen on; any but loopback needs tokens'),
     port: int(7433, { min: 0, max: 65_535 }, 'port to listen on; 0 takes a free one'),
+    tlsCert: optional(text('', 'PEM file with the certificate of the server; read again when it changes'), 'clear text'),
+    tlsKey: optional(text('', 'PEM file with its key'), 'clear text'),
+    tlsClientCa: optional(text('', 'PEM file with the authority whose certificates clients have to show'), 'they show none'),
     allowedOrigins: names([], 'web origins whose pages may call, beside the own one'),
     allowedHosts: names([], 'names of the server beside its addresses, localhost and the machine’s name; * is any'),
     trustedProxies: names([], 'addresses and networks of proxies whose X-Forwarded-For counts'),

@@ -1,15 +1,18 @@
+import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
+import { get } from 'node:https'
 import { createServer } from 'node:net'
 import { type Finding, fail, ok, warn } from './check.ts'
 
 const ANSWER_MS = 2_000
 
 /** Can the server listen where it is told to? Or does one already? */
-export async function checkPort(host: string, port: number): Promise<Finding> {
+export async function checkPort(host: string, port: number, isTls: boolean): Promise<Finding> {
   const place = `${host}:${port}`
   const refusal = await listenOnce(host, port)
   if (refusal === null) return ok('port', `${place} is free.`)
   if (refusal === 'EADDRINUSE') {
-    if (await isLive(host, port)) return ok('port', `A Fairlead server answers on ${place}.`)
+    if (await isLive(host, port, isTls)) return ok('port', `A Fairlead server answers on ${place}.`)
     const advice = 'Stop that program, or set server.port to another port.'
     return fail('port', `Another program listens on ${place}.`, advice)
   }
@@ -34,15 +37,24 @@ export async function checkServer(url: string): Promise<Finding> {
   }
 }
 
-async function isLive(host: string, port: number): Promise<boolean> {
+async function isLive(host: string, port: number, isTls: boolean): Promise<boolean> {
   const reached = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
   const name = reached.includes(':') ? `[${reached}]` : reached
   try {
     const signal = AbortSignal.timeout(ANSWER_MS)
+    if (isTls) return await answersTls(reached, port, signal)
     return (await fetch(`http://${name}:${port}/livez`, { signal })).ok
   } catch {
     return false
   }
+}
+
+/** Nothing is sent that anybody could not read: the name in the certificate need not be this address. */
+async function answersTls(host: string, port: number, signal: AbortSignal): Promise<boolean> {
+  const asked = get({ host, port, path: '/livez', signal, rejectUnauthorized: false })
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+  answer.resume()
+  return answer.statusCode === 200
 }
 
 /** The code of the refusal; null if it went well. */

@@ -3,7 +3,7 @@ import type { Config } from '../config/load-config.ts'
 import { openTokens, tokensPath } from '../tokens.ts'
 import { type Finding, fail, ok } from './check.ts'
 
-const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/
+export const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/
 
 /** Tokens may be missing only where nobody else can reach the server. */
 export function checkTokens(config: Config): Finding {

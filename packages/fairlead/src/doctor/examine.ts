@@ -7,7 +7,8 @@ import { checkPort, checkServer } from './check-port.ts'
 import { checkSites } from './check-providers.ts'
 import { checkRedis } from './check-redis.ts'
 import { checkStore } from './check-store.ts'
-import { checkTokens } from './check-tokens.ts'
+import { checkTls } from './check-tls.ts'
+import { checkTokens, LOOPBACK } from './check-tokens.ts'
 
 /** All checks, each for itself: what is wrong with one hides nothing of the others. */
 export async function examine(load: () => Promise<Config>): Promise<Finding[]> {
@@ -27,7 +28,8 @@ export async function examine(load: () => Promise<Config>): Promise<Finding[]> {
   const stored = await checkStore(store.path)
   findings.push(...stored.findings, checkClock(Date.now(), stored.beatMs))
   findings.push(checkPermissions([store.path, tokensPath(config)]), checkTokens(config))
-  findings.push(await checkPort(server.host, server.port))
+  findings.push(checkTls(config, LOOPBACK.test(server.host)))
+  findings.push(await checkPort(server.host, server.port, server.tlsCert !== null))
   if (stored.isHeld) findings.push(await checkServer(client.url))
   if (redis.url !== null) findings.push(await checkRedis(redis.url))
   return findings

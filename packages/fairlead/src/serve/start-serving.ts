@@ -6,6 +6,7 @@ import { shareQueue, withCallerShare, withFirstToken } from './caller-share.ts'
 import { followProviders } from './follow-providers.ts'
 import { openRedisLimits } from './redis-limits.ts'
 import { sealKeys } from './seal-key.ts'
+import { tlsPaths } from './tls-paths.ts'
 
 export interface Serving {
   readonly url: string
@@ -31,6 +32,7 @@ export async function startServing(options: Options): Promise<Serving> {
   const { config, tokens, log, policy, isAnnounced = true } = options
   const { isInsecureLocal = false } = options
   const { settings, origins } = config
+  const tls = tlsPaths(settings.server)
   const store = new MeteredStore(await openSqliteStore(settings.store.path))
   let close = (): Promise<void> => store.close()
   try {
@@ -75,6 +77,7 @@ export async function startServing(options: Options): Promise<Serving> {
       listen: { host, port },
       tokens: policy === undefined ? withFirstToken(tokens, onFirstToken) : tokens,
       logger,
+      ...(tls === null ? {} : { tls }),
       isAnnounced,
       isInsecureLocal,
       ...(limiter === null ? {} : { limiter }),

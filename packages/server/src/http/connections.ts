@@ -20,7 +20,8 @@ export class Connections {
   readonly #byAddress: Tally
   readonly #byToken: Tally
   readonly #proxies: TrustedProxies
-  readonly #spare = new Set<Socket>()
+  /** By the other end: what speaks TLS on a connection is another object than the connection. */
+  readonly #spare = new Map<string, Socket>()
   readonly #tokens = new WeakMap<Duplex, string>()
   #open = 0
 
@@ -61,7 +62,7 @@ export class Connections {
   /** False for a request that would be one too many; `over` is whatever closes when it is done with. */
   admits(request: IncomingMessage, over: NodeJS.EventEmitter): boolean {
     const { socket } = request
-    if (this.#spare.has(socket)) return false
+    if (this.#spare.has(otherEnd(socket))) return false
     if (!this.#proxies.has(socket.remoteAddress ?? 'unknown')) return true
     const address = this.addressOf(request)
     if (!this.#byAddress.take(address)) return false
@@ -87,10 +88,15 @@ export class Connections {
 
   #addSpare(socket: Socket): void {
     if (this.#spare.size >= SPARE_MAX) {
-      const [oldest] = this.#spare
+      const [oldest] = this.#spare.values()
       oldest?.destroy()
     }
-    this.#spare.add(socket)
-    socket.once('close', () => this.#spare.delete(socket))
+    const end = otherEnd(socket)
+    this.#spare.set(end, socket)
+    socket.once('close', () => this.#spare.delete(end))
   }
+}
+
+function otherEnd({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { FairleadError } from '@fairlead/core'
 import type { Registry } from 'prom-client'
@@ -14,6 +14,7 @@ import type { OwnNames } from './own-names.ts'
 import { refuse, reply } from './reply.ts'
 import type { Methods, Route, Routes } from './routes.ts'
 import type { RpcEndpoint } from './rpc-endpoint.ts'
+import { newServer, type TlsFiles } from './tls-files.ts'
 
 export interface HttpParts {
   readonly rpc: RpcEndpoint
@@ -31,6 +32,8 @@ export interface HttpParts {
   readonly limits: ServerLimits
   readonly logger: Logger
   readonly newRequestId: () => string
+  /** Null: in clear text. */
+  readonly tls: TlsFiles | null
 }
 
 /** Who may see the metrics. */
@@ -106,7 +109,8 @@ export function createHttpServer(parts: HttpParts): Server {
       socket.destroy()
     },
   )
-  const server = createServer({ connectionsCheckingInterval }, listener)
+  const timeouts = { connectionsCheckingInterval, handshakeTimeout: limits.headersTimeoutMs }
+  const server = newServer(parts.tls, timeouts, listener)
   server.on('connection', (socket: Socket) => connections.add(socket))
   server.headersTimeout = limits.headersTimeoutMs
   server.requestTimeout = limits.requestTimeoutMs
