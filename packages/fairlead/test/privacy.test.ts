@@ -70,12 +70,13 @@ function start(args: readonly string[], env: Record<string, string> = {}): CliPr
   return one
 }
 
-async function token(role: string, subject: string): Promise<string> {
-  const made = await fairlead(['token', 'create', '--role', role, '--subject', subject, '--json'], {
-    cwd: folder,
-  })
+async function token(role: string, subject: string, ...scope: string[]): Promise<string> {
+  const who = ['--role', role, '--subject', subject, ...scope]
+  const made = await fairlead(['token', 'create', ...who, '--json'], { cwd: folder })
   return (JSON.parse(made.out) as { token: string }).token
 }
+
+const SITES = ['--kinds', 'registration', '--platforms', 'swim,parrot']
 
 function providersFile(): string {
   const echoUrl = `http://127.0.0.1:${(echo.address() as AddressInfo).port}`
@@ -122,7 +123,7 @@ describe('personal data and secrets', () => {
     writeFileSync(join(folder, 'echo.key'), FILE_KEY)
     const [requester, worker, auditor] = [
       await token('requester', 'club'),
-      await token('provider', 'provider:signup'),
+      await token('provider', 'provider:signup', ...SITES),
       await token('auditor', 'eve'),
     ]
     const first = await serve()

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -86,6 +86,18 @@ describe('the tokens file', () => {
   it('AUTH-3: a file that cannot be read is not one without tokens', () => {
     writeFileSync(path, '{"version":1,"tok')
     expect(() => new TokenFile(path)).toThrow(/cannot be read/)
+  })
+
+  it('AUTH-3: a draft that somebody else has put there is not written to', () => {
+    const draft = `${path}.${process.pid}.tmp`
+    const elsewhere = join(folder, 'elsewhere')
+    writeFileSync(elsewhere, '', { mode: 0o666 })
+    symlinkSync(elsewhere, draft)
+    new TokenFile(path).create({ role: 'requester', subject: 'alice' })
+    expect(readFileSync(elsewhere, 'utf8')).toBe('')
+    writeFileSync(draft, '', { mode: 0o666 })
+    new TokenFile(path).create({ role: 'requester', subject: 'bob' })
+    expect(statSync(path).mode & 0o777).toBe(0o600)
   })
 
   it('AUTH-3: many at a time lose nothing', () => {
