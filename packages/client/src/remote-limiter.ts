@@ -79,6 +79,15 @@ export class RemoteLimiter implements Limiter {
     return viewOfWire(defined.limit)
   }
 
+  async reset(key: string): Promise<LimitView | null> {
+    const found = await known(() => this.#calls.call('limits.reset', { key }))
+    return found === null ? null : viewOfWire(found.limit)
+  }
+
+  async delete(key: string): Promise<boolean> {
+    return (await known(() => this.#calls.call('limits.delete', { key }))) !== null
+  }
+
   async list(): Promise<LimitView[]> {
     const views: LimitView[] = []
     let cursor: string | null = null
@@ -94,12 +103,8 @@ export class RemoteLimiter implements Limiter {
   }
 
   async get(key: string): Promise<LimitView | null> {
-    try {
-      return viewOfWire((await this.#calls.call('limits.get', { key })).limit)
-    } catch (error) {
-      if (error instanceof FairleadError && error.code === 'NotFound') return null
-      throw error
-    }
+    const found = await known(() => this.#calls.call('limits.get', { key }))
+    return found === null ? null : viewOfWire(found.limit)
   }
 
   async reserve(request: ReserveRequest): Promise<ReserveAnswer> {
@@ -156,6 +161,16 @@ export class RemoteLimiter implements Limiter {
     } finally {
       end()
     }
+  }
+}
+
+/** Null where there is no such limit. */
+async function known<Result>(call: () => Promise<Result>): Promise<Result | null> {
+  try {
+    return await call()
+  } catch (error) {
+    if (error instanceof FairleadError && error.code === 'NotFound') return null
+    throw error
   }
 }
 

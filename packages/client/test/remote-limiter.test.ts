@@ -15,6 +15,8 @@ class ServerSide implements Limiter {
   onDecided: () => void | Promise<void> = () => {}
 
   define: Limiter['define'] = (limit) => this.inner.define(limit)
+  reset: Limiter['reset'] = (key) => this.inner.reset(key)
+  delete: Limiter['delete'] = (key) => this.inner.delete(key)
   list: Limiter['list'] = () => this.inner.list()
   get: Limiter['get'] = (key) => this.inner.get(key)
   reserve: Limiter['reserve'] = (request) => this.inner.reserve(request)

@@ -120,6 +120,7 @@ export function changePolicy(market: Market, policy: Policy): void {
   const { liveness } = market.policy.registry
   market.policy = policy
   market.admit = admitRulesOf(policy)
+  market.limits.actualFactorMax = policy.limits.actualFactorMax
   market.pool.setPolicy(policy)
   market.due.rebuild()
   for (const job of market.jobs.values()) {

@@ -182,6 +182,7 @@ export {
   allowedAt,
   COMPLETED,
   type CompleteAnswer,
+  type Excess,
   notAllowed,
   notCompleted,
   type ReserveAnswer,
@@ -189,6 +190,8 @@ export {
   unknownReserve,
 } from './admit/limit-answers.ts'
 export {
+  isLimitKey,
+  LIMIT_CALLERS_MAX,
   type BucketLimit,
   capacityOf,
   type ConcurrencyLimit,

@@ -3,6 +3,8 @@
  * memory runs in every runtime (LIMIT-18). The main entry hashes ids, and needs `node:crypto`.
  */
 
+// Limits: reserve and complete
+export { ACTUAL_FACTOR_MAX } from './admit/counted-actual.ts'
 export {
   adjustRatios,
   initRatios,
@@ -12,11 +14,11 @@ export {
   type TypeLoad,
   WHOLE_PPM,
 } from './admit/job-type-ratios.ts'
-// Limits: reserve and complete
 export {
   allowedAt,
   COMPLETED,
   type CompleteAnswer,
+  type Excess,
   notAllowed,
   notCompleted,
   type ReserveAnswer,

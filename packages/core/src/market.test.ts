@@ -387,6 +387,7 @@ const FIELDS: Readonly<Record<MarketEvent['type'], readonly string[]>> = {
   leaseRenewed: ['leaseId', 'deadline'],
   leaseCancelled: ['leaseId', 'reason'],
   leaseMoved: ['leaseId', 'workerId'],
+  limitExcess: ['leaseId', 'key', 'amount'],
   providerRegistered: ['providerId'],
   providerStatus: ['providerId', 'status'],
   workerConnected: ['providerId', 'workerId', 'slots'],

@@ -69,6 +69,13 @@ export type MarketEvent = { readonly at: number } & (
       readonly sentAfterMs?: number
     }
   | { readonly type: 'leaseMoved'; readonly leaseId: LeaseId; readonly workerId: WorkerId }
+  /** A completed lease took more of a limit than anybody could mean: so much of that was not booked (LIMIT-19). */
+  | {
+      readonly type: 'limitExcess'
+      readonly leaseId: LeaseId
+      readonly key: string
+      readonly amount: number
+    }
   | { readonly type: 'providerRegistered'; readonly providerId: ProviderId }
   | {
       readonly type: 'providerStatus'
@@ -195,7 +202,7 @@ export function openMarket(options: {
     seats: new SessionTable(),
     waitingOf: new TransitMap(),
     windows: new RequesterWindows(),
-    limits: new MarketLimits(options.limits),
+    limits: new MarketLimits(policy.limits.actualFactorMax, options.limits),
     admit: admitRulesOf(policy),
     claims: NO_CLAIMS,
     due: new DueHeaps(() => market.policy),

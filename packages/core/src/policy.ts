@@ -148,6 +148,9 @@ export const POLICY_FIELDS = {
     tierWeights: intsByName({ FREE: 1, PRO: 2, PREMIUM: 4 }, weight, 'share by tier under tenant fairness'),
   },
   admit: admitRules('what jobs need of the limits before they may go: rules by kind, model, provider_id and caller'),
+  limits: {
+    actualFactorMax: int(16, { min: 1, max: 1_000_000 }, 'what a lease used counts at most so many times what it reserved, or the capacity of the limit if that is more'),
+  },
   registry: {
     minStake: {
       ai: u64(10_000n, 0n, 'stake for offering ai'),

@@ -146,6 +146,7 @@ export type Command =
     } & Acting)
   /** A limit in the form of the API, new or changed. */
   | ({ readonly type: 'defineLimit'; readonly limit: unknown } & Acting)
+  | ({ readonly type: 'resetLimit' | 'deleteLimit'; readonly key: string } & Acting)
   | { readonly type: 'reserveLimits'; readonly requests: readonly ReserveRequest[] }
   | { readonly type: 'completeLimits'; readonly requests: readonly CompleteRequest[] }
   /** All limits as they are then, or the one of a key. */
@@ -198,6 +199,8 @@ export function actorOf(command: Command): string {
     case 'releasePlace':
     case 'cutJournal':
     case 'defineLimit':
+    case 'resetLimit':
+    case 'deleteLimit':
       return 'operator'
     case 'withdraw':
     case 'note':

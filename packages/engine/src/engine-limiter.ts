@@ -31,6 +31,16 @@ export class EngineLimiter implements Limiter {
     return this.#loop.submit({ type: 'defineLimit', limit, actor }) as Promise<LimitView>
   }
 
+  reset(key: string, acting: Acting | null = null): Promise<LimitView | null> {
+    const actor = acting?.actor
+    return this.#loop.submit({ type: 'resetLimit', key, actor }) as Promise<LimitView | null>
+  }
+
+  delete(key: string, acting: Acting | null = null): Promise<boolean> {
+    const actor = acting?.actor
+    return this.#loop.submit({ type: 'deleteLimit', key, actor }) as Promise<boolean>
+  }
+
   list(): Promise<LimitView[]> {
     return this.#loop.submit({ type: 'listLimits', key: null }) as Promise<LimitView[]>
   }

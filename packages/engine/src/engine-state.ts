@@ -234,6 +234,17 @@ export class EngineState {
         return this.#noteTokens(command.tokens)
       case 'defineLimit':
         return this.#defineLimit(command.limit)
+      case 'resetLimit': {
+        const view = market.limits.reset(command.key, market.nowMs)
+        if (view !== null)
+          this.#note({ type: 'limitReset', at: market.nowMs, subject: command.key })
+        return view
+      }
+      case 'deleteLimit': {
+        const isDeleted = market.limits.delete(command.key, market.nowMs)
+        if (isDeleted) this.#note({ type: 'limitDeleted', at: market.nowMs, subject: command.key })
+        return isDeleted
+      }
       case 'reserveLimits':
         return command.requests.map(({ leaseId, requirements }) =>
           market.limits.reserve(leaseId, requirements, market.nowMs),

@@ -7,6 +7,7 @@ import {
   type JobOrigin,
   type KindName,
   type LeaseId,
+  type Limit,
   type Market,
   type Policy,
   type Provider,
@@ -120,6 +121,11 @@ export class EngineView {
       isLimited ||= refusal === 'limit_exhausted'
     }
     return isLimited ? 'budget' : 'no_provider'
+  }
+
+  /** A limit of the engine as it was defined last; null if there is none. */
+  limit(key: string): Limit | null {
+    return this.#market().limits.definition(key)
   }
 
   /** In order of id. */

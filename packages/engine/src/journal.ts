@@ -22,7 +22,10 @@ export type EngineNote = { readonly at: number } & (
       readonly digest: string
     }
   /** By its key. */
-  | { readonly type: 'limitDefined'; readonly subject: string }
+  | {
+      readonly type: 'limitDefined' | 'limitReset' | 'limitDeleted'
+      readonly subject: string
+    }
   /** `token:` and its id. Of one that was removed nothing else is known. */
   | ({
       readonly type: 'tokenChanged'

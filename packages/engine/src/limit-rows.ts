@@ -21,10 +21,10 @@ const LEASE = 'limit_lease'
 
 /** The stored form of limits and lease ids that have changed (ADMIT-1). */
 export function limitRows({ limits, leases }: LimitChanges): LaneRow[] {
-  const rows: LaneRow[] = limits.map((state) => ({
+  const rows: LaneRow[] = limits.map(([key, state]) => ({
     lane: LIMIT,
-    key: state.limit.key,
-    value: encodeCbor(meterCells(state)),
+    key,
+    value: state === null ? null : encodeCbor(meterCells(state)),
   }))
   for (const [id, state] of leases) {
     rows.push({
@@ -49,22 +49,25 @@ export function restoreLimits({ lanes, meta }: Snapshot, nowMs: number): MarketL
 
 type Cells = readonly CborValue[]
 
-function meterCells({ limit, waiting, holds, bucket }: MeterState): CborMap {
+function meterCells({ limit, waiting, holds, bucket, countsFrom }: MeterState): CborMap {
   return {
     limit: limitCells(limit),
     waiting: waiting === null ? null : limitCells(waiting),
     holds: holds.map(([end, amount]) => [end, exactCell(amount)]),
     bucket: bucket === null ? null : [exactCell(bucket.levelMicro), bucket.atMs],
+    counts_from: countsFrom,
   }
 }
 
-function meterState({ limit, waiting, holds, bucket }: CborMap): MeterState {
+function meterState({ limit, waiting, holds, bucket, counts_from = 0 }: CborMap): MeterState {
   const [level, atMs] = (bucket ?? [0, 0]) as readonly [ExactCell, number]
   return {
     limit: limitOf(limit as CborMap),
     waiting: waiting === null ? null : limitOf(waiting as CborMap),
     holds: (holds as readonly [number, ExactCell][]).map(([end, cell]) => [end, exactOf(cell)]),
     bucket: bucket === null ? null : { levelMicro: exactOf(level), atMs },
+    // 0 of one that was stored before limits could be reset.
+    countsFrom: counts_from as number,
   }
 }
 

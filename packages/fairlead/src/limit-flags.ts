@@ -10,13 +10,17 @@ export interface LimitFlags {
   readonly burst?: string
   readonly rate?: string
   readonly overage?: string
+  readonly callers?: string
   readonly unit?: string
   readonly description?: string
 }
 
 /** The fields that were given, by their names on the wire. */
-export function readLimitFlags(flags: LimitFlags): Readonly<Record<string, string | number>> {
-  const { kind, capacity, window, timeout, burst, rate, overage, unit, description } = flags
+export function readLimitFlags(
+  flags: LimitFlags,
+): Readonly<Record<string, string | number | readonly string[] | undefined>> {
+  const { kind, capacity, window, timeout, burst, rate, overage, callers, unit, description } =
+    flags
   return {
     ...(kind === undefined ? {} : { kind: oneOfWords('--kind', kind, LIMIT_KINDS) }),
     ...(capacity === undefined
@@ -29,6 +33,8 @@ export function readLimitFlags(flags: LimitFlags): Readonly<Record<string, strin
     ...(overage === undefined
       ? {}
       : { overage: oneOfWords('--overage', overage, ['debt', 'deny']) }),
+    // None named: everybody.
+    ...(callers === undefined ? {} : { callers: callers === '' ? undefined : callers.split(',') }),
     ...(unit === undefined ? {} : { unit }),
     ...(description === undefined ? {} : { description }),
   }

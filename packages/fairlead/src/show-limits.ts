@@ -32,6 +32,7 @@ export function limitText(record: LimitRecord): string {
     ['state', stateText(record)],
     ['overage', definition.overage ?? 'debt'],
   ]
+  if (definition.callers) facts.push(['callers', definition.callers.join(', ')])
   if (definition.unit) facts.push(['unit', definition.unit])
   if (definition.description) facts.push(['description', definition.description])
   const width = Math.max(...facts.map(([name]) => name.length))

@@ -22,10 +22,11 @@ const LIMIT_STATE = `-- limit-state.lua: a limit and what is held of it (LIMIT-4
 -- A limit is one hash, and one hash alone, so that a call reads and writes each limit once:
 --   m             the meter, packed, with the fields in the order of \`load\` and \`save\`
 --   def, next     the definition in force, and the one that waits while decreasing, as JSON
+--   gone          it was deleted before this time; there is nothing beside this (LIMIT-20)
 --   <end>         what ends at that time; the entry that ends last is in the meter, where most changes are
 --   j:<instance>  this instance has said what it holds, since the hash was made
 -- Numbers are exact below 2^53. Names: \`first\` is no later than the earliest end, \`last\` and \`tail\` are the
--- entry in the meter, \`waiting\` is the capacity that waits or -1, \`guard\` is when starts are let in again.
+-- entry in the meter, leases from before \`since\` hold nothing (LIMIT-20), \`waiting\` is the capacity that waits or -1, \`guard\` is when starts are let in again.
 --
 -- Beside the index of all limits, by its name and an ending, is what lease ids are counted with (LIMIT-10):
 --   :ids   a list, oldest first, of '<when> <key of the lease>'; what is over may still be in it
@@ -37,8 +38,9 @@ const LIMIT_STATE = `-- limit-state.lua: a limit and what is held of it (LIMIT-4
 -- what is hardly ever needed is inside of one function, \`slow\`, and made when that is called.
 
 local FIXED, CONCURRENCY, BUCKET = 2, 3, 4 -- 1 is a rolling window
--- The version as text, then sixteen doubles.
-local METER = '>sdddddddddddddddd'
+-- The version as text, then seventeen doubles. The last one may be missing: it came later than the others.
+local METER = '>sddddddddddddddddd'
+local METER_BYTES, NO_SINCE = 136, struct.pack('>d', 0)
 local MICRO = 1000000
 local NEVER = 9007199254740991
 local KEEP_MS = 604800000
@@ -48,12 +50,14 @@ local SLICES = 64
 local function load(key)
   local packed = call('HGET', key, 'm')
   if not packed then return nil end
+  if #packed - string.find(packed, '\\0', 1, true) < METER_BYTES then packed = packed .. NO_SINCE end
   local version, kind, capacity, window, rate, deny, waiting, wait_window, wait_deny, held, first, last, tail,
-    now, level, guard, expiry = struct.unpack(METER, packed)
+    now, level, guard, expiry, since = struct.unpack(METER, packed)
   return {
     key = key, version = version, kind = kind, capacity = capacity, window = window, rate = rate, deny = deny,
     waiting = waiting, wait_window = wait_window, wait_deny = wait_deny, held = held, first = first, last = last,
-    tail = tail, now = now, level = level, guard = guard, expiry = expiry, dirty = false }
+    tail = tail, now = now, level = level, guard = guard, expiry = expiry, since = since,
+    dirty = false }
 end
 
 -- Made below; what is kept longer needs it.
@@ -67,7 +71,7 @@ local function save(m, index)
   if is_short then m.expiry = m.now + keep end
   call('HSET', m.key, 'm', struct.pack(METER,
     m.version, m.kind, m.capacity, m.window, m.rate, m.deny, m.waiting, m.wait_window, m.wait_deny, m.held,
-    m.first, m.last, m.tail, m.now, m.level, m.guard, m.expiry))
+    m.first, m.last, m.tail, m.now, m.level, m.guard, m.expiry, m.since))
   if is_short then
     call('PEXPIRE', m.key, text(keep))
     slow().keep_all(index, keep)
@@ -208,13 +212,14 @@ function slow()
   end
 
   -- A new hash with a definition: kind, capacity, window, rate, deny, and all of it as JSON.
-  function s.create(key, birth, now, def)
+  function s.create(key, birth, now, def, since)
+    call('DEL', key)
     call('HSET', key, 'def', def.json)
     return {
       key = key, version = birth .. ':0', kind = def.kind, capacity = def.capacity, window = def.window,
       rate = def.rate, deny = def.deny, waiting = -1, wait_window = 0, wait_deny = 0, held = 0, first = NEVER,
       last = 0, tail = 0, now = now, level = def.kind == BUCKET and def.capacity * MICRO or 0, guard = 0,
-      expiry = 0, dirty = true }
+      expiry = 0, since = since, dirty = true }
   end
 
   -- Reads a definition from ARGV at \`i\`: six fields, the JSON empty where there is none.
@@ -224,11 +229,30 @@ function slow()
       window = tonumber(ARGV[i + 3]), rate = tonumber(ARGV[i + 4]), deny = tonumber(ARGV[i + 5]) }
   end
 
-  -- A limit as it is answered: version, definition, the one that waits, held, level.
+  -- Nothing is held any more, and who reserved until now has no part in it. Time goes on by a ms, so that who reserves
+  -- from now on is told from those.
+  function s.reset(m)
+    local fields, gone = call('HGETALL', m.key), {}
+    for i = 1, #fields, 2 do
+      if tonumber(fields[i]) then gone[#gone + 1] = fields[i] end
+    end
+    for i = 1, #gone, 1000 do
+      call('HDEL', m.key, unpack(gone, i, math.min(i + 999, #gone)))
+    end
+    m.held, m.first, m.last, m.tail = 0, NEVER, 0, 0
+    m.guard, m.dirty = 0, true
+    m.now = m.now + 1
+    m.since = m.now
+    m.version = s.next_version(m.version)
+    m.level = m.kind == BUCKET and m.capacity * MICRO or 0
+    if m.waiting >= 0 then s.apply_waiting(m) end
+  end
+
+  -- A limit as it is answered: version, definition, the one that waits, held, level, since.
   function s.described(m)
     return {
       m.version, call('HGET', m.key, 'def'), m.waiting >= 0 and call('HGET', m.key, 'next') or '',
-      text(m.held), text(m.level) }
+      text(m.held), text(m.level), text(m.since) }
   end
 
   return s
@@ -269,18 +293,19 @@ end
 /** From `limits/redis/scripts`. */
 export const LIMIT_SCRIPTS = {
   complete: {
-    sha: 'b0c73ac7ce9dc9a286866ab05ca6cd7ebcc1955b',
+    sha: '3d3d05428c1a67d2d04742d066c47665fa2fa73b',
     text: `${PRELUDE}\n${LIMIT_STATE}\n-- complete.lua: LIMIT-12 for one request or a batch of them, in order.
 -- KEYS     the limits, one lease a request, the index of all limits
--- ARGV     now or '', how long an id is remembered (ms), how many of them at most, the number of limits, the
---          version of each as the caller knows it; then for requests in a row with the same actuals: how many, the number of actuals,
+-- ARGV     now or '', how long an id is remembered (ms), how many of them at most, how many times what was reserved an
+--          actual counts at most, the number of limits, the version of each as the caller knows it; then for requests in a row with the same actuals: how many, the number of actuals,
 --          and the number of the limit and the amount of each
--- returns  {now}; or -1 and the numbers of limits that the caller knows otherwise; or -2 and the keys of limits
+-- returns  now, then three for each actual that was too much to be booked (LIMIT-19): the request, the limit, and as text
+--          how much of it; or -1 and the numbers of limits that the caller knows otherwise; or -2 and the keys of limits
 --          that a lease holds and the call did not name: then nothing was done
-local count, index = tonumber(ARGV[4]), KEYS[#KEYS]
+local factor, count, index = tonumber(ARGV[4]), tonumber(ARGV[5]), KEYS[#KEYS]
 local requests = #KEYS - count - 1
 local remember = tonumber(ARGV[2])
-local meters, now, stale = load_known(count, clock(ARGV[1]), 5)
+local meters, now, stale = load_known(count, clock(ARGV[1]), 6)
 if not meters then return stale end
 
 local function free(m, ends, amount)
@@ -302,8 +327,13 @@ local function save_freed(m)
   end
 end
 
--- Puts actual usage in the place of what was reserved; -1 is none given.
+-- Puts actual usage in the place of what was reserved; -1 is none given. Returns what of it does not count.
 local function settle(m, reserved, actual, ends)
+  local beyond = 0
+  if m.kind ~= CONCURRENCY then
+    beyond = math.max(0, actual - math.max(factor * reserved, m.capacity))
+    actual = actual - beyond
+  end
   if m.kind == CONCURRENCY then
     free(m, ends, reserved)
   elseif actual >= 0 and m.kind == BUCKET then
@@ -317,6 +347,7 @@ local function settle(m, reserved, actual, ends)
     if m.deny == 0 or m.held + excess <= capacity then take(m, excess) end
   end
   if m.waiting >= 0 then slow().apply_waiting(m) end
+  return beyond
 end
 
 local number_of = {}
@@ -367,7 +398,7 @@ local function done(lease, key)
   return packed
 end
 
-local at, left = 5 + count, 0
+local answers, at, left = { now }, 6 + count, 0
 local actual = {}
 for request = 1, requests do
   if left == 0 then
@@ -387,18 +418,25 @@ for request = 1, requests do
     local holds = lease[5]
     for h = 1, #holds, 3 do
       local i = number_of[holds[h]]
-      if meters[i] then settle(meters[i], holds[h + 1], actual[i] or -1, holds[h + 2]) end
+      -- It may have been deleted or reset since.
+      if meters[i] and lease[2] >= meters[i].since then
+        local beyond = settle(meters[i], holds[h + 1], actual[i] or -1, holds[h + 2])
+        if beyond > 0 then
+          local n = #answers
+          answers[n + 1], answers[n + 2], answers[n + 3] = request, i, text(math.min(beyond, NEVER))
+        end
+      end
     end
     call('PSETEX', key, ARGV[2], done(lease, key))
     leases[key] = nil
   end
 end
 save_all()
-return { now }
+return answers
 `,
   },
   define: {
-    sha: '4aad261deb8c5dc8e0fbe77df940e24f76846421',
+    sha: '2f48d26950fd54893c65d22a19a7238cc464f7de',
     text: `${PRELUDE}\n${LIMIT_STATE}\n-- define.lua: LIMIT-13, defines limits or changes them.
 -- KEYS     the index of all limits, then the limits
 -- ARGV     now or '', a name for hashes that are made now; then for each limit its key as users write it and six
@@ -429,7 +467,13 @@ for i = 2, #KEYS do
   if m and m.kind ~= def.kind then
     answers[i] = 0
   else
-    if m then change(m, def) else m = s.create(KEYS[i], ARGV[2], now, def) end
+    if m then
+      change(m, def)
+    else
+      -- After a deletion leases from before it must not count.
+      local from = math.max(now, tonumber(call('HGET', KEYS[i], 'gone') or 0))
+      m = s.create(KEYS[i], ARGV[2], from, def, from)
+    end
     save(m, KEYS[1])
     s.name_in(KEYS[1], ARGV[at], m)
     answers[i] = s.described(m)
@@ -439,14 +483,14 @@ return answers
 `,
   },
   join: {
-    sha: '283f46cfb628f12d1a993be868c71b037ed9d574',
+    sha: 'e5ad03228ab11f7f46b13e19abdcea51dfe3f524',
     text: `${PRELUDE}\n${LIMIT_STATE}\n-- join.lua: tells a caller of limits, and Redis of what the caller holds if Redis has forgotten it (REDIS-3).
 -- KEYS     the index of all limits, then the limits
 -- ARGV     now or '', a name for hashes that are made now, who reports, 1 to be heard though nothing was lost; then for each limit its key as users write
 --          it, the six fields of a definition ('' as JSON where the caller has none), the version that the caller
 --          knew or '', for how long new starts are held up after a loss (ms), what it has taken of a bucket
 --          (millionths), the number of entries it holds, and the end and the amount of each
--- returns  now, then a description of each limit, or 0 where there is none
+-- returns  now, then a description of each limit, or 0 where there is none. One that was deleted is not made again.
 local s = slow()
 local now = s.now(ARGV[1])
 
@@ -470,8 +514,8 @@ local answers, at = { now }, 5
 for i = 2, #KEYS do
   local entries = tonumber(ARGV[at + 10])
   local m = load(KEYS[i])
-  if not m and ARGV[at + 1] ~= '' then
-    m = s.create(KEYS[i], ARGV[2], now, s.definition_at(at + 1))
+  if not m and ARGV[at + 1] ~= '' and call('HEXISTS', KEYS[i], 'gone') == 0 then
+    m = s.create(KEYS[i], ARGV[2], now, s.definition_at(at + 1), 0)
   end
   if m then
     advance(m, now)
@@ -488,11 +532,11 @@ return answers
 `,
   },
   reserve: {
-    sha: 'eb185261229d32a6cf6b619c2b7398d26c89d8cc',
+    sha: '49ae493682af1efb1015852de6b41779dbd9761c',
     text: `${PRELUDE}\n${LIMIT_STATE}\n-- reserve.lua: LIMIT-8 to LIMIT-11 for one request or a batch of them, in order.
 -- KEYS     the limits, one lease a request, the index of all limits
--- ARGV     now or '', how long an id is remembered (ms), how many of them at most, the number of limits, the
---          version of each as the caller knows it; then for requests in a row that ask for the same: how many, the number of
+-- ARGV     now or '', how long an id is remembered (ms), how many of them at most, the factor of complete.lua, the number of
+--          limits, the version of each as the caller knows it; then for requests in a row that ask for the same: how many, the number of
 --          requirements, and the number of the limit and the amount of each
 -- returns  now, then four numbers for each request that was not simply allowed just now: which, code, value,
 --          limit; or -1 and the limits that the caller knows otherwise, and nothing was done
@@ -502,10 +546,10 @@ return answers
 local LOOKED_AT, LOOKS, FORGOTTEN_MAX = 256, 4, 1000
 local ALLOWED, DENIED, DECREASING, FINISHED, DENIED_BEFORE, OTHER, UNKNOWN, EXCEEDS = 0, 1, 2, 3, 4, 5, 6, 7
 
-local count, index = tonumber(ARGV[4]), KEYS[#KEYS]
+local count, index = tonumber(ARGV[5]), KEYS[#KEYS]
 local requests = #KEYS - count - 1
 local remember = tonumber(ARGV[2])
-local meters, now, stale = load_known(count, clock(ARGV[1]), 5)
+local meters, now, stale = load_known(count, clock(ARGV[1]), 6)
 if not meters then return stale end
 
 -- What is known of a lease: its answer, or nil when that is to be forgotten.
@@ -690,7 +734,7 @@ local function remember_fresh()
   if excess > 0 then forget(excess, survivors) end
 end
 
-local answers, at, n, left, seen = { now, 0, 0, 0, 0 }, 5 + count, 0, 0, {}
+local answers, at, n, left, seen = { now, 0, 0, 0, 0 }, 6 + count, 0, 0, {}
 local size = 1
 local packs = call('MGET', unpack(KEYS, count + 1, count + requests))
 for request = 1, requests do
@@ -718,6 +762,31 @@ for i = 1, count do
   if meters[i] then save(meters[i], index) end
 end
 return answers
+`,
+  },
+  reset: {
+    sha: '58662908e61838899f0bcb51f5d026e4296cbf56',
+    text: `${PRELUDE}\n${LIMIT_STATE}\n-- reset.lua: LIMIT-20, frees all that is held of a limit, or deletes it.
+-- KEYS     the index of all limits, the limit
+-- ARGV     now or '', the key of the limit as users write it, 1 to delete
+-- returns  now, then its description; 0 where there is no such limit, 1 where it was deleted
+local s = slow()
+local now = s.now(ARGV[1])
+local m = load(KEYS[2])
+if not m then return { now, 0 } end
+advance(m, now)
+if ARGV[3] == '1' then
+  -- Instances that know it would make it again, so it is remembered that it is gone.
+  local keep = KEEP_MS + 2 * m.window
+  call('DEL', KEYS[2])
+  call('HSET', KEYS[2], 'gone', text(m.now + 1))
+  call('PEXPIRE', KEYS[2], text(keep))
+  call('SREM', KEYS[1], ARGV[2])
+  return { now, 1 }
+end
+s.reset(m)
+save(m, KEYS[1])
+return { now, s.described(m) }
 `,
   },
 } as const

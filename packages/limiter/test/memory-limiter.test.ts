@@ -24,9 +24,9 @@ it('LIMIT-1: a malformed limit is refused at once, by the name of the field', ()
 it('LIMIT-12: actuals that are added up to more than 2^53 are exact', async () => {
   const most = Number.MAX_SAFE_INTEGER
   const limiter = createLimiter({
-    limits: [{ key: 'k', kind: 'fixed', capacity: 10, windowSecs: 86_400 }],
+    limits: [{ key: 'k', kind: 'fixed', capacity: most, windowSecs: 86_400 }],
   })
-  await limiter.reserve({ leaseId: 'a', requirements: [{ key: 'k', amount: 1 }] })
+  await limiter.reserve({ leaseId: 'a', requirements: [{ key: 'k', amount: 2 ** 52 }] })
   const actuals = [most, most, 3].map((amount) => ({ key: 'k', amount }))
   await limiter.complete({ leaseId: 'a', actuals })
   expect((await limiter.get('k'))?.held).toBe(2n * BigInt(most) + 3n)

@@ -71,6 +71,8 @@ function bound(limiter: Limiter): Limiter {
     (limiter[name] as (...args: never[]) => unknown).bind(limiter) as Limiter[K]
   return {
     define: call('define'),
+    reset: call('reset'),
+    delete: call('delete'),
     list: call('list'),
     get: call('get'),
     reserve: call('reserve'),

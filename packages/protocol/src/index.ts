@@ -46,6 +46,7 @@ export {
   ERROR_NUMBERS,
   errorOfRpc,
   idOf,
+  completeAnswerToWire,
   limitOfWire,
   limitToWire,
   MESSAGE_BYTES_MAX,

@@ -17,6 +17,7 @@ import { OwnNames } from './http/own-names.ts'
 import { RpcEndpoint } from './http/rpc-endpoint.ts'
 import { TlsFiles } from './http/tls-files.ts'
 import { TrustedProxies } from './http/trusted-proxies.ts'
+import { LimitOwners } from './limit-owners.ts'
 import { DEFAULT_LIMITS, type ServerLimits } from './limits.ts'
 import { type Logger, SILENT } from './log.ts'
 import { EventMeter } from './metrics/event-meter.ts'
@@ -94,13 +95,19 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
   const polls = new PollDesk({ source, logger, pollsMax: limits.polls })
   const connections = () => ({ websocket: gate.size, polls: polls.open })
   const stats = new ServerStats({ engine, meter, version, connections })
+  const limiter = meteredLimiter(limiterOf(options.limiter, engine.limiter), registry, (excess) => {
+    meter.addExcess(excess.length)
+    // One line a call, whatever was sent in it.
+    logger.warn({ excess: excess.slice(0, 4), of: excess.length }, 'usage was not booked')
+  })
   const dispatcher = new Dispatcher(
     {
       engine,
       hub,
       polls,
       pulse: new ProviderPulse(engine),
-      limiter: meteredLimiter(limiterOf(options.limiter, engine.limiter), registry),
+      limiter,
+      limitOwners: new LimitOwners(engine.view, limiter, options.limiter !== undefined),
       stats,
       signup,
       notes,
@@ -202,6 +209,14 @@ function limiterOf(elsewhere: Limiter | undefined, own: Limiter): Limiter {
     define: async (limit, by) => {
       await own.define(limit, by)
       return elsewhere.define(limit, by)
+    },
+    reset: async (key, by) => {
+      await own.reset(key, by)
+      return elsewhere.reset(key, by)
+    },
+    delete: async (key, by) => {
+      const wasHere = await own.delete(key, by)
+      return (await elsewhere.delete(key, by)) || wasHere
     },
     list: () => elsewhere.list(),
     get: (key) => elsewhere.get(key),

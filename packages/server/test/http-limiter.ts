@@ -44,6 +44,16 @@ export class HttpLimiter implements Limiter {
     return viewOfWire(body.limit)
   }
 
+  async reset(key: string): Promise<LimitView | null> {
+    const { status, body } = await this.#rig.json('admin', 'POST', '/v1/admin/reset', { key })
+    return status === 404 ? null : viewOfWire((body as { limit: LimitRecord }).limit)
+  }
+
+  async delete(key: string): Promise<boolean> {
+    const path = `/v1/admin/limits/${encodeURIComponent(key)}`
+    return (await this.#rig.json('admin', 'DELETE', path)).status === 200
+  }
+
   async list(): Promise<LimitView[]> {
     const body = await this.#ask<{ limits: LimitRecord[] }>('GET', '/v1/admin/limits')
     return body.limits.map(viewOfWire)
@@ -58,7 +68,7 @@ export class HttpLimiter implements Limiter {
   async reserve(request: ReserveRequest): Promise<ReserveAnswer> {
     checkLimitRequest(request, 'reserve')
     const { status, body } = await this.#rig.json(
-      'alice',
+      'admin',
       'POST',
       '/v1/reserve',
       reserveToWire(request),
@@ -71,7 +81,7 @@ export class HttpLimiter implements Limiter {
   async complete(request: CompleteRequest): Promise<CompleteAnswer> {
     checkLimitRequest(request, 'complete')
     const { status, body } = await this.#rig.json(
-      'alice',
+      'admin',
       'POST',
       '/v1/complete',
       completeToWire(request),

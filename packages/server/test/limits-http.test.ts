@@ -120,7 +120,8 @@ describe('limits over HTTP', () => {
     ['/v1/reserve/batch', 'GET', 'POST'],
     ['/v1/complete/batch', 'DELETE', 'POST'],
     ['/v1/admin/limits', 'POST', 'PUT, GET'],
-    [`/v1/admin/limits/${TPM}`, 'PUT', 'GET'],
+    [`/v1/admin/limits/${TPM}`, 'PUT', 'GET, DELETE'],
+    ['/v1/admin/reset', 'GET', 'POST'],
   ])('HTTP-2: %s by %s is 405', async (path, method, allow) => {
     const response = await fetch(`${rig.server.url}${path}`, {
       method,

@@ -75,7 +75,7 @@ describe.each(FORMS)('limits over JSON-RPC (%s)', (form) => {
 
   it('WIRE-10: what is held past 2^53 − 1 is told in digits', async () => {
     const most = 2 ** 53 - 1
-    await rig.call('operator', 'limits.define', { limit: rolling('k', 10) }, form)
+    await rig.call('operator', 'limits.define', { limit: rolling('k', most) }, form)
     for (const lease_id of ['a', 'b']) {
       await rig.call('alice', 'limits.reserve', one(lease_id, 1), form)
     }

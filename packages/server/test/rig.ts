@@ -183,7 +183,7 @@ export class Rig {
   /** Any request in JSON, with its answer. */
   async json(
     as: Person | null,
-    method: 'GET' | 'POST' | 'PUT',
+    method: 'GET' | 'POST' | 'PUT' | 'DELETE',
     path: string,
     body?: unknown,
   ): Promise<{ status: number; headers: Headers; body: unknown }> {

@@ -177,7 +177,7 @@ describe('against nested loops', () => {
 function roundAsTheRulesSay(market: PlainMarket): void {
   const { now: nowMs, seed, policy } = market
   const rules = admitRulesOf(policy)
-  const limits = new MarketLimits()
+  const limits = new MarketLimits(16)
   for (const [key, { capacity, windowSecs, held }] of Object.entries(market.limits ?? {})) {
     limits.define({ key, kind: 'fixed', capacity, windowSecs }, nowMs)
     if (held > 0) limits.reserve(`held-${key}`, [{ key, amount: held }], nowMs)

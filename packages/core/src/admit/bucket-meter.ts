@@ -11,10 +11,12 @@ export class BucketMeter implements Meter {
   #limit: BucketLimit
   readonly #bucket: TokenBucket
   #nowMs: number
+  #countsFrom: number
 
-  constructor(limit: BucketLimit, nowMs: number, level?: ExactInt) {
+  constructor(limit: BucketLimit, nowMs: number, countsFrom: number, level?: ExactInt) {
     this.#limit = limit
     this.#nowMs = nowMs
+    this.#countsFrom = countsFrom
     const { burst } = limit
     const known = level === undefined ? {} : { level }
     this.#bucket = new TokenBucket({ burst, rateMilli: rateMilli(limit), nowMs, ...known })
@@ -30,6 +32,10 @@ export class BucketMeter implements Meter {
 
   get amountMax(): number {
     return this.#limit.burst
+  }
+
+  get countsFrom(): number {
+    return this.#countsFrom
   }
 
   get levelMicro(): ExactInt {
@@ -63,9 +69,15 @@ export class BucketMeter implements Meter {
     if (actual !== null) this.#bucket.take(minus(actual, reserved))
   }
 
+  reset(from: number): void {
+    this.#countsFrom = from
+    this.#bucket.fill()
+  }
+
   state(): MeterState {
     const bucket = { levelMicro: this.#bucket.levelMicro, atMs: this.#nowMs }
-    return { limit: this.#limit, waiting: null, holds: [], bucket }
+    const { countsFrom } = this
+    return { limit: this.#limit, waiting: null, holds: [], bucket, countsFrom }
   }
 }
 

@@ -14,6 +14,14 @@ export interface CompleteAnswer {
   readonly ok: boolean
   readonly error: string | null
   readonly detail: string | null
+  /** Of actuals past all reason: what was not booked, for each key. Left out where all was. */
+  readonly excess?: readonly Excess[] | undefined
+}
+
+/** Used according to the caller, and not booked (LIMIT-19). */
+export interface Excess {
+  readonly key: string
+  readonly amount: number
 }
 
 /** When to ask again, with the same lease id, after a call whose outcome is unknown. */

@@ -10,6 +10,8 @@ interface AnyLimit {
   /** 1 to 256 bytes. */
   readonly key: string
   readonly overage?: Overage
+  /** Who may reserve on it over a wire, by the subjects of their tokens; all if it is left out (LIMIT-21). */
+  readonly callers?: readonly string[]
   /** What the amounts count, for people. */
   readonly unit?: string
   readonly description?: string
@@ -55,6 +57,8 @@ const KEY_BYTES_MAX = 256
 const SECS_MAX = 1_000_000_000
 const RATE_MAX = 1_000_000_000
 const TEXT_BYTES_MAX = 1_024
+export const LIMIT_CALLERS_MAX = 1_000
+const CALLER_BYTES_MAX = 256
 
 /** The limit as given, or `InvalidParams` naming the field (LIMIT-1). */
 export function readLimit(given: unknown): Limit {
@@ -98,11 +102,29 @@ const FIELDS_OF: Readonly<Record<LimitKind, (given: Given) => object>> = {
 }
 
 function commonFields(given: Given): AnyLimit {
-  const { key, overage = 'debt', unit, description } = given
+  const { key, overage = 'debt', callers, unit, description } = given
   if (!isLimitKey(key))
     throw invalidParams('key', `well-formed text of 1 to ${KEY_BYTES_MAX} bytes`)
   if (overage !== 'debt' && overage !== 'deny') throw invalidParams('overage', 'debt or deny')
-  return { key, overage, ...text('unit', unit), ...text('description', description) }
+  return {
+    key,
+    overage,
+    ...owners(callers),
+    ...text('unit', unit),
+    ...text('description', description),
+  }
+}
+
+function owners(callers: unknown): object {
+  if (callers === undefined) return {}
+  const isList = Array.isArray(callers) && callers.length <= LIMIT_CALLERS_MAX
+  if (isList && callers.every((one) => isTextWithin(one, CALLER_BYTES_MAX))) {
+    return { callers: [...callers] }
+  }
+  throw invalidParams(
+    'callers',
+    `at most ${LIMIT_CALLERS_MAX} subjects of tokens, each text of 1 to ${CALLER_BYTES_MAX} bytes`,
+  )
 }
 
 function text(field: string, value: unknown): object {
@@ -141,5 +163,5 @@ function isKind(kind: unknown): kind is LimitKind {
 }
 
 function fieldsOf(limit: Limit): string {
-  return [...new Set([...Object.keys(limit), 'unit', 'description'])].join(', ')
+  return [...new Set([...Object.keys(limit), 'callers', 'unit', 'description'])].join(', ')
 }

@@ -2,10 +2,12 @@ import { invalidParams } from '../errors.ts'
 import { type ExactInt, plus } from '../exact-int.ts'
 import { compareText } from '../text.ts'
 import { wholeNumber } from '../whole-number.ts'
+import { ACTUAL_FACTOR_MAX, countedActual } from './counted-actual.ts'
 import {
   allowedAt,
   COMPLETED,
   type CompleteAnswer,
+  type Excess,
   notAllowed,
   notCompleted,
   type ReserveAnswer,
@@ -37,6 +39,8 @@ export interface LimitsOptions {
   /** How long a finished or denied lease id is remembered. */
   readonly rememberMs?: number
   readonly leasesMax?: number
+  /** How many times what was reserved an actual counts at most, if that is more than the capacity (LIMIT-19). */
+  readonly actualFactorMax?: number
   readonly touch?: LimitsTouch
 }
 
@@ -60,11 +64,9 @@ export interface StoredHold {
   readonly end: number
 }
 
-interface Hold {
+interface Need {
   readonly meter: Meter
   readonly amount: number
-  /** Not known before it is taken. */
-  end: number
 }
 
 export const REMEMBER_MS = 60_000
@@ -76,14 +78,17 @@ export const LEASES_MAX = 1_000_000
  */
 export class Limits {
   readonly #meters = new Map<string, Meter>()
-  readonly #leases: RememberedLeases<Hold>
+  readonly #leases: RememberedLeases<StoredHold>
   readonly #rememberMs: number
   readonly #touch: LimitsTouch | null
+  #actualFactorMax: number
   #lastAllowed = allowedAt(0)
   #nowMs = 0
 
   constructor(options: LimitsOptions = {}) {
     const { rememberMs = REMEMBER_MS, leasesMax = LEASES_MAX, touch = null } = options
+    const { actualFactorMax = ACTUAL_FACTOR_MAX } = options
+    this.#actualFactorMax = wholeNumber('actualFactorMax', actualFactorMax, { min: 1 })
     this.#rememberMs = wholeNumber('rememberMs', rememberMs, { min: 0 })
     this.#touch = touch
     this.#leases = new RememberedLeases(
@@ -96,16 +101,21 @@ export class Limits {
   static restore({ nowMs, meters, leases }: LimitsState, options: LimitsOptions = {}): Limits {
     const limits = new Limits(options)
     limits.#nowMs = nowMs
-    for (const state of meters) limits.#meters.set(state.limit.key, restoreMeter(state))
-    for (const [id, lease] of leases) limits.#leases.add(id, limits.#linked(lease), nowMs)
+    for (const state of meters) {
+      limits.#meters.set(state.limit.key, restoreMeter(state))
+      limits.#advance(state.countsFrom)
+    }
+    for (const [id, lease] of leases) limits.#leases.add(id, lease, nowMs)
     return limits
+  }
+
+  set actualFactorMax(factor: number) {
+    this.#actualFactorMax = factor
   }
 
   state(): LimitsState {
     const meters = this.#keys().map((key) => this.#meterAt(key, this.#nowMs) as Meter)
-    const leases = [...this.#leases.entries(this.#nowMs)].map(
-      ([id, lease]) => [id, stored(lease)] as const,
-    )
+    const leases = [...this.#leases.entries(this.#nowMs)]
     return { nowMs: this.#nowMs, meters: meters.map((meter) => meter.state()), leases }
   }
 
@@ -125,6 +135,30 @@ export class Limits {
     return viewOf(meter)
   }
 
+  /** Frees all that is held of a limit, debts too; null if there is none (LIMIT-20). */
+  reset(key: string, nowMs: number): LimitView | null {
+    const meter = this.#meterAt(key, this.#advance(nowMs))
+    if (meter === undefined) return null
+    meter.reset(this.#beginAnew())
+    this.#touch?.limit(key)
+    return viewOf(this.#meterAt(key, this.#nowMs) as Meter)
+  }
+
+  /** False if there is none. What leases hold of it is nothing from now on (LIMIT-20). */
+  delete(key: string, nowMs: number): boolean {
+    this.#advance(nowMs)
+    if (!this.#meters.delete(key)) return false
+    this.#beginAnew()
+    this.#touch?.limit(key)
+    return true
+  }
+
+  /** As it was defined last; null if there is none. */
+  definition(key: string): Limit | null {
+    const meter = this.#meters.get(key)
+    return meter === undefined ? null : (meter.waiting ?? meter.limit)
+  }
+
   /** One limit as data, or null if there is none. */
   limitState(key: string, nowMs: number): MeterState | null {
     return this.#meterAt(key, this.#advance(nowMs))?.state() ?? null
@@ -132,8 +166,7 @@ export class Limits {
 
   /** What is known of a lease id, as data. */
   leaseState(id: string): RememberedLease<StoredHold> | null {
-    const lease = this.#leases.get(id, this.#nowMs)
-    return lease === undefined ? null : stored(lease)
+    return this.#leases.get(id, this.#nowMs) ?? null
   }
 
   /** Forgets a lease whose time has come, before anybody asks for it. */
@@ -161,23 +194,21 @@ export class Limits {
     const known = this.#leases.get(leaseId, now)
     if (known !== undefined) return answerKnown(known, wanted, now)
 
-    // Of just this length: one that grows by `push` has room for many more, and is kept with the lease.
-    const holds = Array<Hold>(wanted.length)
-    for (let i = 0; i < wanted.length; i++) {
-      const { key, amount } = wanted[i] as Requirement
+    const needs: Need[] = []
+    for (const { key, amount } of wanted) {
       const meter = this.#meterAt(key, now)
       if (meter === undefined) return notAllowed(`unknown_limit_key:${key}`, { deniedKey: key })
-      holds[i] = { meter, amount, end: 0 }
+      needs.push({ meter, amount })
     }
-    for (const { meter, amount } of holds) {
+    for (const { meter, amount } of needs) {
       const { key } = meter.limit
       if (amount > meter.amountMax) {
         return notAllowed(`exceeds_capacity:${key}`, { deniedKey: key })
       }
     }
 
-    const denial = denialOf(holds, now)
-    if (denial === null) return this.#hold(leaseId, holds, now)
+    const denial = denialOf(needs, now)
+    if (denial === null) return this.#hold(leaseId, needs, now)
     this.#leases.add(leaseId, { state: 'denied', forgetAt: now + this.#rememberMs }, now)
     this.#touch?.lease(leaseId)
     return denial
@@ -204,18 +235,18 @@ export class Limits {
   book(leaseId: string, requirements: readonly Requirement[], nowMs: number): void {
     const now = this.#advance(nowMs)
     if (this.#leases.get(leaseId, now) !== undefined) return
-    const holds: Hold[] = []
+    const needs: Need[] = []
     for (const { key, amount } of addUp(requirements)) {
       const meter = this.#meterAt(key, now)
-      if (meter !== undefined) holds.push({ meter, amount, end: 0 })
+      if (meter !== undefined) needs.push({ meter, amount })
     }
-    this.#hold(leaseId, holds, now)
+    this.#hold(leaseId, needs, now)
   }
 
   /** The limits that a lease holds; none if it is unknown or has ended. */
   keysOf(leaseId: string): readonly string[] {
     const lease = this.#leases.get(leaseId, this.#nowMs)
-    return lease?.state === 'held' ? lease.holds.map(({ meter }) => meter.limit.key) : []
+    return lease?.state === 'held' ? lease.holds.map(({ key }) => key) : []
   }
 
   /** Puts actual usage in the place of what was reserved, and ends the lease (LIMIT-12). */
@@ -224,25 +255,53 @@ export class Limits {
     const problem = completeProblem(leaseId, actuals)
     if (problem !== null) return notCompleted('invalid_request', problem)
     const lease = this.#leases.get(leaseId, now)
-    if (lease?.state === 'held') {
-      for (const { meter, amount, end } of lease.holds) {
-        const { key } = meter.limit
-        meter.advance(now)
-        meter.settle({ reserved: amount, actual: amountOf(actuals, key), end, nowMs: now })
-        this.#touch?.limit(key)
+    if (lease?.state !== 'held') return COMPLETED
+    let excess: Excess[] | null = null
+    for (const hold of lease.holds) {
+      const beyond = this.#settle(hold, lease.reservedAt, amountOf(actuals, hold.key), now)
+      if (beyond > 0) {
+        excess ??= []
+        excess.push({ key: hold.key, amount: beyond })
       }
-      this.#leases.replace(leaseId, { state: 'completed', forgetAt: now + this.#rememberMs })
-      this.#touch?.lease(leaseId)
     }
-    return COMPLETED
+    this.#leases.replace(leaseId, { state: 'completed', forgetAt: now + this.#rememberMs })
+    this.#touch?.lease(leaseId)
+    return excess === null ? COMPLETED : { ...COMPLETED, excess }
   }
 
-  #hold(leaseId: string, holds: readonly Hold[], now: number): ReserveAnswer {
+  /** Gives how much of the actual was too much to be booked (LIMIT-19). */
+  #settle(
+    { key, amount: reserved, end }: StoredHold,
+    reservedAt: number,
+    actual: ExactInt | null,
+    nowMs: number,
+  ): number {
+    const meter = this.#meterAt(key, nowMs)
+    // It was deleted or reset since (LIMIT-20).
+    if (meter === undefined || reservedAt < meter.countsFrom) return 0
+    this.#touch?.limit(key)
+    if (actual === null || actual <= reserved || meter.limit.kind === 'concurrency') {
+      meter.settle({ reserved, actual, end, nowMs })
+      return 0
+    }
+    const capacity = capacityOf(meter.limit)
+    const terms = { reserved, capacity, factor: this.#actualFactorMax }
+    const { counted, excess } = countedActual(actual, terms)
+    meter.settle({ reserved, actual: counted, end, nowMs })
+    return excess
+  }
+
+  #hold(leaseId: string, needs: readonly Need[], now: number): ReserveAnswer {
     let endsAt = now
-    for (const hold of holds) {
-      hold.end = hold.meter.take(hold.amount, now)
-      if (hold.end > endsAt) endsAt = hold.end
-      this.#touch?.limit(hold.meter.limit.key)
+    // Of just this length: one that grows by `push` has room for many more, and is kept with the lease.
+    const holds = Array<StoredHold>(needs.length)
+    for (let i = 0; i < needs.length; i++) {
+      const { meter, amount } = needs[i] as Need
+      const { key } = meter.limit
+      const end = meter.take(amount, now)
+      holds[i] = { key, amount, end }
+      if (end > endsAt) endsAt = end
+      this.#touch?.limit(key)
     }
     const forgetAt = endsAt + this.#rememberMs
     this.#leases.add(leaseId, { state: 'held', reservedAt: now, endsAt, holds, forgetAt }, now)
@@ -252,14 +311,9 @@ export class Limits {
     return this.#lastAllowed
   }
 
-  #linked(lease: RememberedLease<StoredHold>): RememberedLease<Hold> {
-    if (lease.state !== 'held') return lease
-    const holds = lease.holds.map(({ key, amount, end }): Hold => {
-      const meter = this.#meters.get(key)
-      if (meter === undefined) throw invalidParams('leases', `a limit for ${key} among the meters`)
-      return { meter, amount, end }
-    })
-    return { ...lease, holds }
+  /** The time from which on leases count that are reserved from now on; those of until now do not. */
+  #beginAnew(): number {
+    return this.#advance(this.#nowMs + 1)
   }
 
   #meterAt(key: string, now: number): Meter | undefined {
@@ -283,10 +337,10 @@ export class Limits {
 export const OTHER_REQUIREMENTS = 'lease_id: expected a new one for other requirements'
 
 /** The first key that does not fit gives the reason, the slowest one the wait (LIMIT-11). */
-function denialOf(holds: readonly Hold[], now: number): ReserveAnswer | null {
+function denialOf(needs: readonly Need[], now: number): ReserveAnswer | null {
   let first: Meter | null = null
   let retryAfterMs = 0
-  for (const { meter, amount } of holds) {
+  for (const { meter, amount } of needs) {
     if (meter.fits(amount)) continue
     first ??= meter
     retryAfterMs = Math.max(retryAfterMs, meter.waitMs(amount, now))
@@ -305,7 +359,7 @@ function amountOf(actuals: readonly Actual[], key: string): ExactInt | null {
 }
 
 function answerKnown(
-  lease: RememberedLease<Hold>,
+  lease: RememberedLease<StoredHold>,
   wanted: readonly Requirement[],
   now: number,
 ): ReserveAnswer {
@@ -315,16 +369,10 @@ function answerKnown(
   return notAllowed('invalid_request', { detail: OTHER_REQUIREMENTS })
 }
 
-function holdsJust({ holds }: HeldLease<Hold>, wanted: readonly Requirement[]): boolean {
+function holdsJust({ holds }: HeldLease<StoredHold>, wanted: readonly Requirement[]): boolean {
   const isHeld = ({ key, amount }: Requirement): boolean =>
-    holds.some((hold) => hold.meter.limit.key === key && hold.amount === amount)
+    holds.some((hold) => hold.key === key && hold.amount === amount)
   return holds.length === wanted.length && wanted.every(isHeld)
-}
-
-function stored(lease: RememberedLease<Hold>): RememberedLease<StoredHold> {
-  if (lease.state !== 'held') return lease
-  const holds = lease.holds.map(({ meter, amount, end }) => ({ key: meter.limit.key, amount, end }))
-  return { ...lease, holds }
 }
 
 function viewOf(meter: Meter): LimitView {

@@ -6,14 +6,14 @@ const ROLLING = { key: 'calls', kind: 'rolling', capacity: 3, windowSecs: 2, ove
 
 it('ENGINE-1: what is stored of a limit does not tell whether anybody has looked at it', () => {
   const changesOf = (look: (limits: MarketLimits) => unknown) => {
-    const limits = new MarketLimits()
+    const limits = new MarketLimits(16)
     limits.define(ROLLING, START)
     limits.reserve('one', [{ key: 'calls', amount: 2 }], START)
     look(limits)
     return limits.takeChanges(START + 5_000)
   }
   const unseen = changesOf(() => null)
-  expect(unseen.limits).toMatchObject([{ holds: [] }])
+  expect(unseen.limits).toMatchObject([['calls', { holds: [] }]])
   expect(changesOf((limits) => limits.get('calls', START + 5_000))).toEqual(unseen)
   expect(changesOf((limits) => limits.list(START + 3_000))).toEqual(unseen)
 })

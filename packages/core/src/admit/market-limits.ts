@@ -1,7 +1,8 @@
 import { IndexedHeap, type IndexedItem } from '../order/indexed-heap.ts'
 import type { QueuedJob } from '../order/queued-job.ts'
 import { amountOf, type Need } from './admit-rules.ts'
-import type { CompleteAnswer, ReserveAnswer } from './limit-answers.ts'
+import type { CompleteAnswer, Excess, ReserveAnswer } from './limit-answers.ts'
+import type { Limit } from './limit-definition.ts'
 import { Limits, type LimitsTouch, type LimitView, type StoredHold } from './limits.ts'
 import type { MeterState } from './meter.ts'
 import type { RememberedLease } from './remembered-leases.ts'
@@ -27,7 +28,7 @@ export interface MarketLimitsState {
 
 /** What has changed since the last time; null is to be forgotten. */
 export interface LimitChanges {
-  readonly limits: readonly MeterState[]
+  readonly limits: readonly (readonly [key: string, MeterState | null])[]
   readonly leases: readonly (readonly [id: string, LimitLeaseState | null])[]
 }
 
@@ -58,13 +59,13 @@ export class MarketLimits {
   readonly #changedLeases = new Set<string>()
   #seq = 0
 
-  constructor(state?: MarketLimitsState) {
+  constructor(actualFactorMax: number, state?: MarketLimitsState) {
     const touch: LimitsTouch = {
       limit: (key) => this.#changedLimits.add(key),
       lease: (id) => this.#touchLease(id),
     }
     if (state === undefined) {
-      this.#limits = new Limits({ touch })
+      this.#limits = new Limits({ touch, actualFactorMax })
       return
     }
     const { nowMs, seq, limits: meters } = state
@@ -79,7 +80,7 @@ export class MarketLimits {
       remembered.push([id, lease])
     }
     this.#seq = seq
-    this.#limits = Limits.restore({ nowMs, meters, leases: remembered }, { touch })
+    this.#limits = Limits.restore({ nowMs, meters, leases: remembered }, { touch, actualFactorMax })
   }
 
   /** Number of the last lease id that came in. */
@@ -87,12 +88,28 @@ export class MarketLimits {
     return this.#seq
   }
 
+  set actualFactorMax(factor: number) {
+    this.#limits.actualFactorMax = factor
+  }
+
   define(given: unknown, nowMs: number): LimitView {
     return this.#limits.define(given, nowMs)
   }
 
+  reset(key: string, nowMs: number): LimitView | null {
+    return this.#limits.reset(key, nowMs)
+  }
+
+  delete(key: string, nowMs: number): boolean {
+    return this.#limits.delete(key, nowMs)
+  }
+
   get(key: string, nowMs: number): LimitView | null {
     return this.#limits.get(key, nowMs)
+  }
+
+  definition(key: string): Limit | null {
+    return this.#limits.definition(key)
   }
 
   list(nowMs: number): LimitView[] {
@@ -132,15 +149,18 @@ export class MarketLimits {
     if (beside !== undefined) this.#beside.set(leaseId, { ...beside, tokenKeys })
   }
 
-  /** The lease has ended; where the tokens that it took are known, they take the place of the estimate. */
+  /**
+   * The lease has ended; where the tokens that it took are known, they take the place of the estimate. Gives what
+   * of them was too much to be booked (LIMIT-19).
+   */
   end(
     leaseId: string,
     { tokens }: Pick<QueuedJob, 'tokens'>,
     actualTokens: number | null,
     nowMs: number,
-  ): void {
+  ): readonly Excess[] {
     const beside = this.#beside.get(leaseId)
-    if (beside === undefined) return
+    if (beside === undefined) return NOTHING
     const lease = this.#limits.leaseState(leaseId)
     const actuals = new Map<string, number>()
     if (lease?.state === 'held' && actualTokens !== null) {
@@ -149,8 +169,11 @@ export class MarketLimits {
         actuals.set(key, (actuals.get(key) ?? reserved) + actualTokens - Math.max(1, tokens))
       }
     }
-    const given = [...actuals].map(([key, amount]) => ({ key, amount }))
-    this.#limits.complete(leaseId, given, nowMs)
+    const given = [...actuals].map(([key, amount]) => ({
+      key,
+      amount: Math.min(amount, Number.MAX_SAFE_INTEGER),
+    }))
+    return this.#limits.complete(leaseId, given, nowMs).excess ?? NOTHING
   }
 
   /** Forgets every lease id whose time has come. */
@@ -163,11 +186,13 @@ export class MarketLimits {
 
   /** Everything that changed since the last call, in order of its key or id, as it is now: whoever has looked meanwhile. */
   takeChanges(nowMs: number): LimitChanges {
-    const limits = [...this.#changedLimits].sort().map((key) => this.#limits.limitState(key, nowMs))
+    const limits = [...this.#changedLimits]
+      .sort()
+      .map((key) => [key, this.#limits.limitState(key, nowMs)] as const)
     const leases = [...this.#changedLeases].sort().map((id) => [id, this.#leaseState(id)] as const)
     this.#changedLimits.clear()
     this.#changedLeases.clear()
-    return { limits: limits.filter((state) => state !== null), leases }
+    return { limits, leases }
   }
 
   #leaseState(id: string): LimitLeaseState | null {
@@ -196,3 +221,4 @@ function bySeq(
 }
 
 const NO_KEYS: readonly string[] = []
+const NOTHING: readonly Excess[] = []

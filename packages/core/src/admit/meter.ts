@@ -20,6 +20,10 @@ export interface Meter {
   take(amount: number, nowMs: number): number
   /** Puts actual usage in the place of what was reserved; null: none was given (LIMIT-12). */
   settle(use: Settlement): void
+  /** Nothing is held any more, and a lease from before a time has no part in it (LIMIT-20). */
+  reset(from: number): void
+  /** Leases that were reserved before this time hold nothing here. */
+  readonly countsFrom: number
   state(): MeterState
 }
 
@@ -39,4 +43,5 @@ export interface MeterState {
   readonly holds: readonly (readonly [end: number, amount: ExactInt])[]
   /** Of a bucket alone: its level and when it had that. */
   readonly bucket: { readonly levelMicro: ExactInt; readonly atMs: number } | null
+  readonly countsFrom: number
 }

@@ -43,6 +43,10 @@ export class TokenBucket {
     this.#level = least(times(this.#burst, MICRO), level)
   }
 
+  fill(): void {
+    this.#level = times(this.#burst, MICRO)
+  }
+
   /** Milliseconds until that many tokens are inside. */
   waitMs(tokens: number): number {
     const missing = minus(times(tokens, MICRO), this.#level)

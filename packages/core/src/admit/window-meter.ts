@@ -12,15 +12,18 @@ const DECREASING_WAIT_MS = 10_000
 export class WindowMeter implements Meter {
   #limit: WindowLimit
   #waiting: WindowLimit | null
-  readonly #ledger = new HoldLedger()
+  #ledger = new HoldLedger()
   #nowMs = 0
+  #countsFrom: number
 
   constructor(
     limit: WindowLimit,
+    countsFrom: number,
     waiting: WindowLimit | null = null,
     holds: MeterState['holds'] = [],
   ) {
     this.#limit = limit
+    this.#countsFrom = countsFrom
     this.#waiting = waiting
     for (const [end, amount] of holds) this.#ledger.add(end, amount)
   }
@@ -35,6 +38,10 @@ export class WindowMeter implements Meter {
 
   get held(): ExactInt {
     return this.#ledger.held
+  }
+
+  get countsFrom(): number {
+    return this.#countsFrom
   }
 
   get amountMax(): number {
@@ -84,9 +91,16 @@ export class WindowMeter implements Meter {
     this.#applyWaiting()
   }
 
+  reset(from: number): void {
+    this.#countsFrom = from
+    this.#ledger = new HoldLedger()
+    this.#applyWaiting()
+  }
+
   state(): MeterState {
     const holds = this.#ledger.entries().filter(([end]) => end > this.#nowMs)
-    return { limit: this.#limit, waiting: this.#waiting, holds, bucket: null }
+    const { countsFrom } = this
+    return { limit: this.#limit, waiting: this.#waiting, holds, bucket: null, countsFrom }
   }
 
   #takeExcess(excess: ExactInt, nowMs: number): void {

@@ -36,7 +36,10 @@ export function endLease(
   if (worker !== null && provider.workers !== null) dropWorkerLease(provider.workers, worker)
   addUnits(provider, kind, lease.epoch, actualUnits - job.units)
   market.queues.get(kind)?.settleUnits(job, actualUnits)
-  market.limits.end(lease.id, job, actualTokens, market.nowMs)
+  const excess = market.limits.end(lease.id, job, actualTokens, market.nowMs)
+  for (const { key, amount } of excess) {
+    market.emit({ type: 'limitExcess', at: market.nowMs, leaseId: lease.id, key, amount })
+  }
   market.touch.lease(lease)
   market.touch.provider(provider)
 }

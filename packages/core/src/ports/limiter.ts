@@ -23,6 +23,10 @@ export interface CompleteRequest {
 export interface Limiter {
   /** Defines a limit, or changes one. `actor` is who does so, for limiters that keep a log of it. */
   define(limit: Limit, by?: { readonly actor?: string | undefined }): Promise<LimitView>
+  /** Frees all that is held of a limit, debts too; null if there is none. */
+  reset(key: string, by?: { readonly actor?: string | undefined }): Promise<LimitView | null>
+  /** False if there is none. */
+  delete(key: string, by?: { readonly actor?: string | undefined }): Promise<boolean>
   list(): Promise<LimitView[]>
   get(key: string): Promise<LimitView | null>
   reserve(request: ReserveRequest): Promise<ReserveAnswer>

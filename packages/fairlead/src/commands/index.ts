@@ -13,7 +13,9 @@ import { jobsList } from './jobs-list.ts'
 import { jobsRetry } from './jobs-retry.ts'
 import { jobsShow } from './jobs-show.ts'
 import { jobsWatch } from './jobs-watch.ts'
+import { limitsDelete } from './limits-delete.ts'
 import { limitsList } from './limits-list.ts'
+import { limitsReset } from './limits-reset.ts'
 import { limitsSet } from './limits-set.ts'
 import { limitsShow } from './limits-show.ts'
 import { policyCheck } from './policy-check.ts'
@@ -66,6 +68,8 @@ export const COMMANDS: readonly Command<never>[] = [
   limitsList,
   limitsShow,
   limitsSet,
+  limitsReset,
+  limitsDelete,
   signup,
   sessionsList,
   sessionsShow,
@@ -85,7 +89,7 @@ export const COMMANDS: readonly Command<never>[] = [
 /** Commands that others stand under. */
 export const GROUPS: Readonly<Record<string, { readonly summary: string }>> = {
   jobs: { summary: 'List, show, watch, cancel and retry jobs.' },
-  limits: { summary: 'List, show and set limits.' },
+  limits: { summary: 'List, show, set, reset and delete limits.' },
   policy: { summary: 'Show, check and change the policy.' },
   providers: { summary: 'List and show providers, and change their status.' },
   sessions: { summary: 'List, show and watch sessions, and say when they open.' },

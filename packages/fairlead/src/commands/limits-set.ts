@@ -20,6 +20,7 @@ export const limitsSet = command<LimitFlags>({
     { flags: '--burst <n>', text: 'bucket: how much at once' },
     { flags: '--rate <n>', text: 'bucket: how much comes back in a second' },
     { flags: '--overage <way>', text: 'usage above what was reserved: debt or deny' },
+    { flags: '--callers <names>', text: 'who may reserve on it, as in ann,ben; empty is all' },
     { flags: '--unit <text>', text: 'what the amounts count, for people' },
     { flags: '--description <text>', text: 'for people' },
   ],

@@ -1,4 +1,5 @@
 import type { FairleadError, Limit, Limiter, LimitView } from '@fairlead/core'
+import type { Engine } from '@fairlead/engine'
 import { createLimiter, redis } from '@fairlead/limiter'
 import type { Logger } from '@fairlead/server'
 import type { Settings } from '../config/settings.ts'
@@ -9,12 +10,14 @@ import type { Settings } from '../config/settings.ts'
  */
 export async function openRedisLimits(
   { url, onBackendLoss, instances }: Settings['redis'],
-  own: Limiter,
+  { limiter: own, view }: Pick<Engine, 'limiter' | 'view'>,
   logger: Logger,
 ): Promise<Limiter | null> {
   if (url === null) return null
   const loss = { onBackendLoss, ...(instances === null ? {} : { instances }) }
-  const shared = createLimiter({ backend: redis(url, loss), limits: [] })
+  // As the policy is at the start.
+  const { actualFactorMax } = view.policy.limits
+  const shared = createLimiter({ backend: redis(url, { ...loss, actualFactorMax }), limits: [] })
   try {
     await agree(shared, own)
   } catch (err) {
@@ -27,6 +30,8 @@ export async function openRedisLimits(
   }
   return {
     define: (limit) => shared.define(limit),
+    reset: (key) => shared.reset(key),
+    delete: (key) => shared.delete(key),
     list: () => shared.list(),
     get: (key) => shared.get(key),
     reserve: (request) => shared.reserve(request),

@@ -60,7 +60,7 @@ export async function startServing(options: Options): Promise<Serving> {
       sites?.close()
       await engine.close()
     }
-    const limiter = await openRedisLimits(settings.redis, engine.limiter, logger)
+    const limiter = await openRedisLimits(settings.redis, engine, logger)
     close = async () => {
       sites?.close()
       await limiter?.close()

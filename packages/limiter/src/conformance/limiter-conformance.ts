@@ -209,6 +209,94 @@ export function limiterConformance(
       })
     })
 
+    it('LIMIT-19: an actual counts at most 16 times what was reserved, or the capacity if that is more', async () => {
+      const limiter = await use(
+        rolling(100),
+        { ...fixed(3), key: 'f' },
+        { key: 'b', kind: 'bucket', burst: 10, rate: 1 },
+        concurrency(1, 'c'),
+      )
+      const most = 2 ** 53 - 1
+      const all = [
+        { key: 'k', amount: 1 },
+        { key: 'f', amount: 3 },
+        { key: 'b', amount: 1 },
+        { key: 'c', amount: 1 },
+      ]
+      await limiter.reserve({ leaseId: 'a', requirements: all })
+      const actuals = all.map(({ key }) => ({ key, amount: most }))
+      expect(await limiter.complete({ leaseId: 'a', actuals })).toEqual({
+        ok: true,
+        error: null,
+        detail: null,
+        excess: [
+          { key: 'k', amount: most - 100 },
+          { key: 'f', amount: most - 48 },
+          { key: 'b', amount: most - 16 },
+        ],
+      })
+      expect([await held(), await held('f'), await held('c')]).toEqual([100, 48, 0])
+      expect((await limiter.get('b'))?.levelMicro).toBe(-6_000_000)
+      trial.advance(60_000)
+      for (const { key, amount } of all) {
+        expect(await take(`victim ${key}`, amount, key)).toMatchObject({ allowed: true })
+      }
+    })
+
+    it('LIMIT-19: what counts in full is completed without a word', async () => {
+      const limiter = await use(rolling(10))
+      await take('a', 2)
+      const done = await limiter.complete({ leaseId: 'a', actuals: [{ key: 'k', amount: 32 }] })
+      expect(done).toEqual({ ok: true, error: null, detail: null })
+      expect(await held()).toBe(32)
+    })
+
+    it('LIMIT-20: a reset frees all, and leases from before have no part in it any more', async () => {
+      const bucket: Limit = { key: 'b', kind: 'bucket', burst: 10, rate: 1 }
+      const limiter = await use(rolling(10, { windowSecs: 60 }), bucket, concurrency(1, 'c'))
+      const all = [
+        { key: 'k', amount: 8 },
+        { key: 'b', amount: 8 },
+        { key: 'c', amount: 1 },
+      ]
+      await limiter.reserve({ leaseId: 'a', requirements: all })
+      expect(await limiter.reset('k')).toMatchObject({ held: 0 })
+      expect(await limiter.reset('b')).toMatchObject({ levelMicro: 10_000_000 })
+      expect(await limiter.reset('c')).toMatchObject({ held: 0 })
+      expect(await limiter.reset('x')).toBeNull()
+      // It has the same end as the other had.
+      expect(await limiter.reserve({ leaseId: 'b', requirements: all })).toMatchObject({
+        allowed: true,
+      })
+      const actuals = all.map(({ key }) => ({ key, amount: 0 }))
+      expect(await limiter.complete({ leaseId: 'a', actuals })).toMatchObject({ ok: true })
+      expect([await held(), await held('c')]).toEqual([8, 1])
+      expect((await limiter.get('b'))?.levelMicro).toBe(2_000_000)
+      await limiter.complete({ leaseId: 'b', actuals })
+      expect([await held(), await held('c')]).toEqual([0, 0])
+    })
+
+    it('LIMIT-20: a lower capacity that waits is in force after a reset', async () => {
+      const limiter = await use(fixed(10))
+      await take('a', 8)
+      await limiter.define(fixed(3))
+      expect(await limiter.reset('k')).toMatchObject({ state: 'active', limit: { capacity: 3 } })
+    })
+
+    it('LIMIT-20: a deleted limit is unknown, and may be defined anew as another kind', async () => {
+      const limiter = await use(rolling(10, { windowSecs: 60 }))
+      await take('a', 8)
+      expect(await limiter.delete('k')).toBe(true)
+      expect(await limiter.delete('k')).toBe(false)
+      expect([await limiter.get('k'), await limiter.list()]).toEqual([null, []])
+      expect(await take('b', 1)).toMatchObject({ error: 'unknown_limit_key:k' })
+      await limiter.define(concurrency(2))
+      await take('c', 1)
+      const actuals = [{ key: 'k', amount: 0 }]
+      expect(await limiter.complete({ leaseId: 'a', actuals })).toMatchObject({ ok: true })
+      expect(await held()).toBe(1)
+    })
+
     it('LIMIT-13: a lower capacity waits until enough has ended, a higher one acts at once', async () => {
       const limiter = await use(concurrency(3))
       for (const id of ['a', 'b', 'c']) await take(id, 1)

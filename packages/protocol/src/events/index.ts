@@ -16,6 +16,9 @@ import { leaseCancelled } from './lease-cancelled.ts'
 import { leaseMoved } from './lease-moved.ts'
 import { leaseRenewed } from './lease-renewed.ts'
 import { limitDefined } from './limit-defined.ts'
+import { limitDeleted } from './limit-deleted.ts'
+import { limitExcess } from './limit-excess.ts'
+import { limitReset } from './limit-reset.ts'
 import { openingSet } from './opening-set.ts'
 import { placeReleased } from './place-released.ts'
 import { policyChanged } from './policy-changed.ts'
@@ -56,6 +59,9 @@ export const EVENTS = {
   policyChanged,
   limitDefined,
   tokenChanged,
+  limitReset,
+  limitDeleted,
+  limitExcess,
   auditPruned,
 } as const satisfies { readonly [Name in Topic]: { readonly name: Name } }
 
@@ -88,6 +94,9 @@ export const event = z
     policyChanged.schema,
     limitDefined.schema,
     tokenChanged.schema,
+    limitReset.schema,
+    limitDeleted.schema,
+    limitExcess.schema,
     auditPruned.schema,
   ])
   .meta({ id: 'Event' })

@@ -26,6 +26,9 @@ export const TOPICS = [
   'policyChanged',
   'limitDefined',
   'tokenChanged',
+  'limitReset',
+  'limitDeleted',
+  'limitExcess',
   'auditPruned',
 ] as const
 export type Topic = (typeof TOPICS)[number]

@@ -19,10 +19,12 @@ import { heartbeat } from './heartbeat.ts'
 import { limitsComplete } from './limits-complete.ts'
 import { limitsCompleteMany } from './limits-complete-many.ts'
 import { limitsDefine } from './limits-define.ts'
+import { limitsDelete } from './limits-delete.ts'
 import { limitsGet } from './limits-get.ts'
 import { limitsList } from './limits-list.ts'
 import { limitsReserve } from './limits-reserve.ts'
 import { limitsReserveMany } from './limits-reserve-many.ts'
+import { limitsReset } from './limits-reset.ts'
 import { listJobs } from './list-jobs.ts'
 import { listProviders } from './list-providers.ts'
 import { policyGet } from './policy-get.ts'
@@ -74,6 +76,8 @@ export const METHODS = {
   'signup.setOpening': signupSetOpening,
   'signup.audit': signupAudit,
   'limits.define': limitsDefine,
+  'limits.reset': limitsReset,
+  'limits.delete': limitsDelete,
   'limits.list': limitsList,
   'limits.get': limitsGet,
   'limits.reserve': limitsReserve,

@@ -1,4 +1,4 @@
-import { isTextWithin, LIMIT_BATCH_MAX, REQUIREMENTS_MAX } from '@fairlead/core'
+import { isTextWithin, LIMIT_BATCH_MAX, LIMIT_CALLERS_MAX, REQUIREMENTS_MAX } from '@fairlead/core'
 import { z } from 'zod'
 import { list } from '../wire/list.ts'
 
@@ -24,6 +24,11 @@ const note = z
 const common = {
   key: limitText,
   overage: z.enum(['debt', 'deny']).optional().describe('of usage above what was reserved; debt'),
+  callers: z
+    .array(limitText)
+    .max(LIMIT_CALLERS_MAX)
+    .optional()
+    .describe('subjects of the tokens that may reserve on it and read it; all if left out'),
   unit: note.optional().describe('what the amounts count, for people'),
   description: note.optional(),
 }
@@ -100,6 +105,10 @@ export const completeRecord = z
     ok: z.boolean(),
     error: z.string().nullable(),
     detail: z.string().nullable(),
+    excess: z
+      .array(z.strictObject({ key: limitText, amount: z.int().min(1) }))
+      .optional()
+      .describe('of actuals past all reason: what was not booked; left out where all was'),
   })
   .meta({ id: 'CompleteRecord' })
 

@@ -2,6 +2,7 @@
 
 export { ERROR_NUMBERS, RPC_ERRORS } from './error-numbers.ts'
 export {
+  completeAnswerToWire,
   completeOfWire,
   completeToWire,
   limitOfWire,

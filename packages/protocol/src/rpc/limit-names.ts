@@ -1,4 +1,5 @@
 import type {
+  CompleteAnswer,
   CompleteRequest,
   Limit,
   LimitView,
@@ -6,6 +7,7 @@ import type {
   ReserveRequest,
 } from '@fairlead/core'
 import type {
+  CompleteRecord,
   LimitComplete,
   LimitDefinition,
   LimitRecord,
@@ -78,6 +80,10 @@ export function completeOfWire({ lease_id, actuals = [] }: LimitComplete): Compl
     leaseId: lease_id,
     actuals: actuals.map(({ key, actual_amount }) => ({ key, amount: actual_amount })),
   }
+}
+
+export function completeAnswerToWire({ excess, ...answer }: CompleteAnswer): CompleteRecord {
+  return excess === undefined ? answer : { ...answer, excess: [...excess] }
 }
 
 export function reserveAnswerToWire(answer: ReserveAnswer): ReserveRecord {

@@ -14,10 +14,12 @@ import {
   limitsComplete,
   limitsCompleteMany,
   limitsDefine,
+  limitsDelete,
   limitsGet,
   limitsList,
   limitsReserve,
   limitsReserveMany,
+  limitsReset,
 } from './limits.ts'
 import {
   auditList,
@@ -79,6 +81,8 @@ export const HANDLERS: Handlers = {
   'signup.setOpening': signupSetOpening,
   'signup.audit': signupAudit,
   'limits.define': limitsDefine,
+  'limits.reset': limitsReset,
+  'limits.delete': limitsDelete,
   'limits.list': limitsList,
   'limits.get': limitsGet,
   'limits.reserve': limitsReserve,

@@ -1,6 +1,14 @@
-import { compareText, FairleadError } from '@fairlead/core'
+import {
+  type CompleteAnswer,
+  type CompleteRequest,
+  compareText,
+  FairleadError,
+  type ReserveAnswer,
+  type ReserveRequest,
+} from '@fairlead/core'
 import {
   checkParams,
+  completeAnswerToWire,
   completeOfWire,
   limitComplete,
   limitOfWire,
@@ -11,9 +19,27 @@ import {
 } from '@fairlead/protocol'
 import { actingAs, type Handlers } from '../rpc/call.ts'
 
-export const limitsDefine: Handlers['limits.define'] = async ({ limit }, call, { limiter }) => {
+export const limitsDefine: Handlers['limits.define'] = async (
+  { limit },
+  call,
+  { limiter, limitOwners },
+) => {
   const view = await limiter.define(limitOfWire(limit), actingAs(call))
+  await limitOwners.changed(view.limit)
   return { limit: viewToWire(view) }
+}
+
+export const limitsReset: Handlers['limits.reset'] = async ({ key }, call, { limiter }) => {
+  const view = await limiter.reset(key, actingAs(call))
+  if (view === null) throw unknownLimit(key)
+  return { limit: viewToWire(view) }
+}
+
+export const limitsDelete: Handlers['limits.delete'] = async ({ key }, call, services) => {
+  const isDeleted = await services.limiter.delete(key, actingAs(call))
+  services.limitOwners.forget()
+  if (isDeleted) return { key }
+  throw unknownLimit(key)
 }
 
 export const limitsList: Handlers['limits.list'] = async (params, _, { limiter }) => {
@@ -28,60 +54,91 @@ export const limitsList: Handlers['limits.list'] = async (params, _, { limiter }
   }
 }
 
-export const limitsGet: Handlers['limits.get'] = async ({ key }, _, { limiter }) => {
-  const view = await limiter.get(key)
+export const limitsGet: Handlers['limits.get'] = async (params, call, { limiter, limitOwners }) => {
+  const key = limitOwners.keyFor(call, params.key)
+  const view = (await limitOwners.isOpenTo(call, key)) ? await limiter.get(key) : null
   if (view !== null) return { limit: viewToWire(view) }
-  throw new FairleadError('NotFound', `there is no limit ${key}; an operator defines it`, { key })
+  throw unknownLimit(key)
 }
 
-export const limitsReserve: Handlers['limits.reserve'] = async (params, _, { limiter }) =>
-  reserveAnswerToWire(await limiter.reserve(reserveOfWire(params)))
+export const limitsReserve: Handlers['limits.reserve'] = async (params, call, services) => {
+  const { limiter, limitOwners } = services
+  const request = limitOwners.reserveFor(call, reserveOfWire(params))
+  const refusal = await limitOwners.refusal(call, request.requirements)
+  return reserveAnswerToWire(refusal ?? (await limiter.reserve(request)))
+}
 
-export const limitsComplete: Handlers['limits.complete'] = (params, _, { limiter }) =>
-  limiter.complete(completeOfWire(params))
+export const limitsComplete: Handlers['limits.complete'] = async (params, call, services) => {
+  const { limiter, limitOwners } = services
+  const request = limitOwners.completeFor(call, completeOfWire(params))
+  return completeAnswerToWire(await limiter.complete(request))
+}
 
-export const limitsReserveMany: Handlers['limits.reserveMany'] = async (params, _, { limiter }) => {
-  const results = await eachOf(
-    params.requests,
-    (one) => reserveOfWire(checkParams(limitReserve, one)),
-    (sound) => limiter.reserveMany(sound),
-    (detail) => ({ ...REFUSED, allowed: false, retryAfterMs: 0, detail }),
+export const limitsReserveMany: Handlers['limits.reserveMany'] = async (params, call, services) => {
+  const { limiter, limitOwners } = services
+  const requests = await Promise.all(
+    params.requests.map((one) =>
+      readOr(REFUSED_RESERVE, async () => {
+        const request = limitOwners.reserveFor(call, reserveOfWire(checkParams(limitReserve, one)))
+        return (await limitOwners.refusal(call, request.requirements)) ?? request
+      }),
+    ),
+  )
+  const results = await eachOf<ReserveRequest, ReserveAnswer>(requests, (sound) =>
+    limiter.reserveMany(sound),
   )
   return { results: results.map(reserveAnswerToWire) }
 }
 
 export const limitsCompleteMany: Handlers['limits.completeMany'] = async (
   params,
-  _,
-  { limiter },
-) => ({
-  results: await eachOf(
-    params.requests,
-    (one) => completeOfWire(checkParams(limitComplete, one)),
-    (sound) => limiter.completeMany(sound),
-    (detail) => ({ ok: false, error: REFUSED.error, detail }),
-  ),
-})
+  call,
+  { limiter, limitOwners },
+) => {
+  const requests = await Promise.all(
+    params.requests.map((one) =>
+      readOr({ ok: false, error: 'invalid_request' }, async () =>
+        limitOwners.completeFor(call, completeOfWire(checkParams(limitComplete, one))),
+      ),
+    ),
+  )
+  const results = await eachOf<CompleteRequest, CompleteAnswer>(requests, (sound) =>
+    limiter.completeMany(sound),
+  )
+  return { results: results.map(completeAnswerToWire) }
+}
 
-const REFUSED = { error: 'invalid_request', reservedAtUnixMs: null, deniedKey: null } as const
+const REFUSED_RESERVE = {
+  allowed: false,
+  retryAfterMs: 0,
+  error: 'invalid_request',
+  reservedAtUnixMs: null,
+  deniedKey: null,
+} as const
+
+/** What was read, or an answer with the reason why it could not be. */
+async function readOr<Read, Refused>(
+  refused: Refused,
+  read: () => Promise<Read>,
+): Promise<Read | (Refused & { readonly detail: string })> {
+  try {
+    return await read()
+  } catch (error) {
+    if (!(error instanceof FairleadError)) throw error
+    return { ...refused, detail: error.message }
+  }
+}
 
 /** Those that are well-formed go on together; each answer is put in the place of its question (HTTP-3). */
-async function eachOf<Sound, Answer>(
-  items: readonly unknown[],
-  read: (item: unknown) => Sound,
-  ask: (sound: readonly Sound[]) => Promise<Answer[]>,
-  refuse: (detail: string) => Answer,
+async function eachOf<Request extends { readonly leaseId: string }, Answer extends object>(
+  items: readonly (Request | Answer)[],
+  ask: (sound: readonly Request[]) => Promise<Answer[]>,
 ): Promise<Answer[]> {
-  const sound: Sound[] = []
-  const refusals = items.map((item) => {
-    try {
-      sound.push(read(item))
-      return null
-    } catch (error) {
-      if (!(error instanceof FairleadError)) throw error
-      return refuse(error.message)
-    }
-  })
+  const sound = items.filter((item): item is Request => 'leaseId' in item)
   const answers = (sound.length === 0 ? [] : await ask(sound)).values()
-  return refusals.map((refusal) => refusal ?? (answers.next().value as Answer))
+  return items.map((item) => ('leaseId' in item ? (answers.next().value as Answer) : item))
+}
+
+function unknownLimit(key: string): FairleadError {
+  return new FairleadError('NotFound', `there is no limit ${key}; an operator defines it`, { key })
 }

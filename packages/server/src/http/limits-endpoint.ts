@@ -26,6 +26,7 @@ export class LimitsEndpoint {
     '/v1/reserve/batch': { POST: this.#posted('limits.reserveMany') },
     '/v1/complete': { POST: this.#posted('limits.complete') },
     '/v1/complete/batch': { POST: this.#posted('limits.completeMany') },
+    '/v1/admin/reset': { POST: this.#posted('limits.reset') },
     '/v1/admin/limits': {
       PUT: this.#posted('limits.define', (definition) => ({ limit: withoutZeros(definition) })),
       GET: (request, response, id) =>
@@ -34,6 +35,8 @@ export class LimitsEndpoint {
     [`${ONE_LIMIT}{key}`]: {
       GET: (request, response, id) =>
         this.#answer(request, response, id, 'limits.get', async () => ({ key: keyOf(request) })),
+      DELETE: (request, response, id) =>
+        this.#answer(request, response, id, 'limits.delete', async () => ({ key: keyOf(request) })),
     },
   }
   readonly #dispatcher: Dispatcher

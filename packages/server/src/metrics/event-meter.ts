@@ -63,6 +63,11 @@ export class EventMeter {
     this.#metrics = metricsIn(registry)
   }
 
+  /** Usage that was too much to be booked (LIMIT-19). */
+  addExcess(count: number): void {
+    this.#metrics.excess.inc(count)
+  }
+
   see(event: EngineEvent): void {
     this.#count(event)
     const code = failureCode(event, this.#before)
@@ -82,6 +87,7 @@ export class EventMeter {
     else if (type === 'jobCompleted') this.#completed(event.jobId, at)
     else if (type === 'jobRequeued') this.#over('requeued', event)
     else if (type === 'jobFailed') this.#over('failed', event)
+    else if (type === 'limitExcess') this.addExcess(1)
     else if (type === 'jobExpired') this.#over('expired', event)
     else if (type === 'jobCanceled') {
       this.totals.canceled++
@@ -205,6 +211,11 @@ function metricsIn(registry: Registry) {
       name: 'fairlead_attempt_failures_total',
       help: 'Attempts that failed, by code; codes that are not on the list are counted as other.',
       labelNames: ['code'],
+      registers,
+    }),
+    excess: new Counter({
+      name: 'fairlead_limit_excess_total',
+      help: 'Actual usage of limits that was too much to be booked in full.',
       registers,
     }),
     canceled: new Counter({

@@ -1,11 +1,18 @@
-import type { Limiter, ReserveAnswer } from '@fairlead/core'
+import type { CompleteAnswer, Excess, Limiter, ReserveAnswer } from '@fairlead/core'
 import { Counter, type Registry } from 'prom-client'
 
 const OUTCOMES = ['allowed', 'denied', 'refused', 'unknown'] as const
 type Outcome = (typeof OUTCOMES)[number]
 
-/** Counts what reserves are answered with. Keys are no label: there may be any number of them. */
-export function meteredLimiter(limiter: Limiter, registry: Registry): Limiter {
+/**
+ * Counts what reserves are answered with, and tells of usage that was not booked. Keys are no label: there may be any
+ * number of them.
+ */
+export function meteredLimiter(
+  limiter: Limiter,
+  registry: Registry,
+  tell: (excess: readonly Excess[]) => void,
+): Limiter {
   const counter = new Counter({
     name: 'fairlead_limit_reserves_total',
     help: 'Reserves of limits: allowed, denied for now, refused for good, or unknown (no backend).',
@@ -19,14 +26,28 @@ export function meteredLimiter(limiter: Limiter, registry: Registry): Limiter {
     counts[outcomeOf(answer)].inc()
     return answer
   }
+  const told = (answers: readonly CompleteAnswer[]): void => {
+    const excess = answers.flatMap((answer) => answer.excess ?? [])
+    if (excess.length > 0) tell(excess)
+  }
   return {
     define: (limit, by) => limiter.define(limit, by),
+    reset: (key, by) => limiter.reset(key, by),
+    delete: (key, by) => limiter.delete(key, by),
     list: () => limiter.list(),
     get: (key) => limiter.get(key),
     reserve: async (request) => counted(await limiter.reserve(request)),
-    complete: (request) => limiter.complete(request),
+    complete: async (request) => {
+      const answer = await limiter.complete(request)
+      told([answer])
+      return answer
+    },
     reserveMany: async (requests) => (await limiter.reserveMany(requests)).map(counted),
-    completeMany: (requests) => limiter.completeMany(requests),
+    completeMany: async (requests) => {
+      const answers = await limiter.completeMany(requests)
+      told(answers)
+      return answers
+    },
     close: () => limiter.close(),
   }
 }

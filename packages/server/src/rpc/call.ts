@@ -11,6 +11,7 @@ import type { CheckedParamsOf, MethodName, ResultOf } from '@fairlead/protocol'
 import type { AccessNotes } from '../auth/access-notes.ts'
 import type { Identity } from '../auth/identity.ts'
 import type { EventHub } from '../events/event-hub.ts'
+import type { LimitOwners } from '../limit-owners.ts'
 import type { ServerLimits } from '../limits.ts'
 import type { ServerStats } from '../metrics/server-stats.ts'
 import type { SignupDesk } from '../signup/signup-desk.ts'
@@ -37,6 +38,7 @@ export interface Services {
   readonly polls: PollDesk
   readonly pulse: ProviderPulse
   readonly limiter: Limiter
+  readonly limitOwners: LimitOwners
   readonly stats: ServerStats
   readonly signup: SignupDesk
   readonly notes: AccessNotes

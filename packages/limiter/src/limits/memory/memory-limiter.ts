@@ -21,13 +21,14 @@ import { MemoryPools } from '../../slots/memory/memory-pools.ts'
 import type { PoolBackend } from '../../slots/model-pools.ts'
 import type { LimiterBackend } from '../limiter-backend.ts'
 
-export interface MemoryOptions extends Pick<LimitsOptions, 'rememberMs' | 'leasesMax'> {
+export interface MemoryOptions
+  extends Pick<LimitsOptions, 'rememberMs' | 'leasesMax' | 'actualFactorMax'> {
   readonly clock?: Pick<Clock, 'now'>
 }
 
 /** Limits of this process alone; they last as long as the limiter. */
 export function memory(options: MemoryOptions = {}): LimiterBackend & PoolBackend {
-  knownFields('options', options, ['rememberMs', 'leasesMax', 'clock'])
+  knownFields('options', options, ['rememberMs', 'leasesMax', 'actualFactorMax', 'clock'])
   return {
     open: (limits) => new MemoryLimiter(limits, options),
     openPools: (pools) => new MemoryPools(pools),
@@ -52,6 +53,14 @@ class MemoryLimiter implements Limiter {
 
   async define(limit: Limit): Promise<LimitView> {
     return this.#limits.define(limit, this.#clock.now())
+  }
+
+  async reset(key: string): Promise<LimitView | null> {
+    return this.#limits.reset(key, this.#clock.now())
+  }
+
+  async delete(key: string): Promise<boolean> {
+    return this.#limits.delete(key, this.#clock.now())
   }
 
   async list(): Promise<LimitView[]> {

@@ -9,10 +9,14 @@ const GUARD_MAX_MS = 120_000
  * forgets everything when it restarts; then each instance tells it what it holds (REDIS-3).
  */
 export class Holdings {
-  /** A completed id is of no more use here. */
-  readonly #limits = new Limits({ rememberMs: 0 })
+  readonly #limits: Limits
   #nowMs = 0
   #offsetMs = 0
+
+  constructor(actualFactorMax: number) {
+    // A completed id is of no more use here.
+    this.#limits = new Limits({ rememberMs: 0, actualFactorMax })
+  }
 
   /** How far the server's clock is ahead of this process's. */
   get clockOffsetMs(): number {
@@ -21,6 +25,14 @@ export class Holdings {
 
   define(limit: Limit): void {
     this.#limits.define(limit, this.#nowMs)
+  }
+
+  reset(key: string): void {
+    this.#limits.reset(key, this.#nowMs)
+  }
+
+  delete(key: string): void {
+    this.#limits.delete(key, this.#nowMs)
   }
 
   granted(leaseId: string, amounts: readonly Requirement[], atMs: number): void {

@@ -19,6 +19,8 @@ export interface RedisOptions extends BackendLoss {
   readonly rememberMs?: number
   /** How many lease ids are remembered at most; beyond that the oldest are forgotten. */
   readonly leasesMax?: number
+  /** How many times what was reserved an actual counts at most, if that is more than the capacity; 16 if left out. */
+  readonly actualFactorMax?: number
   /** For tests: the time is this one's, and not the server's. */
   readonly clock?: Pick<Clock, 'now'>
 }
@@ -44,11 +46,13 @@ function checkOptions(options: RedisOptions): void {
     coldStartGuard = true,
     rememberMs = 0,
     leasesMax = 1,
+    actualFactorMax = 1,
   } = knownFields('options', options, [
     'name',
     'coldStartGuard',
     'rememberMs',
     'leasesMax',
+    'actualFactorMax',
     'clock',
     'onBackendLoss',
     'instances',
@@ -59,5 +63,6 @@ function checkOptions(options: RedisOptions): void {
   if (typeof coldStartGuard !== 'boolean') throw invalidParams('coldStartGuard', 'true or false')
   wholeNumber('rememberMs', rememberMs, { min: 0 })
   wholeNumber('leasesMax', leasesMax, { min: 1 })
+  wholeNumber('actualFactorMax', actualFactorMax, { min: 1 })
   instancesOf(options)
 }

@@ -1,4 +1,5 @@
 import {
+  ACTUAL_FACTOR_MAX,
   addUp,
   type Clock,
   COMPLETED,
@@ -8,6 +9,7 @@ import {
   checkLimitRequest,
   compareText,
   completeProblem,
+  type Excess,
   FairleadError,
   invalidParams,
   LEASES_MAX,
@@ -41,6 +43,7 @@ import {
   defineScript,
   joinScript,
   reserveScript,
+  resetScript,
   type ScriptContext,
 } from './scripts.ts'
 
@@ -56,6 +59,7 @@ const BURST_MAX = 9_007_199_254
 interface Known {
   readonly limit: Limit
   readonly version: string
+  readonly countsFrom: number
 }
 
 /**
@@ -67,12 +71,12 @@ export class RedisLimiter implements Limiter {
   readonly #connection: Promise<{ redis: RedisPort; disconnect: () => void }>
   readonly #keys: Keys
   readonly #clock: Pick<Clock, 'now'> | null
-  /** How long lease ids are remembered, and how many of them. */
-  readonly #memory: Pick<BatchCall, 'rememberMs' | 'leasesMax'>
+  /** How long lease ids are remembered, how many of them, and what their actuals count at most. */
+  readonly #memory: Pick<BatchCall, 'rememberMs' | 'leasesMax' | 'actualFactorMax'>
   readonly #hasGuard: boolean
   readonly #instance = newId()
   readonly #known = new Map<string, Known>()
-  readonly #holdings = new Holdings()
+  readonly #holdings: Holdings
   /** How many share the limits while Redis is away; null: nothing is allowed then. */
   readonly #instances: number | null
   readonly #reserves = new GatheredCalls(
@@ -91,11 +95,13 @@ export class RedisLimiter implements Limiter {
   constructor(address: RedisAddress, limits: readonly Limit[], options: RedisOptions) {
     const { name = 'default', coldStartGuard = true, clock } = options
     const { rememberMs = REMEMBER_MS, leasesMax = LEASES_MAX } = options
+    const { actualFactorMax = ACTUAL_FACTOR_MAX } = options
     this.#given = limits.map(checkExact)
     this.#keys = new Keys(name)
     this.#hasGuard = coldStartGuard
     // Redis takes no expiry of 0.
-    this.#memory = { rememberMs: Math.max(1, rememberMs), leasesMax }
+    this.#memory = { rememberMs: Math.max(1, rememberMs), leasesMax, actualFactorMax }
+    this.#holdings = new Holdings(actualFactorMax)
     this.#clock = clock ?? null
     this.#instances = instancesOf(options)
     this.#connection = connectRedis(address)
@@ -113,6 +119,19 @@ export class RedisLimiter implements Limiter {
     }
     this.#learn(described)
     return described.view
+  }
+
+  async reset(key: string): Promise<LimitView | null> {
+    const described = await answered(async () => resetScript(await this.#context(), key, false))
+    if (described === null || described === 'deleted') return null
+    this.#learn(described)
+    return described.view
+  }
+
+  async delete(key: string): Promise<boolean> {
+    const deleted = await answered(async () => resetScript(await this.#context(), key, true))
+    this.#unlearn(key)
+    return deleted !== null
   }
 
   async list(): Promise<LimitView[]> {
@@ -208,15 +227,18 @@ export class RedisLimiter implements Limiter {
     const sound = requests
       .filter((_, i) => problems[i] === null)
       .map(({ leaseId, actuals = [] }) => ({ leaseId, amounts: addUp(actuals) }))
-    const failed = sound.length === 0 ? null : await this.#settle(sound)
+    const settled = sound.length === 0 ? NO_EXCESS : await this.#settle(sound)
+    let next = 0
     return problems.map((problem) => {
       if (problem !== null) return notCompleted('invalid_request', problem)
-      return failed === null ? COMPLETED : notCompleted('backend_error', failed)
+      if (typeof settled === 'string') return notCompleted('backend_error', settled)
+      const excess = settled.get(next++)
+      return excess === undefined ? COMPLETED : { ...COMPLETED, excess }
     })
   }
 
-  /** What went wrong, or null. */
-  async #settle(requests: readonly Sound[]): Promise<string | null> {
+  /** What was not booked, by the number of the request; or what went wrong. */
+  async #settle(requests: readonly Sound[]): Promise<string | ExcessOf> {
     await this.#connection
     try {
       const context = await this.#context()
@@ -227,11 +249,11 @@ export class RedisLimiter implements Limiter {
       for (const { leaseId, amounts } of requests) {
         local?.complete(leaseId, amounts, this.#serverNow())
       }
-      return local === null ? noAnswer(error) : null
+      return local === null ? noAnswer(error) : NO_EXCESS
     }
   }
 
-  async #settleOn(context: ScriptContext, requests: readonly Sound[]): Promise<string | null> {
+  async #settleOn(context: ScriptContext, requests: readonly Sound[]): Promise<string | ExcessOf> {
     const keys = keysIn(requests)
     for (const { leaseId } of requests) {
       for (const key of this.#holdings.keysOf(leaseId)) keys.add(key)
@@ -245,10 +267,10 @@ export class RedisLimiter implements Limiter {
         for (const { leaseId, amounts } of requests) {
           this.#holdings.completed(leaseId, amounts, reply.nowMs)
         }
-        return null
+        return reply.excess
       }
     }
-    return TOO_CHANGEABLE.detail
+    return TOO_CHANGEABLE.detail ?? ''
   }
 
   /** Learns of limits, makes those that Redis has lost, and tells it what is held of them. */
@@ -275,8 +297,10 @@ export class RedisLimiter implements Limiter {
     const limits: (Described | null)[] = []
     for (let i = 0; i < joined.length; i += LIMITS_AT_ONCE) {
       const told = await joinScript(context, joined.slice(i, i + LIMITS_AT_ONCE), names)
-      for (const described of told.limits) {
+      for (const [j, described] of told.limits.entries()) {
         if (described !== null) this.#learn(described)
+        // Somebody else has deleted it.
+        else this.#unlearn(keys[i + j] as string)
         limits.push(described)
       }
     }
@@ -311,9 +335,16 @@ export class RedisLimiter implements Limiter {
     return this.#clock?.now() ?? systemClock.now() + this.#holdings.clockOffsetMs
   }
 
-  #learn({ view: { limit }, version }: Described): void {
-    this.#known.set(limit.key, { limit, version })
+  #learn({ view: { limit }, version, countsFrom }: Described): void {
+    const before = this.#known.get(limit.key)?.countsFrom ?? countsFrom
+    this.#known.set(limit.key, { limit, version, countsFrom })
     this.#holdings.define(limit)
+    if (countsFrom > before) this.#holdings.reset(limit.key)
+  }
+
+  #unlearn(key: string): void {
+    this.#known.delete(key)
+    this.#holdings.delete(key)
   }
 
   #versions(keys: Iterable<string>): Map<string, string> {
@@ -363,6 +394,9 @@ async function answered<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
     )
   }
 }
+
+type ExcessOf = ReadonlyMap<number, readonly Excess[]>
+const NO_EXCESS: ExcessOf = new Map()
 
 interface Sound {
   readonly leaseId: string

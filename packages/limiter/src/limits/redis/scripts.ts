@@ -1,6 +1,7 @@
 import {
   capacityOf,
   type ExactInt,
+  type Excess,
   exactInt,
   invariant,
   type Limit,
@@ -31,6 +32,7 @@ export interface BatchCall {
   readonly versions: KnownVersions
   readonly rememberMs: number
   readonly leasesMax: number
+  readonly actualFactorMax: number
   readonly requests: readonly {
     readonly leaseId: string
     readonly amounts: readonly Requirement[]
@@ -86,7 +88,11 @@ export async function reserveScript(
 export async function completeScript(
   { redis, keys, now }: ScriptContext,
   call: BatchCall,
-): Promise<Stale | { readonly missing: readonly string[] } | { readonly nowMs: number }> {
+): Promise<
+  | Stale
+  | { readonly missing: readonly string[] }
+  | { readonly nowMs: number; readonly excess: ReadonlyMap<number, readonly Excess[]> }
+> {
   const limits = [...call.versions.keys()]
   const reply = (await runScript(redis, LIMIT_SCRIPTS.complete, ...batchArgs(keys, now, call))) as (
     | number
@@ -95,13 +101,33 @@ export async function completeScript(
   const [first, ...rest] = reply
   if (first === -1) return { stale: named(limits, rest as number[]) }
   if (first === -2) return { missing: rest.map((key) => keys.limitOf(String(key))) }
-  return { nowMs: Number(first) }
+  const excess = new Map<number, Excess[]>()
+  for (let i = 0; i < rest.length; i += 3) {
+    const [request, limit, amount] = rest.slice(i, i + 3).map(Number) as [number, number, number]
+    const beyond = { key: limits[limit - 1] as string, amount }
+    excess.set(request - 1, [...(excess.get(request - 1) ?? []), beyond])
+  }
+  return { nowMs: Number(first), excess }
 }
 
 /** What Redis says of a limit. */
 export interface Described {
   readonly version: string
   readonly view: LimitView
+  /** Leases from before this hold nothing of it (LIMIT-20). */
+  readonly countsFrom: number
+}
+
+/** reset.lua; null where there is no such limit, `deleted` where that was asked for. */
+export async function resetScript(
+  { redis, keys, now }: ScriptContext,
+  key: string,
+  isDelete: boolean,
+): Promise<Described | 'deleted' | null> {
+  const names = limitKeys(keys, [{ key }])
+  const args = [now, key, isDelete ? 1 : 0]
+  const [, row] = (await runScript(redis, LIMIT_SCRIPTS.reset, names, args)) as unknown[]
+  return row === 1 ? 'deleted' : describedOf(row)
 }
 
 /** define.lua; null where the limit has another kind. */
@@ -168,10 +194,10 @@ function limitKeys(keys: Keys, limits: readonly { readonly key: string }[]): str
 function batchArgs(
   keys: Keys,
   now: number | '',
-  { versions, rememberMs, leasesMax, requests }: BatchCall,
+  { versions, rememberMs, leasesMax, actualFactorMax, requests }: BatchCall,
 ): [names: string[], args: (string | number)[]] {
   const names: string[] = []
-  const args: (string | number)[] = [now, rememberMs, leasesMax, versions.size]
+  const args: (string | number)[] = [now, rememberMs, leasesMax, actualFactorMax, versions.size]
   const numbers = new Map<string, number>()
   for (const [key, version] of versions) {
     names.push(keys.limit(key))
@@ -218,7 +244,7 @@ function windowSecsOf(limit: Limit): number {
 
 function describedOf(row: unknown): Described | null {
   if (!Array.isArray(row)) return null
-  const [version, def, next, held, level] = row as string[]
+  const [version, def, next, held, level, since] = row as string[]
   const limit = JSON.parse(def ?? '') as Limit
   const waiting = next === '' || next === undefined ? null : (JSON.parse(next) as Limit)
   const isBucket = limit.kind === 'bucket'
@@ -229,7 +255,7 @@ function describedOf(row: unknown): Described | null {
     held: isBucket ? null : exactInt(BigInt(held ?? 0)),
     levelMicro: isBucket ? exactInt(BigInt(level ?? 0)) : null,
   }
-  return { version: version ?? '', view }
+  return { version: version ?? '', view, countsFrom: Number(since) }
 }
 
 function named(limits: readonly string[], numbers: readonly number[]): string[] {

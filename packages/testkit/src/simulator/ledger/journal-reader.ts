@@ -130,6 +130,9 @@ export class JournalReader {
       case 'accessRefused':
       case 'limitDefined':
       case 'tokenChanged':
+      case 'limitReset':
+      case 'limitDeleted':
+      case 'limitExcess':
       case 'placeReleased':
       case 'feeFailed':
         return

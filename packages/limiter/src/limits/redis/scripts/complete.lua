@@ -1,14 +1,15 @@
 -- complete.lua: LIMIT-12 for one request or a batch of them, in order.
 -- KEYS     the limits, one lease a request, the index of all limits
--- ARGV     now or '', how long an id is remembered (ms), how many of them at most, the number of limits, the
---          version of each as the caller knows it; then for requests in a row with the same actuals: how many, the number of actuals,
+-- ARGV     now or '', how long an id is remembered (ms), how many of them at most, how many times what was reserved an
+--          actual counts at most, the number of limits, the version of each as the caller knows it; then for requests in a row with the same actuals: how many, the number of actuals,
 --          and the number of the limit and the amount of each
--- returns  {now}; or -1 and the numbers of limits that the caller knows otherwise; or -2 and the keys of limits
+-- returns  now, then three for each actual that was too much to be booked (LIMIT-19): the request, the limit, and as text
+--          how much of it; or -1 and the numbers of limits that the caller knows otherwise; or -2 and the keys of limits
 --          that a lease holds and the call did not name: then nothing was done
-local count, index = tonumber(ARGV[4]), KEYS[#KEYS]
+local factor, count, index = tonumber(ARGV[4]), tonumber(ARGV[5]), KEYS[#KEYS]
 local requests = #KEYS - count - 1
 local remember = tonumber(ARGV[2])
-local meters, now, stale = load_known(count, clock(ARGV[1]), 5)
+local meters, now, stale = load_known(count, clock(ARGV[1]), 6)
 if not meters then return stale end
 
 local function free(m, ends, amount)
@@ -30,8 +31,13 @@ local function save_freed(m)
   end
 end
 
--- Puts actual usage in the place of what was reserved; -1 is none given.
+-- Puts actual usage in the place of what was reserved; -1 is none given. Returns what of it does not count.
 local function settle(m, reserved, actual, ends)
+  local beyond = 0
+  if m.kind ~= CONCURRENCY then
+    beyond = math.max(0, actual - math.max(factor * reserved, m.capacity))
+    actual = actual - beyond
+  end
   if m.kind == CONCURRENCY then
     free(m, ends, reserved)
   elseif actual >= 0 and m.kind == BUCKET then
@@ -45,6 +51,7 @@ local function settle(m, reserved, actual, ends)
     if m.deny == 0 or m.held + excess <= capacity then take(m, excess) end
   end
   if m.waiting >= 0 then slow().apply_waiting(m) end
+  return beyond
 end
 
 local number_of = {}
@@ -95,7 +102,7 @@ local function done(lease, key)
   return packed
 end
 
-local at, left = 5 + count, 0
+local answers, at, left = { now }, 6 + count, 0
 local actual = {}
 for request = 1, requests do
   if left == 0 then
@@ -115,11 +122,18 @@ for request = 1, requests do
     local holds = lease[5]
     for h = 1, #holds, 3 do
       local i = number_of[holds[h]]
-      if meters[i] then settle(meters[i], holds[h + 1], actual[i] or -1, holds[h + 2]) end
+      -- It may have been deleted or reset since.
+      if meters[i] and lease[2] >= meters[i].since then
+        local beyond = settle(meters[i], holds[h + 1], actual[i] or -1, holds[h + 2])
+        if beyond > 0 then
+          local n = #answers
+          answers[n + 1], answers[n + 2], answers[n + 3] = request, i, text(math.min(beyond, NEVER))
+        end
+      end
     end
     call('PSETEX', key, ARGV[2], done(lease, key))
     leases[key] = nil
   end
 end
 save_all()
-return { now }
+return answers

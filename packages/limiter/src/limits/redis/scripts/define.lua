@@ -28,7 +28,13 @@ for i = 2, #KEYS do
   if m and m.kind ~= def.kind then
     answers[i] = 0
   else
-    if m then change(m, def) else m = s.create(KEYS[i], ARGV[2], now, def) end
+    if m then
+      change(m, def)
+    else
+      -- After a deletion leases from before it must not count.
+      local from = math.max(now, tonumber(call('HGET', KEYS[i], 'gone') or 0))
+      m = s.create(KEYS[i], ARGV[2], from, def, from)
+    end
     save(m, KEYS[1])
     s.name_in(KEYS[1], ARGV[at], m)
     answers[i] = s.described(m)

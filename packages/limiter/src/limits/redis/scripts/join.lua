@@ -4,7 +4,7 @@
 --          it, the six fields of a definition ('' as JSON where the caller has none), the version that the caller
 --          knew or '', for how long new starts are held up after a loss (ms), what it has taken of a bucket
 --          (millionths), the number of entries it holds, and the end and the amount of each
--- returns  now, then a description of each limit, or 0 where there is none
+-- returns  now, then a description of each limit, or 0 where there is none. One that was deleted is not made again.
 local s = slow()
 local now = s.now(ARGV[1])
 
@@ -28,8 +28,8 @@ local answers, at = { now }, 5
 for i = 2, #KEYS do
   local entries = tonumber(ARGV[at + 10])
   local m = load(KEYS[i])
-  if not m and ARGV[at + 1] ~= '' then
-    m = s.create(KEYS[i], ARGV[2], now, s.definition_at(at + 1))
+  if not m and ARGV[at + 1] ~= '' and call('HEXISTS', KEYS[i], 'gone') == 0 then
+    m = s.create(KEYS[i], ARGV[2], now, s.definition_at(at + 1), 0)
   end
   if m then
     advance(m, now)

@@ -4,10 +4,11 @@
 -- A limit is one hash, and one hash alone, so that a call reads and writes each limit once:
 --   m             the meter, packed, with the fields in the order of `load` and `save`
 --   def, next     the definition in force, and the one that waits while decreasing, as JSON
+--   gone          it was deleted before this time; there is nothing beside this (LIMIT-20)
 --   <end>         what ends at that time; the entry that ends last is in the meter, where most changes are
 --   j:<instance>  this instance has said what it holds, since the hash was made
 -- Numbers are exact below 2^53. Names: `first` is no later than the earliest end, `last` and `tail` are the
--- entry in the meter, `waiting` is the capacity that waits or -1, `guard` is when starts are let in again.
+-- entry in the meter, leases from before `since` hold nothing (LIMIT-20), `waiting` is the capacity that waits or -1, `guard` is when starts are let in again.
 --
 -- Beside the index of all limits, by its name and an ending, is what lease ids are counted with (LIMIT-10):
 --   :ids   a list, oldest first, of '<when> <key of the lease>'; what is over may still be in it
@@ -19,8 +20,9 @@
 -- what is hardly ever needed is inside of one function, `slow`, and made when that is called.
 
 local FIXED, CONCURRENCY, BUCKET = 2, 3, 4 -- 1 is a rolling window
--- The version as text, then sixteen doubles.
-local METER = '>sdddddddddddddddd'
+-- The version as text, then seventeen doubles. The last one may be missing: it came later than the others.
+local METER = '>sddddddddddddddddd'
+local METER_BYTES, NO_SINCE = 136, struct.pack('>d', 0)
 local MICRO = 1000000
 local NEVER = 9007199254740991
 local KEEP_MS = 604800000
@@ -30,12 +32,14 @@ local SLICES = 64
 local function load(key)
   local packed = call('HGET', key, 'm')
   if not packed then return nil end
+  if #packed - string.find(packed, '\0', 1, true) < METER_BYTES then packed = packed .. NO_SINCE end
   local version, kind, capacity, window, rate, deny, waiting, wait_window, wait_deny, held, first, last, tail,
-    now, level, guard, expiry = struct.unpack(METER, packed)
+    now, level, guard, expiry, since = struct.unpack(METER, packed)
   return {
     key = key, version = version, kind = kind, capacity = capacity, window = window, rate = rate, deny = deny,
     waiting = waiting, wait_window = wait_window, wait_deny = wait_deny, held = held, first = first, last = last,
-    tail = tail, now = now, level = level, guard = guard, expiry = expiry, dirty = false }
+    tail = tail, now = now, level = level, guard = guard, expiry = expiry, since = since,
+    dirty = false }
 end
 
 -- Made below; what is kept longer needs it.
@@ -49,7 +53,7 @@ local function save(m, index)
   if is_short then m.expiry = m.now + keep end
   call('HSET', m.key, 'm', struct.pack(METER,
     m.version, m.kind, m.capacity, m.window, m.rate, m.deny, m.waiting, m.wait_window, m.wait_deny, m.held,
-    m.first, m.last, m.tail, m.now, m.level, m.guard, m.expiry))
+    m.first, m.last, m.tail, m.now, m.level, m.guard, m.expiry, m.since))
   if is_short then
     call('PEXPIRE', m.key, text(keep))
     slow().keep_all(index, keep)
@@ -190,13 +194,14 @@ function slow()
   end
 
   -- A new hash with a definition: kind, capacity, window, rate, deny, and all of it as JSON.
-  function s.create(key, birth, now, def)
+  function s.create(key, birth, now, def, since)
+    call('DEL', key)
     call('HSET', key, 'def', def.json)
     return {
       key = key, version = birth .. ':0', kind = def.kind, capacity = def.capacity, window = def.window,
       rate = def.rate, deny = def.deny, waiting = -1, wait_window = 0, wait_deny = 0, held = 0, first = NEVER,
       last = 0, tail = 0, now = now, level = def.kind == BUCKET and def.capacity * MICRO or 0, guard = 0,
-      expiry = 0, dirty = true }
+      expiry = 0, since = since, dirty = true }
   end
 
   -- Reads a definition from ARGV at `i`: six fields, the JSON empty where there is none.
@@ -206,11 +211,30 @@ function slow()
       window = tonumber(ARGV[i + 3]), rate = tonumber(ARGV[i + 4]), deny = tonumber(ARGV[i + 5]) }
   end
 
-  -- A limit as it is answered: version, definition, the one that waits, held, level.
+  -- Nothing is held any more, and who reserved until now has no part in it. Time goes on by a ms, so that who reserves
+  -- from now on is told from those.
+  function s.reset(m)
+    local fields, gone = call('HGETALL', m.key), {}
+    for i = 1, #fields, 2 do
+      if tonumber(fields[i]) then gone[#gone + 1] = fields[i] end
+    end
+    for i = 1, #gone, 1000 do
+      call('HDEL', m.key, unpack(gone, i, math.min(i + 999, #gone)))
+    end
+    m.held, m.first, m.last, m.tail = 0, NEVER, 0, 0
+    m.guard, m.dirty = 0, true
+    m.now = m.now + 1
+    m.since = m.now
+    m.version = s.next_version(m.version)
+    m.level = m.kind == BUCKET and m.capacity * MICRO or 0
+    if m.waiting >= 0 then s.apply_waiting(m) end
+  end
+
+  -- A limit as it is answered: version, definition, the one that waits, held, level, since.
   function s.described(m)
     return {
       m.version, call('HGET', m.key, 'def'), m.waiting >= 0 and call('HGET', m.key, 'next') or '',
-      text(m.held), text(m.level) }
+      text(m.held), text(m.level), text(m.since) }
   end
 
   return s

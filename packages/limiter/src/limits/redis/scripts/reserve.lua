@@ -1,7 +1,7 @@
 -- reserve.lua: LIMIT-8 to LIMIT-11 for one request or a batch of them, in order.
 -- KEYS     the limits, one lease a request, the index of all limits
--- ARGV     now or '', how long an id is remembered (ms), how many of them at most, the number of limits, the
---          version of each as the caller knows it; then for requests in a row that ask for the same: how many, the number of
+-- ARGV     now or '', how long an id is remembered (ms), how many of them at most, the factor of complete.lua, the number of
+--          limits, the version of each as the caller knows it; then for requests in a row that ask for the same: how many, the number of
 --          requirements, and the number of the limit and the amount of each
 -- returns  now, then four numbers for each request that was not simply allowed just now: which, code, value,
 --          limit; or -1 and the limits that the caller knows otherwise, and nothing was done
@@ -11,10 +11,10 @@
 local LOOKED_AT, LOOKS, FORGOTTEN_MAX = 256, 4, 1000
 local ALLOWED, DENIED, DECREASING, FINISHED, DENIED_BEFORE, OTHER, UNKNOWN, EXCEEDS = 0, 1, 2, 3, 4, 5, 6, 7
 
-local count, index = tonumber(ARGV[4]), KEYS[#KEYS]
+local count, index = tonumber(ARGV[5]), KEYS[#KEYS]
 local requests = #KEYS - count - 1
 local remember = tonumber(ARGV[2])
-local meters, now, stale = load_known(count, clock(ARGV[1]), 5)
+local meters, now, stale = load_known(count, clock(ARGV[1]), 6)
 if not meters then return stale end
 
 -- What is known of a lease: its answer, or nil when that is to be forgotten.
@@ -199,7 +199,7 @@ local function remember_fresh()
   if excess > 0 then forget(excess, survivors) end
 end
 
-local answers, at, n, left, seen = { now, 0, 0, 0, 0 }, 5 + count, 0, 0, {}
+local answers, at, n, left, seen = { now, 0, 0, 0, 0 }, 6 + count, 0, 0, {}
 local size = 1
 local packs = call('MGET', unpack(KEYS, count + 1, count + requests))
 for request = 1, requests do
