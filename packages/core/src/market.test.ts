@@ -233,6 +233,21 @@ const STORIES: Readonly<Record<string, Story>> = {
       ]
     },
   },
+  'a completion that took more of a limit than counts': {
+    policy: { admit: [{ kind: 'ai', requirements: [{ key: 'tpm', amount: 'tokens' }] }] },
+    tell: (world) => {
+      const most = Number.MAX_SAFE_INTEGER
+      const tpm = { key: 'tpm', kind: 'rolling', capacity: 1_000, windowSecs: 60 }
+      world.market.limits.define(tpm, 0)
+      const lease = world.complete(world.run(), { actualTokens: most })
+      const counted = Math.max(1_000, 16 * Math.max(1, lease.job.tokens))
+      return [
+        ...started(lease),
+        { type: 'limitExcess', at: 0, leaseId: lease.id, key: 'tpm', amount: most - counted },
+        completed(lease, 0),
+      ]
+    },
+  },
   'a provider that loses its leases with its status': {
     tell: (world) => {
       const lease = world.run()

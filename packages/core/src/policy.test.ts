@@ -23,6 +23,7 @@ const COUNT: [number, number] = [0, Number.MAX_SAFE_INTEGER]
 const INTEGERS: readonly [string, number, readonly [number, number]][] = [
   ['queue.max_depth', 1_000_000, [0, 100_000_000]],
   ['queue.batch_size', 256, [1, 100_000]],
+  ['limits.actual_factor_max', 16, [1, 1_000_000]],
   ['queue.dispatch_interval_ms', 250, [1, 60_000]],
   ['queue.ack_timeout_ms', 5_000, [100, 600_000]],
   ['queue.worker_lost_ms', 15_000, [100, 3_600_000]],
@@ -104,15 +105,19 @@ const CHOICES: readonly [string, string, readonly string[]][] = [
   ['queue.completion.ai_verification', 'none', ['none', 'proof']],
   ['queue.completion.quantum_verification', 'none', ['none', 'proof']],
   ['queue.completion.task_verification', 'none', ['none', 'proof']],
+  ['signup.sessions', 'any', ['any', 'defined_only']],
   ['match.order', 'first-fit', ['first-fit', 'rotate', 'score']],
   ['match.fairness', 'score', ['score', 'tenant']],
   ['match.ties', 'pair_hash', ['pair_hash', 'arrival']],
   ['registry.health', 'on', ['on', 'off']],
   ['registry.liveness', 'heartbeat', ['heartbeat', 'worker']],
 ]
-const FLAGS: readonly string[] = ['ai', 'quantum', 'task', 'registration'].map(
-  (kind) => `registry.attestation_required.${kind}`,
-)
+const FLAGS: readonly string[] = [
+  'signup.shared_users',
+  ...['ai', 'quantum', 'task', 'registration'].map(
+    (kind) => `registry.attestation_required.${kind}`,
+  ),
+]
 const TABLES: readonly [string, Record<string, number>, readonly [number, number]][] = [
   ['priority.tiers', { FREE: 0, PRO: 300_000, PREMIUM: 600_000 }, [0, 1_000_000]],
   ['match.tenant_weights', {}, [1, 1_000_000]],

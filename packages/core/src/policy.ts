@@ -177,6 +177,10 @@ export const POLICY_FIELDS = {
   sessions: {
     platforms: platforms('budget, pace, retries and meaning of answers, by platform; `default` for all others'),
   },
+  signup: {
+    sessions: oneOf('any', ['any', 'defined_only'], 'whether the first registration for a session may open it, or an operator alone'),
+    sharedUsers: flag(false, 'whether a user_id means the same person for all callers, who then has one place in a session whoever asks'),
+  },
   audit: {
     redactKeys: names(
       ['name', '*first_name', '*last_name', '*full_name', '*given_name', '*family_name', '*user_name', '*display_name', '*contact_name', '*middle_name', '*maiden_name', '*legal_name', '*participant_name', '*customer_name', '*nickname*', '*surname*', '*email*', '*e_mail*', '*phone*', '*mobile*', '*birth*', '*born*', 'dob', '*address*', 'addr', '*_addr', '*street*', 'city', '*postal_code', '*postcode', 'zip', 'zip_code', '*child*', 'kid', 'kids', 'kid_*', '*parent*', '*mother*', '*father*', '*guardian*', '*password*', '*passwd*', '*passphrase*', '*secret*', 'token', '*_token', '*api_key*', '*private_key*', '*authorization*', '*cookie*', '*credential*', '*card_number*', '*iban*'],

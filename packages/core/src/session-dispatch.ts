@@ -13,12 +13,14 @@ import {
 import { LazyHeap } from './order/lazy-heap.ts'
 import type { OrgDispatch, OrgDispatchState } from './order/org-dispatch.ts'
 import { type DispatchKey, OrgTable } from './order/org-table.ts'
+import { SessionLine } from './order/session-line.ts'
 import {
   type OpenGroup,
   type SessionJob,
   type SessionKey,
   SessionRanks,
   type SessionRequest,
+  sessionId,
 } from './order/session-order.ts'
 import {
   type AttemptOutcome,
@@ -84,6 +86,8 @@ export class SessionDispatch {
   readonly #orgs: OrgTable
   readonly #jobs = new Map<JobId, DispatchJob>()
   readonly #ranks: SessionRanks
+  /** Those of each session that have not ended. */
+  readonly #lines = new Map<string, SessionLine>()
   /** Jobs that wait for a retry, by the end of their window. */
   readonly #windows = new LazyHeap<DispatchJob>({
     place: 2,
@@ -135,6 +139,19 @@ export class SessionDispatch {
     return this.#jobs.values()
   }
 
+  /** Who is in a session and has not ended, in its order. */
+  line(key: SessionKey): readonly SessionJob[] {
+    return this.#lines.get(sessionId(key))?.jobs() ?? []
+  }
+
+  /** The place of a job in its session, from 1, and of how many; 0 for one that has ended. */
+  placeOf(key: SessionKey, id: JobId): { readonly place: number; readonly of: number } {
+    const line = this.#lines.get(sessionId(key))
+    const job = this.#jobs.get(id)
+    const place = line === undefined || job === undefined ? 0 : line.placeOf(job.place)
+    return { place, of: line?.size ?? 0 }
+  }
+
   policyOf(platform: string): PlatformPolicy {
     return this.#orgs.policyOf(platform)
   }
@@ -180,6 +197,7 @@ export class SessionDispatch {
     invariant(!this.#jobs.has(request.id), 'a job joins once')
     const job = newDispatchJob(this.#ranks.join(request))
     this.#jobs.set(request.id, job)
+    this.#lineOf(job).add(job.place)
     this.orgOf(job).lanes.addLive(request.eventId)
     if (job.place.rank !== null) this.#queue(job)
     this.#touch.job(job)
@@ -302,9 +320,15 @@ export class SessionDispatch {
     return this.#ranks.isOpen(group)
   }
 
-  /** Those of a session with one time get another one, as long as it has not opened; gives who they are. */
+  /**
+   * Those of a session with one time get another one, and keep their order; gives who they are. If it has opened, those
+   * who were never sent lose their ranks and wait anew; the others go on as they are (SESSION-11).
+   */
   move(from: SessionKey & { readonly scheduledTime: number }, to: number): DispatchJob[] {
-    const moved = this.#ranks.move(from, to).map(({ id }) => this.#jobs.get(id) as DispatchJob)
+    const moved = this.isOpen(from)
+      ? this.#unrank(from, to)
+      : this.#ranks.move(from, to).map(({ id }) => this.#jobs.get(id) as DispatchJob)
+    this.#lines.get(sessionId(from))?.rebuild()
     for (const job of moved) {
       if (job.place.rank !== null) this.#queue(job)
       this.#touch.job(job)
@@ -342,6 +366,7 @@ export class SessionDispatch {
     for (const { place, state } of jobs) {
       const job = { ...newDispatchJob({ ...place }), ...state }
       this.#jobs.set(place.id, job)
+      this.#lineOf(job).add(job.place)
       const org = this.orgOf(job)
       org.lanes.addLive(place.eventId)
       if (job.sentAt !== null) {
@@ -362,10 +387,38 @@ export class SessionDispatch {
     this.#open()
   }
 
-  /** One that has joined and not ended. */
-  readonly #waiting = ({ id }: SessionJob): DispatchJob | undefined => {
-    const job = this.#jobs.get(id)
-    return job === undefined || job.end !== null ? undefined : job
+  /** One that has joined, not ended, and not lost this place. */
+  readonly #waiting = (place: SessionJob): DispatchJob | undefined => {
+    const job = this.#jobs.get(place.id)
+    return job === undefined || job.end !== null || job.place !== place ? undefined : job
+  }
+
+  #unrank(from: SessionKey & { readonly scheduledTime: number }, to: number): DispatchJob[] {
+    const moved: DispatchJob[] = []
+    for (const place of [...this.line(from)]) {
+      const job = this.#jobs.get(place.id)
+      const isSent = job === undefined || job.attempts > 0 || job.lookupUntil !== null
+      if (isSent || place.scheduledTime !== from.scheduledTime) continue
+      this.orgOf(job).lanes.leave(job)
+      this.#lineOf(job).remove(place)
+      job.place = { ...place, scheduledTime: to, rank: null, sendAt: null }
+      this.#ranks.enter(job.place)
+      this.#lineOf(job).add(job.place)
+      moved.push(job)
+    }
+    const org = moved[0] && this.orgOf(moved[0])
+    if (org !== undefined) this.#orgs.changed(org)
+    return moved
+  }
+
+  #lineOf({ place }: DispatchJob): SessionLine {
+    const id = sessionId(place)
+    let line = this.#lines.get(id)
+    if (line === undefined) {
+      line = new SessionLine()
+      this.#lines.set(id, line)
+    }
+    return line
   }
 
   #open(): void {
@@ -496,6 +549,9 @@ export class SessionDispatch {
     this.#windows.leave(job)
     this.#lookups.leave(job)
     if (place.rank === null) this.#ranks.cancel(place)
+    const line = this.#lineOf(job)
+    line.remove(place)
+    if (line.size === 0) this.#lines.delete(sessionId(place))
     this.#jobs.delete(place.id)
     this.#orgs.changed(org)
     this.#touch.job(job)

@@ -162,6 +162,11 @@ export class EngineView {
     return sessionEntries(this.#market(), key)
   }
 
+  /** Where a registration stands among them, from 1, and of how many; 0 for one that has ended. */
+  sessionPlace(key: SessionKey, id: JobId): { readonly place: number; readonly of: number } {
+    return this.#market().sessions.placeOf(key, id)
+  }
+
   /** What a dispatch key may send now; one that was never used may send all that is configured. */
   dispatchKey(key: DispatchKey): KeyFigures {
     return keyFiguresOf(this.#market(), key)

@@ -44,7 +44,7 @@ export function restoreMarket(options: {
   const limits = restoreLimits(snapshot, nowMs)
   const { state: sessions, records, seats } = restoreSessions(snapshot, nowMs)
   const market = openMarket({ policy, nowMs, emit, touch, queues, limits, sessions })
-  for (const record of records) market.seats.setOpening(record, record.opensAt)
+  for (const record of records) market.seats.setOpening(record, record.opensAt, record.isOperators)
   for (const seat of seats) market.seats.take(seat, false)
   for (const row of snapshot.providers) {
     const provider = restoreProvider(row, gapMs)
@@ -83,7 +83,7 @@ function restoreJob(market: Market, row: JobRow, gapMs: number): void {
   job.session = market.sessions.job(id) ?? null
   if (job.session === null) return
   const { platform, orgRef, eventId, seat } = job.session.place
-  market.seats.take({ platform, orgRef, eventId, seat, jobId: id }, true)
+  market.seats.take({ platform, orgRef, eventId, seat, caller: job.caller, jobId: id }, true)
 }
 
 function restoreLease(market: Market, row: LeaseRow, gapMs: number): void {

@@ -1,4 +1,5 @@
 import {
+  type Caller,
   type CborValue,
   type DispatchJob,
   type DispatchJobState,
@@ -14,6 +15,7 @@ import {
   type Seat,
   type SessionDispatchState,
   type SessionJob,
+  type SessionKey,
   type SessionRecord,
   type SessionTouch,
   type Snapshot,
@@ -53,9 +55,10 @@ export class SessionRows {
     org: (org) => this.#orgs.add(org),
     opened: (jobs) => this.#opened.push(jobs),
     group: (group) => this.#put(LANE.group, groupKey(group), [group.nextRank]),
-    record: (record) => this.#put(LANE.session, sessionKey(record), [record.opensAt]),
-    seat: (taken) => this.#put(LANE.seat, [...sessionKey(taken), taken.seat], [taken.jobId]),
-    released: (freed) => this.#put(LANE.seat, [...sessionKey(freed), freed.seat], null),
+    record: (record) =>
+      this.#put(LANE.session, sessionKey(record), [record.opensAt, record.isOperators]),
+    seat: (taken) => this.#put(LANE.seat, seatKey(taken), [taken.jobId]),
+    released: (freed) => this.#put(LANE.seat, seatKey(freed), null),
   }
 
   /**
@@ -67,7 +70,7 @@ export class SessionRows {
     for (const { record, taken } of forgotten) {
       const key = sessionKey(record)
       this.#put(LANE.session, key, null)
-      for (const seat of taken) this.#put(LANE.seat, [...key, seat], null)
+      for (const seat of taken) this.#put(LANE.seat, seatKey(seat), null)
     }
     for (const group of sessions.forgetSessions(forgotten.map(({ record }) => record))) {
       this.#put(LANE.group, groupKey(group), null)
@@ -152,10 +155,13 @@ export function restoreSessions({ lanes, jobs }: Snapshot, nowMs: number): Store
     records: rows(LANE.session).map(({ key, cells }) => ({
       ...keyOf(key),
       opensAt: cells[0] as number,
+      // Older rows do not tell.
+      isOperators: cells[1] === true,
     })),
     seats: rows(LANE.seat).map(({ key, cells }) => ({
       ...keyOf(key),
       seat: key[3] as string,
+      caller: (key[4] ?? null) as Caller | null,
       jobId: cells[0] as JobId,
     })),
   }
@@ -176,7 +182,9 @@ function giveRanks(
 ): void {
   for (const [rank, seq] of (seqs as number[]).entries()) {
     const place = bySeq.get(seq)
+    // Who has lost that rank waits for another time (SESSION-11).
     if (place === undefined || place.rank !== null) continue
+    if (place.scheduledTime !== scheduledTime) continue
     place.rank = rank
     place.sendAt = scheduledTime + rank * (spacingMs as number)
   }
@@ -231,15 +239,20 @@ function orgOf([platform, orgRef]: readonly string[], cells: readonly unknown[])
   } as OrgDispatchState
 }
 
-function sessionKey({ platform, orgRef, eventId }: Omit<SessionRecord, 'opensAt'>): string[] {
+function sessionKey({ platform, orgRef, eventId }: SessionKey): string[] {
   return [platform, orgRef, eventId]
+}
+
+/** Without a caller as it was before callers had users of their own. */
+function seatKey({ seat, caller, ...session }: Seat): Key {
+  return [...sessionKey(session), seat, ...(caller === null ? [] : [caller])]
 }
 
 function groupKey(group: Omit<OpenGroup, 'nextRank'>): Key {
   return [...sessionKey(group), group.scheduledTime]
 }
 
-function keyOf(key: readonly string[]): Omit<SessionRecord, 'opensAt'> {
+function keyOf(key: readonly string[]): SessionKey {
   const [platform, orgRef, eventId] = key as [string, string, string]
   return { platform, orgRef, eventId }
 }

@@ -1,7 +1,6 @@
 import {
   allowedInFlight,
   type Caller,
-  compareInSession,
   compareSessions,
   type DispatchJob,
   type DispatchKey,
@@ -79,11 +78,9 @@ export function sessionCounts(market: Market): SessionCounts[] {
 
 /** Those of a session that have not ended, in its order. */
 export function sessionEntries(market: Market, key: SessionKey): SessionEntry[] {
-  const id = idOf(key)
-  return [...market.sessions.jobs()]
-    .filter(({ place }) => idOf(place) === id)
-    .sort((a, b) => compareInSession(a.place, b.place))
-    .flatMap((job) => entryOf(market, job))
+  return market.sessions
+    .line(key)
+    .flatMap(({ id }) => entryOf(market, market.sessions.job(id) as DispatchJob))
 }
 
 /** Every dispatch key that has been used, in order. */

@@ -91,6 +91,49 @@ describe('limits inside the queue', () => {
     expect(await statusOf(second)).toBe('QUEUED')
   })
 
+  it('LIMIT-19: absurd actual tokens hold up others for a window, and the policy says how many count', async () => {
+    await ask(700)
+    await finish(worker.offered, 2 ** 53 - 1)
+    expect(await held()).toBe(16 * 700)
+    await engine.limiter.reset(TPM.key)
+    await engine.setPolicy({ ...POLICY, limits: { actual_factor_max: 2 } })
+    await ask(700)
+    await finish(worker.offered, 2 ** 53 - 1)
+    expect(await held()).toBe(2 * 700)
+    const entries = await store.read.journal(0, 1_000)
+    expect(entries.filter(({ action }) => action === 'limitExcess')).toHaveLength(2)
+  })
+
+  it('LIMIT-20: a reset and a deletion are audited and survive a restart', async () => {
+    const reserve = (leaseId: string, amount: number) =>
+      engine.limiter.reserve({ leaseId, requirements: [{ key: TPM.key, amount }] })
+    await reserve('before', 700)
+    await engine.limiter.reset(TPM.key, { actor: 'token:o' })
+    await reserve('after', 300)
+    await engine.close()
+    await open()
+    await engine.limiter.complete({ leaseId: 'before', actuals: [{ key: TPM.key, amount: 0 }] })
+    expect(await held()).toBe(300)
+    await engine.limiter.complete({ leaseId: 'after', actuals: [{ key: TPM.key, amount: 0 }] })
+    expect(await held()).toBe(0)
+    await reserve('last', 300)
+    await engine.limiter.delete(TPM.key, { actor: 'token:o' })
+    await engine.close()
+    await open()
+    expect(await engine.limiter.list()).toEqual([])
+    await engine.limiter.define({ ...TPM, capacity: 400 })
+    await engine.limiter.complete({ leaseId: 'last' })
+    expect(await reserve('new', 400)).toMatchObject({ allowed: true })
+    const entries = await store.read.journal(0, 1_000)
+    const told = entries.filter(({ subject }) => subject === TPM.key)
+    expect(told.map(({ action, actor }) => [action, actor])).toEqual([
+      ['limitDefined', 'operator'],
+      ['limitReset', 'token:o'],
+      ['limitDeleted', 'token:o'],
+      ['limitDefined', 'operator'],
+    ])
+  })
+
   it('ADMIT-5: actual tokens that are no count are refused by name', async () => {
     await ask(700)
     const { leaseId } = worker.offered

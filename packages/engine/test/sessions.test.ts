@@ -1,4 +1,6 @@
 import {
+  type Caller,
+  callerOf,
   decodeCbor,
   encodeCbor,
   type JobId,
@@ -46,12 +48,13 @@ interface Asked {
   readonly event?: string
   readonly at?: number
   readonly org?: string
+  readonly caller?: Caller
 }
 
 /** One a millisecond, so that they stand in the order of these calls. */
 async function signUp(user: string, asked: Asked = {}, isOperator = false): Promise<JobId> {
   await clock.advance(1)
-  const { platform = 'plain', event = 'swim', at = OPENS, org = 'north' } = asked
+  const { platform = 'plain', event = 'swim', at = OPENS, org = 'north', caller = ACME } = asked
   const payload = {
     provider: platform,
     org_ref: org,
@@ -60,7 +63,7 @@ async function signUp(user: string, asked: Asked = {}, isOperator = false): Prom
     args: { child: 'Kim' },
     scheduled_time: at,
   }
-  return engine.enqueue({ kind: 'registration', payload }, { caller: ACME, isOperator })
+  return engine.enqueue({ kind: 'registration', payload }, { caller, isOperator })
 }
 
 /** The offers since the last call, with who they are for. */
@@ -315,6 +318,83 @@ describe('who may join', () => {
       code: 'InvalidParams',
       message: expect.stringContaining('this session is over'),
     })
+  })
+
+  it('SESSION-11: an operator moves a session that its first registration has opened, over a restart', async () => {
+    const opened = clock.now() + 100
+    const jobs: JobId[] = []
+    for (const user of ['u1', 'u2', 'u3', 'u4', 'u5', 'u6', 'u7']) {
+      jobs.push(await signUp(user, { at: opened }))
+    }
+    await clock.advance(opened - clock.now())
+    // The default is two attempts at a time: the first two are under way, the others have ranks alone.
+    const sent = offered()
+    expect(sent.map(({ jobId, rank }) => [jobId, rank])).toEqual([[jobs[0], 0]])
+    const swim = { platform: 'plain', orgRef: 'north', eventId: 'swim' }
+    await engine.setOpening(swim, OPENS, { actor: 'token:o' })
+    await book(sent[0] as LeaseOffer)
+    await clock.advance(1_000)
+    expect(offered()).toEqual([])
+    await engine.close()
+    engine = await openEngine({ store, clock })
+    worker = await ManualWorker.connect(engine, SIGNUP, { id: 'w-1', slots: 10 })
+    expect(engine.view.sessionEntries(swim).map(({ jobId, rank }) => [jobId, rank])).toEqual(
+      jobs.slice(1).map((jobId) => [jobId, null]),
+    )
+    expect(engine.view.sessionPlace(swim, jobs[3] as JobId)).toEqual({ place: 3, of: 6 })
+    await at(0)
+    expect(offered()).toMatchObject([{ jobId: jobs[1], rank: 0, tStart: OPENS }])
+    const moves = (await engine.timeline(jobs[1] as JobId)).map(({ action }) => action)
+    expect(moves).toEqual(['jobEnqueued', 'jobRescheduled', 'jobAssigned'])
+    // What an operator has said holds.
+    await expect(engine.setOpening(swim, OPENS + 9_000)).rejects.toMatchObject({
+      code: 'InvalidState',
+    })
+  })
+
+  it('SESSION-11: moved to another time that has come, they get their ranks at once', async () => {
+    const opened = clock.now() + 100
+    const jobs: JobId[] = []
+    for (const user of ['u1', 'u2', 'u3']) jobs.push(await signUp(user, { at: opened }))
+    await clock.advance(opened - clock.now())
+    offered()
+    const swim = { platform: 'plain', orgRef: 'north', eventId: 'swim' }
+    await engine.setOpening(swim, opened - 50)
+    expect(engine.view.sessionEntries(swim).map(({ jobId, rank }) => [jobId, rank])).toEqual([
+      [jobs[1], 0],
+      [jobs[2], 1],
+      [jobs[0], 0],
+    ])
+  })
+
+  it('SESSION-11: with defined_only an operator alone creates a session', async () => {
+    await engine.setPolicy({ ...POLICY, signup: { sessions: 'defined_only' } })
+    await expect(signUp('u1')).rejects.toMatchObject({
+      code: 'InvalidParams',
+      details: { field: 'event_id' },
+    })
+    await engine.setOpening({ platform: 'plain', orgRef: 'north', eventId: 'swim' }, OPENS)
+    await expect(signUp('u1')).resolves.toMatch(/^0x/)
+    await expect(signUp('u1', { event: 'ski' }, true)).resolves.toMatch(/^0x/)
+    await expect(signUp('u2', { event: 'ski' })).resolves.toMatch(/^0x/)
+  })
+
+  it('SESSION-10: callers have users of their own, also after a restart and a change of the policy', async () => {
+    const caller = callerOf('other')
+    const job = await signUp('u1')
+    const others = await signUp('u1', { caller })
+    await engine.close()
+    engine = await openEngine({ store, clock })
+    worker = await ManualWorker.connect(engine, SIGNUP, { id: 'w-1', slots: 10 })
+    const refusedBy = (jobId: JobId) => ({ code: 'IdempotencyConflict', details: { jobId } })
+    await expect(signUp('u1')).rejects.toMatchObject(refusedBy(job))
+    await expect(signUp('u1', { caller })).rejects.toMatchObject(refusedBy(others))
+    await engine.cancel(others, caller)
+    await expect(signUp('u1')).rejects.toMatchObject(refusedBy(job))
+    await engine.setPolicy({ ...POLICY, signup: { shared_users: true } })
+    await expect(signUp('u1', { caller })).rejects.toMatchObject(refusedBy(job))
+    await engine.setPolicy(POLICY)
+    await expect(signUp('u1', { caller })).resolves.toMatch(/^0x/)
   })
 
   it('SESSION-10: who may have booked keeps the place until somebody knows better', async () => {

@@ -106,7 +106,13 @@ describe('scheduling', () => {
     const error = await refusal(schedule('alice', 'u1'))
     expect(error).toMatchObject({ code: 'IdempotencyConflict', details: { reference } })
     expect(error.message).toContain(reference)
-    // Whose it is not learns no more than that.
+    // Another caller has users of its own.
+    expect((await schedule('bob', 'u1')).place).toBe(2)
+  })
+
+  it('SIGNUP-3: where callers share users, one whose it is not learns no more than that', async () => {
+    await rig.call('admin', 'policy.set', { policy: { signup: { shared_users: true } } })
+    const { reference, task_id } = await schedule('alice', 'u1')
     const others = await refusal(schedule('bob', 'u1'))
     expect(others.code).toBe('IdempotencyConflict')
     expect(JSON.stringify(others.details)).not.toContain(reference)
@@ -205,14 +211,14 @@ describe('looking', () => {
       const { registration } = await rig.call('alice', 'signup.audit', { id })
       expect(registration.task_id).toBe(task_id)
     }
-    expect(await rig.outcome('bob', 'signup.audit', { id: reference })).toBe('Forbidden')
+    expect(await rig.outcome('bob', 'signup.audit', { id: reference })).toBe('NotFound')
     expect(await rig.outcome('alice', 'signup.audit', { id: 'SCH-000000' })).toBe('InvalidParams')
     expect(await rig.outcome('alice', 'signup.audit', { id: 'SCH-222222' })).toBe('NotFound')
   })
 
   it('SIGNUP-6: cancelling takes somebody out of the line', async () => {
     const { reference, task_id } = await schedule('alice', 'u1')
-    expect(await rig.outcome('bob', 'signup.cancel', { id: reference })).toBe('Forbidden')
+    expect(await rig.outcome('bob', 'signup.cancel', { id: reference })).toBe('NotFound')
     const cancelled = await rig.call('alice', 'signup.cancel', { id: reference })
     expect(cancelled).toEqual({ reference, task_id, status: 'CANCELED', is_noted: false })
     expect(await rig.outcome('alice', 'signup.cancel', { id: reference })).toBe('InvalidState')
@@ -401,7 +407,7 @@ describe('an opening', () => {
     expect(error).toMatchObject({ code: 'IdempotencyConflict', details: { reference } })
     expect(error.message).toContain('nobody knows whether that booked')
     expect((await refusal(rig.call('bob', 'signup.cancel', { id: reference }))).code).toBe(
-      'Forbidden',
+      'NotFound',
     )
     const { status, is_noted } = await rig.call('alice', 'signup.cancel', { id: reference })
     expect([status, is_noted]).toEqual(['FAILED', false])

@@ -300,7 +300,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a user has two places in a session',
     file: 'core/dist/enqueue/join-session.js',
-    find: 'const jobId = market.seats.holder(facts, seatOf(userId, eventId));',
+    find: 'const jobId = market.seats.holder(facts, seatOf(userId, eventId), sharedUsers ? null : caller);',
     replace: 'const jobId = null;',
     expected: ['session-place'],
     scenario: 'opening',

@@ -148,6 +148,31 @@ describe('a round with limits', () => {
     expect(world.round()).toEqual([second])
   })
 
+  it('LIMIT-19: absurd actual tokens count 16 times the estimate, or the capacity, and free the rest', () => {
+    const world = limited(
+      [
+        TOKENS,
+        {
+          kind: 'ai',
+          requirements: [
+            { key: 'tpm', amount: 7 },
+            { key: 'slots', amount: 1 },
+          ],
+        },
+      ],
+      1_000,
+    )
+    const { limits } = world.market
+    limits.define({ key: 'slots', kind: 'concurrency', capacity: 1, timeoutSecs: 600 }, 0)
+    asking(world, 300)
+    world.round()
+    const [lease] = [...world.market.leases.values()]
+    if (lease === undefined) throw new Error('nothing was given')
+    world.ack(lease)
+    world.complete(lease, { actualTokens: Number.MAX_SAFE_INTEGER })
+    expect([limits.get('tpm', 0)?.held, limits.get('slots', 0)?.held]).toEqual([16 * 307, 0])
+  })
+
   it('ADMIT-5: a lease that ends otherwise keeps what it reserved, and frees its concurrency', () => {
     const world = limited([TOKENS, { requirements: [{ key: 'slots', amount: 1 }] }], 1_000)
     const { limits } = world.market

@@ -35,7 +35,7 @@ export function enqueueJob(market: Market, request: NewJob): Job {
     throw invalidParams('tier', `one of ${Object.keys(tiers).join(', ')}`)
   }
   refuseOverCapacity(market, request.caller)
-  if (session !== null) checkSession(market, session, request.ttlAbsSecs)
+  if (session !== null) checkSession(market, session, request.caller, request.ttlAbsSecs)
   const job = newJob(request, market.nowMs)
   if (session === null) queueFor(market, request.kind).push(job)
   else job.session = joinSession(market, job, session)

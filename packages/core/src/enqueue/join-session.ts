@@ -1,5 +1,6 @@
 import type { CborMap } from '../cbor.ts'
 import { FairleadError, invalidParams } from '../errors.ts'
+import type { Caller } from '../ids.ts'
 import { isoUtc } from '../iso-utc.ts'
 import type { Job } from '../job.ts'
 import type { Market } from '../market.ts'
@@ -36,23 +37,27 @@ export function sessionFacts(payload: CborMap, isOperators: boolean): SessionFac
   }
 }
 
-/** An operator says when a session opens; who is in line moves with it, in the same order (SESSION-9). */
+/**
+ * An operator says when a session opens; who is in line moves with it, in the same order (SESSION-9). That counts also
+ * where the session has opened already by the word of its first job alone (SESSION-11).
+ */
 export function setOpening(market: Market, key: SessionKey, opensAt: number): SessionRecord {
   if (!Number.isSafeInteger(opensAt) || opensAt < 0 || opensAt > TIME_MAX) {
     throw invalidParams('opens_at', 'milliseconds since 1970, before the year 275760')
   }
   const before = market.seats.opensAt(key)
+  const isOperators = market.seats.isOperators(key)
   if (before !== null && before !== opensAt) {
-    refuseOpen(market, { ...key, scheduledTime: before })
+    if (isOperators) refuseOpen(market, { ...key, scheduledTime: before })
     refuseOver(market, 'opens_at', opensAt)
     moveLine(market, { ...key, scheduledTime: before }, opensAt)
   }
-  const record = market.seats.setOpening(key, opensAt)
+  const record = market.seats.setOpening(key, opensAt, true)
   market.touch.session.record(record)
   return record
 }
 
-/** Ranks never move, so a session in which they were given has opened for good. */
+/** Ranks that an operator's opening has given never move. */
 function refuseOpen({ sessions }: Market, group: SessionKey & { scheduledTime: number }): void {
   if (!sessions.isOpen(group)) return
   throw new FairleadError(
@@ -90,11 +95,16 @@ function moveLine(
 export function checkSession(
   market: Market,
   facts: SessionFacts,
+  caller: Caller,
   ttlAbsSecs: number | null = null,
 ): void {
   const { scheduledTime, isOperators, userId, eventId } = facts
   const opensAt = market.seats.opensAt(facts)
+  const { sessions, sharedUsers } = market.policy.signup
   if (!isOperators) {
+    if (opensAt === null && sessions === 'defined_only') {
+      throw invalidParams('event_id', 'a session that an operator has opened; there is none yet')
+    }
     if (opensAt !== null && opensAt !== scheduledTime) {
       throw invalidParams(
         'scheduled_time',
@@ -109,7 +119,7 @@ export function checkSession(
     }
   }
   if (ttlAbsSecs === null) refuseOver(market, 'scheduled_time', scheduledTime)
-  const jobId = market.seats.holder(facts, seatOf(userId, eventId))
+  const jobId = market.seats.holder(facts, seatOf(userId, eventId), sharedUsers ? null : caller)
   if (jobId === null) return
   throw new FairleadError(
     'IdempotencyConflict',
@@ -121,15 +131,15 @@ export function checkSession(
 /** Takes a registration that was checked into its session. */
 export function joinSession(
   market: Market,
-  { id, enqueueSeq: seq }: Pick<Job, 'id' | 'enqueueSeq'>,
+  { id, enqueueSeq: seq, caller }: Pick<Job, 'id' | 'enqueueSeq' | 'caller'>,
   facts: SessionFacts,
 ): DispatchJob {
-  const { platform, orgRef, eventId, userId, scheduledTime } = facts
+  const { platform, orgRef, eventId, userId, scheduledTime, isOperators } = facts
   advanceSessions(market)
   if (market.seats.opensAt(facts) === null) {
-    market.touch.session.record(market.seats.setOpening(facts, scheduledTime))
+    market.touch.session.record(market.seats.setOpening(facts, scheduledTime, isOperators))
   }
   const job = market.sessions.join({ id, seq, platform, orgRef, eventId, userId, scheduledTime })
-  market.seats.take({ platform, orgRef, eventId, seat: job.place.seat, jobId: id }, true)
+  market.seats.take({ platform, orgRef, eventId, seat: job.place.seat, caller, jobId: id }, true)
   return job
 }

@@ -34,7 +34,8 @@ export interface DispatchJobState {
 
 /** A registration on its way; `places` belongs to the queues it waits in and is not stored. */
 export interface DispatchJob extends DispatchJobState, HeapItem {
-  readonly place: SessionJob
+  /** Another one when it loses its rank. */
+  place: SessionJob
 }
 
 export function newDispatchJob(place: SessionJob): DispatchJob {

@@ -148,6 +148,11 @@ export class SessionRanks {
     return this.#groups.get(groupId(group))?.isOpen === true
   }
 
+  /** One who has lost its rank, because the session opens at another time, waits anew (SESSION-11). */
+  enter(job: SessionJob): void {
+    this.#place(job)
+  }
+
   /** A group that has not opened gets another time, and keeps its order; gives who is in it. */
   move(from: SessionKey & { readonly scheduledTime: number }, to: number): SessionJob[] {
     const moved = this.#groups.get(groupId(from))?.waiting ?? []
@@ -253,7 +258,7 @@ function shownGroup({ key, scheduledTime, nextRank }: Group): OpenGroup {
 }
 
 /** Behind all that come before it or are itself; whoever joins last nearly always comes last. */
-function placeIn(waiting: readonly SessionJob[], job: SessionJob): number {
+export function placeIn(waiting: readonly SessionJob[], job: SessionJob): number {
   const last = waiting.at(-1)
   if (last === undefined || compareInSession(last, job) <= 0) return waiting.length
   let low = 0
@@ -271,7 +276,7 @@ function giveRank(group: Group, job: SessionJob, spacingMs: number): void {
   job.sendAt = group.scheduledTime + job.rank * spacingMs
 }
 
-function sessionId({ platform, orgRef, eventId }: SessionKey): string {
+export function sessionId({ platform, orgRef, eventId }: SessionKey): string {
   return JSON.stringify([platform, orgRef, eventId])
 }
 

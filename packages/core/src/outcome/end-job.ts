@@ -40,7 +40,7 @@ function leaveOrder(market: Market, job: Job, reason: EndReason | null): void {
     return
   }
   const { platform, orgRef, eventId, seat } = job.session.place
-  const place = { platform, orgRef, eventId, seat, jobId: job.id }
+  const place = { platform, orgRef, eventId, seat, caller: job.caller, jobId: job.id }
   const mayBeBooked =
     job.status === 'COMPLETED' ||
     reason === 'outcome_unknown' ||

@@ -2,16 +2,9 @@ import { FairleadError, type JobId, platformPolicy, type SessionKey } from '@fai
 import type { SessionCounts } from '@fairlead/engine'
 import type { SessionRecord } from '@fairlead/protocol'
 import { dateText, orderMessage } from '@fairlead/signup/records'
-import {
-  actingAs,
-  type Call,
-  type Handlers,
-  ownCaller,
-  requireOwnJob,
-  type Services,
-} from '../rpc/call.ts'
+import { actingAs, type Call, type Handlers, ownCaller, type Services } from '../rpc/call.ts'
 import { registrationRecord } from '../signup/registration-record.ts'
-import type { Registration } from '../signup/registrations.ts'
+import { type Registration, unknownRegistration } from '../signup/registrations.ts'
 import type { SignupDesk } from '../signup/signup-desk.ts'
 
 export const signupSchedule: Handlers['signup.schedule'] = async (params, call, services) => {
@@ -33,14 +26,13 @@ export const signupSchedule: Handlers['signup.schedule'] = async (params, call, 
     .catch((error: unknown) => withReference(inWordsOfTheCall(error), call, signup))
   const registration = await signup.registrations.accepted(jobId)
   const shown = await registrationRecord(registration, true, signup)
-  const entries = engine.view.sessionEntries(registration)
-  const place = entries.findIndex((entry) => entry.jobId === jobId) + 1
+  const { place, of } = engine.view.sessionPlace(registration, jobId)
   return {
     reference: registration.reference,
     task_id: jobId,
     opens_at: registration.scheduledTime,
     place,
-    of: entries.length,
+    of,
     confirmation: shown?.record.message.text ?? '',
     next: nextText(registration, place, services),
   }
@@ -101,8 +93,9 @@ function unservedText({ platform }: Registration, { engine, signup }: Services):
   return ` At the moment nobody serves ${signup.platformName(platform)}: it waits until somebody does.`
 }
 
-export const signupCancel: Handlers['signup.cancel'] = async ({ id }, call, { engine, signup }) => {
-  const registration = await ownRegistration(id, call, signup)
+export const signupCancel: Handlers['signup.cancel'] = async ({ id }, call, services) => {
+  const { engine } = services
+  const registration = await ownRegistration(id, 'signup.cancel', call, services)
   const { jobId, reference } = registration
   const by = call.identity.role === 'requester' ? ownCaller(call) : 'operator'
   try {
@@ -229,8 +222,9 @@ export const signupSetOpening: Handlers['signup.setOpening'] = async (params, ca
   return params
 }
 
-export const signupAudit: Handlers['signup.audit'] = async ({ id }, call, { signup }) => {
-  const registration = await ownRegistration(id, call, signup)
+export const signupAudit: Handlers['signup.audit'] = async ({ id }, call, services) => {
+  const { signup } = services
+  const registration = await ownRegistration(id, 'signup.audit', call, services)
   const shown = await registrationRecord(registration, isOwn(call, registration), signup)
   if (shown === null) {
     throw new FairleadError('NotFound', `there is no registration ${id} any more`, { id })
@@ -238,10 +232,17 @@ export const signupAudit: Handlers['signup.audit'] = async ({ id }, call, { sign
   return { registration: shown.record, timeline: shown.timeline }
 }
 
-async function ownRegistration(id: string, call: Call, desk: SignupDesk): Promise<Registration> {
-  const registration = await desk.registrations.find(id)
-  requireOwnJob(call, registration.caller, registration.jobId)
-  return registration
+/** That of another requester is answered as one that there is not; the attempt is noted (SIGNUP-6). */
+async function ownRegistration(
+  id: string,
+  method: 'signup.cancel' | 'signup.audit',
+  call: Call,
+  { signup, notes }: Services,
+): Promise<Registration> {
+  const registration = await signup.registrations.find(id)
+  if (seenBy(call)(registration)) return registration
+  notes.forbidden(call, method)
+  throw unknownRegistration(id)
 }
 
 /** A requester sees its own; all others that may ask see everything. */

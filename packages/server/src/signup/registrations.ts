@@ -42,6 +42,12 @@ const STATUS_AFTER: Readonly<Record<string, JobStatus>> = {
   jobCanceled: 'CANCELED',
 }
 
+/** By what it is called in its one form. */
+export function unknownRegistration(written: string): FairleadError {
+  const id = TASK_ID.test(written) ? written : (readReference(written) ?? written)
+  return new FairleadError('NotFound', `there is no registration ${id}`, { id })
+}
+
 /**
  * Which registrations there are, by reference and by session: the store knows jobs by their ids. Nothing
  * in it decides, and all of it comes from the store: it is read at the first question, and follows the
@@ -75,7 +81,7 @@ export class Registrations {
     if (TASK_ID.test(id)) {
       const known = this.#byId.get(id as JobId) ?? (await this.#fromStore(id as JobId))
       if (known !== null) return known
-      throw new FairleadError('NotFound', `there is no registration ${id}`, { id })
+      throw unknownRegistration(id)
     }
     const reference = readReference(id)
     if (reference === null) {
@@ -83,7 +89,7 @@ export class Registrations {
     }
     const known = this.#byReference.get(reference)
     if (known !== undefined) return known
-    throw new FairleadError('NotFound', `there is no registration ${reference}`, { id: reference })
+    throw unknownRegistration(id)
   }
 
   /** In order of acceptance, those that `isWanted` behind a number. */

@@ -20,6 +20,7 @@ export const PEOPLE = {
   attacker: { role: 'requester', subject: 'mallory' },
   victim: { role: 'requester', subject: 'alice' },
   operator: { role: 'operator', subject: 'olga' },
+  admin: { role: 'admin', subject: 'ada' },
 } as const
 export type Person = keyof typeof PEOPLE
 
@@ -64,7 +65,12 @@ export class HostileRig {
   readonly folder = mkdtempSync(join(tmpdir(), 'fairlead-hostile-'))
   readonly log: string[] = []
   url = ''
-  tokens: Readonly<Record<Person, string>> = { attacker: '', victim: '', operator: '' }
+  tokens: Readonly<Record<Person, string>> = {
+    attacker: '',
+    victim: '',
+    operator: '',
+    admin: '',
+  }
   #child: ChildProcessByStdio<null, Readable, Readable> | null = null
   readonly #lines = new EventEmitter()
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 64 })

@@ -21,6 +21,8 @@ import {
 
 interface SessionEntry {
   opensAt: number
+  /** An operator has said so. */
+  isOperators: boolean
   /** Live, or booked. */
   readonly places: Map<string, JobId>
 }
@@ -135,10 +137,11 @@ export class SessionBook {
       broken('session-place', `job ${id} is for a session that is over`)
     }
     if (isOperators) this.operated.add(sessionId(registration))
-    const own = session ?? { opensAt: scheduledTime, places: new Map() }
+    const own = session ?? { opensAt: scheduledTime, isOperators, places: new Map() }
     this.sessions.set(sessionId(registration), own)
-    if (own.places.has(userId)) broken('session-place', `${userId} has two places in a session`)
-    own.places.set(userId, id)
+    const person = this.#personOf(registration)
+    if (own.places.has(person)) broken('session-place', `${userId} has two places in a session`)
+    own.places.set(person, id)
     const place = JSON.stringify([sessionId(registration), userId])
     this.#everPlaced.set(place, (this.#everPlaced.get(place) ?? 0) + 1)
     this.jobs.set(id, registration)
@@ -154,11 +157,17 @@ export class SessionBook {
   reschedule(details: Details): void {
     const registration = this.jobs.get(details['jobId'] as JobId)
     if (registration === undefined) broken('transition', 'a job moved that is in no session')
-    const { job, rank, scheduledTime } = registration
-    if (rank !== null) broken('session-order', `job ${job.facts.id} moved, and had a rank`)
-    if (scheduledTime !== this.sessions.get(sessionId(registration))?.opensAt) {
+    const { job, rank, attempts, scheduledTime } = registration
+    const session = this.sessions.get(sessionId(registration))
+    // Only where the first job has said when it opens, and never one that was sent (SESSION-11).
+    if (rank !== null && (session?.isOperators !== false || attempts > 0)) {
+      broken('session-order', `job ${job.facts.id} moved, and had a rank`)
+    }
+    if (scheduledTime !== session?.opensAt) {
       broken('session-place', `job ${job.facts.id} moved, and had a time of its own`)
     }
+    registration.rank = null
+    registration.sendAt = null
     registration.scheduledTime = details['opensAt'] as number
     this.#moved.push(registration)
   }
@@ -171,8 +180,12 @@ export class SessionBook {
     this.#checkMoved(id, session?.opensAt ?? null, opensAt as number)
     this.openUpTo(atMs)
     if (session === undefined) {
-      this.sessions.set(id, { opensAt: opensAt as number, places: new Map() })
-    } else session.opensAt = opensAt as number
+      const places = new Map<string, JobId>()
+      this.sessions.set(id, { opensAt: opensAt as number, isOperators: true, places })
+    } else {
+      session.opensAt = opensAt as number
+      session.isOperators = true
+    }
   }
 
   #checkMoved(session: string, from: number | null, to: number): void {
@@ -183,7 +196,7 @@ export class SessionBook {
     }
     if (from === null || from === to) return
     const all = [...this.jobs.values()].filter((one) => sessionId(one) === session)
-    const left = all.find(({ scheduledTime }) => scheduledTime === from)
+    const left = all.find((one) => one.scheduledTime === from && one.attempts === 0)
     if (left !== undefined) {
       broken('session-place', `job ${left.job.facts.id} has not moved with its session`)
     }
@@ -286,8 +299,14 @@ export class SessionBook {
     if (registration.sentAt !== null) org.inFlight--
     const isOpen = status === 'EXPIRED' && this.#isOutcomeOpen(registration)
     if (status !== 'COMPLETED' && reason !== 'outcome_unknown' && !isOpen) {
-      this.sessions.get(sessionId(registration))?.places.delete(registration.userId)
+      this.sessions.get(sessionId(registration))?.places.delete(this.#personOf(registration))
     }
+  }
+
+  /** SESSION-10. */
+  #personOf({ job, userId }: Registration): string {
+    const { sharedUsers } = this.#book.policy.signup
+    return sharedUsers ? userId : JSON.stringify([job.facts.caller, userId])
   }
 
   #isOutcomeOpen({ isUnknown, lookupUntil, sentAt, lastAttempt }: Registration): boolean {

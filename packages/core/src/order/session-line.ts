@@ -1,0 +1,40 @@
+import { placeIn, type SessionJob } from './session-order.ts'
+
+/**
+ * Those of a session that have not ended, in its order (SESSION-2). A place is found by halves, so that it costs
+ * a few looks however many stand in line; whoever joins nearly always comes last.
+ */
+export class SessionLine {
+  #jobs: SessionJob[] = []
+
+  get size(): number {
+    return this.#jobs.length
+  }
+
+  /** In order. */
+  jobs(): readonly SessionJob[] {
+    return this.#jobs
+  }
+
+  add(job: SessionJob): void {
+    this.#jobs.splice(placeIn(this.#jobs, job), 0, job)
+  }
+
+  remove(job: SessionJob): void {
+    const place = this.placeOf(job)
+    if (place > 0) this.#jobs.splice(place - 1, 1)
+  }
+
+  /** From 1; 0 for one that is not in line. */
+  placeOf(job: SessionJob): number {
+    const place = placeIn(this.#jobs, job)
+    return this.#jobs[place - 1] === job ? place : 0
+  }
+
+  /** Some have other times now. */
+  rebuild(): void {
+    const jobs = this.#jobs
+    this.#jobs = []
+    for (const job of jobs) this.add(job)
+  }
+}

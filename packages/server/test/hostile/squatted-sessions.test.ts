@@ -1,0 +1,142 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { HostileRig, type Person } from './rig.ts'
+
+const HOUR = 3_600_000
+
+let rig: HostileRig
+beforeAll(async () => {
+  rig = await HostileRig.open()
+})
+afterAll(() => rig.close())
+
+async function call(as: Person, method: string, params: object) {
+  const { text } = await rig.post(as, { jsonrpc: '2.0', id: 1, method, params })
+  const { result, error } = JSON.parse(text)
+  return result ?? error
+}
+const at = (event_id: string) => ({ provider: 'site', org_ref: 'north', event_id })
+const schedule = (as: Person, event: string, opens_at: number, user_id = 'kim') =>
+  call(as, 'signup.schedule', { ...at(event), user_id, opens_at })
+const setOpening = (event: string, opens_at: number) =>
+  call('operator', 'signup.setOpening', { ...at(event), opens_at })
+
+describe('a session that a stranger has named first', () => {
+  it('SESSION-11: an operator moves it, whether the time of the stranger has come or not', async () => {
+    const opens = Date.now() + HOUR
+    // One far away, and one that is open at once: ranks are given.
+    await schedule('attacker', 'far', opens + 1_000 * HOUR)
+    await schedule('attacker', 'now', Date.now() + 60)
+    await expect
+      .poll(async () => (await call('operator', 'signup.getSession', at('now'))).session.is_open)
+      .toBe(true)
+    for (const event of ['far', 'now']) {
+      expect(await schedule('victim', event, opens)).toMatchObject({
+        data: { code: 'InvalidParams' },
+      })
+      expect(await setOpening(event, opens)).toMatchObject({ opens_at: opens })
+      expect(await schedule('victim', event, opens)).toMatchObject({ opens_at: opens, place: 2 })
+    }
+    const { entries } = await call('operator', 'audit.list', { limit: 1_000 })
+    const actions = entries.map(({ action }: { action: string }) => action)
+    expect(actions.filter((action: string) => action === 'jobRescheduled')).toHaveLength(2)
+    expect(actions.filter((action: string) => action === 'openingSet')).toHaveLength(2)
+  })
+
+  it('SESSION-11: with defined_only a stranger names none', async () => {
+    await call('admin', 'policy.set', { policy: { signup: { sessions: 'defined_only' } } })
+    const opens = Date.now() + HOUR
+    expect(await schedule('attacker', 'mine', opens)).toMatchObject({
+      data: { code: 'InvalidParams' },
+    })
+    await setOpening('mine', opens)
+    expect(await schedule('victim', 'mine', opens)).toMatchObject({ place: 1 })
+    await call('admin', 'policy.set', { policy: {} })
+  })
+})
+
+describe('the users of another tenant', () => {
+  it('SESSION-10: nobody takes the place of another’s user, or learns of it', async () => {
+    const opens = Date.now() + HOUR
+    const squatted = await schedule('attacker', 'users', opens, 'kim')
+    const own = await schedule('victim', 'users', opens, 'kim')
+    expect([squatted.place, own.place]).toEqual([1, 2])
+    expect(await schedule('victim', 'users', opens, 'kim')).toMatchObject({
+      data: { code: 'IdempotencyConflict', details: { reference: own.reference } },
+    })
+    // The answer to the probe of a stranger is the same for one that has a place and one that has none.
+    await schedule('victim', 'users', opens, 'max')
+    const probes = [
+      await schedule('attacker', 'users', opens, 'lee'),
+      await schedule('attacker', 'users', opens, 'max'),
+    ]
+    expect(probes.map((answer) => typeof answer.reference)).toEqual(['string', 'string'])
+  })
+
+  it('SIGNUP-6: unknown and foreign references are answered alike', async () => {
+    const opens = Date.now() + HOUR
+    const { reference, task_id } = await schedule('victim', 'alike', opens)
+    const unknownTask = `0x${'7'.repeat(64)}`
+    for (const method of ['signup.audit', 'signup.cancel']) {
+      for (const [foreign, unknown] of [
+        [reference, 'SCH-222222'],
+        [task_id, unknownTask],
+      ]) {
+        const answers = [
+          await call('attacker', method, { id: foreign }),
+          await call('attacker', method, { id: unknown }),
+        ]
+        const [one, other] = answers.map((answer) =>
+          JSON.stringify(answer).replaceAll(foreign, '…').replaceAll(unknown, '…'),
+        )
+        expect(one).toBe(other)
+        expect(answers[0]).toMatchObject({ data: { code: 'NotFound' } })
+      }
+    }
+    const sessions = [at('alike'), at('nothing')]
+    const [one, other] = await Promise.all(
+      sessions.map(async (one) => JSON.stringify(await call('attacker', 'signup.getSession', one))),
+    )
+    expect(one).toBe(other)
+    expect(await call('victim', 'signup.audit', { id: reference })).toMatchObject({
+      registration: { reference },
+    })
+  })
+})
+
+describe('a session with many people', () => {
+  it('SESSION-12: a sign-up takes no longer with 5,000 in line than with none', async () => {
+    const opens = Date.now() + HOUR
+    let next = 0
+    const calls = (count: number, call: (user_id: string) => object): object[] =>
+      Array.from({ length: count }, () => ({ jsonrpc: '2.0', id: next, ...call(`u${next++}`) }))
+    const signUps = async (): Promise<number> => {
+      const batch = calls(100, (user_id) => ({
+        method: 'signup.schedule',
+        params: { ...at('crowd'), user_id, opens_at: opens },
+      }))
+      const { text, ms } = await rig.post('victim', batch)
+      expect(JSON.parse(text).at(-1).result).toMatchObject({ of: next })
+      return ms
+    }
+    // The better of two, so that a busy machine decides less.
+    const best = async () => Math.min(await signUps(), await signUps())
+    await signUps()
+    const before = await best()
+    for (let i = 0; i < 5; i++) {
+      const fill = calls(1_000, (user_id) => ({
+        method: 'aicf.enqueue',
+        params: {
+          kind: 'registration',
+          payload: { ...at('crowd'), user_id, args: {}, scheduled_time: opens },
+        },
+      }))
+      await rig.post('victim', fill)
+    }
+    const after = await best()
+    // biome-ignore lint/suspicious/noConsole: the figures are what these tests are for
+    console.log(
+      `100 sign-ups: ${Math.round(before)} ms with few in line, ${Math.round(after)} ms with 5,000`,
+    )
+    expect(after).toBeLessThan(3 * before)
+  }, 120_000)
+})
