@@ -70,6 +70,40 @@ describe('on Redis', () => {
     await Promise.all([a.close(), b.close()])
   })
 
+  it('LIMIT-20: what one instance has deleted or reset, no other brings back', async () => {
+    const name = newName()
+    const backend = redis(server.url, { name })
+    const [a, b] = [0, 1].map(() => createLimiter({ backend, limits: [rolling] })) as [
+      Limiter,
+      Limiter,
+    ]
+    await Promise.all([take(a, '1', 6), take(b, '2', 4)])
+    expect(await a.reset('k')).toMatchObject({ held: 0 })
+    expect(await take(b, '3', 10)).toMatchObject({ allowed: true })
+    await b.complete({ leaseId: '2', actuals: [{ key: 'k', amount: 0 }] })
+    expect(await a.get('k')).toMatchObject({ held: 10 })
+    expect(await a.delete('k')).toBe(true)
+    expect(await take(b, '4')).toMatchObject({ error: 'unknown_limit_key:k' })
+    expect([await b.list(), await a.list()]).toEqual([[], []])
+    await b.define(rolling)
+    expect(await take(a, '5', 10)).toMatchObject({ allowed: true })
+    await Promise.all([a.close(), b.close()])
+  })
+
+  it('LIMIT-20: a limit that an older version has filled is read, and reset', async () => {
+    const name = newName()
+    const limiter = createLimiter({ backend: redis(server.url, { name }), limits: [rolling] })
+    await take(limiter, 'old', 10)
+    const key = `{fairlead:${name}}:limit:k`
+    const meter = (await direct.hgetBuffer(key, 'm')) as Buffer
+    await direct.hset(key, 'm', meter.subarray(0, meter.length - 8))
+    expect(await take(limiter, 'full')).toMatchObject({ allowed: false })
+    await direct.hset(key, 'm', meter.subarray(0, meter.length - 8))
+    expect(await limiter.reset('k')).toMatchObject({ held: 0 })
+    expect(await take(limiter, 'new', 10)).toMatchObject({ allowed: true })
+    await limiter.close()
+  })
+
   it('REDIS-2: every key has the hash tag of its limiter, and expires', async () => {
     const name = newName()
     let now = START

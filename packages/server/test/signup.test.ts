@@ -102,7 +102,7 @@ describe('scheduling', () => {
   })
 
   it('SIGNUP-3: a second sign-up of a user is refused with the reference of the first', async () => {
-    const { reference, task_id } = await schedule('alice', 'u1')
+    const { reference } = await schedule('alice', 'u1')
     const error = await refusal(schedule('alice', 'u1'))
     expect(error).toMatchObject({ code: 'IdempotencyConflict', details: { reference } })
     expect(error.message).toContain(reference)

@@ -6,7 +6,8 @@ const MOST = 2 ** 53 - 1
 
 let rig: HostileRig
 beforeAll(async () => {
-  rig = await HostileRig.open()
+  const rules = [{ kind: 'ai', requirements: [{ key: 'tpm', amount: 'tokens' }] }]
+  rig = await HostileRig.open({ policy: { admit: rules } })
 })
 afterAll(() => rig.close())
 
@@ -45,6 +46,30 @@ describe('a limit that several share', () => {
     ).text()
     expect(metrics).toMatch(/^fairlead_limit_excess_total 1$/m)
     expect(rig.log.some((line) => line.includes('usage was not booked'))).toBe(true)
+  })
+
+  it('LIMIT-19: absurd actual tokens of a provider hold up the next job for a moment only', async () => {
+    await define({ key: 'tpm', kind: 'bucket', burst: 1_000, rate: 100_000 })
+    const poll = (more: object = {}) =>
+      call('provider', 'aicf.pollLeases', { worker_id: 'w', slots: 4, wait_ms: 30_000, ...more })
+    const ask = (as: Person) =>
+      call(as, 'aicf.enqueue', {
+        kind: 'ai',
+        payload: { model: 'm', prompt: '0x6869', max_tokens: 500 },
+      })
+    await ask('attacker')
+    const { leases } = await poll({ kinds: ['ai'], models: ['*'] })
+    const [{ lease_id }] = leases
+    const completion = { lease_id, worker_id: 'w', output: '0x00', actual_tokens: MOST }
+    await call('provider', 'aicf.ackLease', { lease_id, worker_id: 'w' })
+    expect(await call('provider', 'aicf.completeLease', completion)).toEqual({ accepted: true })
+    const { task_id } = await ask('victim')
+    const next = await poll()
+    expect(next.leases).toMatchObject([{ task_id }])
+    const { entries } = await call('operator', 'audit.list', { limit: 1_000 })
+    expect(
+      entries.filter(({ action }: { action: string }) => action === 'limitExcess'),
+    ).toMatchObject([{ details: { key: 'tpm' } }])
   })
 
   it('LIMIT-20: an operator resets a limit that is full, and deletes it; no requester may', async () => {

@@ -21,6 +21,7 @@ export const PEOPLE = {
   victim: { role: 'requester', subject: 'alice' },
   operator: { role: 'operator', subject: 'olga' },
   admin: { role: 'admin', subject: 'ada' },
+  provider: { role: 'provider', subject: 'provider:atlas' },
 } as const
 export type Person = keyof typeof PEOPLE
 
@@ -52,6 +53,8 @@ interface HostileOptions {
   /** Those who have tokens; the rig's own people if left out. */
   readonly people?: Readonly<Record<string, NewToken>>
   readonly isInsecureLocal?: boolean
+  /** People who stand in line for the session `full` of `north` at `site` from the start. */
+  readonly inLine?: number
   /** Of the server's process. */
   readonly heapMiB?: number
 }
@@ -70,6 +73,7 @@ export class HostileRig {
     victim: '',
     operator: '',
     admin: '',
+    provider: '',
   }
   #child: ChildProcessByStdio<null, Readable, Readable> | null = null
   readonly #lines = new EventEmitter()

@@ -311,7 +311,7 @@ export const SCENARIOS: readonly Scenario[] = [
     kinds: { ai: 1, quantum: 0, task: 1, registration: 12 },
     actors: { ...BASE.actors, caller: 24, worker: 80, operator: 6, store: 5, restart: 2 },
     clock: { tick: 60, walk: 6, edge: 24, leap: 1, back: 2 },
-    operator: { ...BASE.operator, cancel: 9, opening: 4 },
+    operator: { ...BASE.operator, cancel: 12, opening: 4 },
     faults: { fails: 40, lost: 40, late: 10, loadFails: 6, readFails: 60, outage: 120 },
     liveMax: 60,
   },
