@@ -9,6 +9,7 @@ export const limitsDelete = defineMethod({
   description:
     'Reserves on its key are refused from then on. Leases that hold of it are completed like any other.',
   roles: ['operator'],
+  access: 'write',
   params: z.strictObject({ key: limitText }),
   result: z.strictObject({ key: limitText }),
   errors: ['NotFound'],

@@ -9,6 +9,7 @@ export const limitsReset = defineMethod({
   description:
     'A bucket is full again. Leases that were reserved until then hold nothing of it any more; they are completed like any other. For a limit that was filled by mistake or in bad faith.',
   roles: ['operator'],
+  access: 'write',
   params: z.strictObject({ key: limitText }),
   result: z.strictObject({ limit: limitRecord }),
   errors: ['NotFound'],

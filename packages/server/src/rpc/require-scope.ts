@@ -71,6 +71,8 @@ const TOUCHES: { readonly [Name in WritingMethod]: TouchesOf<Name> } = {
   'signup.cancel': NOTHING,
   'signup.setOpening': ({ provider }) => work('registration', provider),
   'limits.define': ({ limit }) => [limits([limit])],
+  'limits.reset': (params) => [limits([params])],
+  'limits.delete': (params) => [limits([params])],
   'limits.reserve': ({ requirements }) => [limits(requirements)],
   'limits.reserveMany': ({ requests }) =>
     requests.map((one) => limits(listIn(one, 'requirements'))),
