@@ -108,11 +108,14 @@ export type { PayloadField } from './enqueue/payload.ts'
 export {
   type Brought,
   isErased,
+  isUnreadable,
   resultWithoutPeople,
   sealedIn,
   sealedInResult,
   sealedPayload,
   sealedResult,
+  unreadablePayload,
+  unreadableResult,
   withoutPeople,
 } from './enqueue/personal.ts'
 export { type AcceptedRequest, acceptRequest, readTxHash } from './enqueue/request.ts'

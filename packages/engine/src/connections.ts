@@ -115,15 +115,20 @@ export class Connections {
     const { nowMs, payloads, isCurrent } = delivery
     const unread = offers.filter((one) => this.#listenerFor(one) !== undefined)
     if (unread.length === 0 || !isCurrent()) return
-    let read: readonly Uint8Array[] | null = null
+    let read: readonly (Uint8Array | null)[] = []
     try {
       read = await payloads.read(unread.map(({ lease }) => lease))
     } catch {
       // That the store cannot be read is told elsewhere.
     }
     if (!isCurrent()) return
-    if (read === null) this.#readLater(unread, delivery)
-    else for (const [i, one] of unread.entries()) this.#push(one, read[i] as Uint8Array, nowMs())
+    const later: Offered[] = []
+    for (const [i, one] of unread.entries()) {
+      const payload = read[i] ?? null
+      if (payload === null) later.push(one)
+      else this.#push(one, payload, nowMs())
+    }
+    this.#readLater(later, delivery)
   }
 
   /**

@@ -17,6 +17,7 @@ export type {
 export { durationText } from './duration-text.ts'
 export { explanationText } from './explanation-text.ts'
 export { refusePruned } from './journal-cut.ts'
+export { sealKeyId } from './sealed-store.ts'
 export { type EngineEvent, type EngineNote, eventOf } from './journal.ts'
 export { type EngineOptions, openEngine } from './open-engine.ts'
 export type { Deliveries } from './outbox.ts'

@@ -1,4 +1,11 @@
-import { type Job, type Lease, type Store, TransitMap, type WriteBatch } from '@fairlead/core'
+import {
+  isUnreadable,
+  type Job,
+  type Lease,
+  type Store,
+  TransitMap,
+  type WriteBatch,
+} from '@fairlead/core'
 
 /** Beyond this no more are kept: a job behind so many others can be read from the store when its turn comes. */
 const BYTES_MAX = 8 * 1024 * 1024
@@ -34,10 +41,13 @@ export class PayloadCache {
     return payload
   }
 
-  /** The payloads of leases whose jobs are not here. */
-  async read(leases: readonly Lease[]): Promise<Uint8Array[]> {
+  /** The payloads of leases whose jobs are not here; null for one that cannot be opened (FILES-4). */
+  async read(leases: readonly Lease[]): Promise<(Uint8Array | null)[]> {
     const payloads = await this.#store.read.payloads(leases.map(({ job }) => job.enqueueSeq))
-    return payloads.map((payload) => payload ?? new Uint8Array())
+    return payloads.map((payload) => {
+      if (payload === null) return new Uint8Array()
+      return isUnreadable(payload) ? null : payload
+    })
   }
 
   /** Of jobs that have ended: nobody will do their work. */

@@ -2,6 +2,7 @@ import {
   acceptRequest,
   type Caller,
   isErased,
+  isUnreadable,
   type JobId,
   type Market,
   type Policy,
@@ -71,9 +72,9 @@ async function keptResult(key: Key | null, { store }: Sources): Promise<KnownJob
   return result === null ? null : { id: result.jobId, payload }
 }
 
-/** Of a registration that was erased in part, more is needed to know it again. */
+/** A registration that was erased in part, or cannot be opened, is known again by its id. */
 async function knownJob(job: KnownJob | null, { store }: Sources): Promise<KnownJob | null> {
-  if (job === null || !isErased(job.payload)) return job
+  if (job === null || !(isErased(job.payload) || isUnreadable(job.payload))) return job
   const row = await store.read.job(job.id)
   if (row === null) return null
   const { chainId, enqueueHeight } = row

@@ -1,10 +1,4 @@
-import {
-  createCipheriv,
-  createDecipheriv,
-  createHash,
-  createHmac,
-  timingSafeEqual,
-} from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHash, createHmac } from 'node:crypto'
 import {
   type CborMap,
   decodeCbor,
@@ -18,6 +12,8 @@ import {
   sealedInResult,
   sealedPayload,
   sealedResult,
+  unreadablePayload,
+  unreadableResult,
   type WriteBatch,
 } from '@fairlead/core'
 
@@ -92,26 +88,34 @@ export class SealedStore implements Store {
 
   #opened(payload: Uint8Array): Uint8Array {
     const sealed = sealedIn(payload)
-    return sealed === null ? payload : this.#open(sealed)
+    return sealed === null ? payload : (this.#open(sealed) ?? unreadablePayload(payload))
   }
 
   #openedResult(row: ResultRow | null): ResultRow | null {
     const sealed = row?.output == null ? null : sealedInResult(row.output)
     if (row === null || sealed === null) return row
-    const { output, meta } = decodeCbor(this.#open(sealed)) as CborMap
+    const opened = this.#open(sealed)
+    if (opened === null) return { ...row, ...unreadableResult(row) }
+    const { output, meta } = decodeCbor(opened) as CborMap
     return { ...row, output: bytesOrNull(output), meta: bytesOrNull(meta) }
   }
 
-  #open(sealed: Uint8Array): Uint8Array {
+  /** Null where its key is not there, or the bytes are damaged: one such row fails no others (FILES-4). */
+  #open(sealed: Uint8Array): Uint8Array | null {
     const id = sealed.subarray(0, KEY_ID_BYTES)
-    const key = this.#keys.find((one) => timingSafeEqual(one.id, id))
-    if (key !== undefined) return open(sealed, key)
-    throw new FairleadError(
-      'StoreUnavailable',
-      `a registration is encrypted with the key ${Buffer.from(id).toString('hex')}, which is not there; start with the key file that belongs to the store`,
-      { keyId: Buffer.from(id).toString('hex') },
-    )
+    const key = this.#keys.find((one) => Buffer.compare(one.id, id) === 0)
+    if (key === undefined || sealed.length < HEAD_BYTES + TAG_BYTES) return null
+    try {
+      return open(sealed, key)
+    } catch {
+      return null
+    }
   }
+}
+
+/** The id that what is sealed with a key begins with, in hex. */
+export function sealKeyId(key: Uint8Array): string {
+  return Buffer.from(sealKey(key).id).toString('hex')
 }
 
 interface SealKey {

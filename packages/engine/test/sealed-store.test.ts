@@ -11,6 +11,7 @@ import {
 import { type Engine, openEngine } from '@fairlead/engine'
 import { MemoryStore, TestClock } from '@fairlead/testkit'
 import { describe, expect, it } from 'vitest'
+import { SealedStore } from '../src/sealed-store.ts'
 import { ManualWorker } from './manual-worker.ts'
 import { ACME, START } from './rig.ts'
 
@@ -61,11 +62,68 @@ describe('personal data at rest', () => {
     const id = await first.enqueue(REQUEST, { caller: ACME })
     const later = await engineOn(store, [randomBytes(32), KEY])
     expect(await later.enqueue(REQUEST, { caller: ACME })).toBe(id)
-    const without = await engineOn(store, [randomBytes(32)])
-    const { seq } = await without.getJob(id)
-    await expect(without.view.read.payloads([seq])).rejects.toMatchObject({
-      code: 'StoreUnavailable',
+  })
+
+  it('FILES-4: one that cannot be opened is marked, and those beside it are read', async () => {
+    const store = new MemoryStore()
+    const first = await engineOn(store, [KEY])
+    const id = await first.enqueue(REQUEST, { caller: ACME })
+    const later = await engineOn(store, [randomBytes(32)])
+    const mine = {
+      ...REQUEST,
+      idempotency_key: 'two',
+      payload: { ...REQUEST.payload, user_id: 'u-2' },
+    }
+    const other = await later.enqueue(mine, { caller: ACME })
+    const seqs = (await Promise.all([id, other].map((one) => later.getJob(one)))).map(
+      ({ seq }) => seq,
+    )
+    const [lost, read] = (await later.view.read.payloads(seqs)) as Uint8Array[]
+    const { provider, org_ref, event_id, scheduled_time } = REQUEST.payload
+    const where = { provider, org_ref, event_id, scheduled_time }
+    expect(decodeCbor(lost as Uint8Array)).toEqual({ ...where, unreadable: true })
+    expect(decodeCbor(read as Uint8Array)).toHaveProperty('user_id', 'u-2')
+    // The same request again is known by its id, and another one under its key is a conflict.
+    expect(await later.enqueue(REQUEST, { caller: ACME })).toBe(id)
+    const changed = { ...REQUEST, payload: { ...REQUEST.payload, user_id: 'u-3' } }
+    await expect(later.enqueue(changed, { caller: ACME })).rejects.toMatchObject({
+      code: 'IdempotencyConflict',
     })
+  })
+
+  it('FILES-4: a damaged one is marked, too', async () => {
+    const store = new MemoryStore()
+    const engine = await engineOn(store, [KEY])
+    const id = await engine.enqueue(REQUEST, { caller: ACME })
+    const { seq } = await engine.getJob(id)
+    const { payloads } = store.read
+    store.read.payloads = async (seqs) =>
+      (await payloads(seqs)).map((payload) => payload && Uint8Array.from(payload).fill(0, 60, 61))
+    const [read] = await new SealedStore(store, [KEY]).read.payloads([seq])
+    expect(decodeCbor(read as Uint8Array)).toHaveProperty('unreadable', true)
+  })
+
+  it('FILES-4: the work of one that cannot be opened is given to nobody, and that of others is', async () => {
+    const store = new MemoryStore()
+    const clock = new TestClock(START)
+    const before = await openEngine({ store, clock, sealKeys: [KEY] })
+    await before.enqueue(REQUEST, { caller: ACME })
+    await before.close()
+    const engine = await openEngine({ store, clock, sealKeys: [randomBytes(32)] })
+    const mine = {
+      ...REQUEST,
+      idempotency_key: 'two',
+      payload: { ...REQUEST.payload, user_id: 'u-2' },
+    }
+    const other = await engine.enqueue(mine, { caller: ACME })
+    const provider = 'provider:signup' as ProviderId
+    await engine.registerProvider(provider, {
+      ...{ capabilities: new Set(['registration'] as const), platforms: new Set(['bookeo']) },
+    })
+    const worker = await ManualWorker.connect(engine, provider, { id: 'w-1', slots: 2 })
+    await clock.advance(61_000)
+    expect(worker.offers.map(({ jobId }) => jobId)).toEqual([other])
+    await engine.close()
   })
 
   it('AUDIT-11: what a registration brought is encrypted, read as it was, and erased with the rest', async () => {
@@ -80,9 +138,11 @@ describe('personal data at rest', () => {
     const under = async () => Buffer.concat(await resultOf(store, id)).toString('latin1')
     expect(await under()).not.toContain(NAME)
     expect(await under()).toContain('sealed')
-    // Another key does not open it, and says which one would.
+    // Another key does not open it: how it ended is left, and a mark.
     const without = await openEngine({ store, clock, sealKeys: [randomBytes(32)] })
-    await expect(without.view.read.result(id)).rejects.toMatchObject({ code: 'StoreUnavailable' })
+    const [shown] = await resultOf(without, id)
+    const end = { outcome: 'booked', fee_status: 'charged' }
+    expect(decodeCbor(shown as Uint8Array)).toEqual({ ...end, unreadable: true })
     await without.close()
     await clock.advance(200_000)
     const left = [

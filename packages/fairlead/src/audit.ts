@@ -86,7 +86,7 @@ export async function exportLog(
   },
 ): Promise<number> {
   const { afterSeq, file, onProgress } = options
-  const out = file === null ? process.stdout : createWriteStream(file, { flags: 'wx' })
+  const out = file === null ? process.stdout : createWriteStream(file, { flags: 'wx', mode: 0o600 })
   if (file !== null) await once(out, 'open')
   let count = 0
   for await (const page of auditPages(client, { afterSeq, limit: Number.MAX_SAFE_INTEGER })) {

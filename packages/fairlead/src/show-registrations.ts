@@ -28,7 +28,7 @@ export function registrationsTable(registrations: readonly RegistrationRecord[])
       one.rank === null ? '' : String(one.rank),
       one.first_attempt_delay_ms === null ? '' : `+${durationText(one.first_attempt_delay_ms)}`,
       one.reason === null ? one.result : `${one.result} (${one.reason})`,
-      one.booking_number ?? '',
+      one.is_readable ? (one.booking_number ?? '') : 'unreadable',
     ]),
   )
 }

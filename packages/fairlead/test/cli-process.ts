@@ -14,6 +14,8 @@ export interface CliOptions {
   readonly cwd?: string
   readonly env?: Readonly<Record<string, string>>
   readonly input?: string
+  /** What the process takes from the modes of files that it makes. */
+  readonly umask?: string
 }
 
 /** The command line as a user has it: another process, of which one can wait for what it says. */
@@ -24,8 +26,11 @@ export class CliProcess {
   #err = ''
   readonly #waiting = new Set<() => void>()
 
-  constructor(args: readonly string[], { cwd, env = {}, input }: CliOptions = {}) {
-    this.#child = spawn(process.execPath, [BIN, ...args], {
+  constructor(args: readonly string[], { cwd, env = {}, input, umask }: CliOptions = {}) {
+    const command = [process.execPath, BIN, ...args]
+    const masked = ['sh', '-c', `umask ${umask}; exec "$@"`, 'sh', ...command]
+    const [program = '', ...rest] = umask === undefined ? command : masked
+    this.#child = spawn(program, rest, {
       ...(cwd === undefined ? {} : { cwd }),
       env: { ...withoutOurs(process.env), NO_COLOR: '1', ...env },
       stdio: ['pipe', 'pipe', 'pipe'],

@@ -201,6 +201,7 @@ export const REGISTRATION = {
   user_id: 'user-17',
   result: 'booked' as const,
   reason: null,
+  is_readable: true,
   booking_number: 'B-1007',
   fee_status: 'none' as const,
   rank: 2,

@@ -1,4 +1,4 @@
-import type { Server } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { FairleadError } from '@fairlead/core'
 import { type Assembled, assemble } from './assemble.ts'
@@ -45,18 +45,32 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }
 }
 
-/** AUTH-2, TOKEN-1: nobody else may reach a server that lets everybody in, and none that had tokens does so by itself. */
-function refuseOpen({ engine, listen, tokens, isInsecureLocal = false }: ServerOptions): void {
-  const { host } = listen
-  if (tokens != null && !tokens.isEmpty()) return
-  if (isLoopback(host) && engine.view.tokensSeen && !isInsecureLocal) {
-    throw new FairleadError(
-      'InvalidParams',
-      'tokens: this store had tokens, and there are none now; restore the tokens file, or create tokens with "fairlead token create", or start with --insecure-local, which lets everybody on this machine in as an admin',
-      { field: 'tokens' },
-    )
-  }
-  if (isLoopback(host)) return
+/** Refuses an address that `startServer` would refuse, before anything is made for the start (FILES-2). */
+export async function refuseAddress({
+  listen,
+  tokens = null,
+}: Pick<ServerOptions, 'listen' | 'tokens'>): Promise<void> {
+  refuseOpenAddress(listen.host, tokens)
+  const probe = createServer()
+  await listenOn(probe, listen)
+  await new Promise<void>((resolve) => probe.close(() => resolve()))
+}
+
+/** TOKEN-1: a server that had tokens does not open by itself. */
+function refuseOpen({ engine, listen, tokens = null, isInsecureLocal = false }: ServerOptions) {
+  refuseOpenAddress(listen.host, tokens)
+  const hasTokens = tokens !== null && !tokens.isEmpty()
+  if (hasTokens || !engine.view.tokensSeen || isInsecureLocal) return
+  throw new FairleadError(
+    'InvalidParams',
+    'tokens: this store had tokens, and there are none now; restore the tokens file, or create tokens with "fairlead token create", or start with --insecure-local, which lets everybody on this machine in as an admin',
+    { field: 'tokens' },
+  )
+}
+
+/** AUTH-2: nobody else may reach a server that lets everybody in. */
+function refuseOpenAddress(host: string, tokens: TokenStore | null): void {
+  if (isLoopback(host) || (tokens !== null && !tokens.isEmpty())) return
   throw new FairleadError(
     'InvalidParams',
     `listen: ${host} can be reached from other machines, and there are no tokens; create one with "fairlead token create --role admin --subject <name>", or listen on 127.0.0.1`,

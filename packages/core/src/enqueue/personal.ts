@@ -9,6 +9,9 @@ const SEALED = 'sealed'
 // and its first key, which is the shortest (CBOR-3).
 const SEALED_START = [0xa5, 0x66, ...utf8(SEALED)]
 const ERASED_START = [0xa4, 0x67, ...utf8('org_ref')]
+const UNREADABLE_START = [0xa5, 0x67, ...utf8('org_ref')]
+/** Stands for all that cannot be opened, because its key is missing or the bytes are damaged (FILES-4). */
+const UNREADABLE = { unreadable: true }
 
 /**
  * What stays of the payload of a registration when what it says of people is erased: where and when
@@ -21,6 +24,15 @@ export function withoutPeople(payload: Uint8Array): Uint8Array {
 /** Whether what a registration says of people was erased. */
 export function isErased(payload: Uint8Array): boolean {
   return startsWith(payload, ERASED_START)
+}
+
+/** A sealed registration that nobody can open: where and when, and the mark `unreadable`. */
+export function unreadablePayload(payload: Uint8Array): Uint8Array {
+  return encodeCbor({ ...whereAndWhen(mapOf(payload)), ...UNREADABLE })
+}
+
+export function isUnreadable(payload: Uint8Array): boolean {
+  return startsWith(payload, UNREADABLE_START)
 }
 
 /** A registration as it is stored: its whole payload encrypted, and beside that where and when. */
@@ -68,6 +80,12 @@ export function sealedInResult(output: Uint8Array): Uint8Array | null {
   if (!isMap || !startsWith(output.subarray(1), SEALED_START.slice(1))) return null
   const sealed = mapOf(output)[SEALED]
   return sealed instanceof Uint8Array ? sealed : null
+}
+
+/** A sealed result that nobody can open: how it ended, times, and the mark `unreadable`. */
+export function unreadableResult({ output, meta }: Brought): Brought {
+  const plain = output === null ? {} : plainOutput(mapOf(output))
+  return { output: encodeCbor({ ...plain, ...UNREADABLE }), meta }
 }
 
 function plainOutput({ outcome, fee_status, looked_up }: CborMap): CborMap {

@@ -12,6 +12,7 @@ interface Flags {
   readonly tlsCert?: string
   readonly tlsKey?: string
   readonly tlsClientCa?: string
+  readonly newKey?: boolean
 }
 
 /** `fairlead serve`: the server, until it is told to stop. */
@@ -39,6 +40,10 @@ export const serve = command<Flags>({
     {
       flags: '--insecure-local',
       text: 'start without the tokens that there were: all on this machine are admins',
+    },
+    {
+      flags: '--new-key',
+      text: 'make a key where the key file is lost; what was encrypted stays unreadable',
     },
     { flags: '--log-level <level>', text: 'trace, debug, info, warn, error or silent (info)' },
   ],
@@ -68,8 +73,8 @@ export const serve = command<Flags>({
       'server.tls_client_ca': { flag: '--tls-client-ca', raw: flags.tlsClientCa },
       'log.level': { flag: '--log-level', raw: flags.logLevel },
     })
-    // Payloads are nobody's business but the owner's: what is made from here on others cannot read.
-    process.umask(process.umask() | 0o007)
+    // Payloads are the owner's only: no file that is made from here on can be read by others.
+    process.umask(0o077)
     const stop = untilSignal()
     const tokens = openTokens(loaded)
     // On a screen the notes below say what the log would say again beside them.
@@ -79,6 +84,7 @@ export const serve = command<Flags>({
       tokens,
       isAnnounced: !isWatched,
       isInsecureLocal: flags.insecureLocal === true,
+      mayReplaceKey: flags.newKey === true,
     })
     const { path } = loaded.settings.store
     // Standard output has the log, a JSON object a line, and so nothing else.

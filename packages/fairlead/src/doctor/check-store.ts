@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import type { FairleadError } from '@fairlead/core'
 import { openSqliteStore } from '@fairlead/store/sqlite'
 import { type Finding, fail, ok } from './check.ts'
+import { checkKey } from './check-key.ts'
 
 export interface StoreFindings {
   readonly findings: readonly Finding[]
@@ -21,11 +22,13 @@ export async function checkStore(path: string): Promise<StoreFindings> {
     const store = await openSqliteStore(path)
     try {
       const { liveJobs, meta } = await store.overview()
+      const key = checkKey(path, await store.sealed())
       const beat = meta['beat']
       return {
         findings: [
           ok('store', `${path} opens; live jobs in it: ${liveJobs}.`),
           ok('schema', 'Its schema is that of this Fairlead.'),
+          key,
         ],
         isHeld: false,
         beatMs: beat === undefined ? null : Number(beat),

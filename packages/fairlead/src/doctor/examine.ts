@@ -1,5 +1,6 @@
 import type { FairleadError } from '@fairlead/core'
 import type { Config } from '../config/load-config.ts'
+import { keyPath } from '../serve/seal-key.ts'
 import { tokensPath } from '../tokens.ts'
 import { type Finding, fail, ok, warn } from './check.ts'
 import { checkClock, checkFolder, checkNode, checkPermissions } from './check-host.ts'
@@ -27,7 +28,10 @@ export async function examine(load: () => Promise<Config>): Promise<Finding[]> {
   findings.push(checkFolder(store.path))
   const stored = await checkStore(store.path)
   findings.push(...stored.findings, checkClock(Date.now(), stored.beatMs))
-  findings.push(checkPermissions([store.path, tokensPath(config)]), checkTokens(config))
+  findings.push(
+    checkPermissions([store.path, keyPath(store.path), tokensPath(config)]),
+    checkTokens(config),
+  )
   findings.push(checkTls(config, LOOPBACK.test(server.host)))
   findings.push(await checkPort(server.host, server.port, server.tlsCert !== null))
   if (stored.isHeld) findings.push(await checkServer(client.url))

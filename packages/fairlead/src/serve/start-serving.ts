@@ -1,9 +1,15 @@
 import { openEngine } from '@fairlead/engine'
-import { createLogger, MeteredStore, startServer, type TokenStore } from '@fairlead/server'
+import {
+  createLogger,
+  MeteredStore,
+  refuseAddress,
+  startServer,
+  type TokenStore,
+} from '@fairlead/server'
 import { openSqliteStore } from '@fairlead/store/sqlite'
 import type { Config } from '../config/load-config.ts'
 import { shareQueue, withCallerShare, withFirstToken } from './caller-share.ts'
-import { followProviders } from './follow-providers.ts'
+import { followProviders, openProviders } from './follow-providers.ts'
 import { openRedisLimits } from './redis-limits.ts'
 import { sealKeys } from './seal-key.ts'
 import { tlsPaths } from './tls-paths.ts'
@@ -25,44 +31,63 @@ interface Options {
   readonly isAnnounced?: boolean
   /** `--insecure-local`. */
   readonly isInsecureLocal?: boolean
+  /** True: where the key file is missing, a new key is made, and what was encrypted stays unreadable. */
+  readonly mayReplaceKey?: boolean
 }
 
 /** The server as it is configured: store, engine and network, in this order; closed the other way round. */
 export async function startServing(options: Options): Promise<Serving> {
-  const { config, tokens, log, policy, isAnnounced = true } = options
-  const { isInsecureLocal = false } = options
+  const {
+    config,
+    tokens,
+    log,
+    policy,
+    isAnnounced = true,
+    isInsecureLocal = false,
+    mayReplaceKey: mayReplace = false,
+  } = options
   const { settings, origins } = config
+  const { host, port, shutdownMs, requestsPerSecond } = settings.server
   const tls = tlsPaths(settings.server)
-  const store = new MeteredStore(await openSqliteStore(settings.store.path))
-  let close = (): Promise<void> => store.close()
+  const logger = createLogger({ level: log ?? settings.log.level })
+  // Nothing is made for a start that is refused, so all that can be looked at before is (FILES-2).
+  const { providers } = settings.signup
+  const sitesFile = providers === null ? null : openProviders(providers, logger)
+  let close = async (): Promise<void> => sitesFile?.close()
   try {
+    await refuseAddress({ listen: { host, port }, tokens })
+    const file = await openSqliteStore(settings.store.path)
+    const store = new MeteredStore(file)
+    close = async () => {
+      sitesFile?.close()
+      await store.close()
+    }
     const isShared = policy === undefined && !tokens.isEmpty()
     const configured = isShared ? withCallerShare(config) : config.writtenPolicy
     const written = policy ?? configured
+    const seal = await sealKeys(settings.store.path, file, { mayReplace })
     const engine = await openEngine({
       store,
       policy: written ?? {},
       preset: settings.preset,
-      sealKeys: sealKeys(settings.store.path),
+      sealKeys: seal.keys,
     })
-    close = () => engine.close()
+    close = async () => {
+      sitesFile?.close()
+      await engine.close()
+    }
+    seal.keep()
     // The configuration goes over the policy that the store has from an earlier start.
     const isConfigured = (policy ?? config.writtenPolicy) !== null || origins.has('preset')
     if (isConfigured) {
       await engine.setPolicy(written ?? {}, settings.preset, { actor: 'configuration' })
     } else if (isShared) await shareQueue(engine, config)
-    const { host, port, shutdownMs, requestsPerSecond } = settings.server
     const { otlpEndpoint } = settings.telemetry
-    const logger = createLogger({ level: log ?? settings.log.level })
-    const { providers } = settings.signup
-    const sites = providers === null ? null : await followProviders(providers, engine, logger)
-    close = async () => {
-      sites?.close()
-      await engine.close()
-    }
+    const platformName =
+      sitesFile === null ? null : await followProviders(sitesFile, engine, logger)
     const limiter = await openRedisLimits(settings.redis, engine, logger)
     close = async () => {
-      sites?.close()
+      sitesFile?.close()
       await limiter?.close()
       await engine.close()
     }
@@ -94,7 +119,7 @@ export async function startServing(options: Options): Promise<Serving> {
       trustedProxies: settings.server.trustedProxies,
       ...(otlpEndpoint === null ? {} : { otlpEndpoint }),
       serviceName: settings.signup.serviceName,
-      ...(sites === null ? {} : { platformName: sites.platformName }),
+      ...(platformName === null ? {} : { platformName }),
     })
     return {
       url: server.url,

@@ -46,6 +46,9 @@ export const registrationRecord = z
     status: z.enum(JOB_STATUSES),
     ...sessionKeyFields,
     user_id: z.string().nullable().describe('told to whoever scheduled it, and to nobody else'),
+    is_readable: z
+      .boolean()
+      .describe('false: the key that its personal data is encrypted with is not there'),
     result: z.enum(['pending', 'booked', 'waitlisted', 'failed', 'canceled']),
     reason: z.string().nullable().describe('of a failure'),
     booking_number: z

@@ -77,6 +77,7 @@ export async function registrationRecord(
       ...recordOf(receipt),
       status: row.status,
       user_id: isOwn ? userId : null,
+      is_readable: !isMarked(said) && !isMarked(result?.output ?? null),
       booking_number: isOwn ? receipt.bookingNumber : null,
       message: messageFor(receipt, namesOf(registration, said, teller)),
     },
@@ -111,6 +112,12 @@ function sending(
   return { sentAt: Math.min(ackedAt + Math.max(0, told), toldAt), ackedAt, isUnsent: false }
 }
 
+/** Whether the store could not open it: its key is missing, or the row is damaged (FILES-4). */
+function isMarked(said: CborMap | Uint8Array | null): boolean {
+  const map = said instanceof Uint8Array ? decodeCbor(said) : said
+  return isPlainObject(map) && map['unreadable'] === true
+}
+
 /** When its session opened: as it was asked for, or as an operator has said since (SESSION-9). */
 function opensAt(
   { scheduledTime }: Registration,
@@ -138,7 +145,7 @@ function namesOf(
 
 function recordOf(
   receipt: Receipt,
-): Omit<RegistrationRecord, 'status' | 'user_id' | 'booking_number' | 'message'> {
+): Omit<RegistrationRecord, 'status' | 'user_id' | 'is_readable' | 'booking_number' | 'message'> {
   return {
     reference: receipt.reference,
     task_id: receipt.jobId,

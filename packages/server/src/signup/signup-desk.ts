@@ -1,5 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { type CborMap, decodeCbor, encodeCbor, isErased, pseudonym } from '@fairlead/core'
+import {
+  type CborMap,
+  decodeCbor,
+  encodeCbor,
+  isErased,
+  isUnreadable,
+  pseudonym,
+} from '@fairlead/core'
 import type { Engine, EngineEvent } from '@fairlead/engine'
 import type { SignupMeter } from '../metrics/signup-meter.ts'
 import type { Teller } from './registration-record.ts'
@@ -31,7 +38,7 @@ export class SignupDesk implements Teller {
 
   /** The payload of a registration for somebody else: where and when, not who. */
   withoutPeople(payload: Uint8Array): Uint8Array {
-    if (isErased(payload)) return payload
+    if (isErased(payload) || isUnreadable(payload)) return payload
     const { user_id, args: _, ...where } = decodeCbor(payload) as CborMap
     const user = pseudonym(this.pseudonymKey, user_id as string)
     return encodeCbor({ ...where, user_id: user, args: {} })

@@ -1,5 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
+import { OWNER_ONLY } from './file-mode.ts'
 
 /**
  * Who has a store open, in a text file beside it. Only a name plate: the lock itself is SQLite's, held
@@ -15,7 +16,7 @@ interface Holder {
 export function writeHolder(path: string): void {
   const holder: Holder = { pid: process.pid, host: hostname(), since: new Date().toISOString() }
   try {
-    writeFileSync(plateOf(path), `${JSON.stringify(holder)}\n`)
+    writeFileSync(plateOf(path), `${JSON.stringify(holder)}\n`, { mode: OWNER_ONLY })
   } catch {
     // A store on a full disk can still be read, and is locked all the same.
   }

@@ -10,6 +10,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { crc32 } from 'node:zlib'
+import { OWNER_ONLY } from './file-mode.ts'
 import { type FoundBatch, HEAD_BYTES, LogEnd, type LogSegment, writeAll } from './log-end.ts'
 import type { LoggedStore } from './migrate.ts'
 import { unavailable } from './unavailable.ts'
@@ -330,7 +331,7 @@ function open(path: string): number {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
   }
-  const file = openSync(path, 'w+')
+  const file = openSync(path, 'w+', OWNER_ONLY)
   const folder = openSync(dirname(path), 'r')
   try {
     fsyncSync(folder)

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
 import { invariant, isHex32, type JobFilter, type JobRow, type Snapshot } from '@fairlead/core'
 import { isIdPrefix } from '../id-prefix.ts'
 import { type BatchRows, refuseOtherFormat, rowsOf } from './batch-codec.ts'
@@ -12,6 +12,7 @@ import {
   type SqlValue,
   sqliteCode,
 } from './driver.ts'
+import { OWNER_ONLY } from './file-mode.ts'
 import { readHolder, removeHolder, writeHolder } from './holder.ts'
 import { type KeyPage, KnownKeys, partsOf, partsOfName } from './known-keys.ts'
 import { LogEnd } from './log-end.ts'
@@ -48,6 +49,14 @@ export interface Overview {
   readonly meta: Snapshot['meta']
 }
 
+/** What a store has under the seal of one key. */
+export interface Sealed {
+  /** The id of the key, in hex. */
+  readonly keyId: string
+  readonly registrations: number
+  readonly results: number
+}
+
 /** The tables and views in memory, which need the functions below. */
 const CONNECTION = readFileSync(new URL('../../src/sqlite/connection.sql', import.meta.url), 'utf8')
 
@@ -74,6 +83,7 @@ export function openSqliteFile(
 ): SqliteFile {
   let db: Database | null = null
   try {
+    makePrivate(path)
     db = openDatabase(path)
     // First of all: the lock is taken with the first access and held until the end. With it the index
     // of the log is in our own memory, and no other process can so much as read the file.
@@ -89,6 +99,19 @@ export function openSqliteFile(
     db?.close()
     const isBusy = ((sqliteCode(error) ?? 0) & 0xff) === BUSY
     throw isBusy ? heldByAnother(path, error) : asUnavailable(path, error)
+  }
+}
+
+/**
+ * Makes the file where none is, so that only its owner may read it whatever the umask is (FILES-1). SQLite gives the
+ * files beside it the same mode. One that is there is not touched: to close it here would give up the locks on it.
+ */
+function makePrivate(path: string): void {
+  if (existsSync(path)) return
+  try {
+    closeSync(openSync(path, 'a', OWNER_ONLY))
+  } catch {
+    // SQLite cannot make it either, and says why.
   }
 }
 
@@ -225,6 +248,17 @@ export class SqliteFile {
       liveJobs: this.#rows('count-live-jobs', ({ live }) => live as number)[0] ?? 0,
       meta: this.#meta(),
     }))
+  }
+
+  /** How much of it is encrypted with which key; it reads all payloads and results. */
+  sealed(): Sealed[] {
+    return this.#seeingAll(() =>
+      this.#rows('count-sealed', ({ key_id, registrations, results }) => ({
+        keyId: key_id as string,
+        registrations: registrations as number,
+        results: results as number,
+      })),
+    )
   }
 
   /** A page of the jobs that are alive, in order of acceptance. */

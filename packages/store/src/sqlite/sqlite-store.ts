@@ -13,7 +13,7 @@ import { PACE, type Pace } from './carrier.ts'
 import type { KeyParts } from './key-filter.ts'
 import { KnownKeys, partsAt, partsOfText } from './known-keys.ts'
 import { LogEnd } from './log-end.ts'
-import type { Overview, PackedPayloads, SqliteFile, SqliteOptions } from './sqlite-file.ts'
+import type { Overview, PackedPayloads, Sealed, SqliteFile, SqliteOptions } from './sqlite-file.ts'
 import {
   type Answer,
   type Call,
@@ -26,11 +26,13 @@ import {
 import { shutAtExit, ThreadGate } from './thread-gate.ts'
 import { asUnavailable, builtOnRefused, isBuiltOnRefused, unavailable } from './unavailable.ts'
 
-export type { Overview, SqliteOptions } from './sqlite-file.ts'
+export type { Overview, Sealed, SqliteOptions } from './sqlite-file.ts'
 
 /** A store in a file, which can also be looked at without loading it. */
 export interface SqliteStore extends Store {
   overview(): Promise<Overview>
+  /** How much of it is encrypted with which key (FILES-3); it reads all payloads and results. */
+  sealed(): Promise<Sealed[]>
   /**
    * Carries what waits in the log into the tables, commits going on meanwhile. What was committed before
    * the call is in the file itself then.
@@ -165,6 +167,10 @@ class ThreadedStore implements SqliteStore {
 
   overview(): Promise<Overview> {
     return this.#call('overview')
+  }
+
+  sealed(): Promise<Sealed[]> {
+    return this.#call('sealed')
   }
 
   checkpoint(): Promise<void> {
