@@ -113,12 +113,22 @@ const holds = expecting(
   (v) => v === null || (Array.isArray(v) && v.every(isText)),
 )
 
+/** The fields of each note, texts and whole numbers. */
+const NOTES: Readonly<
+  Record<string, readonly [texts: readonly string[], counts: readonly string[]]>
+> = {
+  accessRefused: [['subject', 'by', 'reason'], ['attempts']],
+  dataRead: [['subject', 'by', 'caller'], ['reads']],
+}
+
 const note: Check = expecting(
-  'an object with subject, by and reason as text, and attempts as a count',
-  (v) =>
-    isPlainObject(v) &&
-    [v['type'], v['subject'], v['by'], v['reason']].every(isText) &&
-    isCount(v['attempts']),
+  'a note: accessRefused with subject, by and reason as text and attempts as a count, or dataRead with subject, by and caller and reads',
+  (v) => {
+    if (!isPlainObject(v) || !isText(v['type'])) return false
+    const [texts, counts] = Object.hasOwn(NOTES, v['type']) ? (NOTES[v['type']] ?? []) : []
+    if (texts === undefined || counts === undefined) return false
+    return texts.every((name) => isText(v[name])) && counts.every((name) => isCount(v[name]))
+  },
 )
 
 const tokens: Check = expecting(

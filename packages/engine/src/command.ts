@@ -35,15 +35,26 @@ export interface KnownJob {
 /** Something that happened outside of the engine, and belongs into the log that everyone can verify. */
 export type OutsideNote =
   /** Somebody was not let in, or not let to what it asked for. */
-  {
-    readonly type: 'accessRefused'
-    /** What was refused. */
-    readonly subject: string
-    /** An address, or the id of a token. */
-    readonly by: string
-    readonly reason: string
-    readonly attempts: number
-  }
+  | {
+      readonly type: 'accessRefused'
+      /** What was refused. */
+      readonly subject: string
+      /** An address, or the id of a token. */
+      readonly by: string
+      readonly reason: string
+      readonly attempts: number
+    }
+  /** Somebody who may do so was shown what belongs to a caller. */
+  | {
+      readonly type: 'dataRead'
+      /** The method. */
+      readonly subject: string
+      /** The id of a token. */
+      readonly by: string
+      /** Whose it is; `several` for a list. */
+      readonly caller: string
+      readonly reads: number
+    }
 
 /** A token as the journal tells of it: nothing that it could be guessed from, and nobody's name. */
 export interface TokenFacts {

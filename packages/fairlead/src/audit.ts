@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline'
 import type { NodeClient } from '@fairlead/client'
 import { type AuditEntry, type AuditHead, brokenSeq, EMPTY_AUDIT } from '@fairlead/core'
 import type { ResultOf } from '@fairlead/protocol'
+import { escaped } from './escaped.ts'
 import { misuse } from './flags.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -90,7 +91,7 @@ export async function exportLog(
   if (file !== null) await once(out, 'open')
   let count = 0
   for await (const page of auditPages(client, { afterSeq, limit: Number.MAX_SAFE_INTEGER })) {
-    const text = page.map((entry) => `${JSON.stringify(entry)}\n`).join('')
+    const text = page.map((entry) => `${escaped(JSON.stringify(entry))}\n`).join('')
     // A disk or a reader that is slower than the server sets the pace.
     if (text !== '' && !out.write(text)) await once(out, 'drain')
     count += page.length

@@ -1,6 +1,7 @@
 import { CommanderError } from 'commander'
 import type { Call, NamedFlags } from './command.ts'
 import { EXIT, exitOf } from './exit-codes.ts'
+import { messageLines } from './lines-error.ts'
 import { buildProgram, type Parsed } from './program.ts'
 import { processTerminal, type Terminal } from './terminal.ts'
 
@@ -17,8 +18,8 @@ export async function main(
     code = await runCommand(parsed, terminal)
   })
   const speak = {
-    writeOut: (text: string) => terminal.out(text.trimEnd()),
-    writeErr: (text: string) => terminal.note(text.trimEnd()),
+    writeOut: (text: string) => terminal.out(text.trimEnd().split('\n')),
+    writeErr: (text: string) => terminal.note(text.trimEnd().split('\n')),
   }
   for (const each of everyCommand(program)) each.exitOverride().configureOutput(speak)
   try {
@@ -59,7 +60,8 @@ async function runCommand({ command, args, flags }: Parsed, terminal: Terminal):
     flags: flags as never,
     terminal,
     isJson,
-    print: (value, text) => terminal.out(isJson ? JSON.stringify(value, null, 2) : text),
+    print: (value, text) =>
+      terminal.out(isJson ? JSON.stringify(value, null, 2).split('\n') : text),
     config,
     client: async () => {
       const { settings } = await config()
@@ -94,9 +96,9 @@ function explain(error: unknown, terminal: Terminal, isJson: boolean): number {
   }
   if (name === 'FairleadError') {
     const advice = code === 'Unauthorized' ? '; here that is FAIRLEAD_TOKEN, or --token' : ''
-    const said = `${message}${advice}`
-    const shown = { error: { code, message: said, details, retryable } }
-    terminal.note(isJson ? JSON.stringify(shown) : `fairlead: ${said}`)
+    const shown = { error: { code, message: `${message}${advice}`, details, retryable } }
+    const [first = '', ...rest] = messageLines(error as Error)
+    terminal.note(isJson ? JSON.stringify(shown) : [`fairlead: ${first}${advice}`, ...rest])
     return exitOf({ code, retryable })
   }
   // Not ours to explain: a full disk, a broken pipe, a defect.

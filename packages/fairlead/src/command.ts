@@ -1,6 +1,6 @@
 import type { NodeClient } from '@fairlead/client'
 import type { Config } from './config/load-config.ts'
-import type { Terminal } from './terminal.ts'
+import type { Lines, Terminal } from './terminal.ts'
 
 /** One command: what it is called, what it takes, what it does. */
 export interface Command<Flags = object> {
@@ -45,7 +45,7 @@ export interface Call<Flags> {
   /** `--json` was given. */
   readonly isJson: boolean
   /** The value as JSON if that was asked for, else the text. */
-  readonly print: (value: unknown, text: string) => void
+  readonly print: (value: unknown, text: Lines) => void
   /** Flags over environment over file; refused with all problems. */
   readonly config: (named?: NamedFlags) => Promise<Config>
   /** A client of the server that is configured; closed when the command ends. */

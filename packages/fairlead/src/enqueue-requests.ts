@@ -2,7 +2,9 @@ import type { EnqueueOptions, EnqueueRequest } from '@fairlead/client'
 import { acceptRequest, type Caller, FairleadError, parsePolicy } from '@fairlead/core'
 import { checkParams, METHODS } from '@fairlead/protocol'
 import type { EnqueueFlags } from './commands/enqueue.ts'
+import { escaped } from './escaped.ts'
 import { duration, jsonObject, misuse, oneOfWords, wholeNumber } from './flags.ts'
+import { LinesError } from './lines-error.ts'
 import { inputOf, readFile, STDIN } from './read-input.ts'
 
 const KINDS = ['task', 'ai', 'quantum'] as const
@@ -109,9 +111,9 @@ function requestsIn(file: string): Wanted[] {
   if (problems.length === 0) return wanted
   const listed = problems
     .slice(0, LISTED_MAX)
-    .map(({ line, message }) => `line ${line}: ${message}`)
+    .map(({ line, message }) => `line ${line}: ${escaped(message)}`)
   if (problems.length > listed.length) listed.push(`… and ${problems.length - listed.length} more`)
-  throw new FairleadError(
+  throw new LinesError(
     'InvalidParams',
     `--from: ${problems.length} of ${lines.length} lines of ${file} are wrong; nothing was enqueued\n${listed.join('\n')}`,
     { field: 'from', problems: problems.slice(0, LISTED_MAX) },

@@ -1,5 +1,6 @@
 import type { NodeClient } from '@fairlead/client'
 import { FairleadError } from '@fairlead/core'
+import { LinesError } from './lines-error.ts'
 import { table } from './table.ts'
 
 /** Digits of a short id, as lists show it. Every command takes it. */
@@ -48,10 +49,10 @@ export async function resolveTaskId(server: NodeClient, text: string): Promise<s
   if (jobs.length === 1) return first.task_id
   const rows = jobs.map((job) => [job.task_id, job.name ?? '', job.status])
   const titles = [{ title: 'task_id' }, { title: 'name' }, { title: 'status' }]
-  const more = cursor === null ? '' : '\n… and more'
-  throw new FairleadError(
+  const more = cursor === null ? [] : ['… and more']
+  throw new LinesError(
     'InvalidParams',
-    `task_id: ${prefix} stands for several jobs; write more of its digits\n${table(titles, rows)}${more}`,
+    `task_id: ${prefix} stands for several jobs; write more of its digits\n${[...table(titles, rows), ...more].join('\n')}`,
     { field: 'task_id', matches: jobs.map(({ task_id }) => task_id) },
   )
 }

@@ -16,7 +16,7 @@ export interface Sent {
 
 /** Requests that were not enqueued, and the reasons. */
 export interface Refusals {
-  readonly text: string
+  readonly lines: readonly string[]
   readonly error: {
     readonly code: string
     readonly message: string
@@ -84,7 +84,7 @@ function refusalsOf(
   const { code, retryable } = (refused[0] as Refused).error
   const message = `${enqueued} of ${wanted.length} jobs were enqueued, ${refused.length} refused`
   return {
-    text: `${message}\n${lines.join('\n')}`,
+    lines,
     error: {
       code,
       message,

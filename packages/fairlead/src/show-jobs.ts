@@ -12,10 +12,10 @@ type Entries = ResultOf<'aicf.getTimeline'>['entries']
 export function jobsTable(
   jobs: readonly JobSummary[],
   { nowMs, columns }: { readonly nowMs: number; readonly columns: number },
-): string {
+): string[] {
   const rows = jobs.map((job) => [
     shortId(job.task_id),
-    inLine(job.name ?? ''),
+    job.name ?? '',
     job.kind,
     job.status,
     durationText(Math.max(0, nowMs - job.timestamps.enqueued * 1_000)),
@@ -44,11 +44,11 @@ export function jobText(
   { job, result }: ResultOf<'aicf.getJob'>,
   entries: Entries,
   { bold }: Colors,
-): string {
+): string[] {
   const { request, timestamps } = job
   const facts: [string, string][] = [
     ['kind', job.kind],
-    ['name', inLine(job.name ?? '')],
+    ['name', job.name ?? ''],
     ['status', job.reason === null ? job.status : `${job.status} (${job.reason})`],
     ['waits', job.wait_reason ?? ''],
     ['enqueued', time(timestamps.enqueued)],
@@ -69,7 +69,7 @@ export function jobText(
     '',
     bold('What happened'),
     ...stepLines(entries),
-  ].join('\n')
+  ]
 }
 
 type Job = ResultOf<'aicf.getJob'>['job']
@@ -106,9 +106,13 @@ function indented(lines: readonly string[]): string[] {
   return lines.map((line) => `    ${line}`)
 }
 
-/** An error in a sentence: `exit_65: no such file`. */
-export function errorText(error: Pick<NonNullable<Job['last_error']>, 'code' | 'message'>): string {
-  return error.message === null ? error.code : `${error.code}: ${plain(error.message)}`
+/** An error in a sentence: `exit_65: no such file`; further lines of its message stand behind a margin. */
+export function errorSentence({
+  code,
+  message,
+}: Pick<NonNullable<Job['last_error']>, 'code' | 'message'>): string[] {
+  const [first = '', ...rest] = message === null ? [] : textLines(message)
+  return [message === null ? code : `${code}: ${first}`, ...indented(rest)]
 }
 
 /** Each step with its time after the first. */
@@ -130,7 +134,7 @@ export function eventLine(
 ): string {
   const { seq, at, type, ...details } = event
   const id = job.id === null ? '' : `  ${shortId(job.id)}`
-  const name = job.name === null ? '' : `  ${inLine(job.name)}`
+  const name = job.name === null ? '' : `  ${job.name}`
   const start = `${dim(String(seq).padStart(8))}  ${new Date(at).toISOString()}  ${bold(type)}`
   return `${start}${id}${name}${detailText(details, 'jobId')}`
 }
@@ -150,7 +154,7 @@ function detailText(details: object, leftOut?: string): string {
 function shownDetail(name: string, value: unknown): string {
   if (typeof value === 'number' && TIMES.has(name)) return new Date(value).toISOString()
   if (typeof value !== 'string') return JSON.stringify(value)
-  return IDS.has(name) ? shortId(value) : inLine(value)
+  return IDS.has(name) ? shortId(value) : value
 }
 
 /** Seconds since the epoch, as the wire has them. */
@@ -162,26 +166,14 @@ function outputText(hex: string | null): string {
   if (hex === null) return 'kept elsewhere'
   const bytes = Buffer.from(hex.slice(2), 'hex')
   const text = bytes.toString('utf8')
-  return Buffer.from(text, 'utf8').equals(bytes) ? brief(plain(text)) : brief(hex)
+  return Buffer.from(text, 'utf8').equals(bytes) ? brief(text) : brief(hex)
 }
 
 function brief(text: string): string {
   return text.length > 400 ? `${text.slice(0, 400)}… (${text.length} characters)` : text
 }
 
-/** Somebody else's text in a table or a line. */
-function inLine(text: string): string {
-  return plain(text).replaceAll('\n', ' ')
-}
-
+/** The lines of somebody else's text, which are shown behind a margin of our own. */
 function textLines(text: string): string[] {
-  return plain(text).trimEnd().split('\n')
-}
-
-/** Without what a terminal would act on: a job's text must not move the cursor or set a colour. */
-function plain(text: string): string {
-  const isKept = (control: string): boolean => control === '\n' || control === '\t'
-  return text
-    .replaceAll('\r\n', '\n')
-    .replaceAll(/\p{Cc}/gu, (control) => (isKept(control) ? control : '\ufffd'))
+  return text.trimEnd().split(/\r?\n/)
 }

@@ -2,7 +2,7 @@ import type { LimitDefinition, LimitRecord } from '@fairlead/protocol'
 import { table } from './table.ts'
 
 /** Limits as a table. */
-export function limitsTable(limits: readonly LimitRecord[]): string {
+export function limitsTable(limits: readonly LimitRecord[]): string[] {
   const rows = limits.map((record) => [
     record.definition.key,
     record.definition.kind,
@@ -23,7 +23,7 @@ export function limitsTable(limits: readonly LimitRecord[]): string {
 }
 
 /** One limit, a line a fact. */
-export function limitText(record: LimitRecord): string {
+export function limitText(record: LimitRecord): string[] {
   const { definition } = record
   const facts: [string, string][] = [
     ['kind', definition.kind],
@@ -36,9 +36,7 @@ export function limitText(record: LimitRecord): string {
   if (definition.unit) facts.push(['unit', definition.unit])
   if (definition.description) facts.push(['description', definition.description])
   const width = Math.max(...facts.map(([name]) => name.length))
-  return [definition.key, ...facts.map(([name, value]) => `${name.padEnd(width)}  ${value}`)].join(
-    '\n',
-  )
+  return [definition.key, ...facts.map(([name, value]) => `${name.padEnd(width)}  ${value}`)]
 }
 
 function allowsText(definition: LimitDefinition): string {

@@ -3,7 +3,7 @@ import { durationText } from '@fairlead/engine'
 import { table } from './table.ts'
 
 /** Providers as a table. */
-export function providersTable(providers: readonly ProviderRecord[]): string {
+export function providersTable(providers: readonly ProviderRecord[]): string[] {
   const rows = providers.map((provider) => [
     provider.provider_id,
     provider.status,
@@ -28,7 +28,7 @@ export function providersTable(providers: readonly ProviderRecord[]): string {
 }
 
 /** One provider, a line a fact. */
-export function providerText(provider: ProviderRecord, nowMs = Date.now()): string {
+export function providerText(provider: ProviderRecord, nowMs = Date.now()): string[] {
   const { workers, cooldown_until: cooldown } = provider
   const facts: [string, string][] = [
     ['status', provider.status],
@@ -48,8 +48,5 @@ export function providerText(provider: ProviderRecord, nowMs = Date.now()): stri
     facts.push(['worker', `${worker_id}: ${leases} of ${slots} slots taken${gone}`])
   }
   const width = Math.max(...facts.map(([name]) => name.length))
-  return [
-    provider.provider_id,
-    ...facts.map(([name, value]) => `${name.padEnd(width)}  ${value}`),
-  ].join('\n')
+  return [provider.provider_id, ...facts.map(([name, value]) => `${name.padEnd(width)}  ${value}`)]
 }

@@ -8,7 +8,7 @@ import type { Terminal } from './terminal.ts'
 const right = (title: string) => ({ title, align: 'right' as const })
 
 /** Registrations as a table. */
-export function registrationsTable(registrations: readonly RegistrationRecord[]): string {
+export function registrationsTable(registrations: readonly RegistrationRecord[]): string[] {
   return table(
     [
       { title: 'reference' },
@@ -37,13 +37,13 @@ export function registrationsTable(registrations: readonly RegistrationRecord[])
 export function registrationText(
   { registration, timeline }: ResultOf<'signup.audit'>,
   { bold }: Terminal['colors'],
-): string {
+): string[] {
   const { reference, provider, org_ref, event_id, message } = registration
   return [
     `${bold(reference)}  ${provider} ${org_ref} ${event_id}`,
-    message.text,
+    ...message.text.split('\n'),
     '',
     bold('What happened'),
     ...stepLines(timeline),
-  ].join('\n')
+  ]
 }

@@ -8,7 +8,7 @@ type Session = ResultOf<'signup.getSession'>
 const right = (title: string) => ({ title, align: 'right' as const })
 
 /** Sessions as a table. */
-export function sessionsTable(sessions: readonly SessionRecord[], nowMs: number): string {
+export function sessionsTable(sessions: readonly SessionRecord[], nowMs: number): string[] {
   return table(
     [
       { title: 'provider' },
@@ -31,7 +31,7 @@ export function sessionsTable(sessions: readonly SessionRecord[], nowMs: number)
 export function sessionText(
   { session, queue, others, dispatch_key, order }: Session,
   nowMs: number,
-): string {
+): string[] {
   const rows = queue.map(({ reference, place, rank, state, attempts, retry_at }) => [
     String(place),
     rank === null ? '' : String(rank),
@@ -44,11 +44,11 @@ export function sessionText(
     `${session.provider} ${session.org_ref} ${session.event_id}: ${openingText(session.opens_at, nowMs)}`,
     countsLine(session),
     keyLine(dispatch_key, nowMs),
-    ...(rows.length === 0 ? [] : ['', table([...columns, right('attempts')], rows)]),
+    ...(rows.length === 0 ? [] : ['', ...table([...columns, right('attempts')], rows)]),
     ...(others === 0 ? [] : ['', `${others} more belong to others.`]),
     '',
-    order,
-  ].join('\n')
+    ...order.split('\n'),
+  ]
 }
 
 /** One line, for watching. */

@@ -1,3 +1,5 @@
+import { escaped } from './escaped.ts'
+
 /** A column of a table: its title, and which side its cells stand on. */
 export interface Column {
   readonly title: string
@@ -6,13 +8,14 @@ export interface Column {
   readonly cutTo?: number
 }
 
-/** Rows of text as a table that lines up; widths are those of the widest cells. */
+/** Rows of text as the lines of a table; widths are those of the widest cells, as they are shown. */
 export function table(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
   widthMax = Number.POSITIVE_INFINITY,
-): string {
-  const lines = [columns.map(({ title }) => title), ...rows]
+): string[] {
+  const escapedRows = rows.map((cells) => cells.map(escaped))
+  const lines = [columns.map(({ title }) => title), ...escapedRows]
   const widest = columns.map((_, i) => Math.max(...lines.map((cells) => (cells[i] ?? '').length)))
   const widths = fitted(columns, widest, widthMax)
   const shown = lines.map((cells) =>
@@ -26,7 +29,7 @@ export function table(
       .trimEnd(),
   )
   const [head = '', ...body] = shown
-  return [head, '─'.repeat(Math.max(...shown.map((line) => line.length))), ...body].join('\n')
+  return [head, '─'.repeat(Math.max(...shown.map((line) => line.length))), ...body]
 }
 
 const GAP = '  '

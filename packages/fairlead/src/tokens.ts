@@ -42,7 +42,7 @@ async function answers(url: string): Promise<boolean> {
 }
 
 /** Tokens as a table. */
-export function tokensTable(records: readonly TokenRecord[], nowMs = Date.now()): string {
+export function tokensTable(records: readonly TokenRecord[], nowMs = Date.now()): string[] {
   const rows = records.map((record) => [
     record.id,
     record.role,

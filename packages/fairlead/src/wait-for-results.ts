@@ -2,7 +2,7 @@ import { FairleadError, type JobReceipt, type NodeClient, type ReadResult } from
 import type { ResultOf } from '@fairlead/protocol'
 import type { Call } from './command.ts'
 import { EXIT } from './exit-codes.ts'
-import { errorText } from './show-jobs.ts'
+import { errorSentence } from './show-jobs.ts'
 import type { Terminal } from './terminal.ts'
 
 type Job = ResultOf<'aicf.getJob'>['job']
@@ -22,7 +22,7 @@ export async function waitForResults(
     const records = results.map(({ record }) => record)
     print(receipts.length === 1 ? records[0] : records, '')
   }
-  for (const job of failed) terminal.note(isJson ? JSON.stringify(failure(job)) : failureText(job))
+  for (const job of failed) terminal.note(isJson ? JSON.stringify(failure(job)) : failureLines(job))
   return failed.length === 0 ? EXIT.ok : EXIT.failed
 }
 
@@ -40,31 +40,38 @@ async function endOf(client: NodeClient, taskId: string): Promise<ReadResult | J
 /** Codes of jobs that ended without a result. */
 const ENDED: ReadonlySet<string> = new Set(['InvalidState', 'JobExpired'])
 
-function failureText(job: Job): string {
+function failureLines(job: Job): string[] {
   const { task_id, status, reason, last_error } = job
   const why = reason === null ? '' : ` (${reason})`
-  const error = last_error === null ? '' : `\n${errorText(last_error)}`
-  return `fairlead: job ${task_id} is ${status}${why} and has no result${error}`
+  const line = `fairlead: job ${task_id} is ${status}${why} and has no result`
+  return last_error === null ? [line] : [line, ...errorSentence(last_error)]
 }
 
 function failure(job: Job): object {
   const { task_id, status, reason, last_error } = job
   const code = status === 'EXPIRED' ? 'JobExpired' : 'InvalidState'
-  const message = failureText(job).replace(/^fairlead: /, '')
+  const message = failureLines(job)
+    .join('\n')
+    .replace(/^fairlead: /, '')
   return {
     error: { code, message, details: { task_id, status, reason, last_error }, retryable: false },
   }
 }
 
-/** Text as it is, in lines; other bytes as they are where a program reads them, else their number. */
+/**
+ * Into a pipe or a file its bytes as they are, text with an end of line. On a screen the lines of a text (TERMINAL-1),
+ * of other bytes their number.
+ */
 function writeOutput({ output, record }: ReadResult, terminal: Terminal): void {
   if (output === null) {
     terminal.note(`The output is kept elsewhere; its digest is ${record.output_digest}.`)
     return
   }
   const text = record.content_type === BYTES ? null : textOf(output)
-  if (text !== null) terminal.out(text.endsWith('\n') ? text.slice(0, -1) : text)
-  else if (terminal.screen === null) terminal.raw(output)
+  if (terminal.screen === null) {
+    terminal.raw(output)
+    if (text !== null && !text.endsWith('\n')) terminal.raw(Buffer.from('\n'))
+  } else if (text !== null) terminal.out(text.replace(/\n$/, '').split('\n'))
   else {
     terminal.note(`The output is ${output.length} bytes, not text; write them to a file: > out`)
   }

@@ -150,7 +150,7 @@ describe('errors of attempts', () => {
     const failed = await run('enqueue', 'task', 'failing', '--wait')
     expect(failed).toMatchObject({ code: 1, out: '' })
     expect(failed.err).toMatch(
-      /is FAILED \(retries_exhausted\) and has no result\nexit: no such file\nattempt 2\n$/,
+      /is FAILED \(retries_exhausted\) and has no result\nexit: no such file\n {4}attempt 2\n$/,
     )
     const [, id = ''] = /job (0x[0-9a-f]+) is/.exec(failed.err) ?? []
     const { out } = await run('jobs', 'show', id)
@@ -165,10 +165,10 @@ describe('errors of attempts', () => {
     expect(job.errors.map(({ attempt }: { attempt: number }) => attempt)).toEqual([0, 1, 2])
   })
 
-  it('text of a job cannot move the cursor or set a colour', async () => {
+  it('TERMINAL-1: text of a job cannot move the cursor or set a colour', async () => {
     await worker('colour', `printf 'red \\033[31malert\\r\\n' >&2; exit 65`)
     const { err } = await run('enqueue', 'task', 'colour', '--wait')
-    expect(err).toContain('red �[31malert')
+    expect(err).toContain('red \\x1b[31malert')
     expect(err).not.toContain('\u001b')
   })
 })

@@ -84,7 +84,7 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
   const { registry, meter, signup, lag, tracing } = watch
   if (store !== undefined) meterCommits(registry, store, logger)
   const hub = await EventHub.open(engine)
-  const notes = new AccessNotes((refusal) => engine.note(refusal), logger)
+  const notes = new AccessNotes((note) => engine.note(note), logger)
   const authenticator = new Authenticator({
     tokens,
     isLoopback: isLoopback(listen.host),
@@ -150,6 +150,7 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
     ...common,
     rpc: new RpcEndpoint(endpoints),
     limiting: new LimitsEndpoint(endpoints),
+    notes,
     registry,
     meter: new HttpMeter(registry),
     refreshMetrics: meterState(registry, {

@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { FairleadError } from '@fairlead/core'
 import { type Assembled, assemble } from './assemble.ts'
+import type { TokenStore } from './auth/identity.ts'
 import { isLoopback, type ServerOptions } from './server-options.ts'
 
 export interface RunningServer {

@@ -2,11 +2,15 @@ import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync
 import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { callerOf } from '@fairlead/core'
 import { openEngine } from '@fairlead/engine'
 import { startServer, TokenFile } from '@fairlead/server'
 import { MemoryStore } from '@fairlead/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Rig, type RigOptions, TASK } from './rig.ts'
+
+/** Of one job. Its result is read alike, once it has one. */
+const READS = ['aicf.getJob', 'aicf.getTimeline', 'aicf.explainJob'] as const
 
 describe('the tokens file', () => {
   let folder: string
@@ -203,7 +207,46 @@ describe('a server', () => {
     )
     expect(all).toHaveLength(4)
     const counts = all.map(({ details }) => details['attempts'])
-    expect(counts.slice(2)).toEqual([49, 4])
+    expect(counts.slice(2)).toEqual([59, 4])
+  })
+
+  it('AUTH-5: a refused call at /metrics is in the audit log, too', async () => {
+    await open({})
+    expect((await rig.get('/metrics', 'alice')).status).toBe(403)
+    const { id } = rig.tokenFile.list().find(({ subject }) => subject === 'alice') ?? {}
+    expect(await refusals(1)).toMatchObject([
+      { subject: '/metrics', details: { by: `token:${id}`, reason: 'forbidden', attempts: 1 } },
+    ])
+  })
+
+  it('AUDIT-12: who is shown what belongs to another caller is in the audit log, in bounded space', async () => {
+    await open({})
+    const { task_id } = await rig.call('alice', 'aicf.enqueue', TASK)
+    await rig.call('bob', 'aicf.enqueue', TASK)
+    for (const method of READS) {
+      // The owner's own reads are nobody's affair.
+      await rig.outcome('alice', method, { task_id })
+      await rig.outcome('auditor', method, { task_id })
+    }
+    for (let i = 0; i < 200; i++) await rig.call('operator', 'aicf.listJobs', {})
+    await rig.call('admin', 'signup.list', {})
+    await rig.server.close()
+    const reads = (await rig.store.read.journal(0, 1_000)).filter(
+      ({ action }) => action === 'dataRead',
+    )
+    const tokens = new Map(rig.tokenFile.list().map(({ id, role }) => [`token:${id}`, role]))
+    const alice = callerOf('alice')
+    expect(
+      reads.map(({ subject, details: { by, caller, reads } }) => [
+        ...[tokens.get(by as string), subject, caller, reads],
+      ]),
+    ).toEqual([
+      ['auditor', 'aicf.getJob', alice, 1],
+      ['auditor', 'aicf.getTimeline', alice, 1],
+      ['auditor', 'aicf.explainJob', alice, 1],
+      ['operator', 'aicf.listJobs', 'several', 1],
+      ['operator', 'aicf.listJobs', 'several', 199],
+    ])
   })
 
   it('AUTH-7: what an operator changes for others is in the audit log, with its token', async () => {

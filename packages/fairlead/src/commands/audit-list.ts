@@ -20,7 +20,7 @@ export const auditList = command<{ after: string; limit: string }>({
     const entries = []
     for await (const page of auditPages(await client(), { afterSeq, limit })) entries.push(...page)
     if (isJson || entries.length === 0) print(entries, 'There are none.')
-    else terminal.out(entries.map((entry) => auditLine(entry, terminal.colors)).join('\n'))
+    else terminal.out(entries.map((entry) => auditLine(entry, terminal.colors)))
     if (entries.length === limit) {
       const { seq } = entries.at(-1) as { readonly seq: number }
       terminal.note(terminal.colors.dim(`The first ${limit}; go on with --after ${seq}.`))

@@ -28,7 +28,8 @@ export const conformance = command<{ suite?: string; redis?: string }>({
     const reports = await runVectors(args[0] as string, chosen, show)
     const passed = sum(reports, 'passed')
     const failed = sum(reports, 'failed')
-    if (isJson) terminal.out(JSON.stringify({ passed, failed, suites: reports }, null, 2))
+    if (isJson)
+      terminal.out(JSON.stringify({ passed, failed, suites: reports }, null, 2).split('\n'))
     return failed === 0 ? EXIT.ok : EXIT.failed
   },
 })
@@ -36,15 +37,15 @@ export const conformance = command<{ suite?: string; redis?: string }>({
 function lines(
   { suite, known, passed, failed, failures }: SuiteReport,
   { colors }: Terminal,
-): string {
-  if (!known) return `${suite}: ${colors.dim('skipped (unknown suite)')}`
+): string[] {
+  if (!known) return [`${suite}: ${colors.dim('skipped (unknown suite)')}`]
   const count = `${suite}: ${passed} passed, ${failed} failed`
   const rows = [failed === 0 ? count : colors.red(count)]
   for (const { name, differences } of failures) {
     rows.push(`  ${colors.bold(name)}`)
     for (const difference of differences) rows.push(`    ${shown(difference)}`)
   }
-  return rows.join('\n')
+  return rows
 }
 
 function shown({ path, expected, actual }: Difference): string {

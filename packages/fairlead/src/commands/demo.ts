@@ -55,7 +55,7 @@ export const demo = command<Flags>({
 async function showRules(
   seed: number,
   terminal: Terminal,
-  print: (value: unknown, text: string) => void,
+  print: (value: unknown, text: readonly string[]) => void,
 ): Promise<number> {
   const { runRulesMarket } = await import('../demo/rules-market.ts')
   const { rulesFigures, rulesReport } = await import('../demo/rules-report.ts')
@@ -68,6 +68,6 @@ async function showRules(
   })
   terminal.progress('')
   print(rulesFigures(result), rulesReport(result, bold))
-  terminal.note(dim('\nAnother market: fairlead demo --rules --seed 2'))
+  terminal.note(['', dim('Another market: fairlead demo --rules --seed 2')])
   return EXIT.ok
 }

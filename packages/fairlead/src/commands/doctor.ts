@@ -26,14 +26,16 @@ export const doctor = command({
   },
 })
 
-function report(findings: readonly Finding[], { colors }: Terminal): string {
+function report(findings: readonly Finding[], { colors }: Terminal): string[] {
   const mark = { ok: colors.green('ok  '), warn: colors.yellow('warn'), fail: colors.red('FAIL') }
   const width = Math.max(...findings.map(({ name }) => name.length))
-  const lines = findings.map(({ name, status, text, advice }) => {
-    const line = `${mark[status]}  ${name.padEnd(width)}  ${text}`
-    return advice === null ? line : `${line}\n${' '.repeat(width + 8)}→ ${advice}`
+  const lines = findings.flatMap(({ name, status, text, advice }) => {
+    const [line = '', ...more] = `${mark[status]}  ${name.padEnd(width)}  ${text}`.split('\n')
+    return advice === null
+      ? [line, ...more]
+      : [line, ...more, `${' '.repeat(width + 8)}→ ${advice}`]
   })
   const failed = findings.filter(({ status }) => status === 'fail').length
   const sum = failed === 0 ? 'Nothing stands in the way of a start.' : `To be repaired: ${failed}.`
-  return `${lines.join('\n')}\n\n${sum}`
+  return [...lines, '', sum]
 }

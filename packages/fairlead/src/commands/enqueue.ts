@@ -65,12 +65,12 @@ export const enqueue = command<Flags>({
       const { waitForResults } = await import('../wait-for-results.ts')
       code = await waitForResults(server, receipts, { print, isJson, terminal })
     } else if (receipts.length > 0) {
-      const ids = receipts.map(({ task_id }) => task_id).join('\n')
+      const ids = receipts.map(({ task_id }) => task_id)
       print(wanted.length === 1 ? receipts[0] : receipts, ids)
     }
     if (refusals === null) return code
-    const { text, error, exitCode } = refusals
-    terminal.note(isJson ? JSON.stringify({ error }) : `fairlead: ${text}`)
+    const { lines, error, exitCode } = refusals
+    terminal.note(isJson ? JSON.stringify({ error }) : [`fairlead: ${error.message}`, ...lines])
     return exitCode
   },
 })

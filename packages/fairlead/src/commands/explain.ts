@@ -19,7 +19,7 @@ export const explain = command({
     const { resolveTaskId } = await import('../resolve-task-id.ts')
     const server = await client()
     const explanation = await server.explain(await resolveTaskId(server, args[0] as string))
-    print(explanation, explanation.text)
+    print(explanation, explanation.text.split('\n'))
     return EXIT.ok
   },
 })

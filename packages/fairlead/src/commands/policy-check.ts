@@ -19,10 +19,13 @@ export const policyCheck = command({
     const { providers } = settings.signup
     await refuseWrongProviders(providers)
     const from = file ?? 'no file'
-    const sites = providers === null ? '' : `\n${providers}: the booking sites, no problems.`
+    const sites = providers === null ? [] : [`${providers}: the booking sites, no problems.`]
     print(
       { ok: true, file, preset: settings.preset, settings: Object.fromEntries(origins), providers },
-      `${from}: ${origins.size} settings over the preset ${settings.preset}, no problems.${sites}`,
+      [
+        `${from}: ${origins.size} settings over the preset ${settings.preset}, no problems.`,
+        ...sites,
+      ],
     )
     return EXIT.ok
   },
@@ -30,14 +33,20 @@ export const policyCheck = command({
 
 async function refuseWrongProviders(path: string | null): Promise<void> {
   if (path === null) return
-  const [{ checkProviders }, { FairleadError, problemList }] = await Promise.all([
+  const [{ checkProviders }, { problemList }, { LinesError }, { escaped }] = await Promise.all([
     import('@fairlead/signup'),
     import('@fairlead/core'),
+    import('../lines-error.ts'),
+    import('../escaped.ts'),
   ])
   const problems = checkProviders(path)
   if (problems.length === 0) return
-  throw new FairleadError('InvalidParams', `the booking sites have ${problemList(problems)}`, {
-    field: 'signup.providers',
-    problems,
-  })
+  throw new LinesError(
+    'InvalidParams',
+    `the booking sites have ${problemList(problems.map(escaped))}`,
+    {
+      field: 'signup.providers',
+      problems,
+    },
+  )
 }

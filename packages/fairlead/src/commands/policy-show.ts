@@ -13,7 +13,7 @@ export const policyShow = command({
   async run({ client, print }) {
     const { stringify } = await import('yaml')
     const { policy } = await (await client()).call('policy.get', {})
-    print(policy, stringify(policy).trimEnd())
+    print(policy, stringify(policy).trimEnd().split('\n'))
     return EXIT.ok
   },
 })

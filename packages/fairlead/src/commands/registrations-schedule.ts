@@ -60,7 +60,7 @@ export const registrationsSchedule = command<Flags>({
       ...(flags.program === undefined ? {} : { program_name: flags.program }),
       ...(flags.key === undefined ? {} : { idempotency_key: flags.key }),
     })
-    print(receipt, `${receipt.confirmation}\n${receipt.next}`)
+    print(receipt, [...receipt.confirmation.split('\n'), receipt.next])
     return EXIT.ok
   },
 })

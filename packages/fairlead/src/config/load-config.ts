@@ -9,6 +9,8 @@ import {
   readSettings,
   usablePolicy,
 } from '@fairlead/core'
+import { escaped } from '../escaped.ts'
+import { LinesError } from '../lines-error.ts'
 import { SETTINGS, type Settings } from './settings.ts'
 import { readEnvironment, readFile, readFlags, type Written } from './sources.ts'
 import { strayWarnings } from './stray-variables.ts'
@@ -65,9 +67,9 @@ export function loadConfig({ env, cwd, file, sets = [], named = {} }: ConfigInpu
   const policy = readPolicy(writtenPolicy ?? {}, settings, wrong)
   problems.push(...wrong.map((problem) => withOrigin(problem, origins)))
   if (problems.length > 0) {
-    throw new FairleadError(
+    throw new LinesError(
       'InvalidParams',
-      `the configuration has ${problemList(problems)}\nNothing was started. The settings are explained in docs/reference/settings.md.`,
+      `the configuration has ${problemList(problems.map(escaped))}\nNothing was started. The settings are explained in docs/reference/settings.md.`,
       { field: 'configuration', problems },
     )
   }

@@ -138,10 +138,10 @@ class LiveDemo {
     const explained = await this.#explained()
     const { crashes } = this.#providers
     const figures = liveFigures(this.#tally, { wrong, explained, opening, crashes })
-    if (isJson) out(JSON.stringify(figures, null, 2))
-    else out(`\n${liveReport(figures, colors.bold)}`)
+    if (isJson) out(JSON.stringify(figures, null, 2).split('\n'))
+    else out(['', ...liveReport(figures, colors.bold)])
     if (!isBrief) {
-      note(`\n${this.#whatNow()}`)
+      note(['', ...this.#whatNow()])
       await this.#trickle(stopped)
     }
     return wrong.length === 0 ? EXIT.ok : EXIT.failed
@@ -208,7 +208,7 @@ class LiveDemo {
     return `${progressBar(ended, of)} ${ended} of ${of} jobs, ${outcomes.size - ended} under way, ${again} sent back; ${this.#opening.line}`
   }
 
-  #whatNow(): string {
+  #whatNow(): string[] {
     const { bold, dim } = this.#terminal.colors
     const { url } = this.#serving
     return [
@@ -225,7 +225,7 @@ class LiveDemo {
       '  npx fairlead jobs watch',
       `  npx fairlead sessions show ${Object.values(OPENING.session).join(' ')}`,
       '  curl -H "authorization: Bearer $FAIRLEAD_TOKEN" $FAIRLEAD_URL/metrics',
-    ].join('\n')
+    ]
   }
 
   /** A job now and then, so that there is something to look at. */

@@ -1,7 +1,9 @@
 import { durationText } from '@fairlead/engine'
 import { table } from '../table.ts'
+import type { Lines } from '../terminal.ts'
 import { LIVE_PROVIDERS } from './live-cast.ts'
 import type { OpeningFigures } from './live-opening.ts'
+import { spaced } from './rules-report.ts'
 import type { LiveOutcome, Tally } from './tally.ts'
 
 export interface LiveFigures {
@@ -66,10 +68,10 @@ export function liveFigures(
 }
 
 /** The same for people. */
-export function liveReport(figures: LiveFigures, title: (text: string) => string): string {
+export function liveReport(figures: LiveFigures, title: (text: string) => string): string[] {
   const ends = Object.entries(figures.ends).map(([status, count]) => `${count} ${status}`)
   const speed = `${figures.jobs_per_second.toFixed(0)} jobs/s`
-  const parts = [
+  const parts: Lines[] = [
     `${figures.jobs} jobs in ${durationText(figures.took_ms)}: ${ends.join(', ')}. While all worked, ${speed}.`,
     wrongText(figures.wrong),
     title('How long jobs waited for their first assignment'),
@@ -82,18 +84,16 @@ export function liveReport(figures: LiveFigures, title: (text: string) => string
     openingTable(figures.opening),
   ]
   if (figures.explained !== null) {
-    parts.push(title('One job, explained'), figures.explained.text)
+    parts.push(title('One job, explained'), figures.explained.text.split('\n'))
   }
-  return parts.join('\n\n')
+  return spaced(parts)
 }
 
-function wrongText(wrong: readonly string[]): string {
+function wrongText(wrong: readonly string[]): Lines {
   if (wrong.length === 0) {
     return 'Every one came to the end that it should have, and every output is right.'
   }
-  return [`WRONG: ${wrong.length} did not end as they should have.`, ...wrong.slice(0, 10)].join(
-    '\n',
-  )
+  return [`WRONG: ${wrong.length} did not end as they should have.`, ...wrong.slice(0, 10)]
 }
 
 function waitsByTier(all: readonly LiveOutcome[]): Record<string, Spread> {
@@ -120,7 +120,7 @@ function spreadOf(sorted: readonly number[]): Spread {
   }
 }
 
-function waitsTable(waits: LiveFigures['waits_ms']): string {
+function waitsTable(waits: LiveFigures['waits_ms']): string[] {
   const right = (title: string) => ({ title, align: 'right' as const })
   return table(
     [{ title: 'tier' }, right('jobs'), right('median'), right('95 %'), right('longest')],
@@ -134,7 +134,7 @@ function waitsTable(waits: LiveFigures['waits_ms']): string {
   )
 }
 
-function providersTable(providers: Record<string, Record<string, number | string>>): string {
+function providersTable(providers: Record<string, Record<string, number | string>>): string[] {
   const right = (title: string) => ({ title, align: 'right' as const })
   const names = ['completed', 'failed', 'declined', 'lost', 'crashes']
   return table(
@@ -147,7 +147,7 @@ function providersTable(providers: Record<string, Record<string, number | string
   )
 }
 
-function requeuesTable(requeues: LiveFigures['requeues']): string {
+function requeuesTable(requeues: LiveFigures['requeues']): Lines {
   const rows = Object.entries(requeues).map(([reason, count]) => [
     reason,
     String(count),
@@ -157,7 +157,7 @@ function requeuesTable(requeues: LiveFigures['requeues']): string {
   return table([{ title: 'reason' }, { title: 'jobs', align: 'right' }, { title: 'meaning' }], rows)
 }
 
-function openingTable({ by_place }: OpeningFigures): string {
+function openingTable({ by_place }: OpeningFigures): string[] {
   const right = (title: string) => ({ title, align: 'right' as const })
   return table(
     ['place in line', 'tried', 'got a seat', 'tried after the opening (median)'].map(right),

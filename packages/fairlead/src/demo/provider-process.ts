@@ -1,8 +1,10 @@
 // A provider of the demo in a process of its own. What it is comes in a line on standard input; when that
 // ends, whoever started it is gone, and so it goes as well.
+
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { connect } from '@fairlead/client'
+import { escaped } from '../escaped.ts'
 import type { LiveProvider } from './live-cast.ts'
 import { answerTo } from './live-work.ts'
 
@@ -46,7 +48,7 @@ function serve({ url, token, provider }: Orders): void {
   worker.closed.then(
     () => process.exit(0),
     (error: Error) => {
-      process.stderr.write(`provider ${name}: ${error.message}\n`)
+      process.stderr.write(`provider ${name}: ${escaped(error.message)}\n`)
       process.exit(1)
     },
   )

@@ -1,10 +1,11 @@
 import { type JobStatus, leaseCap, type WaitExplanation } from '@fairlead/core'
 import { table } from '../table.ts'
+import type { Lines } from '../terminal.ts'
 import type { DemoResult } from './rules-market.ts'
 
 /** What happened in the market, for a person. */
-export function rulesReport(result: DemoResult, title: (text: string) => string): string {
-  return [
+export function rulesReport(result: DemoResult, title: (text: string) => string): string[] {
+  const parts = [
     summary(result),
     title('Wait for the first assignment, by tier'),
     waitsByTier(result),
@@ -14,7 +15,13 @@ export function rulesReport(result: DemoResult, title: (text: string) => string)
     waysBack(result),
     title('The job that waited longest'),
     explanation(result.explained, result),
-  ].join('\n\n')
+  ]
+  return spaced(parts)
+}
+
+/** Parts with an empty line between them. */
+export function spaced(parts: readonly Lines[]): string[] {
+  return parts.flatMap((part, i) => [...(i === 0 ? [] : ['']), ...[part].flat()])
 }
 
 /** The same for a machine. */
@@ -55,7 +62,7 @@ function summary(result: DemoResult): string {
   return `${market.jobs.size} jobs in ${rounds} rounds over ${time} of simulated time: ${counts.join(', ')}.`
 }
 
-function waitsByTier(result: DemoResult): string {
+function waitsByTier(result: DemoResult): string[] {
   const rows = tiersOf(result).map(({ tier, waits }) => {
     const { jobs, median, p95, longest } = spreadOf(waits)
     return [tier, String(jobs), seconds(median), seconds(p95), seconds(longest)]
@@ -67,7 +74,7 @@ function waitsByTier(result: DemoResult): string {
   )
 }
 
-function jobsPerProvider({ providers, market }: DemoResult): string {
+function jobsPerProvider({ providers, market }: DemoResult): string[] {
   const rows = providers.map(({ provider, offered, completed, declined, charged }) => [
     provider.id.replace('provider:', ''),
     [...provider.offer.capabilities].join(' '),
@@ -82,7 +89,7 @@ function jobsPerProvider({ providers, market }: DemoResult): string {
   return table([...left, ...right.map((name) => ({ title: name, align: 'right' as const }))], rows)
 }
 
-function waysBack({ requeues, market }: DemoResult): string {
+function waysBack({ requeues, market }: DemoResult): string[] {
   const rows = [...requeues]
     .sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1))
     .map(([reason, n]) => [reason, String(n), isCharged(reason) ? 'charged, with backoff' : 'free'])
@@ -91,11 +98,12 @@ function waysBack({ requeues, market }: DemoResult): string {
     [{ title: 'reason' }, { title: 'times', align: 'right' }, { title: 'costs' }],
     rows,
   )
-  return `${list}\n\nThe most retries of one job: ${most} of ${market.policy.queue.retries.attemptMax}.`
+  const limit = market.policy.queue.retries.attemptMax
+  return [...list, '', `The most retries of one job: ${most} of ${limit}.`]
 }
 
 /** Why a job waited, in sentences and one table. */
-function explanation(explained: WaitExplanation, { waits, startedAt }: DemoResult): string {
+function explanation(explained: WaitExplanation, { waits, startedAt }: DemoResult): string[] {
   const { job, at, terms } = explained
   const wait = waits.get(job)
   const { shape } = job
@@ -114,8 +122,8 @@ function explanation(explained: WaitExplanation, { waits, startedAt }: DemoResul
     `Gate: ${explained.waitReason}. Place ${explained.place} of ${explained.of} in the ${shape.kind} queue.`,
     `Score ${explained.score.toFixed(4)}: fee ${terms.fee}, size ${terms.size}, tier ${terms.tier} (of 1,000,000 each), age ${terms.ageSecs} s.`,
     '',
-    table([{ title: 'first check that fails' }, { title: 'providers' }], rows),
-  ].join('\n')
+    ...table([{ title: 'first check that fails' }, { title: 'providers' }], rows),
+  ]
 }
 
 function tiersOf({ market, waits }: DemoResult): { tier: string; waits: number[] }[] {

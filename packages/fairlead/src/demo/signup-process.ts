@@ -1,8 +1,10 @@
 // The signup worker of the demo in a process of its own, over WebSocket. Its orders come in a line on standard
 // input; when that ends, whoever started it is gone, and so it goes as well.
+
 import { createInterface } from 'node:readline'
 import { connect } from '@fairlead/client'
 import { readProviders, signupWorker } from '@fairlead/signup'
+import { escaped } from '../escaped.ts'
 
 interface Orders {
   readonly url: string
@@ -22,7 +24,7 @@ function serve({ url, token, providers }: Orders): void {
     providers: readProviders(providers, { env: {}, folder: '.' }),
   })
   worker.closed.catch((error: Error) => {
-    process.stderr.write(`signup: ${error.message}\n`)
+    process.stderr.write(`signup: ${escaped(error.message)}\n`)
     process.exit(1)
   })
 }

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { get } from 'node:https'
 import { createServer } from 'node:net'
+import { escaped } from '../escaped.ts'
 import { type Finding, fail, ok, warn } from './check.ts'
 
 const ANSWER_MS = 2_000
@@ -30,7 +31,7 @@ export async function checkServer(url: string): Promise<Finding> {
   try {
     const answer = await fetch(`${base}/readyz`, { signal: AbortSignal.timeout(ANSWER_MS) })
     if (answer.ok) return ok('server', `${base} is ready.`)
-    const why = (await answer.text()).trim().slice(0, 200)
+    const why = escaped((await answer.text()).trim().slice(0, 200))
     return fail('server', `${base} is not ready: ${why}`, 'Look at its log; its disk may be full.')
   } catch {
     return warn('server', `No server answers at ${base}.`, 'Start one: fairlead serve')

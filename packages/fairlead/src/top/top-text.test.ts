@@ -14,9 +14,9 @@ it('shows a line for each provider, and no table where there is none', () => {
     lease_cap: 4,
     health: 1_000,
   }
-  const some = topText({ ...STATS, busiest: [one] } as never, [], LOOK)
+  const some = topText({ ...STATS, busiest: [one] } as never, [], LOOK).join('\n')
   expect(some).toMatch(/provider +leases +load +health\n.*\nprovider:atlas +1\/4/)
-  const none = topText({ ...STATS, providers: {}, busiest: [] } as never, [], LOOK)
+  const none = topText({ ...STATS, providers: {}, busiest: [] } as never, [], LOOK).join('\n')
   expect(none).toContain('providers: none')
   expect(none).not.toContain('health')
 })

@@ -13,7 +13,7 @@ interface Look {
 const BARS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 
 /** One look at a server, no larger than the screen. `history` is of completions a second. */
-export function topText(stats: Stats, history: readonly number[], look: Look): string {
+export function topText(stats: Stats, history: readonly number[], look: Look): string[] {
   const { colors, columns, rows, url } = look
   const { bold, dim } = colors
   const lines = [
@@ -28,7 +28,7 @@ export function topText(stats: Stats, history: readonly number[], look: Look): s
     '',
     ...providerLines(stats, colors, rows),
   ]
-  return lines.slice(0, Math.max(10, rows - 1)).join('\n')
+  return lines.slice(0, Math.max(10, rows - 1))
 }
 
 function ratesLine({ per_second: rate, leases, workers }: Stats): string {
@@ -66,7 +66,7 @@ function queueLines({ queues }: Stats, { bold, yellow }: Terminal['colors']): st
   const columns = titles.map((title, i) =>
     i === 0 ? { title } : { title, align: 'right' as const },
   )
-  const [head = '', ...rest] = table(columns, rows).split('\n')
+  const [head = '', ...rest] = table(columns, rows)
   return [
     bold(head),
     // What nobody can take is what an operator has to see.
@@ -97,7 +97,7 @@ function providerLines(
     { title: 'load' },
     { title: 'health', align: 'right' as const },
   ]
-  const [head = '', ...rest] = table(columns, cells).split('\n')
+  const [head = '', ...rest] = table(columns, cells)
   const body = rest.map((line, i) => ((shown[i - 1]?.health ?? 1_000) < 600 ? red(line) : line))
   return [title, bold(head), ...body.map((l, i) => (i === 0 ? dim(l) : l))]
 }

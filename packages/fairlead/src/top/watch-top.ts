@@ -27,11 +27,11 @@ export async function watchTop({ look, intervalMs, terminal, url }: Watching): P
   const draw = (): void => {
     const { screen, colors } = terminal
     if (screen === null) return
-    const text =
-      last === null ? `waiting for ${url} …` : topText(last, history, { ...screen, colors, url })
-    const lines = trouble === null ? [text] : [colors.red(trouble), text]
-    const shown = lines.join('\n').split('\n').slice(0, screen.rows)
-    stdout.write(HOME + shown.map((line) => line + REST_OF_LINE).join('\n') + REST_OF_SCREEN)
+    const look = { ...screen, colors, url }
+    const text = last === null ? [`waiting for ${url} …`] : topText(last, history, look)
+    const lines = trouble === null ? text : [colors.red(trouble), ...text]
+    const shown = lines.slice(0, screen.rows).map((line) => terminal.drawn(line) + REST_OF_LINE)
+    stdout.write(HOME + shown.join('\n') + REST_OF_SCREEN)
   }
   const keys = listenForQuit(stdin)
   stdout.write(ENTER)

@@ -5,6 +5,7 @@ import type { Socket } from 'node:net'
 import { AttemptFailure, Completion, type Job } from '@fairlead/client'
 import { encodeCbor } from '@fairlead/core'
 import { LastLines } from './last-lines.ts'
+import { SpokenLines } from './spoken-lines.ts'
 
 /** As in sysexits.h: EX_DATAERR, the input is wrong; EX_TEMPFAIL, not now. */
 const DATA_ERROR = 65
@@ -36,7 +37,11 @@ function isExecutable(path: string): boolean {
 }
 
 /** Runs a program for one job: its payload goes in, the result is what the program writes. */
-export async function runProgram(command: string, job: Job): Promise<Completion> {
+export async function runProgram(
+  command: string,
+  job: Job,
+  tell: (line: string) => void,
+): Promise<Completion> {
   const child = spawn(command, {
     shell: true,
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -55,10 +60,12 @@ export async function runProgram(command: string, job: Job): Promise<Completion>
     else stop()
   })
   const lastLines = new LastLines()
-  child.stderr.on('data', (chunk: Buffer) => lastLines.add(chunk))
-  // One listener for each job that runs at a time.
-  process.stderr.setMaxListeners(0)
-  child.stderr.pipe(process.stderr, { end: false })
+  const spoken = new SpokenLines(tell)
+  const hear = (chunk: Buffer): void => {
+    lastLines.add(chunk)
+    spoken.add(chunk)
+  }
+  child.stderr.on('data', hear)
   // It may have no use for its input.
   child.stdin.on('error', () => {})
   child.stdin.end(inputOf(job))
@@ -69,7 +76,8 @@ export async function runProgram(command: string, job: Job): Promise<Completion>
     throw failureOf(code, signal, lastLines.text())
   } finally {
     job.signal.removeEventListener('abort', stop)
-    child.stderr.unpipe(process.stderr)
+    child.stderr.off('data', hear)
+    spoken.end()
   }
 }
 

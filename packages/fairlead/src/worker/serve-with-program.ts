@@ -46,7 +46,9 @@ export async function serveWithProgram(serving: Serving): Promise<void> {
     handler: async (job) => {
       const started = Date.now()
       try {
-        const output = await runProgram(command, job)
+        const output = await runProgram(command, job, (line) =>
+          terminal.note(`${dim(job.jobId.slice(0, 18))}  ${line}`),
+        )
         tell(job, 'completed', Date.now() - started, null)
         return output
       } catch (error) {

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { accessRefused } from './access-refused.ts'
 import { auditPruned } from './audit-pruned.ts'
+import { dataRead } from './data-read.ts'
 import { feeFailed } from './fee-failed.ts'
 import { jobAssigned } from './job-assigned.ts'
 import { jobCancelNoted } from './job-cancel-noted.ts'
@@ -53,6 +54,7 @@ export const EVENTS = {
   workerConnected,
   workerLeft,
   accessRefused,
+  dataRead,
   openingSet,
   placeReleased,
   feeFailed,
@@ -88,6 +90,7 @@ export const event = z
     workerConnected.schema,
     workerLeft.schema,
     accessRefused.schema,
+    dataRead.schema,
     openingSet.schema,
     placeReleased.schema,
     feeFailed.schema,

@@ -20,6 +20,7 @@ export const TOPICS = [
   'workerConnected',
   'workerLeft',
   'accessRefused',
+  'dataRead',
   'openingSet',
   'placeReleased',
   'feeFailed',

@@ -1,96 +1,69 @@
 import type { OutsideNote } from '@fairlead/engine'
 import type { Logger } from '../log.ts'
-import type { Call } from '../rpc/call.ts'
-import { TokenBuckets } from './token-bucket.ts'
+import type { Identity } from './identity.ts'
+import { NoteGathering, type NoteKind } from './note-gathering.ts'
 
-/** Attempts of one kind are gathered for this long. */
-const GATHER_MS = 10_000
-/** Kinds that are gathered at a time; what is beyond them is counted under one. */
-const KINDS_MAX = 100
+type Refusal = Omit<Extract<OutsideNote, { type: 'accessRefused' }>, 'type' | 'attempts'>
+type Read = Omit<Extract<OutsideNote, { type: 'dataRead' }>, 'type' | 'reads'>
 
-type Refusal = Extract<OutsideNote, { type: 'accessRefused' }>
+/** Stands for those that are not told one by one. */
+const OTHERS = 'others'
+const SEVERAL = 'several'
 
 /**
- * Refused attempts on their way to the audit log (AUTH-5). The first of a kind is noted at once, more of
- * it as a count every ten seconds, and all kinds together at a bounded rate: whoever attacks must not be
- * able to fill the disk with it.
+ * Who was refused (AUTH-5), and who read what belongs to somebody else (AUDIT-12), on the way to the audit log. Each of
+ * the two is bounded by itself: a flood of one hides nothing of the other.
  */
 export class AccessNotes {
-  readonly #write: (refusal: Refusal) => Promise<void>
   readonly #logger: Logger
-  readonly #rate = new TokenBuckets({ perSecond: 1, burst: 20 })
-  readonly #gathered = new Map<string, { refusal: Refusal; attempts: number }>()
-  #timer: NodeJS.Timeout | null = null
+  readonly #refusals: NoteGathering
+  readonly #reads: NoteGathering
 
-  constructor(write: (refusal: Refusal) => Promise<void>, logger: Logger) {
-    this.#write = write
+  constructor(write: (note: OutsideNote) => Promise<void>, logger: Logger) {
     this.#logger = logger
+    const rest = { by: OTHERS, subject: SEVERAL }
+    this.#refusals = new NoteGathering(write, logger, refusalKind({ ...rest, reason: SEVERAL }))
+    this.#reads = new NoteGathering(write, logger, readKind({ ...rest, caller: SEVERAL }))
   }
 
   /** A token that is none, or none at all. */
   unauthorized(from: string, reason: string): void {
-    this.#add({ type: 'accessRefused', by: from, subject: 'authentication', reason, attempts: 1 })
+    this.#refuse({ by: from, subject: 'authentication', reason })
   }
 
   /** A token that may not do this, or not with what belongs to somebody else. */
-  forbidden({ identity }: Call, method: string): void {
-    this.#add({
-      type: 'accessRefused',
-      by: `token:${identity.tokenId}`,
-      subject: method,
-      reason: 'forbidden',
-      attempts: 1,
-    })
+  forbidden({ tokenId }: Identity, subject: string): void {
+    this.#refuse({ by: `token:${tokenId}`, subject, reason: 'forbidden' })
+  }
+
+  /** A token was shown what belongs to another caller; `several` where it was a list. */
+  read({ tokenId }: Identity, subject: string, caller: string | null): void {
+    this.#reads.add(readKind({ by: `token:${tokenId}`, subject, caller: caller ?? SEVERAL }))
   }
 
   /** Writes what was gathered. */
   async close(): Promise<void> {
-    if (this.#timer !== null) clearTimeout(this.#timer)
-    await this.#flush()
+    await this.#refusals.close()
+    await this.#reads.close()
   }
 
-  #add(attempt: Refusal): void {
-    const isRoom = this.#gathered.size < KINDS_MAX
-    const refusal = isRoom ? attempt : { ...attempt, by: 'others' }
-    const key = `${refusal.by} ${refusal.subject} ${refusal.reason}`
-    const known = this.#gathered.get(key)
-    if (known !== undefined) {
-      known.attempts++
-      return
-    }
-    const { type: _, ...told } = refusal
-    this.#logger.warn(told, 'access refused')
-    // What was noted stays here, with none to add, so that the next of its kind is gathered.
-    const isNoted = this.#rate.take('all', 1, performance.now()) === 0
-    this.#gathered.set(key, { refusal, attempts: isNoted ? 0 : 1 })
-    if (isNoted) void this.#put(refusal)
-    this.#timer ??= setTimeout(() => void this.#flush(), GATHER_MS).unref()
+  #refuse(refusal: Refusal): void {
+    if (this.#refusals.add(refusalKind(refusal))) this.#logger.warn(refusal, 'access refused')
   }
+}
 
-  async #flush(): Promise<void> {
-    this.#timer = null
-    const waiting = [...this.#gathered.values()].filter(({ attempts }) => attempts > 0)
-    this.#gathered.clear()
-    let rest = 0
-    for (const { refusal, attempts } of waiting) {
-      if (this.#rate.take('all', 1, performance.now()) > 0) rest += attempts
-      else await this.#put({ ...refusal, attempts })
-    }
-    if (rest > 0)
-      await this.#put({
-        type: 'accessRefused',
-        by: 'others',
-        subject: 'several',
-        reason: 'several',
-        attempts: rest,
-      })
+function refusalKind(refusal: Refusal): NoteKind {
+  const { by, subject, reason } = refusal
+  return {
+    key: JSON.stringify([by, subject, reason]),
+    note: (attempts) => ({ type: 'accessRefused', ...refusal, attempts }),
   }
+}
 
-  async #put(refusal: Refusal): Promise<void> {
-    try {
-      await this.#write(refusal)
-    } catch (err) {
-      this.#logger.error({ err }, 'a refused attempt could not be written to the audit log')
-    }
+function readKind(read: Read): NoteKind {
+  const { by, subject, caller } = read
+  return {
+    key: JSON.stringify([by, subject, caller]),
+    note: (reads) => ({ type: 'dataRead', ...read, reads }),
   }
 }

@@ -80,13 +80,13 @@ export class Authenticator {
   }
 
   #refusal(address: string, reason: string, advice: string): FairleadError {
+    this.#notes.unauthorized(address, reason)
     const wait = this.#failures.take(address, 1, performance.now())
     if (wait > 0) {
       return new FairleadError('RateLimited', `too many refused attempts; wait ${wait} ms`, {
         retry_after_ms: wait,
       })
     }
-    this.#notes.unauthorized(address, reason)
     return new FairleadError('Unauthorized', advice, { reason })
   }
 }

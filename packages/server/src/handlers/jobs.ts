@@ -7,7 +7,7 @@ import {
   resultWithoutPeople,
   showU64,
 } from '@fairlead/core'
-import type { JobReceipt } from '@fairlead/protocol'
+import type { JobReceipt, MethodName } from '@fairlead/protocol'
 import { auditRecord } from '../records/audit-record.ts'
 import { explanationRecord } from '../records/explanation-record.ts'
 import { errorRecord, jobRecord, jobSummary, resultRecord } from '../records/job-record.ts'
@@ -15,8 +15,10 @@ import {
   actingAs,
   type Call,
   type Handlers,
+  noteRead,
   ownCaller,
   requireOwnJob,
+  requireReadable,
   type Services,
 } from '../rpc/call.ts'
 
@@ -67,11 +69,12 @@ function originOf(retryOf: JobId | undefined, traceparent: string | null): JobOr
   }
 }
 
-export const getJob: Handlers['aicf.getJob'] = async ({ task_id }, call, { engine, signup }) => {
+export const getJob: Handlers['aicf.getJob'] = async ({ task_id }, call, services) => {
+  const { engine, signup } = services
   const { read } = engine.view
   // Asked for in one turn, so that the status and the last error are of one moment.
   const [row, leases, timeline, failures, result] = await Promise.all([
-    ownJob(task_id, call, engine),
+    readableJob(task_id, call, 'aicf.getJob', services),
     read.leases(task_id),
     read.timeline(task_id),
     read.failures(task_id),
@@ -105,7 +108,8 @@ export const getJob: Handlers['aicf.getJob'] = async ({ task_id }, call, { engin
 /** The payload of a job that was deleted while it was read. */
 const EMPTY_MAP = new Uint8Array([0xa0])
 
-export const listJobs: Handlers['aicf.listJobs'] = async (params, call, { engine }) => {
+export const listJobs: Handlers['aicf.listJobs'] = async (params, call, services) => {
+  const { engine } = services
   const { status, kind, provider_id, caller, after_height, order, cursor, limit } = params
   const { name, task_id_prefix } = params
   const own = call.identity.role === 'requester' ? ownCaller(call) : undefined
@@ -125,16 +129,20 @@ export const listJobs: Handlers['aicf.listJobs'] = async (params, call, { engine
     ...(cursor === undefined ? {} : { cursor: Number(cursor) }),
     ...(limit === undefined ? {} : { limit }),
   })
+  const callers = jobs.map((job) => job.caller)
+  noteRead(call, 'aicf.listJobs', callers, services)
   return { jobs: jobs.map(jobSummary), cursor: next === null ? null : String(next) }
 }
 
-export const getResult: Handlers['aicf.getResult'] = async ({ task_id }, call, { engine }) => {
+export const getResult: Handlers['aicf.getResult'] = async ({ task_id }, call, services) => {
+  const { engine } = services
   const row = await engine.view.read.job(task_id)
   if (row !== null) requireOwnJob(call, row.caller, task_id)
   // A result may outlive its job, and says whose it is.
   const result = await engine.getResult(task_id)
   const owner = row?.caller ?? result.caller
-  if (owner !== null) requireOwnJob(call, owner, task_id)
+  const method = 'aicf.getResult'
+  if (owner !== null) requireReadable(call, { caller: owner, jobId: task_id, method }, services)
   else if (call.identity.role === 'requester') throw noSuchJob(task_id)
   const kind = row?.kind ?? null
   return shownResult(result, kind, kind === 'registration' && owner !== ownCaller(call))
@@ -153,21 +161,23 @@ export const cancelJob: Handlers['aicf.cancelJob'] = async ({ task_id }, call, {
   return { task_id, status: hasEnded ? 'CANCELED' : (await engine.getJob(task_id)).status }
 }
 
-export const explainJob: Handlers['aicf.explainJob'] = async ({ task_id }, call, { engine }) => {
-  await ownJob(task_id, call, engine)
+export const explainJob: Handlers['aicf.explainJob'] = async ({ task_id }, call, services) => {
+  const { engine } = services
+  await readableJob(task_id, call, 'aicf.explainJob', services)
   return explanationRecord(await engine.explain(task_id))
 }
 
-export const getTimeline: Handlers['aicf.getTimeline'] = async ({ task_id }, call, { engine }) => {
-  await ownJob(task_id, call, engine)
+export const getTimeline: Handlers['aicf.getTimeline'] = async ({ task_id }, call, services) => {
+  const { engine } = services
+  await readableJob(task_id, call, 'aicf.getTimeline', services)
   const { read } = engine.view
   const [entries, failures] = await Promise.all([read.timeline(task_id), read.failures(task_id)])
   return { task_id, entries: entries.map(auditRecord), errors: failures.map(errorRecord) }
 }
 
-async function ownJob(jobId: JobId, call: Call, engine: Services['engine']) {
-  const row = await engine.getJob(jobId)
-  requireOwnJob(call, row.caller, jobId)
+async function readableJob(jobId: JobId, call: Call, method: MethodName, services: Services) {
+  const row = await services.engine.getJob(jobId)
+  requireReadable(call, { caller: row.caller, jobId, method }, services)
   return row
 }
 

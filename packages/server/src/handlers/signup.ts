@@ -2,7 +2,14 @@ import { FairleadError, type JobId, platformPolicy, type SessionKey } from '@fai
 import type { SessionCounts } from '@fairlead/engine'
 import type { SessionRecord } from '@fairlead/protocol'
 import { dateText, orderMessage } from '@fairlead/signup/records'
-import { actingAs, type Call, type Handlers, ownCaller, type Services } from '../rpc/call.ts'
+import {
+  actingAs,
+  type Call,
+  type Handlers,
+  noteRead,
+  ownCaller,
+  type Services,
+} from '../rpc/call.ts'
 import { registrationRecord } from '../signup/registration-record.ts'
 import { type Registration, unknownRegistration } from '../signup/registrations.ts'
 import type { SignupDesk } from '../signup/signup-desk.ts'
@@ -118,7 +125,8 @@ async function isReleased(error: unknown, release: () => Promise<boolean>): Prom
   return release().catch(() => false)
 }
 
-export const signupList: Handlers['signup.list'] = async (params, call, { signup }) => {
+export const signupList: Handlers['signup.list'] = async (params, call, services) => {
+  const { signup } = services
   const { provider, org_ref, event_id, cursor, limit = 100 } = params
   const isSeen = seenBy(call)
   const found = await signup.registrations.list(
@@ -133,6 +141,7 @@ export const signupList: Handlers['signup.list'] = async (params, call, { signup
     found.map((one) => registrationRecord(one, isOwn(call, one), signup)),
   )
   const last = found.length < limit ? undefined : found.at(-1)
+  noteRead(call, 'signup.list', callersOf(found), services)
   return {
     registrations: shown.flatMap((one) => (one === null ? [] : [one.record])),
     cursor: last === undefined ? null : String(last.seq),
@@ -193,6 +202,7 @@ export const signupGetSession: Handlers['signup.getSession'] = async (params, ca
   const entries = engine.view.sessionEntries(key).map((entry, i) => ({ ...entry, place: i + 1 }))
   const visible = entries.filter(isSeen)
   const shown = visible.filter(({ place }) => place > after_place).slice(0, limit)
+  noteRead(call, 'signup.getSession', callersOf(shown), services)
   const queue = await Promise.all(
     shown.map(async (entry) => ({
       reference: (await signup.registrations.accepted(entry.jobId)).reference,
@@ -229,6 +239,7 @@ export const signupAudit: Handlers['signup.audit'] = async ({ id }, call, servic
   if (shown === null) {
     throw new FairleadError('NotFound', `there is no registration ${id} any more`, { id })
   }
+  noteRead(call, 'signup.audit', [registration.caller], services)
   return { registration: shown.record, timeline: shown.timeline }
 }
 
@@ -241,7 +252,7 @@ async function ownRegistration(
 ): Promise<Registration> {
   const registration = await signup.registrations.find(id)
   if (seenBy(call)(registration)) return registration
-  notes.forbidden(call, method)
+  notes.forbidden(call.identity, method)
   throw unknownRegistration(id)
 }
 
@@ -250,6 +261,10 @@ function seenBy(call: Call): (one: Pick<Registration, 'caller'>) => boolean {
   if (call.identity.role !== 'requester') return () => true
   const own = ownCaller(call)
   return ({ caller }) => caller === own
+}
+
+function callersOf(shown: readonly Pick<Registration, 'caller'>[]): Registration['caller'][] {
+  return shown.map(({ caller }) => caller)
 }
 
 function isOwn(call: Call, { caller }: Registration): boolean {

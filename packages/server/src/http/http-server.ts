@@ -3,6 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { FairleadError } from '@fairlead/core'
 import type { Registry } from 'prom-client'
+import type { AccessNotes } from '../auth/access-notes.ts'
 import { type Authenticator, knockOf, statusOf } from '../auth/authenticator.ts'
 import type { ServerLimits } from '../limits.ts'
 import type { Logger } from '../log.ts'
@@ -20,6 +21,7 @@ export interface HttpParts {
   readonly rpc: RpcEndpoint
   readonly limiting: LimitsEndpoint
   readonly authenticator: Authenticator
+  readonly notes: AccessNotes
   readonly registry: Registry
   readonly meter: HttpMeter
   readonly refreshMetrics: () => void
@@ -134,13 +136,15 @@ function routeOf(methods: Methods, request: IncomingMessage): Route {
 }
 
 async function metrics(
-  { authenticator, connections, registry, refreshMetrics }: HttpParts,
+  { authenticator, connections, notes, registry, refreshMetrics }: HttpParts,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   try {
-    const { role } = await authenticator.identify(knockOf(request, connections.addressOf(request)))
-    if (!METRICS_ROLES.has(role)) {
+    const knock = knockOf(request, connections.addressOf(request))
+    const identity = await authenticator.identify(knock)
+    if (!METRICS_ROLES.has(identity.role)) {
+      notes.forbidden(identity, '/metrics')
       return refuse(response, 403, `metrics are for ${[...METRICS_ROLES].join(', ')}`)
     }
   } catch (error) {

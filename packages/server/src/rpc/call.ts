@@ -75,6 +75,29 @@ export function requireOwnJob(call: Call, caller: Caller, jobId: string): void {
   throw new FairleadError('Forbidden', `job ${jobId} belongs to another requester`, { jobId })
 }
 
+/** The same where what belongs to it is shown: an operator, admin or auditor who reads it is audited (AUDIT-12). */
+export function requireReadable(
+  call: Call,
+  { caller, jobId, method }: { caller: Caller; jobId: string; method: MethodName },
+  { notes }: Services,
+): void {
+  requireOwnJob(call, caller, jobId)
+  noteRead(call, method, [caller], { notes })
+}
+
+/** What was shown belongs to these callers; whose it is not is audited. */
+export function noteRead(
+  call: Call,
+  method: MethodName,
+  callers: readonly Caller[],
+  { notes }: Pick<Services, 'notes'>,
+): void {
+  const own = ownCaller(call)
+  const others = new Set(callers.filter((caller) => caller !== own))
+  const [only] = others
+  if (only !== undefined) notes.read(call.identity, method, others.size === 1 ? only : null)
+}
+
 /** An operator or admin who changes something for others is in the audit log by its token (AUTH-7). */
 export function actingAs({ identity: { role, tokenId } }: Call): Acting {
   return role === 'operator' || role === 'admin' ? { actor: `token:${tokenId}` } : {}

@@ -235,7 +235,7 @@ export class Dispatcher {
   /** What is not a refusal is a defect: it is logged with all there is, and told without. */
   #refusalOf(thrown: unknown, method: MethodName, call: Call): FairleadError {
     if (thrown instanceof FairleadError && thrown.code !== 'Internal') {
-      if (thrown.code === 'Forbidden') this.#services.notes.forbidden(call, method)
+      if (thrown.code === 'Forbidden') this.#services.notes.forbidden(call.identity, method)
       return thrown
     }
     this.#logger.error({ err: thrown, method, request_id: call.requestId }, 'a call failed')

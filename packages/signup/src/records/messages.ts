@@ -36,7 +36,15 @@ export function messageFor(
   names: Names,
 ): { readonly name: MessageName; readonly text: string } {
   const name = nameOf(receipt)
-  return { name, text: lines(TEXTS[name](receipt, names), `Reference: ${receipt.reference}`) }
+  const shown = { ...names, program: inLine(names.program), provider: inLine(names.provider) }
+  const { bookingNumber } = receipt
+  const told = { ...receipt, bookingNumber: bookingNumber === null ? null : inLine(bookingNumber) }
+  return { name, text: lines(TEXTS[name](told, shown), `Reference: ${receipt.reference}`) }
+}
+
+/** A name that somebody chose must not begin a line of ours (TERMINAL-1). */
+function inLine(name: string): string {
+  return name.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
 }
 
 /** The answer to "how do you prioritize?": the seed's template. */

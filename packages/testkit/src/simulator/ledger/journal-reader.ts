@@ -128,6 +128,7 @@ export class JournalReader {
       case 'policyChanged':
       case 'auditPruned':
       case 'accessRefused':
+      case 'dataRead':
       case 'limitDefined':
       case 'tokenChanged':
       case 'limitReset':
