@@ -80,6 +80,11 @@ export class EngineView {
     return this.#state().tokensSeen
   }
 
+  /** Jobs that take memory: those that are alive, and those that ended a moment ago. */
+  get jobsInMemory(): number {
+    return this.#market().jobs.size
+  }
+
   /** Engine time. */
   get now(): number {
     return this.#market().nowMs

@@ -9,6 +9,7 @@ import { Authenticator } from './auth/authenticator.ts'
 import { TokenWatch } from './auth/token-watch.ts'
 import { EventHub } from './events/event-hub.ts'
 import { Ownership } from './events/ownership.ts'
+import { HeapGuard } from './heap-guard.ts'
 import { Bodies } from './http/body.ts'
 import { Connections } from './http/connections.ts'
 import { createHttpServer } from './http/http-server.ts'
@@ -83,6 +84,10 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
   })
   const { registry, meter, signup, lag, tracing } = watch
   if (store !== undefined) meterCommits(registry, store, logger)
+  const heap = new HeapGuard({
+    sharePercent: limits.heapSharePercent,
+    jobs: () => engine.view.jobsInMemory,
+  })
   const hub = await EventHub.open(engine)
   const notes = new AccessNotes((note) => engine.note(note), logger)
   const authenticator = new Authenticator({
@@ -94,12 +99,12 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
   const source = engine.leaseSource()
   const polls = new PollDesk({ source, logger, pollsMax: limits.polls })
   const connections = () => ({ websocket: gate.size, polls: polls.open })
-  const stats = new ServerStats({ engine, meter, version, connections })
   const limiter = meteredLimiter(limiterOf(options.limiter, engine.limiter), registry, (excess) => {
     meter.addExcess(excess.length)
     // One line a call, whatever was sent in it.
     logger.warn({ excess: excess.slice(0, 4), of: excess.length }, 'usage was not booked')
   })
+  const stats = new ServerStats({ engine, meter, version, connections, heap })
   const dispatcher = new Dispatcher(
     {
       engine,
@@ -111,6 +116,7 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
       stats,
       signup,
       notes,
+      heap,
       limits,
       openRpc,
     },
@@ -159,6 +165,7 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
       signupMeter: signup.meter,
       lag,
       connections,
+      heap,
     }),
     notReady: () => (isClosing ? 'the server shuts down' : notReady({ store, lag, limits })),
     openRpc: openRpcText,
@@ -185,6 +192,7 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
       tokenWatch?.close()
       unfollow?.()
       hub.close()
+      heap.close()
       await watch.close()
       await notes.close()
     },

@@ -36,6 +36,8 @@ export interface ServerLimits {
   readonly headersTimeoutMs: number
   readonly requestTimeoutMs: number
   readonly keepAliveMs: number
+  /** Of the heap: what may be alive in it before enqueues are refused, in percent. */
+  readonly heapSharePercent: number
   /** A loop that lags by more than this makes the server not ready. */
   readonly lagMs: number
 }
@@ -63,5 +65,6 @@ export const DEFAULT_LIMITS: ServerLimits = {
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
   keepAliveMs: 65_000,
+  heapSharePercent: 25,
   lagMs: 2_000,
 }

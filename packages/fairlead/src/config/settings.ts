@@ -35,6 +35,7 @@ export const SETTINGS = {
     connectionsPerAddress: int(2_000, { min: 1, max: 1_000_000 }, 'of these, from one address'),
     connectionsPerToken: int(2_000, { min: 1, max: 1_000_000 }, 'of these, with one token'),
     answerBytesMax: int(8_388_608, { min: 65_536, max: 268_435_456 }, 'bytes of an answer; the rest of a batch is refused'),
+    heapSharePercent: int(25, { min: 5, max: 90 }, 'part of the heap that jobs and all else in memory may take before enqueues are refused; a start needs up to three times as much'),
     shutdownMs: int(10_000, { min: 0, max: 600_000 }, 'how long calls under way may take when the server stops'),
   },
   store: {

@@ -113,6 +113,7 @@ export async function startServing(options: Options): Promise<Serving> {
         connectionsPerAddress: settings.server.connectionsPerAddress,
         connectionsPerToken: settings.server.connectionsPerToken,
         answerBytes: settings.server.answerBytesMax,
+        heapSharePercent: settings.server.heapSharePercent,
       },
       origins: settings.server.allowedOrigins,
       hosts: settings.server.allowedHosts,

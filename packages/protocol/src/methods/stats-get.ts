@@ -39,6 +39,10 @@ export const statsGet = defineMethod({
       per_second: { enqueued: 1.5, assigned: 1.4, completed: 1.3 },
       fairness: 0.97,
       connections: { websocket: 2, polls: 0 },
+      heap: {
+        ...{ limit_bytes: 4_345_298_944, used_bytes: 61_341_696 },
+        ...{ live_bytes: 48_234_496, live_max_bytes: 1_086_324_736 },
+      },
     },
   },
 })

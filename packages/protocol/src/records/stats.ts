@@ -50,6 +50,14 @@ export const stats = z
       .describe('over the last ten seconds'),
     fairness: z.number().nullable().describe('Jain index of service over the active callers'),
     connections: z.strictObject({ websocket: count, polls: count }),
+    heap: z
+      .strictObject({
+        limit_bytes: count,
+        used_bytes: count.describe('with garbage'),
+        live_bytes: count.describe('after the last major collection, and jobs since, estimated'),
+        live_max_bytes: count.describe('enqueues are refused while more is alive'),
+      })
+      .describe('memory of the server'),
   })
   .meta({ id: 'Stats' })
 

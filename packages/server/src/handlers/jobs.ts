@@ -23,7 +23,8 @@ import {
 } from '../rpc/call.ts'
 
 export const enqueue: Handlers['aicf.enqueue'] = async (params, call, services) => {
-  const { engine } = services
+  const { engine, heap } = services
+  heap.refuseWhenFull()
   const { retry_of: retryOf, traceparent: traced, ...request } = params
   if (retryOf !== undefined) {
     const first = await engine.getJob(retryOf)

@@ -15,7 +15,8 @@ import { type Registration, unknownRegistration } from '../signup/registrations.
 import type { SignupDesk } from '../signup/signup-desk.ts'
 
 export const signupSchedule: Handlers['signup.schedule'] = async (params, call, services) => {
-  const { engine, signup } = services
+  const { engine, signup, heap } = services
+  heap.refuseWhenFull()
   const { opens_at, args = {}, program_name, idempotency_key, ...who } = params
   const payload = {
     ...who,

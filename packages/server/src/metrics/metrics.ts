@@ -1,5 +1,6 @@
 import type { Engine } from '@fairlead/engine'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { HeapGuard } from '../heap-guard.ts'
 import type { Logger } from '../log.ts'
 import type { EventMeter } from './event-meter.ts'
 import type { LoopLag } from './loop-lag.ts'
@@ -53,9 +54,10 @@ export function meterState(
     readonly signupMeter: SignupMeter
     readonly lag: LoopLag
     readonly connections: () => { websocket: number; polls: number }
+    readonly heap: HeapGuard
   },
 ): () => void {
-  const { engine, meter, signupMeter, lag, connections } = parts
+  const { engine, meter, signupMeter, lag, connections, heap } = parts
   const gauge = <Label extends string>(name: string, help: string, labelNames: Label[] = []) =>
     new Gauge({ name, help, labelNames, registers: [registry] })
 
@@ -79,6 +81,11 @@ export function meterState(
   const jain = gauge(
     'fairlead_fairness_jain_ratio',
     'Jain index of the units that callers were given.',
+  )
+  const live = gauge('fairlead_heap_live_bytes', 'Memory of the heap that is alive.')
+  const liveMax = gauge(
+    'fairlead_heap_live_max_bytes',
+    'Enqueues are refused while more than this is alive.',
   )
   const late = gauge('fairlead_engine_loop_lag_seconds', 'Worst delay of the event loop in 5 s.')
 
@@ -108,6 +115,9 @@ export function meterState(
     sockets.set(websocket)
     polls.set(open)
     jain.set(meter.shares.index(now) ?? 1)
+    const figures = heap.figures
+    live.set(figures.live)
+    liveMax.set(figures.liveMax)
     late.set(lag.ms / 1_000)
     signupMeter.refresh()
   }

@@ -1,6 +1,7 @@
 import { leaseCap } from '@fairlead/core'
 import type { Engine } from '@fairlead/engine'
 import type { Stats } from '@fairlead/protocol'
+import type { HeapGuard } from '../heap-guard.ts'
 import type { EventMeter } from './event-meter.ts'
 
 const BUSIEST = 50
@@ -10,6 +11,7 @@ export class ServerStats {
   readonly #engine: Engine
   readonly #meter: EventMeter
   readonly #version: string
+  readonly #heap: HeapGuard
   readonly #startedAt: number
   readonly #connections: () => { websocket: number; polls: number }
 
@@ -18,11 +20,13 @@ export class ServerStats {
     readonly meter: EventMeter
     readonly version: string
     readonly connections: () => { websocket: number; polls: number }
+    readonly heap: HeapGuard
   }) {
     this.#engine = parts.engine
     this.#meter = parts.meter
     this.#version = parts.version
     this.#connections = parts.connections
+    this.#heap = parts.heap
     this.#startedAt = Date.now()
   }
 
@@ -31,6 +35,7 @@ export class ServerStats {
     const { queues, leases, workers, providers } = view.census()
     const { totals, rates, shares } = this.#meter
     const now = Date.now()
+    const { limit, used, live, liveMax } = this.#heap.figures
     return {
       at: now,
       version: this.#version,
@@ -53,6 +58,7 @@ export class ServerStats {
       },
       fairness: shares.index(now),
       connections: this.#connections(),
+      heap: { limit_bytes: limit, used_bytes: used, live_bytes: live, live_max_bytes: liveMax },
     }
   }
 

@@ -12,6 +12,7 @@ import type { AccessNotes } from '../auth/access-notes.ts'
 import type { Identity } from '../auth/identity.ts'
 import type { EventHub } from '../events/event-hub.ts'
 import type { LimitOwners } from '../limit-owners.ts'
+import type { HeapGuard } from '../heap-guard.ts'
 import type { ServerLimits } from '../limits.ts'
 import type { ServerStats } from '../metrics/server-stats.ts'
 import type { SignupDesk } from '../signup/signup-desk.ts'
@@ -42,6 +43,7 @@ export interface Services {
   readonly stats: ServerStats
   readonly signup: SignupDesk
   readonly notes: AccessNotes
+  readonly heap: HeapGuard
   readonly limits: ServerLimits
   readonly openRpc: () => Record<string, unknown>
 }
