@@ -15,6 +15,7 @@ export type {
   WaitingExplanation,
 } from './explain.ts'
 export { durationText } from './duration-text.ts'
+export { type FixedClock, fixClock, type MovableStore } from './fix-clock.ts'
 export { explanationText } from './explanation-text.ts'
 export { refusePruned } from './journal-cut.ts'
 export { sealKeyId } from './sealed-store.ts'

@@ -47,6 +47,13 @@ export type EngineNote = { readonly at: number } & (
       readonly eventId: string
       readonly opensAt: number
     }
+  | {
+      readonly type: 'clockFixed'
+      readonly subject: 'clock'
+      /** The last time that the store had seen, and the one that it has now. */
+      readonly before: number
+      readonly after: number
+    }
   | { readonly type: 'placeReleased'; readonly jobId: JobId }
   /** Of a registration that was booked: its success fee was not taken (FEE-2). */
   | { readonly type: 'feeFailed'; readonly jobId: JobId }

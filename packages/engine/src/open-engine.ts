@@ -22,7 +22,7 @@ import { Subscribers } from './subscribers.ts'
 import { SystemClock } from './system-clock.ts'
 
 /** A store further ahead of the clock than this was written under another clock. */
-const AHEAD_MAX_MS = 60_000
+export const AHEAD_MAX_MS = 60_000
 /** Events that are read at once when some were missed. */
 const CATCH_UP_PAGE = 1_000
 
@@ -156,7 +156,7 @@ function refuseFuture({ meta }: Snapshot, wallMs: number): void {
   if (beat <= wallMs + AHEAD_MAX_MS) return
   throw new FairleadError(
     'StoreUnavailable',
-    `the store was last written ${Math.round((beat - wallMs) / 1_000)} s in the future; set the clock right and start again`,
+    `the store was last written ${Math.round((beat - wallMs) / 1_000)} s in the future; set the clock right and start again; if it is right now, fairlead doctor --fix-clock helps the store`,
     { beat, now: wallMs },
   )
 }

@@ -3,25 +3,43 @@ import type { Finding } from '../doctor/check.ts'
 import { EXIT } from '../exit-codes.ts'
 import type { Terminal } from '../terminal.ts'
 
+interface Flags {
+  readonly fixClock?: boolean
+}
+
 /** `fairlead doctor`: is all in place, and if not, what is to be done? */
-export const doctor = command({
+export const doctor = command<Flags>({
   name: 'doctor',
   summary: 'Check the installation, and say what to do about what is wrong.',
   details:
     'Looks at the configuration, the store and its schema, the clock, the port, permissions, tokens, and\n' +
-    'Redis and the booking sites if they are configured. It changes nothing. Ends with 1 if anything has to be repaired.',
+    'Redis and the booking sites if they are configured. It changes nothing. Ends with 1 if anything has to be repaired.\n' +
+    'With --fix-clock it first repairs a store that was written by a clock more than a minute ahead, which no server opens:\n' +
+    'times after now become earlier by as much, deadlines and waits too; openings of sessions stay. The audit log has an entry of it.',
+  options: [
+    {
+      flags: '--fix-clock',
+      text: 'move a store back that was written by a clock far ahead; set the clock right before',
+    },
+  ],
   needs: 'file',
   tellsWarnings: true,
   examples: [
     ['fairlead doctor', 'Check what `fairlead serve` would find here.'],
     ['fairlead doctor --json', 'The same for a program.'],
+    ['fairlead doctor --fix-clock', 'Repair a store from the future, then check.'],
   ],
 
-  async run({ config, terminal, print }) {
+  async run({ config, flags, terminal, print }) {
     const { examine } = await import('../doctor/examine.ts')
+    const { fixStoreClock, fixedText } = await import('../doctor/fix-store-clock.ts')
+    const isFixing = flags.fixClock === true
+    const fixed = isFixing ? await fixStoreClock((await config()).settings.store.path) : null
     const findings = await examine(config)
     const failed = findings.filter(({ status }) => status === 'fail').length
-    print({ ok: failed === 0, findings }, report(findings, terminal))
+    const fix = isFixing ? { fixed_clock: fixed } : {}
+    const told = isFixing ? [fixedText(fixed), ''] : []
+    print({ ok: failed === 0, ...fix, findings }, [...told, ...report(findings, terminal)])
     return failed === 0 ? EXIT.ok : EXIT.failed
   },
 })

@@ -25,7 +25,7 @@ export function checkClock(nowMs: number, storeBeatMs: number | null): Finding {
     return fail(
       'clock',
       `The clock shows ${shown}, ${aheadSecs} s before the last write of the store.`,
-      'Set the clock right; until then the store refuses to open.',
+      'Set the clock right; until then the store refuses to open. If it is right now: fairlead doctor --fix-clock',
     )
   }
   return ok('clock', `The clock shows ${shown}.`)

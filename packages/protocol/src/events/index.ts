@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { accessRefused } from './access-refused.ts'
 import { auditPruned } from './audit-pruned.ts'
+import { clockFixed } from './clock-fixed.ts'
 import { dataRead } from './data-read.ts'
 import { feeFailed } from './fee-failed.ts'
 import { jobAssigned } from './job-assigned.ts'
@@ -55,6 +56,7 @@ export const EVENTS = {
   workerLeft,
   accessRefused,
   dataRead,
+  clockFixed,
   openingSet,
   placeReleased,
   feeFailed,
@@ -91,6 +93,7 @@ export const event = z
     workerLeft.schema,
     accessRefused.schema,
     dataRead.schema,
+    clockFixed.schema,
     openingSet.schema,
     placeReleased.schema,
     feeFailed.schema,

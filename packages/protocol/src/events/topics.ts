@@ -21,6 +21,7 @@ export const TOPICS = [
   'workerLeft',
   'accessRefused',
   'dataRead',
+  'clockFixed',
   'openingSet',
   'placeReleased',
   'feeFailed',

@@ -57,6 +57,12 @@ export interface Sealed {
   readonly results: number
 }
 
+/** Which times become earlier, and by how much. */
+export interface TimeMove {
+  readonly afterMs: number
+  readonly byMs: number
+}
+
 /** The tables and views in memory, which need the functions below. */
 const CONNECTION = readFileSync(new URL('../../src/sqlite/connection.sql', import.meta.url), 'utf8')
 
@@ -507,6 +513,27 @@ export class SqliteFile {
     if (cutJournalAt !== null) this.#writer.cutJournal(cutJournalAt)
     this.#carrier.end()
     this.#pending.carryingEnds(this.#log.last)
+  }
+
+  /** Times of jobs, leases and results after one become earlier, in a transaction with the rows of a batch (CLOCK-1). */
+  moveTimes({ afterMs, byMs }: TimeMove, bytes: Uint8Array): void {
+    this.#seeing(
+      () => {
+        const batch = rowsOf(bytes)
+        this.#carrier.finish()
+        this.#pending.carryingEnds(this.#log.last)
+        this.#carrier.begin()
+        for (const name of ['move-jobs', 'move-leases', 'move-results']) {
+          this.#statements.get(name).run(byMs, afterMs)
+        }
+        this.#stored.forget()
+        this.#pending.merge(batch, this.#log.last, this.#writer.journalEnd.seq)
+        this.#carrier.writeAll()
+        this.#carrier.end()
+        this.#pending.carryingEnds(this.#log.last)
+      },
+      () => {},
+    )
   }
 
   /** What is erased is written over, and not only left to be (STORE-16). */

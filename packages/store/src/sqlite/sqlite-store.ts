@@ -13,7 +13,14 @@ import { PACE, type Pace } from './carrier.ts'
 import type { KeyParts } from './key-filter.ts'
 import { KnownKeys, partsAt, partsOfText } from './known-keys.ts'
 import { LogEnd } from './log-end.ts'
-import type { Overview, PackedPayloads, Sealed, SqliteFile, SqliteOptions } from './sqlite-file.ts'
+import type {
+  Overview,
+  PackedPayloads,
+  Sealed,
+  SqliteFile,
+  SqliteOptions,
+  TimeMove,
+} from './sqlite-file.ts'
 import {
   type Answer,
   type Call,
@@ -33,6 +40,8 @@ export interface SqliteStore extends Store {
   overview(): Promise<Overview>
   /** How much of it is encrypted with which key (FILES-3); it reads all payloads and results. */
   sealed(): Promise<Sealed[]>
+  /** Times of jobs, leases and results after one become earlier, in a transaction with a batch (CLOCK-1). */
+  moveTimes(move: TimeMove, batch: WriteBatch): Promise<void>
   /**
    * Carries what waits in the log into the tables, commits going on meanwhile. What was committed before
    * the call is in the file itself then.
@@ -171,6 +180,10 @@ class ThreadedStore implements SqliteStore {
 
   sealed(): Promise<Sealed[]> {
     return this.#call('sealed')
+  }
+
+  moveTimes(move: TimeMove, batch: WriteBatch): Promise<void> {
+    return this.#call('moveTimes', move, encodeBatch(batch).bytes)
   }
 
   checkpoint(): Promise<void> {

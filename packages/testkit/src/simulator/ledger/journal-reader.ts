@@ -129,6 +129,7 @@ export class JournalReader {
       case 'auditPruned':
       case 'accessRefused':
       case 'dataRead':
+      case 'clockFixed':
       case 'limitDefined':
       case 'tokenChanged':
       case 'limitReset':

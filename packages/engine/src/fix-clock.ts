@@ -1,0 +1,70 @@
+import type { Store, WriteBatch } from '@fairlead/core'
+import { META } from './meta.ts'
+import { movedLane, movedProvider } from './moved-rows.ts'
+import { AHEAD_MAX_MS } from './open-engine.ts'
+
+/** A store whose jobs and leases can be moved in time together with the rows of a batch. */
+export interface MovableStore extends Pick<Store, 'load'> {
+  /** Every time of a job, lease or result after `afterMs` becomes earlier by `byMs`. One transaction with the batch. */
+  moveTimes(
+    move: { readonly afterMs: number; readonly byMs: number },
+    batch: WriteBatch,
+  ): Promise<void>
+}
+
+/** What was moved: the last time that the store had seen, and the one that it has now. */
+export interface FixedClock {
+  readonly before: number
+  readonly after: number
+}
+
+/**
+ * Helps a store that was written by a clock far ahead, which no engine opens (CLOCK-1). Times that lie after the right
+ * one become earlier by as much as the store is ahead; so do deadlines and waits. Openings of sessions stay, and the
+ * audit log, which gets an entry. Null where the store is not ahead.
+ */
+export async function fixClock(store: MovableStore, wallMs: number): Promise<FixedClock | null> {
+  const { providers, lanes, meta, lastEntry } = await store.load()
+  const before = Number(meta[META.beat] ?? wallMs)
+  if (before <= wallMs + AHEAD_MAX_MS) return null
+  const byMs = before - wallMs
+  const move = (at: number): number => (at > wallMs ? at - byMs : at)
+  const erasedBefore = meta[META.erasedBefore]
+  await store.moveTimes(
+    { afterMs: wallMs, byMs },
+    {
+      newJobs: [],
+      jobs: [],
+      newLeases: [],
+      leases: [],
+      providers: providers.map((row) => movedProvider(row, move)),
+      results: [],
+      failures: [],
+      shares: [],
+      lanes: lanes.map((row) => movedLane(row, move)),
+      rounds: [],
+      journal: [
+        {
+          seq: lastEntry + 1,
+          at: wallMs,
+          actor: 'doctor',
+          action: 'clockFixed',
+          subject: 'clock',
+          details: { before, after: wallMs },
+          jobSeq: null,
+        },
+      ],
+      meta: {
+        [META.beat]: String(wallMs),
+        ...(erasedBefore === undefined
+          ? {}
+          : { [META.erasedBefore]: String(move(Number(erasedBefore))) }),
+      },
+      eraseEnded: null,
+      pruneEndedBefore: null,
+      pruneResultsBefore: null,
+      cutJournalAt: null,
+    },
+  )
+  return { before, after: wallMs }
+}

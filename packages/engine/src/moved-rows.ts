@@ -1,0 +1,77 @@
+import {
+  type CborMap,
+  type CborValue,
+  decodeCbor,
+  encodeCbor,
+  type ProviderRow,
+  type Snapshot,
+} from '@fairlead/core'
+
+/** Where a time goes; a time that nobody has yet stays none. */
+export type Move = (at: number) => number
+
+type Cells = CborValue[]
+type Lane = Snapshot['lanes'][number]
+
+/** A provider with all times that the engine took from its clock moved. */
+export function movedProvider(row: ProviderRow, move: Move): ProviderRow {
+  const orNull = (at: number | null) => (at === null ? null : move(at))
+  return {
+    ...row,
+    lastHeartbeat: move(row.lastHeartbeat),
+    creditedAt: orNull(row.creditedAt),
+    cooldownUntil: orNull(row.cooldownUntil),
+    classCooldowns: row.classCooldowns.map((one) => ({ ...one, until: move(one.until) })),
+    workers: row.workers?.map((one) => ({ ...one, goneSince: orNull(one.goneSince) })) ?? null,
+  }
+}
+
+/** The same for a row of a lane. Openings stay: people have named them. */
+export function movedLane(row: Lane, move: Move): Lane {
+  const moved = LANES[row.lane]
+  if (moved === undefined) return row
+  return { ...row, value: encodeCbor(moved(decodeCbor(row.value), move)) }
+}
+
+/** By lane, as `limit-rows.ts` and `session-rows.ts` write them. */
+const LANES: Readonly<Record<string, (value: CborValue, move: Move) => CborValue>> = {
+  limit: (value, move) => {
+    const { holds, bucket, ...rest } = value as CborMap
+    return {
+      ...rest,
+      holds: (holds as Cells[]).map(([end, amount]) => [time(end, move), amount ?? null]),
+      bucket: bucket === null ? null : at(bucket as Cells, [1], move),
+    } as CborMap
+  },
+  limit_lease: (value, move) => {
+    // seq, state, forgetAt, reservedAt, endsAt, holds
+    const cells = at(value as Cells, [2, 3, 4], move)
+    if (Array.isArray(cells[5])) cells[5] = (cells[5] as Cells[]).map((one) => at(one, [2], move))
+    return cells
+  },
+  'session.job': (value, move) => {
+    const [place, state] = value as [Cells, Cells]
+    // queuedAt; then firstSentAt, sentAt, retryAt, lookupUntil
+    return [at(place, [4], move), at(state, [1, 2, 3, 6], move)]
+  },
+  'session.org': (value, move) => {
+    const [budget, servedLast, lastSends, credits, unservedSince] = value as Cells
+    // levelAt, pausedUntil, halvedAt, throttledAt
+    return [
+      at(budget as Cells, [1, 5, 6, 7], move),
+      servedLast ?? null,
+      (lastSends as Cells[]).map((one) => at(one, [1], move)),
+      credits ?? null,
+      time(unservedSince, move),
+    ]
+  },
+}
+
+/** The cells with those at some places moved. */
+function at(cells: Cells, places: readonly number[], move: Move): Cells {
+  return cells.map((cell, i) => (places.includes(i) ? time(cell, move) : cell))
+}
+
+function time(cell: CborValue | undefined, move: Move): CborValue {
+  return typeof cell === 'number' ? move(cell) : (cell ?? null)
+}
