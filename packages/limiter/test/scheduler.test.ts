@@ -491,7 +491,9 @@ describe('what nobody reads', () => {
       `workers.each: ${none} perModel, total`,
     )
     expect(() => rig([], { worker: 1 } as never)).toThrow(`worker: ${none} limiter, workers, `)
-    expect(() => memory({ clok: 1 } as never)).toThrow(`clok: ${none} rememberMs, leasesMax, clock`)
+    expect(() => memory({ clok: 1 } as never)).toThrow(
+      `clok: ${none} rememberMs, leasesMax, actualFactorMax, clock`,
+    )
   })
 
   it('LIMIT-16: a job of a class may carry fields for its own use', async () => {

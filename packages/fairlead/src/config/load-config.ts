@@ -5,6 +5,7 @@ import {
   POLICY_FIELDS,
   type Policy,
   parsePolicy,
+  policySettings,
   problemList,
   readSettings,
   usablePolicy,
@@ -56,9 +57,6 @@ export function loadConfig({ env, cwd, file, sets = [], named = {} }: ConfigInpu
   const values = new Map(sources.flatMap((source: Written) => [...source.values]))
   const problems = sources.flatMap((source) => [...source.problems])
   const origins = new Map([...values].map(([path, { from }]) => [path, from]))
-  const isPolicy = (path: string): boolean =>
-    Object.hasOwn(POLICY_FIELDS, path.split('.')[0] as string)
-
   const own = [...values].filter(([path]) => !isPolicy(path))
   const ofPolicy = [...values].filter(([path]) => isPolicy(path))
   const wrong: string[] = []
@@ -82,6 +80,15 @@ export function loadConfig({ env, cwd, file, sets = [], named = {} }: ConfigInpu
     origins,
     warnings: strayWarnings(env),
   }
+}
+
+const POLICY_PATHS = new Set(policySettings().map(({ path }) => path))
+
+/** What stands in a section that both have is the policy's by its name, else the installation's. */
+function isPolicy(path: string): boolean {
+  const [section = ''] = path.split('.')
+  if (Object.hasOwn(SETTINGS, section)) return POLICY_PATHS.has(path)
+  return Object.hasOwn(POLICY_FIELDS, section)
 }
 
 /** The file that was named has to be there; the one of the folder may be missing. */

@@ -70,8 +70,12 @@ export type Settings = SettingsOf<typeof SETTINGS>
 /** The sections beside the policy. */
 export const OWN_SECTIONS: ReadonlySet<string> = new Set(Object.keys(SETTINGS))
 
-/** Both tables, for whatever treats all settings alike. */
-export const ALL_SETTINGS: SettingsTable = { ...SETTINGS, ...POLICY_FIELDS }
+/** Both tables, for whatever treats all settings alike. Each has a part of the section `signup`. */
+export const ALL_SETTINGS: SettingsTable = {
+  ...SETTINGS,
+  ...POLICY_FIELDS,
+  signup: { ...SETTINGS.signup, ...POLICY_FIELDS.signup },
+}
 
 function text(value: string, purpose: string): Field<string> {
   return {
