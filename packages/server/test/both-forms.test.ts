@@ -74,6 +74,8 @@ async function story(form: FormName): Promise<Map<MethodName, unknown[]>> {
   await call('alice', 'limits.completeMany', { requests: [{ lease_id: 'b' }, { lease_id: 'c' }] })
   await call('operator', 'limits.list')
   await call('operator', 'limits.get', { key: limit.key })
+  await call('operator', 'limits.reset', { key: limit.key })
+  await call('operator', 'limits.delete', { key: limit.key })
 
   const session = { provider: 'bookeo', org_ref: 'north', event_id: 'swim' }
   const opens_at = Date.now() + 3_600_000

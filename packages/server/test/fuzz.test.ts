@@ -104,6 +104,7 @@ const LIMIT_ROUTES = [
   ['POST', '/v1/reserve/batch', METHODS['limits.reserveMany'].example.params],
   ['POST', '/v1/complete', METHODS['limits.complete'].example.params],
   ['POST', '/v1/complete/batch', METHODS['limits.completeMany'].example.params],
+  ['POST', '/v1/admin/reset', METHODS['limits.reset'].example.params],
 ] as const
 
 async function overLimits(fuzz: Fuzz): Promise<void> {
