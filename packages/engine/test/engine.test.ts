@@ -342,6 +342,43 @@ describe('the acts of operators', () => {
   })
 })
 
+describe('the tokens of a server', () => {
+  it('TOKEN-2: each change is one entry, also one that came while no engine ran', async () => {
+    const token = (id: string, more: object = {}) => ({
+      ...{ id, digest: `${id}1`, isRevoked: false, role: 'admin', holder: 'h', scope: '' },
+      ...{ expiresAt: null, ...more },
+    })
+    const said = async () =>
+      (await store.read.journal(0, 100)).map(({ subject, details }) => [subject, details['change']])
+    expect(engine.view.tokensSeen).toBe(false)
+    await engine.noteTokens([])
+    expect(engine.view.tokensSeen).toBe(false)
+    await engine.noteTokens([token('a'), token('b')], { actor: 'tokens' })
+    await engine.noteTokens([token('a'), token('b')])
+    const first = [
+      ['token:a', 'created'],
+      ['token:b', 'created'],
+    ]
+    expect(await said()).toEqual(first)
+    expect(engine.view.tokensSeen).toBe(true)
+    await engine.close()
+    engine = await openEngine({ store, clock })
+    expect(engine.view.tokensSeen).toBe(true)
+    const next = [token('a', { digest: 'a2', isRevoked: true }), token('c')]
+    await engine.noteTokens(next)
+    await engine.noteTokens([token('a', { digest: 'a3', isRevoked: true })])
+    expect(await said()).toEqual([
+      ...first,
+      ['token:a', 'revoked'],
+      ['token:c', 'created'],
+      ['token:b', 'removed'],
+      ['token:a', 'changed'],
+      ['token:c', 'removed'],
+    ])
+    expect(await codeOf(engine.noteTokens([{ id: 1 }] as never))).toBe('InvalidParams')
+  })
+})
+
 describe('old entries of the journal', () => {
   const KEEP = { journal: { keep_secs: 10, keep_entries: 2 } }
   const seqs = async () => (await store.read.journal(0, 100)).map(({ seq }) => seq)

@@ -17,7 +17,7 @@ import {
   taggedHashHex,
   type WorkerId,
 } from '@fairlead/core'
-import { type Command, EngineState } from '@fairlead/engine'
+import { type Command, EngineState, type TokenFacts } from '@fairlead/engine'
 
 /** Short times, so that everything happens often. */
 export const SHORT = {
@@ -71,6 +71,12 @@ export interface Turn {
   readonly at: number
   readonly commands: readonly Command[]
 }
+
+/** A trace tells of some of them at a time. */
+const TOKENS: readonly TokenFacts[] = ['a', 'b', 'c'].map((id, i) => {
+  const facts = { role: 'requester', holder: 'h', scope: '', expiresAt: null }
+  return { ...facts, id, digest: `${id}${i}`, isRevoked: i > 0 }
+})
 
 /** Asks for the next step, given what is alive. */
 export class TraceMaker {
@@ -174,24 +180,14 @@ export class TraceMaker {
 
   #ofOperator(providerId: ProviderId): Command {
     const actor = this.#pick(['token:a', 'token:b', undefined])
-    switch (this.#dice.draw(4)) {
+    switch (this.#dice.draw(3)) {
       case 0:
         return { type: 'stake', providerId, amount: BigInt(this.#dice.draw(50)), actor }
       case 1:
         return { type: 'updateProvider', providerId, offer: {}, actor }
-      case 2: {
-        const facts = { role: 'requester', holder: 'h', scope: '', expiresAt: null }
-        const tokens = ['a', 'b', 'c'].filter(() => this.#dice.draw(3) > 0)
-        return {
-          type: 'noteTokens',
-          tokens: tokens.map((id) => {
-            const isRevoked = this.#dice.draw(2) === 0
-            return { ...facts, id, digest: `${isRevoked}${this.#dice.draw(2)}`, isRevoked }
-          }),
-        }
-      }
       default: {
         const attempts = 1 + this.#dice.draw(9)
+        if (attempts > 6) return { type: 'noteTokens', tokens: TOKENS.slice(attempts - 7) }
         const refusal = { by: '192.0.2.7', subject: 'policy.set', reason: 'forbidden', attempts }
         return { type: 'note', note: { type: 'accessRefused', ...refusal } }
       }

@@ -57,8 +57,15 @@ export async function refuseAddress({
   await new Promise<void>((resolve) => probe.close(() => resolve()))
 }
 
-/** TOKEN-1: a server that had tokens does not open by itself. */
-function refuseOpen({ engine, listen, tokens = null, isInsecureLocal = false }: ServerOptions) {
+type OpenCheck = Pick<ServerOptions, 'engine' | 'listen' | 'tokens' | 'isInsecureLocal'>
+
+/** AUTH-2, TOKEN-1: nobody else may reach a server that lets everybody in, and none that had tokens does so by itself. */
+export function refuseOpen({
+  engine,
+  listen,
+  tokens = null,
+  isInsecureLocal = false,
+}: OpenCheck): void {
   refuseOpenAddress(listen.host, tokens)
   const hasTokens = tokens !== null && !tokens.isEmpty()
   if (hasTokens || !engine.view.tokensSeen || isInsecureLocal) return

@@ -10,13 +10,15 @@ export interface StoreFindings {
   readonly isHeld: boolean
   /** The last time that it has seen, in ms; null where that is not known. */
   readonly beatMs: number | null
+  /** Whether a server on it ever saw a token. */
+  readonly hadTokens: boolean
 }
 
 /** Opens the store as a server would, looks at what is in it, and closes it. */
 export async function checkStore(path: string): Promise<StoreFindings> {
   if (!existsSync(path)) {
     const text = `${path} is not there yet; the first start makes it.`
-    return { findings: [ok('store', text)], isHeld: false, beatMs: null }
+    return { findings: [ok('store', text)], isHeld: false, beatMs: null, hadTokens: false }
   }
   try {
     const store = await openSqliteStore(path)
@@ -32,6 +34,7 @@ export async function checkStore(path: string): Promise<StoreFindings> {
         ],
         isHeld: false,
         beatMs: beat === undefined ? null : Number(beat),
+        hadTokens: meta['tokens_seen'] !== undefined,
       }
     } finally {
       await store.close()
@@ -46,7 +49,7 @@ function refused({ message, details }: FairleadError): StoreFindings {
   const reason = details?.['reason']
   if (reason === 'held') {
     const text = 'Another process has it open; if that is your server, all is well.'
-    return { findings: [ok('store', text)], isHeld: true, beatMs: null }
+    return { findings: [ok('store', text)], isHeld: true, beatMs: null, hadTokens: false }
   }
   const name = reason === 'newer_schema' || reason === 'not_a_store' ? 'schema' : 'store'
   const [what = message, advice = message] = message.split('; ')
@@ -54,5 +57,6 @@ function refused({ message, details }: FairleadError): StoreFindings {
     findings: [fail(name, `${what}.`, `${advice[0]?.toUpperCase()}${advice.slice(1)}.`)],
     isHeld: false,
     beatMs: null,
+    hadTokens: false,
   }
 }

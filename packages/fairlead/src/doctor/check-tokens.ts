@@ -6,7 +6,7 @@ import { type Finding, fail, ok } from './check.ts'
 export const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/
 
 /** Tokens may be missing only where nobody else can reach the server. */
-export function checkTokens(config: Config): Finding {
+export function checkTokens(config: Config, hadTokens: boolean): Finding {
   const path = tokensPath(config)
   const { host } = config.settings.server
   try {
@@ -15,6 +15,10 @@ export function checkTokens(config: Config): Finding {
       return revokedAt === null && (expiresAt === null || expiresAt > Date.now())
     })
     if (valid.length > 0) return ok('tokens', `${valid.length} valid ones in ${path}.`)
+    if (tokens.length === 0 && hadTokens) {
+      const text = `The store had tokens, and there are none in ${path}: the server does not start.`
+      return fail('tokens', text, 'Restore the file, or create tokens anew: fairlead token create.')
+    }
     if (tokens.length === 0 && LOOPBACK.test(host)) {
       return ok(
         'tokens',

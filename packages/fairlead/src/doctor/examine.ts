@@ -30,7 +30,7 @@ export async function examine(load: () => Promise<Config>): Promise<Finding[]> {
   findings.push(...stored.findings, checkClock(Date.now(), stored.beatMs))
   findings.push(
     checkPermissions([store.path, keyPath(store.path), tokensPath(config)]),
-    checkTokens(config),
+    checkTokens(config, stored.hadTokens),
   )
   findings.push(checkTls(config, LOOPBACK.test(server.host)))
   findings.push(await checkPort(server.host, server.port, server.tlsCert !== null))

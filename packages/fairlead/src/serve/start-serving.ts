@@ -3,6 +3,7 @@ import {
   createLogger,
   MeteredStore,
   refuseAddress,
+  refuseOpen,
   startServer,
   type TokenStore,
 } from '@fairlead/server'
@@ -77,6 +78,8 @@ export async function startServing(options: Options): Promise<Serving> {
       await engine.close()
     }
     seal.keep()
+    // Before the policy is put in force: a start that is refused changes nothing.
+    refuseOpen({ engine, listen: { host, port }, tokens, isInsecureLocal })
     // The configuration goes over the policy that the store has from an earlier start.
     const isConfigured = (policy ?? config.writtenPolicy) !== null || origins.has('preset')
     if (isConfigured) {
