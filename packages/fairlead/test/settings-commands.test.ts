@@ -125,7 +125,10 @@ describe('queue.max_per_caller', () => {
     const open = { FAIRLEAD_URL: server.url }
     expect(await limitAt(open)).toBeNull()
     const token = (await run(ADMIN)).out.trim()
-    expect(await limitAt({ ...open, FAIRLEAD_TOKEN: token })).toBe(100_000)
+    const env = { ...open, FAIRLEAD_TOKEN: token }
+    let limit = await limitAt(env)
+    while (limit === null) limit = await limitAt(env)
+    expect(limit).toBe(100_000)
     await server.stop()
   })
 

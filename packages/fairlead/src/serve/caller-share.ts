@@ -31,16 +31,18 @@ export async function shareQueue(engine: Engine, { origins, settings }: Config):
   await engine.setPolicy(shared, settings.preset, { actor: 'configuration' })
 }
 
-/** The same tokens. The server asks before each call whether there are any, and so learns of the first one. */
-export function withFirstToken(tokens: TokenStore, onFirst: () => void): TokenStore {
-  let wasEmpty = tokens.isEmpty()
-  return {
-    verify: (token) => tokens.verify(token),
-    isEmpty: () => {
-      const isEmpty = tokens.isEmpty()
-      if (wasEmpty && !isEmpty) onFirst()
-      wasEmpty = isEmpty
-      return isEmpty
-    },
-  }
+/** Shares the queue when the first token is made while the server runs. Gives the end of that. */
+export function shareFromFirstToken(
+  tokens: TokenStore,
+  engine: Engine,
+  config: Config,
+  failed: (error: unknown) => void,
+): () => void {
+  if (!tokens.isEmpty()) return () => {}
+  const stop = tokens.watch?.((problem) => {
+    if (problem !== null || tokens.isEmpty()) return
+    stop?.()
+    shareQueue(engine, config).catch(failed)
+  })
+  return () => stop?.()
 }

@@ -9,7 +9,7 @@ import {
 } from '@fairlead/server'
 import { openSqliteStore } from '@fairlead/store/sqlite'
 import type { Config } from '../config/load-config.ts'
-import { shareQueue, withCallerShare, withFirstToken } from './caller-share.ts'
+import { shareFromFirstToken, shareQueue, withCallerShare } from './caller-share.ts'
 import { followProviders, openProviders } from './follow-providers.ts'
 import { openRedisLimits } from './redis-limits.ts'
 import { sealKeys } from './seal-key.ts'
@@ -94,16 +94,11 @@ export async function startServing(options: Options): Promise<Serving> {
       await limiter?.close()
       await engine.close()
     }
-    const onFirstToken = (): void => {
-      shareQueue(engine, config).catch((err: unknown) =>
-        logger.error({ err }, 'queue.max_per_caller stays without a limit'),
-      )
-    }
     const server = await startServer({
       engine,
       store,
       listen: { host, port },
-      tokens: policy === undefined ? withFirstToken(tokens, onFirstToken) : tokens,
+      tokens,
       logger,
       ...(tls === null ? {} : { tls }),
       isAnnounced,
@@ -125,9 +120,14 @@ export async function startServing(options: Options): Promise<Serving> {
       serviceName: settings.signup.serviceName,
       ...(platformName === null ? {} : { platformName }),
     })
+    const failed = (err: unknown): void =>
+      logger.error({ err }, 'queue.max_per_caller stays without a limit')
+    const stopSharing =
+      policy === undefined ? shareFromFirstToken(tokens, engine, config, failed) : null
     return {
       url: server.url,
       close: async () => {
+        stopSharing?.()
         await server.close(shutdownMs)
         await close()
       },
