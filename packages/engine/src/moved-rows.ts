@@ -36,11 +36,12 @@ export function movedLane(row: Lane, move: Move): Lane {
 /** By lane, as `limit-rows.ts` and `session-rows.ts` write them. */
 const LANES: Readonly<Record<string, (value: CborValue, move: Move) => CborValue>> = {
   limit: (value, move) => {
-    const { holds, bucket, ...rest } = value as CborMap
+    const { holds, bucket, counts_from: from, ...rest } = value as CborMap
     return {
       ...rest,
       holds: (holds as Cells[]).map(([end, amount]) => [time(end, move), amount ?? null]),
       bucket: bucket === null ? null : at(bucket as Cells, [1], move),
+      ...(from === undefined ? {} : { counts_from: time(from, move) }),
     } as CborMap
   },
   limit_lease: (value, move) => {

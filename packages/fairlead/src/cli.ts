@@ -1,7 +1,6 @@
 import { CommanderError } from 'commander'
 import type { Call, NamedFlags } from './command.ts'
 import { EXIT, exitOf } from './exit-codes.ts'
-import { messageLines } from './lines-error.ts'
 import { buildProgram, type Parsed } from './program.ts'
 import { processTerminal, type Terminal } from './terminal.ts'
 
@@ -87,7 +86,7 @@ function serverFlags(flags: Parsed['flags']): NamedFlags {
 }
 
 /** Tells what went wrong in a line, no stack, for people or for programs; gives the exit code. */
-function explain(error: unknown, terminal: Terminal, isJson: boolean): number {
+async function explain(error: unknown, terminal: Terminal, isJson: boolean): Promise<number> {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.misuse
   const { name, code, message, details, retryable } = error as Error & {
     readonly code?: string
@@ -97,6 +96,7 @@ function explain(error: unknown, terminal: Terminal, isJson: boolean): number {
   if (name === 'FairleadError') {
     const advice = code === 'Unauthorized' ? '; here that is FAIRLEAD_TOKEN, or --token' : ''
     const shown = { error: { code, message: `${message}${advice}`, details, retryable } }
+    const { messageLines } = await import('./lines-error.ts')
     const [first = '', ...rest] = messageLines(error as Error)
     terminal.note(isJson ? JSON.stringify(shown) : [`fairlead: ${first}${advice}`, ...rest])
     return exitOf({ code, retryable })

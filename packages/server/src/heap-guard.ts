@@ -6,6 +6,10 @@ import { FairleadError } from '@fairlead/core'
 const SAMPLE_MS = 100
 /** Of a job in memory, rounded up; the next major collection tells the truth. */
 const JOB_BYTES = 1_024
+/** Of a server without jobs, rounded up. */
+const BASE_BYTES = 24 * 1_024 * 1_024
+/** So many times what may be alive is too much, whatever it is. */
+const TRANSIENT_MAX = 2
 /** Beyond this part of the heap there may be no time left for a collection. */
 const USED_MAX = 0.85
 const RETRY_AFTER_MS = 5_000
@@ -72,8 +76,12 @@ export class HeapGuard {
     }
     const { limit, used } = this.#sample
     const { live, jobs } = this.#collected
-    const grown = Math.max(0, this.#jobs() - jobs)
-    return { limit, used, live: live + grown * JOB_BYTES, liveMax: Math.floor(limit * this.#share) }
+    const jobsNow = this.#jobs()
+    const measured = live + Math.max(0, jobsNow - jobs) * JOB_BYTES
+    const liveMax = Math.floor(limit * this.#share)
+    // Long answers are alive too, and soon gone: they must not keep jobs of others out.
+    const lasting = Math.min(measured, BASE_BYTES + jobsNow * JOB_BYTES)
+    return { limit, used, live: measured > TRANSIENT_MAX * liveMax ? measured : lasting, liveMax }
   }
 
   /** Before a job is accepted. */

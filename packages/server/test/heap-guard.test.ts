@@ -43,3 +43,14 @@ it('HEAP-1: garbage alone refuses nothing until the heap is nearly full', () => 
     expect.objectContaining({ code: 'QueueOverCapacity', retryable: true }) as Error,
   )
 })
+
+it('HEAP-1: long answers that are alive for a moment keep no job out, unless they are too many', () => {
+  const { heap, guard } = guardOn()
+  heap.jobs = 100
+  heap.used = 50 * 1_024 * 1_024
+  guard.noteCollection()
+  expect(() => guard.refuseWhenFull()).not.toThrow()
+  heap.used++
+  guard.noteCollection()
+  expect(() => guard.refuseWhenFull()).toThrow(/memory of the server/)
+})

@@ -203,7 +203,7 @@ describe('operations', () => {
 
 describe('attempts that fail', () => {
   it('METRICS-1: are counted by codes of a fixed list, and all others as other', async () => {
-    const patient = { queue: { ack_timeout_ms: 60_000, retries: { worker_lost_max: 1 } } }
+    const patient = { queue: { ack_timeout_ms: 30_000, retries: { worker_lost_max: 1 } } }
     await open({ policy: patient })
     const counts = async () => {
       const response = await rig.get('/metrics', 'auditor')

@@ -1,6 +1,6 @@
 import { callerOf } from '@fairlead/core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { HostileRig, PEOPLE, type Person } from './rig.ts'
+import { HostileRig, PEOPLE, type Person, wasServed } from './rig.ts'
 
 const MOST = 2 ** 53 - 1
 
@@ -96,6 +96,30 @@ describe('a limit that several share', () => {
       .map((entry: { action: string; actor: string }) => entry.action)
     expect(actions).toEqual(['limitDefined', 'limitReset', 'limitDeleted'])
   })
+})
+
+it('RPC-9: many absurd actuals hold up no other call', async () => {
+  await define({ key: 'flood', kind: 'bucket', burst: 10, rate: 1_000 })
+  const damage = await rig.suffer('40 batches of 100 absurd actuals', async () => {
+    for (let i = 0; i < 40; i++) {
+      const calls = Array.from({ length: 50 }, (_, j) => {
+        const lease_id = `flood-${i}-${j}`
+        const actuals = [{ key: 'flood', actual_amount: MOST }]
+        return [
+          {
+            method: 'limits.reserve',
+            params: { lease_id, requirements: [{ key: 'flood', amount: 1 }] },
+          },
+          { method: 'limits.complete', params: { lease_id, actuals } },
+        ]
+      })
+      await rig.post(
+        'attacker',
+        calls.flat().map((one, id) => ({ jsonrpc: '2.0', id, ...one })),
+      )
+    }
+  })
+  expect(wasServed(damage)).toBe(true)
 })
 
 describe('lease ids', () => {
