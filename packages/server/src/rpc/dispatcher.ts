@@ -22,6 +22,9 @@ import { requireScope } from './require-scope.ts'
 import { Slots } from './slots.ts'
 import { Turns } from './turns.ts'
 
+/** Methods that change something, and read so much beside it that they take the slots of those that only read. */
+const READS_TOO: ReadonlySet<MethodName> = new Set(['signup.schedule'])
+
 /** A message's answer, ready to be sent; `error` is that of a single call. */
 export interface Reply {
   readonly pieces: readonly Piece[]
@@ -177,7 +180,7 @@ export class Dispatcher {
     const { tokenId } = call.identity
     const handler = HANDLERS[name] as Handler<MethodName>
     const handle = (checked: unknown) => handler(checked as never, call, this.#services)
-    if (METHODS[name].access === 'write') {
+    if (METHODS[name].access === 'write' && !READS_TOO.has(name)) {
       return this.#turns.run(tokenId, () => handle(this.#check(name, params, call, form, room)))
     }
     const checked = await this.#turns.run(tokenId, () =>
