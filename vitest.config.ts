@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import LongFirst from './scripts/long-first.ts'
 
 export default defineConfig({
   test: {
@@ -9,6 +10,7 @@ export default defineConfig({
     maxWorkers: Math.max(2, availableParallelism() - 1),
     // Long properties take a third of it on two slow cores.
     testTimeout: 150_000,
+    sequence: { sequencer: LongFirst },
     globalSetup: './scripts/test-servers.mjs',
   },
 })

@@ -14,6 +14,7 @@ import { Bodies } from './http/body.ts'
 import { Connections } from './http/connections.ts'
 import { createHttpServer } from './http/http-server.ts'
 import { LimitsEndpoint } from './http/limits-endpoint.ts'
+import { openRpcAsFile } from './http/openrpc-file.ts'
 import { OwnNames } from './http/own-names.ts'
 import { RpcEndpoint } from './http/rpc-endpoint.ts'
 import { TlsFiles } from './http/tls-files.ts'
@@ -31,6 +32,7 @@ import { RpcMeter } from './metrics/rpc-meter.ts'
 import { ServerStats } from './metrics/server-stats.ts'
 import { SignupMeter } from './metrics/signup-meter.ts'
 import { Dispatcher } from './rpc/dispatcher.ts'
+import { Turns } from './rpc/turns.ts'
 import { isLoopback, type ServerOptions } from './server-options.ts'
 import { Registrations } from './signup/registrations.ts'
 import { SignupDesk } from './signup/signup-desk.ts'
@@ -73,7 +75,8 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
   const newRequestId = requestIds()
   const openRpc = lazily(() => openRpcDocument({ version }))
-  const openRpcText = lazily(() => JSON.stringify(openRpc()))
+  const openRpcFile = lazily(() => openRpcAsFile(openRpc()))
+  const turns = new Turns()
 
   const watch = await startWatch({
     engine,
@@ -120,7 +123,7 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
       limits,
       openRpc,
     },
-    { meter: new RpcMeter(registry), tracing, logger },
+    { meter: new RpcMeter(registry), tracing, logger, turns },
   )
   const ownership = new Ownership(engine.view)
   const proxies = new TrustedProxies(options.trustedProxies ?? [])
@@ -168,7 +171,8 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
       heap,
     }),
     notReady: () => (isClosing ? 'the server shuts down' : notReady({ store, lag, limits })),
-    openRpc: openRpcText,
+    openRpc: openRpcFile,
+    turns,
     tls,
   })
   const unfollow = tls?.follow(http as HttpsServer, logger)

@@ -10,8 +10,9 @@ export interface ServerLimits {
   readonly batchCalls: number
   /** Of an answer; what comes beyond it in a batch is not carried out. */
   readonly answerBytes: number
-  /** Calls of one token that only read, at once. */
+  /** Calls of one token that only read, and calls that change something, at once. */
   readonly readsAtOnce: number
+  readonly writesAtOnce: number
   /** Calls of one token. */
   readonly requestsPerSecond: number
   readonly requestsBurst: number
@@ -47,7 +48,8 @@ export const DEFAULT_LIMITS: ServerLimits = {
   bodiesBytes: 32 * 1024 * 1024,
   batchCalls: 1_000,
   answerBytes: 8 * 1024 * 1024,
-  readsAtOnce: 4,
+  readsAtOnce: 2,
+  writesAtOnce: 1_000,
   requestsPerSecond: 20_000,
   requestsBurst: 40_000,
   refusalsPerSecond: 10,

@@ -120,8 +120,10 @@ export const jsonObject: PayloadField = {
   read(written, field, cap) {
     if (!isPlainObject(written)) throw invalidParams(field, 'an object')
     longest = 0
+    itemsLeft = ITEMS_FACTOR * cap
     // The payload around it is one level of nesting.
     const value = readJson(written, field, 1)
+    if (itemsLeft < 0) throw limitExceeded(field, cap, ITEMS_FACTOR * cap)
     // Most are far below the cap, and are encoded once, with the payload around them.
     if (longest <= cap) return value
     const bytes = encodeNamed(value, field).length
@@ -136,6 +138,9 @@ export const jsonObject: PayloadField = {
  */
 let longest = 0
 const HEAD_MAX = 9
+/** Each item takes a byte at least. Beyond so many times the cap of them nothing more is looked at. */
+const ITEMS_FACTOR = 2
+let itemsLeft = 0
 
 function countText(text: string): void {
   longest += text.isWellFormed() ? HEAD_MAX + 3 * text.length : Number.POSITIVE_INFINITY
@@ -143,6 +148,8 @@ function countText(text: string): void {
 
 /** Whole numbers become integers, others floats; what JSON does not have is refused. */
 function readJson(written: unknown, field: string, depth: number): CborValue {
+  // It is refused whatever else is in it.
+  if (--itemsLeft < 0) return null
   if (typeof written === 'string') {
     countText(written)
     return written
@@ -159,11 +166,17 @@ function readJson(written: unknown, field: string, depth: number): CborValue {
   }
   if (written === null || typeof written === 'boolean') return written
   if (depth >= CBOR_DEPTH_MAX) throw invalidParams(field, `nesting of at most ${CBOR_DEPTH_MAX}`)
-  // Not map, which would pass over holes.
-  if (Array.isArray(written)) return Array.from(written, (item) => readJson(item, field, depth + 1))
+  if (Array.isArray(written)) {
+    const copy: CborValue[] = []
+    for (let i = 0; i < written.length && itemsLeft >= 0; i++) {
+      copy.push(readJson(written[i], field, depth + 1))
+    }
+    return copy
+  }
   if (!isPlainObject(written)) throw invalidParams(field, 'only what JSON can hold')
   const copy: Record<string, CborValue> = {}
   for (const key of Object.keys(written)) {
+    if (itemsLeft < 0) break
     countText(key)
     const value = readJson(written[key], field, depth + 1)
     if (key !== '__proto__') copy[key] = value

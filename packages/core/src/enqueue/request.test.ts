@@ -1086,3 +1086,17 @@ describe('what a job asks for', () => {
     expect(accept(request('registration')).demand).toMatchObject({ model: 'bookeo', units: 1 })
   })
 })
+
+it('ENQUEUE-4: beyond twice the cap no more items are looked at', () => {
+  let looked = 0
+  const many = new Proxy(new Array(500_000).fill(1), {
+    get: (list, key, self) => {
+      if (typeof key === 'string' && /^\d+$/.test(key)) looked++
+      return Reflect.get(list, key, self)
+    },
+  })
+  const { code, details } = refusal(request('task', { args: { many } }))
+  expect(code).toBe('LimitExceeded')
+  expect(details).toEqual({ limit: 'args', max: 65_536, observed: 131_072 })
+  expect(looked).toBeLessThanOrEqual(131_072)
+})

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { FairleadError } from '@fairlead/core'
@@ -8,9 +7,11 @@ import { type Authenticator, knockOf, statusOf } from '../auth/authenticator.ts'
 import type { ServerLimits } from '../limits.ts'
 import type { Logger } from '../log.ts'
 import type { HttpMeter } from '../metrics/http-meter.ts'
+import type { Turns } from '../rpc/turns.ts'
 import { type Connections, SPARE_MAX } from './connections.ts'
 import { inTurn } from './in-turn.ts'
 import { type LimitsEndpoint, limitRouteOf } from './limits-endpoint.ts'
+import { type OpenRpcFile, sendOpenRpc } from './openrpc-file.ts'
 import type { OwnNames } from './own-names.ts'
 import { refuse, reply } from './reply.ts'
 import type { Methods, Route, Routes } from './routes.ts'
@@ -27,8 +28,9 @@ export interface HttpParts {
   readonly refreshMetrics: () => void
   /** Null: ready. Else why not. */
   readonly notReady: () => string | null
-  /** The text of the description of all methods. */
-  readonly openRpc: () => string
+  /** The description of all methods. */
+  readonly openRpc: () => OpenRpcFile
+  readonly turns: Turns
   readonly connections: Connections
   readonly names: OwnNames
   readonly limits: ServerLimits
@@ -63,7 +65,11 @@ export function createHttpServer(parts: HttpParts): Server {
       },
     },
     '/openrpc.json': {
-      GET: (request, response) => describe(parts.openRpc(), request, response),
+      // Nobody need show a token for it, so its lane is that of an address.
+      GET: (request, response) =>
+        parts.turns.run(`address ${connections.addressOf(request)}`, () =>
+          sendOpenRpc(parts.openRpc(), request, response),
+        ),
     },
   }
 
@@ -154,14 +160,6 @@ async function metrics(
   }
   refreshMetrics()
   reply(response, 200, await registry.metrics(), { 'content-type': registry.contentType })
-}
-
-/** The document hardly changes, and is long: who has it already is told so. */
-function describe(text: string, request: IncomingMessage, response: ServerResponse): void {
-  const etag = `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`
-  const headers = { etag, 'cache-control': 'no-cache' }
-  if (request.headers['if-none-match'] === etag) return reply(response, 304, null, headers)
-  reply(response, 200, text, { ...headers, 'content-type': 'application/json' })
 }
 
 /** Pages of other origins may call only if the operator has named them. */

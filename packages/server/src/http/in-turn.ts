@@ -33,7 +33,11 @@ export function inTurn(
       listener(request, response)
     }
     if (!line.isBusy) return begin()
-    if (line.waiting.length >= WAITING_MAX) return tooMany(socket, WAITING_MAX)
+    if (line.waiting.length >= WAITING_MAX) {
+      // All that was read together comes here, one by one.
+      if (!socket.destroyed) tooMany(socket, WAITING_MAX)
+      return
+    }
     line.waiting.push(begin)
     socket.pause()
   }

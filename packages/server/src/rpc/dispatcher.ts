@@ -20,10 +20,13 @@ import type { Call, Handler, Services } from './call.ts'
 import type { Answer, Form, Piece } from './form.ts'
 import { requireScope } from './require-scope.ts'
 import { Slots } from './slots.ts'
-import { Turns } from './turns.ts'
+import type { Turns } from './turns.ts'
 
 /** Methods that change something, and read so much beside it that they take the slots of those that only read. */
 const READS_TOO: ReadonlySet<MethodName> = new Set(['signup.schedule'])
+
+/** Methods that wait for something to happen; a bound of their own is on them. */
+const WAITS: ReadonlySet<MethodName> = new Set(['aicf.pollLeases'])
 
 /** A message's answer, ready to be sent; `error` is that of a single call. */
 export interface Reply {
@@ -44,21 +47,29 @@ export class Dispatcher {
   readonly #tracing: Tracing | null
   readonly #logger: Logger
   readonly #rates: TokenBuckets
-  readonly #turns = new Turns()
+  readonly #turns: Turns
   readonly #reads: Slots
+  readonly #writes: Slots
   #open = 0
   #tellIdle: () => void = () => {}
 
   constructor(
     services: Services,
-    parts: { readonly meter: RpcMeter; readonly tracing: Tracing | null; readonly logger: Logger },
+    parts: {
+      readonly meter: RpcMeter
+      readonly tracing: Tracing | null
+      readonly logger: Logger
+      readonly turns: Turns
+    },
   ) {
     const { requestsPerSecond, requestsBurst } = services.limits
     this.#services = services
     this.#meter = parts.meter
     this.#tracing = parts.tracing
     this.#logger = parts.logger
+    this.#turns = parts.turns
     this.#reads = new Slots(services.limits.readsAtOnce)
+    this.#writes = new Slots(services.limits.writesAtOnce)
     this.#rates = new TokenBuckets({ perSecond: requestsPerSecond, burst: requestsBurst })
   }
 
@@ -167,8 +178,9 @@ export class Dispatcher {
   }
 
   /**
-   * Checks a call and gives it to its handler, in the turn of its token. Calls that only read have a few slots
-   * of each token, so that a heap of them cannot keep the store's thread from the writes of others (RPC-9).
+   * Checks a call and gives it to its handler, in the turn of its token. Each token has a few slots for calls that
+   * only read, so that a heap of them cannot keep the store's thread from the writes of others, and more for those
+   * that change something, so that it has no long queue in the engine, which takes first what came first (RPC-9).
    */
   async #carryOut(
     name: MethodName,
@@ -181,7 +193,9 @@ export class Dispatcher {
     const handler = HANDLERS[name] as Handler<MethodName>
     const handle = (checked: unknown) => handler(checked as never, call, this.#services)
     if (METHODS[name].access === 'write' && !READS_TOO.has(name)) {
-      return this.#turns.run(tokenId, () => handle(this.#check(name, params, call, form, room)))
+      const step = () =>
+        this.#turns.run(tokenId, () => handle(this.#check(name, params, call, form, room)))
+      return WAITS.has(name) ? step() : this.#writes.run(tokenId, step)
     }
     const checked = await this.#turns.run(tokenId, () =>
       this.#check(name, params, call, form, room),

@@ -1,55 +1,76 @@
+import { Fifo } from './fifo.ts'
+
 /** How long calls may run before sockets, timers and the engine get the event loop again. */
 const SLICE_MS = 8
+/** After a step longer than a slice its lane rests for so many times as long, while others are active. */
+const REST_FACTOR = 4
+/** Somebody who has called within this time is active. */
+const ACTIVE_MS = 1_000
 
-type Task = () => void
+type Step = () => void
 
 /** What waits for one token: calls of messages that were begun, and messages that were not. */
 interface Lane {
-  readonly calls: Task[]
-  readonly messages: Task[]
+  readonly calls: Fifo<Step>
+  readonly messages: Fifo<Step>
+  restsUntil: number
 }
 
 /**
- * Shares the event loop among tokens (RPC-9). A task runs at once while the loop's turn is young. After
- * that it waits in the lane of its token, and the lanes are served round robin, a slice in each turn of the
- * loop. So a call waits for one task of each other token at most, however much that token has sent.
+ * Shares the event loop among tokens (RPC-9). A step runs at once while the loop's turn is young. After that it
+ * waits in the lane of its token, and the lanes are served round robin, a slice in each turn of the loop. One step
+ * cannot be cut: where it was long, its lane rests, so that others have most of the loop however long the steps are.
  */
 export class Turns {
   readonly #lanes = new Map<string, Lane>()
-  /** When the slice of this turn of the loop is used up; 0 before its first task. */
+  /** When the slice of this turn of the loop is used up; 0 before its first step. */
   #endsAt = 0
+  #timer: NodeJS.Timeout | null = null
+  /** The last two tokens that have called, and when. */
+  #newest = { token: '', at: Number.NEGATIVE_INFINITY }
+  #before = this.#newest
 
   /** Runs the synchronous part of a call. */
-  run<Result>(token: string, task: () => Result | Promise<Result>): Promise<Result> {
-    return this.#run(token, 'calls', task)
+  run<Result>(token: string, act: () => Result | Promise<Result>): Promise<Result> {
+    return this.#enter(token, 'calls', act)
   }
 
   /** Reads a message; only when the calls of those before it have begun, so that few lie in memory. */
-  read<Result>(token: string, task: () => Result): Promise<Result> {
-    return this.#run(token, 'messages', task)
+  read<Result>(token: string, act: () => Result): Promise<Result> {
+    return this.#enter(token, 'messages', act)
   }
 
-  #run<Result>(
+  #enter<Result>(
     token: string,
-    queue: keyof Lane,
-    task: () => Result | Promise<Result>,
+    queue: 'calls' | 'messages',
+    act: () => Result | Promise<Result>,
   ): Promise<Result> {
     return new Promise((resolve, reject) => {
-      const go = (): void => {
+      const step = (): void => {
         try {
-          resolve(task())
+          resolve(act())
         } catch (error) {
           reject(error as Error)
         }
       }
+      const now = performance.now()
+      this.#note(token, now)
       const lane = this.#lanes.get(token)
-      if (lane === undefined && this.#hasTime()) go()
-      else (lane ?? this.#open(token))[queue].push(go)
+      if (lane === undefined && this.#hasTime(now)) this.#take(token, step, now)
+      else {
+        const waiting = lane ?? this.#open(token)
+        waiting[queue].push(step)
+        this.#wake()
+      }
     })
   }
 
-  #hasTime(): boolean {
-    const now = performance.now()
+  #note(token: string, at: number): void {
+    if (token !== this.#newest.token) this.#before = this.#newest
+    this.#newest = { token, at }
+  }
+
+  #hasTime(now: number): boolean {
     if (this.#endsAt === 0) {
       this.#endsAt = now + SLICE_MS
       setImmediate(() => this.#serve())
@@ -58,24 +79,51 @@ export class Turns {
   }
 
   #open(token: string): Lane {
-    const lane: Lane = { calls: [], messages: [] }
+    const lane: Lane = { calls: new Fifo(), messages: new Fifo(), restsUntil: 0 }
     this.#lanes.set(token, lane)
     return lane
   }
 
+  /** Gives the time after the step. */
+  #take(token: string, step: Step, from: number): number {
+    step()
+    const now = performance.now()
+    const lasted = now - from
+    const other = token === this.#newest.token ? this.#before : this.#newest
+    if (lasted > SLICE_MS && now - other.at < ACTIVE_MS) {
+      const lane = this.#lanes.get(token) ?? this.#open(token)
+      lane.restsUntil = now + REST_FACTOR * lasted
+      this.#wake()
+    }
+    return now
+  }
+
   /** A slice for the lanes, and the end of this turn. */
   #serve(): void {
-    const endsAt = performance.now() + SLICE_MS
+    let now = performance.now()
+    const endsAt = now + SLICE_MS
     for (const [token, lane] of this.#lanes) {
-      const task = lane.calls.shift() ?? lane.messages.shift()
+      if (lane.restsUntil > now) continue
       // Behind the others; one that has nothing left is gone.
       this.#lanes.delete(token)
-      if (task === undefined) continue
+      const step = lane.calls.shift() ?? lane.messages.shift()
+      if (step === undefined) continue
       this.#lanes.set(token, lane)
-      task()
-      if (performance.now() >= endsAt) break
+      now = this.#take(token, step, now)
+      if (now >= endsAt) break
     }
     this.#endsAt = 0
-    if (this.#lanes.size > 0) this.#hasTime()
+    this.#wake()
+  }
+
+  /** Sees to it that the lanes are served: in the next turn, or when the first of them has rested. */
+  #wake(): void {
+    if (this.#lanes.size === 0 || this.#endsAt !== 0) return
+    const now = performance.now()
+    let first = Number.POSITIVE_INFINITY
+    for (const { restsUntil } of this.#lanes.values()) first = Math.min(first, restsUntil)
+    if (first <= now) return void this.#hasTime(now)
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.#serve(), Math.ceil(first - now))
   }
 }

@@ -247,7 +247,10 @@ export class HostileRig {
       peak = Math.max(peak, this.isAlive ? this.rssMiB() : 0)
       const one = this.enqueue('victim', sent++)
         .then(({ text, ms }) => {
-          if (!text.includes('"accepted":true')) failed++
+          if (!text.includes('"accepted":true')) {
+            failed++
+            console.log(`${name}: ${text}`)
+          }
           latencies.push(ms)
           if (!isOver) meanwhile++
         })

@@ -1,0 +1,27 @@
+// The order of the test files: those that take longest begin first, so that at the end no worker waits for one of them.
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+
+/** Longest first. Only the order hangs on it. */
+const LONG = [
+  'packages/testkit/test/simulator.test.ts',
+  'packages/store/test/sqlite-store.test.ts',
+  'packages/testkit/test/mutants.test.ts',
+  'packages/fairlead/test/commands.test.ts',
+  'packages/engine/test/restart.test.ts',
+  'packages/core/test/market.test.ts',
+  'packages/fairlead/test/terminal.test.ts',
+  'packages/fairlead/test/limits.test.ts',
+  'packages/fairlead/test/settings-commands.test.ts',
+  'packages/fairlead/test/wire-crash.test.ts',
+  'packages/limiter/test/pool-processes.test.ts',
+]
+
+export default class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const place = ({ moduleId }: TestSpecification): number => {
+      const found = LONG.findIndex((name) => moduleId.endsWith(name))
+      return found === -1 ? LONG.length : found
+    }
+    return (await super.sort(files)).sort((a, b) => place(a) - place(b))
+  }
+}
