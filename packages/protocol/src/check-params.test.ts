@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import { checkParams } from './check-params.ts'
 import { LEASE_ID, TASK_ID } from './examples.ts'
 import { METHODS } from './methods/index.ts'
+import { limitComplete, limitReserve } from './records/limit.ts'
 
 function refusal(check: () => unknown): FairleadError {
   try {
@@ -71,4 +72,29 @@ it('RPC-5: the check ends with the twentieth problem', () => {
     /regions\.19: expected string, received number$/,
   )
   expect(touched).toBe(20)
+})
+
+/** What a schema is made of. */
+interface Def {
+  readonly type: string
+  readonly itemsMax?: number
+  readonly innerType?: unknown
+  readonly element?: unknown
+  readonly shape?: object
+  readonly options?: readonly unknown[]
+}
+
+it('RPC-5: every list in the params of a method has a greatest length', () => {
+  const open: string[] = []
+  const look = (schema: unknown, path: string): void => {
+    const { def } = (schema as { _zod: { def: Def } })._zod
+    const { type, itemsMax, innerType, element, shape = {}, options = [] } = def
+    if (type === 'array' && itemsMax === undefined) open.push(path)
+    for (const inner of [innerType, element, ...options]) if (inner) look(inner, path)
+    for (const [name, field] of Object.entries(shape)) look(field, `${path}.${name}`)
+  }
+  for (const { name, params } of Object.values(METHODS)) look(params, name)
+  look(limitReserve, 'limits.reserve')
+  look(limitComplete, 'limits.complete')
+  expect(open).toEqual([])
 })

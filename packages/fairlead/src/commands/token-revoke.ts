@@ -9,7 +9,7 @@ export const tokenRevoke = command<{ store?: string }>({
   args: [{ name: '<id>', text: 'of the token, as `token list` shows it' }],
   options: [STORE_OPTION],
   needs: 'file',
-  examples: [['fairlead token revoke 3f9a0c11d2e4', 'Whoever has it is let in no more.']],
+  examples: [['fairlead token revoke 3f9a0c11d2e4', 'Nobody is let in with it any more.']],
 
   async run({ args, config, flags, print }) {
     const { openTokens } = await import('../tokens.ts')

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { TOPICS } from '../events/topics.ts'
 import { defineMethod } from '../method.ts'
 import { count } from '../wire/leaves.ts'
+import { list } from '../wire/list.ts'
 
 export const eventsSubscribe = defineMethod({
   name: 'events.subscribe',
@@ -11,12 +12,7 @@ export const eventsSubscribe = defineMethod({
   roles: ['requester', 'provider', 'operator', 'auditor'],
   access: 'read',
   params: z.strictObject({
-    topics: z
-      .array(z.enum(TOPICS))
-      .min(1)
-      .max(TOPICS.length)
-      .optional()
-      .describe('all if left out'),
+    topics: list(z.enum(TOPICS), TOPICS.length).min(1).optional().describe('all if left out'),
     after_seq: count.optional(),
   }),
   result: z.strictObject({

@@ -24,9 +24,7 @@ const note = z
 const common = {
   key: limitText,
   overage: z.enum(['debt', 'deny']).optional().describe('of usage above what was reserved; debt'),
-  callers: z
-    .array(limitText)
-    .max(LIMIT_CALLERS_MAX)
+  callers: list(limitText, LIMIT_CALLERS_MAX)
     .optional()
     .describe('subjects of the tokens that may reserve on it and read it; all if left out'),
   unit: note.optional().describe('what the amounts count, for people'),
@@ -73,18 +71,16 @@ const jobId = note.optional().describe('the caller’s own; nothing is done with
 export const limitReserve = z.strictObject({
   lease_id: limitText.describe('new for each attempt; the same again after a lost answer'),
   job_id: jobId,
-  requirements: z
-    .array(z.strictObject({ key: limitText, amount: z.int().min(1) }))
-    .min(1)
-    .max(REQUIREMENTS_MAX),
+  requirements: list(
+    z.strictObject({ key: limitText, amount: z.int().min(1) }),
+    REQUIREMENTS_MAX,
+  ).min(1),
 })
 
 export const limitComplete = z.strictObject({
   lease_id: limitText,
   job_id: jobId,
-  actuals: z
-    .array(z.strictObject({ key: limitText, actual_amount: z.int().min(0) }))
-    .max(REQUIREMENTS_MAX)
+  actuals: list(z.strictObject({ key: limitText, actual_amount: z.int().min(0) }), REQUIREMENTS_MAX)
     .optional()
     .describe('what was used; a key that is not named stays as reserved'),
 })

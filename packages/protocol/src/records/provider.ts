@@ -16,17 +16,12 @@ import { list } from '../wire/list.ts'
 export const offerFields = {
   kinds: list(z.enum(KIND_NAMES), KIND_NAMES.length),
   models: list(name, 10_000).describe('models and task names; * is any'),
-  platforms: z
-    .array(name)
-    .max(10_000)
-    .describe('booking sites that it registers people at; * is any'),
+  platforms: list(name, 10_000).describe('booking sites that it registers people at; * is any'),
   max_depth: count.nullable(),
   max_shots: count.nullable(),
   max_width: count.nullable().describe('qubits; null is no limit'),
   gates: list(name, 10_000).nullable().describe('gates that it can run; null is any'),
-  precision: z
-    .array(name)
-    .max(1_000)
+  precision: list(name, 1_000)
     .nullable()
     .describe('precisions in which it runs its models; null is any'),
   region: name.nullable(),
