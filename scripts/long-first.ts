@@ -16,7 +16,7 @@ const LONG = [
   'packages/limiter/test/pool-processes.test.ts',
 ]
 
-export default class LongFirst extends BaseSequencer {
+export class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const place = ({ moduleId }: TestSpecification): number => {
       const found = LONG.findIndex((name) => moduleId.endsWith(name))

@@ -51,6 +51,9 @@ import {
 } from './plain-market.ts'
 import { refusal } from './refusal.ts'
 
+/** `npm run test:long` takes more runs. */
+const IS_LONG = Boolean(process.env['LONG_TESTS'])
+
 const START = 1_700_000_000_000
 const KINDS = ['ai', 'quantum', 'task'] as const
 const STATUSES = ['REGISTERED', 'ACTIVE', 'JAILED', 'SUSPENDED', 'RETIRED'] as const
@@ -185,7 +188,7 @@ type Script = typeof anyScript extends fc.Arbitrary<infer T> ? T : never
 test('STATE-1: core does what a plain reading of the rules does, at every step', () => {
   fc.assert(
     fc.property(anyScript, (script) => new Run(script).all()),
-    { numRuns: 1_600 },
+    { numRuns: IS_LONG ? 1_600 : 500 },
   )
 }, 300_000)
 
@@ -547,7 +550,7 @@ test.each(['score', 'tenant'])(
         const first = new RoundRun(script, fairness).all()
         expect(new RoundRun(script, fairness).all()).toBe(first)
       }),
-      { numRuns: 700 },
+      { numRuns: IS_LONG ? 700 : 250 },
     )
   },
   120_000,

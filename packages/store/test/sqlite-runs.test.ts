@@ -14,6 +14,9 @@ import { MemoryStore } from '../src/memory/memory-store.ts'
 import type { DirectReads } from '../src/sqlite/sqlite-reads.ts'
 import { imageOf, OpenFile, turns } from './open-file.ts'
 
+/** `npm run test:long` takes more of them. */
+const RUNS = process.env['LONG_TESTS'] ? 150 : 50
+
 /** So few names wait for those beside them: all of them go into their table at once, or some, or hardly any. */
 const NAMES_WAITING = [0, 3, 1_000]
 
@@ -114,7 +117,7 @@ it('STORE-14, STORE-17: any run of batches, whoever writes them, is the same fro
       file.close()
     }
   })
-  await fc.assert(property, { numRuns: 150, endOnFailure: true })
+  await fc.assert(property, { numRuns: RUNS, endOnFailure: true })
 })
 
 /** Jobs that are in their tables from the start on. */
@@ -173,7 +176,7 @@ it('STORE-14: jobs that go from lease to lease are the same after a kill or a re
       file.close()
     }
   })
-  await fc.assert(property, { numRuns: 150, endOnFailure: true })
+  await fc.assert(property, { numRuns: RUNS, endOnFailure: true })
 })
 
 /** Whether a batch that comes alone may be written by its giver (STORE-17). */

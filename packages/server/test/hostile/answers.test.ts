@@ -29,8 +29,7 @@ describe('RPC-9: one request does not hold up other tenants', () => {
       const damage = await rig.suffer(`${method} × ${count}`, async () => {
         text = (await rig.batch('attacker', method, params(), count)).text
       })
-      expect(damage).toMatchObject({ failed: 0 })
-      expect(damage.meanwhile).toBeGreaterThan(0)
+      expect(wasServed(damage)).toBe(true)
       const answers = JSON.parse(text) as { result?: object; error?: { data: { code: string } } }[]
       expect(answers).toHaveLength(count)
       for (const { error } of answers) if (error) expect(error.data.code).toBe('LimitExceeded')
@@ -49,7 +48,6 @@ describe('RPC-9: one request does not hold up other tenants', () => {
           Array.from({ length: 16 }, () => rig.batch('attacker', 'aicf.listJobs', {}, 20)),
         ),
       )
-      expect(damage.meanwhile).toBeGreaterThan(0)
       expect(wasServed(damage)).toBe(true)
     },
     SLOW_MS,

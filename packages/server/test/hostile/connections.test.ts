@@ -18,7 +18,6 @@ describe('LIMITS-4: a connection that does not take its answer', () => {
         for (let i = 0; i < 10; i++) await rig.mute(post('attacker', discoveries(200)))
         await rig.logs(/it did not take its answer/, 10)
       })
-      expect(damage.meanwhile).toBeGreaterThan(0)
       expect(wasServed(damage)).toBe(true)
     },
     SLOW_MS,

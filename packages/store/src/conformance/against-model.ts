@@ -5,7 +5,8 @@ import { MemoryStore } from '../memory/memory-store.ts'
 import { ANY_IDS, ANY_TX, anyBatch, anyFilter } from './any-batch.ts'
 import type { Subject } from './store-conformance.ts'
 
-const RUNS = 60
+/** `npm run test:long` takes more of them. */
+const RUNS = process.env['LONG_TESTS'] ? 60 : 20
 const BATCHES_MAX = 8
 const FILTERS = 3
 
