@@ -113,7 +113,9 @@ export class PlainLimits {
     const limit = this.#state(hold.key)
     if (now.kind === 'concurrency') hold.amount = 0n
     if (now.kind === 'concurrency' || actual === null) return
-    const difference = BigInt(actual - reserved)
+    // LIMIT-19: so many times what was reserved, or the capacity.
+    const counted = Math.min(actual, Math.max(16 * reserved, capacity(now)))
+    const difference = BigInt(counted - reserved)
     if (now.kind === 'bucket') {
       limit.level = smaller(limit.level - difference * 1_000_000n, BigInt(now.burst) * 1_000_000n)
     } else if (difference < 0n) hold.amount += difference
