@@ -23,7 +23,8 @@ beforeAll(async () => {
     isOnFile: true,
     // Everything that is not a refusal ends up here.
     logger: { debug: () => {}, info: () => {}, warn: () => {}, error: (fields) => note(fields) },
-    limits: { requestsPerSecond: 1_000_000, requestsBurst: 1_000_000 },
+    // A long run must not meet a connection that the server is about to close.
+    limits: { requestsPerSecond: 1_000_000, requestsBurst: 1_000_000, keepAliveMs: 3_600_000 },
   })
 })
 afterAll(async () => {
@@ -31,32 +32,36 @@ afterAll(async () => {
   await rig.close()
 })
 
-it(`RPC-2: ${COUNT} random and mutated requests are answered, and nothing breaks (seed ${SEED})`, async () => {
-  const fuzz = new Fuzz(SEED)
-  const calls = await rightCalls()
-  const before = process.memoryUsage().rss
-  const perWay = Math.ceil(COUNT / 10)
+it(
+  `RPC-2: ${COUNT} random and mutated requests are answered, and nothing breaks (seed ${SEED})`,
+  async () => {
+    const fuzz = new Fuzz(SEED)
+    const calls = await rightCalls()
+    const before = process.memoryUsage().rss
+    const perWay = Math.ceil(COUNT / 10)
 
-  // One after the other: by HTTP in both forms, by WebSocket in both forms, and by bare TCP.
-  for (let i = 0; i < 2 * perWay; i += PARALLEL) {
-    await Promise.all(Array.from({ length: PARALLEL }, () => overHttp(fuzz, calls, 'json')))
-  }
-  for (let i = 0; i < perWay; i += PARALLEL) {
-    await Promise.all(Array.from({ length: PARALLEL }, () => overHttp(fuzz, calls, 'cbor')))
-  }
-  for (let i = 0; i < perWay; i += PARALLEL) {
-    await Promise.all(Array.from({ length: PARALLEL }, () => overLimits(fuzz)))
-  }
-  for (const form of ['json', 'cbor'] as const) {
-    for (let i = 0; i < 3 * perWay; i += FRAMES) await overSocket(fuzz, calls, form)
-  }
-  for (let i = 0; i < 200; i++) await overTcp(fuzz)
+    // One after the other: by HTTP in both forms, by WebSocket in both forms, and by bare TCP.
+    for (let i = 0; i < 2 * perWay; i += PARALLEL) {
+      await Promise.all(Array.from({ length: PARALLEL }, () => overHttp(fuzz, calls, 'json')))
+    }
+    for (let i = 0; i < perWay; i += PARALLEL) {
+      await Promise.all(Array.from({ length: PARALLEL }, () => overHttp(fuzz, calls, 'cbor')))
+    }
+    for (let i = 0; i < perWay; i += PARALLEL) {
+      await Promise.all(Array.from({ length: PARALLEL }, () => overLimits(fuzz)))
+    }
+    for (const form of ['json', 'cbor'] as const) {
+      for (let i = 0; i < 3 * perWay; i += FRAMES) await overSocket(fuzz, calls, form)
+    }
+    for (let i = 0; i < 200; i++) await overTcp(fuzz)
 
-  // An error inside of Fairlead is in its log, whatever the caller was told.
-  expect(errors.slice(0, 3)).toEqual([])
-  expect(process.memoryUsage().rss - before).toBeLessThan(GROWTH_MAX_BYTES)
-  await stillWorks()
-}, Math.max(120_000, 10 * COUNT))
+    // An error inside of Fairlead is in its log, whatever the caller was told.
+    expect(errors.slice(0, 3)).toEqual([])
+    expect(process.memoryUsage().rss - before).toBeLessThan(GROWTH_MAX_BYTES)
+    await stillWorks()
+  },
+  Math.max(120_000, 10 * COUNT),
+)
 
 const PARALLEL = 50
 const FRAMES = 250

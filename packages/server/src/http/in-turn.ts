@@ -24,6 +24,8 @@ export function inTurn(
     lines.set(socket, line)
     const begin = (): void => {
       line.isBusy = true
+      // The time to take the answer before this one is over.
+      socket.setTimeout(0)
       response.once('close', () => {
         line.isBusy = false
         const next = line.waiting.shift()

@@ -44,6 +44,30 @@ describe('LIMITS-4: a connection that does not take its answer', () => {
   )
 
   it(
+    'and waits long for the next one keeps its connection',
+    async () => {
+      rig = await HostileRig.open({ limits: { stallMs: 300 } })
+      const socket = connect(Number(new URL(rig.url).port), '127.0.0.1')
+      await once(socket, 'connect')
+      let text = ''
+      socket.setEncoding('latin1').on('data', (chunk: string) => {
+        text += chunk
+      })
+      const poll = { worker_id: 'w', slots: 1, kinds: ['task'], models: ['*'], wait_ms: 1_500 }
+      const body = JSON.stringify({
+        jsonrpc: '2.0',
+        id: 7,
+        method: 'aicf.pollLeases',
+        params: poll,
+      })
+      socket.write(get('/livez', 'first') + post('provider', body) + get('/livez', 'z', 'close'))
+      await once(socket, 'close')
+      expect(text).toContain('"id":7,"result"')
+    },
+    SLOW_MS,
+  )
+
+  it(
     'and pipelines without end is cut off',
     async () => {
       rig = await HostileRig.open()
