@@ -139,7 +139,7 @@ export class SessionDispatch {
     return this.#jobs.values()
   }
 
-  /** Who is in a session and has not ended, in its order. */
+  /** Those of a session that have not ended, in its order. */
   line(key: SessionKey): readonly SessionJob[] {
     return this.#lines.get(sessionId(key))?.jobs() ?? []
   }

@@ -37,7 +37,7 @@ export type OutsideNote =
   /** Somebody was not let in, or not let to what it asked for. */
   | {
       readonly type: 'accessRefused'
-      /** What was refused. */
+      /** The method or path that was refused, or `authentication`. */
       readonly subject: string
       /** An address, or the id of a token. */
       readonly by: string

@@ -168,7 +168,7 @@ export class EngineState {
     return this.#journalCut
   }
 
-  /** Whether there ever was a token (TOKEN-1). */
+  /** True once there was a token (TOKEN-1). */
   get tokensSeen(): boolean {
     return this.#tokensSeen
   }

@@ -75,7 +75,7 @@ export class EngineView {
     return this.#state().journalCut
   }
 
-  /** Whether there ever was a token (TOKEN-1). */
+  /** True once there was a token (TOKEN-1). */
   get tokensSeen(): boolean {
     return this.#state().tokensSeen
   }

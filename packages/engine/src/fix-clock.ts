@@ -12,7 +12,7 @@ export interface MovableStore extends Pick<Store, 'load'> {
   ): Promise<void>
 }
 
-/** What was moved: the last time that the store had seen, and the one that it has now. */
+/** The last time that the store had seen, and the one that it has now. */
 export interface FixedClock {
   readonly before: number
   readonly after: number

@@ -4,7 +4,7 @@ import { type ExactInt, least, minus, times } from '../exact-int.ts'
 export const ACTUAL_FACTOR_MAX = 16
 
 /**
- * What an actual counts: at most `factor` times what was reserved, or the capacity of the limit if that is more
+ * An actual counts at most `factor` times what was reserved, or the capacity of the limit if that is more
  * (LIMIT-19). So no single lease takes a limit away from everybody for long. The rest is told, and not booked.
  */
 export function countedActual(

@@ -10,7 +10,7 @@ interface AnyLimit {
   /** 1 to 256 bytes. */
   readonly key: string
   readonly overage?: Overage
-  /** Who may reserve on it over a wire, by the subjects of their tokens; all if it is left out (LIMIT-21). */
+  /** Subjects of the tokens that may reserve on it over a wire; all if it is left out (LIMIT-21). */
   readonly callers?: readonly string[]
   /** What the amounts count, for people. */
   readonly unit?: string

@@ -37,7 +37,7 @@ export class SessionTable {
     return this.#sessions.get(sessionId(key))?.record.opensAt ?? null
   }
 
-  /** Whether an operator has said when it opens. */
+  /** True once an operator has said when it opens. */
   isOperators(key: SessionKey): boolean {
     return this.#sessions.get(sessionId(key))?.record.isOperators ?? false
   }
