@@ -8,7 +8,7 @@ import { ENGINE_ERRORS } from './outcome/attempt-error.ts'
 import { chargeJob } from './outcome/charge.ts'
 import { settleProof } from './outcome/complete-lease.ts'
 import { advanceSessions } from './outcome/end-attempt.ts'
-import { endJob, forgetJob } from './outcome/end-job.ts'
+import { endJob } from './outcome/end-job.ts'
 import { hasEnded } from './outcome/job-table.ts'
 import type { Policy } from './policy.ts'
 import { chargeSilence, restartHeartbeat } from './registry/health.ts'
@@ -52,7 +52,6 @@ const DUE_TABLE: readonly DueRow[] = [
       if (provider !== undefined) chargeSilence(market, provider, untilMs)
     },
   },
-  row('deletion', forgetJob),
 ]
 
 /**

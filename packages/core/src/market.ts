@@ -111,6 +111,8 @@ export type CancelReason =
 
 /** Is told of every object whose stored form has changed; the engine writes them. */
 export interface Touch {
+  /** A limit, or a lease id that is remembered for one: `MarketLimits` tells which. */
+  readonly limits: () => void
   readonly job: (job: Job) => void
   readonly lease: (lease: Lease) => void
   readonly provider: (provider: Provider) => void
@@ -139,7 +141,10 @@ export interface Market {
   policy: Policy
   /** The latest time seen; it never goes back. */
   nowMs: number
+  /** Those that are alive, and those that have ended since `forgetEnded` was called last. */
   readonly jobs: IdMap<Job>
+  /** Jobs that have ended and are still in memory. */
+  readonly ended: Job[]
   readonly leases: TransitMap<LeaseId, Lease>
   readonly pool: ProviderPool
   /** The live leases of each provider that has any. */
@@ -187,6 +192,7 @@ export function openMarket(options: {
     policy,
     nowMs,
     jobs: new IdMap(),
+    ended: [],
     leases: new TransitMap(),
     pool: new ProviderPool(policy),
     leasesOf: new TransitMap(),
@@ -202,7 +208,7 @@ export function openMarket(options: {
     seats: new SessionTable(),
     waitingOf: new TransitMap(),
     windows: new RequesterWindows(),
-    limits: new MarketLimits(policy.limits.actualFactorMax, options.limits),
+    limits: new MarketLimits(policy.limits.actualFactorMax, options.limits, touch.limits),
     admit: admitRulesOf(policy),
     claims: NO_CLAIMS,
     due: new DueHeaps(() => market.policy),
@@ -222,6 +228,7 @@ export function queueFor(market: Market, kind: KindName): WaitingQueue {
 function ignore(): void {}
 
 const NO_TOUCH: Touch = {
+  limits: ignore,
   job: ignore,
   lease: ignore,
   provider: ignore,

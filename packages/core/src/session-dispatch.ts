@@ -198,7 +198,8 @@ export class SessionDispatch {
     const job = newDispatchJob(this.#ranks.join(request))
     this.#jobs.set(request.id, job)
     this.#lineOf(job).add(job.place)
-    this.orgOf(job).lanes.addLive(request.eventId)
+    const org = this.#orgs.find(request) ?? this.#openOrg(request)
+    org.lanes.addLive(request.eventId)
     if (job.place.rank !== null) this.#queue(job)
     this.#touch.job(job)
     return job
@@ -276,7 +277,7 @@ export class SessionDispatch {
         continue
       }
       const before = sends.length
-      if (org.settle(this.#nowMs)) this.#touch.org(org)
+      if (org.recover(this.#nowMs)) this.#touch.org(org)
       const isLeft = this.#sendFrom(org, sends, { serve, most })
       const isServed = !isLeft || sends.length > before
       if (isServed && this.#orgs.noteServed(org)) this.#touch.org(org)
@@ -409,6 +410,13 @@ export class SessionDispatch {
     const org = moved[0] && this.orgOf(moved[0])
     if (org !== undefined) this.#orgs.changed(org)
     return moved
+  }
+
+  /** Stored from its first moment on: its bucket counts from then. */
+  #openOrg(key: DispatchKey): OrgDispatch {
+    const org = this.#orgs.get(key, this.#nowMs)
+    this.#touch.org(org)
+    return org
   }
 
   #lineOf({ place }: DispatchJob): SessionLine {

@@ -728,16 +728,11 @@ class RoundRun {
     }
   }
 
-  /** Deleted before its time, or without having ended. */
+  /** One that is not in memory though nobody has forgotten the ended ones. */
   #lostJob(): string | null {
-    const { jobs, nowMs, policy } = this.#market
-    for (const job of this.#jobs) {
-      const isDeletable =
-        job.endedAt !== null && nowMs >= job.endedAt + 1_000 * policy.queue.ttl.gcHorizonSecs
-      if (jobs.has(job.id) === isDeletable)
-        return `${short(job.id)}, ${job.status}, is ${isDeletable ? 'still' : 'no longer'} there`
-    }
-    return null
+    const { jobs } = this.#market
+    const lost = this.#jobs.find(({ id }) => !jobs.has(id))
+    return lost === undefined ? null : `${short(lost.id)}, ${lost.status}, is no longer there`
   }
 
   #choose(name: RoundSetting, choice: number): void {
@@ -751,7 +746,7 @@ class RoundRun {
       queue: {
         batch_size: batchSize,
         lease: { ai_secs: 8, quantum_secs: 7, task_secs: 6 },
-        ttl: { abs_default_ai_secs: 30, rel_max_secs: 25, gc_horizon_secs: 4 },
+        ttl: { abs_default_ai_secs: 30, rel_max_secs: 25 },
         quotas: {
           leases_max_per_provider: leasesMax,
           ai_units_per_epoch: aiUnits,

@@ -423,10 +423,7 @@ export class PlainMarket {
       all.push({ turn, id, at, act })
     }
     for (const job of this.jobs) {
-      if (job.endedAt !== null) {
-        add(6, job.id, job.endedAt + 1_000 * ttl.gcHorizonSecs, () => this.#delete(job))
-        continue
-      }
+      if (job.endedAt !== null) continue
       const proofDueAt = this.proofDueAt(job)
       if (job.proofOf !== null && proofDueAt !== null) {
         const { proofOf } = job
@@ -557,11 +554,6 @@ export class PlainMarket {
     job.endedAt = this.now
     job.notBefore = null
     job.proofOf = null
-  }
-
-  #delete(job: PlainJob): void {
-    this.jobs = this.jobs.filter((other) => other !== job)
-    this.leases = this.leases.filter((lease) => lease.job !== job)
   }
 
   #deny(job: PlainJob, { id: provider }: PlainProvider, secs: number): void {

@@ -1,5 +1,4 @@
 import {
-  type AcceptedRequest,
   type EndedSpan,
   type FailureRow,
   hasEnded,
@@ -14,6 +13,7 @@ import {
   type RoundRow,
   type WriteBatch,
 } from '@fairlead/core'
+import type { JobRequest } from './command.ts'
 import { limitRows } from './limit-rows.ts'
 import { jobRow, jobState, leaseRow, leaseState, providerRow } from './rows.ts'
 import { SessionRows } from './session-rows.ts'
@@ -21,13 +21,13 @@ import { SessionRows } from './session-rows.ts'
 /** What has changed since the last batch, and the rows that it is written as. */
 export class Changes {
   /** Of the jobs that are new: those with the latest numbers of acceptance, in order. */
-  requests: AcceptedRequest[] = []
+  requests: JobRequest[] = []
   jobs = new Set<Job>()
   leases = new Set<Lease>()
   /** Those that are new, with the height of their round. */
   newLeases = new Map<Lease, number>()
   providers = new Set<Provider>()
-  readonly sessions = new SessionRows()
+  readonly sessions: SessionRows
   results: ResultRow[] = []
   personalResults = new Set<number>()
   failures: FailureRow[] = []
@@ -37,6 +37,11 @@ export class Changes {
   pruneEndedBefore: number | null = null
   pruneResultsBefore: number | null = null
   cutJournalAt: number | null = null
+
+  /** `touched` is called with every change of a session. */
+  constructor(touched: () => void) {
+    this.sessions = new SessionRows(touched)
+  }
 
   /** All of it, and the jobs that have ended; `lastSeq` is the number of the newest job. */
   take(parts: {
@@ -60,11 +65,7 @@ export class Changes {
       ...(this.personalResults.size === 0 ? {} : { personalResults: this.personalResults }),
       failures: this.failures,
       shares: shareRows(market),
-      lanes: [
-        ...limitRows(market.limits.takeChanges(market.nowMs)),
-        ...this.sessions.take(market),
-        ...tokens,
-      ],
+      lanes: [...limitRows(market.limits.takeChanges()), ...this.sessions.take(market), ...tokens],
       rounds: this.rounds,
       journal,
       meta: this.meta,
@@ -86,7 +87,7 @@ export class Changes {
     for (const job of this.jobs) {
       if (job.enqueueSeq < firstNew) jobs.push(jobState(job))
       else {
-        const request = this.requests[job.enqueueSeq - firstNew] as AcceptedRequest
+        const request = this.requests[job.enqueueSeq - firstNew] as JobRequest
         newJobs.push({ row: jobRow(job, request), payload: request.payloadCbor })
       }
     }

@@ -11,7 +11,7 @@ import {
   U64_MAX,
   type WorkerHello,
 } from '@fairlead/core'
-import type { Command } from './command.ts'
+import type { Submission } from './command.ts'
 
 /** Which jobs, from where on, and how many. */
 export type ListFilter = Omit<JobFilter, 'afterSeq' | 'beforeSeq' | 'limit'> & {
@@ -158,7 +158,7 @@ const SESSION: readonly Field[] = [
 ]
 
 /** What the rules check themselves, and what only the engine makes, is not in here. */
-const FIELDS: { readonly [Type in Command['type']]?: readonly Field[] } = {
+const FIELDS: { readonly [Type in Submission['type']]?: readonly Field[] } = {
   enqueue: [
     ['caller', 'caller', caller],
     ['origin', 'origin', origin],
@@ -215,7 +215,7 @@ const FIELDS: { readonly [Type in Command['type']]?: readonly Field[] } = {
  * Refuses a command with an argument that is no such thing at all, as plain JavaScript may have it (ENGINE-11): in
  * the middle of a batch it would take all others of the batch with it, or be written and never read again.
  */
-export function checkCommand(command: Command): void {
+export function checkCommand(command: Submission): void {
   const values = command as unknown as Readonly<Record<string, unknown>>
   for (const [field, key, check] of FIELDS[command.type] ?? []) {
     const expected = check(values[key])

@@ -1,4 +1,5 @@
 import type {
+  AcceptedRequest,
   Assigned,
   AuditHead,
   Caller,
@@ -12,6 +13,7 @@ import type {
   ProviderOffer,
   ProviderStatus,
   ReserveRequest,
+  SessionFacts,
   SessionKey,
   WorkerId,
 } from '@fairlead/core'
@@ -78,32 +80,51 @@ export interface Acting {
 }
 
 /** Which worker of which provider. */
-interface OfWorker {
+export interface OfWorker {
   readonly providerId: ProviderId
   readonly workerId: WorkerId
 }
 
+/** A job as somebody asks for it: not checked yet, and maybe not for the first time. `acceptEnqueue` makes it a command. */
+export interface EnqueueRequest {
+  readonly type: 'enqueue'
+  /** In the form of the API; what only a chain has may be left out. */
+  readonly request: Readonly<Record<string, unknown>>
+  /** The key that was made for a request without one: nobody has known it before. Else null. */
+  readonly txHash: Uint8Array | null
+  readonly caller: Caller
+  readonly tier: string
+  readonly origin: JobOrigin | null
+  /** The job that this caller enqueued under the same key before; see `prepareCommands`. */
+  readonly before: KnownJob | 'unknown' | null
+  /** An operator may open a registration's session at another time than it does. */
+  readonly isOperator?: boolean
+  /** Of a request from a chain: the height of its block. Its task_id is what makes it unique then. */
+  readonly enqueueBlock?: bigint | null
+}
+
+/** A job that was checked, has its ids, and is known to be new: nothing is hashed or looked up again. */
+export interface EnqueueCommand {
+  readonly type: 'enqueue'
+  readonly request: JobRequest
+  readonly tier: string
+  readonly origin: JobOrigin | null
+  /** Registrations only. */
+  readonly session: SessionFacts | null
+}
+
+/** A request that was accepted, with its payload as canonical bytes alone. */
+export type JobRequest = Omit<AcceptedRequest, 'payload'>
+
+/** Anything that the engine is handed: a command, or a job that is not accepted yet. */
+export type Submission = EnqueueRequest | Exclude<Command, EnqueueCommand>
+
 /**
- * Everything that can be asked of the engine, as data: the same commands at the same times give the
- * same state, bit for bit (ENGINE-1). What depends on the outside, such as a random key, is in here.
+ * All that can change the state, as data: the same commands at the same times give the same state, bit for bit
+ * (ENGINE-1). Whatever comes from outside, such as a random key or a looked-up fact, is in here.
  */
 export type Command =
-  | {
-      readonly type: 'enqueue'
-      /** In the form of the API; what only a chain has may be left out. */
-      readonly request: Readonly<Record<string, unknown>>
-      /** The key that was made for a request without one: nobody has known it before. Else null. */
-      readonly txHash: Uint8Array | null
-      readonly caller: Caller
-      readonly tier: string
-      readonly origin: JobOrigin | null
-      /** The job that this caller enqueued under the same key before; see `prepareCommands`. */
-      readonly before: KnownJob | 'unknown' | null
-      /** An operator may open a registration's session at another time than it does. */
-      readonly isOperator?: boolean
-      /** Of a request from a chain: the height of its block. Its task_id is what makes it unique then. */
-      readonly enqueueBlock?: bigint | null
-    }
+  | EnqueueCommand
   | ({ readonly type: 'cancel'; readonly jobId: JobId; readonly by: Caller | 'operator' } & Acting)
   | ({ readonly type: 'ack' | 'renew' | 'decline' | 'release' } & OnLease)
   | ({
@@ -179,15 +200,24 @@ export type Command =
     } & SessionKey &
       Acting)
   | { readonly type: 'round' }
+  /** Ended jobs, results and what people have said go when they have been kept for long enough (TTL-3, AUDIT-10). */
+  | { readonly type: 'prune' }
+  /**
+   * Nobody could reach the engine for so long: after a start, a failed write or a standstill (ENGINE-4). Workers
+   * that are not present have left by now (WORKER-7).
+   */
+  | { readonly type: 'resume'; readonly gapMs: number; readonly present: readonly OfWorker[] }
   /** Nothing but the time. */
   | { readonly type: 'tick' }
+  /** A sign of life: the engine was there at this time. */
+  | { readonly type: 'beat' }
 
 /** Who is written into the journal as the one who acted. */
 export function actorOf(command: Command): string {
   if ('actor' in command && command.actor !== undefined) return command.actor
   switch (command.type) {
     case 'enqueue':
-      return command.caller
+      return command.request.caller
     case 'cancel':
     case 'ack':
     case 'renew':
@@ -220,7 +250,10 @@ export function actorOf(command: Command): string {
     case 'completeLimits':
     case 'listLimits':
     case 'round':
+    case 'prune':
+    case 'resume':
     case 'tick':
+    case 'beat':
       return 'engine'
   }
 }

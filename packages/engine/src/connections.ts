@@ -8,6 +8,7 @@ import {
   type ProviderId,
   type WorkerId,
 } from '@fairlead/core'
+import type { OfWorker } from './command.ts'
 import { leaseOffer } from './lease-offer.ts'
 import type { Deliveries } from './outbox.ts'
 import type { PayloadCache } from './payload-cache.ts'
@@ -47,6 +48,13 @@ const NOBODY_YET = 0
 export class Connections {
   readonly #connections = new Map<ProviderId, Map<WorkerId, Connection>>()
   #lastSession = NOBODY_YET
+
+  /** The workers that are connected, in the order in which they came. */
+  present(): OfWorker[] {
+    return [...this.#connections].flatMap(([providerId, workers]) =>
+      [...workers.keys()].map((workerId) => ({ providerId, workerId })),
+    )
+  }
 
   /** The session that is to hear what the worker holds; null if the worker is not connected. */
   sessionOf(providerId: ProviderId, workerId: WorkerId): number | null {

@@ -8,7 +8,9 @@ import {
   type Store,
 } from '@fairlead/core'
 import { checkCommand } from './check-arguments.ts'
-import type { Command } from './command.ts'
+import type { EnqueueRequest, Submission } from './command.ts'
+import { acceptEnqueue } from './commands/accept-enqueue.ts'
+import { KnownKeys } from './commands/known-keys.ts'
 import type { EngineState, Outcome, RoundReply } from './engine-state.ts'
 
 /** How often a living engine leaves a sign of life in the store. */
@@ -40,11 +42,14 @@ const ROUNDS_PER_TURN = 2
 const STANDSTILL_MS = 3_000
 
 /** Answers a command that was refused after all, or refuses it in its own words. */
-export type Recover = (command: Command, refusal: FairleadError) => Promise<unknown>
+export type Recover = (command: Submission, refusal: FairleadError) => Promise<unknown>
+
+/** Looks up what commands depend on; null where there is nothing. */
+type Prepare = (commands: readonly Submission[]) => Promise<readonly Submission[]> | null
 
 /** A command that somebody waits for, and what is to be answered once its batch is stored. */
 interface Call {
-  readonly command: Command
+  readonly command: Submission
   readonly resolve: (reply: unknown, place: number) => void
   readonly reject: (error: Error, place: number) => void
   /** Its place among those that were submitted together. */
@@ -66,8 +71,9 @@ export class EngineLoop {
   readonly #clock: Clock
   readonly #reload: () => Promise<EngineState>
   readonly #deliver: (outcome: Outcome) => void
-  readonly #prepare: (commands: readonly Command[]) => Promise<readonly Command[]> | null
+  readonly #prepare: Prepare
   #state: EngineState
+  #keys = new KnownKeys()
   readonly #waiting: Call[] = []
   /** The calls of the open batch. */
   #applied: Call[] = []
@@ -78,11 +84,11 @@ export class EngineLoop {
   readonly #writingSince: number[] = []
   #hasStoodStill = false
   #lastWrite: Promise<void> = Promise.resolve()
+  #newestCommit: Promise<void> = Promise.resolve()
   #cancelWake: () => void = () => {}
   #wantsRound = true
   /** The last round of a turn was full, and there were no more in it. */
   #hasMoreRounds = false
-  #lastBeat: number
   /** The minute in which ended jobs were last looked through. */
   #lastPruned: number
   #lastRound = 0
@@ -100,7 +106,7 @@ export class EngineLoop {
     readonly reload: () => Promise<EngineState>
     readonly deliver: (outcome: Outcome) => void
     /** Looks up what commands depend on, right before they are applied; null where there is nothing. */
-    readonly prepare: (commands: readonly Command[]) => Promise<readonly Command[]> | null
+    readonly prepare: Prepare
   }) {
     this.#store = options.store
     this.#clock = options.clock
@@ -109,7 +115,6 @@ export class EngineLoop {
     this.#deliver = options.deliver
     this.#prepare = options.prepare
     this.#watch = options.clock.watch?.() ?? null
-    this.#lastBeat = options.state.market.nowMs
     this.#lastPruned = Math.floor(options.state.market.nowMs / PRUNE_MS)
     this.#schedule()
   }
@@ -119,7 +124,7 @@ export class EngineLoop {
   }
 
   /** Resolves with the reply once the change is durable; a refusal goes through `recover` first. */
-  submit(command: Command, recover: Recover | null = null): Promise<unknown> {
+  submit(command: Submission, recover: Recover | null = null): Promise<unknown> {
     return new Promise((resolve, reject) => {
       this.#refuseUnfit(command)
       this.#waiting.push(callOf(command, { resolve, reject, place: 0, recover }))
@@ -129,7 +134,7 @@ export class EngineLoop {
 
   /** Many commands in their order, each with an outcome of its own: one promise for all. An error stands for a command that is none. */
   submitMany<Reply>(
-    commands: readonly (Command | FairleadError)[],
+    commands: readonly (Submission | FairleadError)[],
   ): Promise<PromiseSettledResult<Reply>[]> {
     return new Promise((done) => {
       const results = new Array<PromiseSettledResult<Reply>>(commands.length)
@@ -146,7 +151,7 @@ export class EngineLoop {
         settle(place, { status: 'rejected', reason })
       if (left === 0) return done(results)
       for (let place = 0; place < commands.length; place++) {
-        const command = commands[place] as Command | FairleadError
+        const command = commands[place] as Submission | FairleadError
         try {
           if (command instanceof FairleadError) throw command
           this.#refuseUnfit(command)
@@ -161,7 +166,7 @@ export class EngineLoop {
   }
 
   /** Before it comes near the others (ENGINE-11). */
-  #refuseUnfit(command: Command): void {
+  #refuseUnfit(command: Submission): void {
     if (this.#isClosed) throw closed()
     checkCommand(command)
   }
@@ -240,17 +245,17 @@ export class EngineLoop {
       if (!hasStoodStill && this.#isWriteSlow(this.#writingSince[0])) await this.written()
       if (hasStoodStill || this.#hasStoodStill) this.#leaveState()
       const given = batch.map(({ command }) => command)
-      let commands: readonly Command[] = given
+      let commands: readonly Submission[] = given
       do {
         await this.#restoreState()
-        this.#state.forgetStoredKeys()
+        this.#keys.forgetStored()
         const prepared = this.#prepare(given)
         if (prepared !== null) commands = await prepared
         // A write may have failed meanwhile, and what was looked up be out of date.
       } while (!this.#isSound)
       const now = this.#clock.now()
       for (let i = 0; i < batch.length; i++) {
-        this.#apply(batch[i] as Call, commands[i] as Command, now)
+        this.#apply(batch[i] as Call, commands[i] as Submission, now)
       }
       if (this.#mayWrite()) this.#finishBatch(now)
     } catch (cause) {
@@ -259,9 +264,12 @@ export class EngineLoop {
     }
   }
 
-  #apply(call: Call, command: Command, now: number): void {
+  #apply(call: Call, command: Submission, now: number): void {
     try {
-      call.reply = this.#state.apply(command, now)
+      call.reply =
+        command.type === 'enqueue'
+          ? this.#enqueue(command, now)
+          : this.#state.apply(command, now).reply
       this.#wantsRound ||= command.type !== 'heartbeat'
     } catch (error) {
       // A refusal changes nothing; anything else is a defect, and the whole batch is thrown away.
@@ -271,27 +279,40 @@ export class EngineLoop {
     this.#applied.push(call)
   }
 
-  #finishBatch(now: number): void {
-    this.#dispatch(now)
-    this.#writeBatch(now)
+  /** A job that is there already is answered with its id, and is no command. */
+  #enqueue(asked: EnqueueRequest, now: number): unknown {
+    const { policy, nowMs } = this.#state.market
+    const keys = this.#keys
+    const accepted = acceptEnqueue(asked, { policy, nowMs: Math.max(now, nowMs), keys })
+    if ('known' in accepted) return accepted.known
+    const { command, key } = accepted
+    const { reply } = this.#state.apply(command, now)
+    const { jobId: id, payloadCbor: payload } = command.request
+    if (key !== null) keys.add(key, { id, payload })
+    return reply
   }
 
-  #writeBatch(now: number): void {
+  #finishBatch(now: number): void {
+    this.#dispatch(now)
+    this.#writeBatch()
+  }
+
+  #writeBatch(): void {
     const calls = this.#applied
     const outcome = this.#state.takeOutcome()
-    // A refusal may rest on what is being written: then it goes the same way.
-    const isWritten =
-      this.#writing > 0 || isWorthWriting(outcome, calls) || now - this.#lastBeat >= BEAT_MS
-    const write = isWritten ? this.#store.commit(outcome.batch) : null
+    const keys = this.#keys.takeAdded()
+    const write = this.#write(outcome)
     // Only now: if anything of this throws, those who wait for an answer get one.
     this.#applied = []
-    if (write === null) return this.#settle(outcome, calls)
-    this.#lastBeat = now
+    if (write === null) return this.#tell(outcome, calls)
     this.#writing++
     this.#writingSince.push(this.#clock.now())
     this.#lastWrite = write
       .then(
-        () => this.#settle(outcome, calls),
+        () => {
+          this.#keys.stored(keys)
+          this.#tell(outcome, calls)
+        },
         (cause: unknown) => this.#fail([...calls, ...this.#applied], cause),
       )
       .finally(() => {
@@ -301,14 +322,23 @@ export class EngineLoop {
       })
   }
 
+  /**
+   * Null where there is nothing to wait for. An answer that changes nothing may rest on what is being written: then
+   * it waits for that, and fails with it.
+   */
+  #write({ commands, batch }: Outcome): Promise<void> | null {
+    if (commands.entries.length > 0) this.#newestCommit = this.#store.commit(batch)
+    else if (this.#writing === 0) return null
+    return this.#newestCommit
+  }
+
   #isWriteSlow(since: number | undefined): boolean {
     return since !== undefined && this.#clock.now() - since >= STANDSTILL_MS
   }
 
   /** What was written is told. */
-  #settle(outcome: Outcome, calls: readonly Call[]): void {
+  #tell(outcome: Outcome, calls: readonly Call[]): void {
     this.#reloadAt = 0
-    this.#state.settle(outcome)
     this.#deliver(outcome)
     for (const { command, resolve, reject, place, recover, reply, refusal } of calls) {
       if (refusal === null) resolve(reply, place)
@@ -334,7 +364,7 @@ export class EngineLoop {
       this.#lastRound = now
       this.#hasMoreRounds = true
       for (let i = 0; i < ROUNDS_PER_TURN && this.#hasMoreRounds; i++) {
-        const { assigned, isFull } = state.apply({ type: 'round' }, now) as RoundReply
+        const { assigned, isFull } = state.apply({ type: 'round' }, now).reply as RoundReply
         this.#hasMoreRounds = isFull && assigned > 0
       }
       this.#wantsRound = this.#hasMoreRounds
@@ -343,8 +373,9 @@ export class EngineLoop {
     const minute = Math.floor(now / PRUNE_MS)
     if (minute > this.#lastPruned) {
       this.#lastPruned = minute
-      state.prune()
+      state.apply({ type: 'prune' }, now)
     }
+    if (now - state.recordedAt >= BEAT_MS) state.apply({ type: 'beat' }, now)
   }
 
   #fail(failed: Iterable<Call>, cause: unknown): void {
@@ -367,7 +398,7 @@ export class EngineLoop {
    * state is loaded anew.
    */
   #leaveState(): void {
-    if (this.#applied.length > 0) this.#writeBatch(this.#state.market.nowMs)
+    if (this.#applied.length > 0) this.#writeBatch()
     this.#isSound = false
   }
 
@@ -378,6 +409,7 @@ export class EngineLoop {
     await this.written()
     this.#reloadAt = this.#clock.now() + RELOAD_MS
     this.#state = await this.#reload()
+    this.#keys = new KnownKeys()
     // To load much may have taken as long.
     this.#watch?.hasHappened()
     this.#hasStoodStill = false
@@ -389,7 +421,7 @@ export class EngineLoop {
     this.#cancelWake()
     const { market } = this.#state
     const now = this.#clock.now()
-    let at = this.#lastBeat + BEAT_MS
+    let at = this.#state.recordedAt + BEAT_MS
     at = nextDueAt(market, at) ?? at
     at = Math.min(at, nextClaimAt(market) ?? Number.POSITIVE_INFINITY)
     at = Math.min(at, market.sessions.nextSendAt())
@@ -406,22 +438,10 @@ export class EngineLoop {
 }
 
 function callOf(
-  command: Command,
+  command: Submission,
   { resolve, reject, place, recover }: Pick<Call, 'resolve' | 'reject' | 'place' | 'recover'>,
 ): Call {
   return { command, resolve, reject, place, recover, reply: undefined, refusal: null }
-}
-
-function isWorthWriting({ batch }: Outcome, calls: readonly Call[]): boolean {
-  const { newJobs, jobs, newLeases, leases, providers, results, journal, shares, lanes } = batch
-  return (
-    newJobs.length + jobs.length + newLeases.length + leases.length + providers.length > 0 ||
-    results.length + journal.length + shares.length + lanes.length > 0 ||
-    batch.failures.length > 0 ||
-    batch.pruneEndedBefore !== null ||
-    batch.cutJournalAt !== null ||
-    calls.some(({ refusal }) => refusal === null)
-  )
 }
 
 function messageOf(cause: unknown): string {

@@ -1,12 +1,12 @@
 import {
-  type AcceptedRequest,
+  type Assigned,
   type AuditHead,
-  acceptRequest,
   ackLease,
   advanceMarket,
   cancelJob,
   changePolicy,
   completeLease,
+  connectedWorkers,
   connectWorker,
   declineLease,
   disconnectWorker,
@@ -17,8 +17,7 @@ import {
   FairleadError,
   FOUND_OUTPUT,
   failLease,
-  forgetJob,
-  fromHex,
+  forgetEnded,
   invariant,
   type Job,
   type JobId,
@@ -34,20 +33,20 @@ import {
   type Policy,
   type Provider,
   type ProviderId,
+  type ReserveAnswer,
+  type ReserveRequest,
   recordHeartbeat,
   registerProvider,
   releaseLease,
   renewLease,
+  resumeMarket,
   type Seed,
   type Snapshot,
-  sessionFacts,
   setOpening,
   setProviderStatus,
   setWorkerSlots,
   showU64,
   taggedHashHex,
-  taskId,
-  toHex,
   U64_MAX,
   updateOffer,
   usablePolicy,
@@ -56,23 +55,39 @@ import {
   withdrawLease,
 } from '@fairlead/core'
 import { Changes } from './changes.ts'
-import { actorOf, type Command, type KnownJob, type TokenFacts } from './command.ts'
+import { actorOf, type Command, type EnqueueCommand, type TokenFacts } from './command.ts'
 import { checkCompletion, resultRow, saysFeeFailed } from './completion.ts'
 import { type EngineNote, Journal } from './journal.ts'
 import { KnownTokens } from './known-tokens.ts'
 import { leaseTimes } from './lease-offer.ts'
+import type { LogBatch, LogEntry } from './log/batch.ts'
+import { Digest } from './log/digest.ts'
 import { META, QUEUE_KEYS } from './meta.ts'
 import { type Deliveries, Outbox } from './outbox.ts'
 import { restoreMarket } from './restore-market.ts'
 import { roundRow } from './round-row.ts'
 
 /** What a batch of commands leads to: rows to write, and then what workers are to be told. */
-export interface Outcome extends Deliveries {
-  readonly batch: WriteBatch
-  /** Jobs that are to be forgotten then, and keys that the store knows then. */
-  readonly ended: readonly Job[]
-  readonly keys: readonly string[]
+export interface Outcome extends Rows {
+  readonly commands: LogBatch
 }
+
+/** The rows that have changed, and what belongs to them. */
+export interface Rows extends Deliveries {
+  readonly batch: WriteBatch
+  /** Jobs that have ended. */
+  readonly ended: readonly Job[]
+}
+
+/** What came of a command. */
+export interface Applied {
+  readonly reply: unknown
+  /** False: it is as if it had never been given. */
+  readonly isChanged: boolean
+}
+
+const TICK: Command = { type: 'tick' }
+const CHANGED: Applied = { reply: undefined, isChanged: true }
 
 /** How many leases a round gave, and whether there may be work for another one. */
 export interface RoundReply {
@@ -93,11 +108,16 @@ export class EngineState {
   #enqueueSeq: number
   #roundHeight: number
   #actor = 'engine'
-  /** Jobs by the keys of their callers, until the store is sure to know them. */
-  readonly #byKey = new Map<string, KnownJob>()
-  #keys: string[] = []
-  #storedKeys: string[] = []
-  readonly #changes = new Changes()
+  /** The command at hand has changed something that is stored. */
+  #isChanged = false
+  /** Those that changed something since the last outcome. */
+  #entries: LogEntry[] = []
+  /** When something changed last. */
+  #recordedAt: number
+  readonly #digest: Digest
+  readonly #changes = new Changes(() => {
+    this.#isChanged = true
+  })
   readonly #tokens: KnownTokens
   #tokensSeen: boolean
   readonly #outbox = new Outbox()
@@ -107,7 +127,6 @@ export class EngineState {
   /** As they were last written, by their names. */
   readonly #counters = new Map<string, number | bigint>()
   #erasedBefore: number
-  #lastHeight = { secs: 0, height: 0n }
   /** The seed of the last round, and what it was made from. */
   #lastSeed: {
     readonly chainId: number | bigint
@@ -119,12 +138,15 @@ export class EngineState {
   constructor(options: {
     readonly snapshot: Snapshot
     readonly policy: Policy
-    readonly nowMs: number
-    readonly gapMs: number
+    /** Who got work when, as far back as the windows of requesters reach. */
+    readonly assigned: readonly Assigned[]
     readonly installationSeed: Uint8Array
   }) {
-    const { snapshot, policy, nowMs, gapMs, installationSeed } = options
-    this.#journal = new Journal(snapshot.lastEntry)
+    const { snapshot, policy, assigned, installationSeed } = options
+    const nowMs = Number(snapshot.meta[META.beat])
+    this.#recordedAt = nowMs
+    this.#digest = new Digest(Number(snapshot.meta[META.digest] ?? 0))
+    this.#journal = new Journal(snapshot.lastEntry, this.#digest)
     this.#installationSeed = installationSeed
     this.#journalCut = cutOf(snapshot)
     this.#enqueueSeq = Number(snapshot.meta[META.enqueueSeq] ?? 0)
@@ -136,20 +158,30 @@ export class EngineState {
       snapshot,
       policy,
       nowMs,
-      gapMs,
       emit: (event, job) => {
+        this.#isChanged = true
         this.#journal.append(event, this.#actor, this.market, job?.enqueueSeq)
         if (event.type !== 'leaseCancelled') return
         const lease = this.market.leases.get(event.leaseId)
         if (lease !== undefined) this.#outbox.lost(lease, event.reason)
       },
       touch: {
-        job: (job) => this.#changes.jobs.add(job),
+        limits: () => {
+          this.#isChanged = true
+        },
+        job: (job) => {
+          this.#isChanged = true
+          this.#changes.jobs.add(job)
+        },
         lease: (lease) => {
+          this.#isChanged = true
           this.#changes.leases.add(lease)
           if (lease.status === 'EXPIRED') this.#outbox.lost(lease, 'deadline')
         },
-        provider: (provider) => this.#changes.providers.add(provider),
+        provider: (provider) => {
+          this.#isChanged = true
+          this.#changes.providers.add(provider)
+        },
         failure: ({ job, attempt }, { code, message, details }) => {
           const { id: jobId, enqueueSeq: jobSeq } = job
           const at = this.market.nowMs
@@ -158,9 +190,20 @@ export class EngineState {
         session: this.#changes.sessions.touch,
       },
     })
+    this.market.windows.restore(assigned, policy)
     // As they are stored: what a restart writes anew would tell it from one engine that went on.
     this.#noteCounters()
     this.#changes.meta = {}
+  }
+
+  /** When something changed last, a sign of life included. */
+  get recordedAt(): number {
+    return this.#recordedAt
+  }
+
+  /** How many commands have changed something since the last batch was taken. */
+  get recorded(): number {
+    return this.#entries.length
   }
 
   /** The last entry that was cut off the journal; what is left begins behind it. */
@@ -173,12 +216,39 @@ export class EngineState {
     return this.#tokensSeen
   }
 
-  /** Carries a command out at a time, after all that fell due before it (ENGINE-1). */
-  apply(command: Command, nowMs: number): unknown {
+  /**
+   * Carries a command out at a time, after all that fell due before it (ENGINE-1), and says whether anything has
+   * changed. A refused command throws: then it has changed nothing, and what fell due is a tick of its own.
+   */
+  apply(command: Command, nowMs: number): Applied {
     const { market } = this
     this.#actor = 'engine'
+    this.#isChanged = false
+    // Before anything falls due: the gap is charged to nobody.
+    if (command.type === 'resume') resumeMarket(market, command.gapMs)
     advanceMarket(market, nowMs)
+    forgetEnded(market)
+    if (this.#isChanged && command.type !== 'resume') {
+      this.#record(TICK)
+      if (command.type === 'tick') return CHANGED
+      this.#isChanged = false
+    }
     this.#actor = actorOf(command)
+    const reply = this.#carryOut(command)
+    forgetEnded(market)
+    if (this.#isChanged) this.#record(command)
+    return { reply, isChanged: this.#isChanged }
+  }
+
+  /** A command that changed something is part of what the state comes from; no other is. */
+  #record(command: Command): void {
+    const at = this.market.nowMs
+    this.#recordedAt = at
+    this.#entries.push({ command, at })
+  }
+
+  #carryOut(command: Command): unknown {
+    const { market } = this
     switch (command.type) {
       case 'enqueue':
         return this.#enqueue(command)
@@ -246,9 +316,7 @@ export class EngineState {
         return isDeleted
       }
       case 'reserveLimits':
-        return command.requests.map(({ leaseId, requirements }) =>
-          market.limits.reserve(leaseId, requirements, market.nowMs),
-        )
+        return command.requests.map((request) => this.#reserve(request))
       case 'completeLimits':
         return command.requests.map(({ leaseId, actuals = [] }) =>
           market.limits.complete(leaseId, actuals, market.nowMs),
@@ -261,29 +329,36 @@ export class EngineState {
       }
       case 'round':
         return this.#round()
+      case 'prune':
+        return this.#prune()
+      case 'resume':
+        return this.#resume(command)
+      case 'beat':
+        this.#isChanged = true
+        return undefined
       case 'tick':
         return undefined
     }
   }
 
-  /**
-   * After loading: workers that the state has as connected and that are not have left by now
-   * (WORKER-7). The others hear again what they hold, in case they missed what was stored last.
-   * `sessionOf` gives the number of a worker's session, or null if it has none.
-   */
-  rejoin(sessionOf: (providerId: ProviderId, workerId: WorkerId) => number | null): void {
+  /** Workers that are there hear again what they hold, in case they missed what was stored last (WORKER-7). */
+  welcome(sessionOf: (providerId: ProviderId, workerId: WorkerId) => number | null): void {
     const { market } = this
-    for (const provider of market.pool.all()) {
-      for (const { id: workerId, goneSince } of [...(provider.workers?.byId.values() ?? [])]) {
-        if (goneSince !== null) continue
-        const session = sessionOf(provider.id, workerId)
-        if (session !== null) {
-          const leases = leasesOfWorker(market, provider, workerId)
-          this.#welcome(provider, { workerId, session }, leases)
-        } else {
-          this.apply({ type: 'disconnectWorker', providerId: provider.id, workerId }, market.nowMs)
-        }
-      }
+    for (const { provider, workerId } of connectedWorkers(market)) {
+      const session = sessionOf(provider.id, workerId)
+      if (session === null) continue
+      const leases = leasesOfWorker(market, provider, workerId)
+      this.#welcome(provider, { workerId, session }, leases)
+    }
+  }
+
+  /** Who is not present has left by now; the gap was closed before the time moved on. */
+  #resume({ present }: Extract<Command, { type: 'resume' }>): void {
+    const there = new Set(present.map(({ providerId, workerId }) => `${providerId} ${workerId}`))
+    for (const { provider, workerId } of connectedWorkers(this.market)) {
+      if (there.has(`${provider.id} ${workerId}`)) continue
+      this.#actor = provider.id
+      disconnectWorker(this.market, provider, workerId)
     }
   }
 
@@ -292,9 +367,10 @@ export class EngineState {
    * window of requesters is done with their assignments: these are nowhere else. What registrations say
    * of people goes before, if it is to be kept for less long (AUDIT-10). A result goes with its job, or later.
    */
-  prune(): void {
+  #prune(): void {
     const { nowMs, policy } = this.market
     const { quotas, ttl } = policy.queue
+    this.#isChanged = true
     this.#changes.sessions.forgetBefore(this.market, nowMs - 1_000 * ttl.gcHorizonSecs)
     const keptSecs = Math.max(ttl.gcHorizonSecs, quotas.requesterWindow?.secs ?? 0)
     this.#changes.pruneEndedBefore = nowMs - 1_000 * keptSecs
@@ -308,15 +384,34 @@ export class EngineState {
   /** Who ends from now on ends later than this, so that no span has to be gone through twice. */
   #eraseBefore(before: number): void {
     if (before <= this.#erasedBefore) return
-    this.#changes.eraseEnded = { from: this.#erasedBefore, before }
+    const from = this.#changes.eraseEnded?.from ?? this.#erasedBefore
+    this.#changes.eraseEnded = { from, before }
     this.#erasedBefore = before
     this.#changes.meta[META.erasedBefore] = String(before)
   }
 
-  /** Everything that changed since the last call. */
+  /** Ends a batch: gives its commands, what they changed, and what is to be told of it. */
   takeOutcome(): Outcome {
+    const commands = this.takeBatch()
+    return { commands, ...this.takeRows() }
+  }
+
+  /** The commands that changed something since the last batch; they lead here again (ENGINE-1). */
+  takeBatch(): LogBatch {
+    const entries = this.#entries
+    this.#entries = []
+    return { entries, digest: this.#digest.sum }
+  }
+
+  /**
+   * The rows that changed since the last call, as they are after the last command. It is no matter when and how often
+   * this is called: it changes nothing that decides, and rows do not tell where batches end.
+   */
+  takeRows(): Rows {
     this.#noteCounters()
     this.#takeNotices()
+    this.#changes.meta[META.beat] = String(this.#recordedAt)
+    this.#changes.meta[META.digest] = String(this.#digest.sum)
     const journal = this.#journal.take()
     const { batch, ended } = this.#changes.take({
       market: this.market,
@@ -324,9 +419,7 @@ export class EngineState {
       lastSeq: this.#enqueueSeq,
       tokens: this.#tokens.take(),
     })
-    const keys = this.#keys
-    this.#keys = []
-    return { batch, ended, keys, ...this.#outbox.take() }
+    return { batch, ended, ...this.#outbox.take() }
   }
 
   /** Workers hear when something else than before keeps their provider from work (WORKER-15). */
@@ -344,49 +437,10 @@ export class EngineState {
     }
   }
 
-  /** To be called when an outcome is stored: what has ended lives on in the store. */
-  settle({ ended, keys }: Outcome): void {
-    for (const job of ended) forgetJob(this.market, job)
-    this.#storedKeys.push(...keys)
-  }
-
-  /** To be called before the store is asked for keys: it knows all that were stored by then. */
-  forgetStoredKeys(): void {
-    for (const key of this.#storedKeys) this.#byKey.delete(key)
-    this.#storedKeys = []
-  }
-
-  /** The same key again with the same payload is the first job, with another one a conflict. */
-  #enqueue(command: Extract<Command, { type: 'enqueue' }>): JobId {
-    const { market } = this
-    const { txHash, caller, tier, before, isOperator = false, enqueueBlock = null } = command
-    invariant(before !== 'unknown', 'what was enqueued before has been looked up')
-    const accepted = acceptRequest(command.request, market.policy, {
-      caller,
-      chainId: market.policy.chain.id,
-      enqueueHeight: enqueueBlock ?? this.#height(),
-      txHash,
-    })
-    const isFromChain = enqueueBlock !== null
-    const request = isFromChain ? { ...accepted, txHash: accepted.jobId } : accepted
-    // Under one that was made for it nobody asks again.
-    const key = typeof request.txHash === 'string' ? `${caller}${request.txHash}` : null
-    const known = key === null ? undefined : (before ?? this.#byKey.get(key))
-    if (known !== undefined) {
-      if (isSameRequest(known, request)) return known.id
-      throw new FairleadError(
-        'IdempotencyConflict',
-        'idempotency_key: it was used before for a request with another payload; use a key of its own',
-        { field: 'idempotency_key', jobId: known.id },
-      )
-    }
-    const { jobId: id, kind, maxFee: fee, sizeBytes, demand, regions, needs, ttlAbsSecs } = request
-    const origin = isFromChain
-      ? { ...command.origin, txHash: hexOf(accepted.txHash) }
-      : command.origin
+  #enqueue({ request, tier, origin, session }: EnqueueCommand): JobId {
+    const { jobId: id, caller, kind, maxFee: fee, sizeBytes, demand, regions, needs } = request
     const enqueueSeq = this.#enqueueSeq + 1
-    const session = kind === 'registration' ? sessionFacts(request.payload, isOperator) : null
-    enqueueJob(market, {
+    enqueueJob(this.market, {
       id,
       kind,
       caller,
@@ -396,7 +450,7 @@ export class EngineState {
       demand,
       regions,
       needs,
-      ttlAbsSecs,
+      ttlAbsSecs: request.ttlAbsSecs,
       origin,
       enqueueSeq,
       // The id comes from caller and key, and nobody has had this key.
@@ -405,18 +459,7 @@ export class EngineState {
     })
     this.#enqueueSeq = enqueueSeq
     this.#changes.requests.push(request)
-    if (key !== null) {
-      this.#byKey.set(key, { id, payload: request.payloadCbor })
-      this.#keys.push(key)
-    }
     return id
-  }
-
-  /** The second of the clock, where no chain has a height. */
-  #height(): bigint {
-    const secs = Math.floor(this.market.nowMs / 1_000)
-    if (secs !== this.#lastHeight.secs) this.#lastHeight = { secs, height: BigInt(secs) }
-    return this.#lastHeight.height
   }
 
   #complete(command: Extract<Command, { type: 'complete' }>): void {
@@ -519,8 +562,18 @@ export class EngineState {
     if (freed === null) return false
     market.touch.session.released(freed)
     const note: EngineNote = { type: 'placeReleased', at: market.nowMs, jobId }
+    this.#isChanged = true
     this.#journal.append(note, this.#actor, market, seq)
     return true
+  }
+
+  #reserve({ leaseId, requirements }: ReserveRequest): ReserveAnswer {
+    const { limits, nowMs } = this.market
+    const { seq } = limits
+    const answer = limits.reserve(leaseId, requirements, nowMs)
+    // An id that was remembered already is told what it was told before.
+    if (limits.seq !== seq) this.#digest.add(`reserve ${answer.allowed} ${answer.retryAfterMs}`)
+    return answer
   }
 
   #defineLimit(limit: unknown): LimitView {
@@ -534,11 +587,13 @@ export class EngineState {
     for (const change of this.#tokens.note(tokens, this.market.nowMs)) this.#note(change)
     if (tokens.length === 0 || this.#tokensSeen) return
     this.#tokensSeen = true
+    this.#isChanged = true
     this.#changes.meta[META.tokensSeen] = '1'
   }
 
   /** For what happened outside of the market; who acted is the one of the command. */
   #note(note: EngineNote): void {
+    this.#isChanged = true
     this.#journal.append(note, this.#actor, this.market)
   }
 
@@ -572,8 +627,10 @@ export class EngineState {
     if (leases.length > 0) {
       this.#roundHeight++
       for (const round of rounds) {
-        if (round.assignments.length > 0)
-          this.#changes.rounds.push(roundRow(round, { market, rounds, height, seed }))
+        if (round.assignments.length === 0) continue
+        this.#changes.rounds.push(roundRow(round, { market, rounds, height, seed }))
+        const counters = market.queues.get(round.kind)?.counters()
+        this.#digest.add(`round ${height} ${round.kind} ${counters?.grants} ${counters?.virtual}`)
       }
     }
     const { batchSize } = market.policy.queue
@@ -599,15 +656,19 @@ export class EngineState {
   }
 
   #noteCounters(): void {
-    this.#changes.meta[META.beat] = String(this.market.nowMs)
-    this.#noteCounter(META.enqueueSeq, this.#enqueueSeq)
-    this.#noteCounter(META.roundHeight, this.#roundHeight)
-    this.#noteCounter(META.limitSeq, this.market.limits.seq)
+    for (const [name, value] of this.#counterValues()) this.#noteCounter(name, value)
+  }
+
+  *#counterValues(): IterableIterator<readonly [name: string, value: number | bigint]> {
+    yield [META.enqueueSeq, this.#enqueueSeq]
+    yield [META.roundHeight, this.#roundHeight]
+    yield [META.limitSeq, this.market.limits.seq]
+    yield [META.limitsFrom, this.market.limits.anewFrom]
     for (const [kind, queue] of this.market.queues) {
       const { grants, virtual } = queue.counters()
       const keys = QUEUE_KEYS[kind]
-      this.#noteCounter(keys.grants, grants)
-      this.#noteCounter(keys.virtual, virtual)
+      yield [keys.grants, grants]
+      yield [keys.virtual, virtual]
     }
   }
 
@@ -629,20 +690,6 @@ export class EngineState {
     if (provider !== undefined) return provider
     throw new FairleadError('NotFound', `there is no provider ${id}`, { providerId: id })
   }
-}
-
-/** Of a request that was erased in part its id is left, which comes from all of it (ID-1). */
-function isSameRequest({ id, payload, erased }: KnownJob, request: AcceptedRequest): boolean {
-  if (erased === undefined) return Buffer.compare(payload, request.payloadCbor) === 0
-  const { caller, txHash, payloadCbor } = request
-  const callerBytes = fromHex(caller)
-  const txBytes = typeof txHash === 'string' ? fromHex(txHash) : txHash
-  invariant(callerBytes !== null && txBytes !== null, 'ids were checked when they came in')
-  return id === taskId({ ...erased, txHash: txBytes, caller: callerBytes, payloadCbor })
-}
-
-function hexOf(id: string | Uint8Array): string {
-  return typeof id === 'string' ? id : toHex(id)
 }
 
 function cutOf({ meta }: Snapshot): AuditHead {

@@ -31,7 +31,14 @@ import {
 } from '@fairlead/core'
 import { readChainFields } from './chain-fields.ts'
 import { checkFilter, checkId, type ListFilter } from './check-arguments.ts'
-import type { Acting, Command, OnLease, OutsideNote, TokenFacts } from './command.ts'
+import type {
+  Acting,
+  EnqueueRequest,
+  OnLease,
+  OutsideNote,
+  Submission,
+  TokenFacts,
+} from './command.ts'
 import { completionDigest } from './completion.ts'
 import type { Connections } from './connections.ts'
 import { EngineLimiter } from './engine-limiter.ts'
@@ -154,7 +161,7 @@ export class Engine {
     request: Readonly<Record<string, unknown>>,
     by: Requester,
     origin: JobOrigin | null,
-  ): Command {
+  ): EnqueueRequest {
     const requester = fieldsOf(by)
     const { tier = 'FREE', isOperator = false } = requester
     const { caller, enqueueBlock, rest } = readChainFields(fieldsOf(request), requester)
@@ -492,26 +499,26 @@ export class Engine {
     await this.#store.close()
   }
 
-  #submit<Reply>(command: Command, acting: Acting | null = null): Promise<Reply> {
+  #submit<Reply>(command: Submission, acting: Acting | null = null): Promise<Reply> {
     const actor = acting?.actor
-    const given = actor === undefined ? command : ({ ...command, actor } as Command)
+    const given = actor === undefined ? command : ({ ...command, actor } as Submission)
     return this.#loop.submit(given) as Promise<Reply>
   }
 
-  #onLease<Reply = void>(command: Command & OnLease): Promise<Reply> {
+  #onLease<Reply = void>(command: Submission & OnLease): Promise<Reply> {
     return this.#loop.submit(command, this.#lookUpLease) as Promise<Reply>
   }
 
   /** A lease that only the store still knows: nothing can change, but the answer must be right. */
   readonly #lookUpLease: Recover = async (command, refusal) => {
-    const { leaseId } = command as Command & OnLease
+    const { leaseId } = command as Submission & OnLease
     const row = isNotFound(refusal) ? await this.#store.read.lease(leaseId) : null
     if (row === null) throw refusal
-    this.#onEndedLease(command as Command & OnLease, row)
+    this.#onEndedLease(command as Submission & OnLease, row)
   }
 
   /** Nothing is left to do if it is the same completion again; all else is refused. */
-  #onEndedLease(command: Command & OnLease, row: LeaseRow): void {
+  #onEndedLease(command: Submission & OnLease, row: LeaseRow): void {
     if (row.providerId !== command.by) {
       throw new FairleadError('Forbidden', `lease ${row.id} is held by another provider`, {
         leaseId: row.id,

@@ -2,6 +2,9 @@
 
 export type { Census, QueueCensus } from './census.ts'
 export type { Acting, Command, OutsideNote, TokenFacts } from './command.ts'
+export { decodeBatch, encodeBatch, type LogBatch, type LogEntry } from './log/batch.ts'
+export { assignedSince, stateOf } from './log/recovery.ts'
+export { Replica, ReplicaDiverged } from './log/replica.ts'
 export { type Completed, Engine, type Holder, type Requester } from './engine.ts'
 export { EngineState, type Outcome } from './engine-state.ts'
 export { EngineView, type JobFactsInMemory, type LeaseFactsInMemory } from './engine-view.ts'

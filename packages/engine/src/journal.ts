@@ -10,6 +10,7 @@ import type {
   ProviderId,
 } from '@fairlead/core'
 import type { OutsideNote, TokenFacts } from './command.ts'
+import type { Digest } from './log/digest.ts'
 
 /** What the rules of the market know nothing of, and the journal has all the same. */
 export type EngineNote = { readonly at: number } & (
@@ -74,10 +75,12 @@ export type EngineEvent = (MarketEvent | EngineNote) & { readonly seq: number }
 export class Journal {
   #seq: number
   #records: JournalRecord[] = []
+  readonly #digest: Digest
 
-  /** `seq` is that of the last entry. */
-  constructor(seq: number) {
+  /** `seq` is that of the last entry; all that is written goes into the digest. */
+  constructor(seq: number, digest: Digest) {
     this.#seq = seq
+    this.#digest = digest
   }
 
   /** `about` is the number of the job that it is about, where the caller knows it; else it is looked up. */
@@ -86,7 +89,9 @@ export class Journal {
     const jobSeq = about ?? jobOf(event, market)?.enqueueSeq ?? null
     const subject = subjectOf(event)
     const seq = ++this.#seq
-    this.#records.push({ seq, at, actor, action, subject, details: detailsOf(event), jobSeq })
+    const details = detailsOf(event)
+    this.#digest.add(pieceOf({ seq, at, actor, action, subject, details, jobSeq }))
+    this.#records.push({ seq, at, actor, action, subject, details, jobSeq })
   }
 
   /** What came in since the last call. */
@@ -94,6 +99,23 @@ export class Journal {
     const records = this.#records
     this.#records = []
     return records
+  }
+}
+
+/** A record as text. A job is named by its number; its id is in its first record. */
+function pieceOf({ at, actor, action, subject, details, jobSeq }: JournalRecord): string {
+  switch (action) {
+    case 'jobAssigned':
+      // The id of the lease comes from job, attempt, provider and seed.
+      return `${at} assigned ${jobSeq} ${details['leaseId']} ${details['deadline']}`
+    case 'jobStarted':
+      return `${at} started ${jobSeq}`
+    case 'jobCompleted':
+      return `${at} completed ${jobSeq} ${details['digest']}`
+    case 'jobEnqueued':
+      return `${at} enqueued ${jobSeq} ${subject}`
+    default:
+      return `${at} ${actor} ${action} ${subject} ${JSON.stringify(details)}`
   }
 }
 

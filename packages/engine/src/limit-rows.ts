@@ -41,6 +41,7 @@ export function restoreLimits({ lanes, meta }: Snapshot, nowMs: number): MarketL
   const of = (lane: string) => lanes.filter((row) => row.lane === lane)
   return {
     nowMs,
+    anewFrom: Number(meta[META.limitsFrom] ?? 0),
     seq: Number(meta[META.limitSeq] ?? 0),
     limits: of(LIMIT).map(({ value }) => meterState(decodeCbor(value) as CborMap)),
     leases: of(LEASE).map(({ key, value }) => [key, leaseState(decodeCbor(value) as Cells)]),

@@ -8,6 +8,10 @@ export const META = {
   roundHeight: 'round_height',
   /** Number of the last lease id that a limit was reserved with. */
   limitSeq: 'limit_seq',
+  /** The time from which a limit began anew last, a millisecond after its command (LIMIT-20). */
+  limitsFrom: 'limits_from',
+  /** Over all that was decided until now (LOG-2). */
+  digest: 'digest',
   /** 32 bytes that every beacon comes from, drawn once. */
   installationSeed: 'installation_seed',
   /** The policy in force, as written. */
@@ -19,7 +23,7 @@ export const META = {
   erasedBefore: 'erased_before',
   /** There were tokens once (TOKEN-1). */
   tokensSeen: 'tokens_seen',
-  /** The last time that is known to have been seen. */
+  /** When something changed last, a sign of life included. */
   beat: 'beat',
 } as const
 

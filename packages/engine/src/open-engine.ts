@@ -2,9 +2,7 @@ import { randomBytes } from 'node:crypto'
 import {
   type Clock,
   FairleadError,
-  type Policy,
   type Preset,
-  parsePolicy,
   type Snapshot,
   type Store,
   toHex,
@@ -13,7 +11,8 @@ import {
 import { Connections } from './connections.ts'
 import { Engine } from './engine.ts'
 import { EngineLoop } from './engine-loop.ts'
-import { EngineState } from './engine-state.ts'
+import type { EngineState } from './engine-state.ts'
+import { assignedSince, stateOf } from './log/recovery.ts'
 import { META } from './meta.ts'
 import { PayloadCache } from './payload-cache.ts'
 import { prepareCommands } from './prepare-commands.ts'
@@ -71,8 +70,14 @@ async function openOn(given: Store, options: EngineOptions): Promise<Engine> {
     await subscribers.catchUp(snapshot.lastEntry, (after) =>
       store.read.journal(after, CATCH_UP_PAGE),
     )
-    const state = await stateOf(snapshot, store, clock.now())
-    state.rejoin((providerId, workerId) => connections.sessionOf(providerId, workerId))
+    const since = assignedSince(snapshot)
+    const assigned = since === null ? [] : await store.read.assignmentsSince(since)
+    const state = stateOf(snapshot, assigned)
+    // Time never goes back: a clock that lags a little starts at what was seen last.
+    const nowMs = Math.max(clock.now(), state.market.nowMs)
+    const gapMs = nowMs - state.market.nowMs
+    state.apply({ type: 'resume', gapMs, present: connections.present() }, nowMs)
+    state.welcome((providerId, workerId) => connections.sessionOf(providerId, workerId))
     return state
   }
   const loop: EngineLoop = new EngineLoop({
@@ -159,32 +164,4 @@ function refuseFuture({ meta }: Snapshot, wallMs: number): void {
     `the store was last written ${Math.round((beat - wallMs) / 1_000)} s in the future; set the clock right and start again; if it is right now, fairlead doctor --fix-clock helps the store`,
     { beat, now: wallMs },
   )
-}
-
-async function stateOf(snapshot: Snapshot, store: Store, wallMs: number): Promise<EngineState> {
-  const { meta } = snapshot
-  const policy = storedPolicy(snapshot)
-  const beat = Number(meta[META.beat] ?? wallMs)
-  // Time never goes back: a clock that lags a little starts at what was seen last.
-  const nowMs = Math.max(wallMs, beat)
-  const seed = meta[META.installationSeed] as string
-  const state = new EngineState({
-    snapshot,
-    policy,
-    nowMs: beat,
-    gapMs: nowMs - beat,
-    installationSeed: Buffer.from(seed.slice(2), 'hex'),
-  })
-  const window = policy.queue.quotas.requesterWindow
-  if (window !== null) {
-    const recent = await store.read.assignmentsSince(nowMs - 1_000 * window.secs)
-    state.market.windows.restore(recent, policy)
-  }
-  // Lives go on while nobody is there, and end at their own time (STATE-6).
-  state.apply({ type: 'tick' }, nowMs)
-  return state
-}
-
-function storedPolicy({ meta }: Snapshot): Policy {
-  return parsePolicy(JSON.parse(meta[META.policy] ?? '{}'), meta[META.preset] as Preset)
 }

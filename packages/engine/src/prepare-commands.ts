@@ -11,7 +11,7 @@ import {
   type Store,
   toHex,
 } from '@fairlead/core'
-import type { Command, KnownJob } from './command.ts'
+import type { EnqueueRequest, KnownJob, Submission } from './command.ts'
 
 interface Key {
   readonly caller: Caller
@@ -34,10 +34,10 @@ interface Sources {
  * looked up at once; null where there is nothing to look up.
  */
 export function prepareCommands(
-  commands: readonly Command[],
+  commands: readonly Submission[],
   sources: Sources,
-): Promise<readonly Command[]> | null {
-  const asked = new Map<Command, Key | null>()
+): Promise<readonly Submission[]> | null {
+  const asked = new Map<Submission, Key | null>()
   for (const command of commands) {
     if (command.type === 'enqueue' && command.before === 'unknown') {
       asked.set(command, keyOf(command, sources.market.policy))
@@ -48,10 +48,10 @@ export function prepareCommands(
 }
 
 async function lookUp(
-  commands: readonly Command[],
-  asked: ReadonlyMap<Command, Key | null>,
+  commands: readonly Submission[],
+  asked: ReadonlyMap<Submission, Key | null>,
   sources: Sources,
-): Promise<readonly Command[]> {
+): Promise<readonly Submission[]> {
   const keys = [...asked.values()].filter((key) => key !== null)
   const known = keys.length === 0 ? [] : await sources.store.read.jobsByTx(keys)
   const found = (await Promise.all(known.map((job) => knownJob(job, sources)))).values()
@@ -59,7 +59,7 @@ async function lookUp(
   for (const [command, key] of asked) {
     const stored = key === null ? null : (found.next().value ?? null)
     const before = stored ?? (await keptResult(key, sources))
-    prepared.set(command, { ...command, before } as Command)
+    prepared.set(command, { ...command, before } as Submission)
   }
   return commands.map((command) => prepared.get(command) ?? command)
 }
@@ -83,7 +83,7 @@ async function knownJob(job: KnownJob | null, { store }: Sources): Promise<Known
 
 /** Null for a key that will be refused when the command is applied. */
 function keyOf(
-  { request, caller, enqueueBlock = null }: Extract<Command, { type: 'enqueue' }>,
+  { request, caller, enqueueBlock = null }: EnqueueRequest,
   policy: Policy,
 ): Key | null {
   try {
@@ -104,10 +104,10 @@ function keyOf(
  * a round is always the last of its batch.
  */
 async function lookUpAssigned(
-  commands: readonly Command[],
+  commands: readonly Submission[],
   { store, market, written }: Sources,
-): Promise<Map<Command, Command>> {
-  const prepared = new Map<Command, Command>()
+): Promise<Map<Submission, Submission>> {
+  const prepared = new Map<Submission, Submission>()
   let knownSecs = windowSecs(market.policy)
   for (const command of commands) {
     if (command.type !== 'setPolicy') continue
@@ -123,7 +123,7 @@ async function lookUpAssigned(
 }
 
 /** Null for a policy that will be refused when the command is applied. */
-function secsOf({ written, preset }: Extract<Command, { type: 'setPolicy' }>): number | null {
+function secsOf({ written, preset }: Extract<Submission, { type: 'setPolicy' }>): number | null {
   try {
     return windowSecs(parsePolicy(written, preset))
   } catch {

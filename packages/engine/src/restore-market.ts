@@ -21,25 +21,20 @@ import {
   type QueueState,
   type Snapshot,
   type Touch,
-  type WorkerRow,
 } from '@fairlead/core'
 import { restoreLimits } from './limit-rows.ts'
 import { QUEUE_KEYS } from './meta.ts'
 import { restoreSessions } from './session-rows.ts'
 
-/**
- * Builds the market from its rows (ENGINE-4). The dispatcher's own downtime is charged to nobody: by
- * `gapMs` move the deadlines of live leases, of proofs, and every provider's last heartbeat.
- */
+/** Builds the market from its rows, just as it was when they were written (ENGINE-4). */
 export function restoreMarket(options: {
   readonly snapshot: Snapshot
   readonly policy: Policy
   readonly nowMs: number
-  readonly gapMs: number
   readonly emit: Market['emit']
   readonly touch: Touch
 }): Market {
-  const { snapshot, policy, nowMs, gapMs, emit, touch } = options
+  const { snapshot, policy, nowMs, emit, touch } = options
   const queues = queueStates(snapshot)
   const limits = restoreLimits(snapshot, nowMs)
   const { state: sessions, records, seats } = restoreSessions(snapshot, nowMs)
@@ -47,18 +42,17 @@ export function restoreMarket(options: {
   for (const record of records) market.seats.setOpening(record, record.opensAt, record.isOperators)
   for (const seat of seats) market.seats.take(seat, false)
   for (const row of snapshot.providers) {
-    const provider = restoreProvider(row, gapMs)
+    const provider = restoreProvider(row)
     market.pool.add(provider)
     market.due.silence.add(provider)
-    if (gapMs > 0) touch.provider(provider)
   }
-  for (const row of snapshot.jobs) restoreJob(market, row, gapMs)
-  for (const row of snapshot.leases) restoreLease(market, row, gapMs)
+  for (const row of snapshot.jobs) restoreJob(market, row)
+  for (const row of snapshot.leases) restoreLease(market, row)
   for (const { id } of snapshot.jobs) place(market, market.jobs.get(id) as Job)
   return market
 }
 
-function restoreJob(market: Market, row: JobRow, gapMs: number): void {
+function restoreJob(market: Market, row: JobRow): void {
   const { id, kind, caller, tier, fee, sizeBytes, regions, needs, ttlAbsSecs, origin, seq } = row
   const { model, shots, depthHint, units, tokens } = row
   const demand = { model, shots, depthHint, units, tokens }
@@ -73,10 +67,7 @@ function restoreJob(market: Market, row: JobRow, gapMs: number): void {
   job.firstAssignedAt = row.firstAssignedAt
   job.endedAt = row.endedAt
   job.reason = row.reason as EndReason | null
-  if (row.proofAwaitedSince !== null) {
-    job.proofAwaitedSince = row.proofAwaitedSince + gapMs
-    if (gapMs > 0) market.touch.job(job)
-  }
+  if (row.proofAwaitedSince !== null) job.proofAwaitedSince = row.proofAwaitedSince
   if (row.denials.length > 0) job.denials = new Map(row.denials)
   market.jobs.add(job)
   if (kind !== 'registration') return
@@ -86,11 +77,9 @@ function restoreJob(market: Market, row: JobRow, gapMs: number): void {
   market.seats.take({ platform, orgRef, eventId, seat, caller: job.caller, jobId: id }, true)
 }
 
-function restoreLease(market: Market, row: LeaseRow, gapMs: number): void {
+function restoreLease(market: Market, row: LeaseRow): void {
   const job = market.jobs.get(row.jobId) as Job
   const provider = market.pool.get(row.providerId) as Provider
-  const live = isLive(row.status)
-  const shift = live ? gapMs : 0
   const { lengthMs, ackTimeoutMs, renewAlpha, renewBeta, renewalsMax } = row
   const lease: Lease = {
     id: row.id,
@@ -98,10 +87,9 @@ function restoreLease(market: Market, row: LeaseRow, gapMs: number): void {
     provider,
     workerId: row.workerId,
     attempt: row.attempt,
-    // A time-out that is longer by the gap ends later by the gap; the start stays what it was.
-    terms: { lengthMs, ackTimeoutMs: ackTimeoutMs + shift, renewAlpha, renewBeta, renewalsMax },
+    terms: { lengthMs, ackTimeoutMs, renewAlpha, renewBeta, renewalsMax },
     tStart: row.tStart,
-    tDeadline: row.tDeadline + shift,
+    tDeadline: row.tDeadline,
     epoch: row.epoch,
     renewals: row.renewals,
     status: row.status,
@@ -112,9 +100,7 @@ function restoreLease(market: Market, row: LeaseRow, gapMs: number): void {
   job.leases ??= []
   job.leases.push(lease)
   market.leases.set(lease.id, lease)
-  if (!live) return
-  if (shift > 0) market.touch.lease(lease)
-  holdLease(market, lease)
+  if (isLive(lease.status)) holdLease(market, lease)
 }
 
 /** Puts a job into the queue and among the deadlines that it belongs to. */
@@ -130,7 +116,7 @@ function place(market: Market, job: Job): void {
   market.due.enterTtls(job)
 }
 
-function restoreProvider(row: ProviderRow, gapMs: number): Provider {
+function restoreProvider(row: ProviderRow): Provider {
   const { id, status, stake, attestation, health } = row
   const { maxDepth, maxShots, maxWidth, region, leasesMax } = row
   const provider = newProvider({
@@ -139,8 +125,8 @@ function restoreProvider(row: ProviderRow, gapMs: number): Provider {
     stake,
     attestation,
     health,
-    lastHeartbeat: row.lastHeartbeat + gapMs,
-    workers: row.workers === null ? null : newWorkers(row.workers.map((w) => moved(w, gapMs))),
+    lastHeartbeat: row.lastHeartbeat,
+    workers: row.workers === null ? null : newWorkers(row.workers),
     offer: {
       capabilities: new Set(row.capabilities),
       models: new Set(row.models),
@@ -169,11 +155,6 @@ function restoreProvider(row: ProviderRow, gapMs: number): Provider {
     provider.units.set(kind, epochs)
   }
   return provider
-}
-
-/** Its absence is not counted while nobody could notice that it is back. */
-function moved({ id, slots, goneSince }: WorkerRow, gapMs: number): WorkerRow {
-  return { id, slots, goneSince: goneSince === null ? null : goneSince + gapMs }
 }
 
 function queueStates({ meta, shares }: Snapshot): ReadonlyMap<KindName, QueueState> {

@@ -1,5 +1,4 @@
 import {
-  type AcceptedRequest,
   compareAscii,
   compareText,
   type Job,
@@ -15,12 +14,13 @@ import {
   type Workers,
   type WriteBatch,
 } from '@fairlead/core'
+import type { JobRequest } from './command.ts'
 
 /** The stored form of what is in memory. The other way is `restoreMarket`. */
 
 // Written out field by field: a spread of this many fields takes ten times as long.
 
-export function jobRow(job: Job, request: AcceptedRequest): NewJobRow {
+export function jobRow(job: Job, request: JobRequest): NewJobRow {
   const { caller, tier, kind, model, shots, depthHint, regions, needs } = job.shape
   return {
     id: job.id,

@@ -50,15 +50,42 @@ export class SessionRows {
   /** What is small and final when it is told of, in its stored form. */
   #rows = new Map<string, LaneRow>()
 
+  readonly #touched: () => void
+
+  /** `touched` is called with every change. */
+  constructor(touched: () => void) {
+    this.#touched = touched
+  }
+
   readonly touch: SessionTouch = {
-    job: (job) => this.#jobs.add(job),
-    org: (org) => this.#orgs.add(org),
-    opened: (jobs) => this.#opened.push(jobs),
-    group: (group) => this.#put(LANE.group, groupKey(group), [group.nextRank]),
-    record: (record) =>
-      this.#put(LANE.session, sessionKey(record), [record.opensAt, record.isOperators]),
-    seat: (taken) => this.#put(LANE.seat, seatKey(taken), [taken.jobId]),
-    released: (freed) => this.#put(LANE.seat, seatKey(freed), null),
+    job: (job) => {
+      this.#jobs.add(job)
+      this.#touched()
+    },
+    org: (org) => {
+      this.#orgs.add(org)
+      this.#touched()
+    },
+    opened: (jobs) => {
+      this.#opened.push(jobs)
+      this.#touched()
+    },
+    group: (group) => {
+      this.#put(LANE.group, groupKey(group), [group.nextRank])
+      this.#touched()
+    },
+    record: (record) => {
+      this.#put(LANE.session, sessionKey(record), [record.opensAt, record.isOperators])
+      this.#touched()
+    },
+    seat: (taken) => {
+      this.#put(LANE.seat, seatKey(taken), [taken.jobId])
+      this.#touched()
+    },
+    released: (freed) => {
+      this.#put(LANE.seat, seatKey(freed), null)
+      this.#touched()
+    },
   }
 
   /**
@@ -83,18 +110,14 @@ export class SessionRows {
   }
 
   /** Everything that changed since the last call. */
-  take({ sessions, nowMs }: Market): LaneRow[] {
+  take({ sessions }: Market): LaneRow[] {
     if (this.#jobs.size + this.#orgs.size + this.#opened.length + this.#rows.size === 0) return []
     for (const group of this.#opened) this.#putRanks(group)
     for (const job of this.#jobs) {
       const { id } = job.place
       this.#put(LANE.job, [id], sessions.job(id) === undefined ? null : jobCells(job))
     }
-    for (const org of this.#orgs) {
-      // What is stored is what counts from now on: whoever goes on from the row goes on alike.
-      org.settle(nowMs)
-      this.#put(LANE.org, [org.platform, org.orgRef], orgCells(org))
-    }
+    for (const org of this.#orgs) this.#put(LANE.org, [org.platform, org.orgRef], orgCells(org))
     const rows = [...this.#rows.values()]
     this.#jobs.clear()
     this.#orgs.clear()

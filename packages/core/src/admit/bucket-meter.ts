@@ -1,6 +1,6 @@
 import { type ExactInt, minus } from '../exact-int.ts'
 import type { BucketLimit, Limit } from './limit-definition.ts'
-import type { Meter, MeterState, Settlement } from './meter.ts'
+import type { Meter, MeterState, MeterView, Settlement } from './meter.ts'
 import { TokenBucket } from './token-bucket.ts'
 
 /** The last time that there is: a bucket may take longer to fill, and beyond 2^53 no time is exact. */
@@ -10,12 +10,10 @@ const LAST_MS = 8_640_000_000_000_000
 export class BucketMeter implements Meter {
   #limit: BucketLimit
   readonly #bucket: TokenBucket
-  #nowMs: number
   #countsFrom: number
 
   constructor(limit: BucketLimit, nowMs: number, countsFrom: number, level?: ExactInt) {
     this.#limit = limit
-    this.#nowMs = nowMs
     this.#countsFrom = countsFrom
     const { burst } = limit
     const known = level === undefined ? {} : { level }
@@ -38,12 +36,7 @@ export class BucketMeter implements Meter {
     return this.#countsFrom
   }
 
-  get levelMicro(): ExactInt {
-    return this.#bucket.levelMicro
-  }
-
   advance(nowMs: number): void {
-    this.#nowMs = nowMs
     this.#bucket.advance(nowMs)
   }
 
@@ -52,12 +45,12 @@ export class BucketMeter implements Meter {
     this.#bucket.change({ burst: this.#limit.burst, rateMilli: rateMilli(this.#limit) })
   }
 
-  fits(amount: number): boolean {
-    return this.#bucket.has(amount)
+  fits(amount: number, nowMs: number): boolean {
+    return this.#bucket.has(amount, nowMs)
   }
 
-  waitMs(amount: number): number {
-    return Math.max(1, this.#bucket.waitMs(amount))
+  waitMs(amount: number, nowMs: number): number {
+    return Math.max(1, this.#bucket.waitMs(amount, nowMs))
   }
 
   take(amount: number, nowMs: number): number {
@@ -74,8 +67,13 @@ export class BucketMeter implements Meter {
     this.#bucket.fill()
   }
 
+  view(nowMs: number): MeterView {
+    const levelMicro = this.#bucket.levelAt(nowMs)
+    return { limit: this.#limit, waiting: null, held: null, levelMicro }
+  }
+
   state(): MeterState {
-    const bucket = { levelMicro: this.#bucket.levelMicro, atMs: this.#nowMs }
+    const bucket = { levelMicro: this.#bucket.levelMicro, atMs: this.#bucket.atMs }
     const { countsFrom } = this
     return { limit: this.#limit, waiting: null, holds: [], bucket, countsFrom }
   }

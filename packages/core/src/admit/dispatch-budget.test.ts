@@ -36,8 +36,8 @@ function budgetOf(policy: PlatformPolicy) {
       const sends: number[] = []
       for (let t = budget.levelAt - T0; t <= ms; t++) {
         settleBudget(budget, policy, T0 + t)
-        while (admitsSend(budget, 0, T0 + t)) {
-          takeToken(budget)
+        while (admitsSend(budget, policy, { inFlight: 0, nowMs: T0 + t })) {
+          takeToken(budget, policy, T0 + t)
           sends.push(t)
         }
       }
@@ -90,17 +90,19 @@ describe('the budget of a dispatch key', () => {
   })
 
   it('BUDGET-2: the next token is known in advance, and it never comes at rate 0', () => {
-    const { budget } = budgetOf(policyWith({ burst: 1, maxRpsMilli: 300 }))
+    const policy = policyWith({ burst: 1, maxRpsMilli: 300 })
+    const { budget } = budgetOf(policy)
     expect(nextTokenAt(budget)).toBe(T0)
-    takeToken(budget)
+    takeToken(budget, policy, T0)
     expect(nextTokenAt(budget)).toBe(T0 + 3_334)
     budget.rate = 0
     expect(nextTokenAt(budget)).toBe(Infinity)
   })
 
   it('BUDGET-3: a full key admits no send, and one fewer does', () => {
-    const { budget } = budgetOf(policyWith({ maxConcurrency: 2 }))
-    expect([1, 2, 3].map((inFlight) => admitsSend(budget, inFlight, T0))).toEqual([
+    const policy = policyWith({ maxConcurrency: 2 })
+    const { budget } = budgetOf(policy)
+    expect([1, 2, 3].map((n) => admitsSend(budget, policy, { inFlight: n, nowMs: T0 }))).toEqual([
       ...[true, false, false],
     ])
   })
@@ -152,7 +154,7 @@ describe('a 429', () => {
     throttle(10, { retryAfterMs: 2_000 })
     expect(budget).toMatchObject({ level: 1_000_000, pausedUntil: T0 + 2_010 })
     expect(nextTokenAt(budget)).toBe(T0 + 2_010)
-    expect(admitsSend(at(2_009), 0, T0 + 2_009)).toBe(false)
+    expect(admitsSend(at(2_009), policy, { inFlight: 0, nowMs: T0 + 2_009 })).toBe(false)
     expect(sendsUntil(4_100)).toEqual([2_010, 3_010, 4_010])
   })
 

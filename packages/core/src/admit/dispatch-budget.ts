@@ -13,8 +13,9 @@ const SPACING_FACTOR_MAX = 8
  * sends of a session keep. All of it is plain data and durable.
  *
  * A 429 halves rate and cap and doubles the distance; each 10 s without one brings them back by a tenth
- * of what is configured. Neither refill nor recovery needs a timer: both follow from the times in here,
- * and `settleBudget` brings them up to date.
+ * of what is configured. Neither refill nor recovery needs a timer: both follow from the times in here.
+ * `recoverBudget` takes the recoveries that are due; a refill is reckoned where somebody asks for the level,
+ * and booked with the next change, so that to look changes nothing.
  */
 export interface DispatchBudget {
   /** In millionths of a token, as of `levelAt`. */
@@ -45,11 +46,8 @@ export function openBudget(policy: PlatformPolicy, nowMs: number): DispatchBudge
   }
 }
 
-/**
- * Refills and recovers up to now; a rate counts until the moment at which it changes (BUDGET-6). Tells
- * whether it recovered: that is worth storing, a refill follows from the time alone.
- */
-export function settleBudget(
+/** Takes the recoveries that are due; a rate counts until the moment at which it changes (BUDGET-6). */
+export function recoverBudget(
   budget: DispatchBudget,
   policy: PlatformPolicy,
   nowMs: number,
@@ -62,8 +60,13 @@ export function settleBudget(
     recover(budget, policy)
     budget.throttledAt = at
   }
-  accrue(budget, policy, nowMs)
   return budget.throttledAt !== throttledAt
+}
+
+/** Recovers and refills up to now. */
+export function settleBudget(budget: DispatchBudget, policy: PlatformPolicy, nowMs: number): void {
+  recoverBudget(budget, policy, nowMs)
+  accrue(budget, policy, nowMs)
 }
 
 /** The platform answered 429 to an attempt of this dispatch key (BUDGET-4, BUDGET-5). */
@@ -88,9 +91,14 @@ export function throttleBudget(
   }
 }
 
-/** May one more attempt go now? The budget has been settled. */
-export function admitsSend(budget: DispatchBudget, inFlight: number, nowMs: number): boolean {
-  return admitsLookup(budget, inFlight, nowMs) && budget.level >= TOKEN
+/** May one more attempt go now? The recoveries that are due have been taken. */
+export function admitsSend(
+  budget: DispatchBudget,
+  policy: PlatformPolicy,
+  at: { readonly inFlight: number; readonly nowMs: number },
+): boolean {
+  const { inFlight, nowMs } = at
+  return admitsLookup(budget, inFlight, nowMs) && levelAt(budget, policy, nowMs) >= TOKEN
 }
 
 /** May somebody look now? That is no send: it needs a place in flight and no token (ATTEMPT-9). */
@@ -100,7 +108,8 @@ export function admitsLookup(budget: DispatchBudget, inFlight: number, nowMs: nu
 }
 
 /** Each send takes a token, retries too. */
-export function takeToken(budget: DispatchBudget): void {
+export function takeToken(budget: DispatchBudget, policy: PlatformPolicy, nowMs: number): void {
+  accrue(budget, policy, nowMs)
   budget.level -= TOKEN
 }
 
@@ -182,11 +191,15 @@ function recover(budget: DispatchBudget, policy: PlatformPolicy): void {
   budget.spacing10 = Math.max(full.spacing10, budget.spacing10 - policy.minSpacingMs)
 }
 
-/** The bucket stands still during a pause, so that no burst follows it. */
 function accrue(budget: DispatchBudget, policy: PlatformPolicy, nowMs: number): void {
-  const elapsedMs = Math.max(0, nowMs - refillsFrom(budget))
-  budget.level = Math.min(policy.burst * TOKEN, budget.level + budget.rate * elapsedMs)
+  budget.level = levelAt(budget, policy, nowMs)
   budget.levelAt = Math.max(budget.levelAt, nowMs)
+}
+
+/** The bucket stands still during a pause, so that no burst follows it. */
+function levelAt(budget: DispatchBudget, policy: PlatformPolicy, nowMs: number): number {
+  const elapsedMs = Math.max(0, nowMs - refillsFrom(budget))
+  return Math.min(policy.burst * TOKEN, budget.level + budget.rate * elapsedMs)
 }
 
 function refillsFrom({ levelAt, pausedUntil }: DispatchBudget): number {

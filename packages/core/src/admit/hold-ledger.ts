@@ -21,6 +21,15 @@ export class HoldLedger {
     return this.#held
   }
 
+  /** What is held at a time, without what has ended by then; nothing changes. */
+  heldAt(nowMs: number): ExactInt {
+    let held = this.#held
+    for (let i = this.#head; i < this.#ends.length && (this.#ends[i] as number) <= nowMs; i++) {
+      held = minus(held, this.#amounts[i] as ExactInt)
+    }
+    return held
+  }
+
   add(end: number, amount: ExactInt): void {
     this.#held = plus(this.#held, amount)
     const at = this.#find(end)
@@ -62,10 +71,11 @@ export class HoldLedger {
     if (head === ends.length || (head > TIDY_FROM && 2 * head > ends.length)) this.#tidy()
   }
 
-  /** When at least `amount` of what is held now will have ended; null if that much is not held. */
-  freeAt(amount: ExactInt): number | null {
+  /** When at least `amount` of what is held at a time will have ended; null if that much is not held. */
+  freeAt(amount: ExactInt, nowMs: number): number | null {
     let freed: ExactInt = 0
     for (let i = this.#head; i < this.#ends.length; i++) {
+      if ((this.#ends[i] as number) <= nowMs) continue
       freed = plus(freed, this.#amounts[i] as ExactInt)
       if (freed >= amount) return this.#ends[i] as number
     }

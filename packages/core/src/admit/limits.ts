@@ -13,7 +13,7 @@ import {
   type ReserveAnswer,
 } from './limit-answers.ts'
 import { capacityOf, type Limit, readLimit } from './limit-definition.ts'
-import type { Meter, MeterState } from './meter.ts'
+import type { Meter, MeterState, MeterView } from './meter.ts'
 import { openMeter, restoreMeter } from './open-meter.ts'
 import { type HeldLease, type RememberedLease, RememberedLeases } from './remembered-leases.ts'
 import {
@@ -29,10 +29,8 @@ export interface LimitView {
   readonly limit: Limit
   readonly state: 'active' | 'decreasing'
   readonly pendingDecreaseTo: number | null
-  /** What is held, or null for a bucket. */
-  readonly held: ExactInt | null
-  /** Millionths of a token in a bucket, else null. */
-  readonly levelMicro: ExactInt | null
+  readonly held: MeterView['held']
+  readonly levelMicro: MeterView['levelMicro']
 }
 
 export interface LimitsOptions {
@@ -54,6 +52,8 @@ export interface LimitsTouch {
 /** All that decides, as data. */
 export interface LimitsState {
   readonly nowMs: number
+  /** See `Limits.anewFrom`. */
+  readonly anewFrom?: number
   readonly meters: readonly MeterState[]
   readonly leases: readonly (readonly [id: string, RememberedLease<StoredHold>])[]
 }
@@ -84,6 +84,7 @@ export class Limits {
   #actualFactorMax: number
   #lastAllowed = allowedAt(0)
   #nowMs = 0
+  #anewFrom = 0
 
   constructor(options: LimitsOptions = {}) {
     const { rememberMs = REMEMBER_MS, leasesMax = LEASES_MAX, touch = null } = options
@@ -98,14 +99,16 @@ export class Limits {
   }
 
   /** Goes on exactly where `state()` was taken. */
-  static restore({ nowMs, meters, leases }: LimitsState, options: LimitsOptions = {}): Limits {
+  static restore(
+    { nowMs, anewFrom = 0, meters, leases }: LimitsState,
+    options: LimitsOptions = {},
+  ): Limits {
     const limits = new Limits(options)
-    limits.#nowMs = nowMs
-    for (const state of meters) {
-      limits.#meters.set(state.limit.key, restoreMeter(state))
-      limits.#advance(state.countsFrom)
-    }
-    for (const [id, lease] of leases) limits.#leases.add(id, lease, nowMs)
+    limits.#nowMs = Math.max(nowMs, anewFrom)
+    limits.#anewFrom = anewFrom
+    for (const state of meters) limits.#meters.set(state.limit.key, restoreMeter(state))
+    // As of time 0: what is over is forgotten when the time moves on, like anywhere else.
+    for (const [id, lease] of leases) limits.#leases.add(id, lease, 0)
     return limits
   }
 
@@ -113,35 +116,51 @@ export class Limits {
     this.#actualFactorMax = factor
   }
 
+  /** The time from which a limit began anew last, which may be ahead of the latest call (LIMIT-20). */
+  get anewFrom(): number {
+    return this.#anewFrom
+  }
+
   state(): LimitsState {
-    const meters = this.#keys().map((key) => this.#meterAt(key, this.#nowMs) as Meter)
+    const meters = this.#keys().map((key) => this.#meters.get(key) as Meter)
     const leases = [...this.#leases.entries(this.#nowMs)]
-    return { nowMs: this.#nowMs, meters: meters.map((meter) => meter.state()), leases }
+    return {
+      nowMs: this.#nowMs,
+      anewFrom: this.#anewFrom,
+      meters: meters.map((meter) => meter.state()),
+      leases,
+    }
   }
 
   /** Defines a limit or changes one; `InvalidParams` if it is malformed or of another kind. */
   define(given: unknown, nowMs: number): LimitView {
     const now = this.#advance(nowMs)
     const limit = readLimit(given)
-    const known = this.#meterAt(limit.key, now)
+    const known = this.#meters.get(limit.key)
     if (known !== undefined && known.limit.kind !== limit.kind) {
       const why = `${known.limit.kind}, as it was defined; another kind needs another key`
       throw invalidParams('kind', why, limit.kind)
     }
     const meter = known ?? openMeter(limit, now)
     if (known === undefined) this.#meters.set(limit.key, meter)
-    else meter.redefine(limit)
+    else {
+      meter.advance(now)
+      meter.redefine(limit)
+    }
     this.#touch?.limit(limit.key)
-    return viewOf(meter)
+    return viewOf(meter, now)
   }
 
   /** Frees all that is held of a limit, debts too; null if there is none (LIMIT-20). */
   reset(key: string, nowMs: number): LimitView | null {
-    const meter = this.#meterAt(key, this.#advance(nowMs))
+    this.#advance(nowMs)
+    const meter = this.#meters.get(key)
     if (meter === undefined) return null
-    meter.reset(this.#beginAnew())
+    const from = this.#beginAnew()
+    meter.advance(from)
+    meter.reset(from)
     this.#touch?.limit(key)
-    return viewOf(this.#meterAt(key, this.#nowMs) as Meter)
+    return viewOf(meter, from)
   }
 
   /** False if there is none. What leases hold of it is nothing from now on (LIMIT-20). */
@@ -159,9 +178,9 @@ export class Limits {
     return meter === undefined ? null : (meter.waiting ?? meter.limit)
   }
 
-  /** One limit as data, or null if there is none. */
-  limitState(key: string, nowMs: number): MeterState | null {
-    return this.#meterAt(key, this.#advance(nowMs))?.state() ?? null
+  /** One limit as data, as of its last change; null if there is none. */
+  limitState(key: string): MeterState | null {
+    return this.#meters.get(key)?.state() ?? null
   }
 
   /** What is known of a lease id, as data. */
@@ -175,14 +194,14 @@ export class Limits {
   }
 
   get(key: string, nowMs: number): LimitView | null {
-    const meter = this.#meterAt(key, this.#advance(nowMs))
-    return meter === undefined ? null : viewOf(meter)
+    const meter = this.#meters.get(key)
+    return meter === undefined ? null : viewOf(meter, this.#latest(nowMs))
   }
 
   /** Every limit, in order of the keys. */
   list(nowMs: number): LimitView[] {
-    const now = this.#advance(nowMs)
-    return this.#keys().map((key) => viewOf(this.#meterAt(key, now) as Meter))
+    const now = this.#latest(nowMs)
+    return this.#keys().map((key) => viewOf(this.#meters.get(key) as Meter, now))
   }
 
   /** All requirements are held, or none (LIMIT-8). */
@@ -196,7 +215,7 @@ export class Limits {
 
     const needs: Need[] = []
     for (const { key, amount } of wanted) {
-      const meter = this.#meterAt(key, now)
+      const meter = this.#meters.get(key)
       if (meter === undefined) return notAllowed(`unknown_limit_key:${key}`, { deniedKey: key })
       needs.push({ meter, amount })
     }
@@ -224,11 +243,11 @@ export class Limits {
     promised: number,
     nowMs: number,
   ): number | 'unknown' | 'too_large' {
-    const now = this.#advance(nowMs)
-    const meter = this.#meterAt(key, now)
+    const now = this.#latest(nowMs)
+    const meter = this.#meters.get(key)
     if (meter === undefined) return 'unknown'
     if (amount > meter.amountMax) return 'too_large'
-    return meter.fits(amount + promised) ? 0 : meter.waitMs(amount + promised, now)
+    return meter.fits(amount + promised, now) ? 0 : meter.waitMs(amount + promised, now)
   }
 
   /** Holds what another backend has granted, without asking whether it fits. Unknown keys are left out. */
@@ -237,7 +256,7 @@ export class Limits {
     if (this.#leases.get(leaseId, now) !== undefined) return
     const needs: Need[] = []
     for (const { key, amount } of addUp(requirements)) {
-      const meter = this.#meterAt(key, now)
+      const meter = this.#meters.get(key)
       if (meter !== undefined) needs.push({ meter, amount })
     }
     this.#hold(leaseId, needs, now)
@@ -276,9 +295,10 @@ export class Limits {
     actual: ExactInt | null,
     nowMs: number,
   ): number {
-    const meter = this.#meterAt(key, nowMs)
+    const meter = this.#meters.get(key)
     // It was deleted or reset since (LIMIT-20).
     if (meter === undefined || reservedAt < meter.countsFrom) return 0
+    meter.advance(nowMs)
     this.#touch?.limit(key)
     if (actual === null || actual <= reserved || meter.limit.kind === 'concurrency') {
       meter.settle({ reserved, actual, end, nowMs })
@@ -298,6 +318,7 @@ export class Limits {
     for (let i = 0; i < needs.length; i++) {
       const { meter, amount } = needs[i] as Need
       const { key } = meter.limit
+      meter.advance(now)
       const end = meter.take(amount, now)
       holds[i] = { key, amount, end }
       if (end > endsAt) endsAt = end
@@ -313,13 +334,8 @@ export class Limits {
 
   /** The time from which on leases count that are reserved from now on; those of until now do not. */
   #beginAnew(): number {
-    return this.#advance(this.#nowMs + 1)
-  }
-
-  #meterAt(key: string, now: number): Meter | undefined {
-    const meter = this.#meters.get(key)
-    meter?.advance(now)
-    return meter
+    this.#anewFrom = this.#advance(this.#nowMs + 1)
+    return this.#anewFrom
   }
 
   #keys(): string[] {
@@ -331,6 +347,11 @@ export class Limits {
     if (nowMs > this.#nowMs) this.#nowMs = nowMs
     return this.#nowMs
   }
+
+  /** The time of a look, which moves nothing on. */
+  #latest(nowMs: number): number {
+    return Math.max(nowMs, this.#nowMs)
+  }
 }
 
 /** Of an id that holds something else. */
@@ -341,13 +362,14 @@ function denialOf(needs: readonly Need[], now: number): ReserveAnswer | null {
   let first: Meter | null = null
   let retryAfterMs = 0
   for (const { meter, amount } of needs) {
-    if (meter.fits(amount)) continue
+    if (meter.fits(amount, now)) continue
     first ??= meter
     retryAfterMs = Math.max(retryAfterMs, meter.waitMs(amount, now))
   }
   if (first === null) return null
   const { key } = first.limit
-  const error = first.waiting === null ? null : `limit_decreasing:${key}`
+  const { waiting } = first.view(now)
+  const error = waiting === null ? null : `limit_decreasing:${key}`
   return notAllowed(error, { deniedKey: key, retryAfterMs })
 }
 
@@ -375,15 +397,13 @@ function holdsJust({ holds }: HeldLease<StoredHold>, wanted: readonly Requiremen
   return holds.length === wanted.length && wanted.every(isHeld)
 }
 
-function viewOf(meter: Meter): LimitView {
-  const { limit, waiting, holds, bucket } = meter.state()
-  const held =
-    limit.kind === 'bucket' ? null : holds.reduce<ExactInt>((sum, [, n]) => plus(sum, n), 0)
+function viewOf(meter: Meter, nowMs: number): LimitView {
+  const { limit, waiting, held, levelMicro } = meter.view(nowMs)
   return {
     limit,
     state: waiting === null ? 'active' : 'decreasing',
     pendingDecreaseTo: waiting === null ? null : capacityOf(waiting),
     held,
-    levelMicro: bucket?.levelMicro ?? null,
+    levelMicro,
   }
 }

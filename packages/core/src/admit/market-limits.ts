@@ -20,6 +20,8 @@ export interface LimitLeaseState {
 /** What a restart needs. */
 export interface MarketLimitsState {
   readonly nowMs: number
+  /** See `Limits.anewFrom`. */
+  readonly anewFrom: number
   /** Number of the last lease id that came in. */
   readonly seq: number
   readonly limits: readonly MeterState[]
@@ -59,33 +61,46 @@ export class MarketLimits {
   readonly #changedLeases = new Set<string>()
   #seq = 0
 
-  constructor(actualFactorMax: number, state?: MarketLimitsState) {
+  /** `touched` is called with every change that is to be stored. */
+  constructor(
+    actualFactorMax: number,
+    state?: MarketLimitsState,
+    touched: () => void = () => undefined,
+  ) {
     const touch: LimitsTouch = {
-      limit: (key) => this.#changedLimits.add(key),
-      lease: (id) => this.#touchLease(id),
+      limit: (key) => {
+        this.#changedLimits.add(key)
+        touched()
+      },
+      lease: (id) => {
+        this.#touchLease(id)
+        touched()
+      },
     }
     if (state === undefined) {
       this.#limits = new Limits({ touch, actualFactorMax })
       return
     }
-    const { nowMs, seq, limits: meters } = state
+    const { nowMs, anewFrom, seq, limits: meters } = state
     const remembered: [id: string, lease: LimitLeaseState['lease']][] = []
     for (const [id, { lease, ...beside }] of [...state.leases].sort(bySeq)) {
-      if (lease.forgetAt <= nowMs) {
-        this.#changedLeases.add(id)
-        continue
-      }
       this.#beside.set(id, beside)
       this.#due.add({ id, at: lease.forgetAt, heapIndex: -1 })
       remembered.push([id, lease])
     }
     this.#seq = seq
-    this.#limits = Limits.restore({ nowMs, meters, leases: remembered }, { touch, actualFactorMax })
+    const held = { nowMs, anewFrom, meters, leases: remembered }
+    this.#limits = Limits.restore(held, { touch, actualFactorMax })
   }
 
   /** Number of the last lease id that came in. */
   get seq(): number {
     return this.#seq
+  }
+
+  /** See `Limits.anewFrom`. */
+  get anewFrom(): number {
+    return this.#limits.anewFrom
   }
 
   set actualFactorMax(factor: number) {
@@ -184,11 +199,11 @@ export class MarketLimits {
     }
   }
 
-  /** Everything that changed since the last call, in order of its key or id, as it is now: whoever has looked meanwhile. */
-  takeChanges(nowMs: number): LimitChanges {
+  /** Everything that changed since the last call, in order of its key or id. */
+  takeChanges(): LimitChanges {
     const limits = [...this.#changedLimits]
       .sort()
-      .map((key) => [key, this.#limits.limitState(key, nowMs)] as const)
+      .map((key) => [key, this.#limits.limitState(key)] as const)
     const leases = [...this.#changedLeases].sort().map((id) => [id, this.#leaseState(id)] as const)
     this.#changedLimits.clear()
     this.#changedLeases.clear()

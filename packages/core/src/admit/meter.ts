@@ -1,9 +1,12 @@
 import type { ExactInt } from '../exact-int.ts'
 import type { Limit } from './limit-definition.ts'
 
-/** One limit and what is held of it. Every call but `limit` and `waiting` needs `advance` first. */
+/**
+ * One limit and what is held of it. To look changes nothing: `fits`, `waitMs` and `view` reckon with a time, so the
+ * state depends on the changes alone. A change needs `advance` to its time first.
+ */
 export interface Meter {
-  /** As it is in force. */
+  /** As it was in force at the last change. */
   readonly limit: Limit
   /** The lower capacity that waits until enough has ended, with the fields that come with it. */
   readonly waiting: Limit | null
@@ -13,7 +16,7 @@ export interface Meter {
   advance(nowMs: number): void
   /** A new definition of the same kind (LIMIT-13). */
   redefine(limit: Limit): void
-  fits(amount: number): boolean
+  fits(amount: number, nowMs: number): boolean
   /** For an amount that does not fit: the time until enough has ended (LIMIT-11). */
   waitMs(amount: number, nowMs: number): number
   /** Holds an amount, whether or not it fits, and says when that hold ends. */
@@ -24,7 +27,18 @@ export interface Meter {
   reset(from: number): void
   /** Leases that were reserved before this time hold nothing here. */
   readonly countsFrom: number
+  /** As people are shown it, at a time. */
+  view(nowMs: number): MeterView
   state(): MeterState
+}
+
+export interface MeterView {
+  readonly limit: Limit
+  readonly waiting: Limit | null
+  /** What is held, or null for a bucket. */
+  readonly held: ExactInt | null
+  /** Millionths of a token in a bucket, else null. */
+  readonly levelMicro: ExactInt | null
 }
 
 export interface Settlement {
@@ -35,7 +49,7 @@ export interface Settlement {
   readonly nowMs: number
 }
 
-/** All that decides, as data: for a store, and for what people are shown. */
+/** All that decides, as data, as of the last `advance`. */
 export interface MeterState {
   readonly limit: Limit
   readonly waiting: Limit | null

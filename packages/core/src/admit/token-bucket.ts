@@ -26,15 +26,27 @@ export class TokenBucket {
     return this.#level
   }
 
+  /** The time of the last `advance`. */
+  get atMs(): number {
+    return this.#atMs
+  }
+
+  /** The level at a time that is not before the last `advance`; nothing changes. */
+  levelAt(nowMs: number): ExactInt {
+    if (nowMs <= this.#atMs) return this.#level
+    const grown = plus(this.#level, times(this.#rate, nowMs - this.#atMs))
+    return least(times(this.#burst, MICRO), grown)
+  }
+
+  /** Before each change, so that the level counts from its time. */
   advance(nowMs: number): void {
     if (nowMs <= this.#atMs) return
-    const grown = plus(this.#level, times(this.#rate, nowMs - this.#atMs))
-    this.#level = least(times(this.#burst, MICRO), grown)
+    this.#level = this.levelAt(nowMs)
     this.#atMs = nowMs
   }
 
-  has(tokens: number): boolean {
-    return this.#level >= times(tokens, MICRO)
+  has(tokens: number, nowMs: number): boolean {
+    return this.levelAt(nowMs) >= times(tokens, MICRO)
   }
 
   /** Takes tokens, below zero if need be; a negative number gives some back, up to the burst. */
@@ -48,8 +60,8 @@ export class TokenBucket {
   }
 
   /** Milliseconds until that many tokens are inside. */
-  waitMs(tokens: number): number {
-    const missing = minus(times(tokens, MICRO), this.#level)
+  waitMs(tokens: number, nowMs: number): number {
+    const missing = minus(times(tokens, MICRO), this.levelAt(nowMs))
     return missing <= 0 ? 0 : Number(ceilDiv(missing, this.#rate))
   }
 

@@ -1,7 +1,7 @@
 import { type ExactInt, minus, plus } from '../exact-int.ts'
 import { HoldLedger } from './hold-ledger.ts'
 import type { Limit, WindowLimit } from './limit-definition.ts'
-import type { Meter, MeterState, Settlement } from './meter.ts'
+import type { Meter, MeterState, MeterView, Settlement } from './meter.ts'
 
 /** Slices of a rolling window. */
 const SLICES = 64
@@ -13,7 +13,6 @@ export class WindowMeter implements Meter {
   #limit: WindowLimit
   #waiting: WindowLimit | null
   #ledger = new HoldLedger()
-  #nowMs = 0
   #countsFrom: number
 
   constructor(
@@ -36,10 +35,6 @@ export class WindowMeter implements Meter {
     return this.#waiting
   }
 
-  get held(): ExactInt {
-    return this.#ledger.held
-  }
-
   get countsFrom(): number {
     return this.#countsFrom
   }
@@ -49,7 +44,6 @@ export class WindowMeter implements Meter {
   }
 
   advance(nowMs: number): void {
-    this.#nowMs = nowMs
     this.#ledger.expire(nowMs)
     this.#applyWaiting()
   }
@@ -62,16 +56,20 @@ export class WindowMeter implements Meter {
     else this.#limit = next
   }
 
-  fits(amount: number): boolean {
-    return this.#waiting === null && this.#isRoomFor(amount, this.#limit.capacity)
+  fits(amount: number, nowMs: number): boolean {
+    const held = this.#ledger.heldAt(nowMs)
+    const limit = this.#inForce(held)
+    return limit !== null && isRoomFor(amount, held, limit.capacity)
   }
 
   waitMs(amount: number, nowMs: number): number {
-    if (this.#waiting !== null) return DECREASING_WAIT_MS
-    if (this.#limit.kind === 'concurrency') return CONCURRENCY_WAIT_MS
-    const excess = minus(plus(this.#ledger.held, amount), this.#limit.capacity)
+    const held = this.#ledger.heldAt(nowMs)
+    const limit = this.#inForce(held)
+    if (limit === null) return DECREASING_WAIT_MS
+    if (limit.kind === 'concurrency') return CONCURRENCY_WAIT_MS
+    const excess = minus(plus(held, amount), limit.capacity)
     // What is not held yet will end like what is reserved now.
-    return Math.max(1, (this.#ledger.freeAt(excess) ?? endOf(this.#limit, nowMs)) - nowMs)
+    return Math.max(1, (this.#ledger.freeAt(excess, nowMs) ?? endOf(limit, nowMs)) - nowMs)
   }
 
   take(amount: number, nowMs: number): number {
@@ -97,29 +95,42 @@ export class WindowMeter implements Meter {
     this.#applyWaiting()
   }
 
+  view(nowMs: number): MeterView {
+    const held = this.#ledger.heldAt(nowMs)
+    const limit = this.#inForce(held)
+    const waiting = limit === null ? this.#waiting : null
+    return { limit: limit ?? this.#limit, waiting, held, levelMicro: null }
+  }
+
   state(): MeterState {
-    const holds = this.#ledger.entries().filter(([end]) => end > this.#nowMs)
+    const holds = this.#ledger.entries()
     const { countsFrom } = this
     return { limit: this.#limit, waiting: this.#waiting, holds, bucket: null, countsFrom }
   }
 
   #takeExcess(excess: ExactInt, nowMs: number): void {
-    if (this.#limit.overage !== 'deny' || this.#isRoomFor(excess, this.amountMax)) {
+    if (this.#limit.overage !== 'deny' || isRoomFor(excess, this.#ledger.held, this.amountMax)) {
       this.#ledger.add(endOf(this.#limit, nowMs), excess)
     }
   }
 
-  #isRoomFor(amount: ExactInt, capacity: number): boolean {
-    const held = this.#ledger.held
-    // The difference is exact where the sum might not be.
-    return typeof held === 'number' ? amount <= capacity - held : plus(held, amount) <= capacity
+  /** The limit that counts with so much held; null while a lower one waits. */
+  #inForce(held: ExactInt): WindowLimit | null {
+    if (this.#waiting === null) return this.#limit
+    return held > this.#waiting.capacity ? null : this.#waiting
   }
 
   #applyWaiting(): void {
-    if (this.#waiting === null || this.#ledger.held > this.#waiting.capacity) return
-    this.#limit = this.#waiting
+    const limit = this.#inForce(this.#ledger.held)
+    if (limit === null) return
+    this.#limit = limit
     this.#waiting = null
   }
+}
+
+function isRoomFor(amount: ExactInt, held: ExactInt, capacity: number): boolean {
+  // The difference is exact where the sum might not be.
+  return typeof held === 'number' ? amount <= capacity - held : plus(held, amount) <= capacity
 }
 
 /** When what is held from now on ends (LIMIT-4, LIMIT-5, LIMIT-6). */

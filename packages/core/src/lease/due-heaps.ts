@@ -2,7 +2,7 @@ import type { Job } from '../job.ts'
 import { IndexedHeap } from '../order/indexed-heap.ts'
 import { LazyHeap } from '../order/lazy-heap.ts'
 import { idBefore, PLACE } from '../order/queued-job.ts'
-import { deletedAt, proofDueAt, ttlAbsAt, ttlRelAt } from '../outcome/ttl.ts'
+import { proofDueAt, ttlAbsAt, ttlRelAt } from '../outcome/ttl.ts'
 import type { Policy } from '../policy.ts'
 import { type Provider, silenceDueAt } from '../registry/provider.ts'
 import { lostDueAt } from './hold-lease.ts'
@@ -23,7 +23,6 @@ export class DueHeaps {
   readonly proof: LazyHeap<Job>
   /** A heartbeat may bring a provider's next step of silence nearer, so it must be movable. */
   readonly silence: IndexedHeap<Provider>
-  readonly deletion: LazyHeap<Job>
 
   readonly #policy: () => Policy
 
@@ -49,15 +48,14 @@ export class DueHeaps {
       const [dueA, dueB] = [silenceDueAt(a, policy()), silenceDueAt(b, policy())]
       return dueA < dueB || (dueA === dueB && a.id < b.id)
     })
-    this.deletion = jobs(PLACE.deletion, (job) => deletedAt(job, policy()))
   }
 
   /** No deadline but one of silence falls due before this; see `LazyHeap.floor`. */
   get floor(): number {
-    const { ttlAbs, ttlRel, leaseDeadline, ack, lost, proof, deletion } = this
+    const { ttlAbs, ttlRel, leaseDeadline, ack, lost, proof } = this
     return Math.min(
-      Math.min(ttlAbs.floor, ttlRel.floor, leaseDeadline.floor, ack.floor),
-      Math.min(lost.floor, proof.floor, deletion.floor),
+      Math.min(ttlAbs.floor, ttlRel.floor, leaseDeadline.floor),
+      Math.min(ack.floor, lost.floor, proof.floor),
     )
   }
 
@@ -72,13 +70,14 @@ export class DueHeaps {
     this.ttlRel.leave(job)
   }
 
-  /** After a change of policy. */
+  /** After a change of policy, or of many times at once. */
   rebuild(): void {
     this.ttlAbs.rebuild()
     this.ttlRel.rebuild()
+    this.leaseDeadline.rebuild()
+    this.ack.rebuild()
     this.lost.rebuild()
     this.proof.rebuild()
     this.silence.rebuild()
-    this.deletion.rebuild()
   }
 }

@@ -87,7 +87,7 @@ function budgetNow({ budget, policy }: OrgDispatch, nowMs: number): DispatchBudg
 
 function gateOf(
   { place, retryAt, lookupUntil }: DispatchJob,
-  { inFlight }: OrgDispatch,
+  { inFlight, policy }: OrgDispatch,
   budget: DispatchBudget,
   nowMs: number,
 ): SessionGate['reason'] {
@@ -95,7 +95,7 @@ function gateOf(
   if (retryAt !== null && retryAt > nowMs) return 'backoff'
   if (lookupUntil !== null) return admitsLookup(budget, inFlight, nowMs) ? null : 'budget'
   if (retryAt === null && place.sendAt > nowMs) return 'pacing'
-  return admitsSend(budget, inFlight, nowMs) ? null : 'budget'
+  return admitsSend(budget, policy, { inFlight, nowMs }) ? null : 'budget'
 }
 
 function untilOf(

@@ -7,6 +7,7 @@ import {
   nextRecoveryAt,
   nextTokenAt,
   openBudget,
+  recoverBudget,
   settleBudget,
   spacingMsMax,
   takeToken,
@@ -100,9 +101,9 @@ export class OrgDispatch implements IndexedItem {
     for (const [eventId, credit] of credits) this.lanes.lane(eventId).credit = credit
   }
 
-  /** Brings the budget up to date; true if that is worth storing. */
-  settle(nowMs: number): boolean {
-    return settleBudget(this.budget, this.policy, nowMs)
+  /** Takes the recoveries of the budget that are due; false if none is, and nothing has changed. */
+  recover(nowMs: number): boolean {
+    return recoverBudget(this.budget, this.policy, nowMs)
   }
 
   /**
@@ -118,9 +119,10 @@ export class OrgDispatch implements IndexedItem {
     return isUnused(budget, this.policy, nowMs)
   }
 
-  /** The next send, if the settled budget admits one and a session has a ready job (DISPATCH-5). */
+  /** The next send, if the budget admits one and a session has a ready job (DISPATCH-5). */
   choose(nowMs: number): SendChoice | null {
-    if (!admitsSend(this.budget, this.inFlight, nowMs)) return null
+    const { inFlight } = this
+    if (!admitsSend(this.budget, this.policy, { inFlight, nowMs })) return null
     const spacingMs = widenedSpacingMs(this.budget, this.policy)
     const all = this.lanes.ready(nowMs)
     const ready =
@@ -147,7 +149,7 @@ export class OrgDispatch implements IndexedItem {
     const { weights } = this.policy
     if (weights !== null) bookWeightedTurn(ready, weights, lane)
     this.lanes.leave(job)
-    takeToken(this.budget)
+    takeToken(this.budget, this.policy, nowMs)
     this.inFlight++
     this.#servedLast = lane.eventId
     this.#noteSend(lane.eventId, nowMs)

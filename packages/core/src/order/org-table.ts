@@ -40,9 +40,14 @@ export class OrgTable {
     return this.#policies.get(platform) ?? platformPolicy(platform, this.#rows)
   }
 
+  /** The dispatch key, if it is in use. */
+  find(key: DispatchKey): OrgDispatch | undefined {
+    return this.#orgs.get(key.platform)?.get(key.orgRef)
+  }
+
   /** The dispatch key; a new one has a full bucket. */
   get(key: DispatchKey, nowMs: number): OrgDispatch {
-    return this.#orgs.get(key.platform)?.get(key.orgRef) ?? this.#add(key, nowMs)
+    return this.find(key) ?? this.#add(key, nowMs)
   }
 
   restore(state: OrgDispatchState): OrgDispatch {

@@ -101,8 +101,7 @@ export const PLACE = {
   ttlAbs: 7,
   ttlRel: 8,
   proof: 9,
-  deletion: 10,
-  waiting: 11,
+  waiting: 10,
 } as const
 
 /** A bit of `places` behind those of the heaps: the job is in its queue, or in a batch of it. */

@@ -29,7 +29,7 @@ export function endJob(
   job.denials = null
   market.due.leaveTtls(job)
   market.due.proof.leave(job)
-  market.due.deletion.enter(job)
+  market.ended.push(job)
   announceEnd(market, job, status, how.reason)
 }
 
@@ -58,11 +58,13 @@ function isOutcomeOpen({ session, leases }: Job): boolean {
   return isUnknown || lookupUntil !== null || isSent
 }
 
-/** Takes an ended job out of memory: it was kept long enough (TTL-3), or is kept elsewhere. */
-export function forgetJob(market: Market, job: Job): void {
-  market.due.deletion.leave(job)
-  market.jobs.delete(job.id)
-  for (const lease of job.leases ?? []) market.leases.delete(lease.id)
+/** Takes the ended jobs out of memory, with their leases: what is asked of them is answered from the store. */
+export function forgetEnded({ ended, jobs, leases }: Market): void {
+  for (const job of ended) {
+    jobs.delete(job.id)
+    for (const lease of job.leases ?? []) leases.delete(lease.id)
+  }
+  ended.length = 0
 }
 
 function announceEnd(

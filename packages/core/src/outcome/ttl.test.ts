@@ -3,7 +3,8 @@ import { WITH_PROOF, World } from '../../test/world.ts'
 import { nextDueAt } from '../advance-market.ts'
 import { cancelJob } from './cancel-job.ts'
 import { settleProof } from './complete-lease.ts'
-import { deletedAt, ttlAbsAt, ttlRelAt } from './ttl.ts'
+import { forgetEnded } from './end-job.ts'
+import { ttlAbsAt, ttlRelAt } from './ttl.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -163,40 +164,27 @@ describe('a job that waits for its proof', () => {
   })
 })
 
-describe('deletion', () => {
-  it('TTL-3: an ended job is kept for 7 days and then deleted with its leases', () => {
+describe('what has ended', () => {
+  it('ENGINE-7: an ended job leaves memory with all its leases, and no other does', () => {
     const world = new World()
     const lease = world.run()
-    world.at(10)
+    const [canceled, alive] = [world.enqueue(), world.enqueue()]
     world.complete(lease)
-    expect(deletedAt(lease.job, world.market.policy)).toBe(10 + 7 * DAY)
-    world.at(9 + 7 * DAY)
-    expect(world.market.jobs.get(lease.job.id)).toBe(lease.job)
-    expect(world.market.leases.get(lease.id)).toBe(lease)
-    world.at(10 + 7 * DAY)
-    expect([world.market.jobs.size, world.market.leases.size]).toEqual([0, 0])
-  })
-
-  it('TTL-3: it counts from the end of the job, however it ended and whenever that is noticed', () => {
-    const world = new World()
-    const expired = world.enqueue({ ttlAbsSecs: 60 })
-    const canceled = world.enqueue()
-    world.at(30_000)
     cancelJob(world.market, canceled, 'operator')
-    world.at(7 * DAY + 30_000)
-    expect([...world.market.jobs.values()]).toEqual([expired])
-    world.at(7 * DAY + 60_000)
-    expect(world.market.jobs.size).toBe(0)
+    forgetEnded(world.market)
+    expect([...world.market.jobs.values()]).toEqual([alive])
+    expect(world.market.leases.size).toBe(0)
   })
 
-  it('TTL-3: after that the same id is a new job', () => {
+  it('ENGINE-7: the same id is a new job from then on', () => {
     const world = new World()
     const job = world.enqueue()
     cancelJob(world.market, job, 'operator')
     expect(world.enqueue({ id: job.id })).toBe(job)
-    world.at(7 * DAY)
+    forgetEnded(world.market)
+    world.at(1_000)
     const again = world.enqueue({ id: job.id })
-    expect(again).toMatchObject({ status: 'QUEUED', enqueueTs: 7 * DAY, attempt: null, retries: 0 })
+    expect(again).toMatchObject({ status: 'QUEUED', enqueueTs: 1_000, attempt: null, retries: 0 })
   })
 })
 

@@ -23,9 +23,3 @@ export function proofDueAt(job: Job, policy: Policy): number {
   if (job.proofAwaitedSince === null) return Number.POSITIVE_INFINITY
   return job.proofAwaitedSince + 1_000 * policy.queue.completion.proofTimeoutSecs
 }
-
-/** When an ended job is deleted together with its leases (TTL-3). */
-export function deletedAt(job: Job, policy: Policy): number {
-  if (job.endedAt === null) return Number.POSITIVE_INFINITY
-  return job.endedAt + 1_000 * policy.queue.ttl.gcHorizonSecs
-}

@@ -66,6 +66,9 @@ export function recordHeartbeat(market: Market, provider: Provider): void {
   const inTime = nowMs - provider.lastHeartbeat <= heartbeatTimeoutMs
   const { creditedAt } = provider
   const isDue = creditedAt === null || nowMs - creditedAt >= heartbeatIntervalMs
+  const isKnown = provider.lastHeartbeat === nowMs && provider.silentSteps === 0
+  // One of the same millisecond says nothing new.
+  if (isKnown && !isDue) return
   reschedule(market, provider, () => {
     provider.lastHeartbeat = nowMs
     provider.silentSteps = 0

@@ -55,11 +55,11 @@ export function setProviderStatus(
     )
   }
   moveProvider(market, provider, status)
-  if (status === 'ACTIVE') {
-    provider.health = Math.max(provider.health, market.policy.registry.minHealth)
-    market.pool.touch(provider, market.nowMs)
-    market.touch.provider(provider)
-  }
+  const { minHealth } = market.policy.registry
+  if (status !== 'ACTIVE' || provider.health >= minHealth) return
+  provider.health = minHealth
+  market.pool.touch(provider, market.nowMs)
+  market.touch.provider(provider)
 }
 
 /** Sets the status; whoever is JAILED, SUSPENDED or RETIRED loses its live leases (LEASE-7). */

@@ -35,6 +35,7 @@ export function connectWorker(
   }
   const worker = known ?? { id: workerId, slots: 0, goneSince: market.nowMs, leases: 0 }
   workers.byId.set(workerId, worker)
+  if (worker.goneSince !== null || worker.slots !== slots) market.touch.provider(provider)
   if (worker.goneSince !== null) {
     const { nowMs: at } = market
     market.emit({ type: 'workerConnected', at, providerId: provider.id, workerId, slots })
@@ -42,7 +43,6 @@ export function connectWorker(
     worker.slots = 0
   }
   resize(workers, worker, slots)
-  market.touch.provider(provider)
   const held = holds === null ? null : new Set(holds)
   return leasesOfWorker(market, provider, workerId).filter((lease) => {
     unstrandLease(market, lease)
@@ -67,6 +67,7 @@ export function setWorkerSlots(
       workerId,
     })
   }
+  if (worker.slots === slots) return
   resize(workers, worker, slots)
   market.touch.provider(provider)
 }

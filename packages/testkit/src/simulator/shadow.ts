@@ -1,104 +1,141 @@
-import { FairleadError, type WriteBatch } from '@fairlead/core'
-import { EngineState, type Outcome } from '@fairlead/engine'
-import { type Applied, untapped } from './command-tap.ts'
+import { compareText, FairleadError, type WriteBatch } from '@fairlead/core'
+import {
+  assignedSince,
+  decodeBatch,
+  type EngineState,
+  type LogEntry,
+  Replica,
+  ReplicaDiverged,
+  stateOf,
+} from '@fairlead/engine'
+import type { Dice } from './dice.ts'
 import { firstDifference } from './first-difference.ts'
-import { readPolicy } from './read-policy.ts'
-import { type SimDisk, shareKey } from './sim-disk.ts'
+import { SimDisk, shareKey } from './sim-disk.ts'
 import type { Commit } from './sim-store.ts'
 import { broken } from './violation.ts'
 
+/** What rows say of the last command alone: not what it has decided. */
+const LAST_COMMAND = ['beat', 'digest']
+
 /**
- * A second state that gets the same commands at the same times and must come to the same rows, batch by
- * batch (ENGINE-1). It is not restarted when the engine is: only if time has passed meanwhile, which
- * moves deadlines, does it begin anew from what is stored (ENGINE-4).
+ * A replica with tables of its own (LOG-3). It gets the recorded commands and nothing else, writes rows at other
+ * moments than the engine, in the middle of batches too, and begins anew from them when the engine does not.
  */
 export class Shadow {
-  #state: EngineState | null = null
-  /** Taken and not settled yet, the oldest first. */
-  #outcomes: Outcome[] = []
-  /** It knows of a downtime that is not stored yet. */
-  #isAhead = false
+  readonly #dice: Dice
+  readonly #disk = new SimDisk()
+  #replica: Replica | null = null
+  #batch = 0
+  /** What was applied since rows were last written. */
+  #applied: { readonly batch: number; readonly entry: LogEntry }[] = []
 
-  /** The engine has loaded what is on the disk. */
-  loaded(disk: SimDisk, wallMs: number): void {
-    const isLater = wallMs > Number(disk.meta.get('beat'))
-    if (this.#state === null || isLater || this.#isAhead) {
-      this.#state = stateOf(disk, wallMs)
-      this.#outcomes = []
-      this.#isAhead = isLater
-      return
+  constructor(dice: Dice) {
+    this.#dice = dice
+  }
+
+  /** A batch has reached the disk of the engine. */
+  written({ batch, record }: Commit, disk: SimDisk): void {
+    if (record === null) return this.#disk.write(batch)
+    this.#batch++
+    try {
+      this.#follow(record)
+    } catch (error) {
+      if (!(error instanceof ReplicaDiverged)) throw error
+      broken('replay', error.message)
     }
-    for (const outcome of this.#outcomes) untapped.settle(this.#state, outcome)
-    this.#outcomes = []
-    untapped.forgetStoredKeys(this.#state)
+    if (this.#dice.oneIn(40)) this.compare(disk)
   }
 
-  /** A batch is about to reach the disk: the same commands must give the same batch. */
-  written({ batch, commands }: Commit, disk: SimDisk): void {
-    this.#isAhead = false
-    if (commands === null || this.#state === null) return
-    for (const applied of commands) this.#do(this.#state, applied)
-    const again = this.#outcomes.at(-1)?.batch
-    if (again === undefined || firstDifference(batch, again) === null) return
-    // A state that was loaded anew may write again what is stored already: that is no change.
-    const difference = firstDifference(changesOf(batch, disk), changesOf(again, disk))
-    if (difference !== null) broken('replay', `replayed, the batch differs at ${difference}`)
+  /** Both have the same rows. */
+  compare(disk: SimDisk): void {
+    if (this.#replica === null) return
+    this.#write(this.#replica.state)
+    const difference = firstDifference(disk.everything(), this.#disk.everything())
+    if (difference !== null) broken('replay', `the rows of the replica differ at ${difference}`)
   }
 
-  #do(state: EngineState, applied: Applied): void {
-    if (applied === 'prune') untapped.prune(state)
-    else if (applied === 'takeOutcome') this.#outcomes.push(untapped.takeOutcome(state))
-    else if (applied === 'forgetStoredKeys') untapped.forgetStoredKeys(state)
-    else if (applied === 'settle') {
-      const outcome = this.#outcomes.shift()
-      if (outcome !== undefined) untapped.settle(state, outcome)
-    } else apply(state, applied)
+  #follow(record: Uint8Array): void {
+    this.#replica ??= new Replica(this.#load())
+    const { state } = this.#replica
+    if (this.#dice.oneIn(60)) this.#checkDigest(state, record)
+    let isFresh = false
+    this.#replica.apply(this.#batch, record, (entry) => {
+      this.#applied.push({ batch: this.#batch, entry })
+      if (isFresh) this.#checkChange(state, entry)
+      else if (this.#dice.oneIn(10)) this.#write(state)
+      else return
+      isFresh = this.#dice.oneIn(4)
+    })
+    if (this.#dice.oneIn(30)) this.#replica = this.#again(state)
+  }
+
+  #write(state: EngineState): WriteBatch {
+    const { batch } = state.takeRows()
+    this.#disk.write(batch)
+    this.#applied = []
+    return batch
+  }
+
+  #load(): EngineState {
+    const snapshot = this.#disk.snapshot()
+    const since = assignedSince(snapshot)
+    return stateOf(snapshot, since === null ? [] : this.#disk.assignmentsSince(since))
+  }
+
+  /** Another replica on what this one has written, which catches up with it. */
+  #again(before: EngineState): Replica {
+    const replica = new Replica(this.#load())
+    for (const { batch, entry } of this.#applied) replica.applyEntry(batch, entry)
+    const [due, found] = [before.takeBatch().digest, replica.state.takeBatch().digest]
+    if (found !== due) {
+      broken('replay', `after a restart the digest of batch ${this.#batch} is ${found}, not ${due}`)
+    }
+    return replica
+  }
+
+  /** All before this command is written; a sign of life is there to change nothing but the time. */
+  #checkChange(state: EngineState, { command }: LogEntry): void {
+    const before = this.#disk.everything()
+    const { pruneEndedBefore } = this.#write(state)
+    if (command.type === 'beat' || pruneEndedBefore !== null) return
+    const lasting = (rows: ReturnType<SimDisk['everything']>) =>
+      rows.filter(([table, { id }]) => table !== 'meta' || !LAST_COMMAND.includes(String(id)))
+    if (firstDifference(lasting(before), lasting(this.#disk.everything())) !== null) return
+    broken('no-op', `${command.type} is recorded, and changes no row`)
+  }
+
+  /** Where one command is missing, something else is decided, and the digest tells. */
+  #checkDigest(state: EngineState, record: Uint8Array): void {
+    const { entries } = decodeBatch(record)
+    if (entries.length < 2) return
+    const left = this.#dice.below(entries.length)
+    this.#write(state)
+    const [whole, part] = [this.#load(), this.#load()]
+    for (const [place, { command, at }] of entries.entries()) {
+      whole.apply(command, at)
+      if (place !== left) applyIfPossible(part, { command, at })
+    }
+    if (whole.takeBatch().digest !== part.takeBatch().digest) return
+    const [due, found] = [decided(whole), decided(part)]
+    const difference = firstDifference(due, found)
+    if (difference === null) return
+    const { type } = entries[left]?.command ?? {}
+    broken('digest', `it is the same without ${type}, and the decisions differ at ${difference}`)
   }
 }
 
-function apply(state: EngineState, { command, at }: Exclude<Applied, string>): void {
+/** Without the command that is missing, others may be refused. */
+function applyIfPossible(state: EngineState, { command, at }: LogEntry): void {
   try {
-    untapped.apply(state, command, at)
+    state.apply(command, at)
   } catch (error) {
-    if (error instanceof FairleadError && error.code !== 'Internal') return
-    throw error
+    if (!(error instanceof FairleadError) || error.code === 'Internal') throw error
   }
 }
 
-/** A batch without the rows that are stored like this already. */
-function changesOf(batch: WriteBatch, disk: SimDisk): unknown {
-  const isNew = <Row extends object>(stored: object | undefined, row: Row): boolean =>
-    stored === undefined || firstDifference({ ...stored, ...row }, stored) !== null
-  const finishOf = (row: WriteBatch['shares'][number]) =>
-    disk.shares.get(shareKey(row))?.finish ?? null
-  return {
-    ...batch,
-    jobs: batch.jobs.filter((row) => isNew(disk.jobs.get(row.id), row)),
-    leases: batch.leases.filter((row) => isNew(disk.leases.get(row.id), row)),
-    providers: batch.providers.filter((row) => isNew(disk.providers.get(row.id), row)),
-    shares: batch.shares
-      .filter((row) => row.finish !== finishOf(row))
-      .sort((a, b) => (shareKey(a) < shareKey(b) ? -1 : 1)),
-  }
-}
-
-/** As it is before the first command: the engine's own first step is to move the time on to now. */
-function stateOf(disk: SimDisk, wallMs: number): EngineState {
-  const { meta } = disk
-  const policy = readPolicy(meta)
-  const beat = Number(meta.get('beat'))
-  const nowMs = Math.max(wallMs, beat)
-  const seed = meta.get('installation_seed') as string
-  const state = new EngineState({
-    snapshot: disk.snapshot(),
-    policy,
-    nowMs: beat,
-    gapMs: nowMs - beat,
-    installationSeed: Buffer.from(seed.slice(2), 'hex'),
-  })
-  const window = policy.queue.quotas.requesterWindow
-  if (window !== null) {
-    state.market.windows.restore(disk.assignmentsSince(nowMs - 1_000 * window.secs), policy)
-  }
-  return state
+/** The rows that tell what was decided (LOG-2). */
+function decided(state: EngineState): unknown {
+  const { journal, newLeases, rounds, shares } = state.takeRows().batch
+  const sorted = [...shares].sort((a, b) => compareText(shareKey(a), shareKey(b)))
+  return { journal, newLeases, rounds, shares: sorted }
 }

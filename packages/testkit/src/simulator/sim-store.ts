@@ -5,7 +5,7 @@ import {
   type StoreReads,
   type WriteBatch,
 } from '@fairlead/core'
-import { type Applied, takeCommands } from './command-tap.ts'
+import { recordOf } from './batch-tap.ts'
 import { roundKey, type SimDisk } from './sim-disk.ts'
 
 /** What becomes of a commit. `late` is decided by a later step: until then it hangs. */
@@ -22,10 +22,10 @@ export interface StoreFates {
   loaded(): void
 }
 
-/** A batch and the commands that led to it, where they are known. */
+/** Rows, and the recorded commands that led to them; null where there were none. */
 export interface Commit {
   readonly batch: WriteBatch
-  readonly commands: readonly Applied[] | null
+  readonly record: Uint8Array | null
 }
 
 interface Pending extends Commit {
@@ -83,7 +83,7 @@ export class SimStore implements Store {
     this.activity++
     if (this.#isDead) return new Promise(() => {})
     return new Promise((resolve, reject) => {
-      const commit = { batch, commands: takeCommands(batch), resolve, reject }
+      const commit = { batch, record: recordOf(batch), resolve, reject }
       if (this.#pending.length >= 2) this.crowded++
       const fate = this.#pending.length > 0 ? 'late' : this.#fates.commit()
       if (fate === 'late') this.#pending.push(commit)

@@ -35,7 +35,10 @@ export const INVARIANTS = {
   durable: 'nobody is told of anything before it is durable (ENGINE-2)',
   answer: 'an answer agrees with what is stored (STATE-8, LEASE-8, COMPLETE-1)',
   idempotency: 'one caller and key is one job (ENQUEUE-6)',
-  replay: 'the same commands give the same rows, with restarts or without (ENGINE-1, ENGINE-4)',
+  replay:
+    'a replica comes to the same digests and rows, with restarts or without (ENGINE-1, ENGINE-4, LOG-3)',
+  digest: 'the digest of a batch tells of every decision (LOG-2)',
+  'no-op': 'a command that changes nothing is not recorded (LOG-1)',
   'session-place':
     'a session opens at one time, and nobody has two places in it (SESSION-9, SESSION-10)',
   'session-order':

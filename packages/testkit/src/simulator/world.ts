@@ -9,8 +9,8 @@ import { Callers } from './actors/callers.ts'
 import { Operator } from './actors/operator.ts'
 import { SignupRequests } from './actors/signup-requests.ts'
 import { type Gossip, Worker } from './actors/worker.ts'
+import { tapBatches } from './batch-tap.ts'
 import { BookingSites } from './booking-sites.ts'
-import { tapCommands } from './command-tap.ts'
 import { Desk, type Order, type Signups } from './desk.ts'
 import { Dice } from './dice.ts'
 import { Faults } from './faults.ts'
@@ -33,7 +33,7 @@ const WAKES_MAX = 2_000
 /** More steps than any chain of promises of the engine has between two of its turns. */
 const HOPS = 50
 
-tapCommands()
+tapBatches()
 
 /** The engine and all around it: a disk, a clock, callers, workers, an operator, and who watches them. */
 export class World {
@@ -70,7 +70,7 @@ export class World {
   constructor(scenario: Scenario, seed: number) {
     this.scenario = scenario
     this.dice = new Dice(seed, 1)
-    this.#shadow = seed % 2 === 1 ? new Shadow() : null
+    this.#shadow = seed % 2 === 1 ? new Shadow(new Dice(seed, 4)) : null
     this.#twin = seed % 4 === 2 ? new StoreTwin((error) => this.#caught(error)) : null
     this.#policy = scenario.policy(this.dice)
     this.faults = new Faults({
@@ -214,8 +214,9 @@ export class World {
     } else this.#stranded = null
   }
 
-  /** In the end a real store has what the simulated disk has. */
+  /** In the end the replica and a real store have what the simulated disk has. */
   async compareStores(): Promise<void> {
+    this.#shadow?.compare(this.disk)
     await this.#twin?.compare(this.disk)
   }
 
@@ -272,8 +273,8 @@ export class World {
   #written(commit: Commit): void {
     if (this.#violation !== null) return
     this.#watch(() => {
-      this.#shadow?.written(commit, this.disk)
       this.disk.write(commit.batch)
+      this.#shadow?.written(commit, this.disk)
       this.#twin?.written(commit.batch)
       this.ledger.written(commit.batch)
     })
@@ -285,7 +286,6 @@ export class World {
     this.#watch(() => {
       if (!this.disk.meta.has('beat')) return
       this.ledger.loaded(now)
-      this.#shadow?.loaded(this.disk, now)
     })
   }
 

@@ -11,6 +11,18 @@ interface Pace {
   spacing10: number
 }
 
+/** A budget in the order of its stored cells. */
+export type BudgetCells = readonly [
+  level: number,
+  levelAt: number,
+  rate: number,
+  conc10: number,
+  spacing10: number,
+  pausedUntil: number | null,
+  halvedAt: number | null,
+  throttledAt: number | null,
+]
+
 /**
  * What one dispatch key has sent and may send, from the journal alone (BUDGET-2 to BUDGET-7). Times pass
  * step by step here: from one recovery to the next.
@@ -150,11 +162,20 @@ export class OrgAccount {
     return from + Math.max(0, Math.ceil((TOKEN - this.level) / this.pace.rate))
   }
 
-  /** In the order of the stored cells. */
-  cells(): readonly unknown[] {
+  cells(): BudgetCells {
     const { level, levelAt, pausedUntil, halvedAt, throttledAt } = this
     const { rate, conc10, spacing10 } = this.pace
     return [level, levelAt, rate, conc10, spacing10, pausedUntil, halvedAt, throttledAt]
+  }
+
+  /** What cells that were stored before this time have come to by then. */
+  cellsAt(cells: BudgetCells, policy: PlatformPolicy, atMs: number): BudgetCells {
+    const [level, levelAt, rate, conc10, spacing10, pausedUntil, halvedAt, throttledAt] = cells
+    const account = new OrgAccount(this, policy, atMs)
+    const pace = { rate, conc10, spacing10 }
+    Object.assign(account, { level, levelAt, pace, pausedUntil, halvedAt, throttledAt })
+    account.settle(policy, atMs)
+    return account.cells()
   }
 
   #refill({ burst }: PlatformPolicy, atMs: number): void {

@@ -1,6 +1,7 @@
 import { decodeCbor, type LaneRow } from '@fairlead/core'
 import { broken } from '../violation.ts'
 import type { Book } from './book.ts'
+import type { BudgetCells } from './org-account.ts'
 
 type Pairs = readonly (readonly [eventId: string, value: number])[]
 
@@ -33,16 +34,20 @@ export class SessionRowCheck {
     const org = this.#book.sessions.orgs.get(key)
     if (org === undefined) broken('rows', `dispatch key ${key} is stored and was never used`)
     if (cells === null) return this.#forgetOrg(key, atMs)
-    org.settle(this.#book.sessions.policyOf(org.platform), atMs)
+    const policy = this.#book.sessions.policyOf(org.platform)
+    org.settle(policy, atMs)
     const [budget, servedLast, lastSends, figures] = cells as [
-      unknown[],
+      BudgetCells,
       string | null,
       Pairs,
       Pairs,
     ]
     const isFigured = figures.every(([eventId, figure]) => org.figures.get(eventId) === figure)
     if (!isFigured) broken('rows', `dispatch key ${key} is stored with figures of its own`)
-    const [stored, due] = [JSON.stringify(budget), JSON.stringify(org.cells())]
+    // A row is as of the last change of its budget.
+    const [stored, due] = [org.cellsAt(budget, policy, atMs), org.cells()].map((all) =>
+      JSON.stringify(all),
+    )
     if (stored !== due) broken('rows', `dispatch key ${key} is stored as ${stored}, not ${due}`)
     if (servedLast !== org.servedLast) {
       broken('rows', `dispatch key ${key} has served ${servedLast} last, not ${org.servedLast}`)

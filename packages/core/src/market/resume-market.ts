@@ -1,0 +1,46 @@
+import type { WorkerId } from '../ids.ts'
+import { isLive } from '../lease/lease-table.ts'
+import type { Market } from '../market.ts'
+import type { Provider } from '../registry/provider.ts'
+
+/**
+ * Nobody could reach the dispatcher for so long, which is charged to nobody (ENGINE-4): the deadlines of live leases
+ * and of proofs, the last heartbeats and the absences of workers move by the gap. Call it before `advanceMarket`.
+ */
+export function resumeMarket(market: Market, gapMs: number): void {
+  if (gapMs === 0) return
+  const { due, pool, touch } = market
+  for (const provider of pool.all()) {
+    provider.lastHeartbeat += gapMs
+    for (const worker of provider.workers?.byId.values() ?? []) {
+      if (worker.goneSince !== null) worker.goneSince += gapMs
+    }
+    pool.touch(provider, market.nowMs)
+    touch.provider(provider)
+  }
+  for (const job of market.jobs.values()) {
+    if (job.proofAwaitedSince === null) continue
+    job.proofAwaitedSince += gapMs
+    touch.job(job)
+  }
+  for (const lease of market.leases.values()) {
+    if (!isLive(lease.status)) continue
+    lease.tDeadline += gapMs
+    // The start stays what it was, so the time for the ack is longer.
+    lease.terms = { ...lease.terms, ackTimeoutMs: lease.terms.ackTimeoutMs + gapMs }
+    touch.lease(lease)
+  }
+  due.rebuild()
+}
+
+/** Workers that the state has as connected, in order of their providers and ids. */
+export function connectedWorkers(
+  market: Market,
+): { readonly provider: Provider; readonly workerId: WorkerId }[] {
+  return market.pool.all().flatMap((provider) =>
+    [...(provider.workers?.byId.values() ?? [])]
+      .filter(({ goneSince }) => goneSince === null)
+      .map(({ id: workerId }) => ({ provider, workerId }))
+      .sort((a, b) => (a.workerId < b.workerId ? -1 : 1)),
+  )
+}

@@ -1,0 +1,84 @@
+import {
+  type AcceptedRequest,
+  acceptRequest,
+  FairleadError,
+  fromHex,
+  invariant,
+  type JobId,
+  type Policy,
+  sessionFacts,
+  taskId,
+  toHex,
+} from '@fairlead/core'
+import type { EnqueueCommand, EnqueueRequest, KnownJob } from '../command.ts'
+import type { KnownKeys } from './known-keys.ts'
+
+/** A job that is to be enqueued, or the one that this caller has enqueued under the same key before. */
+export type Acceptance =
+  | {
+      readonly command: EnqueueCommand
+      /** Under one that was made for the request nobody asks again: null. */
+      readonly key: string | null
+    }
+  | { readonly known: JobId }
+
+/**
+ * Checks a request, gives it its ids, and finds out if it is new. The same key again with the same payload is the
+ * first job, with another one a conflict (ENQUEUE-6).
+ */
+export function acceptEnqueue(
+  asked: EnqueueRequest,
+  {
+    policy,
+    nowMs,
+    keys,
+  }: { readonly policy: Policy; readonly nowMs: number; readonly keys: KnownKeys },
+): Acceptance {
+  const { txHash, caller, tier, before, isOperator = false, enqueueBlock = null } = asked
+  invariant(before !== 'unknown', 'what was enqueued before has been looked up')
+  const accepted = acceptRequest(asked.request, policy, {
+    caller,
+    chainId: policy.chain.id,
+    enqueueHeight: enqueueBlock ?? heightAt(nowMs),
+    txHash,
+  })
+  const isFromChain = enqueueBlock !== null
+  const request = isFromChain ? { ...accepted, txHash: accepted.jobId } : accepted
+  const key = typeof request.txHash === 'string' ? `${caller}${request.txHash}` : null
+  const known = key === null ? undefined : (before ?? keys.get(key))
+  if (known !== undefined) {
+    if (isSameRequest(known, request)) return { known: known.id }
+    throw new FairleadError(
+      'IdempotencyConflict',
+      'idempotency_key: it was used before for a request with another payload; use a key of its own',
+      { field: 'idempotency_key', jobId: known.id },
+    )
+  }
+  const origin = isFromChain ? { ...asked.origin, txHash: hexOf(accepted.txHash) } : asked.origin
+  const { kind, payload } = request
+  const session = kind === 'registration' ? sessionFacts(payload, isOperator) : null
+  return { command: { type: 'enqueue', request, tier, origin, session }, key }
+}
+
+/** The second of the clock, where no chain has a height; a bigint costs more than to compare a number. */
+function heightAt(nowMs: number): bigint {
+  const secs = Math.floor(nowMs / 1_000)
+  if (secs !== lastHeight.secs) lastHeight = { secs, height: BigInt(secs) }
+  return lastHeight.height
+}
+
+let lastHeight = { secs: 0, height: 0n }
+
+/** Of a request that was erased in part its id is left, which comes from all of it (ID-1). */
+function isSameRequest({ id, payload, erased }: KnownJob, request: AcceptedRequest): boolean {
+  if (erased === undefined) return Buffer.compare(payload, request.payloadCbor) === 0
+  const { caller, txHash, payloadCbor } = request
+  const callerBytes = fromHex(caller)
+  const txBytes = typeof txHash === 'string' ? fromHex(txHash) : txHash
+  invariant(callerBytes !== null && txBytes !== null, 'ids were checked when they came in')
+  return id === taskId({ ...erased, txHash: txBytes, caller: callerBytes, payloadCbor })
+}
+
+function hexOf(id: string | Uint8Array): string {
+  return typeof id === 'string' ? id : toHex(id)
+}

@@ -1,0 +1,315 @@
+import {
+  type CompleteRequest,
+  invariant,
+  isHex32,
+  type JobOrigin,
+  KIND_NAMES,
+  PROVIDER_STATUSES,
+  type ProviderOffer,
+  type SessionKey,
+} from '@fairlead/core'
+import type { Acting, Command, JobRequest, OfWorker, OnLease } from '../command.ts'
+import type { ByteReader, ByteWriter } from './byte-codec.ts'
+
+/** How a value is put into bytes and taken back. */
+interface Form<Value> {
+  readonly put: (to: ByteWriter, value: Value) => void
+  readonly take: (from: ByteReader) => Value
+}
+
+/** Every field has a form, those that may be left out too: the compiler misses none. */
+type Forms<Fields> = { readonly [Name in keyof Fields]-?: Form<Fields[Name]> }
+
+type CommandOf<Type extends Command['type'], Each = Command> = Each extends {
+  readonly type: infer Own
+}
+  ? Type extends Own
+    ? Omit<Each, 'type'>
+    : never
+  : never
+
+const uint: Form<number> = {
+  put: (to, value) => to.uint(value),
+  take: (from) => from.uint(),
+}
+const flag: Form<boolean> = {
+  put: (to, value) => to.byte(value ? 1 : 0),
+  take: (from) => from.byte() === 1,
+}
+const bytes: Form<Uint8Array> = {
+  put: (to, value) => to.bytes(value),
+  take: (from) => from.bytes(),
+}
+const u64: Form<bigint> = {
+  put: (to, value) => {
+    to.uint(Number(value >> 32n))
+    to.uint(Number(value & 0xffff_ffffn))
+  },
+  take: (from) => (BigInt(from.uint()) << 32n) | BigInt(from.uint()),
+}
+/** Data as JSON has it, and sets. Fields that are `undefined` are left out. */
+const json: Form<unknown> = {
+  put: (to, value) => to.text(JSON.stringify(value, withSets)),
+  take: (from) => JSON.parse(from.text(), toSets) as unknown,
+}
+
+/** Text, and any kind of it that has a name. */
+function text<Text extends string>(): Form<Text> {
+  return { put: (to, value) => to.text(value), take: (from) => from.text() as Text }
+}
+
+/** An id of `0x` and hex, as its bytes. */
+function hex<Id extends string>(): Form<Id> {
+  return { put: (to, value) => to.hex(value), take: (from) => from.hex() as Id }
+}
+
+/** A word of a list, by its place in it: a list only ever grows at its end. */
+function word<Word extends string>(words: readonly Word[]): Form<Word> {
+  return {
+    put: (to, value) => {
+      const place = words.indexOf(value)
+      invariant(place >= 0, 'a word of a command is one of its list')
+      to.byte(place)
+    },
+    take: (from) => words[from.byte()] as Word,
+  }
+}
+
+function nullable<Value>(form: Form<Value>): Form<Value | null> {
+  return {
+    put: (to, value) => {
+      to.byte(value === null ? 0 : 1)
+      if (value !== null) form.put(to, value)
+    },
+    take: (from) => (from.byte() === 0 ? null : form.take(from)),
+  }
+}
+
+/** For a field that may be left out. */
+function optional<Value>(form: Form<Value>): Form<Value | undefined> {
+  return {
+    put: (to, value) => {
+      to.byte(value === undefined ? 0 : 1)
+      if (value !== undefined) form.put(to, value)
+    },
+    take: (from) => (from.byte() === 0 ? undefined : form.take(from)),
+  }
+}
+
+function list<Value>(form: Form<Value>): Form<readonly Value[]> {
+  return {
+    put: (to, values) => {
+      to.uint(values.length)
+      for (const value of values) form.put(to, value)
+    },
+    take: (from) => Array.from({ length: from.uint() }, () => form.take(from)),
+  }
+}
+
+/** The fields in the order in which they are written here; what was left out is left out again. */
+function record<Fields extends object>(forms: Forms<Fields>): Form<Fields> {
+  const fields = Object.entries(forms) as [string, Form<unknown>][]
+  return {
+    put: (to, value) => {
+      const values = value as Readonly<Record<string, unknown>>
+      for (const [name, form] of fields) form.put(to, values[name])
+    },
+    take: (from) => {
+      const values: Record<string, unknown> = {}
+      for (const [name, form] of fields) {
+        const value = form.take(from)
+        if (value !== undefined) values[name] = value
+      }
+      return values as Fields
+    },
+  }
+}
+
+/** 32 bytes of a key, as they are or as hex; they come back as bytes. */
+const txHash: Form<string | Uint8Array> = {
+  put: (to, value) => {
+    if (typeof value !== 'string') return bytes.put(to, value)
+    invariant(isHex32(value), 'the key of an accepted request is 32 bytes')
+    to.hex(value)
+  },
+  take: (from) => from.bytes(),
+}
+
+const onLease: Forms<OnLease> = { leaseId: hex(), by: text(), workerId: optional(text()) }
+const acting: Forms<Acting> = { actor: optional(text()) }
+const ofWorker: Forms<OfWorker> = { providerId: text(), workerId: text() }
+const sessionKey: Forms<SessionKey> = { platform: text(), orgRef: text(), eventId: text() }
+const offer = json as Form<Partial<ProviderOffer>>
+
+/**
+ * Every command with its number and the forms of its fields: the one table of what is recorded. A number is never
+ * given to another command. A field that is added or changed needs a new `COMMAND_FORMAT`.
+ */
+const COMMANDS: {
+  readonly [Type in Command['type']]: readonly [number: number, fields: Forms<CommandOf<Type>>]
+} = {
+  tick: [0, {}],
+  enqueue: [
+    1,
+    {
+      request: record<JobRequest>({
+        kind: word(KIND_NAMES),
+        jobId: hex(),
+        caller: hex(),
+        txHash,
+        chainId: u64,
+        enqueueHeight: u64,
+        payloadCbor: bytes,
+        sizeBytes: uint,
+        demand: record({
+          model: nullable(text()),
+          shots: uint,
+          depthHint: uint,
+          units: uint,
+          tokens: uint,
+        }),
+        maxFee: u64,
+        regions: nullable(list(text())),
+        needs: nullable(
+          record({
+            precision: nullable(list(text())),
+            widthHint: uint,
+            gates: nullable(list(text())),
+          }),
+        ),
+        ttlAbsSecs: nullable(uint),
+      }),
+      tier: text(),
+      origin: nullable(
+        record<JobOrigin>({
+          retryOf: optional(hex()),
+          traceparent: optional(text()),
+          txHash: optional(hex()),
+        }),
+      ),
+      session: nullable(
+        record({ ...sessionKey, userId: text(), scheduledTime: uint, isOperators: flag }),
+      ),
+    },
+  ],
+  cancel: [2, { jobId: hex(), by: text(), ...acting }],
+  ack: [3, onLease],
+  renew: [4, onLease],
+  decline: [5, onLease],
+  release: [6, onLease],
+  complete: [
+    7,
+    {
+      ...onLease,
+      digest: hex(),
+      output: nullable(bytes),
+      contentType: optional(nullable(text())),
+      meta: nullable(bytes),
+      actualUnits: nullable(uint),
+      actualTokens: optional(nullable(uint)),
+    },
+  ],
+  fail: [
+    8,
+    {
+      ...onLease,
+      code: text(),
+      permanent: flag,
+      message: optional(text()),
+      details: optional(bytes),
+      retryAfterMs: optional(uint),
+      http: optional(uint),
+      isUnknown: optional(flag),
+      isUnsent: optional(flag),
+      sentAfterMs: optional(uint),
+      lookup: optional(word(['booked', 'not_booked', 'failed'])),
+    },
+  ],
+  withdraw: [9, { leaseId: hex() }],
+  registerProvider: [10, { providerId: text(), offer, stake: u64, ...acting }],
+  updateProvider: [11, { providerId: text(), offer, ...acting }],
+  heartbeat: [12, { providerId: text() }],
+  connectWorker: [13, { ...ofWorker, session: uint, slots: uint, holds: nullable(list(hex())) }],
+  setWorkerSlots: [14, { ...ofWorker, slots: uint }],
+  disconnectWorker: [15, ofWorker],
+  setProviderStatus: [16, { providerId: text(), status: word(PROVIDER_STATUSES), ...acting }],
+  stake: [17, { providerId: text(), amount: u64, ...acting }],
+  setPolicy: [
+    18,
+    {
+      written: json,
+      preset: text(),
+      assigned: json as Form<CommandOf<'setPolicy'>['assigned']>,
+      ...acting,
+    },
+  ],
+  defineLimit: [19, { limit: json, ...acting }],
+  resetLimit: [20, { key: text(), ...acting }],
+  deleteLimit: [21, { key: text(), ...acting }],
+  reserveLimits: [
+    22,
+    {
+      requests: list(
+        record({ leaseId: text(), requirements: list(record({ key: text(), amount: uint })) }),
+      ),
+    },
+  ],
+  completeLimits: [
+    23,
+    {
+      requests: list(
+        record<CompleteRequest>({
+          leaseId: text(),
+          actuals: optional(list(record({ key: text(), amount: uint }))),
+        }),
+      ),
+    },
+  ],
+  listLimits: [24, { key: nullable(text()) }],
+  cutJournal: [25, { cut: record({ seq: uint, hash: hex() }), ...acting }],
+  note: [26, { note: json as Form<CommandOf<'note'>['note']>, ...acting }],
+  noteTokens: [27, { tokens: json as Form<CommandOf<'noteTokens'>['tokens']>, ...acting }],
+  setOpening: [28, { ...sessionKey, opensAt: uint, ...acting }],
+  releasePlace: [29, { ...sessionKey, jobId: hex(), seq: uint, ...acting }],
+  round: [30, {}],
+  prune: [31, {}],
+  resume: [32, { gapMs: uint, present: list(record(ofWorker)) }],
+  beat: [33, {}],
+}
+
+/** Changes with the forms of the commands. */
+export const COMMAND_FORMAT = 1
+
+const byNumber: readonly (readonly [type: Command['type'], form: Form<object>])[] = (() => {
+  const table: [Command['type'], Form<object>][] = []
+  for (const [type, [number, fields]] of Object.entries(COMMANDS)) {
+    invariant(table[number] === undefined, 'a number stands for one command')
+    table[number] = [type as Command['type'], record(fields as Forms<object>)]
+  }
+  return table
+})()
+
+export function putCommand(to: ByteWriter, command: Command): void {
+  const [number] = COMMANDS[command.type]
+  to.byte(number)
+  byNumber[number]?.[1].put(to, command)
+}
+
+export function takeCommand(from: ByteReader): Command {
+  const number = from.byte()
+  const row = byNumber[number]
+  if (row === undefined) throw new RangeError(`no command has the number ${number}`)
+  const [type, form] = row
+  return { type, ...form.take(from) } as Command
+}
+
+const SET = '$set'
+
+function withSets(_: string, value: unknown): unknown {
+  return value instanceof Set ? { [SET]: [...value].sort() } : value
+}
+
+function toSets(_: string, value: unknown): unknown {
+  const items = (value as Readonly<Record<string, unknown>> | null)?.[SET]
+  return Array.isArray(items) ? new Set(items) : value
+}

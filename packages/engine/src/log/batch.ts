@@ -1,0 +1,50 @@
+import type { Command } from '../command.ts'
+import { ByteReader, ByteWriter } from '../commands/byte-codec.ts'
+import { COMMAND_FORMAT, putCommand, takeCommand } from '../commands/command-codec.ts'
+
+/** A command and the time at which it was carried out. */
+export interface LogEntry {
+  readonly command: Command
+  readonly at: number
+}
+
+/** Commands that are stored together, in their order. Where one ends and the next begins has no meaning (LOG-1). */
+export interface LogBatch {
+  readonly entries: readonly LogEntry[]
+  /** Over all that was decided until the end of this batch (LOG-2). */
+  readonly digest: number
+}
+
+const writer = new ByteWriter()
+
+/** A batch as it is recorded: format, digest, and each command behind the time since the one before it. */
+export function encodeBatch({ entries, digest }: LogBatch): Uint8Array {
+  writer.byte(COMMAND_FORMAT)
+  writer.uint(digest)
+  writer.uint(entries.length)
+  let before = 0
+  for (const { command, at } of entries) {
+    writer.uint(at - before)
+    putCommand(writer, command)
+    before = at
+  }
+  return writer.done()
+}
+
+/** Throws where the bytes are no batch of this format. */
+export function decodeBatch(bytes: Uint8Array): LogBatch {
+  const reader = new ByteReader(bytes)
+  const format = reader.byte()
+  if (format !== COMMAND_FORMAT) {
+    throw new RangeError(`the batch has format ${format}; this version reads ${COMMAND_FORMAT}`)
+  }
+  const digest = reader.uint()
+  const entries: LogEntry[] = []
+  let at = 0
+  for (let left = reader.uint(); left > 0; left--) {
+    at += reader.uint()
+    entries.push({ command: takeCommand(reader), at })
+  }
+  if (!reader.isAtEnd) throw new RangeError('bytes follow the last command of the batch')
+  return { entries, digest }
+}

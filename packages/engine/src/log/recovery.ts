@@ -1,0 +1,24 @@
+import { type Assigned, type Policy, type Preset, parsePolicy, type Snapshot } from '@fairlead/core'
+import { EngineState } from '../engine-state.ts'
+import { META } from '../meta.ts'
+
+/** From when on it has to be known who got work, for the windows of requesters; null where there are none. */
+export function assignedSince(snapshot: Snapshot): number | null {
+  const { requesterWindow } = storedPolicy(snapshot).queue.quotas
+  return requesterWindow === null ? null : beatOf(snapshot) - 1_000 * requesterWindow.secs
+}
+
+/** The state as it was when its rows were written (ENGINE-4). */
+export function stateOf(snapshot: Snapshot, assigned: readonly Assigned[]): EngineState {
+  const seed = snapshot.meta[META.installationSeed] as string
+  const installationSeed = Buffer.from(seed.slice(2), 'hex')
+  return new EngineState({ snapshot, policy: storedPolicy(snapshot), assigned, installationSeed })
+}
+
+function beatOf({ meta }: Snapshot): number {
+  return Number(meta[META.beat])
+}
+
+function storedPolicy({ meta }: Snapshot): Policy {
+  return parsePolicy(JSON.parse(meta[META.policy] ?? '{}'), meta[META.preset] as Preset)
+}

@@ -1,0 +1,23 @@
+import type { WriteBatch } from '@fairlead/core'
+import { EngineState, encodeBatch } from '@fairlead/engine'
+
+const recorded = new WeakMap<WriteBatch, Uint8Array>()
+
+/**
+ * Listens to every engine of this process: the commands of each batch are kept beside its rows, encoded at once. The
+ * product needs no switch for it.
+ */
+export function tapBatches(): void {
+  const { prototype } = EngineState
+  const { takeOutcome } = prototype as { readonly takeOutcome: unknown } as typeof prototype
+  prototype.takeOutcome = function tapped(this: EngineState) {
+    const outcome = takeOutcome.call(this)
+    recorded.set(outcome.batch, encodeBatch(outcome.commands))
+    return outcome
+  }
+}
+
+/** The commands that led to these rows, as a replica gets them; null if the rows are not from commands. */
+export function recordOf(batch: WriteBatch): Uint8Array | null {
+  return recorded.get(batch) ?? null
+}
