@@ -68,6 +68,7 @@ export class SessionRows {
     },
     opened: (jobs) => {
       this.#opened.push(jobs)
+      this.#putUnranked(new Set(jobs))
       this.#touched()
     },
     group: (group) => {
@@ -124,6 +125,20 @@ export class SessionRows {
     this.#opened = []
     this.#rows.clear()
     return rows
+  }
+
+  /** As before their group opened: their rank stands in its row, wherever rows are taken. */
+  #putUnranked(group: ReadonlySet<SessionJob>): void {
+    for (const job of this.#jobs) {
+      const { place, ...state } = job
+      if (!group.has(place)) continue
+      this.#jobs.delete(job)
+      this.#put(
+        LANE.job,
+        [place.id],
+        jobCells({ ...state, place: { ...place, rank: null, sendAt: null } }),
+      )
+    }
   }
 
   #putRanks(group: readonly SessionJob[]): void {

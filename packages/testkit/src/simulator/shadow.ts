@@ -50,8 +50,12 @@ export class Shadow {
   compare(disk: SimDisk): void {
     if (this.#replica === null) return
     this.#write(this.#replica.state)
-    const difference = firstDifference(disk.everything(), this.#disk.everything())
-    if (difference !== null) broken('replay', `the rows of the replica differ at ${difference}`)
+    const [due, found] = [disk.everything(), this.#disk.everything()]
+    const place = due.findIndex((row, i) => firstDifference(row, found[i]) !== null)
+    const difference = firstDifference(due[place] ?? due.length, found[place] ?? found.length)
+    if (difference === null) return
+    const [table, { id = '', lane = '', key = '' } = {}] = due[place] ?? []
+    broken('replay', `${table} ${id}${lane} ${key} of the replica differs at ${difference}`)
   }
 
   #follow(record: Uint8Array): void {
