@@ -1,7 +1,7 @@
 /** The single writer: durable, deterministic, usable in-process without a server. */
 
 export type { Census, QueueCensus } from './census.ts'
-export type { Acting, Command, OutsideNote, TokenFacts } from './command.ts'
+export type { Acting, Command, OutsideNote, Submission, TokenFacts } from './command.ts'
 export { decodeBatch, encodeBatch, type LogBatch, type LogEntry } from './log/batch.ts'
 export { assignedSince, stateOf } from './log/recovery.ts'
 export { Replica, ReplicaDiverged } from './log/replica.ts'
@@ -25,6 +25,8 @@ export { sealKeyId } from './sealed-store.ts'
 export { type EngineEvent, type EngineNote, eventOf } from './journal.ts'
 export { type EngineOptions, openEngine } from './open-engine.ts'
 export type { Deliveries } from './outbox.ts'
+export { acceptEnqueue } from './commands/accept-enqueue.ts'
+export { KnownKeys } from './commands/known-keys.ts'
 export { prepareCommands } from './prepare-commands.ts'
 export type {
   KeyFigures,

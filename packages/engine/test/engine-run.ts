@@ -8,7 +8,7 @@ import {
   taggedHash,
   type WorkerId,
 } from '@fairlead/core'
-import { type Command, type Engine, openEngine } from '@fairlead/engine'
+import { type Engine, openEngine, type Submission } from '@fairlead/engine'
 import { stateHash } from '@fairlead/testkit'
 import { expect } from 'vitest'
 import { ManualWorker } from './manual-worker.ts'
@@ -40,7 +40,7 @@ export interface Seen {
 }
 
 /** Gives the next turn, undefined after the last one. */
-export type NextTurn = (store: Store, nowMs: number) => Promise<Turn | undefined>
+export type NextTurn = (store: Store) => Promise<Turn | undefined>
 
 /** Two seconds before the minute in which ended jobs are looked through. */
 export const RUN_START = 1_760_000_038_000
@@ -108,7 +108,7 @@ class EngineRun {
     this.#life = await this.#open()
     await this.#clock.advance(0)
     await this.#afterCommit()
-    const next = () => nextTurn(this.#now.store, this.#clock.now())
+    const next = () => nextTurn(this.#now.store)
     for (let turn = await next(); turn !== undefined; turn = await next()) await this.#take(turn)
     this.#seen.rows = await this.#now.store.read.everything()
     await this.#now.engine.close()
@@ -197,7 +197,7 @@ class EngineRun {
   }
 
   /** Who of the crew comes back the next time, and how. */
-  #change(command: Command): void {
+  #change(command: Submission): void {
     if (command.type === 'connectWorker') {
       const { providerId, workerId, slots, holds } = command
       this.#crew.set(keyOf(command), { providerId, workerId, slots, holds })
@@ -225,7 +225,7 @@ function keyOf({ providerId, workerId }: Pick<Member, 'providerId' | 'workerId'>
 }
 
 /** What the caller hears: the answer where there is more to it than that it was done. */
-async function answerOf(engine: Engine, command: Command): Promise<string> {
+async function answerOf(engine: Engine, command: Submission): Promise<string> {
   try {
     const answer = await call(engine, command)
     const isTold = ['enqueue', 'renew'].includes(command.type) || command.type.endsWith('Limits')
@@ -237,7 +237,7 @@ async function answerOf(engine: Engine, command: Command): Promise<string> {
 }
 
 /** Rounds are the engine's own, and workers come and go by other ways. */
-function call(engine: Engine, command: Command): Promise<unknown> | null {
+function call(engine: Engine, command: Submission): Promise<unknown> | null {
   switch (command.type) {
     case 'enqueue':
       return engine.enqueue(command.request, command, command.origin)

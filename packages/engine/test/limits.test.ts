@@ -43,18 +43,22 @@ describe('a store that is away', () => {
       close: () => opened.close(),
     }))
     await limiter.define({ key: 'k', kind: 'fixed', capacity: 10, windowSecs: 60 })
-    const request = { leaseId: 'a', requirements: [{ key: 'k', amount: 4 }] }
+    await limiter.define({ key: 'other', kind: 'concurrency', capacity: 10, timeoutSecs: 60 })
+    let held = 0
     for (const fate of ['fails', 'answer lost'] as const) {
+      const request = { leaseId: `k-${fate}`, requirements: [{ key: 'k', amount: 4 }] }
+      await limiter.reserve({ leaseId: fate, requirements: [{ key: 'other', amount: 1 }] })
       store.fate = () => fate
       expect(await limiter.reserve(request)).toMatchObject({
         allowed: false,
         error: 'backend_error',
         retryAfterMs: 100,
       })
-      expect(await limiter.complete({ leaseId: 'x' })).toMatchObject({ error: 'backend_error' })
+      expect(await limiter.complete({ leaseId: fate })).toMatchObject({ error: 'backend_error' })
       store.fate = () => 'ok'
       expect(await limiter.reserve(request)).toMatchObject({ allowed: true })
-      expect(await limiter.get('k')).toMatchObject({ held: 4 })
+      held += 4
+      expect(await limiter.get('k')).toMatchObject({ held })
     }
     await engine.close()
   })

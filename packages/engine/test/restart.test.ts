@@ -1,10 +1,10 @@
 import { type AuditEntry, FairleadError, type Store } from '@fairlead/core'
-import { type EngineState, prepareCommands } from '@fairlead/engine'
+import { type EngineState, prepareCommands, type Submission } from '@fairlead/engine'
 import { MemoryStore, stateHash } from '@fairlead/testkit'
 import { describe, expect, it } from 'vitest'
 import { type Disk, type NextTurn, RUN_START, runEngine, type Seen } from './engine-run.ts'
 import { SqliteDisk } from './sqlite-disk.ts'
-import { START, stateFrom, TraceMaker, type Turn } from './trace.ts'
+import { stateFrom, submit, TraceMaker, type Turn } from './trace.ts'
 
 const STEPS = 1_000
 /** Each step is written before the next. */
@@ -19,20 +19,18 @@ async function run(
   options: { readonly hasSessions?: boolean } = {},
 ): Promise<Run> {
   const maker = new TraceMaker(seed, options)
-  let state: EngineState = await stateFrom(store, START, preset)
+  let state: EngineState = await stateFrom(store, preset)
   const answers: string[] = []
   const leases: string[] = []
   for (let i = 0; i < STEPS; i++) {
     const { at, command } = maker.next(state)
-    state.forgetStoredKeys()
     const [prepared = command] =
       (await prepareCommands([command], { store, market: state.market, written })) ?? []
     answers.push(answerOf(state, prepared, at))
     const outcome = state.takeOutcome()
     leases.push(...outcome.offers.map(({ lease }) => lease.id))
     await store.commit(outcome.batch)
-    state.settle(outcome)
-    if (restarts) state = await stateFrom(store, state.market.nowMs, preset)
+    if (restarts) state = await stateFrom(store, preset)
   }
   const journal = await store.read.journal(0, 100_000)
   const happened = new Set(journal.map(({ action, details }) => details['reason'] ?? action))
@@ -49,13 +47,9 @@ interface Run {
   readonly happened: ReadonlySet<unknown>
 }
 
-function answerOf(
-  state: EngineState,
-  command: Parameters<EngineState['apply']>[0],
-  at: number,
-): string {
+function answerOf(state: EngineState, command: Submission, at: number): string {
   try {
-    const reply = state.apply(command, at)
+    const reply = submit(state, command, at)
     // What a limit answers is all that is seen of it.
     return command.type.endsWith('Limits') ? JSON.stringify(reply) : 'ok'
   } catch (error) {
@@ -181,10 +175,10 @@ class RecordedTrace {
     this.#length = turns
   }
 
-  readonly make: NextTurn = async (store, nowMs) => {
+  readonly make: NextTurn = async (store) => {
     const done = this.#turns.length
     if (done === this.#length) return undefined
-    const state = await stateFrom(store, nowMs, 'queue')
+    const state = await stateFrom(store, 'queue')
     // First of all some work for the rest of the time.
     const turn = this.#maker.nextTurn(state, done === 0 ? 60 : 4 + (done % 8))
     this.#turns.push(turn)

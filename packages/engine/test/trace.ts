@@ -17,7 +17,13 @@ import {
   taggedHashHex,
   type WorkerId,
 } from '@fairlead/core'
-import { type Command, EngineState, type TokenFacts } from '@fairlead/engine'
+import {
+  acceptEnqueue,
+  EngineState,
+  KnownKeys,
+  type Submission,
+  type TokenFacts,
+} from '@fairlead/engine'
 
 /** Short times, so that everything happens often. */
 export const SHORT = {
@@ -63,13 +69,13 @@ const WORKERS = ['w-1', 'w-2', 'w-3'] as WorkerId[]
 /** A command and its time. What it refers to may be gone by then, as in life. */
 export interface Step {
   readonly at: number
-  readonly command: Command
+  readonly command: Submission
 }
 
 /** Commands that come together. */
 export interface Turn {
   readonly at: number
-  readonly commands: readonly Command[]
+  readonly commands: readonly Submission[]
 }
 
 /** A trace tells of some of them at a time. */
@@ -109,7 +115,7 @@ export class TraceMaker {
     return this.#now
   }
 
-  #command(state: EngineState): Command {
+  #command(state: EngineState): Submission {
     this.#made++
     const { length } = PROVIDERS
     const first = PROVIDERS[(this.#made - 1) % length] as ProviderId
@@ -178,7 +184,7 @@ export class TraceMaker {
     }
   }
 
-  #ofOperator(providerId: ProviderId): Command {
+  #ofOperator(providerId: ProviderId): Submission {
     const actor = this.#pick(['token:a', 'token:b', undefined])
     switch (this.#dice.draw(3)) {
       case 0:
@@ -200,7 +206,7 @@ export class TraceMaker {
     return this.#dice.draw(2) === 0 ? undefined : (lease?.workerId ?? undefined)
   }
 
-  #onWorker(named: ProviderId, leases: readonly Lease[]): Command {
+  #onWorker(named: ProviderId, leases: readonly Lease[]): Submission {
     // Mostly one that holds something.
     const held = this.#pick(leases.filter(({ workerId: by }) => by !== null))
     const providerId = held?.provider.id ?? named
@@ -222,7 +228,7 @@ export class TraceMaker {
   }
 
   /** Few lease ids and small limits, so that all of LIMIT-8 to LIMIT-13 happens. */
-  #onLimit(): Command {
+  #onLimit(): Submission {
     const key = this.#pick(['l-roll', 'l-fix', 'l-conc', 'l-buck', 'l-tokens']) as string
     const leaseId = `reserved-${this.#dice.draw(12)}`
     const amount = 1 + this.#dice.draw(5)
@@ -241,7 +247,7 @@ export class TraceMaker {
   }
 
   /** What a platform may answer to a registration, or a lookup find. */
-  #answer(): Pick<Extract<Command, { type: 'fail' }>, keyof LeaseFailure> {
+  #answer(): Pick<Extract<Submission, { type: 'fail' }>, keyof LeaseFailure> {
     const found = this.#pick(['booked', 'not_booked', 'failed'] as const) ?? 'failed'
     return this.#pick([
       { code: 'busy', permanent: false, http: 429, retryAfterMs: this.#dice.draw(3) * 500 },
@@ -253,7 +259,7 @@ export class TraceMaker {
   }
 
   /** A session opens every 4 s; some join before, some after, and some at a wrong time. */
-  #registration(): Command {
+  #registration(): Submission {
     const n = Math.floor((this.#now - this.#startMs) / 4_000) + 1 - this.#dice.draw(2)
     const wrongMs = this.#dice.draw(12) === 0 ? 1 : 0
     const payload = {
@@ -277,7 +283,7 @@ export class TraceMaker {
     }
   }
 
-  #enqueue(): Command {
+  #enqueue(): Submission {
     if (this.#hasSessions && this.#dice.draw(3) === 0) return this.#registration()
     const isAi = this.#dice.draw(3) > 0
     const payload = isAi
@@ -323,7 +329,7 @@ function limitOf(key: string, capacity: number): Limit {
   return { key, kind: 'bucket', burst: capacity, rate: 1.5 }
 }
 
-function register(providerId: ProviderId): Command {
+function register(providerId: ProviderId): Submission {
   const offer = {
     capabilities: new Set(['ai', 'task', 'registration'] as const),
     models: new Set(['*']),
@@ -336,28 +342,32 @@ function connect(
   providerId: ProviderId,
   workerId: WorkerId,
   slots: number,
-): Extract<Command, { type: 'connectWorker' }> {
+): Extract<Submission, { type: 'connectWorker' }> {
   return { type: 'connectWorker', providerId, workerId, session: 1, slots, holds: null }
 }
 
 /** A state on a store, without the loop: for tests that decide themselves when to write. */
-export async function stateFrom(
-  store: Store,
-  nowMs: number,
-  preset: 'queue' | 'fund',
-): Promise<EngineState> {
+export async function stateFrom(store: Store, preset: 'queue' | 'fund'): Promise<EngineState> {
   const policy: Policy = parsePolicy({
     ...SHORT,
     match: { fairness: preset === 'queue' ? 'tenant' : 'score' },
   })
-  const snapshot = await store.load()
-  const state = new EngineState({
+  const { meta, ...rest } = await store.load()
+  const snapshot = { ...rest, meta: { beat: String(START), ...meta } }
+  const assigned = await store.read.assignmentsSince(Number(snapshot.meta.beat) - 5_000)
+  return new EngineState({
     snapshot,
     policy,
-    nowMs,
-    gapMs: 0,
+    assigned,
     installationSeed: taggedHash('installation', 1),
   })
-  state.market.windows.restore(await store.read.assignmentsSince(nowMs - 5_000), policy)
-  return state
+}
+
+/** What the loop does with a command whose facts were looked up, where all before it is stored. */
+export function submit(state: EngineState, command: Submission, at: number): unknown {
+  if (command.type !== 'enqueue') return state.apply(command, at).reply
+  const { policy, nowMs } = state.market
+  const keys = new KnownKeys()
+  const accepted = acceptEnqueue(command, { policy, nowMs: Math.max(at, nowMs), keys })
+  return 'known' in accepted ? accepted.known : state.apply(accepted.command, at).reply
 }
