@@ -108,27 +108,29 @@ export class Shadow {
     broken('no-op', `${command.type} is recorded, and changes no row`)
   }
 
-  /** Where one command is missing, something else is decided, and the digest tells. */
+  /** Where a command is missing, or comes after the next, something else may be decided; then the digest tells. */
   #checkDigest(state: EngineState, record: Uint8Array): void {
     const { entries } = decodeBatch(record)
     if (entries.length < 2) return
-    const left = this.#dice.below(entries.length)
     this.#write(state)
-    const [whole, part] = [this.#load(), this.#load()]
-    for (const [place, { command, at }] of entries.entries()) {
-      whole.apply(command, at)
-      if (place !== left) applyIfPossible(part, { command, at })
+    const [right, wrong] = [this.#load(), this.#load()]
+    const place = this.#dice.below(entries.length)
+    const others = entries.map(({ command }) => command)
+    const moved = others.splice(place, 1)
+    if (this.#dice.oneIn(2)) others.splice(place + 1, 0, ...moved)
+    for (const { command, at } of entries) right.apply(command, at)
+    for (const [i, command] of others.entries()) {
+      applyIfPossible(wrong, { command, at: entries[i]?.at ?? 0 })
     }
-    if (whole.takeBatch().digest !== part.takeBatch().digest) return
-    const [due, found] = [decided(whole), decided(part)]
-    const difference = firstDifference(due, found)
+    if (right.takeBatch().digest !== wrong.takeBatch().digest) return
+    const difference = firstDifference(decided(right), decided(wrong))
     if (difference === null) return
-    const { type } = entries[left]?.command ?? {}
-    broken('digest', `it is the same without ${type}, and the decisions differ at ${difference}`)
+    const { type } = entries[place]?.command ?? {}
+    broken('digest', `it is the same with another ${type}, and decisions differ at ${difference}`)
   }
 }
 
-/** Without the command that is missing, others may be refused. */
+/** Among other commands one may be refused. */
 function applyIfPossible(state: EngineState, { command, at }: LogEntry): void {
   try {
     state.apply(command, at)
