@@ -50,6 +50,10 @@ const countOrNull = expecting(
   'a whole number of at least 0, or null',
   (v) => v === null || isCount(v),
 )
+const countOrNone = expecting(
+  'a whole number of at least 0, or to be left out',
+  (v) => v === undefined || isCount(v),
+)
 const flagOrNone = expecting(
   'true or false, or to be left out',
   (v) => v === undefined || typeof v === 'boolean',
@@ -105,7 +109,13 @@ const caller = expecting('32 bytes as 0x and 64 lower-case hex digits', isHex32)
 
 const origin: Check = expecting(
   'an object with retryOf and traceparent as text, or null',
-  (v) => v === null || (isPlainObject(v) && Object.values(v).every(isText)),
+  (v) =>
+    v === null ||
+    (isPlainObject(v) &&
+      Object.entries(v).every(
+        ([key, given]) =>
+          ['retryOf', 'traceparent'].includes(key) && (given === undefined || isText(given)),
+      )),
 )
 
 const holds = expecting(
@@ -127,7 +137,12 @@ const note: Check = expecting(
     if (!isPlainObject(v) || !isText(v['type'])) return false
     const [texts, counts] = Object.hasOwn(NOTES, v['type']) ? (NOTES[v['type']] ?? []) : []
     if (texts === undefined || counts === undefined) return false
-    return texts.every((name) => isText(v[name])) && counts.every((name) => isCount(v[name]))
+    const known = ['type', ...texts, ...counts]
+    return (
+      Object.keys(v).every((key) => known.includes(key)) &&
+      texts.every((name) => isText(v[name])) &&
+      counts.every((name) => isCount(v[name]))
+    )
   },
 )
 
@@ -194,6 +209,10 @@ const FIELDS: { readonly [Type in Submission['type']]?: readonly Field[] } = {
       expecting('canonical CBOR as bytes, or to be left out', (v) => v === undefined || isBytes(v)),
     ],
     ['permanent', 'permanent', flagOrNone],
+    ['http', 'http', countOrNone],
+    ['is_unknown', 'isUnknown', flagOrNone],
+    ['is_unsent', 'isUnsent', flagOrNone],
+    ['lookup', 'lookup', oneOf(['booked', 'not_booked', 'failed', undefined])],
   ],
   registerProvider: [...PROVIDER, ['offer', 'offer', offer], ['stake', 'stake', amount]],
   updateProvider: [...PROVIDER, ['offer', 'offer', offer]],

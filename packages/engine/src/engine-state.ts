@@ -110,6 +110,8 @@ export class EngineState {
   #actor = 'engine'
   /** The command at hand has changed something that is stored. */
   #isChanged = false
+  /** What is recorded in the place of the command at hand, where a part of it changes nothing. */
+  #accepted: Command | null = null
   /** Those that changed something since the last outcome. */
   #entries: LogEntry[] = []
   /** When something changed last. */
@@ -234,9 +236,10 @@ export class EngineState {
       this.#isChanged = false
     }
     this.#actor = actorOf(command)
+    this.#accepted = null
     const reply = this.#carryOut(command)
     forgetEnded(market)
-    if (this.#isChanged) this.#record(command)
+    if (this.#isChanged) this.#record(this.#accepted ?? command)
     return { reply, isChanged: this.#isChanged }
   }
 
@@ -316,9 +319,9 @@ export class EngineState {
         return isDeleted
       }
       case 'reserveLimits':
-        return command.requests.map((request) => this.#reserve(request))
+        return this.#onLimits(command, (request) => this.#reserve(request))
       case 'completeLimits':
-        return command.requests.map(({ leaseId, actuals = [] }) =>
+        return this.#onLimits(command, ({ leaseId, actuals = [] }) =>
           market.limits.complete(leaseId, actuals, market.nowMs),
         )
       case 'listLimits': {
@@ -565,6 +568,25 @@ export class EngineState {
     this.#isChanged = true
     this.#journal.append(note, this.#actor, market, seq)
     return true
+  }
+
+  /** Each request has an answer of its own. Those that change nothing, wrong ones among them, are not recorded. */
+  #onLimits<Call extends Extract<Command, { readonly requests: unknown }>, Answer>(
+    command: Call,
+    answer: (request: Call['requests'][number]) => Answer,
+  ): Answer[] {
+    const effective: Call['requests'][number][] = []
+    const answers = command.requests.map((request) => {
+      this.#isChanged = false
+      const answered = answer(request)
+      if (this.#isChanged) effective.push(request)
+      return answered
+    })
+    this.#isChanged = effective.length > 0
+    if (effective.length < command.requests.length) {
+      this.#accepted = { ...command, requests: effective } as Command
+    }
+    return answers
   }
 
   #reserve({ leaseId, requirements }: ReserveRequest): ReserveAnswer {

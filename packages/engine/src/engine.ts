@@ -399,7 +399,8 @@ export class Engine {
   }
 
   fail(failure: Holder & LeaseFailure): Promise<void> {
-    return this.#onLease({ ...failure, type: 'fail' })
+    // Nothing that a worker says of a failure is refused, a missing word for it neither (FAIL-2).
+    return this.#onLease({ ...failure, code: failure?.code ?? 'error', type: 'fail' })
   }
 
   /** Leases for workers in this process. */

@@ -10,7 +10,7 @@ export const META = {
   limitSeq: 'limit_seq',
   /** The time from which a limit began anew last, a millisecond after its command (LIMIT-20). */
   limitsFrom: 'limits_from',
-  /** Over all that was decided until now (LOG-2). */
+  /** Over all that was decided until now (COMMAND-5). */
   digest: 'digest',
   /** 32 bytes that every beacon comes from, drawn once. */
   installationSeed: 'installation_seed',

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { FairleadError, U64_MAX } from '@fairlead/core'
-import { type Engine, openEngine } from '@fairlead/engine'
+import { decodeBatch, type Engine, EngineState, encodeBatch, openEngine } from '@fairlead/engine'
 import { openSqliteStore } from '@fairlead/store/sqlite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ACME, ATLAS, DIGEST, OFFER } from './rig.ts'
@@ -94,12 +94,24 @@ function* outOfPlace(args: readonly unknown[]): Generator<readonly unknown[]> {
   }
 }
 
+/** Every batch is recorded as well: one that cannot be would fail all its calls. */
+function recordAll(): void {
+  const { prototype } = EngineState
+  const { takeOutcome } = prototype as { readonly takeOutcome: unknown } as typeof prototype
+  prototype.takeOutcome = function recorded(this: EngineState) {
+    const outcome = takeOutcome.call(this)
+    decodeBatch(encodeBatch(outcome.commands))
+    return outcome
+  }
+}
+
 describe('arguments that are no such thing', () => {
   const folder = mkdtempSync(join(tmpdir(), 'fairlead-arguments-'))
   const path = join(folder, 'fairlead.db')
   let engine: Engine
 
   beforeAll(async () => {
+    recordAll()
     engine = await openEngine({ store: openSqliteStore(path) })
     await engine.registerProvider(ATLAS, OFFER)
   })
@@ -109,7 +121,7 @@ describe('arguments that are no such thing', () => {
   })
 
   it.each(Object.keys(CALLS))(
-    'ENGINE-11: %s refuses them by a FairleadError and harms nobody',
+    'ENGINE-11, COMMAND-2: %s refuses them by a FairleadError, harms nobody, and can be recorded',
     async (name) => {
       const [method, args] = CALLS[name] as (typeof CALLS)[string]
       const answers = [...outOfPlace(args)].map(async (given) => {

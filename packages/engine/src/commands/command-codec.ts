@@ -182,7 +182,7 @@ const COMMANDS: {
       tier: text(),
       origin: nullable(
         record<JobOrigin>({
-          retryOf: optional(hex()),
+          retryOf: optional(text()),
           traceparent: optional(text()),
           txHash: optional(hex()),
         }),
@@ -229,7 +229,7 @@ const COMMANDS: {
   registerProvider: [10, { providerId: text(), offer, stake: u64, ...acting }],
   updateProvider: [11, { providerId: text(), offer, ...acting }],
   heartbeat: [12, { providerId: text() }],
-  connectWorker: [13, { ...ofWorker, session: uint, slots: uint, holds: nullable(list(hex())) }],
+  connectWorker: [13, { ...ofWorker, session: uint, slots: uint, holds: nullable(list(text())) }],
   setWorkerSlots: [14, { ...ofWorker, slots: uint }],
   disconnectWorker: [15, ofWorker],
   setProviderStatus: [16, { providerId: text(), status: word(PROVIDER_STATUSES), ...acting }],

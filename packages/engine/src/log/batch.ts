@@ -8,10 +8,10 @@ export interface LogEntry {
   readonly at: number
 }
 
-/** Commands that are stored together, in their order. Where one ends and the next begins has no meaning (LOG-1). */
+/** Commands that are stored together, in their order. Where one ends and the next begins has no meaning (COMMAND-3). */
 export interface LogBatch {
   readonly entries: readonly LogEntry[]
-  /** Over all that was decided until the end of this batch (LOG-2). */
+  /** Over all that was decided until the end of this batch (COMMAND-5). */
   readonly digest: number
 }
 

@@ -4,7 +4,7 @@ import { crc32 } from 'node:zlib'
 const END = '\n'
 
 /**
- * A running checksum over all that was decided, in its order (LOG-2). Two states that have the same one after the
+ * A running checksum over all that was decided, in its order (COMMAND-5). Two states that have the same one after the
  * same commands have decided alike. It does not depend on where batches are cut: pieces are summed up as they come.
  */
 export class Digest {

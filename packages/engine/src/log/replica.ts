@@ -16,7 +16,7 @@ export class ReplicaDiverged extends Error {
 
 /**
  * A second state machine that gets nothing but recorded batches. It comes to the same state as the one that recorded
- * them, and proves it batch by batch (LOG-3).
+ * them, and proves it batch by batch (COMMAND-4).
  */
 export class Replica {
   readonly state: EngineState

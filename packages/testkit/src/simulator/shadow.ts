@@ -18,7 +18,7 @@ import { broken } from './violation.ts'
 const LAST_COMMAND = ['beat', 'digest']
 
 /**
- * A replica with tables of its own (LOG-3). It gets the recorded commands and nothing else, writes rows at other
+ * A replica with tables of its own (COMMAND-4). It gets the recorded commands and nothing else, writes rows at other
  * moments than the engine, in the middle of batches too, and begins anew from them when the engine does not.
  */
 export class Shadow {
@@ -139,7 +139,7 @@ function applyIfPossible(state: EngineState, { command, at }: LogEntry): void {
   }
 }
 
-/** The rows that tell what was decided (LOG-2). */
+/** The rows that tell what was decided (COMMAND-5). */
 function decided(state: EngineState): unknown {
   const { journal, newLeases, rounds, shares } = state.takeRows().batch
   const sorted = [...shares].sort((a, b) => compareText(shareKey(a), shareKey(b)))

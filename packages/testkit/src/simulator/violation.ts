@@ -36,9 +36,9 @@ export const INVARIANTS = {
   answer: 'an answer agrees with what is stored (STATE-8, LEASE-8, COMPLETE-1)',
   idempotency: 'one caller and key is one job (ENQUEUE-6)',
   replay:
-    'a replica comes to the same digests and rows, with restarts or without (ENGINE-1, ENGINE-4, LOG-3)',
-  digest: 'the digest of a batch tells of every decision (LOG-2)',
-  'no-op': 'a command that changes nothing is not recorded (LOG-1)',
+    'a replica comes to the same digests and rows, with restarts or without (ENGINE-1, ENGINE-4, COMMAND-4)',
+  digest: 'the digest of a batch tells of every decision (COMMAND-5)',
+  'no-op': 'a command that changes nothing is not recorded (COMMAND-3)',
   'session-place':
     'a session opens at one time, and nobody has two places in it (SESSION-9, SESSION-10)',
   'session-order':
