@@ -12,8 +12,8 @@ import {
   type ReserveRequest,
   unknownReserve,
 } from '@fairlead/core'
-import type { Acting } from './command.ts'
-import type { EngineLoop } from './engine-loop.ts'
+import type { Acting } from './commands/command.ts'
+import type { EngineLoop } from './loop/engine-loop.ts'
 
 /**
  * The engine's own limits, behind the port that every limiter has: in memory, durable with its state, and

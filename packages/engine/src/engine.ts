@@ -29,8 +29,8 @@ import {
   type WorkerId,
   wholeNumber,
 } from '@fairlead/core'
-import { readChainFields } from './chain-fields.ts'
-import { checkFilter, checkId, type ListFilter } from './check-arguments.ts'
+import { readChainFields } from './commands/chain-fields.ts'
+import { checkFilter, checkId, type ListFilter } from './commands/check-arguments.ts'
 import type {
   Acting,
   EnqueueRequest,
@@ -38,23 +38,23 @@ import type {
   OutsideNote,
   Submission,
   TokenFacts,
-} from './command.ts'
-import { completionDigest } from './completion.ts'
-import type { Connections } from './connections.ts'
+} from './commands/command.ts'
+import { findCut, refusePruned } from './commands/journal-cut.ts'
 import { EngineLimiter } from './engine-limiter.ts'
-import type { EngineLoop, Recover } from './engine-loop.ts'
-import { EngineView } from './engine-view.ts'
 import {
   ATTEMPTS_EXPLAINED,
   type Explanation,
   explainAssigned,
   explainAttempts,
-} from './explain.ts'
-import { type EngineEvent, eventOf } from './journal.ts'
-import { findCut, refusePruned } from './journal-cut.ts'
-import { EngineLeaseSource } from './lease-source.ts'
-import { withJson } from './row-json.ts'
-import { guarded, type Subscribers, type Unsubscribe } from './subscribers.ts'
+} from './explain/explain.ts'
+import type { EngineLoop, Recover } from './loop/engine-loop.ts'
+import { completionDigest } from './state/completion.ts'
+import { type EngineEvent, eventOf } from './state/journal.ts'
+import { EngineView } from './view/engine-view.ts'
+import { withJson } from './view/row-json.ts'
+import { guarded, type Subscribers, type Unsubscribe } from './view/subscribers.ts'
+import type { Connections } from './workers/connections.ts'
+import { EngineLeaseSource } from './workers/lease-source.ts'
 
 /** Who enqueues: given by whoever authenticated the request, never by the request itself. */
 export interface Requester {

@@ -8,17 +8,17 @@ import {
   toHex,
   usablePolicy,
 } from '@fairlead/core'
-import { Connections } from './connections.ts'
+import { prepareCommands } from './commands/prepare-commands.ts'
 import { Engine } from './engine.ts'
-import { EngineLoop } from './engine-loop.ts'
-import type { EngineState } from './engine-state.ts'
 import { assignedSince, stateOf } from './log/recovery.ts'
-import { META } from './meta.ts'
-import { PayloadCache } from './payload-cache.ts'
-import { prepareCommands } from './prepare-commands.ts'
-import { SealedStore } from './sealed-store.ts'
-import { Subscribers } from './subscribers.ts'
-import { SystemClock } from './system-clock.ts'
+import { EngineLoop } from './loop/engine-loop.ts'
+import { SystemClock } from './loop/system-clock.ts'
+import { SealedStore } from './projector/sealed-store.ts'
+import type { EngineState } from './state/engine-state.ts'
+import { META } from './state/meta.ts'
+import { Subscribers } from './view/subscribers.ts'
+import { Connections } from './workers/connections.ts'
+import { PayloadCache } from './workers/payload-cache.ts'
 
 /** A store further ahead of the clock than this was written under another clock. */
 export const AHEAD_MAX_MS = 60_000

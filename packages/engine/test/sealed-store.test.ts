@@ -11,7 +11,7 @@ import {
 import { type Engine, openEngine } from '@fairlead/engine'
 import { MemoryStore, TestClock } from '@fairlead/testkit'
 import { describe, expect, it } from 'vitest'
-import { SealedStore } from '../src/sealed-store.ts'
+import { SealedStore } from '../src/projector/sealed-store.ts'
 import { ManualWorker } from './manual-worker.ts'
 import { ACME, START } from './rig.ts'
 

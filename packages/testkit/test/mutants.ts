@@ -34,7 +34,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a life that ended while no engine ran ends when one loads',
-    file: 'engine/dist/engine-state.js',
+    file: 'engine/dist/state/engine-state.js',
     find: 'advanceMarket(market, nowMs);',
     replace: "if (command.type === 'resume') market.nowMs = nowMs; advanceMarket(market, nowMs);",
     expected: ['deadline', 'replay'],
@@ -114,7 +114,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a restart forgets what is held of a limit',
-    file: 'engine/dist/limit-rows.js',
+    file: 'engine/dist/projector/limit-rows.js',
     find: 'holds: holds.map(([end, cell]) => [end, exactOf(cell)]),',
     replace: 'holds: [],',
     expected: ['limit-span', 'replay'],
@@ -130,7 +130,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a longer window does not know what came before',
-    file: 'engine/dist/engine-state.js',
+    file: 'engine/dist/state/engine-state.js',
     find: 'if (assigned !== null)\n            market.windows.restore(assigned, policy);',
     replace: '',
     expected: ['requester-window', 'replay'],
@@ -178,7 +178,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'an entry of the journal is left out',
-    file: 'engine/dist/journal.js',
+    file: 'engine/dist/state/journal.js',
     find: 'const seq = ++this.#seq;',
     replace: 'const seq = (this.#seq += this.#seq === 40 ? 2 : 1);',
     expected: ['journal'],
@@ -186,7 +186,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a key that was used is not looked up',
-    file: 'engine/dist/prepare-commands.js',
+    file: 'engine/dist/commands/prepare-commands.js',
     find: 'await sources.store.read.jobsByTx(keys)',
     replace: '[]',
     expected: ['idempotency', 'rows'],
@@ -210,7 +210,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a restart forgets whom a session has ranked',
-    file: 'engine/dist/session-rows.js',
+    file: 'engine/dist/projector/session-rows.js',
     find: 'nextRank: cells[0],',
     replace: 'nextRank: 0,',
     expected: ['session-order', 'replay'],
@@ -250,7 +250,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a Retry-After is forgotten by a restart',
-    file: 'engine/dist/session-rows.js',
+    file: 'engine/dist/projector/session-rows.js',
     find: 'budget: { level, levelAt, rate, conc10, spacing10, pausedUntil, halvedAt, throttledAt },',
     replace:
       'budget: { level, levelAt, rate, conc10, spacing10, pausedUntil: null, halvedAt, throttledAt },',
@@ -275,7 +275,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'who is sent to look books instead',
-    file: 'engine/dist/lease-offer.js',
+    file: 'engine/dist/workers/lease-offer.js',
     find: "task: lookupUntil === null ? 'book' : 'lookup',",
     replace: "task: 'book',",
     expected: ['booked-once'],
@@ -307,7 +307,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'an answer goes out before its commit',
-    file: 'engine/dist/engine-loop.js',
+    file: 'engine/dist/loop/engine-loop.js',
     find: 'const write = this.#write(outcome);',
     replace:
       'const write = this.#write(outcome); this.#tell(outcome, calls.filter((call) => call.refusal === null));',
@@ -316,7 +316,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'events are not told after their answer was lost',
-    file: 'engine/dist/subscribers.js',
+    file: 'engine/dist/view/subscribers.js',
     find: 'while (this.#lastSeq < seq && ',
     replace: 'while (seq < 0 && ',
     expected: ['event-stream'],
@@ -324,7 +324,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'calls of a batch that was built on a failed one are never answered',
-    file: 'engine/dist/engine-loop.js',
+    file: 'engine/dist/loop/engine-loop.js',
     find: '[...calls, ...this.#applied]',
     replace: '[...calls]',
     expected: ['answer'],
@@ -332,7 +332,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'the state lives on after a failed commit',
-    file: 'engine/dist/engine-loop.js',
+    file: 'engine/dist/loop/engine-loop.js',
     find: 'this.#hasMoreRounds = false;\n        this.#isSound = false;',
     replace: 'this.#hasMoreRounds = false;',
     expected: ['memory', 'rows', 'replay', 'journal', 'rest'],
@@ -380,7 +380,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a restart forgets denials',
-    file: 'engine/dist/restore-market.js',
+    file: 'engine/dist/state/restore-market.js',
     find: 'job.denials = new Map(row.denials);',
     replace: 'job.denials = null;',
     expected: ['replay', 'rows', 'eligibility'],
@@ -388,7 +388,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a restart forgets how many were granted',
-    file: 'engine/dist/restore-market.js',
+    file: 'engine/dist/state/restore-market.js',
     find: 'grants: Number(meta[keys.grants] ?? 0)',
     replace: 'grants: 0',
     expected: ['replay', 'rows'],
@@ -412,7 +412,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'people are erased from where the last run of the process stood',
-    file: 'engine/dist/engine-state.js',
+    file: 'engine/dist/state/engine-state.js',
     find: 'this.#erasedBefore = Number(snapshot.meta[META.erasedBefore] ?? 0);',
     replace: 'this.#erasedBefore = nowMs - 1;',
     expected: ['personal', 'replay'],
@@ -508,7 +508,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a restart forgets lost workers',
-    file: 'engine/dist/restore-market.js',
+    file: 'engine/dist/state/restore-market.js',
     find: 'job.workerLosses = row.workerLosses;',
     replace: '{}',
     expected: ['worker-loss', 'replay'],
@@ -548,7 +548,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a failure is not stored',
-    file: 'engine/dist/changes.js',
+    file: 'engine/dist/projector/changes.js',
     find: 'failures: this.failures,',
     replace: 'failures: [],',
     expected: ['failure-kept'],
@@ -564,7 +564,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a result goes before its time',
-    file: 'engine/dist/engine-state.js',
+    file: 'engine/dist/state/engine-state.js',
     find: 'Math.max(keptSecs, resultRetentionSecs)',
     replace: 'Math.min(keptSecs, resultRetentionSecs)',
     expected: ['result-kept'],
@@ -580,7 +580,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'rows that are taken settle the budgets that they are of',
-    file: 'engine/dist/session-rows.js',
+    file: 'engine/dist/projector/session-rows.js',
     find: 'take({ sessions }) {',
     replace:
       'take({ sessions, nowMs }) { for (const org of this.#orgs) Object.assign(org.budget, org.state(nowMs).budget);',
@@ -589,7 +589,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'the digest knows nothing of the journal',
-    file: 'engine/dist/journal.js',
+    file: 'engine/dist/state/journal.js',
     find: 'this.#digest.add(pieceOf({ seq, at, actor, action, subject, details, jobSeq }));',
     replace: '',
     expected: ['digest'],
@@ -605,15 +605,15 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'the digest does not tell which job was enqueued',
-    file: 'engine/dist/journal.js',
-    find: 'return `${at} enqueued ${jobSeq} ${subject}`;',
-    replace: "return '';",
+    file: 'engine/dist/state/journal.js',
+    find: "case 'jobEnqueued':",
+    replace: "case 'jobEnqueued': return '';",
     expected: ['digest'],
     scenario: 'storm',
   },
   {
     name: 'a round that gave nobody anything is recorded',
-    file: 'engine/dist/engine-state.js',
+    file: 'engine/dist/state/engine-state.js',
     find: 'if (this.#isChanged)\n            this.#record(command);\n        return',
     replace:
       "this.#isChanged ||= command.type === 'round'; if (this.#isChanged) this.#record(command);\n        return",

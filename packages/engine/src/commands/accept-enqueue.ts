@@ -10,7 +10,7 @@ import {
   taskId,
   toHex,
 } from '@fairlead/core'
-import type { EnqueueCommand, EnqueueRequest, KnownJob } from '../command.ts'
+import type { EnqueueCommand, EnqueueRequest, KnownJob } from './command.ts'
 import type { KnownKeys } from './known-keys.ts'
 
 /** A job that is to be enqueued, or the one that this caller has enqueued under the same key before. */

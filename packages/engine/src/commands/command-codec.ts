@@ -8,8 +8,8 @@ import {
   type ProviderOffer,
   type SessionKey,
 } from '@fairlead/core'
-import type { Acting, Command, JobRequest, OfWorker, OnLease } from '../command.ts'
 import type { ByteReader, ByteWriter } from './byte-codec.ts'
+import type { Acting, Command, JobRequest, OfWorker, OnLease } from './command.ts'
 
 /** How a value is put into bytes and taken back. */
 interface Form<Value> {

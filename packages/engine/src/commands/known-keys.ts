@@ -1,4 +1,4 @@
-import type { KnownJob } from '../command.ts'
+import type { KnownJob } from './command.ts'
 
 /**
  * Jobs by the keys of their callers, from their enqueue until the store is sure to know them. It is no part of the

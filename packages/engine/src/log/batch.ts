@@ -1,5 +1,5 @@
-import type { Command } from '../command.ts'
 import { ByteReader, ByteWriter } from '../commands/byte-codec.ts'
+import type { Command } from '../commands/command.ts'
 import { COMMAND_FORMAT, putCommand, takeCommand } from '../commands/command-codec.ts'
 
 /** A command and the time at which it was carried out. */

@@ -1,6 +1,6 @@
 import { type Assigned, type Policy, type Preset, parsePolicy, type Snapshot } from '@fairlead/core'
-import { EngineState } from '../engine-state.ts'
-import { META } from '../meta.ts'
+import { EngineState } from '../state/engine-state.ts'
+import { META } from '../state/meta.ts'
 
 /** From when on it has to be known who got work, for the windows of requesters; null where there are none. */
 export function assignedSince(snapshot: Snapshot): number | null {

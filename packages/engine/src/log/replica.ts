@@ -1,5 +1,5 @@
 import { FairleadError } from '@fairlead/core'
-import type { EngineState } from '../engine-state.ts'
+import type { EngineState } from '../state/engine-state.ts'
 import { decodeBatch, type LogEntry } from './batch.ts'
 
 /** The state that a replica came to is not the one that the batch was recorded with. */

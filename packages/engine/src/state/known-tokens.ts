@@ -1,5 +1,5 @@
 import { type CborValue, decodeCbor, encodeCbor, type LaneRow, type Snapshot } from '@fairlead/core'
-import type { TokenFacts } from './command.ts'
+import type { TokenFacts } from '../commands/command.ts'
 import type { EngineNote } from './journal.ts'
 
 /** The lane of tokens, each under its id. */

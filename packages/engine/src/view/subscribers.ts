@@ -1,5 +1,5 @@
 import type { AuditRecord } from '@fairlead/core'
-import { type EngineEvent, eventOf } from './journal.ts'
+import { type EngineEvent, eventOf } from '../state/journal.ts'
 
 /** Takes a listener back. */
 export type Unsubscribe = () => void

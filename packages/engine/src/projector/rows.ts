@@ -14,7 +14,7 @@ import {
   type Workers,
   type WriteBatch,
 } from '@fairlead/core'
-import type { JobRequest } from './command.ts'
+import type { JobRequest } from '../commands/command.ts'
 
 /** The stored form of what is in memory. The other way is `restoreMarket`. */
 

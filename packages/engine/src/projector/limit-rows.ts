@@ -13,7 +13,7 @@ import {
   readLimit,
   type Snapshot,
 } from '@fairlead/core'
-import { META } from './meta.ts'
+import { META } from '../state/meta.ts'
 
 /** The lanes of limits: each limit under its key, and each lease id that is remembered. */
 const LIMIT = 'limit'

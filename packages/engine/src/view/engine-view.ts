@@ -18,8 +18,8 @@ import {
   termsNow,
   type WaitReason,
 } from '@fairlead/core'
+import type { EngineState } from '../state/engine-state.ts'
 import { type Census, takeCensus } from './census.ts'
-import type { EngineState } from './engine-state.ts'
 import {
   allRegistrations,
   type KeyFigures,

@@ -54,18 +54,18 @@ import {
   type WriteBatch,
   withdrawLease,
 } from '@fairlead/core'
-import { Changes } from './changes.ts'
-import { actorOf, type Command, type EnqueueCommand, type TokenFacts } from './command.ts'
+import { actorOf, type Command, type EnqueueCommand, type TokenFacts } from '../commands/command.ts'
+import type { LogBatch, LogEntry } from '../log/batch.ts'
+import { Digest } from '../log/digest.ts'
+import { Changes } from '../projector/changes.ts'
+import { roundRow } from '../projector/round-row.ts'
+import { leaseTimes } from '../workers/lease-offer.ts'
+import { type Deliveries, Outbox } from '../workers/outbox.ts'
 import { checkCompletion, resultRow, saysFeeFailed } from './completion.ts'
 import { type EngineNote, Journal } from './journal.ts'
 import { KnownTokens } from './known-tokens.ts'
-import { leaseTimes } from './lease-offer.ts'
-import type { LogBatch, LogEntry } from './log/batch.ts'
-import { Digest } from './log/digest.ts'
 import { META, QUEUE_KEYS } from './meta.ts'
-import { type Deliveries, Outbox } from './outbox.ts'
 import { restoreMarket } from './restore-market.ts'
-import { roundRow } from './round-row.ts'
 
 /** What a batch of commands leads to: rows to write, and then what workers are to be told. */
 export interface Outcome extends Rows {

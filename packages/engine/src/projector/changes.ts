@@ -13,7 +13,7 @@ import {
   type RoundRow,
   type WriteBatch,
 } from '@fairlead/core'
-import type { JobRequest } from './command.ts'
+import type { JobRequest } from '../commands/command.ts'
 import { limitRows } from './limit-rows.ts'
 import { jobRow, jobState, leaseRow, leaseState, providerRow } from './rows.ts'
 import { SessionRows } from './session-rows.ts'

@@ -8,11 +8,11 @@ import {
   type ProviderId,
   type WorkerId,
 } from '@fairlead/core'
-import type { OfWorker } from './command.ts'
+import type { OfWorker } from '../commands/command.ts'
+import { guarded } from '../view/subscribers.ts'
 import { leaseOffer } from './lease-offer.ts'
 import type { Deliveries } from './outbox.ts'
 import type { PayloadCache } from './payload-cache.ts'
-import { guarded } from './subscribers.ts'
 
 /** How long to wait before the work of an offer is read again. */
 const READ_AGAIN_MS = 250

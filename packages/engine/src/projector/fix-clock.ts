@@ -1,7 +1,7 @@
 import type { Store, WriteBatch } from '@fairlead/core'
-import { META } from './meta.ts'
+import { AHEAD_MAX_MS } from '../open-engine.ts'
+import { META } from '../state/meta.ts'
 import { movedLane, movedProvider } from './moved-rows.ts'
-import { AHEAD_MAX_MS } from './open-engine.ts'
 
 /** A store whose jobs and leases can be moved in time together with the rows of a batch. */
 export interface MovableStore extends Pick<Store, 'load'> {

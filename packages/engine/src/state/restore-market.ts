@@ -22,9 +22,9 @@ import {
   type Snapshot,
   type Touch,
 } from '@fairlead/core'
-import { restoreLimits } from './limit-rows.ts'
+import { restoreLimits } from '../projector/limit-rows.ts'
+import { restoreSessions } from '../projector/session-rows.ts'
 import { QUEUE_KEYS } from './meta.ts'
-import { restoreSessions } from './session-rows.ts'
 
 /** Builds the market from its rows, just as it was when they were written (ENGINE-4). */
 export function restoreMarket(options: {

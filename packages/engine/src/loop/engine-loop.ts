@@ -7,11 +7,11 @@ import {
   type StandstillWatch,
   type Store,
 } from '@fairlead/core'
-import { checkCommand } from './check-arguments.ts'
-import type { EnqueueRequest, Submission } from './command.ts'
-import { acceptEnqueue } from './commands/accept-enqueue.ts'
-import { KnownKeys } from './commands/known-keys.ts'
-import type { EngineState, Outcome, RoundReply } from './engine-state.ts'
+import { acceptEnqueue } from '../commands/accept-enqueue.ts'
+import { checkCommand } from '../commands/check-arguments.ts'
+import type { EnqueueRequest, Submission } from '../commands/command.ts'
+import { KnownKeys } from '../commands/known-keys.ts'
+import type { EngineState, Outcome, RoundReply } from '../state/engine-state.ts'
 
 /** How often a living engine leaves a sign of life in the store. */
 const BEAT_MS = 1_000

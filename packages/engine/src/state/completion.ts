@@ -8,7 +8,7 @@ import {
   type ResultRow,
   sha3Hex,
 } from '@fairlead/core'
-import type { Command } from './command.ts'
+import type { Command } from '../commands/command.ts'
 
 type Complete = Extract<Command, { type: 'complete' }>
 

@@ -19,8 +19,8 @@ import {
 import { test } from '@fast-check/vitest'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { roundRow } from '../projector/round-row.ts'
 import { ATTEMPTS_EXPLAINED, explainAssigned } from './explain.ts'
-import { roundRow } from './round-row.ts'
 
 const NOW = 1_760_000_000_000
 const SEED = `0x${'5'.repeat(64)}` as Seed

@@ -12,10 +12,10 @@ import {
   type WorkerHello,
   type WorkerId,
 } from '@fairlead/core'
-import { checkHello } from './check-arguments.ts'
+import { checkHello } from '../commands/check-arguments.ts'
+import type { Engine } from '../engine.ts'
+import type { EngineLoop } from '../loop/engine-loop.ts'
 import type { Connections } from './connections.ts'
-import type { Engine } from './engine.ts'
-import type { EngineLoop } from './engine-loop.ts'
 
 interface Parts {
   readonly engine: Engine

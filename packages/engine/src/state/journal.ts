@@ -9,8 +9,8 @@ import type {
   Preset,
   ProviderId,
 } from '@fairlead/core'
-import type { OutsideNote, TokenFacts } from './command.ts'
-import type { Digest } from './log/digest.ts'
+import type { OutsideNote, TokenFacts } from '../commands/command.ts'
+import type { Digest } from '../log/digest.ts'
 
 /** What the rules of the market know nothing of, and the journal has all the same. */
 export type EngineNote = { readonly at: number } & (
