@@ -142,7 +142,7 @@ function isAllowed(name: string, path: string, from: string, allowed: readonly s
     // Relative paths stay inside the package.
     return !join(path, '..', from).startsWith('..') && !from.includes('/packages/')
   }
-  if (name === 'core') return from === 'node:crypto' && path === 'hash.ts'
+  if (name === 'core') return from === 'node:crypto' && path === 'encoding/hash.ts'
   if (path.startsWith('conformance/') && CONFORMANCE_MAY_IMPORT.includes(from)) return true
   return from.startsWith('node:') || allowed.includes(from)
 }

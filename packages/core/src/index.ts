@@ -4,10 +4,17 @@
  */
 
 // Values, hashes, ids
-export { compareAscii, fromHex, isHex32, toHex, writeHex } from './bytes.ts'
-export { compareText } from './text.ts'
-export { CborFloat, type CborMap, type CborValue, decodeCbor, encodeCbor } from './cbor.ts'
-export { type HashField, sha3, sha3Hex, taggedHash, taggedHashHex, uvarint } from './hash.ts'
+export { compareAscii, fromHex, isHex32, toHex, writeHex } from './encoding/bytes.ts'
+export { compareText } from './encoding/text.ts'
+export { CborFloat, type CborMap, type CborValue, decodeCbor, encodeCbor } from './encoding/cbor.ts'
+export {
+  type HashField,
+  sha3,
+  sha3Hex,
+  taggedHash,
+  taggedHashHex,
+  uvarint,
+} from './encoding/hash.ts'
 export {
   type Caller,
   callerOf,
@@ -27,12 +34,12 @@ export {
   type Seed,
   taskId,
   type WorkerId,
-} from './ids.ts'
-export { type ExactInt, exactInt } from './exact-int.ts'
-export { jsonOf } from './json-of.ts'
-export { isoUtc } from './iso-utc.ts'
-export { TransitMap } from './transit-map.ts'
-export { readU64, showU64, U64_MAX } from './u64.ts'
+} from './encoding/ids.ts'
+export { type ExactInt, exactInt } from './encoding/exact-int.ts'
+export { jsonOf } from './encoding/json-of.ts'
+export { isoUtc } from './encoding/iso-utc.ts'
+export { TransitMap } from './collections/transit-map.ts'
+export { readU64, showU64, U64_MAX } from './encoding/u64.ts'
 
 // Errors and settings
 export {
@@ -53,9 +60,17 @@ export {
   type Preset,
   PRESETS,
   showPolicy,
-} from './policy.ts'
-export { isPlainObject } from './plain-object.ts'
-export { type Field, flag, int, intsByName, names, oneOf, thousandths } from './policy-field.ts'
+} from './policy/policy.ts'
+export { isPlainObject } from './encoding/plain-object.ts'
+export {
+  type Field,
+  flag,
+  int,
+  intsByName,
+  names,
+  oneOf,
+  thousandths,
+} from './policy/policy-field.ts'
 export {
   problemList,
   readSettings,
@@ -65,11 +80,23 @@ export {
   settingPaths,
   snakeCase,
   unknownSetting,
-} from './settings-table.ts'
+} from './policy/settings-table.ts'
 
 // The market: jobs, leases and providers in memory
-export { advanceMarket, changePolicy, isDueBy, nextClaimAt, nextDueAt } from './advance-market.ts'
-export { type EndReason, Job, type JobNeeds, type JobOrigin, type KnownEndReason } from './job.ts'
+export {
+  advanceMarket,
+  changePolicy,
+  isDueBy,
+  nextClaimAt,
+  nextDueAt,
+} from './market/advance-market.ts'
+export {
+  type EndReason,
+  Job,
+  type JobNeeds,
+  type JobOrigin,
+  type KnownEndReason,
+} from './market/job.ts'
 export {
   type CancelReason,
   type Charge,
@@ -79,7 +106,7 @@ export {
   type RequeueReason,
   type SessionTouch,
   type Touch,
-} from './market.ts'
+} from './market/market.ts'
 
 // Sessions: registrations in memory, and when each is sent
 export {
@@ -88,7 +115,7 @@ export {
   SessionDispatch,
   type SessionDispatchState,
   type SessionSend,
-} from './session-dispatch.ts'
+} from './sessions/session-dispatch.ts'
 
 // Enqueue
 export { enqueueJob, type NewJob, newJob } from './enqueue/enqueue-job.ts'
@@ -103,7 +130,7 @@ export {
   registrationDemand,
   taskDemand,
 } from './enqueue/kinds.ts'
-export { type SessionFacts, sessionFacts, setOpening } from './enqueue/join-session.ts'
+export { type SessionFacts, sessionFacts, setOpening } from './sessions/join-session.ts'
 export type { PayloadField } from './enqueue/payload.ts'
 export {
   type Brought,
@@ -127,10 +154,10 @@ export {
   type DispatchJobState,
   dispatchJobState,
   type SessionEnd,
-} from './order/dispatch-job.ts'
+} from './sessions/dispatch-job.ts'
 export type { FairState } from './order/fair-shares.ts'
-export { OrgDispatch, type OrgDispatchState } from './order/org-dispatch.ts'
-export type { DispatchKey } from './order/org-table.ts'
+export { OrgDispatch, type OrgDispatchState } from './sessions/org-dispatch.ts'
+export type { DispatchKey } from './sessions/org-table.ts'
 export { type QueuedJob, type Shape, shapeOf } from './order/queued-job.ts'
 export {
   type PriorityPolicy,
@@ -151,14 +178,14 @@ export {
   SessionRanks,
   type SessionRequest,
   tieBreaker,
-} from './order/session-order.ts'
-export { type Seat, type SessionRecord, SessionTable } from './order/session-table.ts'
+} from './sessions/session-order.ts'
+export { type Seat, type SessionRecord, SessionTable } from './sessions/session-table.ts'
 export {
   explainSession,
   type SessionGate,
   type SessionWait,
   sessionGates,
-} from './match/explain-session.ts'
+} from './sessions/explain-session.ts'
 export {
   type Batch,
   type QueueState,
@@ -168,7 +195,7 @@ export {
 } from './order/waiting-queue.ts'
 
 // Admit
-export type { AdmitRequirement, AdmitRule } from './admit/admit-policy.ts'
+export type { AdmitRequirement, AdmitRule } from './policy/admit-policy.ts'
 export {
   AdmitRound,
   type LimitClaim,
@@ -179,7 +206,7 @@ export {
 } from './admit/admit-round.ts'
 export { AdmitRules } from './admit/admit-rules.ts'
 export { allowedInFlight, type DispatchBudget } from './admit/dispatch-budget.ts'
-export { type PlatformPolicy, platformPolicy, type PlatformRows } from './admit/platform-policy.ts'
+export { type PlatformPolicy, platformPolicy, type PlatformRows } from './policy/platform-policy.ts'
 export { type Assigned, addUnits, epochOf, RequesterWindows, unitsUsed } from './admit/quotas.ts'
 export {
   allowedAt,
@@ -191,7 +218,7 @@ export {
   type ReserveAnswer,
   UNKNOWN_RETRY_MS,
   unknownReserve,
-} from './admit/limit-answers.ts'
+} from './limits/limit-answers.ts'
 export {
   isLimitKey,
   LIMIT_CALLERS_MAX,
@@ -206,7 +233,7 @@ export {
   type Overage,
   readLimit,
   type RollingLimit,
-} from './admit/limit-definition.ts'
+} from './limits/limit-definition.ts'
 export {
   LEASES_MAX,
   Limits,
@@ -217,15 +244,15 @@ export {
   OTHER_REQUIREMENTS,
   REMEMBER_MS,
   type StoredHold,
-} from './admit/limits.ts'
+} from './limits/limits.ts'
 export {
   type LimitChanges,
   type LimitLeaseState,
   MarketLimits,
   type MarketLimitsState,
-} from './admit/market-limits.ts'
-export type { MeterState } from './admit/meter.ts'
-export type { HeldLease, RememberedLease } from './admit/remembered-leases.ts'
+} from './limits/market-limits.ts'
+export type { MeterState } from './limits/meter.ts'
+export type { HeldLease, RememberedLease } from './limits/remembered-leases.ts'
 export {
   type Actual,
   addUp,
@@ -237,8 +264,8 @@ export {
   type Requirement,
   REQUIREMENTS_MAX,
   reserveProblem,
-} from './admit/reserve-request.ts'
-export { type AcquireAnswer, type PoolStart, SharedUsage } from './admit/shared-usage.ts'
+} from './limits/reserve-request.ts'
+export { type AcquireAnswer, type PoolStart, SharedUsage } from './slots/shared-usage.ts'
 export {
   type BorrowInput,
   DAY_MS,
@@ -257,7 +284,7 @@ export {
   type TypeSlots,
   typeSlots,
   type Usage,
-} from './admit/slot-pool.ts'
+} from './slots/slot-pool.ts'
 export {
   adjustRatios,
   initRatios,
@@ -266,7 +293,7 @@ export {
   type Ratios,
   type TypeLoad,
   WHOLE_PPM,
-} from './admit/job-type-ratios.ts'
+} from './slots/job-type-ratios.ts'
 
 // Match
 export { dispatchRound } from './match/dispatch-round.ts'
@@ -426,5 +453,5 @@ export {
 export { type AttemptError, registrationCode } from './outcome/attempt-error.ts'
 export { adviceOn, noticeOf } from './registry/notice.ts'
 
-export { usablePolicy } from './usable-policy.ts'
-export { wholeNumber } from './whole-number.ts'
+export { usablePolicy } from './policy/usable-policy.ts'
+export { wholeNumber } from './encoding/whole-number.ts'

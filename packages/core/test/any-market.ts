@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { addUnits, RequesterWindows } from '../src/admit/quotas.ts'
+import type { Caller, JobId, ProviderId, Seed } from '../src/encoding/ids.ts'
 import { newJob } from '../src/enqueue/enqueue-job.ts'
 import {
   aiDemand,
@@ -8,11 +9,10 @@ import {
   quantumDemand,
   taskDemand,
 } from '../src/enqueue/kinds.ts'
-import type { Caller, JobId, ProviderId, Seed } from '../src/ids.ts'
-import type { Job } from '../src/job.ts'
+import type { Job } from '../src/market/job.ts'
 import { ProviderPool } from '../src/match/provider-pool.ts'
 import { WaitingQueue } from '../src/order/waiting-queue.ts'
-import { type Policy, parsePolicy } from '../src/policy.ts'
+import { type Policy, parsePolicy } from '../src/policy/policy.ts'
 import { classKey, newProvider, type Provider } from '../src/registry/provider.ts'
 import { type PlainJob, type PlainNeeds, plainUnits } from './plain-order.ts'
 import type { PlainMarket, PlainProvider } from './plain-round.ts'

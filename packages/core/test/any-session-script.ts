@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
-import type { PlatformPolicy, PlatformRows } from '../src/admit/platform-policy.ts'
-import type { JobId } from '../src/ids.ts'
-import type { SessionRequest } from '../src/order/session-order.ts'
+import type { JobId } from '../src/encoding/ids.ts'
 import type { AttemptOutcome, Lookup } from '../src/outcome/judge-attempt.ts'
+import type { PlatformPolicy, PlatformRows } from '../src/policy/platform-policy.ts'
+import type { SessionRequest } from '../src/sessions/session-order.ts'
 
 /** A registration and all that will happen to it; the last attempt repeats. */
 export interface ScriptJob {

@@ -1,6 +1,6 @@
+import type { Caller, JobId } from '../src/encoding/ids.ts'
 import type { KindName } from '../src/enqueue/kinds.ts'
-import type { Caller, JobId } from '../src/ids.ts'
-import type { Policy } from '../src/policy.ts'
+import type { Policy } from '../src/policy/policy.ts'
 
 /**
  * The order of waiting jobs as the rules write it, with nothing but arrays, sorts and bigints. The

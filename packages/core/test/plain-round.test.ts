@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import type { Caller, JobId, ProviderId, Seed } from '../src/encoding/ids.ts'
 import type { KindName } from '../src/enqueue/kinds.ts'
-import type { Caller, JobId, ProviderId, Seed } from '../src/ids.ts'
-import { type Policy, parsePolicy } from '../src/policy.ts'
+import { type Policy, parsePolicy } from '../src/policy/policy.ts'
 import { type PlainJob, PlainShares, plainScoreBatch, plainShareBatch } from './plain-order.ts'
 import {
   type PlainMarket,

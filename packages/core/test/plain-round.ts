@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
+import type { Caller, JobId, ProviderId, Seed } from '../src/encoding/ids.ts'
 import type { KindName } from '../src/enqueue/kinds.ts'
-import type { Caller, JobId, ProviderId, Seed } from '../src/ids.ts'
 import type { Refusal } from '../src/match/eligibility.ts'
-import type { Policy } from '../src/policy.ts'
+import type { Policy } from '../src/policy/policy.ts'
 import type { ProviderStatus } from '../src/registry/provider.ts'
 import {
   isReady,

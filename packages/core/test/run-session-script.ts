@@ -1,6 +1,6 @@
-import type { PlatformRows } from '../src/admit/platform-policy.ts'
-import type { DispatchJob } from '../src/order/dispatch-job.ts'
-import { SessionDispatch } from '../src/session-dispatch.ts'
+import type { PlatformRows } from '../src/policy/platform-policy.ts'
+import type { DispatchJob } from '../src/sessions/dispatch-job.ts'
+import { SessionDispatch } from '../src/sessions/session-dispatch.ts'
 import { attemptOf, lookupAfter, type ScriptJob, type SessionScript } from './any-session-script.ts'
 
 export interface ScriptSend {

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type PlatformPolicy, platformPolicy } from '../src/admit/platform-policy.ts'
-import { type DispatchJob, dispatchJobState } from '../src/order/dispatch-job.ts'
-import type { OrgDispatch } from '../src/order/org-dispatch.ts'
-import { compareInSession, type SessionJob } from '../src/order/session-order.ts'
-import { SessionDispatch, type SessionDispatchState } from '../src/session-dispatch.ts'
+import { type PlatformPolicy, platformPolicy } from '../src/policy/platform-policy.ts'
+import { type DispatchJob, dispatchJobState } from '../src/sessions/dispatch-job.ts'
+import type { OrgDispatch } from '../src/sessions/org-dispatch.ts'
+import { SessionDispatch, type SessionDispatchState } from '../src/sessions/session-dispatch.ts'
+import { compareInSession, type SessionJob } from '../src/sessions/session-order.ts'
 import {
   attemptOf,
   type ScriptJob,

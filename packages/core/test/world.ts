@@ -1,4 +1,3 @@
-import { advanceMarket, changePolicy } from '../src/advance-market.ts'
 import { enqueueJob, type NewJob } from '../src/enqueue/enqueue-job.ts'
 import {
   aiDemand,
@@ -7,7 +6,6 @@ import {
   quantumDemand,
   taskDemand,
 } from '../src/enqueue/kinds.ts'
-import type { Job } from '../src/job.ts'
 import { issueLease } from '../src/lease/issue-lease.ts'
 import type { Lease } from '../src/lease/lease.ts'
 import {
@@ -17,11 +15,13 @@ import {
   releaseLease,
   renewLease,
 } from '../src/lease/lease-calls.ts'
-import { type Market, type MarketEvent, openMarket } from '../src/market.ts'
+import { advanceMarket, changePolicy } from '../src/market/advance-market.ts'
+import type { Job } from '../src/market/job.ts'
+import { type Market, type MarketEvent, openMarket } from '../src/market/market.ts'
 import { dispatchRound } from '../src/match/dispatch-round.ts'
 import { type Completion, completeLease } from '../src/outcome/complete-lease.ts'
 import { type Failure, failLease } from '../src/outcome/fail-lease.ts'
-import { type Policy, parsePolicy } from '../src/policy.ts'
+import { type Policy, parsePolicy } from '../src/policy/policy.ts'
 import { recordHeartbeat } from '../src/registry/health.ts'
 import { newProvider, type Provider, type ProviderOffer } from '../src/registry/provider.ts'
 import { registerProvider } from '../src/registry/provider-status.ts'

@@ -58,7 +58,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a worker that is lost is charged to the job',
-    file: 'core/dist/advance-market.js',
+    file: 'core/dist/market/advance-market.js',
     find: "giveBack(market, lease, 'worker_lost')",
     replace: "(lease.job.retries++, giveBack(market, lease, 'worker_lost'))",
     expected: ['retries', 'backoff'],
@@ -122,7 +122,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a rolling limit lets go of a slice too early',
-    file: 'core/dist/admit/window-meter.js',
+    file: 'core/dist/limits/window-meter.js',
     find: 'return nowMs - (nowMs % sliceMs) + sliceMs + windowMs;',
     replace: 'return nowMs - (nowMs % sliceMs) + windowMs - sliceMs;',
     expected: ['limit-span'],
@@ -194,7 +194,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'the last to join a session is sent first',
-    file: 'core/dist/order/session-order.js',
+    file: 'core/dist/sessions/session-order.js',
     find: 'a.queuedAt - b.queuedAt ||',
     replace: 'b.queuedAt - a.queuedAt ||',
     expected: ['session-order'],
@@ -202,7 +202,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'two of a session have one rank',
-    file: 'core/dist/order/session-order.js',
+    file: 'core/dist/sessions/session-order.js',
     find: 'job.rank = group.nextRank++;',
     replace: 'job.rank = group.nextRank === 2 ? 1 : group.nextRank; group.nextRank++;',
     expected: ['session-order'],
@@ -218,7 +218,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'the first session of a dispatch key is always served first',
-    file: 'core/dist/order/session-turns.js',
+    file: 'core/dist/sessions/session-turns.js',
     find: 'return ready[placeBehind(ready, servedLast)] ?? ready[0];',
     replace: 'return ready[0];',
     expected: ['session-turns'],
@@ -226,7 +226,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'who is served pays nothing for the turns of the others',
-    file: 'core/dist/order/session-turns.js',
+    file: 'core/dist/sessions/session-turns.js',
     find: 'served.credit -= sum;',
     replace: '',
     expected: ['session-turns', 'rows'],
@@ -291,7 +291,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a registration that is under way is sent again',
-    file: 'core/dist/order/org-dispatch.js',
+    file: 'core/dist/sessions/org-dispatch.js',
     find: 'this.lanes.leave(job);',
     replace: '',
     expected: ['one-live-lease', 'unexplained', 'transition', 'memory'],
@@ -299,7 +299,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a user has two places in a session',
-    file: 'core/dist/enqueue/join-session.js',
+    file: 'core/dist/sessions/join-session.js',
     find: 'const jobId = market.seats.holder(facts, seatOf(userId, eventId), sharedUsers ? null : caller);',
     replace: 'const jobId = null;',
     expected: ['session-place'],
@@ -420,7 +420,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'dispatch keys always go in the order of their names',
-    file: 'core/dist/order/org-table.js',
+    file: 'core/dist/sessions/org-table.js',
     find: 'compareWaits(a, b) ||',
     replace: '',
     expected: ['session-turns'],

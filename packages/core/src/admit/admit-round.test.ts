@@ -3,14 +3,14 @@ import { describe, expect, it } from 'vitest'
 import { anyContest, anyMarket, CALLERS, realMarket } from '../../test/any-market.ts'
 import { type PlainLimit, type PlainMarket, plainRound } from '../../test/plain-round.ts'
 import { OWNER, STRANGER, World, type Written } from '../../test/world.ts'
-import { nextClaimAt } from '../advance-market.ts'
 import { aiDemand } from '../enqueue/kinds.ts'
-import type { Job } from '../job.ts'
+import { MarketLimits } from '../limits/market-limits.ts'
+import { nextClaimAt } from '../market/advance-market.ts'
+import type { Job } from '../market/job.ts'
 import { explainWaiting } from '../match/explain-job.ts'
 import { matchRound } from '../match/match-round.ts'
 import { AdmitRound } from './admit-round.ts'
 import { admitRulesOf } from './admit-rules.ts'
-import { MarketLimits } from './market-limits.ts'
 
 const TOKENS = { kind: 'ai', requirements: [{ key: 'tpm', amount: 'tokens' }] }
 

@@ -1,8 +1,8 @@
-import type { JobId, ProviderId } from '../ids.ts'
-import type { Market } from '../market.ts'
+import type { JobId, ProviderId } from '../encoding/ids.ts'
+import type { MarketLimits } from '../limits/market-limits.ts'
+import type { Market } from '../market/market.ts'
 import type { QueuedJob } from '../order/queued-job.ts'
 import { type AdmitRules, amountOf } from './admit-rules.ts'
-import type { MarketLimits } from './market-limits.ts'
 
 /** What is looked at in a job. */
 export type AdmitJob = Pick<QueuedJob, 'id' | 'tokens' | 'shape'>

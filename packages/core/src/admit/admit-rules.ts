@@ -1,7 +1,7 @@
-import type { ProviderId } from '../ids.ts'
+import type { ProviderId } from '../encoding/ids.ts'
 import type { QueuedJob, Shape } from '../order/queued-job.ts'
-import type { Policy } from '../policy.ts'
-import { type AdmitRule, placeholdersIn } from './admit-policy.ts'
+import { type AdmitRule, placeholdersIn } from '../policy/admit-policy.ts'
+import type { Policy } from '../policy/policy.ts'
 
 /** What a job needs of one limit: `fixed + perToken · tokens`. */
 export interface Need {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { type PlatformPolicy, platformPolicy } from '../policy/platform-policy.ts'
 import {
   admitsSend,
   allowedInFlight,
@@ -12,7 +13,6 @@ import {
   throttleBudget,
   widenedSpacingMs,
 } from './dispatch-budget.ts'
-import { type PlatformPolicy, platformPolicy } from './platform-policy.ts'
 
 const T0 = 1_760_000_000_000
 const policyWith = (given: Partial<PlatformPolicy> = {}): PlatformPolicy =>

@@ -1,4 +1,4 @@
-import type { PlatformPolicy } from './platform-policy.ts'
+import type { PlatformPolicy } from '../policy/platform-policy.ts'
 
 /** A token, in the millionths that a level is counted in. */
 const TOKEN = 1_000_000

@@ -1,6 +1,6 @@
+import type { Caller } from '../encoding/ids.ts'
 import type { KindName } from '../enqueue/kinds.ts'
-import type { Caller } from '../ids.ts'
-import type { Policy } from '../policy.ts'
+import type { Policy } from '../policy/policy.ts'
 import type { Provider } from '../registry/provider.ts'
 
 /** The epoch that a time falls into, counted from the Unix epoch (QUOTA-3). */

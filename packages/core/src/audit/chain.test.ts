@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { encode as cbor2Encode } from 'cbor2'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { CborFloat, type CborMap, type CborValue } from '../cbor.ts'
+import { CborFloat, type CborMap, type CborValue } from '../encoding/cbor.ts'
 import { FairleadError } from '../errors.ts'
 import {
   type AuditEntry,

@@ -1,4 +1,4 @@
-import { fromHex, toHex } from '../bytes.ts'
+import { fromHex, toHex } from '../encoding/bytes.ts'
 import {
   appendCborMap,
   CBOR_DEPTH_MAX,
@@ -6,10 +6,10 @@ import {
   type CborMap,
   type CborValue,
   encodeCbor,
-} from '../cbor.ts'
+} from '../encoding/cbor.ts'
+import { hashInput } from '../encoding/hash.ts'
+import { isPlainObject } from '../encoding/plain-object.ts'
 import { FairleadError, invalidParams } from '../errors.ts'
-import { hashInput } from '../hash.ts'
-import { isPlainObject } from '../plain-object.ts'
 
 /** What happened, before it is in the log. */
 export interface AuditRecord {

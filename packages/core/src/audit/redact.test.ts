@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parsePolicy } from '../policy.ts'
+import { parsePolicy } from '../policy/policy.ts'
 import { type Loggable, pseudonym, REDACTED, redactor, redactText } from './redact.ts'
 
 const KEY = Buffer.alloc(32, 7)

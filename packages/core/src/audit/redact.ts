@@ -1,7 +1,7 @@
-import { CBOR_DEPTH_MAX } from '../cbor.ts'
-import { hmacSha256Hex } from '../hash.ts'
-import { isPlainObject } from '../plain-object.ts'
-import type { Policy } from '../policy.ts'
+import { CBOR_DEPTH_MAX } from '../encoding/cbor.ts'
+import { hmacSha256Hex } from '../encoding/hash.ts'
+import { isPlainObject } from '../encoding/plain-object.ts'
+import type { Policy } from '../policy/policy.ts'
 
 /** Any JSON-like value. */
 export type Loggable =

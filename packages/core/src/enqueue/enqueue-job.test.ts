@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { jobNamed } from '../../test/any-market.ts'
 import { refusal } from '../../test/refusal.ts'
 import { OWNER, STRANGER, World, type Written } from '../../test/world.ts'
-import { nextDueAt } from '../advance-market.ts'
-import type { Job } from '../job.ts'
+import { nextDueAt } from '../market/advance-market.ts'
+import type { Job } from '../market/job.ts'
 import { cancelJob } from '../outcome/cancel-job.ts'
 
 const LIMITS = ['max_depth', 'max_per_caller'] as const

@@ -1,9 +1,9 @@
+import type { Caller, JobId } from '../encoding/ids.ts'
 import { FairleadError, invalidParams } from '../errors.ts'
-import type { Caller, JobId } from '../ids.ts'
-import { Job, type JobNeeds, type JobOrigin } from '../job.ts'
-import { type Market, queueFor } from '../market.ts'
+import { Job, type JobNeeds, type JobOrigin } from '../market/job.ts'
+import { type Market, queueFor } from '../market/market.ts'
 import { countWaiting } from '../outcome/move-job.ts'
-import { checkSession, joinSession, type SessionFacts } from './join-session.ts'
+import { checkSession, joinSession, type SessionFacts } from '../sessions/join-session.ts'
 import type { Demand, KindName } from './kinds.ts'
 
 export interface NewJob {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { refusal } from '../../test/refusal.ts'
-import { CborFloat } from '../cbor.ts'
-import { openMarket } from '../market.ts'
-import { parsePolicy } from '../policy.ts'
+import { CborFloat } from '../encoding/cbor.ts'
+import { openMarket } from '../market/market.ts'
+import { parsePolicy } from '../policy/policy.ts'
 import { KIND_NAMES, KINDS, type KindName } from './kinds.ts'
 import { readPayload } from './payload.ts'
 

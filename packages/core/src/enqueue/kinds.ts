@@ -1,5 +1,5 @@
-import type { CborMap } from '../cbor.ts'
-import type { Policy } from '../policy.ts'
+import type { CborMap } from '../encoding/cbor.ts'
+import type { Policy } from '../policy/policy.ts'
 import {
   byteString,
   count,

@@ -1,8 +1,14 @@
-import { fromHex, hexLength, utf8Length } from '../bytes.ts'
-import { CBOR_DEPTH_MAX, CborFloat, type CborMap, type CborValue, encodeCbor } from '../cbor.ts'
+import { fromHex, hexLength, utf8Length } from '../encoding/bytes.ts'
+import {
+  CBOR_DEPTH_MAX,
+  CborFloat,
+  type CborMap,
+  type CborValue,
+  encodeCbor,
+} from '../encoding/cbor.ts'
+import { isPlainObject } from '../encoding/plain-object.ts'
+import { readU64 } from '../encoding/u64.ts'
 import { FairleadError, invalidParams, limitExceeded } from '../errors.ts'
-import { isPlainObject } from '../plain-object.ts'
-import { readU64 } from '../u64.ts'
 
 /**
  * One field of a payload: turns the written value into what is encoded, or throws the refusal that

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type CborMap, decodeCbor, encodeCbor } from '../cbor.ts'
+import { type CborMap, decodeCbor, encodeCbor } from '../encoding/cbor.ts'
 import { isErased, sealedIn, sealedPayload, withoutPeople } from './personal.ts'
 
 const WHERE = { provider: 'bookeo', org_ref: 'north', event_id: 'swim', scheduled_time: 1_000 }

@@ -1,6 +1,6 @@
-import { utf8 } from '../bytes.ts'
-import { type CborMap, decodeCbor, encodeCbor } from '../cbor.ts'
-import { isPlainObject } from '../plain-object.ts'
+import { utf8 } from '../encoding/bytes.ts'
+import { type CborMap, decodeCbor, encodeCbor } from '../encoding/cbor.ts'
+import { isPlainObject } from '../encoding/plain-object.ts'
 
 /** The field that stands in a stored registration for all that is encrypted of it (AUDIT-9). */
 const SEALED = 'sealed'

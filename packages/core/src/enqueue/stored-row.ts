@@ -1,4 +1,4 @@
-import { toHex } from '../bytes.ts'
+import { toHex } from '../encoding/bytes.ts'
 import type { JobRow, NewJobRow } from '../ports/store.ts'
 
 /** The row of a new job as it is read again. */

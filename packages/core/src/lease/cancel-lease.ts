@@ -1,4 +1,4 @@
-import type { CancelReason, Market } from '../market.ts'
+import type { CancelReason, Market } from '../market/market.ts'
 import { requeueJob } from '../outcome/requeue.ts'
 import { cancelLive } from './end-lease.ts'
 import type { Lease } from './lease.ts'

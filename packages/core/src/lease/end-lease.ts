@@ -1,6 +1,6 @@
 import { addUnits } from '../admit/quotas.ts'
 import { invariant } from '../errors.ts'
-import type { CancelReason, Market } from '../market.ts'
+import type { CancelReason, Market } from '../market/market.ts'
 import { dropWorkerLease } from '../registry/workers.ts'
 import { unstrandLease, workerOf } from './hold-lease.ts'
 import type { Lease } from './lease.ts'

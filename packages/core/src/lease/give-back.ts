@@ -1,5 +1,5 @@
-import type { LeaseId } from '../ids.ts'
-import type { CancelReason, Market } from '../market.ts'
+import type { LeaseId } from '../encoding/ids.ts'
+import type { CancelReason, Market } from '../market/market.ts'
 import { ENGINE_ERRORS } from '../outcome/attempt-error.ts'
 import { backoffSecs } from '../outcome/backoff.ts'
 import { endJob } from '../outcome/end-job.ts'

@@ -1,8 +1,8 @@
+import { TransitMap } from '../collections/transit-map.ts'
 import { KINDS } from '../enqueue/kinds.ts'
-import type { Market } from '../market.ts'
-import type { Policy } from '../policy.ts'
+import type { Market } from '../market/market.ts'
+import type { Policy } from '../policy/policy.ts'
 import type { Worker } from '../registry/workers.ts'
-import { TransitMap } from '../transit-map.ts'
 import type { Lease } from './lease.ts'
 
 /** Books a live lease, new or loaded, with its provider and worker and among the deadlines. */

@@ -9,9 +9,9 @@ import {
   WITHOUT_HEALTH,
   World,
 } from '../../test/world.ts'
+import type { LeaseId } from '../encoding/ids.ts'
 import { aiDemand } from '../enqueue/kinds.ts'
-import type { LeaseId } from '../ids.ts'
-import type { Market } from '../market.ts'
+import type { Market } from '../market/market.ts'
 import { cancelJob } from '../outcome/cancel-job.ts'
 import { completeLease, settleProof } from '../outcome/complete-lease.ts'
 import { failLease } from '../outcome/fail-lease.ts'

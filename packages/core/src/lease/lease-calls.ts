@@ -1,6 +1,6 @@
+import type { LeaseId, ProviderId, WorkerId } from '../encoding/ids.ts'
 import { FairleadError, invariant } from '../errors.ts'
-import type { LeaseId, ProviderId, WorkerId } from '../ids.ts'
-import type { Market } from '../market.ts'
+import type { Market } from '../market/market.ts'
 import { denyProvider } from '../outcome/charge.ts'
 import { endJob } from '../outcome/end-job.ts'
 import { moveJob } from '../outcome/move-job.ts'

@@ -1,8 +1,8 @@
+import type { HeapItem } from '../collections/lazy-heap.ts'
+import type { LeaseId, WorkerId } from '../encoding/ids.ts'
 import { KINDS, type KindName } from '../enqueue/kinds.ts'
-import type { LeaseId, WorkerId } from '../ids.ts'
-import type { Job } from '../job.ts'
-import type { HeapItem } from '../order/lazy-heap.ts'
-import type { Policy } from '../policy.ts'
+import type { Job } from '../market/job.ts'
+import type { Policy } from '../policy/policy.ts'
 import type { Provider } from '../registry/provider.ts'
 import type { LeaseStatus } from './lease-table.ts'
 

@@ -1,4 +1,4 @@
-import type { Market } from '../market.ts'
+import type { Market } from '../market/market.ts'
 import { dropWorkerLease, freestWorker } from '../registry/workers.ts'
 import { olderFirst, unstrandLease, workerOf } from './hold-lease.ts'
 import type { Lease } from './lease.ts'

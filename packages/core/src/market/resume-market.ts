@@ -1,7 +1,7 @@
-import type { WorkerId } from '../ids.ts'
+import type { WorkerId } from '../encoding/ids.ts'
 import { isLive } from '../lease/lease-table.ts'
-import type { Market } from '../market.ts'
 import type { Provider } from '../registry/provider.ts'
+import type { Market } from './market.ts'
 
 /**
  * Nobody could reach the dispatcher for so long, which is charged to nobody (ENGINE-4): the deadlines of live leases

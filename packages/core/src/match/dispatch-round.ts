@@ -1,13 +1,13 @@
 import { NO_CLAIMS, openAdmit } from '../admit/admit-round.ts'
-import { advanceMarket } from '../advance-market.ts'
-import type { Seed } from '../ids.ts'
-import type { Job } from '../job.ts'
+import type { Seed } from '../encoding/ids.ts'
 import { issueLease } from '../lease/issue-lease.ts'
 import type { Lease } from '../lease/lease.ts'
 import { moveStranded } from '../lease/move-leases.ts'
-import type { Market } from '../market.ts'
+import { advanceMarket } from '../market/advance-market.ts'
+import type { Job } from '../market/job.ts'
+import type { Market } from '../market/market.ts'
+import { sendRound } from '../sessions/send-round.ts'
 import { type KindRound, matchRound } from './match-round.ts'
-import { sendRound } from './send-round.ts'
 
 /**
  * Runs one round on a market and issues the leases that it decided on. Leases that lost their worker

@@ -13,7 +13,7 @@ import {
 import type { PlainJob, PlainNeeds } from '../../test/plain-order.ts'
 import { type PlainProvider, plainRefusal } from '../../test/plain-round.ts'
 import { epochOf } from '../admit/quotas.ts'
-import { type Policy, parsePolicy } from '../policy.ts'
+import { type Policy, parsePolicy } from '../policy/policy.ts'
 import type { Provider } from '../registry/provider.ts'
 import { REFUSALS, type Refusal, refusalOf } from './eligibility.ts'
 

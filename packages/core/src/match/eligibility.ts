@@ -1,10 +1,10 @@
 import type { AdmitRound } from '../admit/admit-round.ts'
 import { unitsUsed } from '../admit/quotas.ts'
+import type { Caller } from '../encoding/ids.ts'
 import { KINDS, type KindName } from '../enqueue/kinds.ts'
-import type { Caller } from '../ids.ts'
-import type { JobNeeds } from '../job.ts'
+import type { JobNeeds } from '../market/job.ts'
 import type { QueuedJob, Shape } from '../order/queued-job.ts'
-import type { Policy } from '../policy.ts'
+import type { Policy } from '../policy/policy.ts'
 import { classKey, leaseCap, type Provider, stakeNeeded } from '../registry/provider.ts'
 
 /** Why a provider does not fit a job; the first check that fails, in this order (MATCH-3). */

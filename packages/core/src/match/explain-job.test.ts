@@ -10,7 +10,7 @@ import {
   type Written,
 } from '../../test/world.ts'
 import { aiDemand } from '../enqueue/kinds.ts'
-import type { Job } from '../job.ts'
+import type { Job } from '../market/job.ts'
 import { classKey, PROVIDER_STATUSES, type Provider } from '../registry/provider.ts'
 import type { Refusal } from './eligibility.ts'
 import { explainWaiting } from './explain-job.ts'

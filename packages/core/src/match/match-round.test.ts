@@ -23,10 +23,10 @@ import {
   plainRound,
 } from '../../test/plain-round.ts'
 import { addUnits, epochOf } from '../admit/quotas.ts'
+import { type Caller, type JobId, type ProviderId, pairHash, type Seed } from '../encoding/ids.ts'
 import type { KindName } from '../enqueue/kinds.ts'
-import { type Caller, type JobId, type ProviderId, pairHash, type Seed } from '../ids.ts'
-import type { Job } from '../job.ts'
-import { parsePolicy } from '../policy.ts'
+import type { Job } from '../market/job.ts'
+import { parsePolicy } from '../policy/policy.ts'
 import type { Provider } from '../registry/provider.ts'
 import { type KindRound, matchRound } from './match-round.ts'
 

@@ -9,9 +9,9 @@ import {
   START,
 } from '../../test/any-market.ts'
 import { type PlainProvider, providerFault } from '../../test/plain-round.ts'
+import type { ProviderId } from '../encoding/ids.ts'
 import type { KindName } from '../enqueue/kinds.ts'
-import type { ProviderId } from '../ids.ts'
-import { type Policy, parsePolicy } from '../policy.ts'
+import { type Policy, parsePolicy } from '../policy/policy.ts'
 import type { Provider } from '../registry/provider.ts'
 import { ProviderPool } from './provider-pool.ts'
 

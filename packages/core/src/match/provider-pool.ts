@@ -1,8 +1,8 @@
-import { compareAscii } from '../bytes.ts'
+import { compareAscii } from '../encoding/bytes.ts'
+import type { ProviderId } from '../encoding/ids.ts'
 import { KIND_NAMES, type KindName } from '../enqueue/kinds.ts'
 import { invariant } from '../errors.ts'
-import type { ProviderId } from '../ids.ts'
-import type { Policy } from '../policy.ts'
+import type { Policy } from '../policy/policy.ts'
 import { classKey, type Provider, type ProviderOffer } from '../registry/provider.ts'
 import { providerRefusal } from './eligibility.ts'
 

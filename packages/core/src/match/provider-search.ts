@@ -1,6 +1,6 @@
-import { compareAscii } from '../bytes.ts'
+import { compareAscii } from '../encoding/bytes.ts'
+import { pairHash, type Seed } from '../encoding/ids.ts'
 import type { KindName } from '../enqueue/kinds.ts'
-import { pairHash, type Seed } from '../ids.ts'
 import type { QueuedJob } from '../order/queued-job.ts'
 import type { Verdict } from '../order/waiting-queue.ts'
 import { leaseCap, type Provider } from '../registry/provider.ts'

@@ -5,7 +5,7 @@ import { type PlainMarket, plainRefusal, plainRound } from '../../test/plain-rou
 import { World } from '../../test/world.ts'
 import { addUnits, epochOf } from '../admit/quotas.ts'
 import { aiDemand } from '../enqueue/kinds.ts'
-import type { Job } from '../job.ts'
+import type { Job } from '../market/job.ts'
 import { dispatchRound } from './dispatch-round.ts'
 import { matchRound } from './match-round.ts'
 import { roundRefusals } from './round-refusals.ts'

@@ -1,6 +1,6 @@
 import { epochOf } from '../admit/quotas.ts'
-import type { ProviderId } from '../ids.ts'
-import type { Market } from '../market.ts'
+import type { ProviderId } from '../encoding/ids.ts'
+import type { Market } from '../market/market.ts'
 import type { QueuedJob } from '../order/queued-job.ts'
 import type { Provider } from '../registry/provider.ts'
 import { jobRefusal, type Load, loadOf, type Refusal, type Terms } from './eligibility.ts'

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { anySeed, seedNamed } from '../../test/any-market.ts'
 import { plainDice, plainShuffle, plainWords } from '../../test/plain-round.ts'
-import type { Seed } from '../ids.ts'
+import type { Seed } from '../encoding/ids.ts'
 import { SeededDice, SeededShuffle } from './seeded-shuffle.ts'
 
 const WORDS = 2 ** 32

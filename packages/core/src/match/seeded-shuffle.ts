@@ -1,6 +1,6 @@
+import { sha3 } from '../encoding/hash.ts'
+import { idBytes, type Seed } from '../encoding/ids.ts'
 import { invariant } from '../errors.ts'
-import { sha3 } from '../hash.ts'
-import { idBytes, type Seed } from '../ids.ts'
 
 /**
  * The dice of a round: 32-bit words from a hash chain of the seed (MATCH-5). `draw(m)` is uniform

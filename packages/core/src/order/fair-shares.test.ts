@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { callerNamed } from '../../test/any-market.ts'
 import { sign } from '../../test/plain-order.ts'
-import type { Caller } from '../ids.ts'
+import type { Caller } from '../encoding/ids.ts'
 import { FairShares, virtualCost } from './fair-shares.ts'
 
 const CALLERS = [1, 2, 3, 4, 5].map(callerNamed)

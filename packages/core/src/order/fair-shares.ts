@@ -1,6 +1,6 @@
-import type { Caller } from '../ids.ts'
-import { TransitMap } from '../transit-map.ts'
-import { IndexedHeap, type IndexedItem } from './indexed-heap.ts'
+import { IndexedHeap, type IndexedItem } from '../collections/indexed-heap.ts'
+import { TransitMap } from '../collections/transit-map.ts'
+import type { Caller } from '../encoding/ids.ts'
 
 /** One unit at weight 1, as virtual time. */
 const UNIT = 1n << 20n

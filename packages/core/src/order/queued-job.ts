@@ -1,8 +1,8 @@
+import type { HeapItem } from '../collections/lazy-heap.ts'
+import type { Caller, JobId, ProviderId } from '../encoding/ids.ts'
 import type { Demand, KindName } from '../enqueue/kinds.ts'
-import type { Caller, JobId, ProviderId } from '../ids.ts'
-import type { JobNeeds } from '../job.ts'
-import type { Policy } from '../policy.ts'
-import type { HeapItem } from './lazy-heap.ts'
+import type { JobNeeds } from '../market/job.ts'
+import type { Policy } from '../policy/policy.ts'
 import type { Scored } from './score.ts'
 
 /**

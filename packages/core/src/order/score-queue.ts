@@ -1,6 +1,6 @@
-import type { Caller } from '../ids.ts'
-import type { Policy } from '../policy.ts'
-import { LazyHeap } from './lazy-heap.ts'
+import { LazyHeap } from '../collections/lazy-heap.ts'
+import type { Caller } from '../encoding/ids.ts'
+import type { Policy } from '../policy/policy.ts'
 import { ENQUEUED_BEFORE, idBefore, PLACE, type QueuedJob, type Shape } from './queued-job.ts'
 import { type PriorityPolicy, scoreAt, scorePerSecond, secondOf } from './score.ts'
 

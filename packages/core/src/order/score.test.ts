@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parsePolicy } from '../policy.ts'
+import { parsePolicy } from '../policy/policy.ts'
 import { scoreAt, scoreTerms, shownScore, staticScore } from './score.ts'
 
 const FUND = parsePolicy({}, 'fund').priority

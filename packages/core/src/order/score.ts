@@ -1,4 +1,4 @@
-import type { Policy } from '../policy.ts'
+import type { Policy } from '../policy/policy.ts'
 
 export type PriorityPolicy = Policy['priority']
 

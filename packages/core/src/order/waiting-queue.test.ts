@@ -13,12 +13,12 @@ import {
   sortedByScore,
   sortedByWait,
 } from '../../test/plain-order.ts'
+import type { Caller, JobId } from '../encoding/ids.ts'
 import { enqueueJob } from '../enqueue/enqueue-job.ts'
 import { aiDemand } from '../enqueue/kinds.ts'
-import type { Caller, JobId } from '../ids.ts'
-import type { Job } from '../job.ts'
-import { openMarket } from '../market.ts'
-import { type Policy, parsePolicy } from '../policy.ts'
+import type { Job } from '../market/job.ts'
+import { openMarket } from '../market/market.ts'
+import { type Policy, parsePolicy } from '../policy/policy.ts'
 import type { QueuedJob } from './queued-job.ts'
 import { type Verdict, WaitingQueue } from './waiting-queue.ts'
 

@@ -1,6 +1,6 @@
-import type { PlatformPolicy } from '../admit/platform-policy.ts'
-import { utf8, utf8Length } from '../bytes.ts'
-import { encodeCbor } from '../cbor.ts'
+import { utf8, utf8Length } from '../encoding/bytes.ts'
+import { encodeCbor } from '../encoding/cbor.ts'
+import type { PlatformPolicy } from '../policy/platform-policy.ts'
 import type { LeaseFailure } from '../ports/lease-source.ts'
 import { isNamedCode } from './classify.ts'
 

@@ -1,9 +1,9 @@
 import { fc, test } from '@fast-check/vitest'
 import { describe, expect, it } from 'vitest'
 import { jobNamed } from '../../test/any-market.ts'
+import { type JobId, retryHash } from '../encoding/ids.ts'
 import type { KindName } from '../enqueue/kinds.ts'
-import { type JobId, retryHash } from '../ids.ts'
-import { type Policy, parsePolicy } from '../policy.ts'
+import { type Policy, parsePolicy } from '../policy/policy.ts'
 import { backoffSecs } from './backoff.ts'
 
 const FUND = parsePolicy({}, 'fund')

@@ -1,6 +1,6 @@
+import { type JobId, retryHash } from '../encoding/ids.ts'
 import { KINDS, type KindName } from '../enqueue/kinds.ts'
-import { type JobId, retryHash } from '../ids.ts'
-import type { Policy } from '../policy.ts'
+import type { Policy } from '../policy/policy.ts'
 
 /**
  * Seconds until a job that failed is ready again: `b0·2^n` up to the cap, with a jitter of ±10 % that

@@ -1,8 +1,8 @@
-import type { EndReason, Job } from '../job.ts'
 import { cancelLive } from '../lease/end-lease.ts'
 import type { Lease } from '../lease/lease.ts'
 import { isLive } from '../lease/lease-table.ts'
-import { type Market, queueFor } from '../market.ts'
+import type { EndReason, Job } from '../market/job.ts'
+import { type Market, queueFor } from '../market/market.ts'
 import type { JobEvent } from './job-table.ts'
 import { moveJob } from './move-job.ts'
 

@@ -1,7 +1,7 @@
 import { fc, test } from '@fast-check/vitest'
 import { describe, expect, it } from 'vitest'
 import { WITHOUT_HEALTH, World, type Written } from '../../test/world.ts'
-import type { Job } from '../job.ts'
+import type { Job } from '../market/job.ts'
 import { backoffSecs } from './backoff.ts'
 
 const DAY_MS = 86_400_000

@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest'
 import { World } from '../../test/world.ts'
-import type { Job } from '../job.ts'
-import type { Market } from '../market.ts'
+import type { Job } from '../market/job.ts'
+import type { Market } from '../market/market.ts'
 import {
   hasEnded,
   JOB_EVENTS,

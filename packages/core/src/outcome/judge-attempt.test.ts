@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type PlatformPolicy, platformPolicy } from '../admit/platform-policy.ts'
+import { type PlatformPolicy, platformPolicy } from '../policy/platform-policy.ts'
 import {
   classifyAnswer,
   type ErrorTaxonomy,

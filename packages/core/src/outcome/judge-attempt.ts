@@ -1,4 +1,4 @@
-import type { PlatformPolicy } from '../admit/platform-policy.ts'
+import type { PlatformPolicy } from '../policy/platform-policy.ts'
 import { classifyAnswer, failureReason, type RefusedAnswer } from './classify.ts'
 
 /** What a look at the platform's bookings found. */

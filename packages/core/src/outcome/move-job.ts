@@ -1,5 +1,5 @@
-import type { Job } from '../job.ts'
-import type { Market } from '../market.ts'
+import type { Job } from '../market/job.ts'
+import type { Market } from '../market/market.ts'
 import { invalidJobMove, type JobEvent, type JobStatus, nextJobStatus } from './job-table.ts'
 
 /** Moves a job by the table, or refuses with `InvalidState` and changes nothing (STATE-1). */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { WITH_PROOF, World } from '../../test/world.ts'
-import type { Job } from '../job.ts'
 import { giveBack } from '../lease/give-back.ts'
-import type { RequeueReason } from '../market.ts'
+import type { Job } from '../market/job.ts'
+import type { RequeueReason } from '../market/market.ts'
 import { setProviderStatus } from '../registry/provider-status.ts'
 import { settleProof } from './complete-lease.ts'
 

@@ -1,5 +1,5 @@
-import type { Job } from '../job.ts'
-import { type Market, queueFor, type RequeueReason } from '../market.ts'
+import type { Job } from '../market/job.ts'
+import { type Market, queueFor, type RequeueReason } from '../market/market.ts'
 import { endAttempt, silentOutcome } from './end-attempt.ts'
 import type { JobEvent } from './job-table.ts'
 import { moveJob } from './move-job.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest'
 import { WITH_PROOF, World } from '../../test/world.ts'
-import { nextDueAt } from '../advance-market.ts'
+import { nextDueAt } from '../market/advance-market.ts'
 import { cancelJob } from './cancel-job.ts'
 import { settleProof } from './complete-lease.ts'
 import { forgetEnded } from './end-job.ts'

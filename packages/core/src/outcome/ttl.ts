@@ -1,6 +1,6 @@
 import { KINDS } from '../enqueue/kinds.ts'
-import type { Job } from '../job.ts'
-import type { Policy } from '../policy.ts'
+import type { Job } from '../market/job.ts'
+import type { Policy } from '../policy/policy.ts'
 
 /** When the job has lived too long since it was enqueued (TTL-1). */
 export function ttlAbsAt(job: Job, policy: Policy): number {

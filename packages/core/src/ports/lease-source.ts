@@ -1,8 +1,8 @@
-import type { CborMap } from '../cbor.ts'
+import type { CborMap } from '../encoding/cbor.ts'
+import type { JobId, LeaseId, ProviderId, WorkerId } from '../encoding/ids.ts'
 import type { KindName } from '../enqueue/kinds.ts'
 import type { FairleadError } from '../errors.ts'
-import type { JobId, LeaseId, ProviderId, WorkerId } from '../ids.ts'
-import type { CancelReason } from '../market.ts'
+import type { CancelReason } from '../market/market.ts'
 import type { Refusal } from '../match/eligibility.ts'
 import type { Lookup } from '../outcome/judge-attempt.ts'
 

@@ -1,7 +1,7 @@
-import type { CompleteAnswer, ReserveAnswer } from '../admit/limit-answers.ts'
-import type { Limit } from '../admit/limit-definition.ts'
-import type { LimitView } from '../admit/limits.ts'
-import type { Actual, Requirement } from '../admit/reserve-request.ts'
+import type { CompleteAnswer, ReserveAnswer } from '../limits/limit-answers.ts'
+import type { Limit } from '../limits/limit-definition.ts'
+import type { LimitView } from '../limits/limits.ts'
+import type { Actual, Requirement } from '../limits/reserve-request.ts'
 
 export interface ReserveRequest {
   /** New for each attempt; the same again only to repeat a call whose answer was lost. */

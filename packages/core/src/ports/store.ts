@@ -1,13 +1,13 @@
 import type { Assigned } from '../admit/quotas.ts'
 import type { AuditEntry, AuditRecord } from '../audit/chain.ts'
+import type { Caller, JobId, LeaseId, ProviderId, WorkerId } from '../encoding/ids.ts'
 import type { KindName } from '../enqueue/kinds.ts'
-import type { Caller, JobId, LeaseId, ProviderId, WorkerId } from '../ids.ts'
-import type { EndReason, JobNeeds, JobOrigin } from '../job.ts'
 import type { LeaseTerms } from '../lease/lease.ts'
 import type { LeaseStatus } from '../lease/lease-table.ts'
+import type { EndReason, JobNeeds, JobOrigin } from '../market/job.ts'
 import type { Refusal } from '../match/eligibility.ts'
 import type { JobStatus } from '../outcome/job-table.ts'
-import type { Policy } from '../policy.ts'
+import type { Policy } from '../policy/policy.ts'
 import type { Attestation, ClassCooldown, ProviderStatus } from '../registry/provider.ts'
 
 /** What never changes about a job. */

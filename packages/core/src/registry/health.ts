@@ -1,4 +1,4 @@
-import type { Charge, Market } from '../market.ts'
+import type { Charge, Market } from '../market/market.ts'
 import type { Provider } from './provider.ts'
 import { moveProvider } from './provider-status.ts'
 

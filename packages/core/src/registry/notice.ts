@@ -1,6 +1,6 @@
 import { KIND_NAMES } from '../enqueue/kinds.ts'
 import { providerRefusal, type Refusal } from '../match/eligibility.ts'
-import type { Policy } from '../policy.ts'
+import type { Policy } from '../policy/policy.ts'
 import type { ProviderNotice } from '../ports/lease-source.ts'
 import { type Provider, type ProviderStatus, stakeNeeded } from './provider.ts'
 

@@ -1,8 +1,8 @@
+import { isProviderName } from '../encoding/ids.ts'
 import { FairleadError, invalidParams } from '../errors.ts'
-import { isProviderName } from '../ids.ts'
 import { cancelLease } from '../lease/cancel-lease.ts'
 import type { Lease } from '../lease/lease.ts'
-import type { CancelReason, Market } from '../market.ts'
+import type { CancelReason, Market } from '../market/market.ts'
 import {
   allowedLeases,
   changedOffer,

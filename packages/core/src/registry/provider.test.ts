@@ -2,12 +2,12 @@ import { describe, expect, it, test } from 'vitest'
 import { callerNamed, providerNamed } from '../../test/any-market.ts'
 import { refusal } from '../../test/refusal.ts'
 import { World } from '../../test/world.ts'
+import type { Caller } from '../encoding/ids.ts'
 import { type KindName, quantumDemand } from '../enqueue/kinds.ts'
-import type { Caller } from '../ids.ts'
 import type { Lease } from '../lease/lease.ts'
-import type { Market, MarketEvent } from '../market.ts'
+import type { Market, MarketEvent } from '../market/market.ts'
 import { refusalOf } from '../match/eligibility.ts'
-import { parsePolicy } from '../policy.ts'
+import { parsePolicy } from '../policy/policy.ts'
 import {
   classKey,
   leaseCap,

@@ -1,7 +1,7 @@
+import type { IndexedItem } from '../collections/indexed-heap.ts'
+import type { Caller, ProviderId } from '../encoding/ids.ts'
 import type { KindName } from '../enqueue/kinds.ts'
-import type { Caller, ProviderId } from '../ids.ts'
-import type { IndexedItem } from '../order/indexed-heap.ts'
-import type { Policy } from '../policy.ts'
+import type { Policy } from '../policy/policy.ts'
 import type { Workers } from './workers.ts'
 
 export const PROVIDER_STATUSES = ['REGISTERED', 'ACTIVE', 'JAILED', 'SUSPENDED', 'RETIRED'] as const

@@ -1,9 +1,9 @@
+import { isWorkerName, type LeaseId, type WorkerId } from '../encoding/ids.ts'
 import { FairleadError, invalidParams, limitExceeded } from '../errors.ts'
-import { isWorkerName, type LeaseId, type WorkerId } from '../ids.ts'
 import { giveBack } from '../lease/give-back.ts'
 import { olderFirst, strandLease, unstrandLease } from '../lease/hold-lease.ts'
 import type { Lease } from '../lease/lease.ts'
-import type { Market } from '../market.ts'
+import type { Market } from '../market/market.ts'
 import type { Provider } from './provider.ts'
 import { forgetIdle, SLOTS_MAX, WORKERS_MAX, type Worker, type Workers } from './workers.ts'
 

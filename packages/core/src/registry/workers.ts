@@ -1,4 +1,4 @@
-import type { WorkerId } from '../ids.ts'
+import type { WorkerId } from '../encoding/ids.ts'
 
 /** One process that serves a provider. */
 export interface Worker {

@@ -1,0 +1,154 @@
+import { admitRulesOf } from '../admit/admit-rules.ts'
+import type { LazyHeap } from '../collections/lazy-heap.ts'
+import type { DueHeaps } from '../lease/due-heaps.ts'
+import { cancelLive, endLease } from '../lease/end-lease.ts'
+import { giveBack } from '../lease/give-back.ts'
+import { ENGINE_ERRORS } from '../outcome/attempt-error.ts'
+import { chargeJob } from '../outcome/charge.ts'
+import { settleProof } from '../outcome/complete-lease.ts'
+import { advanceSessions } from '../outcome/end-attempt.ts'
+import { endJob } from '../outcome/end-job.ts'
+import { hasEnded } from '../outcome/job-table.ts'
+import type { Policy } from '../policy/policy.ts'
+import { chargeSilence, restartHeartbeat } from '../registry/health.ts'
+import { silenceDueAt } from '../registry/provider.ts'
+import { enforceLeaseCap } from '../registry/provider-status.ts'
+import type { Market } from './market.ts'
+
+/** One sort of deadline: when its first one is due, and what happens then. */
+interface DueRow {
+  /** Nothing is due before this, which takes no tidying up to say. */
+  readonly floorAt: (market: Market) => number
+  readonly nextAt: (market: Market) => number
+  readonly fire: (market: Market, untilMs: number) => void
+}
+
+/** What falls due at one time happens in this order, and then by id (STATE-6). */
+const DUE_TABLE: readonly DueRow[] = [
+  row('ttlAbs', (market, job) => endJob(market, job, { on: 'ttl', reason: 'ttl_abs' })),
+  row('ttlRel', (market, job) => endJob(market, job, { on: 'ttl', reason: 'ttl_rel' })),
+  row('leaseDeadline', (market, lease) => {
+    endLease(market, lease, 'deadline', 0)
+    market.touch.failure(lease, ENGINE_ERRORS.LEASE_EXPIRED)
+    chargeJob(market, lease.job, lease.provider, { charge: 'LEASE_EXPIRED' })
+  }),
+  row('ack', (market, lease) => {
+    cancelLive(market, lease, 'ack_timeout')
+    market.touch.failure(lease, ENGINE_ERRORS.ACK_TIMEOUT)
+    chargeJob(market, lease.job, lease.provider, { charge: 'ACK_TIMEOUT' })
+  }),
+  row('lost', (market, lease) => giveBack(market, lease, 'worker_lost')),
+  row('proof', (market, job) => settleProof(market, job, false)),
+  {
+    floorAt: ({ sessions }) => sessions.nextEndOrOpeningAt(),
+    nextAt: ({ sessions }) => sessions.nextEndOrOpeningAt(),
+    fire: (market) => advanceSessions(market),
+  },
+  {
+    floorAt: nextSilenceAt,
+    nextAt: nextSilenceAt,
+    fire: (market, untilMs) => {
+      const provider = market.due.silence.top()
+      if (provider !== undefined) chargeSilence(market, provider, untilMs)
+    },
+  },
+]
+
+/**
+ * Moves the time on and lets everything that falls due happen at its own time, in order. An earlier
+ * time than the latest seen counts as the latest (STATE-6).
+ */
+export function advanceMarket(market: Market, nowMs: number): void {
+  const until = Math.max(nowMs, market.nowMs)
+  while (mayBeDue(market, until)) {
+    let first: DueRow | null = null
+    let firstAt = Number.POSITIVE_INFINITY
+    for (const due of DUE_TABLE) {
+      const at = due.nextAt(market)
+      if (at < firstAt) {
+        first = due
+        firstAt = at
+      }
+    }
+    if (first === null || firstAt > until) break
+    market.nowMs = Math.max(market.nowMs, firstAt)
+    first.fire(market, until)
+  }
+  market.nowMs = until
+  market.limits.advance(until)
+  advanceSessions(market)
+}
+
+/** Whether anything falls due by then. */
+export function isDueBy(market: Market, nowMs: number): boolean {
+  return mayBeDue(market, nowMs) && DUE_TABLE.some((due) => due.nextAt(market) <= nowMs)
+}
+
+/** Mostly nothing is, and this is asked for every command. */
+function mayBeDue(market: Market, until: number): boolean {
+  return (
+    market.due.floor <= until ||
+    market.sessions.nextEndOrOpeningAt() <= until ||
+    nextSilenceAt(market) <= until
+  )
+}
+
+function nextSilenceAt({ due, policy }: Market): number {
+  const provider = due.silence.top()
+  return provider === undefined ? Number.POSITIVE_INFINITY : silenceDueAt(provider, policy)
+}
+
+/** When the next deadline falls due, or null if none does before a time. */
+export function nextDueAt(market: Market, beforeMs = Number.POSITIVE_INFINITY): number | null {
+  let first = beforeMs
+  for (const due of DUE_TABLE) {
+    if (due.floorAt(market) < first) first = Math.min(first, due.nextAt(market))
+  }
+  return first === beforeMs ? null : first
+}
+
+/** When a limit that a job waits for is worth another look, or null if none is (ADMIT-4). */
+export function nextClaimAt({ claims }: Market): number | null {
+  let first: number | null = null
+  for (const { until } of claims.values()) if (first === null || until < first) first = until
+  return first
+}
+
+/** Another policy from now on. Leases keep their terms; a lowered cap cancels the newest (LEASE-7). */
+export function changePolicy(market: Market, policy: Policy): void {
+  const { liveness } = market.policy.registry
+  market.policy = policy
+  market.admit = admitRulesOf(policy)
+  market.limits.actualFactorMax = policy.limits.actualFactorMax
+  market.pool.setPolicy(policy)
+  market.due.rebuild()
+  for (const job of market.jobs.values()) {
+    if (!hasEnded(job.status) && job.proofAwaitedSince === null) market.due.enterTtls(job)
+  }
+  for (const queue of market.queues.values()) queue.setPolicy(policy, market.nowMs)
+  const asksForBeats = liveness === 'worker' && policy.registry.liveness === 'heartbeat'
+  for (const provider of market.pool.all()) {
+    // Nobody asked it for heartbeats before, so its silence counts from now on.
+    if (asksForBeats) restartHeartbeat(market, provider)
+    enforceLeaseCap(market, provider)
+  }
+  market.sessions.changePolicies(policy.sessions.platforms)
+}
+
+type HeapName = Exclude<keyof DueHeaps, 'floor' | 'rebuild' | 'silence' | 'enterTtls' | 'leaveTtls'>
+type ItemOf<Name extends HeapName> = DueHeaps[Name] extends LazyHeap<infer T> ? T : never
+
+function row<Name extends HeapName>(
+  name: Name,
+  fire: (market: Market, item: ItemOf<Name>) => void,
+): DueRow {
+  return {
+    floorAt: (market) => market.due[name].floor,
+    nextAt: (market) => market.due[name].topKey(),
+    fire: (market) => {
+      const heap = market.due[name] as unknown as LazyHeap<ItemOf<Name>>
+      const item = heap.top()
+      if (item !== undefined) fire(market, item)
+    },
+  }
+}

@@ -1,0 +1,132 @@
+import {
+  admitsLookup,
+  admitsSend,
+  allowedInFlight,
+  type DispatchBudget,
+  nextTokenAt,
+  settleBudget,
+} from '../admit/dispatch-budget.ts'
+import type { Market } from '../market/market.ts'
+import type { DispatchJob } from './dispatch-job.ts'
+import type { OrgDispatch } from './org-dispatch.ts'
+import { compareInSession, type SessionKey } from './session-order.ts'
+
+/** What a waiting registration waits for in its session (EXPLAIN-9). */
+export interface SessionWait extends SessionKey {
+  readonly opensAt: number
+  /** Null until the session opens. */
+  readonly rank: number | null
+  readonly sendAt: number | null
+  /** Attempts of its dispatch key that are under way, and how many may be. */
+  readonly inFlight: number
+  readonly inFlightMax: number
+  /** Whole tokens of its dispatch key, and when there is one; null where that is not known. */
+  readonly tokens: number
+  readonly nextTokenAt: number | null
+  /** Whether somebody is to look if an earlier attempt has booked. */
+  readonly isLookup: boolean
+}
+
+/** Why it waits as far as its session and budget go, and until when; null where they let it go. */
+export interface SessionGate {
+  readonly reason: 'not_open' | 'pacing' | 'backoff' | 'budget' | null
+  readonly until: number | null
+}
+
+const TOKEN = 1_000_000
+
+export function explainSession(
+  { sessions, nowMs }: Market,
+  job: DispatchJob,
+): { readonly wait: SessionWait; readonly gate: SessionGate; place: number; of: number } {
+  const { place, lookupUntil } = job
+  const org = sessions.orgOf(job)
+  const budget = budgetNow(org, nowMs)
+  const tokenAt = nextTokenAt(budget)
+  const wait: SessionWait = {
+    platform: place.platform,
+    orgRef: place.orgRef,
+    eventId: place.eventId,
+    opensAt: place.scheduledTime,
+    rank: place.rank,
+    sendAt: place.sendAt,
+    inFlight: org.inFlight,
+    inFlightMax: allowedInFlight(budget),
+    tokens: Math.floor(budget.level / TOKEN),
+    nextTokenAt: tokenAt === Infinity ? null : Math.max(tokenAt, nowMs),
+    isLookup: lookupUntil !== null,
+  }
+  const reason = gateOf(job, org, budget, nowMs)
+  const until = untilOf(reason, job, { ...wait, pausedUntil: budget.pausedUntil })
+  return { wait, gate: { reason, until }, ...placeIn(sessions, job) }
+}
+
+/** The gate of one waiting job after the other, for who counts them all. */
+export function sessionGates({
+  sessions,
+  nowMs,
+}: Market): (job: DispatchJob) => SessionGate['reason'] {
+  const budgets = new Map<OrgDispatch, DispatchBudget>()
+  return (job) => {
+    const org = sessions.orgOf(job)
+    let budget = budgets.get(org)
+    if (budget === undefined) {
+      budget = budgetNow(org, nowMs)
+      budgets.set(org, budget)
+    }
+    return gateOf(job, org, budget, nowMs)
+  }
+}
+
+/** A copy, as it is now: to look at a budget must not change it. */
+function budgetNow({ budget, policy }: OrgDispatch, nowMs: number): DispatchBudget {
+  const now = { ...budget }
+  settleBudget(now, policy, nowMs)
+  return now
+}
+
+function gateOf(
+  { place, retryAt, lookupUntil }: DispatchJob,
+  { inFlight, policy }: OrgDispatch,
+  budget: DispatchBudget,
+  nowMs: number,
+): SessionGate['reason'] {
+  if (place.sendAt === null) return 'not_open'
+  if (retryAt !== null && retryAt > nowMs) return 'backoff'
+  if (lookupUntil !== null) return admitsLookup(budget, inFlight, nowMs) ? null : 'budget'
+  if (retryAt === null && place.sendAt > nowMs) return 'pacing'
+  return admitsSend(budget, policy, { inFlight, nowMs }) ? null : 'budget'
+}
+
+function untilOf(
+  reason: SessionGate['reason'],
+  { place, retryAt, lookupUntil }: DispatchJob,
+  {
+    inFlight,
+    inFlightMax,
+    nextTokenAt: tokenAt,
+    pausedUntil,
+  }: SessionWait & Pick<DispatchBudget, 'pausedUntil'>,
+): number | null {
+  if (reason === null) return null
+  if (reason === 'not_open') return place.scheduledTime
+  if (reason !== 'budget') return reason === 'backoff' ? retryAt : place.sendAt
+  // Until an attempt ends nobody knows when there is a place.
+  if (inFlight >= inFlightMax) return null
+  return lookupUntil === null ? tokenAt : pausedUntil
+}
+
+/** Its place among those of its session that wait; counted, because an explanation may take its time. */
+function placeIn(sessions: Market['sessions'], job: DispatchJob): { place: number; of: number } {
+  const { platform, orgRef, eventId } = job.place
+  let place = 1
+  let of = 0
+  for (const other of sessions.jobs()) {
+    const at = other.place
+    if (at.eventId !== eventId || at.orgRef !== orgRef || at.platform !== platform) continue
+    if (other.sentAt !== null) continue
+    of++
+    if (compareInSession(at, job.place) < 0) place++
+  }
+  return { place, of }
+}

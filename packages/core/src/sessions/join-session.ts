@@ -1,0 +1,145 @@
+import type { CborMap } from '../encoding/cbor.ts'
+import type { Caller } from '../encoding/ids.ts'
+import { isoUtc } from '../encoding/iso-utc.ts'
+import { KINDS } from '../enqueue/kinds.ts'
+import { FairleadError, invalidParams } from '../errors.ts'
+import type { Job } from '../market/job.ts'
+import type { Market } from '../market/market.ts'
+import { advanceSessions } from '../outcome/end-attempt.ts'
+import type { DispatchJob } from './dispatch-job.ts'
+import { type SessionKey, seatOf } from './session-order.ts'
+import type { SessionRecord } from './session-table.ts'
+
+/** What a registration says of its session. */
+export interface SessionFacts extends SessionKey {
+  readonly userId: string
+  readonly scheduledTime: number
+  /** An operator may name another time than that of the session, and one in the past. */
+  readonly isOperators: boolean
+}
+
+/** The latest time that can be written as a date. */
+const TIME_MAX = 8_640_000_000_000_000
+
+/** The facts in a checked payload. */
+export function sessionFacts(payload: CborMap, isOperators: boolean): SessionFacts {
+  const scheduledTime = Number(payload['scheduled_time'])
+  if (scheduledTime > TIME_MAX) {
+    throw invalidParams('scheduled_time', 'milliseconds since 1970, before the year 275760')
+  }
+  return {
+    platform: payload['provider'] as string,
+    orgRef: payload['org_ref'] as string,
+    eventId: payload['event_id'] as string,
+    userId: payload['user_id'] as string,
+    scheduledTime,
+    isOperators,
+  }
+}
+
+/**
+ * An operator says when a session opens; who is in line moves with it, in the same order (SESSION-9). That counts also
+ * where the session has opened already by the word of its first job alone (SESSION-11).
+ */
+export function setOpening(market: Market, key: SessionKey, opensAt: number): SessionRecord {
+  if (!Number.isSafeInteger(opensAt) || opensAt < 0 || opensAt > TIME_MAX) {
+    throw invalidParams('opens_at', 'milliseconds since 1970, before the year 275760')
+  }
+  const before = market.seats.opensAt(key)
+  const isOperators = market.seats.isOperators(key)
+  if (before !== null && before !== opensAt) {
+    if (isOperators) refuseOpen(market, { ...key, scheduledTime: before })
+    refuseOver(market, 'opens_at', opensAt)
+    moveLine(market, { ...key, scheduledTime: before }, opensAt)
+  }
+  const record = market.seats.setOpening(key, opensAt, true)
+  market.touch.session.record(record)
+  return record
+}
+
+/** Ranks that an operator's opening has given never move. */
+function refuseOpen({ sessions }: Market, group: SessionKey & { scheduledTime: number }): void {
+  if (!sessions.isOpen(group)) return
+  throw new FairleadError(
+    'InvalidState',
+    `the session has opened at ${isoUtc(group.scheduledTime)} and those in line have their ranks; it cannot be moved any more`,
+    { opensAt: group.scheduledTime },
+  )
+}
+
+/** Whoever opened that long ago would end at once (TTL-1). */
+function refuseOver({ policy, nowMs }: Market, field: string, opensAt: number): void {
+  const lifeSecs = KINDS.registration.ttlAbsSecs(policy)
+  if (lifeSecs === null || opensAt + 1_000 * lifeSecs > nowMs) return
+  throw invalidParams(
+    field,
+    `a time less than ${lifeSecs} s ago: so long after its opening a registration ends, and this session is over`,
+  )
+}
+
+function moveLine(
+  market: Market,
+  from: SessionKey & { readonly scheduledTime: number },
+  opensAt: number,
+): void {
+  const moved = market.sessions.move(from, opensAt)
+  if (moved.length === 0) return
+  // Their lives end with the opening.
+  market.due.ttlAbs.rebuild()
+  for (const { place } of moved) {
+    market.emit({ type: 'jobRescheduled', at: market.nowMs, jobId: place.id, opensAt })
+  }
+}
+
+/** Refuses a registration that its session does not admit; nothing has changed then. */
+export function checkSession(
+  market: Market,
+  facts: SessionFacts,
+  caller: Caller,
+  ttlAbsSecs: number | null = null,
+): void {
+  const { scheduledTime, isOperators, userId, eventId } = facts
+  const opensAt = market.seats.opensAt(facts)
+  const { sessions, sharedUsers } = market.policy.signup
+  if (!isOperators) {
+    if (opensAt === null && sessions === 'defined_only') {
+      throw invalidParams('event_id', 'a session that an operator has opened; there is none yet')
+    }
+    if (opensAt !== null && opensAt !== scheduledTime) {
+      throw invalidParams(
+        'scheduled_time',
+        `${opensAt} (${isoUtc(opensAt)}), when the session opens`,
+      )
+    }
+    if (opensAt === null && scheduledTime < market.nowMs) {
+      throw invalidParams(
+        'scheduled_time',
+        'now or a time to come; only a session that is known may be open',
+      )
+    }
+  }
+  if (ttlAbsSecs === null) refuseOver(market, 'scheduled_time', scheduledTime)
+  const jobId = market.seats.holder(facts, seatOf(userId, eventId), sharedUsers ? null : caller)
+  if (jobId === null) return
+  throw new FairleadError(
+    'IdempotencyConflict',
+    'user_id: this user has a place in the session already; look at that job, or cancel it first',
+    { field: 'user_id', jobId },
+  )
+}
+
+/** Takes a registration that was checked into its session. */
+export function joinSession(
+  market: Market,
+  { id, enqueueSeq: seq, caller }: Pick<Job, 'id' | 'enqueueSeq' | 'caller'>,
+  facts: SessionFacts,
+): DispatchJob {
+  const { platform, orgRef, eventId, userId, scheduledTime, isOperators } = facts
+  advanceSessions(market)
+  if (market.seats.opensAt(facts) === null) {
+    market.touch.session.record(market.seats.setOpening(facts, scheduledTime, isOperators))
+  }
+  const job = market.sessions.join({ id, seq, platform, orgRef, eventId, userId, scheduledTime })
+  market.seats.take({ platform, orgRef, eventId, seat: job.place.seat, caller, jobId: id }, true)
+  return job
+}

@@ -1,0 +1,581 @@
+import { throttleBudget } from '../admit/dispatch-budget.ts'
+import { LazyHeap } from '../collections/lazy-heap.ts'
+import type { JobId } from '../encoding/ids.ts'
+import { compareText } from '../encoding/text.ts'
+import { invariant } from '../errors.ts'
+import {
+  type AttemptOutcome,
+  askedToWaitMs,
+  type Judgement,
+  judgeAttempt,
+  judgeCancel,
+  type Lookup,
+  lookupDecides,
+  needsLookup,
+  retryWaitMs,
+} from '../outcome/judge-attempt.ts'
+import type { PlatformPolicy, PlatformRows } from '../policy/platform-policy.ts'
+import {
+  type DispatchJob,
+  type DispatchJobState,
+  dispatchJobState,
+  newDispatchJob,
+  type SessionEnd,
+  windowEndsAt,
+} from './dispatch-job.ts'
+import type { OrgDispatch, OrgDispatchState } from './org-dispatch.ts'
+import { type DispatchKey, OrgTable } from './org-table.ts'
+import { SessionLine } from './session-line.ts'
+import {
+  type OpenGroup,
+  type SessionJob,
+  type SessionKey,
+  SessionRanks,
+  type SessionRequest,
+  sessionId,
+} from './session-order.ts'
+
+/** One attempt goes out; or somebody is sent to look whether an earlier one has booked. */
+export interface SessionSend {
+  readonly at: number
+  readonly job: DispatchJob
+  /** From 0; of a lookup, that of the attempt it is about. */
+  readonly attempt: number
+  readonly isLookup: boolean
+}
+
+/** All that decides, as plain data: who goes on with it decides alike (DISPATCH-7). */
+export interface SessionDispatchState {
+  readonly nowMs: number
+  readonly orgs: readonly OrgDispatchState[]
+  readonly groups: readonly OpenGroup[]
+  /** The jobs that have not ended. */
+  readonly jobs: readonly { readonly place: SessionJob; readonly state: DispatchJobState }[]
+}
+
+/** Is told of everything whose stored form has changed. */
+export interface DispatchTouch {
+  readonly job: (job: DispatchJob) => void
+  readonly org: (org: OrgDispatch) => void
+  readonly group: (group: OpenGroup) => void
+  /** A group has opened: those who waited have the ranks 0, 1, 2 … in this order. */
+  readonly opened: (jobs: readonly SessionJob[]) => void
+}
+
+/**
+ * Whether somebody can make an attempt: yes; nobody is there for this dispatch key; or nobody for this
+ * very job, while others of the key might go.
+ */
+export type Service = 'served' | 'nobody' | 'pass'
+
+/**
+ * Registrations on their way to the platforms: who is sent when, and what becomes of it.
+ *
+ * A job joins its session, gets a rank when its group opens, waits until its send time has come and a
+ * token, a place in flight and its session's turn are there, is sent, and ends or waits for a retry.
+ * Everything acts at the time of the last `advance`. At one instant the driver calls `advance`, then
+ * `outcome` for each attempt that ended, in the order of their sends, then `join`, `cancel` and
+ * `sendReady` (DISPATCH-1). `nextDueAt` tells when it has to come back if nothing happens before.
+ *
+ * Where an outcome is unknown and a look at the platform's bookings decides, a driver either brings
+ * what was found along, or says `looks`: then the job waits until `sendReady` sends somebody to look.
+ */
+export class SessionDispatch {
+  readonly #touch: DispatchTouch
+  readonly #looks: boolean
+  readonly #orgs: OrgTable
+  readonly #jobs = new Map<JobId, DispatchJob>()
+  readonly #ranks: SessionRanks
+  /** Those of each session that have not ended. */
+  readonly #lines = new Map<string, SessionLine>()
+  /** Jobs that wait for a retry, by the end of their window. */
+  readonly #windows = new LazyHeap<DispatchJob>({
+    place: 2,
+    keyOf: (job) => windowEndsAt(job, this.policyOf(job.place.platform)) + 1,
+    before: (a, b) => a.place.id < b.place.id,
+  })
+  /** Jobs that wait for somebody to look, by the end of the time that there is for it. */
+  readonly #lookups = new LazyHeap<DispatchJob>({
+    place: 3,
+    keyOf: ({ lookupUntil }) => (lookupUntil ?? Infinity) + 1,
+    before: (a, b) => a.place.id < b.place.id,
+  })
+  #inFlight = 0
+  #nowMs = 0
+
+  constructor(
+    rows: PlatformRows,
+    options: {
+      readonly state?: SessionDispatchState
+      readonly touch?: DispatchTouch
+      /** Lookups are sent like attempts; else outcomes and cancels bring along what was found. */
+      readonly looks?: boolean
+    } = {},
+  ) {
+    this.#orgs = new OrgTable(rows)
+    this.#touch = options.touch ?? NO_TOUCH
+    this.#looks = options.looks ?? false
+    const spacingMs = (platform: string) => this.policyOf(platform).minSpacingMs
+    this.#ranks = new SessionRanks(spacingMs, this.#touch.group)
+    if (options.state !== undefined) this.#restore(options.state)
+  }
+
+  get nowMs(): number {
+    return this.#nowMs
+  }
+
+  /** How many jobs wait: all that live and are not in flight. */
+  get waitingSize(): number {
+    return this.#jobs.size - this.#inFlight
+  }
+
+  /** A job that has not ended. */
+  job(id: JobId): DispatchJob | undefined {
+    return this.#jobs.get(id)
+  }
+
+  /** All that have not ended, in the order in which they joined. */
+  jobs(): IterableIterator<DispatchJob> {
+    return this.#jobs.values()
+  }
+
+  /** Those of a session that have not ended, in its order. */
+  line(key: SessionKey): readonly SessionJob[] {
+    return this.#lines.get(sessionId(key))?.jobs() ?? []
+  }
+
+  /** The place of a job in its session, from 1, and of how many; 0 for one that has ended. */
+  placeOf(key: SessionKey, id: JobId): { readonly place: number; readonly of: number } {
+    const line = this.#lines.get(sessionId(key))
+    const job = this.#jobs.get(id)
+    const place = line === undefined || job === undefined ? 0 : line.placeOf(job.place)
+    return { place, of: line?.size ?? 0 }
+  }
+
+  policyOf(platform: string): PlatformPolicy {
+    return this.#orgs.policyOf(platform)
+  }
+
+  /** The dispatch key of a job, as it stands. */
+  orgOf({ place }: DispatchJob): OrgDispatch {
+    return this.#orgs.get(place, this.#nowMs)
+  }
+
+  /** Every dispatch key that has been used, in the byte order of the keys. */
+  orgs(): OrgDispatch[] {
+    return this.#orgs
+      .all()
+      .sort((a, b) => compareText(a.platform, b.platform) || compareText(a.orgRef, b.orgRef))
+  }
+
+  /** Windows that have ended and openings; gives the jobs that failed. Time never goes back. */
+  advance(nowMs: number): DispatchJob[] {
+    const before = this.#nowMs
+    this.#nowMs = Math.max(before, nowMs)
+    const failed: DispatchJob[] = []
+    for (const heap of [this.#windows, this.#lookups]) {
+      for (let at = heap.topKey(); at <= this.#nowMs; at = heap.topKey()) {
+        const job = heap.top() as DispatchJob
+        // A window that a change of policy shortened ends when that is noticed, not in the past.
+        this.#end(job, { ...windowExhausted(job), at: Math.max(at, before) })
+        failed.push(job)
+      }
+    }
+    this.#open()
+    return failed
+  }
+
+  /**
+   * Moves the time and nothing else: for an outcome, which comes before all that falls due at the same
+   * instant (DISPATCH-1). What fell due earlier has happened by then.
+   */
+  moveTo(nowMs: number): void {
+    this.#nowMs = Math.max(this.#nowMs, nowMs)
+  }
+
+  join(request: SessionRequest): DispatchJob {
+    invariant(!this.#jobs.has(request.id), 'a job joins once')
+    const job = newDispatchJob(this.#ranks.join(request))
+    this.#jobs.set(request.id, job)
+    this.#lineOf(job).add(job.place)
+    const org = this.#orgs.find(request) ?? this.#openOrg(request)
+    org.lanes.addLive(request.eventId)
+    if (job.place.rank !== null) this.#queue(job)
+    this.#touch.job(job)
+    return job
+  }
+
+  /** How the attempt in flight ended; the job has an `end` now, or a `retryAt`, or waits for a look. */
+  outcome(id: JobId, outcome: AttemptOutcome): DispatchJob {
+    const job = this.#jobs.get(id)
+    const sentAt = job?.sentAt ?? null
+    invariant(job !== undefined && sentAt !== null, 'an outcome belongs to an attempt in flight')
+    const org = this.orgOf(job)
+    const { policy } = org
+    this.#land(job, org)
+    if ('http' in outcome && outcome.http === 429) {
+      const retryAfterMs = askedToWaitMs(outcome)
+      throttleBudget(org.budget, policy, { nowMs: this.#nowMs, sentAt, retryAfterMs })
+      this.#touch.org(org)
+    }
+    const { isCancelNoted, isUnknown, lookupUntil } = job
+    // Who looks sends nothing: what comes of it is about the attempt before.
+    const wasUnknown = isUnknown || lookupUntil !== null
+    const context = { policy, isCancelNoted, wasUnknown }
+    if (this.#looks && needsLookup(outcome, context)) {
+      const asked = askedToWaitMs(outcome)
+      // Once it was looked for in vain, the next look keeps the distance of late retries.
+      const wait = lookupUntil === null ? asked : retryWaitMs(policy, Infinity, asked)
+      this.#wantLookup(job, wait === 0 ? null : this.#nowMs + wait)
+    } else {
+      job.lookupUntil = null
+      this.#apply(job, judgeAttempt(outcome, context))
+    }
+    return job
+  }
+
+  /**
+   * Ends a waiting job, notes the cancel of one in flight; null for one that has ended. `lookup` is
+   * what was found, where the last attempt could have booked and the platform can be asked.
+   */
+  cancel(id: JobId, lookup: Lookup | null = null): DispatchJob | null {
+    const job = this.#jobs.get(id)
+    if (job === undefined) return null
+    const { policy } = this.orgOf(job)
+    const isAsked = this.#looks && lookup === null && lookupDecides(policy, true)
+    if (job.sentAt !== null || job.lookupUntil !== null || (job.isUnknown && isAsked)) {
+      job.isCancelNoted = true
+      if (job.sentAt === null && job.lookupUntil === null) this.#wantLookup(job, null)
+      this.#touch.job(job)
+    } else this.#apply(job, judgeCancel(job.isUnknown, policy, lookup))
+    return job
+  }
+
+  /** A job ends for a reason that is none of its session's; its attempt counts no more. */
+  drop(id: JobId): void {
+    const job = this.#jobs.get(id)
+    if (job === undefined) return
+    if (job.sentAt !== null) this.#land(job, this.orgOf(job))
+    this.#end(job, null)
+  }
+
+  /**
+   * Sends all that may go now, at most `most`. `serve` is asked before each send whether somebody is
+   * there to do it; if not, token and turn are kept, and it is asked again at the next call.
+   */
+  sendReady(
+    serve: (job: DispatchJob, isLookup: boolean) => Service = () => 'served',
+    most = Infinity,
+  ): SessionSend[] {
+    const sends: SessionSend[] = []
+    // Those that nobody is there for: who had nothing comes before who had something and wants more.
+    const unserved: OrgDispatch[] = []
+    const wanting: OrgDispatch[] = []
+    for (const org of this.#orgs.takeDue(this.#nowMs)) {
+      if (sends.length >= most) {
+        unserved.push(org)
+        continue
+      }
+      const before = sends.length
+      if (org.recover(this.#nowMs)) this.#touch.org(org)
+      const isLeft = this.#sendFrom(org, sends, { serve, most })
+      const isServed = !isLeft || sends.length > before
+      if (isServed && this.#orgs.noteServed(org)) this.#touch.org(org)
+      if (isLeft) (sends.length > before ? wanting : unserved).push(org)
+    }
+    for (const org of this.#orgs.noteUnserved([...unserved, ...wanting])) this.#touch.org(org)
+    return sends
+  }
+
+  /** When the passing of time alone may change something next; null if it never does. */
+  nextDueAt(): number | null {
+    const at = Math.min(this.nextSendAt(), this.nextEndOrOpeningAt())
+    return at === Infinity ? null : at
+  }
+
+  /** When time alone may make a send possible; infinite if it never does. */
+  nextSendAt(): number {
+    return this.#orgs.nextWakeAt()
+  }
+
+  /** When `advance` has something to do; infinite if it never has. */
+  nextEndOrOpeningAt(): number {
+    return Math.min(this.#windows.topKey(), this.#lookups.topKey(), this.#ranks.nextOpeningAt())
+  }
+
+  /** Whether somebody could go at once, had there been one to make the attempt. */
+  get hasUnserved(): boolean {
+    return this.#orgs.hasUnserved
+  }
+
+  /** Other policies from now on; ranks and send times that were given stay (BUDGET-8). */
+  changePolicies(rows: PlatformRows): void {
+    this.#orgs.changePolicies(rows, this.#nowMs)
+    this.#windows.rebuild()
+    // In an order that does not depend on who came first, or on a restart.
+    for (const org of this.orgs()) this.#touch.org(org)
+  }
+
+  /** Whether those of a session with this time have their ranks: then it cannot be moved any more. */
+  isOpen(group: SessionKey & { readonly scheduledTime: number }): boolean {
+    return this.#ranks.isOpen(group)
+  }
+
+  /**
+   * Those of a session with one time get another one, and keep their order; gives who they are. If it has opened, those
+   * who were never sent lose their ranks and wait anew; the others go on as they are (SESSION-11).
+   */
+  move(from: SessionKey & { readonly scheduledTime: number }, to: number): DispatchJob[] {
+    const moved = this.isOpen(from)
+      ? this.#unrank(from, to)
+      : this.#ranks.move(from, to).map(({ id }) => this.#jobs.get(id) as DispatchJob)
+    this.#lines.get(sessionId(from))?.rebuild()
+    for (const job of moved) {
+      if (job.place.rank !== null) this.#queue(job)
+      this.#touch.job(job)
+    }
+    return moved
+  }
+
+  /** Nobody can join these sessions any more: gives their groups, which are forgotten. */
+  forgetSessions(sessions: readonly SessionKey[]): Omit<OpenGroup, 'nextRank'>[] {
+    return this.#ranks.forgetSessions(sessions)
+  }
+
+  /** Forgets the dispatch keys that are idle and of which no session is known (DISPATCH-9); gives them. */
+  forgetIdle(isKnown: (key: DispatchKey) => boolean): OrgDispatch[] {
+    const idle = this.orgs().filter((org) => !isKnown(org) && org.isIdle(this.#nowMs))
+    for (const org of idle) this.#orgs.forget(org)
+    return idle
+  }
+
+  state(): SessionDispatchState {
+    return {
+      nowMs: this.#nowMs,
+      orgs: this.#orgs.all().map((org) => org.state()),
+      groups: this.#ranks.openGroups(),
+      jobs: [...this.#jobs.values()].map((job) => ({
+        place: { ...job.place },
+        state: dispatchJobState(job),
+      })),
+    }
+  }
+
+  #restore({ nowMs, orgs, groups, jobs }: SessionDispatchState): void {
+    this.#nowMs = nowMs
+    for (const state of orgs) this.#orgs.restore(state)
+    for (const { place, state } of jobs) {
+      const job = { ...newDispatchJob({ ...place }), ...state }
+      this.#jobs.set(place.id, job)
+      this.#lineOf(job).add(job.place)
+      const org = this.orgOf(job)
+      org.lanes.addLive(place.eventId)
+      if (job.sentAt !== null) {
+        org.inFlight++
+        this.#inFlight++
+      } else if (job.lookupUntil !== null) {
+        org.lookups.add(job)
+        this.#lookups.enter(job)
+        this.#orgs.changed(org)
+      } else if (place.rank !== null) this.#queue(job)
+    }
+    for (const state of orgs) this.#orgs.get(state, nowMs).restoreCredits(state)
+    const places = [...this.#jobs.values()].map(({ place }) => place)
+    this.#ranks.restore(
+      groups,
+      places.filter(({ rank }) => rank === null),
+    )
+    this.#open()
+  }
+
+  /** One that has joined, not ended, and not lost this place. */
+  readonly #waiting = (place: SessionJob): DispatchJob | undefined => {
+    const job = this.#jobs.get(place.id)
+    return job === undefined || job.end !== null || job.place !== place ? undefined : job
+  }
+
+  #unrank(from: SessionKey & { readonly scheduledTime: number }, to: number): DispatchJob[] {
+    const moved: DispatchJob[] = []
+    for (const place of [...this.line(from)]) {
+      const job = this.#jobs.get(place.id)
+      const isSent = job === undefined || job.attempts > 0 || job.lookupUntil !== null
+      if (isSent || place.scheduledTime !== from.scheduledTime) continue
+      this.orgOf(job).lanes.leave(job)
+      this.#lineOf(job).remove(place)
+      job.place = { ...place, scheduledTime: to, rank: null, sendAt: null }
+      this.#ranks.enter(job.place)
+      this.#lineOf(job).add(job.place)
+      moved.push(job)
+    }
+    const org = moved[0] && this.orgOf(moved[0])
+    if (org !== undefined) this.#orgs.changed(org)
+    return moved
+  }
+
+  /** Stored from its first moment on: its bucket counts from then. */
+  #openOrg(key: DispatchKey): OrgDispatch {
+    const org = this.#orgs.get(key, this.#nowMs)
+    this.#touch.org(org)
+    return org
+  }
+
+  #lineOf({ place }: DispatchJob): SessionLine {
+    const id = sessionId(place)
+    let line = this.#lines.get(id)
+    if (line === undefined) {
+      line = new SessionLine()
+      this.#lines.set(id, line)
+    }
+    return line
+  }
+
+  #open(): void {
+    for (const group of this.#ranks.advance(this.#nowMs)) {
+      const [first] = group
+      if (first === undefined) continue
+      const org = this.#orgs.get(first, this.#nowMs)
+      this.#orgs.changed(org)
+      org.lanes.open(first.eventId, group, this.#waiting)
+      this.#touch.opened(group)
+    }
+  }
+
+  /** True if nobody is there for what is left. */
+  #sendFrom(
+    org: OrgDispatch,
+    sends: SessionSend[],
+    {
+      serve,
+      most,
+    }: { serve: (job: DispatchJob, isLookup: boolean) => Service; readonly most: number },
+  ): boolean {
+    const passed: DispatchJob[] = []
+    let isNobodyThere = false
+    while (sends.length < most) {
+      const lookup = org.chooseLookup(this.#nowMs)
+      const next = lookup === null ? org.choose(this.#nowMs) : null
+      const job = lookup ?? next?.job
+      if (job === undefined) break
+      const service = serve(job, lookup !== null)
+      if (service === 'nobody') {
+        isNobodyThere = true
+        break
+      }
+      if (service === 'pass') {
+        passed.push(job)
+        if (lookup === null) org.lanes.leave(job)
+        else org.lookups.delete(job)
+        continue
+      }
+      if (next !== null) org.book(next, this.#nowMs)
+      else org.inFlight++
+      sends.push(this.#send(job, lookup !== null))
+      this.#touch.org(org)
+    }
+    if (!isNobodyThere && passed.length === 0) return false
+    // Those who were passed over keep their places, and are asked for again like those of a key that nobody
+    // serves. The others do not wait for that.
+    const othersAt = isNobodyThere ? Infinity : org.nextSendAt()
+    for (const job of passed) {
+      if (job.lookupUntil === null) org.lanes.enter(job)
+      else org.lookups.add(job)
+    }
+    this.#orgs.leaveUnserved(org, othersAt)
+    return isNobodyThere
+  }
+
+  #send(job: DispatchJob, isLookup: boolean): SessionSend {
+    const attempt = isLookup ? job.attempts - 1 : job.attempts++
+    this.#inFlight++
+    this.#windows.leave(job)
+    this.#lookups.leave(job)
+    this.orgOf(job).lookups.delete(job)
+    job.firstSentAt ??= this.#nowMs
+    job.sentAt = this.#nowMs
+    job.retryAt = null
+    this.#touch.job(job)
+    return { at: this.#nowMs, job, attempt, isLookup }
+  }
+
+  /** The attempt in flight is over. */
+  #land(job: DispatchJob, org: OrgDispatch): void {
+    job.sentAt = null
+    org.inFlight--
+    this.#inFlight--
+    this.#orgs.changed(org)
+  }
+
+  #apply(job: DispatchJob, judgement: Judgement): void {
+    if (judgement.type === 'end') {
+      const { status, reason } = judgement
+      this.#end(job, { status, reason, at: this.#nowMs })
+      return
+    }
+    const { policy } = this.orgOf(job)
+    const retryAt = this.#nowMs + retryWaitMs(policy, job.attempts - 1, judgement.retryAfterMs)
+    job.isUnknown = judgement.isUnknown
+    if (retryAt > windowEndsAt(job, policy)) {
+      this.#end(job, { ...windowExhausted(job), at: this.#nowMs })
+      return
+    }
+    job.retryAt = retryAt
+    this.#queue(job)
+    this.#touch.job(job)
+  }
+
+  /** Nothing more is sent for the job until somebody has looked, or the time for that is over. */
+  #wantLookup(job: DispatchJob, notBefore: number | null): void {
+    const org = this.orgOf(job)
+    job.isUnknown = true
+    job.retryAt = notBefore
+    job.lookupUntil ??= this.#nowMs + org.policy.windowMs
+    org.lanes.leave(job)
+    org.lookups.add(job)
+    this.#windows.leave(job)
+    this.#lookups.enter(job)
+    this.#orgs.changed(org)
+    this.#touch.job(job)
+  }
+
+  /** A job that has a time to wait for: that of its first attempt, or that of a retry. */
+  #queue(job: DispatchJob): void {
+    const org = this.orgOf(job)
+    org.lanes.enter(job)
+    if (job.retryAt !== null) this.#windows.enter(job)
+    this.#orgs.changed(org)
+  }
+
+  /** Null: it ends for a reason of somebody else. */
+  #end(job: DispatchJob, end: SessionEnd | null): void {
+    const { place } = job
+    const org = this.orgOf(job)
+    job.end = end
+    job.retryAt = null
+    org.lanes.leave(job)
+    org.lanes.dropLive(place.eventId)
+    org.lookups.delete(job)
+    this.#windows.leave(job)
+    this.#lookups.leave(job)
+    if (place.rank === null) this.#ranks.cancel(place)
+    const line = this.#lineOf(job)
+    line.remove(place)
+    if (line.size === 0) this.#lines.delete(sessionId(place))
+    this.#jobs.delete(place.id)
+    this.#orgs.changed(org)
+    this.#touch.job(job)
+    // Its session may have been forgotten with it.
+    this.#touch.org(org)
+  }
+}
+
+/** Its time is over; the last attempt may have booked all the same (ATTEMPT-4, ATTEMPT-9). */
+function windowExhausted({ isUnknown }: DispatchJob): Omit<SessionEnd, 'at'> {
+  return { status: 'FAILED', reason: isUnknown ? 'outcome_unknown' : 'retry_window_exhausted' }
+}
+
+const NO_TOUCH: DispatchTouch = {
+  job: () => {},
+  org: () => {},
+  group: () => {},
+  opened: () => {},
+}

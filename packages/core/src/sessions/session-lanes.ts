@@ -1,0 +1,116 @@
+import { IndexedHeap } from '../collections/indexed-heap.ts'
+import { compareText } from '../encoding/text.ts'
+import { invariant } from '../errors.ts'
+import type { DispatchJob } from './dispatch-job.ts'
+import { SessionLane } from './session-lane.ts'
+import { placeBehind } from './session-turns.ts'
+
+/**
+ * The sessions of one dispatch key that have a live job. Those with a ready job lie in the order of
+ * their keys, the others in that of the times at which they will have one: a send looks at neither all
+ * sessions nor all jobs.
+ */
+export class SessionLanes {
+  readonly #byEvent = new Map<string, SessionLane>()
+  readonly #ready: SessionLane[] = []
+  readonly #waiting = new IndexedHeap<SessionLane>(
+    (a, b) => a.wakeAt < b.wakeAt || (a.wakeAt === b.wakeAt && a.eventId < b.eventId),
+  )
+
+  get size(): number {
+    return this.#byEvent.size
+  }
+
+  /** A job has joined its session. */
+  addLive(eventId: string): void {
+    let lane = this.#byEvent.get(eventId)
+    if (lane === undefined) {
+      lane = new SessionLane(eventId)
+      this.#byEvent.set(eventId, lane)
+    }
+    lane.live++
+  }
+
+  /** A job has ended. A session is forgotten with its last one. */
+  dropLive(eventId: string): void {
+    const lane = this.lane(eventId)
+    lane.live--
+    if (lane.live > 0) return
+    this.#byEvent.delete(eventId)
+    this.#setReady(lane, false)
+    this.#waiting.remove(lane)
+  }
+
+  lane(eventId: string): SessionLane {
+    const lane = this.#byEvent.get(eventId)
+    invariant(lane !== undefined, 'a session with a live job has a lane')
+    return lane
+  }
+
+  /** The figures of weighted round robin that are not 0, in key order. */
+  credits(): (readonly [eventId: string, credit: number])[] {
+    const credits: [string, number][] = []
+    for (const { eventId, credit } of this.#byEvent.values()) {
+      if (credit !== 0) credits.push([eventId, credit])
+    }
+    return credits.sort(([a], [b]) => compareText(a, b))
+  }
+
+  /** A job of a session waits from now on. */
+  enter(job: DispatchJob): void {
+    const lane = this.lane(job.place.eventId)
+    lane.enter(job)
+    this.#place(lane)
+  }
+
+  /** A group of a session has opened; see `SessionLane.open`. */
+  open(eventId: string, ...group: Parameters<SessionLane['open']>): void {
+    const lane = this.lane(eventId)
+    lane.open(...group)
+    this.#place(lane)
+  }
+
+  leave(job: DispatchJob): void {
+    const lane = this.lane(job.place.eventId)
+    lane.leave(job)
+    this.#place(lane)
+  }
+
+  /** The sessions that have a ready job now, in key order; a view, which later calls change. */
+  ready(nowMs: number): readonly SessionLane[] {
+    for (let lane = this.#waiting.top(); lane !== undefined; lane = this.#waiting.top()) {
+      if (lane.wakeAt > nowMs) break
+      lane.first(nowMs)
+      this.#place(lane)
+    }
+    return this.#ready
+  }
+
+  /** From when on one of them has a ready job: in the past if one has, infinite if nothing waits. */
+  nextReadyAt(): number {
+    return this.#ready.length > 0 ? -Infinity : (this.#waiting.top()?.wakeAt ?? Infinity)
+  }
+
+  /** In no order. */
+  all(): IterableIterator<SessionLane> {
+    return this.#byEvent.values()
+  }
+
+  #place(lane: SessionLane): void {
+    const at = lane.readyAt()
+    this.#setReady(lane, at === -Infinity)
+    const wakeAt = lane.isReady ? Infinity : at
+    if (wakeAt === lane.wakeAt) return
+    this.#waiting.remove(lane)
+    lane.wakeAt = wakeAt
+    if (wakeAt < Infinity) this.#waiting.add(lane)
+  }
+
+  #setReady(lane: SessionLane, isReady: boolean): void {
+    if (lane.isReady === isReady) return
+    lane.isReady = isReady
+    const behind = placeBehind(this.#ready, lane.eventId)
+    if (isReady) this.#ready.splice(behind, 0, lane)
+    else this.#ready.splice(behind - 1, 1)
+  }
+}

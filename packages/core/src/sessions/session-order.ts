@@ -1,0 +1,285 @@
+import { LazyHeap } from '../collections/lazy-heap.ts'
+import { compareAscii } from '../encoding/bytes.ts'
+import { sha256Hex } from '../encoding/hash.ts'
+import type { JobId } from '../encoding/ids.ts'
+import { isoUtc } from '../encoding/iso-utc.ts'
+import { compareText } from '../encoding/text.ts'
+import { platformPolicy } from '../policy/platform-policy.ts'
+
+/** `(provider, org_ref, event_id)` of the request; in code the booking site is the platform. */
+export interface SessionKey {
+  readonly platform: string
+  readonly orgRef: string
+  readonly eventId: string
+}
+
+export interface SessionRequest extends SessionKey {
+  readonly id: JobId
+  /** Number of acceptance of the job; it decides nothing. */
+  readonly seq?: number
+  readonly userId: string
+  readonly scheduledTime: number
+}
+
+/** One registration in its session. */
+export interface SessionJob extends SessionRequest {
+  /** It moves with its session, as long as nobody in it has a rank (SESSION-9). */
+  scheduledTime: number
+  readonly queuedAt: number
+  readonly tieBreaker: string
+  /** Stands for the user, at whatever time: nobody has two places in a session (SESSION-10). */
+  readonly seat: string
+  /** Its place in the group of its scheduled time; null until that time arrives (SESSION-4). */
+  rank: number | null
+  /** The earliest first attempt. */
+  sendAt: number | null
+}
+
+/** A platform's own figure, else its built-in one, else the given default, else 50 (SESSION-5). */
+export function minSpacingMs(platform: string, given: Readonly<Record<string, number>>): number {
+  const rows = Object.entries(given).map(([name, spacing]) => [name, { minSpacingMs: spacing }])
+  return platformPolicy(platform, Object.fromEntries(rows)).minSpacingMs
+}
+
+/** Decides between two who joined in the same millisecond; nobody can choose it (SESSION-3). */
+export function tieBreaker(userId: string, scheduledTime: number, eventId: string): string {
+  const time = isoUtc(scheduledTime)
+  return sha256Hex(`${userId}${time}${eventId}`).slice(0, 16)
+}
+
+/** The same for all that a user asks of one event; it does not name the user. */
+export function seatOf(userId: string, eventId: string): string {
+  return sha256Hex(JSON.stringify([userId, eventId])).slice(0, 16)
+}
+
+/** For `sort`: `scheduled_time, queued_at, tie_breaker, job_id`, all ascending (SESSION-2). */
+export function compareInSession(a: SessionJob, b: SessionJob): number {
+  return (
+    a.scheduledTime - b.scheduledTime ||
+    a.queuedAt - b.queuedAt ||
+    compareAscii(a.tieBreaker, b.tieBreaker) ||
+    compareAscii(a.id, b.id)
+  )
+}
+
+/** For `sort`: sessions part by part, by UTF-8 bytes. */
+export function compareSessions(a: SessionKey, b: SessionKey): number {
+  return (
+    compareText(a.platform, b.platform) ||
+    compareText(a.orgRef, b.orgRef) ||
+    compareText(a.eventId, b.eventId)
+  )
+}
+
+/** A group that has opened, and how far its ranks have come; stored, so that no rank is given twice. */
+export interface OpenGroup extends SessionKey {
+  readonly scheduledTime: number
+  readonly nextRank: number
+}
+
+interface Group {
+  readonly id: string
+  readonly key: SessionKey
+  readonly scheduledTime: number
+  /** Those that wait for the opening, in order, so that nothing is left to be sorted then; empty afterwards. */
+  waiting: SessionJob[]
+  nextRank: number
+  isOpen: boolean
+  places: number
+}
+
+/**
+ * Ranks and send times (SESSION-4). The jobs of a session with one scheduled time are a group. When
+ * that time arrives, those who wait get ranks in order; whoever comes later gets the next one. A rank
+ * is never given twice and never moves, so a cancellation leaves a gap and nobody is overtaken.
+ */
+export class SessionRanks {
+  readonly #spacingMs: (platform: string) => number
+  readonly #groups = new Map<string, Group>()
+  readonly #openings = new LazyHeap<Group>({
+    place: 0,
+    keyOf: (group) => group.scheduledTime,
+    before: (a, b) => a.id < b.id,
+  })
+  readonly #touch: (group: OpenGroup) => void
+  #nowMs = 0
+
+  /** `touch` is told of every open group whose next rank has changed. */
+  constructor(
+    spacingMs = (platform: string): number => minSpacingMs(platform, {}),
+    touch: (group: OpenGroup) => void = () => {},
+  ) {
+    this.#spacingMs = spacingMs
+    this.#touch = touch
+  }
+
+  /** Opens every group whose time has come, and gives who got a rank in each. Time never goes back. */
+  advance(nowMs: number): SessionJob[][] {
+    this.#nowMs = Math.max(this.#nowMs, nowMs)
+    const opened: SessionJob[][] = []
+    while (this.nextOpeningAt() <= this.#nowMs) {
+      opened.push(this.#open(this.#openings.pop() as Group))
+    }
+    return opened
+  }
+
+  /** Infinite while nobody waits for an opening. */
+  nextOpeningAt(): number {
+    return this.#openings.topKey()
+  }
+
+  /** A registration comes in at the latest time seen. */
+  join(request: SessionRequest): SessionJob {
+    const { userId, scheduledTime, eventId } = request
+    const job: SessionJob = {
+      ...request,
+      queuedAt: this.#nowMs,
+      tieBreaker: tieBreaker(userId, scheduledTime, eventId),
+      seat: seatOf(userId, eventId),
+      rank: null,
+      sendAt: null,
+    }
+    this.#place(job)
+    return job
+  }
+
+  /** Whether the jobs of a session with this time have got their ranks. */
+  isOpen(group: SessionKey & { readonly scheduledTime: number }): boolean {
+    return this.#groups.get(groupId(group))?.isOpen === true
+  }
+
+  /** One who has lost its rank, because the session opens at another time, waits anew (SESSION-11). */
+  enter(job: SessionJob): void {
+    this.#place(job)
+  }
+
+  /** A group that has not opened gets another time, and keeps its order; gives who is in it. */
+  move(from: SessionKey & { readonly scheduledTime: number }, to: number): SessionJob[] {
+    const moved = this.#groups.get(groupId(from))?.waiting ?? []
+    this.forget(from)
+    for (const job of moved) {
+      job.scheduledTime = to
+      this.#place(job)
+    }
+    return moved
+  }
+
+  /** Before the opening the gap closes; afterwards the rank stays empty. */
+  cancel(job: SessionJob): void {
+    const group = this.#groups.get(groupId(job))
+    if (group === undefined || group.isOpen) return
+    const { waiting } = group
+    const place = placeIn(waiting, job) - 1
+    if (waiting[place] === job) waiting.splice(place, 1)
+    // As if it had never been: nobody has a rank in it.
+    if (waiting.length === 0) this.forget(job)
+  }
+
+  /** No job of it is alive, and none will come: its ranks are not asked for again. */
+  forget(group: SessionKey & { readonly scheduledTime: number }): void {
+    const id = groupId(group)
+    const known = this.#groups.get(id)
+    if (known === undefined) return
+    this.#openings.leave(known)
+    this.#groups.delete(id)
+  }
+
+  /** All groups of some sessions; gives them in the order of their ids. */
+  forgetSessions(sessions: readonly SessionKey[]): Omit<OpenGroup, 'nextRank'>[] {
+    const ids = new Set(sessions.map(sessionId))
+    const gone = [...this.#groups.values()].filter(({ key }) => ids.has(sessionId(key)))
+    gone.sort((a, b) => (a.id < b.id ? -1 : 1))
+    return gone.map(({ key, scheduledTime }) => {
+      this.forget({ ...key, scheduledTime })
+      return { ...key, scheduledTime }
+    })
+  }
+
+  openGroups(): OpenGroup[] {
+    return [...this.#groups.values()].filter(({ isOpen }) => isOpen).map(shownGroup)
+  }
+
+  /** Goes on where another left off: with its open groups and those who had no rank yet. */
+  restore(openGroups: readonly OpenGroup[], unranked: readonly SessionJob[]): void {
+    for (const { nextRank, ...session } of openGroups) {
+      const group = this.#groupFor(session)
+      this.#openings.leave(group)
+      group.isOpen = true
+      group.nextRank = nextRank
+    }
+    for (const job of unranked.toSorted(compareInSession)) this.#groupFor(job).waiting.push(job)
+  }
+
+  #place(job: SessionJob): void {
+    const group = this.#groupFor(job)
+    if (job.scheduledTime <= this.#nowMs && !group.isOpen) {
+      this.#openings.leave(group)
+      this.#open(group)
+    }
+    if (group.isOpen) {
+      giveRank(group, job, this.#spacingMs(job.platform))
+      this.#touch(shownGroup(group))
+    } else group.waiting.splice(placeIn(group.waiting, job), 0, job)
+  }
+
+  #open(group: Group): SessionJob[] {
+    const ranked = group.waiting
+    group.isOpen = true
+    group.waiting = []
+    const spacingMs = this.#spacingMs(group.key.platform)
+    for (const job of ranked) giveRank(group, job, spacingMs)
+    this.#touch(shownGroup(group))
+    return ranked
+  }
+
+  #groupFor(of: SessionKey & { readonly scheduledTime: number }): Group {
+    const id = groupId(of)
+    let group = this.#groups.get(id)
+    if (group === undefined) {
+      const { platform, orgRef, eventId, scheduledTime } = of
+      group = {
+        id,
+        key: { platform, orgRef, eventId },
+        scheduledTime,
+        waiting: [],
+        nextRank: 0,
+        isOpen: false,
+        places: 0,
+      }
+      this.#groups.set(id, group)
+      this.#openings.enter(group)
+    }
+    return group
+  }
+}
+
+function shownGroup({ key, scheduledTime, nextRank }: Group): OpenGroup {
+  return { ...key, scheduledTime, nextRank }
+}
+
+/** Behind all that come before it or are itself; whoever joins last nearly always comes last. */
+export function placeIn(waiting: readonly SessionJob[], job: SessionJob): number {
+  const last = waiting.at(-1)
+  if (last === undefined || compareInSession(last, job) <= 0) return waiting.length
+  let low = 0
+  let high = waiting.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (compareInSession(waiting[middle] as SessionJob, job) > 0) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
+function giveRank(group: Group, job: SessionJob, spacingMs: number): void {
+  job.rank = group.nextRank++
+  job.sendAt = group.scheduledTime + job.rank * spacingMs
+}
+
+export function sessionId({ platform, orgRef, eventId }: SessionKey): string {
+  return JSON.stringify([platform, orgRef, eventId])
+}
+
+function groupId(of: SessionKey & { readonly scheduledTime: number }): string {
+  return JSON.stringify([of.platform, of.orgRef, of.eventId, of.scheduledTime])
+}

@@ -1,0 +1,59 @@
+import { compareText } from '../encoding/text.ts'
+
+/** A session of a dispatch key that has a ready job. */
+export interface Turn {
+  readonly eventId: string
+  /** Its figure in weighted round robin. */
+  credit: number
+}
+
+export type Weights = Readonly<Record<string, number>>
+
+/** Round robin: the next in key order behind the one served last (DISPATCH-3). `ready` is in key order. */
+export function nextTurn<T extends Turn>(
+  ready: readonly T[],
+  servedLast: string | null,
+): T | undefined {
+  if (servedLast === null) return ready[0]
+  return ready[placeBehind(ready, servedLast)] ?? ready[0]
+}
+
+/** The index of the first that comes behind a key; that of the end if none does. */
+export function placeBehind(turns: readonly Turn[], eventId: string): number {
+  let low = 0
+  let high = turns.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (compareText((turns[middle] as Turn).eventId, eventId) > 0) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
+/** Smooth weighted round robin: who would be served (DISPATCH-4). `ready` is in key order. */
+export function weightedTurn<T extends Turn>(ready: readonly T[], weights: Weights): T | undefined {
+  let best: T | undefined
+  let bestFigure = -Infinity
+  for (const turn of ready) {
+    const figure = turn.credit + weightOf(turn, weights)
+    if (figure <= bestFigure) continue
+    best = turn
+    bestFigure = figure
+  }
+  return best
+}
+
+/** Books the turn that `weightedTurn` gave: all gain their weight, the one served pays for all. */
+export function bookWeightedTurn(ready: readonly Turn[], weights: Weights, served: Turn): void {
+  let sum = 0
+  for (const turn of ready) {
+    const weight = weightOf(turn, weights)
+    turn.credit += weight
+    sum += weight
+  }
+  served.credit -= sum
+}
+
+function weightOf({ eventId }: Turn, weights: Weights): number {
+  return Object.hasOwn(weights, eventId) ? (weights[eventId] as number) : 1
+}
