@@ -2,17 +2,19 @@ import {
   aiDemand,
   type Caller,
   leaseId,
-  matchRound,
-  newJob,
   newProvider,
   type Policy,
-  ProviderPool,
   parsePolicy,
-  RequesterWindows,
   type Seed,
   taggedHashHex,
-  WaitingQueue,
 } from '@fairlead/core'
+import {
+  matchRound,
+  newJob,
+  ProviderPool,
+  RequesterWindows,
+  WaitingQueue,
+} from '@fairlead/core/internal'
 import { type Report, repeat, secondsOf } from './bench.ts'
 import { callerNumber, jobIdNumber, numbers, providerNumber } from './fixtures.ts'
 

@@ -1,4 +1,5 @@
-import { aiDemand, type Job, newJob, parsePolicy, WaitingQueue } from '@fairlead/core'
+import { aiDemand, type Job, parsePolicy } from '@fairlead/core'
+import { newJob, WaitingQueue } from '@fairlead/core/internal'
 import { heapBytes, type Report, repeat, secondsOf } from './bench.ts'
 import { callerNumber, jobIdNumber, numbers } from './fixtures.ts'
 

@@ -3,13 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
   type JobRow,
-  type JournalRecord,
   type LeaseId,
   type LeaseRow,
   type ProviderId,
   taggedHashHex,
-  type WriteBatch,
 } from '@fairlead/core'
+import type { JournalRecord, WriteBatch } from '@fairlead/core/internal'
 import { openSqliteStore } from '@fairlead/store/sqlite'
 import type { Report } from './bench.ts'
 import { callerNumber, jobIdNumber } from './fixtures.ts'

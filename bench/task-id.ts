@@ -1,4 +1,5 @@
-import { acceptRequest, parsePolicy, toHex } from '@fairlead/core'
+import { parsePolicy, toHex } from '@fairlead/core'
+import { acceptRequest } from '@fairlead/core/internal'
 import { type Report, repeat, secondsOf } from './bench.ts'
 import { callerNumber, jobIdNumber, numbers } from './fixtures.ts'
 

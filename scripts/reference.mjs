@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const core = await import('@fairlead/core')
+const core = { ...(await import('@fairlead/core')), ...(await import('@fairlead/core/internal')) }
 const protocol = await import('@fairlead/protocol')
 const { cliReference } = await import('../packages/fairlead/dist/cli-reference.js')
 const { SETTINGS } = await import('../packages/fairlead/dist/config/settings.js')

@@ -1,23 +1,25 @@
 import {
   type CompleteAnswer,
   type CompleteRequest,
-  checkLimitBatch,
-  checkLimitRequest,
-  completeProblem,
   FairleadError,
-  invalidParams,
-  LIMIT_BATCH_MAX,
   type Limit,
   type Limiter,
   type LimitView,
-  notAllowed,
-  notCompleted,
   type ReserveAnswer,
   type ReserveRequest,
+} from '@fairlead/core'
+import {
+  checkLimitBatch,
+  checkLimitRequest,
+  completeProblem,
+  invalidParams,
+  LIMIT_BATCH_MAX,
+  notAllowed,
+  notCompleted,
   reserveProblem,
   unknownReserve,
   wholeNumber,
-} from '@fairlead/core'
+} from '@fairlead/core/internal'
 import type { MethodName, ParamsOf, ResultOf } from '@fairlead/protocol'
 import {
   completeToWire,

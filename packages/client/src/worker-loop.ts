@@ -8,10 +8,10 @@ import {
   type LeaseTimes,
   type ProviderId,
   type ProviderNotice,
-  TransitMap,
   type WorkerHello,
   type WorkerId,
 } from '@fairlead/core'
+import { TransitMap } from '@fairlead/core/internal'
 import { Attempt, type Job, lostLease } from './attempt.ts'
 import { failureOf, refusedResult } from './failure.ts'
 import { Link } from './link.ts'

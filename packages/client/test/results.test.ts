@@ -1,4 +1,5 @@
-import { sha3, toHex } from '@fairlead/core'
+import { toHex } from '@fairlead/core'
+import { sha3 } from '@fairlead/core/internal'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Completion, type StandardSchema } from '../src/index.ts'
 import { readResultOf } from '../src/read-result.ts'

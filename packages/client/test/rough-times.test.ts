@@ -1,4 +1,5 @@
-import { type JobId, type Seed, SeededDice, taggedHashHex } from '@fairlead/core'
+import { type JobId, type Seed, taggedHashHex } from '@fairlead/core'
+import { SeededDice } from '@fairlead/core/internal'
 import { expect, it } from 'vitest'
 import type { Job } from '../src/index.ts'
 import { CuttableSource, Rig } from './rig.ts'

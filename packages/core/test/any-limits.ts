@@ -1,5 +1,6 @@
 import fc from 'fast-check'
-import type { Limit, Requirement } from '../src/index.ts'
+import type { Limit } from '../src/index.ts'
+import type { Requirement } from '../src/internal.ts'
 
 export type LimitStep =
   | { readonly op: 'define'; readonly at: number; readonly limit: Limit }

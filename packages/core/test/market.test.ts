@@ -14,7 +14,6 @@ import {
   enqueueJob,
   FairleadError,
   failLease,
-  issueLease,
   type Job,
   type JobId,
   type Lease,
@@ -31,13 +30,12 @@ import {
   recordHeartbeat,
   registerProvider,
   releaseLease,
-  renewBy,
   renewLease,
   type Seed,
   setProviderStatus,
-  settleProof,
   taskDemand,
 } from '../src/index.ts'
+import { issueLease, renewBy, settleProof } from '../src/internal.ts'
 import { giveBack } from '../src/lease/give-back.ts'
 import { proofDueAt } from '../src/outcome/ttl.ts'
 import {

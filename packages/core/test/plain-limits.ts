@@ -1,4 +1,5 @@
-import type { Limit, Requirement } from '../src/index.ts'
+import type { Limit } from '../src/index.ts'
+import type { Requirement } from '../src/internal.ts'
 
 interface PlainHold {
   readonly key: string

@@ -5,13 +5,12 @@ import {
   adjustRatios,
   initRatios,
   type ModelLimits,
-  mayBorrow,
   poolOf,
-  RATIO_POLICY,
   SharedUsage,
   typeSlots,
-  WHOLE_PPM,
-} from '../src/index.ts'
+} from '../src/internal.ts'
+import { RATIO_POLICY, WHOLE_PPM } from '../src/slots/job-type-ratios.ts'
+import { mayBorrow } from '../src/slots/slot-pool.ts'
 import { refusal } from './refusal.ts'
 
 const MINUTE = 60_000

@@ -1,17 +1,19 @@
 import {
   type CompleteAnswer,
   type CompleteRequest,
-  checkLimitBatch,
-  checkLimitRequest,
   FairleadError,
   type Limit,
   type Limiter,
   type LimitView,
-  notCompleted,
   type ReserveAnswer,
   type ReserveRequest,
-  unknownReserve,
 } from '@fairlead/core'
+import {
+  checkLimitBatch,
+  checkLimitRequest,
+  notCompleted,
+  unknownReserve,
+} from '@fairlead/core/internal'
 import type { Acting } from './commands/command.ts'
 import type { EngineLoop } from './loop/engine-loop.ts'
 

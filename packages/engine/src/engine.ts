@@ -6,8 +6,6 @@ import {
   type FailureRow,
   FairleadError,
   hasEnded,
-  heldByOther,
-  invalidParams,
   type JobId,
   type JobOrigin,
   type JobRow,
@@ -27,8 +25,8 @@ import {
   type SessionKey,
   type Store,
   type WorkerId,
-  wholeNumber,
 } from '@fairlead/core'
+import { heldByOther, invalidParams, wholeNumber } from '@fairlead/core/internal'
 import { readChainFields } from './commands/chain-fields.ts'
 import { checkFilter, checkId, type ListFilter } from './commands/check-arguments.ts'
 import type {

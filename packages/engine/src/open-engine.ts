@@ -1,13 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import {
-  type Clock,
-  FairleadError,
-  type Preset,
-  type Snapshot,
-  type Store,
-  toHex,
-  usablePolicy,
-} from '@fairlead/core'
+import { type Clock, FairleadError, type Preset, type Store, toHex } from '@fairlead/core'
+import { type Snapshot, usablePolicy } from '@fairlead/core/internal'
 import { prepareCommands } from './commands/prepare-commands.ts'
 import { Engine } from './engine.ts'
 import { assignedSince, stateOf } from './log/recovery.ts'

@@ -5,7 +5,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { brokenSeq, callerOf, hasEnded, SeededDice, taggedHashHex } from '@fairlead/core'
+import { brokenSeq, callerOf, hasEnded, taggedHashHex } from '@fairlead/core'
+import { SeededDice } from '@fairlead/core/internal'
 import { openSqliteStore } from '@fairlead/store/sqlite'
 
 /** A process lives this long after its first answer, at most. */

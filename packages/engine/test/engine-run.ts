@@ -1,13 +1,12 @@
 import {
   FairleadError,
-  invariant,
   type LeaseId,
   type ProviderId,
   type Store,
-  type StoreReads,
   taggedHash,
   type WorkerId,
 } from '@fairlead/core'
+import { invariant, type StoreReads } from '@fairlead/core/internal'
 import { type Engine, openEngine, type Submission } from '@fairlead/engine'
 import { stateHash } from '@fairlead/testkit'
 import { expect } from 'vitest'

@@ -1,13 +1,5 @@
-import {
-  type Caller,
-  callerOf,
-  isoUtc,
-  type JobId,
-  type LeaseOffer,
-  type ProviderId,
-  ROUNDS_KEPT,
-  type WriteBatch,
-} from '@fairlead/core'
+import { type Caller, callerOf, type JobId, type LeaseOffer, type ProviderId } from '@fairlead/core'
+import { isoUtc, ROUNDS_KEPT, type WriteBatch } from '@fairlead/core/internal'
 import {
   type AssignedExplanation,
   type Engine,

@@ -1,11 +1,5 @@
-import {
-  type CborMap,
-  decodeCbor,
-  encodeCbor,
-  FAILURES_KEPT,
-  type JobId,
-  type LeaseFailure,
-} from '@fairlead/core'
+import { type CborMap, decodeCbor, encodeCbor, type JobId, type LeaseFailure } from '@fairlead/core'
+import { FAILURES_KEPT } from '@fairlead/core/internal'
 import { explanationText } from '@fairlead/engine'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { ManualWorker } from './manual-worker.ts'

@@ -1,5 +1,5 @@
-import type { WriteBatch } from '@fairlead/core'
-import { FairleadError, type Snapshot, type Store, type StoreReads } from '@fairlead/core'
+import { FairleadError, type Store } from '@fairlead/core'
+import type { Snapshot, StoreReads, WriteBatch } from '@fairlead/core/internal'
 import { MemoryStore } from '@fairlead/testkit'
 
 /** A commit that is under way for as long as the test wants. */

@@ -1,4 +1,5 @@
-import type { LeaseId, StandstillWatch } from '@fairlead/core'
+import type { LeaseId } from '@fairlead/core'
+import type { StandstillWatch } from '@fairlead/core/internal'
 import { type Engine, openEngine } from '@fairlead/engine'
 import { MemoryStore, TestClock } from '@fairlead/testkit'
 import { expect, it, onTestFinished } from 'vitest'

@@ -11,12 +11,12 @@ import {
   type ProviderId,
   parsePolicy,
   type Seed,
-  SeededDice,
   type Store,
   taggedHash,
   taggedHashHex,
   type WorkerId,
 } from '@fairlead/core'
+import { SeededDice } from '@fairlead/core/internal'
 import {
   acceptEnqueue,
   EngineState,

@@ -1,4 +1,5 @@
-import type { Snapshot, Store, StoreReads, WriteBatch } from '@fairlead/core'
+import type { Store } from '@fairlead/core'
+import type { Snapshot, StoreReads, WriteBatch } from '@fairlead/core/internal'
 import { TestClock } from '@fairlead/testkit'
 
 /** A store that tells of each commit, and whether it is at rest. */

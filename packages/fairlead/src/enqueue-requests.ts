@@ -1,5 +1,6 @@
 import type { EnqueueOptions, EnqueueRequest } from '@fairlead/client'
-import { acceptRequest, type Caller, FairleadError, parsePolicy } from '@fairlead/core'
+import { type Caller, FairleadError, parsePolicy } from '@fairlead/core'
+import { acceptRequest } from '@fairlead/core/internal'
 import { checkParams, METHODS } from '@fairlead/protocol'
 import type { EnqueueFlags } from './commands/enqueue.ts'
 import { escaped } from './escaped.ts'

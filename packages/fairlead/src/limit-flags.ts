@@ -1,4 +1,4 @@
-import { LIMIT_KINDS } from '@fairlead/core'
+import { LIMIT_KINDS } from '@fairlead/core/internal'
 import { duration, misuse, oneOfWords, wholeNumber } from './flags.ts'
 
 /** The flags of `fairlead limits set`. */

@@ -8,7 +8,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { connect } from '@fairlead/client'
-import { SeededDice, taggedHashHex } from '@fairlead/core'
+import { taggedHashHex } from '@fairlead/core'
+import { SeededDice } from '@fairlead/core/internal'
 import { inspect } from '../../engine/test/crash-run.mjs'
 
 /** A server lives this long after its first answer, at most. */

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type JobEstimate, type ModelLimits, SharedUsage } from '@fairlead/core'
+import { type JobEstimate, type ModelLimits, SharedUsage } from '@fairlead/core/internal'
 import { startRedis } from '@fairlead/testkit/servers'
 import fc from 'fast-check'
 import { Redis } from 'ioredis'

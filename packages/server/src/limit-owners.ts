@@ -2,14 +2,12 @@ import { createHash } from 'node:crypto'
 import {
   type CompleteRequest,
   FairleadError,
-  isLimitKey,
   type Limit,
   type Limiter,
-  notAllowed,
-  type Requirement,
   type ReserveAnswer,
   type ReserveRequest,
 } from '@fairlead/core'
+import { isLimitKey, notAllowed, type Requirement } from '@fairlead/core/internal'
 import type { EngineView } from '@fairlead/engine'
 import { type Call, ownCaller } from './rpc/call.ts'
 

@@ -1,17 +1,19 @@
 import {
   type CompleteAnswer,
   type CompleteRequest,
-  checkLimitBatch,
-  checkLimitRequest,
   FairleadError,
-  LIMIT_BATCH_MAX,
   type Limit,
-  type LimitCall,
   type Limiter,
   type LimitView,
   type ReserveAnswer,
   type ReserveRequest,
 } from '@fairlead/core'
+import {
+  checkLimitBatch,
+  checkLimitRequest,
+  LIMIT_BATCH_MAX,
+  type LimitCall,
+} from '@fairlead/core/internal'
 import type { CompleteRecord, LimitRecord, ReserveRecord } from '@fairlead/protocol'
 import {
   completeToWire,

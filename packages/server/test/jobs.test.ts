@@ -1,4 +1,5 @@
-import { callerOf, sha3, toHex } from '@fairlead/core'
+import { callerOf, toHex } from '@fairlead/core'
+import { sha3 } from '@fairlead/core/internal'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Bench } from './bench.ts'
 import { AI, NO_ID, Rig, TASK } from './rig.ts'

@@ -1,4 +1,5 @@
-import { type CborValue, decodeCbor, jsonOf } from '@fairlead/core'
+import { type CborValue, decodeCbor } from '@fairlead/core'
+import { jsonOf } from '@fairlead/core/internal'
 import { errorOfRpc, type RpcErrorObject } from '@fairlead/protocol'
 import WebSocket from 'ws'
 

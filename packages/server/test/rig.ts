@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type CborValue, decodeCbor, encodeCbor, FairleadError, jsonOf } from '@fairlead/core'
+import { type CborValue, decodeCbor, encodeCbor, FairleadError } from '@fairlead/core'
+import { jsonOf } from '@fairlead/core/internal'
 import { type Engine, openEngine } from '@fairlead/engine'
 import {
   errorOfRpc,

@@ -1,5 +1,6 @@
 import { inspect } from 'node:util'
-import { encodeCbor, FairleadError, toHex, type WriteBatch } from '@fairlead/core'
+import { encodeCbor, FairleadError, toHex } from '@fairlead/core'
+import type { WriteBatch } from '@fairlead/core/internal'
 import type { ParamsOf } from '@fairlead/protocol'
 import { dateText } from '@fairlead/signup/records'
 import parsePrometheus from 'parse-prometheus-text-format'

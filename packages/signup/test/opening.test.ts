@@ -1,4 +1,4 @@
-import { compareAscii, tieBreaker } from '@fairlead/core'
+import { compareAscii, tieBreaker } from '@fairlead/core/internal'
 import type { Arrival } from '@fairlead/testkit/booking-provider'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Budget, jobOf, OpeningRig, type Person } from './opening-rig.ts'

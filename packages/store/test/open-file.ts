@@ -1,5 +1,5 @@
 import { closeSync, copyFileSync, existsSync, openSync } from 'node:fs'
-import type { WriteBatch } from '@fairlead/core'
+import type { WriteBatch } from '@fairlead/core/internal'
 import { onTestFinished } from 'vitest'
 import { encodeBatch } from '../src/sqlite/batch-codec.ts'
 import { PACE, type Pace } from '../src/sqlite/carrier.ts'

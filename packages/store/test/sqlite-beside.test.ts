@@ -1,4 +1,4 @@
-import type { WriteBatch } from '@fairlead/core'
+import type { WriteBatch } from '@fairlead/core/internal'
 import { describe, expect, it, vi } from 'vitest'
 import { batchOf, newJob, START, sampleEntry, sampleJob } from '../src/conformance/sample-rows.ts'
 import { MemoryStore } from '../src/memory/memory-store.ts'

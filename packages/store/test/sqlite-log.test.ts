@@ -10,7 +10,8 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { serialize } from 'node:v8'
-import type { JobRow, WriteBatch } from '@fairlead/core'
+import type { JobRow } from '@fairlead/core'
+import type { WriteBatch } from '@fairlead/core/internal'
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import {
   batchOf,

@@ -1,4 +1,5 @@
-import { isLive, type LeaseRow, type WriteBatch } from '@fairlead/core'
+import { isLive, type LeaseRow } from '@fairlead/core'
+import type { WriteBatch } from '@fairlead/core/internal'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { ANY_IDS, ANY_TX, anyBatch } from '../src/conformance/any-batch.ts'

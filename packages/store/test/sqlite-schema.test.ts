@@ -1,13 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import {
-  hasEnded,
-  isLive,
-  JOB_STATUSES,
-  LEASE_STATUSES,
-  MATCH_ORDERS,
-  PROVIDER_STATUSES,
-} from '@fairlead/core'
+import { hasEnded, isLive, JOB_STATUSES, LEASE_STATUSES, PROVIDER_STATUSES } from '@fairlead/core'
+import { MATCH_ORDERS } from '@fairlead/core/internal'
 import { expect, it } from 'vitest'
 
 const folder = join(import.meta.dirname, '..', 'src', 'sqlite')

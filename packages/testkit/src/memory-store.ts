@@ -1,4 +1,5 @@
-import { FairleadError, type WriteBatch } from '@fairlead/core'
+import { FairleadError } from '@fairlead/core'
+import type { WriteBatch } from '@fairlead/core/internal'
 import { MemoryStore as SoundStore } from '@fairlead/store/memory'
 
 /** What becomes of a commit: it is stored and answered, refused, or stored with its answer lost. */

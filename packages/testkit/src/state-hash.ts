@@ -1,4 +1,5 @@
-import { CborFloat, type CborValue, encodeCbor, type Store, sha3, toHex } from '@fairlead/core'
+import { CborFloat, type CborValue, encodeCbor, type Store, toHex } from '@fairlead/core'
+import { sha3 } from '@fairlead/core/internal'
 
 /** SHA3 over the canonical CBOR of all rows, by table and id: two stores with one hash are alike. */
 export async function stateHash(store: Store): Promise<string> {

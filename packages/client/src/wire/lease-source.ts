@@ -3,7 +3,6 @@ import {
   decodeCbor,
   FairleadError,
   fromHex,
-  jsonOf,
   type LeaseFailure,
   type LeaseId,
   type LeaseListener,
@@ -17,6 +16,7 @@ import {
   toHex,
   type WorkerHello,
 } from '@fairlead/core'
+import { jsonOf } from '@fairlead/core/internal'
 import type { Assignment, NotificationOf, ResultOf } from '@fairlead/protocol'
 import { connectionLost } from './lost.ts'
 import { FrameLimit, RpcSocket } from './rpc-socket.ts'

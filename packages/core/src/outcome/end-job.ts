@@ -58,13 +58,21 @@ function isOutcomeOpen({ session, leases }: Job): boolean {
   return isUnknown || lookupUntil !== null || isSent
 }
 
-/** Takes the ended jobs out of memory, with their leases: what is asked of them is answered from the store. */
-export function forgetEnded({ ended, jobs, leases }: Market): void {
+/**
+ * Takes ended jobs out of memory, with their leases: those that ended by then, or all. The engine answers from its
+ * tables about them; a market without tables keeps them for as long as `keptSince` says (TTL-3).
+ */
+export function forgetEnded({ ended, jobs, leases }: Market, endedBy = Infinity): void {
+  let kept = 0
   for (const job of ended) {
+    if ((job.endedAt ?? 0) > endedBy) {
+      ended[kept++] = job
+      continue
+    }
     jobs.delete(job.id)
     for (const lease of job.leases ?? []) leases.delete(lease.id)
   }
-  ended.length = 0
+  ended.length = kept
 }
 
 function announceEnd(

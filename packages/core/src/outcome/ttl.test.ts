@@ -4,7 +4,7 @@ import { nextDueAt } from '../market/advance-market.ts'
 import { cancelJob } from './cancel-job.ts'
 import { settleProof } from './complete-lease.ts'
 import { forgetEnded } from './end-job.ts'
-import { ttlAbsAt, ttlRelAt } from './ttl.ts'
+import { keptSince, ttlAbsAt, ttlRelAt } from './ttl.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -174,6 +174,24 @@ describe('what has ended', () => {
     forgetEnded(world.market)
     expect([...world.market.jobs.values()]).toEqual([alive])
     expect(world.market.leases.size).toBe(0)
+  })
+
+  it('TTL-3: an ended job is kept for 7 days from its end, and then goes with its leases', () => {
+    const world = new World()
+    const lease = world.run()
+    const canceled = world.enqueue()
+    world.at(10)
+    world.complete(lease)
+    world.at(20)
+    cancelJob(world.market, canceled, 'operator')
+    const collect = (at: number) => {
+      world.at(at)
+      forgetEnded(world.market, keptSince(world.market.policy, world.market.nowMs))
+      return [[...world.market.jobs.values()].map(({ id }) => id).sort(), world.market.leases.size]
+    }
+    expect(collect(9 + 7 * DAY)).toEqual([[lease.job.id, canceled.id], 1])
+    expect(collect(10 + 7 * DAY)).toEqual([[canceled.id], 0])
+    expect(collect(20 + 7 * DAY)).toEqual([[], 0])
   })
 
   it('ENGINE-7: the same id is a new job from then on', () => {

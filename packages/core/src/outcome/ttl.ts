@@ -23,3 +23,8 @@ export function proofDueAt(job: Job, policy: Policy): number {
   if (job.proofAwaitedSince === null) return Number.POSITIVE_INFINITY
   return job.proofAwaitedSince + 1_000 * policy.queue.completion.proofTimeoutSecs
 }
+
+/** A job that ended at this time or before is deleted together with its leases (TTL-3). */
+export function keptSince({ queue }: Policy, nowMs: number): number {
+  return nowMs - 1_000 * queue.ttl.gcHorizonSecs
+}

@@ -23,7 +23,6 @@ export interface AdmitRequirement {
 }
 
 export const PLACEHOLDERS = ['caller', 'model', 'provider'] as const
-export type Placeholder = (typeof PLACEHOLDERS)[number]
 
 const RULES_MAX = 256
 const RULE_FIELDS = ['kind', 'model', 'provider_id', 'caller', 'requirements']

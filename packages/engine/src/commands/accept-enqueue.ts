@@ -1,15 +1,10 @@
+import { FairleadError, fromHex, type JobId, type Policy, taskId, toHex } from '@fairlead/core'
 import {
   type AcceptedRequest,
   acceptRequest,
-  FairleadError,
-  fromHex,
   invariant,
-  type JobId,
-  type Policy,
   sessionFacts,
-  taskId,
-  toHex,
-} from '@fairlead/core'
+} from '@fairlead/core/internal'
 import type { EnqueueCommand, EnqueueRequest, KnownJob } from './command.ts'
 import type { KnownKeys } from './known-keys.ts'
 

@@ -1,4 +1,5 @@
-import { fromHex, invariant, toHex } from '@fairlead/core'
+import { fromHex, toHex } from '@fairlead/core'
+import { invariant } from '@fairlead/core/internal'
 
 /** Bytes that grow as values are put behind each other. */
 export class ByteWriter {

@@ -1,13 +1,5 @@
-import {
-  type Caller,
-  FairleadError,
-  fromHex,
-  invalidParams,
-  isHex32,
-  type KindName,
-  readU64,
-  toHex,
-} from '@fairlead/core'
+import { type Caller, FairleadError, fromHex, type KindName, toHex } from '@fairlead/core'
+import { invalidParams, isHex32, readU64 } from '@fairlead/core/internal'
 
 /** The kinds by their numbers in the JobRequest of a chain. */
 const KIND_NUMBERS: readonly KindName[] = ['ai', 'quantum']

@@ -1,16 +1,18 @@
 import {
-  invalidParams,
-  isHex32,
-  isPlainObject,
   JOB_STATUSES,
-  type JobFilter,
   KIND_NAMES,
   type LeaseListener,
   PROVIDER_STATUSES,
   type ProviderOffer,
-  U64_MAX,
   type WorkerHello,
 } from '@fairlead/core'
+import {
+  invalidParams,
+  isHex32,
+  isPlainObject,
+  type JobFilter,
+  U64_MAX,
+} from '@fairlead/core/internal'
 import type { Submission } from './command.ts'
 
 /** Which jobs, from where on, and how many. */

@@ -1,13 +1,12 @@
 import {
   type CompleteRequest,
-  invariant,
-  isHex32,
   type JobOrigin,
   KIND_NAMES,
   PROVIDER_STATUSES,
   type ProviderOffer,
   type SessionKey,
 } from '@fairlead/core'
+import { compareText, invariant, isHex32 } from '@fairlead/core/internal'
 import type { ByteReader, ByteWriter } from './byte-codec.ts'
 import type { Acting, Command, JobRequest, OfWorker, OnLease } from './command.ts'
 
@@ -306,7 +305,7 @@ export function takeCommand(from: ByteReader): Command {
 const SET = '$set'
 
 function withSets(_: string, value: unknown): unknown {
-  return value instanceof Set ? { [SET]: [...value].sort() } : value
+  return value instanceof Set ? { [SET]: ([...value] as string[]).sort(compareText) } : value
 }
 
 function toSets(_: string, value: unknown): unknown {

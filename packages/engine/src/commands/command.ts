@@ -1,6 +1,4 @@
 import type {
-  AcceptedRequest,
-  Assigned,
   AuditHead,
   Caller,
   CompleteRequest,
@@ -13,10 +11,10 @@ import type {
   ProviderOffer,
   ProviderStatus,
   ReserveRequest,
-  SessionFacts,
   SessionKey,
   WorkerId,
 } from '@fairlead/core'
+import type { AcceptedRequest, Assigned, SessionFacts } from '@fairlead/core/internal'
 
 /** Who may act on a lease, and which. */
 export interface OnLease {

@@ -1,16 +1,13 @@
 import {
-  acceptRequest,
   type Caller,
-  isErased,
-  isUnreadable,
   type JobId,
   type Market,
   type Policy,
   parsePolicy,
-  readTxHash,
   type Store,
   toHex,
 } from '@fairlead/core'
+import { acceptRequest, isErased, isUnreadable, readTxHash } from '@fairlead/core/internal'
 import type { EnqueueRequest, KnownJob, Submission } from './command.ts'
 
 interface Key {

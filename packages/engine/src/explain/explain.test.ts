@@ -12,10 +12,10 @@ import {
   type ProviderId,
   pairHash,
   parsePolicy,
-  type RoundRow,
   registerProvider,
   type Seed,
 } from '@fairlead/core'
+import type { RoundRow } from '@fairlead/core/internal'
 import { test } from '@fast-check/vitest'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'

@@ -1,20 +1,22 @@
 import {
   type AuditEntry,
-  type CancelReason,
   type FailureRow,
   hasEnded,
-  invariant,
   isLive,
   type JobRow,
   type LeaseRow,
-  PROVIDERS_KEPT,
   type ProviderId,
   pairHash,
   type Refusal,
-  type RoundRow,
   type Seed,
   type WaitExplanation,
 } from '@fairlead/core'
+import {
+  type CancelReason,
+  invariant,
+  PROVIDERS_KEPT,
+  type RoundRow,
+} from '@fairlead/core/internal'
 
 /** The attempts at a job so far. */
 interface Attempts {

@@ -2,11 +2,11 @@ import {
   type JobRow,
   LEASE_STATUSES,
   type LeaseRow,
-  type ProviderCheck,
   type ProviderId,
   REFUSALS,
   type Refusal,
 } from '@fairlead/core'
+import type { ProviderCheck } from '@fairlead/core/internal'
 import { describe, expect, it } from 'vitest'
 import type { AssignedExplanation, RoundExplanation, WaitingExplanation } from './explain.ts'
 import { explanationText } from './explanation-text.ts'

@@ -1,20 +1,15 @@
+import type { JobRow, LeaseRow, LeaseStatus, ProviderId, Refusal, WaitReason } from '@fairlead/core'
 import {
   ackDueAt,
   type CancelReason,
   type EndReason,
   isoUtc,
-  type JobRow,
   type KnownEndReason,
-  type LeaseRow,
-  type LeaseStatus,
   type LimitHold,
   type LimitHoldReason,
   PROVIDERS_KEPT,
-  type ProviderId,
-  type Refusal,
   type RoundRow,
-  type WaitReason,
-} from '@fairlead/core'
+} from '@fairlead/core/internal'
 import { durationText } from './duration-text.ts'
 import type {
   AssignedExplanation,

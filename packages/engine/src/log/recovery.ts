@@ -1,4 +1,5 @@
-import { type Assigned, type Policy, type Preset, parsePolicy, type Snapshot } from '@fairlead/core'
+import { type Policy, type Preset, parsePolicy } from '@fairlead/core'
+import type { Assigned, Snapshot } from '@fairlead/core/internal'
 import { EngineState } from '../state/engine-state.ts'
 import { META } from '../state/meta.ts'
 

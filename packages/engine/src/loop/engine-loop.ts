@@ -1,12 +1,5 @@
-import {
-  type Clock,
-  FairleadError,
-  isDueBy,
-  nextClaimAt,
-  nextDueAt,
-  type StandstillWatch,
-  type Store,
-} from '@fairlead/core'
+import { type Clock, FairleadError, type Store } from '@fairlead/core'
+import { isDueBy, nextClaimAt, nextDueAt, type StandstillWatch } from '@fairlead/core/internal'
 import { acceptEnqueue } from '../commands/accept-enqueue.ts'
 import { checkCommand } from '../commands/check-arguments.ts'
 import type { EnqueueRequest, Submission } from '../commands/command.ts'

@@ -1,4 +1,5 @@
-import type { Clock, StandstillWatch } from '@fairlead/core'
+import type { Clock } from '@fairlead/core'
+import type { StandstillWatch } from '@fairlead/core/internal'
 
 /** Differences to the wall clock up to this are followed, larger ones only reported. */
 const FOLLOWED_MS = 1_000

@@ -1,18 +1,20 @@
 import {
-  type EndedSpan,
   type FailureRow,
   hasEnded,
   type Job,
-  type JournalRecord,
   KIND_NAMES,
-  type LaneRow,
   type Lease,
   type Market,
   type Provider,
   type ResultRow,
-  type RoundRow,
-  type WriteBatch,
 } from '@fairlead/core'
+import type {
+  EndedSpan,
+  JournalRecord,
+  LaneRow,
+  RoundRow,
+  WriteBatch,
+} from '@fairlead/core/internal'
 import type { JobRequest } from '../commands/command.ts'
 import { limitRows } from './limit-rows.ts'
 import { jobRow, jobState, leaseRow, leaseState, providerRow } from './rows.ts'

@@ -1,4 +1,5 @@
-import type { Store, WriteBatch } from '@fairlead/core'
+import type { Store } from '@fairlead/core'
+import type { WriteBatch } from '@fairlead/core/internal'
 import { AHEAD_MAX_MS } from '../open-engine.ts'
 import { META } from '../state/meta.ts'
 import { movedLane, movedProvider } from './moved-rows.ts'

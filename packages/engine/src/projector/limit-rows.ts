@@ -1,18 +1,14 @@
+import { type CborMap, type CborValue, decodeCbor, encodeCbor, type Limit } from '@fairlead/core'
 import {
-  type CborMap,
-  type CborValue,
-  decodeCbor,
   type ExactInt,
-  encodeCbor,
   type LaneRow,
-  type Limit,
   type LimitChanges,
   type LimitLeaseState,
   type MarketLimitsState,
   type MeterState,
   readLimit,
   type Snapshot,
-} from '@fairlead/core'
+} from '@fairlead/core/internal'
 import { META } from '../state/meta.ts'
 
 /** The lanes of limits: each limit under its key, and each lease id that is remembered. */

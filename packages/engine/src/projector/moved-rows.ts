@@ -1,11 +1,5 @@
-import {
-  type CborMap,
-  type CborValue,
-  decodeCbor,
-  encodeCbor,
-  type ProviderRow,
-  type Snapshot,
-} from '@fairlead/core'
+import { type CborMap, type CborValue, decodeCbor, encodeCbor } from '@fairlead/core'
+import type { ProviderRow, Snapshot } from '@fairlead/core/internal'
 
 /** Where a time goes; a time that nobody has yet stays none. */
 export type Move = (at: number) => number

@@ -1,13 +1,10 @@
+import { type Market, type Provider, type Seed, taggedHashHex } from '@fairlead/core'
 import {
   type KindRound,
-  type Market,
   PROVIDERS_KEPT,
-  type Provider,
   type RoundRow,
   roundRefusals,
-  type Seed,
-  taggedHashHex,
-} from '@fairlead/core'
+} from '@fairlead/core/internal'
 
 /** What a round decided for one kind, as it is kept; to be called once its leases are issued. */
 export function roundRow(

@@ -1,19 +1,14 @@
+import type { Job, KindName, Lease, LeaseRow, Provider, ProviderOffer } from '@fairlead/core'
 import {
   compareAscii,
   compareText,
-  type Job,
   type JobState,
-  type KindName,
-  type Lease,
-  type LeaseRow,
   type NewJobRow,
-  type Provider,
-  type ProviderOffer,
   type ProviderRow,
   type WorkerRow,
   type Workers,
   type WriteBatch,
-} from '@fairlead/core'
+} from '@fairlead/core/internal'
 import type { JobRequest } from '../commands/command.ts'
 
 /** The stored form of what is in memory. The other way is `restoreMarket`. */

@@ -5,8 +5,10 @@ import {
   encodeCbor,
   FairleadError,
   type ResultRow,
-  type Snapshot,
   type Store,
+} from '@fairlead/core'
+import {
+  type Snapshot,
   type StoreReads,
   sealedIn,
   sealedInResult,
@@ -15,7 +17,7 @@ import {
   unreadablePayload,
   unreadableResult,
   type WriteBatch,
-} from '@fairlead/core'
+} from '@fairlead/core/internal'
 
 const KEY_BYTES = 32
 const KEY_ID_BYTES = 8

@@ -1,25 +1,27 @@
 import {
   type Caller,
   type CborValue,
-  type DispatchJob,
-  type DispatchJobState,
   decodeCbor,
   encodeCbor,
   type JobId,
   type JobRow,
-  type LaneRow,
   type Market,
-  type OpenGroup,
-  type OrgDispatch,
-  type OrgDispatchState,
-  type Seat,
-  type SessionDispatchState,
-  type SessionJob,
   type SessionKey,
-  type SessionRecord,
-  type SessionTouch,
-  type Snapshot,
 } from '@fairlead/core'
+import type {
+  DispatchJob,
+  DispatchJobState,
+  LaneRow,
+  OpenGroup,
+  OrgDispatch,
+  OrgDispatchState,
+  Seat,
+  SessionDispatchState,
+  SessionJob,
+  SessionRecord,
+  SessionTouch,
+  Snapshot,
+} from '@fairlead/core/internal'
 
 /**
  * What is remembered of registrations beside their jobs and leases (DISPATCH-7), each in a lane:

@@ -1,13 +1,5 @@
-import {
-  decodeCbor,
-  invalidParams,
-  isPlainObject,
-  type Lease,
-  limitExceeded,
-  type Policy,
-  type ResultRow,
-  sha3Hex,
-} from '@fairlead/core'
+import { decodeCbor, type Lease, type Policy, type ResultRow, sha3Hex } from '@fairlead/core'
+import { invalidParams, isPlainObject, limitExceeded } from '@fairlead/core/internal'
 import type { Command } from '../commands/command.ts'
 
 type Complete = Extract<Command, { type: 'complete' }>

@@ -1,35 +1,26 @@
 import {
-  type Assigned,
   type AuditHead,
   ackLease,
   advanceMarket,
   cancelJob,
   changePolicy,
   completeLease,
-  connectedWorkers,
-  connectWorker,
   declineLease,
-  disconnectWorker,
   dispatchRound,
   EMPTY_AUDIT,
   enqueueJob,
-  epochOf,
   FairleadError,
-  FOUND_OUTPUT,
   failLease,
   forgetEnded,
-  invariant,
   type Job,
   type JobId,
+  keptSince,
   type Lease,
   type LimitView,
-  leasesOfWorker,
   localBeacon,
   type Market,
   matchSeed,
   newProvider,
-  newWorkers,
-  noticeOf,
   type Policy,
   type Provider,
   type ProviderId,
@@ -39,21 +30,33 @@ import {
   registerProvider,
   releaseLease,
   renewLease,
-  resumeMarket,
   type Seed,
+  setProviderStatus,
+  taggedHashHex,
+  updateOffer,
+  type WorkerId,
+} from '@fairlead/core'
+import {
+  type Assigned,
+  connectedWorkers,
+  connectWorker,
+  disconnectWorker,
+  epochOf,
+  FOUND_OUTPUT,
+  invariant,
+  leasesOfWorker,
+  newWorkers,
+  noticeOf,
+  resumeMarket,
   type Snapshot,
   setOpening,
-  setProviderStatus,
   setWorkerSlots,
   showU64,
-  taggedHashHex,
   U64_MAX,
-  updateOffer,
   usablePolicy,
-  type WorkerId,
   type WriteBatch,
   withdrawLease,
-} from '@fairlead/core'
+} from '@fairlead/core/internal'
 import { actorOf, type Command, type EnqueueCommand, type TokenFacts } from '../commands/command.ts'
 import type { LogBatch, LogEntry } from '../log/batch.ts'
 import { Digest } from '../log/digest.ts'
@@ -374,7 +377,7 @@ export class EngineState {
     const { nowMs, policy } = this.market
     const { quotas, ttl } = policy.queue
     this.#isChanged = true
-    this.#changes.sessions.forgetBefore(this.market, nowMs - 1_000 * ttl.gcHorizonSecs)
+    this.#changes.sessions.forgetBefore(this.market, keptSince(policy, nowMs))
     const keptSecs = Math.max(ttl.gcHorizonSecs, quotas.requesterWindow?.secs ?? 0)
     this.#changes.pruneEndedBefore = nowMs - 1_000 * keptSecs
     const { resultRetentionSecs } = policy.queue.completion

@@ -3,12 +3,12 @@ import type {
   CborMap,
   Job,
   JobId,
-  JournalRecord,
   Market,
   MarketEvent,
   Preset,
   ProviderId,
 } from '@fairlead/core'
+import type { JournalRecord } from '@fairlead/core/internal'
 import type { OutsideNote, TokenFacts } from '../commands/command.ts'
 import type { Digest } from '../log/digest.ts'
 
@@ -90,8 +90,9 @@ export class Journal {
     const subject = subjectOf(event)
     const seq = ++this.#seq
     const details = detailsOf(event)
-    this.#digest.add(pieceOf({ seq, at, actor, action, subject, details, jobSeq }))
-    this.#records.push({ seq, at, actor, action, subject, details, jobSeq })
+    const record = { seq, at, actor, action, subject, details, jobSeq }
+    this.#digest.add(pieceOf(event, record))
+    this.#records.push(record)
   }
 
   /** What came in since the last call. */
@@ -103,20 +104,17 @@ export class Journal {
 }
 
 /** A record as text. A job is named by its number; its id is in its first record. */
-function pieceOf({ at, actor, action, subject, details, jobSeq }: JournalRecord): string {
-  switch (action) {
-    case 'jobAssigned':
-      // The id of the lease comes from job, attempt, provider and seed.
-      return `${at} assigned ${jobSeq} ${details['leaseId']} ${details['deadline']}`
-    case 'jobStarted':
-      return `${at} started ${jobSeq}`
-    case 'jobCompleted':
-      return `${at} completed ${jobSeq} ${details['digest']}`
-    case 'jobEnqueued':
-      return `${at} enqueued ${jobSeq} ${subject}`
-    default:
-      return `${at} ${actor} ${action} ${subject} ${JSON.stringify(details)}`
-  }
+function pieceOf(
+  event: MarketEvent | EngineNote,
+  { at, actor, action, subject, details, jobSeq }: JournalRecord,
+): string {
+  // The id of the lease comes from job, attempt, provider and seed.
+  if (event.type === 'jobAssigned')
+    return `${at} assigned ${jobSeq} ${event.leaseId} ${event.deadline}`
+  if (event.type === 'jobStarted') return `${at} started ${jobSeq}`
+  if (event.type === 'jobCompleted') return `${at} completed ${jobSeq} ${event.digest}`
+  if (event.type === 'jobEnqueued') return `${at} enqueued ${jobSeq} ${subject}`
+  return `${at} ${actor} ${action} ${subject} ${JSON.stringify(details)}`
 }
 
 /** An entry as the event that it was. */

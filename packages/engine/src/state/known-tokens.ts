@@ -1,4 +1,5 @@
-import { type CborValue, decodeCbor, encodeCbor, type LaneRow, type Snapshot } from '@fairlead/core'
+import { type CborValue, decodeCbor, encodeCbor } from '@fairlead/core'
+import type { LaneRow, Snapshot } from '@fairlead/core/internal'
 import type { TokenFacts } from '../commands/command.ts'
 import type { EngineNote } from './journal.ts'
 

@@ -1,9 +1,5 @@
 import {
   type Caller,
-  classKey,
-  type EndReason,
-  type FairState,
-  holdLease,
   isLive,
   Job,
   type JobRow,
@@ -13,15 +9,21 @@ import {
   type LeaseRow,
   type Market,
   newProvider,
-  newWorkers,
   openMarket,
   type Policy,
   type Provider,
+} from '@fairlead/core'
+import {
+  classKey,
+  type EndReason,
+  type FairState,
+  holdLease,
+  newWorkers,
   type ProviderRow,
   type QueueState,
   type Snapshot,
   type Touch,
-} from '@fairlead/core'
+} from '@fairlead/core/internal'
 import { restoreLimits } from '../projector/limit-rows.ts'
 import { restoreSessions } from '../projector/session-rows.ts'
 import { QUEUE_KEYS } from './meta.ts'

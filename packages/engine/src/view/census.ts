@@ -5,11 +5,8 @@ import {
   PROVIDER_STATUSES,
   type ProviderStatus,
   type Refusal,
-  refusalOf,
-  sessionGates,
-  type Terms,
-  termsNow,
 } from '@fairlead/core'
+import { refusalOf, sessionGates, type Terms, termsNow } from '@fairlead/core/internal'
 
 /** How much waits, in one kind. */
 export interface QueueCensus {

@@ -1,23 +1,25 @@
+import type {
+  AuditHead,
+  Caller,
+  JobId,
+  JobOrigin,
+  KindName,
+  LeaseId,
+  Limit,
+  Market,
+  Policy,
+  Provider,
+  ProviderId,
+  SessionKey,
+  WaitReason,
+} from '@fairlead/core'
 import {
-  type AuditHead,
-  type Caller,
   type DispatchKey,
   explainSession,
-  type JobId,
-  type JobOrigin,
-  type KindName,
-  type LeaseId,
-  type Limit,
-  type Market,
-  type Policy,
-  type Provider,
-  type ProviderId,
   refusalOf,
-  type SessionKey,
   type StoreReads,
   termsNow,
-  type WaitReason,
-} from '@fairlead/core'
+} from '@fairlead/core/internal'
 import type { EngineState } from '../state/engine-state.ts'
 import { type Census, takeCensus } from './census.ts'
 import {

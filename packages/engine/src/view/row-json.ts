@@ -1,4 +1,5 @@
-import { type JobRow, showU64 } from '@fairlead/core'
+import type { JobRow } from '@fairlead/core'
+import { showU64 } from '@fairlead/core/internal'
 
 /**
  * A job that `JSON.stringify` can write: its amounts may pass 2^53 and are bigints, which JSON does not have.

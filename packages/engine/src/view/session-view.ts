@@ -1,15 +1,12 @@
+import type { Caller, JobId, Market, SessionKey } from '@fairlead/core'
 import {
   allowedInFlight,
-  type Caller,
   compareSessions,
   type DispatchJob,
   type DispatchKey,
-  type JobId,
-  type Market,
   OrgDispatch,
-  type SessionKey,
   type SessionRecord,
-} from '@fairlead/core'
+} from '@fairlead/core/internal'
 
 /** What never changes about a registration, as far as it is in memory. */
 export interface RegistrationFacts extends SessionKey {

@@ -1,5 +1,4 @@
 import {
-  ackDueAt,
   type Clock,
   FairleadError,
   isLive,
@@ -8,6 +7,7 @@ import {
   type ProviderId,
   type WorkerId,
 } from '@fairlead/core'
+import { ackDueAt } from '@fairlead/core/internal'
 import type { OfWorker } from '../commands/command.ts'
 import { guarded } from '../view/subscribers.ts'
 import { leaseOffer } from './lease-offer.ts'

@@ -1,13 +1,11 @@
 import {
-  ackDueAt,
-  type DispatchJob,
   idempotencyKey,
   type JobId,
   type Lease,
   type LeaseOffer,
   type LeaseTimes,
-  renewBy,
 } from '@fairlead/core'
+import { ackDueAt, type DispatchJob, renewBy } from '@fairlead/core/internal'
 
 /** The times of a lease, as they are at `at`. */
 export function leaseTimes(lease: Lease, at: number): LeaseTimes {

@@ -1,11 +1,5 @@
-import {
-  isUnreadable,
-  type Job,
-  type Lease,
-  type Store,
-  TransitMap,
-  type WriteBatch,
-} from '@fairlead/core'
+import type { Job, Lease, Store } from '@fairlead/core'
+import { isUnreadable, TransitMap, type WriteBatch } from '@fairlead/core/internal'
 
 /** Beyond this no more are kept: a job behind so many others can be read from the store when its turn comes. */
 const BYTES_MAX = 8 * 1024 * 1024

@@ -35,7 +35,7 @@ export const limitsSet = command<LimitFlags>({
   ],
 
   async run({ args, flags, client, print }) {
-    const { LIMIT_KINDS } = await import('@fairlead/core')
+    const { LIMIT_KINDS } = await import('@fairlead/core/internal')
     const { readLimitFlags } = await import('../limit-flags.ts')
     const { misuse } = await import('../flags.ts')
     const { limitText } = await import('../show-limits.ts')

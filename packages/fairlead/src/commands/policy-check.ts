@@ -35,7 +35,7 @@ async function refuseWrongProviders(path: string | null): Promise<void> {
   if (path === null) return
   const [{ checkProviders }, { problemList }, { LinesError }, { escaped }] = await Promise.all([
     import('@fairlead/signup'),
-    import('@fairlead/core'),
+    import('@fairlead/core/internal'),
     import('../lines-error.ts'),
     import('../escaped.ts'),
   ])

@@ -1,15 +1,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
-import {
-  FairleadError,
-  POLICY_FIELDS,
-  type Policy,
-  parsePolicy,
-  policySettings,
-  problemList,
-  readSettings,
-  usablePolicy,
-} from '@fairlead/core'
+import { FairleadError, POLICY_FIELDS, type Policy, parsePolicy } from '@fairlead/core'
+import { policySettings, problemList, readSettings, usablePolicy } from '@fairlead/core/internal'
 import { escaped } from '../escaped.ts'
 import { LinesError } from '../lines-error.ts'
 import { SETTINGS, type Settings } from './settings.ts'

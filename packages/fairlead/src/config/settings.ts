@@ -1,14 +1,12 @@
+import { POLICY_FIELDS, PRESETS, type Preset } from '@fairlead/core'
 import {
   type Field,
   int,
   names,
   oneOf,
-  POLICY_FIELDS,
-  PRESETS,
-  type Preset,
   type SettingsOf,
   type SettingsTable,
-} from '@fairlead/core'
+} from '@fairlead/core/internal'
 
 const presets = Object.keys(PRESETS) as Preset[]
 const backendLosses = ['deny', 'local'] as const

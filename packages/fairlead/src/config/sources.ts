@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { type Field, type SettingPath, settingPaths } from '@fairlead/core'
+import { type Field, type SettingPath, settingPaths } from '@fairlead/core/internal'
 import { isMap, isScalar, LineCounter, parse, parseDocument, type YAMLMap } from 'yaml'
 import { nearest } from './nearest.ts'
 import { ALL_SETTINGS } from './settings.ts'

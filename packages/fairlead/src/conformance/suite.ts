@@ -1,4 +1,5 @@
-import { FairleadError, readU64 } from '@fairlead/core'
+import { FairleadError } from '@fairlead/core'
+import { readU64 } from '@fairlead/core/internal'
 
 /** JSON as it is read from a vector file. */
 // biome-ignore lint/suspicious/noExplicitAny: a vector's shape is its suite's own business

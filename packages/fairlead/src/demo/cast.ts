@@ -1,4 +1,4 @@
-import { type Caller, callerOf, type KindName, parsePolicy } from '@fairlead/core'
+import { type Caller, callerOf, type KindName, type Policy, parsePolicy } from '@fairlead/core'
 
 /** What a simulated provider does with its leases; the shares are in thousandths of them. */
 export interface Behaviour {
@@ -24,7 +24,7 @@ export interface Member {
 }
 
 /** The rules as an operator of a fund runs them, with leases short enough to see some expire. */
-export const POLICY = parsePolicy(
+export const POLICY: Policy = parsePolicy(
   {
     queue: {
       ack_timeout_ms: 2_000,

@@ -7,7 +7,6 @@ import {
   declineLease,
   dispatchRound,
   enqueueJob,
-  epochOf,
   explainWaiting,
   failLease,
   isLive,
@@ -26,15 +25,14 @@ import {
   quantumDemand,
   recordHeartbeat,
   registerProvider,
-  renewBy,
   renewLease,
   type Seed,
-  SeededDice,
   taggedHash,
   taggedHashHex,
   taskDemand,
   type WaitExplanation,
 } from '@fairlead/core'
+import { epochOf, renewBy, SeededDice } from '@fairlead/core/internal'
 import { type Behaviour, CALLERS, CAST, type Member, POLICY, STEADY } from './cast.ts'
 
 export interface DemoProvider {

@@ -1,4 +1,5 @@
-import { type JobStatus, leaseCap, type WaitExplanation } from '@fairlead/core'
+import type { JobStatus, WaitExplanation } from '@fairlead/core'
+import { leaseCap } from '@fairlead/core/internal'
 import { table } from '../table.ts'
 import type { Lines } from '../terminal.ts'
 import type { DemoResult } from './rules-market.ts'

@@ -1,4 +1,4 @@
-import { problemList } from '@fairlead/core'
+import { problemList } from '@fairlead/core/internal'
 import { checkProviders } from '@fairlead/signup'
 import { type Finding, fail, ok } from './check.ts'
 

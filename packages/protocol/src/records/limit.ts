@@ -1,4 +1,9 @@
-import { isTextWithin, LIMIT_BATCH_MAX, LIMIT_CALLERS_MAX, REQUIREMENTS_MAX } from '@fairlead/core'
+import {
+  isTextWithin,
+  LIMIT_BATCH_MAX,
+  LIMIT_CALLERS_MAX,
+  REQUIREMENTS_MAX,
+} from '@fairlead/core/internal'
 import { z } from 'zod'
 import { list } from '../wire/list.ts'
 

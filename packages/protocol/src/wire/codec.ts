@@ -1,4 +1,5 @@
-import { CborFloat, type CborValue, fromHex, jsonOf, showU64, toHex } from '@fairlead/core'
+import { CborFloat, type CborValue, fromHex, toHex } from '@fairlead/core'
+import { jsonOf, showU64 } from '@fairlead/core/internal'
 import type { z } from 'zod'
 import { LEAVES, type Leaf } from './leaves.ts'
 import { PayloadView } from './payload.ts'

@@ -1,4 +1,5 @@
-import { type CborMap, decodeCbor, jsonOf } from '@fairlead/core'
+import { type CborMap, decodeCbor } from '@fairlead/core'
+import { jsonOf } from '@fairlead/core/internal'
 import { z } from 'zod'
 import { bytes, count, jsonObject, LEAVES, u64 } from './leaves.ts'
 

@@ -1,4 +1,5 @@
-import { FairleadError, invalidParams, isPlainObject, KIND_NAMES } from '@fairlead/core'
+import { FairleadError, KIND_NAMES } from '@fairlead/core'
+import { invalidParams, isPlainObject } from '@fairlead/core/internal'
 import type { Role } from '@fairlead/protocol'
 import type { Identity } from './identity.ts'
 

@@ -1,6 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { lstatSync, readFileSync, statSync } from 'node:fs'
-import { FairleadError, invalidParams, isProviderName } from '@fairlead/core'
+import { FairleadError } from '@fairlead/core'
+import { invalidParams, isProviderName } from '@fairlead/core/internal'
 import { ROLES, type Role } from '@fairlead/protocol'
 import type { AuditedToken, Identity, TokenRecord, TokenStore } from './identity.ts'
 import { lockedWrite } from './locked-write.ts'

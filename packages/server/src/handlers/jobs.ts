@@ -4,9 +4,8 @@ import {
   type JobOrigin,
   type JobRow,
   type ResultRow,
-  resultWithoutPeople,
-  showU64,
 } from '@fairlead/core'
+import { resultWithoutPeople, showU64 } from '@fairlead/core/internal'
 import type { JobReceipt, MethodName } from '@fairlead/protocol'
 import { auditRecord } from '../records/audit-record.ts'
 import { explanationRecord } from '../records/explanation-record.ts'

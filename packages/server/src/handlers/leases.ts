@@ -2,10 +2,10 @@ import {
   type CborMap,
   encodeCbor,
   FairleadError,
-  invalidParams,
   type LeaseId,
   type WorkerId,
 } from '@fairlead/core'
+import { invalidParams } from '@fairlead/core/internal'
 import { leaseRecord } from '../records/lease-record.ts'
 import { type Call, type Handlers, providerOf, type Services } from '../rpc/call.ts'
 

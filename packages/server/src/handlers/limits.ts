@@ -1,11 +1,11 @@
 import {
   type CompleteAnswer,
   type CompleteRequest,
-  compareText,
   FairleadError,
   type ReserveAnswer,
   type ReserveRequest,
 } from '@fairlead/core'
+import { compareText } from '@fairlead/core/internal'
 import {
   checkParams,
   completeAnswerToWire,

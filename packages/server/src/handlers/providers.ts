@@ -1,10 +1,5 @@
-import {
-  compareAscii,
-  FairleadError,
-  type ProviderId,
-  type ProviderOffer,
-  showU64,
-} from '@fairlead/core'
+import { FairleadError, type ProviderId, type ProviderOffer } from '@fairlead/core'
+import { compareAscii, showU64 } from '@fairlead/core/internal'
 import type { CheckedParamsOf, ProviderRecord } from '@fairlead/protocol'
 import { providerRecord } from '../records/provider-record.ts'
 import { actingAs, type Handlers, providerOf, type Services } from '../rpc/call.ts'

@@ -1,4 +1,5 @@
-import { FairleadError, type JobId, platformPolicy, type SessionKey } from '@fairlead/core'
+import { FairleadError, type JobId, type SessionKey } from '@fairlead/core'
+import { platformPolicy } from '@fairlead/core/internal'
 import type { SessionCounts } from '@fairlead/engine'
 import type { SessionRecord } from '@fairlead/protocol'
 import { dateText, orderMessage } from '@fairlead/signup/records'

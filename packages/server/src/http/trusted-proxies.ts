@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP } from 'node:net'
-import { invalidParams } from '@fairlead/core'
+import { invalidParams } from '@fairlead/core/internal'
 
 /** The proxies that the operator trusts to say for whom they ask (LIMITS-3). */
 export class TrustedProxies {

@@ -1,4 +1,5 @@
-import type { CompleteAnswer, Excess, Limiter, ReserveAnswer } from '@fairlead/core'
+import type { CompleteAnswer, Limiter, ReserveAnswer } from '@fairlead/core'
+import type { Excess } from '@fairlead/core/internal'
 import { Counter, type Registry } from 'prom-client'
 
 const OUTCOMES = ['allowed', 'denied', 'refused', 'unknown'] as const

@@ -1,4 +1,5 @@
-import type { Store, WriteBatch } from '@fairlead/core'
+import type { Store } from '@fairlead/core'
+import type { WriteBatch } from '@fairlead/core/internal'
 import { MemoryStore } from '@fairlead/testkit'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { MeteredStore } from './metered-store.ts'

@@ -1,4 +1,5 @@
-import type { Store, WriteBatch } from '@fairlead/core'
+import type { Store } from '@fairlead/core'
+import type { WriteBatch } from '@fairlead/core/internal'
 
 /** What is known of the writes of a store. */
 export interface StoreHealth {

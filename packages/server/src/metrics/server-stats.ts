@@ -1,4 +1,4 @@
-import { leaseCap } from '@fairlead/core'
+import { leaseCap } from '@fairlead/core/internal'
 import type { Engine } from '@fairlead/engine'
 import type { Stats } from '@fairlead/protocol'
 import type { HeapGuard } from '../heap-guard.ts'

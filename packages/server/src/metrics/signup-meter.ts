@@ -1,4 +1,5 @@
-import { type CborMap, decodeCbor, isPlainObject, type JobId, type LeaseId } from '@fairlead/core'
+import { type CborMap, decodeCbor, type JobId, type LeaseId } from '@fairlead/core'
+import { isPlainObject } from '@fairlead/core/internal'
 import type { Engine, EngineEvent, RegistrationFacts } from '@fairlead/engine'
 import type { DispatchKeyRecord } from '@fairlead/protocol'
 import { decodeOutput } from '@fairlead/signup/records'

@@ -1,4 +1,5 @@
-import { type AuditEntry, jsonOf } from '@fairlead/core'
+import type { AuditEntry } from '@fairlead/core'
+import { jsonOf } from '@fairlead/core/internal'
 import type { AuditEntryRecord } from '@fairlead/protocol'
 
 export function auditRecord(entry: AuditEntry): AuditEntryRecord {

@@ -3,12 +3,11 @@ import {
   decodeCbor,
   type FailureRow,
   type JobRow,
-  jsonOf,
   type LeaseRow,
   type ResultRow,
-  showU64,
   toHex,
 } from '@fairlead/core'
+import { jsonOf, showU64 } from '@fairlead/core/internal'
 import {
   type AttemptErrorRecord,
   type JobRecord,

@@ -1,4 +1,5 @@
-import { type LeaseOffer, type LeaseRow, type LeaseTimes, renewBy } from '@fairlead/core'
+import type { LeaseOffer, LeaseRow, LeaseTimes } from '@fairlead/core'
+import { renewBy } from '@fairlead/core/internal'
 import { type Assignment, type Lease, PayloadView } from '@fairlead/protocol'
 
 /** A stored lease as the wire has it. */

@@ -1,11 +1,5 @@
-import {
-  compareAscii,
-  compareText,
-  leaseCap,
-  type Policy,
-  type Provider,
-  showU64,
-} from '@fairlead/core'
+import type { Policy, Provider } from '@fairlead/core'
+import { compareAscii, compareText, leaseCap, showU64 } from '@fairlead/core/internal'
 import type { ProviderRecord } from '@fairlead/protocol'
 
 /** A provider as the wire has it. */

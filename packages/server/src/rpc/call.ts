@@ -1,11 +1,5 @@
-import {
-  type Caller,
-  callerOf,
-  FairleadError,
-  invalidParams,
-  type Limiter,
-  type ProviderId,
-} from '@fairlead/core'
+import { type Caller, callerOf, FairleadError, type Limiter, type ProviderId } from '@fairlead/core'
+import { invalidParams } from '@fairlead/core/internal'
 import type { Acting, Engine } from '@fairlead/engine'
 import type { CheckedParamsOf, MethodName, ResultOf } from '@fairlead/protocol'
 import type { AccessNotes } from '../auth/access-notes.ts'

@@ -2,14 +2,16 @@ import {
   type AuditEntry,
   type CborMap,
   decodeCbor,
+  type LeaseId,
+  type ResultRow,
+} from '@fairlead/core'
+import {
   isPlainObject,
   jsonOf,
-  type LeaseId,
   type Loggable,
   platformPolicy,
-  type ResultRow,
   redactor,
-} from '@fairlead/core'
+} from '@fairlead/core/internal'
 import type { Engine } from '@fairlead/engine'
 import type { RegistrationRecord, ResultOf } from '@fairlead/protocol'
 import { messageFor, type Names, type Receipt, receiptOf } from '@fairlead/signup/records'

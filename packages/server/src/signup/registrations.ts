@@ -3,12 +3,12 @@ import {
   type CborMap,
   decodeCbor,
   FairleadError,
-  invalidParams,
   type JobId,
   type JobRow,
   type JobStatus,
   type SessionKey,
 } from '@fairlead/core'
+import { invalidParams } from '@fairlead/core/internal'
 import type { Engine, EngineEvent, RegistrationFacts } from '@fairlead/engine'
 import { freeReference, readReference } from '@fairlead/signup/records'
 

@@ -1,12 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import {
-  type CborMap,
-  decodeCbor,
-  encodeCbor,
-  isErased,
-  isUnreadable,
-  pseudonym,
-} from '@fairlead/core'
+import { type CborMap, decodeCbor, encodeCbor } from '@fairlead/core'
+import { isErased, isUnreadable, pseudonym } from '@fairlead/core/internal'
 import type { Engine, EngineEvent } from '@fairlead/engine'
 import type { SignupMeter } from '../metrics/signup-meter.ts'
 import type { Teller } from './registration-record.ts'

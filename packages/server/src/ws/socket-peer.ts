@@ -1,12 +1,11 @@
 import {
   FairleadError,
-  invalidParams,
   type LeaseSession,
-  limitExceeded,
   type ProviderId,
   type WorkerHello,
   type WorkerId,
 } from '@fairlead/core'
+import { invalidParams, limitExceeded } from '@fairlead/core/internal'
 import {
   type NotificationName,
   type NotificationOf,

@@ -1,5 +1,5 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http'
-import { invariant } from '@fairlead/core'
+import { invariant } from '@fairlead/core/internal'
 import type { WrittenAdapter, WrittenCall } from '../providers/adapter-fields.ts'
 import type { Condition, Profile } from '../providers/profile.ts'
 import { bookingNumberOf, UNREADABLE } from '../records/booking-number.ts'

@@ -1,4 +1,4 @@
-import { isPlainObject } from '@fairlead/core'
+import { isPlainObject } from '@fairlead/core/internal'
 
 /** What stands at `a.b.0.c` in a value; undefined where there is nothing. Only own fields are seen. */
 export function jsonAt(value: unknown, path: string): unknown {

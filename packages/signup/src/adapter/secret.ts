@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import { REDACTED } from '@fairlead/core'
+import { REDACTED } from '@fairlead/core/internal'
 
 /** A credential. Whatever prints, logs or stores it shows that there is one, and nothing of it. */
 export class Secret {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Json } from '@fairlead/client'
-import { isPlainObject } from '@fairlead/core'
+import { isPlainObject } from '@fairlead/core/internal'
 import { jsonAt } from './json-path.ts'
 import { Secret } from './secret.ts'
 

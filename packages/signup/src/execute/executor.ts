@@ -1,11 +1,5 @@
-import {
-  type Clock,
-  classifyAnswer,
-  type LeaseFailure,
-  type LeaseTask,
-  lookupDecides,
-  registrationCode,
-} from '@fairlead/core'
+import type { Clock, LeaseFailure, LeaseTask } from '@fairlead/core'
+import { classifyAnswer, lookupDecides, registrationCode } from '@fairlead/core/internal'
 import type { Adapter, HttpAnswer, HttpCall, LookupAnswer, SignupJob } from '../adapter/adapter.ts'
 import { Unfillable } from '../adapter/template.ts'
 import type { ProviderConfig } from '../providers/providers.ts'

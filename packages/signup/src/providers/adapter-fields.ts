@@ -1,4 +1,4 @@
-import { type Field, int, isPlainObject, oneOf, type SettingsOf } from '@fairlead/core'
+import { type Field, int, isPlainObject, oneOf, type SettingsOf } from '@fairlead/core/internal'
 import { type Condition, isCondition, isPath } from './profile.ts'
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const

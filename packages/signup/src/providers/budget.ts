@@ -8,7 +8,7 @@ import {
   type SettingsOf,
   snakeCase,
   thousandths,
-} from '@fairlead/core'
+} from '@fairlead/core/internal'
 import { isTimeZone } from '../records/date-text.ts'
 import { isStatus } from './profile.ts'
 

@@ -5,7 +5,7 @@ import {
   type OutcomeClass,
   oneOf,
   type SettingsOf,
-} from '@fairlead/core'
+} from '@fairlead/core/internal'
 
 /** A thing that nobody has found out yet. It decides like a no, and is shown as what it is. */
 export type Unknown = 'unknown'

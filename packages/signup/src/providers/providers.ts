@@ -1,15 +1,14 @@
+import { FairleadError, POLICY_FIELDS } from '@fairlead/core'
 import {
-  FairleadError,
   type Field,
   isPlainObject,
   type PlatformPolicy,
   type PlatformRows,
-  POLICY_FIELDS,
   platformPolicy,
   problemList,
   readSettings,
   type SettingsOf,
-} from '@fairlead/core'
+} from '@fairlead/core/internal'
 import { LineCounter, parseDocument } from 'yaml'
 import type { Adapter } from '../adapter/adapter.ts'
 import { httpAdapter } from '../adapter/http-adapter.ts'

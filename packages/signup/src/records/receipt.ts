@@ -1,4 +1,5 @@
-import type { JobId, JobStatus, JournalRecord, LeaseRow, Loggable } from '@fairlead/core'
+import type { JobId, JobStatus, LeaseRow } from '@fairlead/core'
+import type { JournalRecord, Loggable } from '@fairlead/core/internal'
 import { decodeOutput, type FeeStatus } from './registration-output.ts'
 
 export type ReceiptResult = 'pending' | 'booked' | 'waitlisted' | 'failed' | 'canceled'

@@ -1,4 +1,5 @@
-import { encodeCbor, type JobId, type JobStatus, parsePolicy, redactor } from '@fairlead/core'
+import { encodeCbor, type JobId, type JobStatus, parsePolicy } from '@fairlead/core'
+import { redactor } from '@fairlead/core/internal'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { messageFor, type Names, orderMessage } from './messages.ts'

@@ -1,4 +1,5 @@
-import { fromHex, invariant, type JobId, taggedHash } from '@fairlead/core'
+import { fromHex, type JobId, taggedHash } from '@fairlead/core'
+import { invariant } from '@fairlead/core/internal'
 
 /** Without what sounds or looks like something else: 0 O, 1 I L, U V. */
 const LETTERS = '23456789ABCDEFGHJKMNPQRSTVWXYZ'

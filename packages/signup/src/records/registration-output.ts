@@ -1,4 +1,5 @@
-import { type CborMap, decodeCbor, encodeCbor, isPlainObject } from '@fairlead/core'
+import { type CborMap, decodeCbor, encodeCbor } from '@fairlead/core'
+import { isPlainObject } from '@fairlead/core/internal'
 import { bookingNumberOf } from './booking-number.ts'
 
 /** Whether the success fee was taken: `none` where there is none to take. */

@@ -1,4 +1,4 @@
-import type { StoreReads } from '@fairlead/core'
+import type { StoreReads } from '@fairlead/core/internal'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { MemoryStore } from '../memory/memory-store.ts'

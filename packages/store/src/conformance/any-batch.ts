@@ -4,20 +4,22 @@ import {
   hasEnded,
   isLive,
   JOB_STATUSES,
-  type JobFilter,
   type JobRow,
-  type JobState,
-  type JournalRecord,
   KIND_NAMES,
   LEASE_STATUSES,
   type LeaseRow,
   PROVIDER_STATUSES,
-  type ProviderRow,
   REFUSALS,
   type ResultRow,
   type WorkerId,
-  type WriteBatch,
 } from '@fairlead/core'
+import type {
+  JobFilter,
+  JobState,
+  JournalRecord,
+  ProviderRow,
+  WriteBatch,
+} from '@fairlead/core/internal'
 import fc from 'fast-check'
 import type { MemoryStore } from '../memory/memory-store.ts'
 import {

@@ -1,11 +1,5 @@
-import {
-  brokenSeq,
-  FairleadError,
-  type JobRow,
-  type LeaseRow,
-  type ProviderRow,
-  type WriteBatch,
-} from '@fairlead/core'
+import { brokenSeq, FairleadError, type JobRow, type LeaseRow } from '@fairlead/core'
+import type { ProviderRow, WriteBatch } from '@fairlead/core/internal'
 import { expect, it } from 'vitest'
 import {
   batchOf,

@@ -1,10 +1,5 @@
-import {
-  encodeCbor,
-  FAILURES_KEPT,
-  ROUNDS_KEPT,
-  type RoundRow,
-  type WriteBatch,
-} from '@fairlead/core'
+import { encodeCbor } from '@fairlead/core'
+import { FAILURES_KEPT, ROUNDS_KEPT, type RoundRow, type WriteBatch } from '@fairlead/core/internal'
 import { expect, it } from 'vitest'
 import {
   batchOf,

@@ -1,4 +1,5 @@
-import type { Caller, JobFilter, JobId, JobRow, LeaseId } from '@fairlead/core'
+import type { Caller, JobId, JobRow, LeaseId } from '@fairlead/core'
+import type { JobFilter } from '@fairlead/core/internal'
 import { expect, it } from 'vitest'
 import {
   batchOf,

@@ -1,14 +1,13 @@
 import {
   brokenSeq,
   type CborMap,
-  compareText,
   JOB_STATUSES,
   type JobRow,
   LEASE_STATUSES,
   PROVIDER_STATUSES,
-  U64_MAX,
   type WorkerId,
 } from '@fairlead/core'
+import { compareText, U64_MAX } from '@fairlead/core/internal'
 import { expect, it } from 'vitest'
 import {
   batchOf,

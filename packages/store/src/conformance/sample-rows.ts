@@ -1,6 +1,5 @@
 import {
   type AuditEntry,
-  appendAudit,
   type Caller,
   type CborMap,
   decodeCbor,
@@ -9,16 +8,19 @@ import {
   type FailureRow,
   type JobId,
   type JobRow,
-  type JournalRecord,
   type LeaseId,
   type LeaseRow,
   type ProviderId,
-  type ProviderRow,
   type ResultRow,
-  type RoundRow,
   taggedHashHex,
-  type WriteBatch,
 } from '@fairlead/core'
+import {
+  appendAudit,
+  type JournalRecord,
+  type ProviderRow,
+  type RoundRow,
+  type WriteBatch,
+} from '@fairlead/core/internal'
 import { copyOf } from '../memory/copy-of.ts'
 
 /** Rows with nothing special about them but what is given. */

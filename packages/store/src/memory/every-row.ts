@@ -1,4 +1,4 @@
-import { type AnyRow, compareAscii } from '@fairlead/core'
+import { type AnyRow, compareAscii } from '@fairlead/core/internal'
 import {
   failuresOf,
   lanesInOrder,

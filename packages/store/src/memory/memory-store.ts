@@ -1,14 +1,5 @@
-import {
-  type AuditEntry,
-  FairleadError,
-  hasEnded,
-  type JobFilter,
-  type JobRow,
-  type Snapshot,
-  type Store,
-  type StoreReads,
-  type WriteBatch,
-} from '@fairlead/core'
+import { type AuditEntry, FairleadError, hasEnded, type JobRow, type Store } from '@fairlead/core'
+import type { JobFilter, Snapshot, StoreReads, WriteBatch } from '@fairlead/core/internal'
 import { isIdPrefix } from '../id-prefix.ts'
 import { everyRow } from './every-row.ts'
 import {

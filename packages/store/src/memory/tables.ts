@@ -1,21 +1,23 @@
+import type {
+  AuditEntry,
+  Caller,
+  FailureRow,
+  JobId,
+  JobRow,
+  KindName,
+  LeaseId,
+  LeaseRow,
+  ProviderId,
+  ResultRow,
+} from '@fairlead/core'
 import {
-  type AuditEntry,
-  type Caller,
   compareAscii,
   compareText,
-  type FailureRow,
-  type JobId,
-  type JobRow,
-  type KindName,
   type LaneRow,
-  type LeaseId,
-  type LeaseRow,
-  type ProviderId,
   type ProviderRow,
-  type ResultRow,
   type RoundRow,
   type ShareRow,
-} from '@fairlead/core'
+} from '@fairlead/core/internal'
 
 /** A job with all that goes when it goes. */
 export interface StoredJob {

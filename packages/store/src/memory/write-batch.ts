@@ -1,27 +1,29 @@
 import {
-  appendAudit,
   type CborMap,
   decodeCbor,
   EMPTY_AUDIT,
-  type EndedSpan,
   encodeCbor,
-  FAILURES_KEPT,
   type FailureRow,
   FairleadError,
   hasEnded,
   isLive,
   JOB_STATUSES,
+  LEASE_STATUSES,
+  type LeaseRow,
+  PROVIDER_STATUSES,
+  type ResultRow,
+} from '@fairlead/core'
+import {
+  appendAudit,
+  type EndedSpan,
+  FAILURES_KEPT,
   type JobState,
   type JournalRecord,
   type LaneRow,
-  LEASE_STATUSES,
-  type LeaseRow,
   type LeaseState,
   MATCH_ORDERS,
   type NewJobRow,
-  PROVIDER_STATUSES,
   type ProviderRow,
-  type ResultRow,
   ROUNDS_KEPT,
   type RoundRow,
   resultWithoutPeople,
@@ -29,7 +31,7 @@ import {
   storedRow,
   type WriteBatch,
   withoutPeople,
-} from '@fairlead/core'
+} from '@fairlead/core/internal'
 import { copyOf } from './copy-of.ts'
 import { type StoredJob, type Tables, txKey } from './tables.ts'
 import type { Transaction } from './transaction.ts'

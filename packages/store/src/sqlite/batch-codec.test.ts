@@ -1,4 +1,4 @@
-import { appendAuditBytes, type JournalRecord } from '@fairlead/core'
+import { appendAuditBytes, type JournalRecord } from '@fairlead/core/internal'
 import { describe, expect, it } from 'vitest'
 import { batchOf, newJob, sampleEntry, sampleJob } from '../conformance/sample-rows.ts'
 import { encodeBatch, recordIn, rowsOf } from './batch-codec.ts'

@@ -1,13 +1,5 @@
-import {
-  appendAuditBytes,
-  FairleadError,
-  isLive,
-  JOB_STATUSES,
-  type JournalRecord,
-  LEASE_STATUSES,
-  toHex,
-  type WriteBatch,
-} from '@fairlead/core'
+import { FairleadError, isLive, JOB_STATUSES, LEASE_STATUSES, toHex } from '@fairlead/core'
+import { appendAuditBytes, type JournalRecord, type WriteBatch } from '@fairlead/core/internal'
 import { CellReader, CellWriter } from './cell-codec.ts'
 import { ID_BYTES } from './names.ts'
 import {

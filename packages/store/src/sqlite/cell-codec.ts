@@ -1,4 +1,5 @@
-import { type AuditRecord, appendAuditBytes, invariant, writeHex } from '@fairlead/core'
+import type { AuditRecord } from '@fairlead/core'
+import { appendAuditBytes, invariant, writeHex } from '@fairlead/core/internal'
 import type { SqlValue } from './driver.ts'
 
 /**

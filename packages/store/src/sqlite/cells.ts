@@ -1,4 +1,5 @@
-import { fromHex, invariant } from '@fairlead/core'
+import { fromHex } from '@fairlead/core'
+import { invariant } from '@fairlead/core/internal'
 import type { SqlValue } from './driver.ts'
 
 /** How values of each kind lie in a cell, and how they come out again. */

@@ -1,11 +1,5 @@
-import {
-  type AuditEntry,
-  decodeCbor,
-  EMPTY_AUDIT,
-  fromHex,
-  moveAuditHash,
-  toHex,
-} from '@fairlead/core'
+import { type AuditEntry, decodeCbor, EMPTY_AUDIT, fromHex, toHex } from '@fairlead/core'
+import { moveAuditHash } from '@fairlead/core/internal'
 
 /**
  * The journal is stored in blocks of entries. A block begins with the hash before its first entry;

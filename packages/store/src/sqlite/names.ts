@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { invariant } from '@fairlead/core'
+import { invariant } from '@fairlead/core/internal'
 import type { RowAt } from './batch-codec.ts'
 
 export const ID_BYTES = 32

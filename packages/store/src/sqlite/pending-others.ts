@@ -1,4 +1,5 @@
-import { FairleadError, MATCH_ORDERS, PROVIDER_STATUSES, ROUNDS_KEPT } from '@fairlead/core'
+import { FairleadError, PROVIDER_STATUSES } from '@fairlead/core'
+import { MATCH_ORDERS, ROUNDS_KEPT } from '@fairlead/core/internal'
 import type { BatchRows, RowAt } from './batch-codec.ts'
 import { CellReader } from './cell-codec.ts'
 import type { SqlValue } from './driver.ts'

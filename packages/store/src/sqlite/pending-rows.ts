@@ -1,5 +1,4 @@
 import {
-  FAILURES_KEPT,
   hasEnded,
   isLive,
   JOB_STATUSES,
@@ -7,6 +6,7 @@ import {
   LEASE_STATUSES,
   type LeaseStatus,
 } from '@fairlead/core'
+import { FAILURES_KEPT } from '@fairlead/core/internal'
 import {
   type BatchRows,
   bytesAt,

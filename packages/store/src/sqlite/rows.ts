@@ -1,23 +1,25 @@
 import type {
-  Brought,
   Caller,
   FailureRow,
-  JobFacts,
   JobId,
   JobRow,
+  LeaseId,
+  LeaseRow,
+  ProviderId,
+  ResultRow,
+  WorkerId,
+} from '@fairlead/core'
+import type {
+  Brought,
+  JobFacts,
   JobState,
   LaneRow,
   LeaseFacts,
-  LeaseId,
-  LeaseRow,
   LeaseState,
-  ProviderId,
   ProviderRow,
-  ResultRow,
   RoundRow,
   ShareRow,
-  WorkerId,
-} from '@fairlead/core'
+} from '@fairlead/core/internal'
 import type { CellWriter } from './cell-codec.ts'
 import { jsonCell, jsonOf, listCell, listOf, rawOf, textCell, textOf } from './cells.ts'
 import type { Columns } from './driver.ts'

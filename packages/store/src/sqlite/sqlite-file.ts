@@ -1,5 +1,6 @@
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
-import { invariant, isHex32, type JobFilter, type JobRow, type Snapshot } from '@fairlead/core'
+import type { JobRow } from '@fairlead/core'
+import { invariant, isHex32, type JobFilter, type Snapshot } from '@fairlead/core/internal'
 import { isIdPrefix } from '../id-prefix.ts'
 import { type BatchRows, refuseOtherFormat, rowsOf } from './batch-codec.ts'
 import { Carrier, PACE, type Pace, type Pass } from './carrier.ts'

@@ -1,20 +1,17 @@
 import {
-  type AnyRow,
   type AuditEntry,
   type Caller,
   type FailureRow,
   hasEnded,
-  type JobFilter,
   type JobId,
   type JobRow,
   type KindName,
   type LeaseId,
   type LeaseRow,
   type ResultRow,
-  type RoundRow,
-  type StoreReads,
   toHex,
 } from '@fairlead/core'
+import type { AnyRow, JobFilter, RoundRow, StoreReads } from '@fairlead/core/internal'
 import { findMany } from './bulk.ts'
 import { bytesOf, textCell } from './cells.ts'
 import type { Columns, SqlValue } from './driver.ts'

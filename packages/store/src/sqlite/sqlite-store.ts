@@ -1,13 +1,12 @@
 import { resolve } from 'node:path'
 import { Worker } from 'node:worker_threads'
+import type { JobRow, Store } from '@fairlead/core'
 import {
-  type JobRow,
   type Snapshot,
-  type Store,
   type StoreReads,
   TransitMap,
   type WriteBatch,
-} from '@fairlead/core'
+} from '@fairlead/core/internal'
 import { type EncodedBatch, encodeBatch, JOB_AT } from './batch-codec.ts'
 import { PACE, type Pace } from './carrier.ts'
 import type { KeyParts } from './key-filter.ts'

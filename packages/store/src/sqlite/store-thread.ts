@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { invariant } from '@fairlead/core'
+import { invariant } from '@fairlead/core/internal'
 import { LogEnd } from './log-end.ts'
 import { openSqliteFile, type SqliteFile } from './sqlite-file.ts'
 import {

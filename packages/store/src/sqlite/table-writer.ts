@@ -1,14 +1,12 @@
+import { FairleadError, JOB_STATUSES, LEASE_STATUSES } from '@fairlead/core'
 import {
   type EndedSpan,
   FAILURES_KEPT,
-  FairleadError,
   invariant,
-  JOB_STATUSES,
-  LEASE_STATUSES,
   ROUNDS_KEPT,
   resultWithoutPeople,
   withoutPeople,
-} from '@fairlead/core'
+} from '@fairlead/core/internal'
 import {
   FAILURE_AT,
   JOB_AT,

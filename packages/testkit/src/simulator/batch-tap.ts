@@ -1,5 +1,5 @@
-import type { WriteBatch } from '@fairlead/core'
-import { EngineState, encodeBatch } from '@fairlead/engine'
+import type { WriteBatch } from '@fairlead/core/internal'
+import { EngineState, encodeBatch, type Outcome } from '@fairlead/engine'
 
 const recorded = new WeakMap<WriteBatch, Uint8Array>()
 
@@ -9,7 +9,7 @@ const recorded = new WeakMap<WriteBatch, Uint8Array>()
  */
 export function tapBatches(): void {
   const { prototype } = EngineState
-  const { takeOutcome } = prototype as { readonly takeOutcome: unknown } as typeof prototype
+  const takeOutcome = Reflect.get(prototype, 'takeOutcome') as (this: EngineState) => Outcome
   prototype.takeOutcome = function tapped(this: EngineState) {
     const outcome = takeOutcome.call(this)
     recorded.set(outcome.batch, encodeBatch(outcome.commands))

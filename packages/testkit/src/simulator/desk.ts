@@ -2,9 +2,7 @@ import {
   type Caller,
   type ErrorCode,
   FairleadError,
-  isErased,
   type JobId,
-  type JobNeeds,
   type JobRow,
   type LeaseFailure,
   type LeaseId,
@@ -14,6 +12,7 @@ import {
   type ProviderId,
   type WorkerId,
 } from '@fairlead/core'
+import { isErased, type JobNeeds } from '@fairlead/core/internal'
 import type { JobEnd } from './booking-sites.ts'
 import { type FailureWords, failureWords } from './failure-words.ts'
 import { firstDifference } from './first-difference.ts'

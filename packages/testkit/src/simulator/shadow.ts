@@ -1,4 +1,5 @@
-import { compareText, FairleadError, type WriteBatch } from '@fairlead/core'
+import { FairleadError } from '@fairlead/core'
+import { compareText, type WriteBatch } from '@fairlead/core/internal'
 import {
   assignedSince,
   decodeBatch,
@@ -54,8 +55,9 @@ export class Shadow {
     const place = due.findIndex((row, i) => firstDifference(row, found[i]) !== null)
     const difference = firstDifference(due[place] ?? due.length, found[place] ?? found.length)
     if (difference === null) return
-    const [table, { id = '', lane = '', key = '' } = {}] = due[place] ?? []
-    broken('replay', `${table} ${id}${lane} ${key} of the replica differs at ${difference}`)
+    const [table, row = {}] = due[place] ?? []
+    const name = [row.id, row.lane, row.key].filter((part) => part !== undefined).map(String)
+    broken('replay', `${table} ${name.join(' ')} of the replica differs at ${difference}`)
   }
 
   #follow(record: Uint8Array): void {

@@ -1,23 +1,25 @@
 import {
-  type AnyRow,
   type AuditEntry,
-  appendAudit,
   type Caller,
-  compareText,
   EMPTY_AUDIT,
-  type EndedSpan,
-  FAILURES_KEPT,
   type FailureRow,
-  type JobFilter,
   type JobId,
   type JobRow,
-  type JournalRecord,
   type LeaseId,
   type LeaseRow,
-  type NewJobRow,
   type ProviderId,
-  type ProviderRow,
   type ResultRow,
+} from '@fairlead/core'
+import {
+  type AnyRow,
+  appendAudit,
+  compareText,
+  type EndedSpan,
+  FAILURES_KEPT,
+  type JobFilter,
+  type JournalRecord,
+  type NewJobRow,
+  type ProviderRow,
   ROUNDS_KEPT,
   type RoundRow,
   resultWithoutPeople,
@@ -26,7 +28,7 @@ import {
   storedRow,
   type WriteBatch,
   withoutPeople,
-} from '@fairlead/core'
+} from '@fairlead/core/internal'
 import { hasEndedStatus, isLiveStatus } from './ledger/own-rules.ts'
 import { broken } from './violation.ts'
 

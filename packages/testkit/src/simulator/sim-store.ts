@@ -1,10 +1,5 @@
-import {
-  FairleadError,
-  type Snapshot,
-  type Store,
-  type StoreReads,
-  type WriteBatch,
-} from '@fairlead/core'
+import { FairleadError, type Store } from '@fairlead/core'
+import type { Snapshot, StoreReads, WriteBatch } from '@fairlead/core/internal'
 import { recordOf } from './batch-tap.ts'
 import { roundKey, type SimDisk } from './sim-disk.ts'
 

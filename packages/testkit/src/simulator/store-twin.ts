@@ -1,4 +1,5 @@
-import type { JobId, WriteBatch } from '@fairlead/core'
+import type { JobId } from '@fairlead/core'
+import type { WriteBatch } from '@fairlead/core/internal'
 import { MemoryStore } from '@fairlead/store/memory'
 import { firstDifference } from './first-difference.ts'
 import type { SimDisk } from './sim-disk.ts'

@@ -1,4 +1,5 @@
-import { type AuditEntry, appendAudit, brokenSeq, EMPTY_AUDIT } from '@fairlead/core'
+import { type AuditEntry, brokenSeq, EMPTY_AUDIT } from '@fairlead/core'
+import { appendAudit } from '@fairlead/core/internal'
 import { type Json, suite } from '../suite.ts'
 
 /** §20: the hash chain of the audit log. */

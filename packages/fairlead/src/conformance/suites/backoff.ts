@@ -1,4 +1,4 @@
-import { backoffSecs } from '@fairlead/core'
+import { backoffSecs } from '@fairlead/core/internal'
 import { suite } from '../suite.ts'
 import { FUND } from '../vector-policy.ts'
 

@@ -1,4 +1,5 @@
-import { type Job, WaitingQueue } from '@fairlead/core'
+import type { Job } from '@fairlead/core'
+import { WaitingQueue } from '@fairlead/core/internal'
 import { type Json, suite } from '../suite.ts'
 import { vectorPolicy } from '../vector-policy.ts'
 import { vectorJob } from './jobs.ts'

@@ -1,19 +1,16 @@
 import {
   claimKey,
   fromHex,
-  type HashField,
-  isProviderName,
   leaseId,
   matchSeed,
   pairHash,
   providerIdOf,
   retryHash,
-  sha3,
   taggedHashHex,
   taskId,
   toHex,
-  uvarint,
 } from '@fairlead/core'
+import { type HashField, isProviderName, sha3, uvarint } from '@fairlead/core/internal'
 import { amount, type Json, number, suite } from '../suite.ts'
 
 const OPS: Readonly<Record<string, (input: Json) => Json>> = {

@@ -1,4 +1,5 @@
-import { aiDemand, type Demand, type Job, newJob, quantumDemand, taskDemand } from '@fairlead/core'
+import { aiDemand, type Demand, type Job, quantumDemand, taskDemand } from '@fairlead/core'
+import { newJob } from '@fairlead/core/internal'
 import { amount, type Json } from '../suite.ts'
 
 /** A waiting job as the vectors describe one, with their defaults. */

@@ -3,16 +3,15 @@ import {
   advanceMarket,
   cancelJob,
   changePolicy,
-  compareAscii,
-  compareText,
   completeLease,
   declineLease,
   enqueueJob,
   FairleadError,
   failLease,
+  forgetEnded,
   hasEnded,
-  issueLease,
   type Job,
+  keptSince,
   type Lease,
   type Market,
   newProvider,
@@ -21,11 +20,16 @@ import {
   recordHeartbeat,
   registerProvider,
   releaseLease,
-  renewBy,
   renewLease,
   setProviderStatus,
-  settleProof,
 } from '@fairlead/core'
+import {
+  compareAscii,
+  compareText,
+  issueLease,
+  renewBy,
+  settleProof,
+} from '@fairlead/core/internal'
 import { type Json, refusal, type Suite } from '../suite.ts'
 import { vectorPolicy } from '../vector-policy.ts'
 import { vectorDemand } from './jobs.ts'
@@ -87,6 +91,7 @@ export const lease: Suite = (input, expect) => {
     const op = OPS[step.op]
     if (op === undefined) throw new TypeError(`steps[${i}]: unknown op ${step.op}`)
     advanceMarket(market, step.at)
+    forgetEnded(market, keptSince(market.policy, market.nowMs))
     const error = refusal(() => op(market, step))
     const given = error === null ? { ok: true } : { ok: false, error }
     actual.push({ step: i, ...given, ...viewOf(market) })

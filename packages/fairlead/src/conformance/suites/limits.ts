@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { capacityOf, FairleadError, type LimitView } from '@fairlead/core'
+import { FairleadError, type LimitView } from '@fairlead/core'
+import { capacityOf } from '@fairlead/core/internal'
 import { createLimiter, type Limiter, type LimiterBackend, memory, redis } from '@fairlead/limiter'
 import { type Json, number, type Suite } from '../suite.ts'
 

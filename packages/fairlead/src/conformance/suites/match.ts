@@ -1,21 +1,23 @@
 import {
-  addUnits,
-  classKey,
-  epochOf,
   type Job,
   KIND_NAMES,
   type KindName,
   leaseId,
-  matchRound,
   newProvider,
   type Policy,
   type Provider,
+} from '@fairlead/core'
+import {
+  addUnits,
+  classKey,
+  epochOf,
+  matchRound,
   ProviderPool,
   RequesterWindows,
   refusalOf,
   termsNow,
   WaitingQueue,
-} from '@fairlead/core'
+} from '@fairlead/core/internal'
 import { amount, type Json, type Suite } from '../suite.ts'
 import { vectorPolicy } from '../vector-policy.ts'
 import { vectorJob } from './jobs.ts'

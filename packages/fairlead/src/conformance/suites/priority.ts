@@ -1,4 +1,5 @@
-import { FairleadError, scoreAt, WaitingQueue } from '@fairlead/core'
+import { FairleadError } from '@fairlead/core'
+import { scoreAt, WaitingQueue } from '@fairlead/core/internal'
 import { type Json, suite } from '../suite.ts'
 import { FUND, priorityPolicy } from '../vector-policy.ts'
 import { vectorJob } from './jobs.ts'

@@ -1,13 +1,13 @@
+import type { JobId } from '@fairlead/core'
 import {
   type AttemptOutcome,
   type DispatchJob,
-  type JobId,
   type Lookup,
   type PlatformPolicy,
   type PlatformRows,
   SessionDispatch,
   type SessionSend,
-} from '@fairlead/core'
+} from '@fairlead/core/internal'
 import { amount, type Json, suite } from '../suite.ts'
 import { sessionRequest } from './session-order.ts'
 

@@ -5,7 +5,7 @@ import {
   type SessionJob,
   SessionRanks,
   type SessionRequest,
-} from '@fairlead/core'
+} from '@fairlead/core/internal'
 import { type Json, suite } from '../suite.ts'
 
 /** §13: the order in a session, ranks and send times. */

@@ -1,4 +1,4 @@
-import { compareText, SeededDice, SeededShuffle } from '@fairlead/core'
+import { compareText, SeededDice, SeededShuffle } from '@fairlead/core/internal'
 import { suite } from '../suite.ts'
 
 /** §7 step 2: the seeded shuffle and its draws. */

@@ -5,7 +5,7 @@ import {
   type Ratios,
   SharedUsage,
   typeSlots,
-} from '@fairlead/core'
+} from '@fairlead/core/internal'
 import { type Json, refusal, suite } from '../suite.ts'
 
 /** §14: pools, slots of job types, ratios, and what all instances share. */

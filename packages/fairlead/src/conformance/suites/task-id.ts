@@ -1,11 +1,5 @@
-import {
-  type AcceptedRequest,
-  acceptRequest,
-  FairleadError,
-  type Policy,
-  sha3,
-  toHex,
-} from '@fairlead/core'
+import { FairleadError, type Policy, toHex } from '@fairlead/core'
+import { type AcceptedRequest, acceptRequest, sha3 } from '@fairlead/core/internal'
 import { type Json, suite } from '../suite.ts'
 import { FUND } from '../vector-policy.ts'
 

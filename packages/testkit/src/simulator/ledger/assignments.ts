@@ -1,4 +1,5 @@
-import type { Caller, JobId, LeaseId, LeaseRow, RoundRow, WorkerId } from '@fairlead/core'
+import type { Caller, JobId, LeaseId, LeaseRow, WorkerId } from '@fairlead/core'
+import type { RoundRow } from '@fairlead/core/internal'
 import { broken } from '../violation.ts'
 import { addUnits, isReady, type JobEntry, type LeaseEntry, type ProviderEntry } from './book.ts'
 import { misfit } from './fits.ts'

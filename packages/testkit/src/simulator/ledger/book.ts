@@ -8,10 +8,10 @@ import type {
   LeaseStatus,
   Policy,
   ProviderId,
-  ProviderRow,
   ProviderStatus,
   WorkerId,
 } from '@fairlead/core'
+import type { ProviderRow } from '@fairlead/core/internal'
 import type { FailureWords } from '../failure-words.ts'
 import { broken } from '../violation.ts'
 import type { Given, SimLimit } from './limit-spans.ts'

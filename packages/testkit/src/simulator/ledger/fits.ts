@@ -1,4 +1,5 @@
-import type { JobNeeds, Policy, ProviderRow } from '@fairlead/core'
+import type { Policy } from '@fairlead/core'
+import type { JobNeeds, ProviderRow } from '@fairlead/core/internal'
 import type { InvariantName } from '../violation.ts'
 import { type Book, classOf, type JobEntry, type ProviderEntry, slotsOf, unitsKey } from './book.ts'
 import { limitMisfit } from './limit-spans.ts'

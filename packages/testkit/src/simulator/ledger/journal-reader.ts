@@ -1,12 +1,5 @@
-import type {
-  JobId,
-  JobRow,
-  JournalRecord,
-  LeaseId,
-  LeaseRow,
-  ResultRow,
-  RoundRow,
-} from '@fairlead/core'
+import type { JobId, JobRow, LeaseId, LeaseRow, ResultRow } from '@fairlead/core'
+import type { JournalRecord, RoundRow } from '@fairlead/core/internal'
 import type { JobEnd } from '../booking-sites.ts'
 import type { FailureWords } from '../failure-words.ts'
 import { broken } from '../violation.ts'

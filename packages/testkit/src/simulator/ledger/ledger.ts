@@ -1,11 +1,5 @@
-import {
-  brokenSeq,
-  type JobRow,
-  type Policy,
-  type ProviderRow,
-  storedRow,
-  type WriteBatch,
-} from '@fairlead/core'
+import { brokenSeq, type JobRow, type Policy } from '@fairlead/core'
+import { type ProviderRow, storedRow, type WriteBatch } from '@fairlead/core/internal'
 import { readPolicy } from '../read-policy.ts'
 import type { SimDisk } from '../sim-disk.ts'
 import { broken } from '../violation.ts'

@@ -1,4 +1,4 @@
-import type { PlatformPolicy } from '@fairlead/core'
+import type { PlatformPolicy } from '@fairlead/core/internal'
 import type { JobEntry } from './book.ts'
 import type { OrgAccount } from './org-account.ts'
 import { isBefore, type Registration, readyFrom } from './registration.ts'

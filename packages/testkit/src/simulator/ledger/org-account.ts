@@ -1,4 +1,4 @@
-import type { PlatformPolicy } from '@fairlead/core'
+import type { PlatformPolicy } from '@fairlead/core/internal'
 import type { Registration } from './registration.ts'
 
 const TOKEN = 1_000_000

@@ -1,4 +1,4 @@
-import type { PlatformPolicy } from '@fairlead/core'
+import type { PlatformPolicy } from '@fairlead/core/internal'
 
 /**
  * What becomes of a registration when an attempt of it ends, once more and as plainly as it can be written

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { type CborMap, decodeCbor, type LeaseId, type PlatformPolicy } from '@fairlead/core'
+import { type CborMap, decodeCbor, type LeaseId } from '@fairlead/core'
+import type { PlatformPolicy } from '@fairlead/core/internal'
 import type { JobEntry } from './book.ts'
 
 /** A registration as its payload and the journal tell it. */

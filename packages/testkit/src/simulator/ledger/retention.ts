@@ -1,4 +1,4 @@
-import type { WriteBatch } from '@fairlead/core'
+import type { WriteBatch } from '@fairlead/core/internal'
 import { broken } from '../violation.ts'
 import type { Book } from './book.ts'
 

@@ -1,4 +1,4 @@
-import type { RoundRow } from '@fairlead/core'
+import type { RoundRow } from '@fairlead/core/internal'
 import { broken } from '../violation.ts'
 import type { Book, JobEntry } from './book.ts'
 import { scoreOf } from './own-rules.ts'

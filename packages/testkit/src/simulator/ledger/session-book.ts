@@ -1,10 +1,5 @@
-import {
-  type JobId,
-  type LeaseId,
-  type PlatformPolicy,
-  type Policy,
-  platformPolicy,
-} from '@fairlead/core'
+import type { JobId, LeaseId, Policy } from '@fairlead/core'
+import { type PlatformPolicy, platformPolicy } from '@fairlead/core/internal'
 import { broken } from '../violation.ts'
 import type { Book, JobEntry, LeaseEntry } from './book.ts'
 import type { Details } from './journal-reader.ts'

@@ -1,4 +1,5 @@
-import { decodeCbor, type LaneRow } from '@fairlead/core'
+import { decodeCbor } from '@fairlead/core'
+import type { LaneRow } from '@fairlead/core/internal'
 import { broken } from '../violation.ts'
 import type { Book } from './book.ts'
 import type { BudgetCells } from './org-account.ts'

@@ -1,4 +1,5 @@
-import type { Caller, JobRow, KindName, Policy, WriteBatch } from '@fairlead/core'
+import type { Caller, JobRow, KindName, Policy } from '@fairlead/core'
+import type { WriteBatch } from '@fairlead/core/internal'
 import { broken } from '../violation.ts'
 import { weightOf } from './own-rules.ts'
 

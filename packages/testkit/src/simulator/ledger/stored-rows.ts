@@ -1,4 +1,5 @@
-import type { JobRow, LeaseRow, ProviderRow } from '@fairlead/core'
+import type { JobRow, LeaseRow } from '@fairlead/core'
+import type { ProviderRow } from '@fairlead/core/internal'
 import type { SimDisk } from '../sim-disk.ts'
 import { broken, type InvariantName } from '../violation.ts'
 import { type JobEntry, type LeaseEntry, leasesOf, type ProviderEntry } from './book.ts'

@@ -1,0 +1,166 @@
+/** The parts of the rules that only the packages of Fairlead use. It may change in any release. */
+
+// Admit
+export type { LimitHold, LimitHoldReason } from './admit/admit-round.ts'
+export { allowedInFlight } from './admit/dispatch-budget.ts'
+export { type Assigned, addUnits, epochOf, RequesterWindows } from './admit/quotas.ts'
+// Audit
+export { appendAudit, appendAuditBytes, moveAuditHash } from './audit/chain.ts'
+export { type Loggable, pseudonym, REDACTED, redactor } from './audit/redact.ts'
+// Collections
+export { TransitMap } from './collections/transit-map.ts'
+// Values, hashes, ids
+export { compareAscii, isHex32, writeHex } from './encoding/bytes.ts'
+export type { ExactInt } from './encoding/exact-int.ts'
+export { type HashField, sha3, uvarint } from './encoding/hash.ts'
+export { isProviderName } from './encoding/ids.ts'
+export { isoUtc } from './encoding/iso-utc.ts'
+export { jsonOf } from './encoding/json-of.ts'
+export { isPlainObject } from './encoding/plain-object.ts'
+export { compareText } from './encoding/text.ts'
+export { readU64, showU64, U64_MAX } from './encoding/u64.ts'
+export { wholeNumber } from './encoding/whole-number.ts'
+// Enqueue
+export { newJob } from './enqueue/enqueue-job.ts'
+export {
+  type Brought,
+  isErased,
+  isUnreadable,
+  resultWithoutPeople,
+  sealedIn,
+  sealedInResult,
+  sealedPayload,
+  sealedResult,
+  unreadablePayload,
+  unreadableResult,
+  withoutPeople,
+} from './enqueue/personal.ts'
+export { type AcceptedRequest, acceptRequest, readTxHash } from './enqueue/request.ts'
+export { storedRow } from './enqueue/stored-row.ts'
+// Errors
+export { invalidParams, invariant, limitExceeded } from './errors.ts'
+// Lease
+export { withdrawLease } from './lease/give-back.ts'
+export { holdLease } from './lease/hold-lease.ts'
+export { issueLease } from './lease/issue-lease.ts'
+export { ackDueAt, renewBy } from './lease/lease.ts'
+export { heldByOther } from './lease/lease-calls.ts'
+// Limits: reserve and complete
+export { type Excess, notAllowed, notCompleted, unknownReserve } from './limits/limit-answers.ts'
+export {
+  capacityOf,
+  isLimitKey,
+  isTextWithin,
+  LIMIT_CALLERS_MAX,
+  LIMIT_KINDS,
+  readLimit,
+} from './limits/limit-definition.ts'
+export type { LimitChanges, LimitLeaseState, MarketLimitsState } from './limits/market-limits.ts'
+export type { MeterState } from './limits/meter.ts'
+export {
+  checkLimitBatch,
+  checkLimitRequest,
+  completeProblem,
+  LIMIT_BATCH_MAX,
+  type LimitCall,
+  REQUIREMENTS_MAX,
+  type Requirement,
+  reserveProblem,
+} from './limits/reserve-request.ts'
+// The market: jobs, leases and providers in memory
+export { isDueBy, nextClaimAt, nextDueAt } from './market/advance-market.ts'
+export type { EndReason, JobNeeds, KnownEndReason } from './market/job.ts'
+export type { CancelReason, SessionTouch, Touch } from './market/market.ts'
+export { connectedWorkers, resumeMarket } from './market/resume-market.ts'
+// Match
+export { refusalOf, type Terms } from './match/eligibility.ts'
+export { type ProviderCheck, termsNow } from './match/explain-job.ts'
+export { type KindRound, matchRound } from './match/match-round.ts'
+export { ProviderPool } from './match/provider-pool.ts'
+export { roundRefusals } from './match/round-refusals.ts'
+export { SeededDice, SeededShuffle } from './match/seeded-shuffle.ts'
+// Order
+export type { FairState } from './order/fair-shares.ts'
+export { scoreAt } from './order/score.ts'
+export { type QueueState, WaitingQueue } from './order/waiting-queue.ts'
+// Outcome
+export { registrationCode } from './outcome/attempt-error.ts'
+export { backoffSecs } from './outcome/backoff.ts'
+export { classifyAnswer, type ErrorTaxonomy, type OutcomeClass } from './outcome/classify.ts'
+export { settleProof } from './outcome/complete-lease.ts'
+export { FOUND_OUTPUT } from './outcome/fail-attempt.ts'
+export { type AttemptOutcome, type Lookup, lookupDecides } from './outcome/judge-attempt.ts'
+// Settings
+export { type PlatformPolicy, type PlatformRows, platformPolicy } from './policy/platform-policy.ts'
+export { MATCH_ORDERS, policySettings } from './policy/policy.ts'
+export { type Field, int, intsByName, names, oneOf, thousandths } from './policy/policy-field.ts'
+export {
+  problemList,
+  readSettings,
+  type SettingPath,
+  type SettingsOf,
+  type SettingsTable,
+  settingPaths,
+  snakeCase,
+} from './policy/settings-table.ts'
+export { usablePolicy } from './policy/usable-policy.ts'
+// Ports: what the engine needs of the outside world
+export type { StandstillWatch } from './ports/clock.ts'
+export {
+  type AnyRow,
+  type EndedSpan,
+  FAILURES_KEPT,
+  type JobFacts,
+  type JobFilter,
+  type JobState,
+  type JournalRecord,
+  type LaneRow,
+  type LeaseFacts,
+  type LeaseState,
+  type NewJobRow,
+  PROVIDERS_KEPT,
+  type ProviderRow,
+  ROUNDS_KEPT,
+  type RoundRow,
+  type ShareRow,
+  type Snapshot,
+  type StoreReads,
+  type WorkerRow,
+  type WriteBatch,
+} from './ports/store.ts'
+// Registry
+export { noticeOf } from './registry/notice.ts'
+export { classKey, leaseCap } from './registry/provider.ts'
+export {
+  connectWorker,
+  disconnectWorker,
+  leasesOfWorker,
+  setWorkerSlots,
+} from './registry/worker-calls.ts'
+export { newWorkers, type Workers } from './registry/workers.ts'
+// Sessions: registrations, and when each is sent
+export type { DispatchJob, DispatchJobState } from './sessions/dispatch-job.ts'
+export { explainSession, sessionGates } from './sessions/explain-session.ts'
+export { type SessionFacts, sessionFacts, setOpening } from './sessions/join-session.ts'
+export { OrgDispatch, type OrgDispatchState } from './sessions/org-dispatch.ts'
+export type { DispatchKey } from './sessions/org-table.ts'
+export {
+  SessionDispatch,
+  type SessionDispatchState,
+  type SessionSend,
+} from './sessions/session-dispatch.ts'
+export {
+  compareInSession,
+  compareSessions,
+  minSpacingMs,
+  type OpenGroup,
+  type SessionJob,
+  SessionRanks,
+  type SessionRequest,
+  tieBreaker,
+} from './sessions/session-order.ts'
+export type { Seat, SessionRecord } from './sessions/session-table.ts'
+// Slots and job types
+export { adjustRatios, initRatios, type Ratios } from './slots/job-type-ratios.ts'
+export { SharedUsage } from './slots/shared-usage.ts'
+export { type JobEstimate, type ModelLimits, poolOf, typeSlots } from './slots/slot-pool.ts'
