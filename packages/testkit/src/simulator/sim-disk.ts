@@ -32,6 +32,18 @@ import {
 import { hasEndedStatus, isLiveStatus } from './ledger/own-rules.ts'
 import { broken } from './violation.ts'
 
+type JobParts = Pick<WriteBatch, 'newLeases' | 'leases' | 'results' | 'failures'>
+
+function partsOf(batch: WriteBatch, isOfThese: (jobSeq: number) => boolean): JobParts {
+  const ofThese = (row: { readonly jobSeq: number }): boolean => isOfThese(row.jobSeq)
+  return {
+    newLeases: batch.newLeases.filter(ofThese),
+    leases: batch.leases.filter(ofThese),
+    results: batch.results.filter(ofThese),
+    failures: batch.failures.filter(ofThese),
+  }
+}
+
 /**
  * What has been written: the part of a store that survives any crash. It keeps the promises of the
  * port, but where a real store would refuse a batch that breaks one of its guards (STORE-5, STORE-6),
@@ -63,20 +75,16 @@ export class SimDisk {
   readonly #chain: AuditEntry[] = []
 
   write(batch: WriteBatch): void {
-    // A result may outlive its job, and nothing of people with it.
+    // Rows of many commands may have the end of a job, its pruning, and a new job under its key: in this order.
+    const isKnown = (jobSeq: number): boolean => this.#bySeq.has(jobSeq)
+    for (const state of batch.jobs) this.#changeJob(state)
+    this.#writeParts(partsOf(batch, isKnown))
+    const newParts = partsOf(batch, (jobSeq) => !isKnown(jobSeq))
     if (batch.eraseEnded !== null) this.#erase(batch.eraseEnded)
     this.#prune(batch)
     for (const { row, payload } of batch.newJobs) this.#writeNewJob(row, payload)
-    for (const state of batch.jobs) this.#changeJob(state)
-    for (const row of batch.newLeases) this.#writeNewLease(row)
-    for (const state of batch.leases) this.#changeLease(state)
-    for (const { jobId } of batch.newLeases) this.#refuseTwoLive(jobId)
+    this.#writeParts(newParts)
     for (const row of batch.providers) this.providers.set(row.id, row)
-    for (const row of batch.results) {
-      if (this.results.has(row.jobId)) broken('completed-once', `job ${row.jobId} has two results`)
-      this.results.set(row.jobId, row)
-    }
-    for (const row of batch.failures) this.#writeFailure(row)
     for (const { lane, key, value } of batch.lanes) {
       if (value === null) this.lanes.delete(JSON.stringify([lane, key]))
       else this.lanes.set(JSON.stringify([lane, key]), { lane, key, value })
@@ -259,6 +267,18 @@ export class SimDisk {
     if (live.length > 1) {
       broken('one-live-lease', `job ${jobId} has the leases ${live.map(({ id }) => id).join(', ')}`)
     }
+  }
+
+  /** What belongs to jobs that are there. */
+  #writeParts({ newLeases, leases, results, failures }: JobParts): void {
+    for (const row of newLeases) this.#writeNewLease(row)
+    for (const state of leases) this.#changeLease(state)
+    for (const { jobId } of newLeases) this.#refuseTwoLive(jobId)
+    for (const row of results) {
+      if (this.results.has(row.jobId)) broken('completed-once', `job ${row.jobId} has two results`)
+      this.results.set(row.jobId, row)
+    }
+    for (const row of failures) this.#writeFailure(row)
   }
 
   #writeFailure(row: FailureRow): void {
