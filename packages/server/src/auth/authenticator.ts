@@ -4,8 +4,8 @@ import type { AccessNotes } from './access-notes.ts'
 import { type Identity, LOCAL_ADMIN, type TokenStore } from './identity.ts'
 import { type Rate, TokenBuckets } from './token-bucket.ts'
 
-/** What is known of who knocks. */
-export interface Knock {
+/** What a request or an upgrade shows to be let in. */
+export interface AuthAttempt {
   /** Without `Bearer`; null where none was given. */
   readonly token: string | null
   readonly address: string
@@ -49,7 +49,7 @@ export class Authenticator {
     return !this.#hadTokens
   }
 
-  async identify({ token, address, host, isProxied }: Knock): Promise<Identity> {
+  async identify({ token, address, host, isProxied }: AuthAttempt): Promise<Identity> {
     const tokens = this.#tokens
     const identity =
       token === null || tokens === null ? null : await readably(() => tokens.verify(token))
@@ -94,7 +94,7 @@ export class Authenticator {
 const NO_TOKENS_BEHIND_PROXY =
   'this server has no tokens, and behind a proxy it needs them; its operator creates the first with "fairlead token create --role admin --subject <name>"'
 
-/** What is wrong with the tokens is the operator's affair, not that of who knocks. */
+/** What is wrong with the tokens is the operator's affair, not the caller's. */
 function readably<Value>(read: () => Value): Value {
   try {
     return read()
@@ -108,12 +108,12 @@ function readably<Value>(read: () => Value): Value {
   }
 }
 
-/** Who knocks with a request. */
-export function knockOf(
+/** The attempt that a request makes. */
+export function authAttemptOf(
   { headers }: IncomingMessage,
   address: string,
   token = bearerOf(headers.authorization),
-): Knock {
+): AuthAttempt {
   const isProxied = Object.keys(headers).some(
     (name) => name === 'forwarded' || name.startsWith('x-forwarded-'),
   )

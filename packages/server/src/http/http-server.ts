@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { FairleadError } from '@fairlead/core'
 import type { Registry } from 'prom-client'
 import type { AccessNotes } from '../auth/access-notes.ts'
-import { type Authenticator, knockOf, statusOf } from '../auth/authenticator.ts'
+import { type Authenticator, authAttemptOf, statusOf } from '../auth/authenticator.ts'
 import type { ServerLimits } from '../limits.ts'
 import type { Logger } from '../log.ts'
 import type { HttpMeter } from '../metrics/http-meter.ts'
@@ -147,8 +147,8 @@ async function metrics(
   response: ServerResponse,
 ): Promise<void> {
   try {
-    const knock = knockOf(request, connections.addressOf(request))
-    const identity = await authenticator.identify(knock)
+    const attempt = authAttemptOf(request, connections.addressOf(request))
+    const identity = await authenticator.identify(attempt)
     if (!METRICS_ROLES.has(identity.role)) {
       notes.forbidden(identity, '/metrics')
       return refuse(response, 403, `metrics are for ${[...METRICS_ROLES].join(', ')}`)

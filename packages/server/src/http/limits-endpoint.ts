@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { FairleadError } from '@fairlead/core'
 import { type MethodName, type RpcErrorData, rpcErrorOf } from '@fairlead/protocol'
-import { type Authenticator, knockOf } from '../auth/authenticator.ts'
+import { type Authenticator, authAttemptOf } from '../auth/authenticator.ts'
 import type { ServerLimits } from '../limits.ts'
 import type { Call } from '../rpc/call.ts'
 import type { Dispatcher } from '../rpc/dispatcher.ts'
@@ -77,7 +77,7 @@ export class LimitsEndpoint {
   ): Promise<void> {
     try {
       const identity = await this.#authenticator.identify(
-        knockOf(request, this.#connections.addressOf(request)),
+        authAttemptOf(request, this.#connections.addressOf(request)),
       )
       this.#connections.claim(request.socket, identity.tokenId)
       const call = { identity, socket: null, signal: null, traceparent: null, requestId }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { FairleadError } from '@fairlead/core'
 import { RPC_ERRORS, type RpcErrorObject, rpcErrorOf } from '@fairlead/protocol'
-import { type Authenticator, knockOf } from '../auth/authenticator.ts'
+import { type Authenticator, authAttemptOf } from '../auth/authenticator.ts'
 import type { Identity } from '../auth/identity.ts'
 import type { ServerLimits } from '../limits.ts'
 import type { Dispatcher, Reply } from '../rpc/dispatcher.ts'
@@ -46,7 +46,7 @@ export class RpcEndpoint {
     }
     try {
       const identity = await this.#authenticator.identify(
-        knockOf(request, this.#connections.addressOf(request)),
+        authAttemptOf(request, this.#connections.addressOf(request)),
       )
       this.#connections.claim(request.socket, identity.tokenId)
       await this.#bodies.use(request, identity.tokenId, (body) =>

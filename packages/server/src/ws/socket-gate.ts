@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import { FairleadError } from '@fairlead/core'
 import { BATCH_PROTOCOL, BEARER_PROTOCOL_PREFIX, PLAIN_PROTOCOL } from '@fairlead/protocol'
 import { WebSocketServer } from 'ws'
-import { type Authenticator, bearerOf, knockOf, statusOf } from '../auth/authenticator.ts'
+import { type Authenticator, authAttemptOf, bearerOf, statusOf } from '../auth/authenticator.ts'
 import type { Identity } from '../auth/identity.ts'
 import type { Ownership } from '../events/ownership.ts'
 import type { Connections } from '../http/connections.ts'
@@ -63,7 +63,7 @@ export class SocketGate {
     let identity: Identity
     try {
       identity = await this.#parts.authenticator.identify(
-        knockOf(request, connections.addressOf(request), token),
+        authAttemptOf(request, connections.addressOf(request), token),
       )
       connections.claim(socket, identity.tokenId)
     } catch (error) {
