@@ -57,16 +57,16 @@ export class WorkerLoop implements Worker {
   #hasNoSlots = false
   #isOver = false
   #tellIdle: () => void = ignore
-  #settle: { readonly resolve: () => void; readonly reject: (error: unknown) => void }
+  #closedResolvers: { readonly resolve: () => void; readonly reject: (error: unknown) => void }
 
   constructor(options: WorkerOptions) {
     this.#options = options
     this.#clock = options.clock ?? steadyClock
     this.#random = options.random ?? Math.random
     this.workerId = (options.workerId ?? `w-${randomBytes(8).toString('hex')}`) as WorkerId
-    this.#settle = { resolve: ignore, reject: ignore }
+    this.#closedResolvers = { resolve: ignore, reject: ignore }
     this.closed = new Promise((resolve, reject) => {
-      this.#settle = { resolve, reject }
+      this.#closedResolvers = { resolve, reject }
     })
     this.#link = new Link({
       source: options.source,
@@ -463,8 +463,8 @@ export class WorkerLoop implements Worker {
     this.#timer.cancel()
     for (const attempt of [...this.#attempts.values()]) this.#lose(attempt, 'the worker has ended')
     await this.#link.close().catch((reason: unknown) => this.#note(reason, null))
-    if (error === null) this.#settle.resolve()
-    else this.#settle.reject(error)
+    if (error === null) this.#closedResolvers.resolve()
+    else this.#closedResolvers.reject(error)
   }
 
   #noteUnlessLost(attempt: Attempt, error: unknown): void {

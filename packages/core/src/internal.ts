@@ -87,7 +87,7 @@ export { type QueueState, WaitingQueue } from './order/waiting-queue.ts'
 export { registrationCode } from './outcome/attempt-error.ts'
 export { backoffSecs } from './outcome/backoff.ts'
 export { classifyAnswer, type ErrorTaxonomy, type OutcomeClass } from './outcome/classify.ts'
-export { settleProof } from './outcome/complete-lease.ts'
+export { decideProof } from './outcome/complete-lease.ts'
 export { FOUND_OUTPUT } from './outcome/fail-attempt.ts'
 export { type AttemptOutcome, type Lookup, lookupDecides } from './outcome/judge-attempt.ts'
 // Settings

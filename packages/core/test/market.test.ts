@@ -35,7 +35,7 @@ import {
   setProviderStatus,
   taskDemand,
 } from '../src/index.ts'
-import { issueLease, renewBy, settleProof } from '../src/internal.ts'
+import { decideProof, issueLease, renewBy } from '../src/internal.ts'
 import { giveBack } from '../src/lease/give-back.ts'
 import { proofDueAt } from '../src/outcome/ttl.ts'
 import {
@@ -434,7 +434,7 @@ class Run {
     const jobId = awaited.length === 0 ? this.#jobId(job) : at(awaited, job).id
     this.#both(
       `proof ${short(jobId)} ${valid}`,
-      () => settleProof(this.#core, jobOf(this.#core, jobId), valid),
+      () => decideProof(this.#core, jobOf(this.#core, jobId), valid),
       () => this.#plain.proof(jobId, valid),
     )
   }

@@ -293,7 +293,7 @@ end
 /** From `limits/redis/scripts`. */
 export const LIMIT_SCRIPTS = {
   complete: {
-    sha: '3d3d05428c1a67d2d04742d066c47665fa2fa73b',
+    sha: '197e4e5abdbd8fbabe94b6cc7d04d929f19aeea1',
     text: `${PRELUDE}\n${LIMIT_STATE}\n-- complete.lua: LIMIT-12 for one request or a batch of them, in order.
 -- KEYS     the limits, one lease a request, the index of all limits
 -- ARGV     now or '', how long an id is remembered (ms), how many of them at most, how many times what was reserved an
@@ -328,7 +328,7 @@ local function save_freed(m)
 end
 
 -- Puts actual usage in the place of what was reserved; -1 is none given. Returns what of it does not count.
-local function settle(m, reserved, actual, ends)
+local function book_actual(m, reserved, actual, ends)
   local beyond = 0
   if m.kind ~= CONCURRENCY then
     beyond = math.max(0, actual - math.max(factor * reserved, m.capacity))
@@ -420,7 +420,7 @@ for request = 1, requests do
       local i = number_of[holds[h]]
       -- It may have been deleted or reset since.
       if meters[i] and lease[2] >= meters[i].since then
-        local beyond = settle(meters[i], holds[h + 1], actual[i] or -1, holds[h + 2])
+        local beyond = book_actual(meters[i], holds[h + 1], actual[i] or -1, holds[h + 2])
         if beyond > 0 then
           local n = #answers
           answers[n + 1], answers[n + 2], answers[n + 3] = request, i, text(math.min(beyond, NEVER))
@@ -1088,7 +1088,7 @@ return reply
 `,
   },
   release: {
-    sha: 'b0a13b0022b6708cad515037d29a4874b8df90d5',
+    sha: '98932f40f698f560d00435a810d252dd9ef3e402',
     text: `${PRELUDE}\n${POOL_STATE}\n-- release.lua: SLOT-7, ends jobs with what they have used.
 -- KEYS     as in pool-state.lua, the instance's own
 -- ARGV     the four of every call; then for each job its reference, tokens and requests, -1 where it did not say
@@ -1096,7 +1096,7 @@ return reply
 local m = load()
 if not m or not is_member(m) then return { NOT_A_MEMBER } end
 
-local function settle(start, tokens, requests)
+local function end_job(start, tokens, requests)
   local thought_tokens, thought_requests, minute, day = string.match(start, '(%d+) (%d+) (%d+) (%d+)')
   m.flight = m.flight - 1
   if tokens < 0 then return end
@@ -1113,7 +1113,7 @@ for at = 5, #ARGV, 3 do
   local start = call('HGET', KEYS[3], ARGV[at])
   if start then
     call('HDEL', KEYS[3], ARGV[at])
-    settle(start, tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]))
+    end_job(start, tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]))
     has_changed = true
   end
 end

@@ -571,7 +571,7 @@ export const MUTANTS: readonly Mutant[] = [
     scenario: 'mixed',
   },
   {
-    name: 'rows that are taken settle the budgets that they are of',
+    name: 'rows that are taken advance the budgets that they are of',
     file: 'engine/dist/projector/session-rows.js',
     find: 'take({ sessions }) {',
     replace:

@@ -130,11 +130,11 @@ export class Connection {
   /** Ends early, and with an error, when the client is closed or the caller has had enough. */
   #pause(ms: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
-      const end = (settle: () => void): void => {
+      const end = (resolveOrReject: () => void): void => {
         clearTimeout(timer)
         this.#pauses.delete(close)
         signal?.removeEventListener('abort', abort)
-        settle()
+        resolveOrReject()
       }
       const close = (): void => end(() => reject(closedForGood()))
       const abort = (): void => end(() => reject(signal?.reason))

@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { type PlatformPolicy, platformPolicy } from '../policy/platform-policy.ts'
 import {
   admitsSend,
+  advanceBudget,
   allowedInFlight,
   changeBudget,
   type DispatchBudget,
   nextRecoveryAt,
   nextTokenAt,
   openBudget,
-  settleBudget,
   takeToken,
   throttleBudget,
   widenedSpacingMs,
@@ -24,7 +24,7 @@ function budgetOf(policy: PlatformPolicy) {
   return {
     budget,
     at(ms: number): DispatchBudget {
-      settleBudget(budget, policy, T0 + ms)
+      advanceBudget(budget, policy, T0 + ms)
       return budget
     },
     throttle(ms: number, { sentMs = ms, retryAfterMs = 0 } = {}): DispatchBudget {
@@ -35,7 +35,7 @@ function budgetOf(policy: PlatformPolicy) {
     sendsUntil(ms: number): number[] {
       const sends: number[] = []
       for (let t = budget.levelAt - T0; t <= ms; t++) {
-        settleBudget(budget, policy, T0 + t)
+        advanceBudget(budget, policy, T0 + t)
         while (admitsSend(budget, policy, { inFlight: 0, nowMs: T0 + t })) {
           takeToken(budget, policy, T0 + t)
           sends.push(t)

@@ -64,7 +64,7 @@ export function recoverBudget(
 }
 
 /** Recovers and refills up to now. */
-export function settleBudget(budget: DispatchBudget, policy: PlatformPolicy, nowMs: number): void {
+export function advanceBudget(budget: DispatchBudget, policy: PlatformPolicy, nowMs: number): void {
   recoverBudget(budget, policy, nowMs)
   accrue(budget, policy, nowMs)
 }
@@ -77,7 +77,7 @@ export function throttleBudget(
 ): void {
   const { nowMs, sentAt, retryAfterMs } = answer
   // A recovery that is due at this very moment would come after the outcome, which puts it off.
-  settleBudget(budget, policy, nowMs - 1)
+  advanceBudget(budget, policy, nowMs - 1)
   accrue(budget, policy, nowMs)
   // Attempts that were under way when the key slowed down say nothing about its new pace.
   if (budget.halvedAt === null || sentAt >= budget.halvedAt) {
@@ -142,7 +142,7 @@ export function nextRecoveryAt(budget: DispatchBudget, policy: PlatformPolicy): 
     : throttledAt + RECOVERY_MS
 }
 
-/** A settled budget that is as a new one would be: full, as configured, and no pause (DISPATCH-9). */
+/** A budget, advanced to now, that is as a new one would be: full, as configured, and no pause (DISPATCH-9). */
 export function isUnused(budget: DispatchBudget, policy: PlatformPolicy, nowMs: number): boolean {
   const isPaused = budget.pausedUntil !== null && nowMs < budget.pausedUntil
   return !isPaused && budget.level === policy.burst * TOKEN && isAsConfigured(budget, policy)
@@ -154,7 +154,7 @@ export function changeBudget(
   change: { readonly from: PlatformPolicy; readonly to: PlatformPolicy; readonly nowMs: number },
 ): void {
   const { from, to, nowMs } = change
-  settleBudget(budget, from, nowMs)
+  advanceBudget(budget, from, nowMs)
   const full = configured(to)
   if (isAsConfigured(budget, from)) Object.assign(budget, full)
   budget.rate = Math.min(budget.rate, full.rate)

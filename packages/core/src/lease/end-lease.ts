@@ -35,7 +35,7 @@ export function endLease(
   const worker = workerOf(lease)
   if (worker !== null && provider.workers !== null) dropWorkerLease(provider.workers, worker)
   addUnits(provider, kind, lease.epoch, actualUnits - job.units)
-  market.queues.get(kind)?.settleUnits(job, actualUnits)
+  market.queues.get(kind)?.bookActualUnits(job, actualUnits)
   const excess = market.limits.end(lease.id, job, actualTokens, market.nowMs)
   for (const { key, amount } of excess) {
     market.emit({ type: 'limitExcess', at: market.nowMs, leaseId: lease.id, key, amount })

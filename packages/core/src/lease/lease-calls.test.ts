@@ -13,7 +13,7 @@ import type { LeaseId } from '../encoding/ids.ts'
 import { aiDemand } from '../enqueue/kinds.ts'
 import type { Market } from '../market/market.ts'
 import { cancelJob } from '../outcome/cancel-job.ts'
-import { completeLease, settleProof } from '../outcome/complete-lease.ts'
+import { completeLease, decideProof } from '../outcome/complete-lease.ts'
 import { failLease } from '../outcome/fail-lease.ts'
 import { type Lease, renewBy } from './lease.ts'
 import { ackLease, declineLease, type LeaseCall, releaseLease, renewLease } from './lease-calls.ts'
@@ -369,7 +369,7 @@ describe('completion', () => {
         reason: null,
         proofAwaitedSince: null,
       })
-      expect(refusal(() => settleProof(world.market, lease.job, true))).toBe('InvalidState')
+      expect(refusal(() => decideProof(world.market, lease.job, true))).toBe('InvalidState')
     },
   )
 
@@ -480,10 +480,10 @@ describe('completion', () => {
     expect(lease.job.status).toBe('RUNNING')
     expect(world.a).toMatchObject({ health: 900, failures: 2, liveLeases: 0 })
 
-    settleProof(world.market, lease.job, true)
+    decideProof(world.market, lease.job, true)
     expect(lease.job.status).toBe('COMPLETED')
     expect(world.a).toMatchObject({ health: 920, failures: 0 })
-    expect(refusal(() => settleProof(world.market, lease.job, true))).toBe('InvalidState')
+    expect(refusal(() => decideProof(world.market, lease.job, true))).toBe('InvalidState')
   })
 
   test.each([
@@ -542,7 +542,7 @@ describe('fail', () => {
     if (charge === 'PROVIDER_FAIL') world.fail(lease)
     if (charge === 'PROOF_INVALID') {
       world.complete(lease)
-      settleProof(world.market, lease.job, false)
+      decideProof(world.market, lease.job, false)
     }
     world.at(600_000)
     expect(lease.job).toMatchObject({ status, retries: 1, reason: 'retries_exhausted' })

@@ -1,6 +1,6 @@
 import { type ExactInt, minus } from '../encoding/exact-int.ts'
 import type { BucketLimit, Limit } from './limit-definition.ts'
-import type { Meter, MeterState, MeterView, Settlement } from './meter.ts'
+import type { ActualUse, Meter, MeterState, MeterView } from './meter.ts'
 import { TokenBucket } from './token-bucket.ts'
 
 /** The last time that there is: a bucket may take longer to fill, and beyond 2^53 no time is exact. */
@@ -58,7 +58,7 @@ export class BucketMeter implements Meter {
     return Math.min(nowMs + this.#bucket.fillMs(), LAST_MS)
   }
 
-  settle({ reserved, actual }: Settlement): void {
+  bookActual({ reserved, actual }: ActualUse): void {
     if (actual !== null) this.#bucket.take(minus(actual, reserved))
   }
 

@@ -277,7 +277,7 @@ export class Limits {
     if (lease?.state !== 'held') return COMPLETED
     let excess: Excess[] | null = null
     for (const hold of lease.holds) {
-      const beyond = this.#settle(hold, lease.reservedAt, amountOf(actuals, hold.key), now)
+      const beyond = this.#bookActual(hold, lease.reservedAt, amountOf(actuals, hold.key), now)
       if (beyond > 0) {
         excess ??= []
         excess.push({ key: hold.key, amount: beyond })
@@ -289,7 +289,7 @@ export class Limits {
   }
 
   /** Gives how much of the actual was too much to be booked (LIMIT-19). */
-  #settle(
+  #bookActual(
     { key, amount: reserved, end }: StoredHold,
     reservedAt: number,
     actual: ExactInt | null,
@@ -301,13 +301,13 @@ export class Limits {
     meter.advance(nowMs)
     this.#touch?.limit(key)
     if (actual === null || actual <= reserved || meter.limit.kind === 'concurrency') {
-      meter.settle({ reserved, actual, end, nowMs })
+      meter.bookActual({ reserved, actual, end, nowMs })
       return 0
     }
     const capacity = capacityOf(meter.limit)
     const terms = { reserved, capacity, factor: this.#actualFactorMax }
     const { counted, excess } = countedActual(actual, terms)
-    meter.settle({ reserved, actual: counted, end, nowMs })
+    meter.bookActual({ reserved, actual: counted, end, nowMs })
     return excess
   }
 

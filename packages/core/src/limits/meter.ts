@@ -22,7 +22,7 @@ export interface Meter {
   /** Holds an amount, whether or not it fits, and says when that hold ends. */
   take(amount: number, nowMs: number): number
   /** Puts actual usage in the place of what was reserved; null: none was given (LIMIT-12). */
-  settle(use: Settlement): void
+  bookActual(use: ActualUse): void
   /** Nothing is held any more, and a lease from before a time has no part in it (LIMIT-20). */
   reset(from: number): void
   /** Leases that were reserved before this time hold nothing here. */
@@ -41,7 +41,7 @@ export interface MeterView {
   readonly levelMicro: ExactInt | null
 }
 
-export interface Settlement {
+export interface ActualUse {
   readonly reserved: number
   readonly actual: ExactInt | null
   /** As `take` gave it. */

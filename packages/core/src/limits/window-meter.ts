@@ -1,7 +1,7 @@
 import { type ExactInt, minus, plus } from '../encoding/exact-int.ts'
 import { HoldLedger } from './hold-ledger.ts'
 import type { Limit, WindowLimit } from './limit-definition.ts'
-import type { Meter, MeterState, MeterView, Settlement } from './meter.ts'
+import type { ActualUse, Meter, MeterState, MeterView } from './meter.ts'
 
 /** Slices of a rolling window. */
 const SLICES = 64
@@ -78,7 +78,7 @@ export class WindowMeter implements Meter {
     return end
   }
 
-  settle({ reserved, actual, end, nowMs }: Settlement): void {
+  bookActual({ reserved, actual, end, nowMs }: ActualUse): void {
     if (this.#limit.kind === 'concurrency') {
       this.#ledger.free(end, reserved)
     } else if (actual !== null && actual < reserved) {

@@ -5,7 +5,7 @@ import { cancelLive, endLease } from '../lease/end-lease.ts'
 import { giveBack } from '../lease/give-back.ts'
 import { ENGINE_ERRORS } from '../outcome/attempt-error.ts'
 import { chargeJob } from '../outcome/charge.ts'
-import { settleProof } from '../outcome/complete-lease.ts'
+import { decideProof } from '../outcome/complete-lease.ts'
 import { advanceSessions } from '../outcome/end-attempt.ts'
 import { endJob } from '../outcome/end-job.ts'
 import { hasEnded } from '../outcome/job-table.ts'
@@ -38,7 +38,7 @@ const DUE_TABLE: readonly DueRow[] = [
     chargeJob(market, lease.job, lease.provider, { charge: 'ACK_TIMEOUT' })
   }),
   row('lost', (market, lease) => giveBack(market, lease, 'worker_lost')),
-  row('proof', (market, job) => settleProof(market, job, false)),
+  row('proof', (market, job) => decideProof(market, job, false)),
   {
     floorAt: ({ sessions }) => sessions.nextEndOrOpeningAt(),
     nextAt: ({ sessions }) => sessions.nextEndOrOpeningAt(),

@@ -7,7 +7,7 @@ import { registrationDemand } from '../enqueue/kinds.ts'
 import type { Lease } from '../lease/lease.ts'
 import { explainWaiting } from '../match/explain-job.ts'
 import { cancelJob } from '../outcome/cancel-job.ts'
-import { settleProof } from '../outcome/complete-lease.ts'
+import { decideProof } from '../outcome/complete-lease.ts'
 import { newProvider } from '../registry/provider.ts'
 import { registerProvider, setProviderStatus, updateOffer } from '../registry/provider-status.ts'
 import { connectWorker, disconnectWorker } from '../registry/worker-calls.ts'
@@ -61,7 +61,7 @@ const STORIES: Readonly<Record<string, Story>> = {
       world.at(10)
       world.complete(lease)
       world.at(20)
-      settleProof(world.market, lease.job, true)
+      decideProof(world.market, lease.job, true)
       return [...started(lease), completed(lease, 20)]
     },
   },
@@ -71,7 +71,7 @@ const STORIES: Readonly<Record<string, Story>> = {
       const lease = world.run()
       world.complete(lease)
       world.at(20)
-      settleProof(world.market, lease.job, false)
+      decideProof(world.market, lease.job, false)
       return [...started(lease), requeued(lease, 20, 'PROOF_INVALID')]
     },
   },
@@ -512,7 +512,7 @@ describe('what is not told', () => {
       lease.renewals = 4
       return world.renew(lease)
     },
-    'a proof that nobody awaits': ({ market }, { job }) => settleProof(market, job, true),
+    'a proof that nobody awaits': ({ market }, { job }) => decideProof(market, job, true),
     'a cancellation by a stranger': ({ market }, { job }) => cancelJob(market, job, STRANGER),
     'a second provider under one id': ({ market, a }) =>
       registerProvider(market, newProvider({ id: a.id, lastHeartbeat: 0 })),

@@ -504,7 +504,7 @@ class World {
 
     const real = this.#real.jobs.get(job.id) as Job
     const queue = this.#real.queues.get(job.kind)
-    queue?.settleUnits(real, 0)
+    queue?.bookActualUnits(real, 0)
     real.notBefore = notBefore
     real.denials = new Map(Object.entries(denials) as [ProviderId, number][])
     queue?.push(real)

@@ -50,7 +50,7 @@ export function matchRound(input: RoundInput): KindRound[] {
     const search = new ProviderSearch({ kind, terms, pool, seed, given })
     const { batch, matcher } = matchBatch(queue, search, terms)
     const assignments = matcher.made
-    queue.settleBatch(
+    queue.closeBatch(
       batch,
       assignments.map(({ job }) => job),
     )
@@ -83,7 +83,7 @@ function matchBatch(
     matcher.run(batch)
     if (matcher.made.length === batch.jobs.length) return { batch, matcher }
     matcher.startAgain()
-    queue.settleBatch(batch, [])
+    queue.closeBatch(batch, [])
   }
   admit?.startBatch()
   const batch = queue.takeBatch(nowMs, size, search.verdicts())

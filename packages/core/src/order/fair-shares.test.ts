@@ -46,7 +46,7 @@ class Model {
     this.finish.set(caller, start + cost)
   }
 
-  settle(caller: Caller, actual: bigint, estimate: bigint): void {
+  replaceEstimate(caller: Caller, actual: bigint, estimate: bigint): void {
     this.finish.set(caller, this.start(caller) + actual - estimate)
   }
 
@@ -105,12 +105,12 @@ describe('FairShares', () => {
   it('FAIR-3: actual units replace the estimate, but never make up for being behind', () => {
     const [one] = CALLERS as [Caller]
     const shares = new FairShares({ virtual: 100n, finish: new Map([[one, 130n]]) })
-    shares.settle(one, 5n, 20n)
+    shares.replaceEstimate(one, 5n, 20n)
     expect(shares.state().finish.get(one)).toBe(115n)
     // At or below V it is forgotten, and the next settlement starts from V again.
-    shares.settle(one, 0n, 20n)
+    shares.replaceEstimate(one, 0n, 20n)
     expect(shares.state().finish.has(one)).toBe(false)
-    shares.settle(one, 7n, 0n)
+    shares.replaceEstimate(one, 7n, 0n)
     expect(shares.state().finish.get(one)).toBe(107n)
   })
 
@@ -138,8 +138,8 @@ function play(act: Act, shares: FairShares, model: Model): FairShares {
     model.book(caller, act.cost)
   } else if (act.act === 'settle') {
     const caller = CALLERS[act.nth] as Caller
-    shares.settle(caller, act.actual, act.estimate)
-    model.settle(caller, act.actual, act.estimate)
+    shares.replaceEstimate(caller, act.actual, act.estimate)
+    model.replaceEstimate(caller, act.actual, act.estimate)
   } else if (act.act === 'draft') {
     const { virtual, finish } = model
     model.finish = new Map(finish)

@@ -95,7 +95,7 @@ export class FairShares {
   }
 
   /** What a job really cost takes the place of its estimate (FAIR-3). */
-  settle(caller: Caller, actual: bigint, estimate: bigint): void {
+  replaceEstimate(caller: Caller, actual: bigint, estimate: bigint): void {
     const tenant = this.#tenant(caller)
     const from = tenant.finish > this.#virtual ? tenant.finish : this.#virtual
     this.#change(tenant, from + actual - estimate)

@@ -236,7 +236,7 @@ describe('starvation picks', () => {
     const queue = new WaitingQueue(policy, START)
     for (let n = 0; n < 9; n++) queue.push(realJob(plainJob(START, PLAIN, jobNamed(n))))
     const batch = queue.takeBatch(START, 5, () => 'take')
-    queue.settleBatch(batch, batch.jobs.slice(1, 3))
+    queue.closeBatch(batch, batch.jobs.slice(1, 3))
     expect(queue.state().grants).toBe(2)
     expect(queue.size).toBe(7)
     const again = new WaitingQueue(policy, START, queue.state())
@@ -295,7 +295,7 @@ describe('by fair shares', () => {
             for (const [pair] of drift) if (away && pair.includes(away)) drift.delete(pair)
             const batch = queue.takeBatch(START, size, () => 'take')
             const assigned = batch.jobs.slice(0, slots)
-            queue.settleBatch(batch, assigned)
+            queue.closeBatch(batch, assigned)
             for (const { id, caller } of assigned) {
               backlog.gone(id)
               for (const [a, b] of PAIRS) {
@@ -332,7 +332,7 @@ describe('by fair shares', () => {
       queue.push(realJob(plainJob(START, { ...PLAIN, caller }, jobNamed(n))))
     for (let n = 0; n < 30; n++) push(n, 2)
     const first = queue.takeBatch(START, 20, () => 'take')
-    queue.settleBatch(first, first.jobs)
+    queue.closeBatch(first, first.jobs)
     // The first caller comes now. The second had 20 jobs meanwhile, and the last of them, which
     // started at V, is all that the first one gets ahead.
     for (let n = 30; n < 40; n++) push(n, 1)
@@ -497,7 +497,7 @@ class World {
     })
     const assigned = this.#chosen(want, assign)
     const jobs = assigned.map(({ id }) => this.#real.get(id) as Job)
-    this.queue.settleBatch(got, jobs)
+    this.queue.closeBatch(got, jobs)
     for (const job of assigned) {
       this.#leave(job)
       this.#grants++
@@ -511,7 +511,7 @@ class World {
     if (job === undefined) return
     this.#away = this.#away.filter((one) => one !== job)
     const real = this.#real.get(job.id) as Job
-    this.queue.settleUnits(real, actual)
+    this.queue.bookActualUnits(real, actual)
     if (this.#policy.match.fairness === 'tenant') this.#shares.settle(job, actual, this.#policy)
     const notBefore = delayMs === null ? null : this.now + delayMs
     this.#waiting.push({ ...job, notBefore })

@@ -14,7 +14,7 @@ import { type Group, ScoreClock, ScoreQueue } from './score-queue.ts'
  */
 export type Verdict = 'take' | 'pass-job' | 'pass-size' | 'pass-group'
 
-/** The jobs a round looks at, in order. They are out of the queue until `settleBatch`. */
+/** The jobs a round looks at, in order. They are out of the queue until `closeBatch`. */
 export interface Batch {
   readonly jobs: readonly QueuedJob[]
   /** Which of them stand there because they waited longest (ORDER-5). */
@@ -173,7 +173,7 @@ export class WaitingQueue {
   }
 
   /** Ends a batch: what was assigned, in its order, is booked for good; the rest goes back. */
-  settleBatch(batch: Batch, assigned: readonly QueuedJob[]): void {
+  closeBatch(batch: Batch, assigned: readonly QueuedJob[]): void {
     this.#grants += assigned.length
     for (const job of assigned) this.#release(job)
     const isAll =
@@ -191,11 +191,11 @@ export class WaitingQueue {
   }
 
   /** A lease of the job ended: actual units take the place of the estimate (FAIR-3). */
-  settleUnits(job: QueuedJob, actualUnits: number): void {
+  bookActualUnits(job: QueuedJob, actualUnits: number): void {
     if (this.#policy.match.fairness !== 'tenant') return
     const estimate = this.#cost(job, job.units)
     const actual = actualUnits === job.units ? estimate : this.#cost(job, actualUnits)
-    this.#shares.settle(job.caller, actual, estimate)
+    this.#shares.replaceEstimate(job.caller, actual, estimate)
   }
 
   /** Takes another policy: every key and place is made anew. */

@@ -6,7 +6,7 @@ import { decodeCbor, encodeCbor } from '../encoding/cbor.ts'
 import { giveBack } from '../lease/give-back.ts'
 import type { LeaseFailure } from '../ports/lease-source.ts'
 import { attemptError, registrationCode } from './attempt-error.ts'
-import { settleProof } from './complete-lease.ts'
+import { decideProof } from './complete-lease.ts'
 
 const kept = (given: Partial<LeaseFailure>) =>
   attemptError({ code: 'oom', permanent: false, ...given })
@@ -132,7 +132,7 @@ describe('a failure in the market', () => {
     worker_lost: (world) => giveBack(world.market, world.run(), 'worker_lost'),
     proof_invalid: (world) => {
       world.policy({ queue: { completion: { ai_verification: 'proof' } } })
-      settleProof(world.market, world.complete(world.run()).job, false)
+      decideProof(world.market, world.complete(world.run()).job, false)
     },
   }
 

@@ -53,7 +53,7 @@ function refuseUncountable(field: string, given: number | null): void {
 }
 
 /** The proof of a completed lease is final, or was found invalid (COMPLETE-2). */
-export function settleProof(market: Market, job: Job, isValid: boolean): void {
+export function decideProof(market: Market, job: Job, isValid: boolean): void {
   const lease = job.leases?.at(-1)
   if (job.proofAwaitedSince === null || lease === undefined) {
     throw new FairleadError('InvalidState', `job ${job.id} is ${job.status} and awaits no proof`, {

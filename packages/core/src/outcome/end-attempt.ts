@@ -23,11 +23,11 @@ export function advanceSessions(market: Market): void {
 /** The lease of a registration has ended, and its session decides what becomes of the job. */
 export function endAttempt(market: Market, job: Job, outcome: AttemptOutcome, how: Requeue): void {
   market.sessions.moveTo(market.nowMs)
-  settleAttempt(market, job, market.sessions.outcome(job.id, outcome), how)
+  applyAttemptOutcome(market, job, market.sessions.outcome(job.id, outcome), how)
 }
 
 /** What the session made of an outcome, made of the job. */
-export function settleAttempt(
+export function applyAttemptOutcome(
   market: Market,
   job: Job,
   { end, retryAt }: DispatchJob,

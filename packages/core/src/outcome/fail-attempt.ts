@@ -7,7 +7,7 @@ import type { Market } from '../market/market.ts'
 import type { LeaseFailure } from '../ports/lease-source.ts'
 import { registrationCode } from './attempt-error.ts'
 import { completeJob } from './complete-lease.ts'
-import { settleAttempt } from './end-attempt.ts'
+import { applyAttemptOutcome } from './end-attempt.ts'
 import type { AttemptOutcome } from './judge-attempt.ts'
 
 /** Longer ones count as this: a time that nobody lives to see, and still a whole number when added up. */
@@ -42,7 +42,7 @@ export function failAttempt(market: Market, lease: Lease, failure: LeaseFailure)
     ...(sentAfterMs === undefined ? {} : { sentAfterMs }),
   })
   market.touch.failure(lease, { code, message: null, details: null })
-  settleAttempt(market, job, dispatched, { on: 'providerFail', reason: 'PROVIDER_FAIL' })
+  applyAttemptOutcome(market, job, dispatched, { on: 'providerFail', reason: 'PROVIDER_FAIL' })
 }
 
 function outcomeOf(failure: LeaseFailure, isLookup: boolean): AttemptOutcome {

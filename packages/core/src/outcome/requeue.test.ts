@@ -4,7 +4,7 @@ import { giveBack } from '../lease/give-back.ts'
 import type { Job } from '../market/job.ts'
 import type { RequeueReason } from '../market/market.ts'
 import { setProviderStatus } from '../registry/provider-status.ts'
-import { settleProof } from './complete-lease.ts'
+import { decideProof } from './complete-lease.ts'
 
 /** Every way back to the queue; the charges and a lost worker leave the job in backoff for some seconds. */
 const WAYS: Readonly<Record<RequeueReason, (world: World, job: Job) => void>> = {
@@ -19,7 +19,7 @@ const WAYS: Readonly<Record<RequeueReason, (world: World, job: Job) => void>> = 
   PROVIDER_FAIL: (world, job) => world.fail(world.run({ job })),
   PROOF_INVALID: (world, job) => {
     world.complete(world.run({ job }))
-    settleProof(world.market, job, false)
+    decideProof(world.market, job, false)
   },
   DECLINED: (world, job) => world.decline(world.assign({ job })),
   RELEASED: (world, job) => world.release(world.run({ job })),

@@ -2,7 +2,7 @@ import { describe, expect, it, test } from 'vitest'
 import { WITH_PROOF, World } from '../../test/world.ts'
 import { nextDueAt } from '../market/advance-market.ts'
 import { cancelJob } from './cancel-job.ts'
-import { settleProof } from './complete-lease.ts'
+import { decideProof } from './complete-lease.ts'
 import { forgetEnded } from './end-job.ts'
 import { keptSince, ttlAbsAt, ttlRelAt } from './ttl.ts'
 
@@ -109,7 +109,7 @@ describe('a job that waits for its proof', () => {
     world.complete(world.run({ job }))
     world.at(599_999)
     expect(job).toMatchObject({ status: 'RUNNING', reason: null })
-    settleProof(world.market, job, true)
+    decideProof(world.market, job, true)
     expect(job).toMatchObject({ status: 'COMPLETED', endedAt: 599_999 })
   })
 
@@ -119,7 +119,7 @@ describe('a job that waits for its proof', () => {
     world.complete(lease)
     world.at(100_000)
     expect(lease.job).toMatchObject({ status: 'RUNNING', reason: null })
-    settleProof(world.market, lease.job, false)
+    decideProof(world.market, lease.job, false)
     world.at(100_000)
     expect(lease.job).toMatchObject({ status: 'EXPIRED', reason: 'ttl_rel', endedAt: 100_000 })
   })
@@ -129,7 +129,7 @@ describe('a job that waits for its proof', () => {
     const job = world.enqueue({ ttlAbsSecs: 60 })
     world.complete(world.run({ job }))
     world.at(100_000)
-    settleProof(world.market, job, false)
+    decideProof(world.market, job, false)
     world.at(100_000)
     expect(job).toMatchObject({
       status: 'EXPIRED',
@@ -156,7 +156,7 @@ describe('a job that waits for its proof', () => {
     const world = new World(WITH_PROOF)
     const job = world.enqueue({ ttlAbsSecs: 60 })
     world.complete(world.run({ job }))
-    settleProof(world.market, job, false)
+    decideProof(world.market, job, false)
     world.at(59_999)
     expect(job).toMatchObject({ status: 'QUEUED', retries: 1 })
     world.at(60_000)
@@ -251,7 +251,7 @@ describe('a change of policy', () => {
     world.complete(world.run()) // Another one that waits, so that ours is not the first due.
     const job = world.enqueue()
     world.complete(world.run({ job }))
-    settleProof(world.market, job, false)
+    decideProof(world.market, job, false)
     const completion = { ...WITH_PROOF.queue.completion, proof_timeout_secs: 10 }
     world.policy({ queue: { completion } })
     world.at(20_000)
@@ -354,7 +354,7 @@ describe('no end', () => {
     world.policy({ queue: { ...proof, ttl: { abs_default_task_secs: 60, rel_max_secs: 30 } } })
     world.at(100_000)
     expect(job.status).toBe('RUNNING')
-    settleProof(world.market, job, false)
+    decideProof(world.market, job, false)
     world.at(100_000)
     expect(job).toMatchObject({ status: 'EXPIRED', reason: 'ttl_rel', endedAt: 100_000 })
   })

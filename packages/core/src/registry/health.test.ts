@@ -6,7 +6,7 @@ import { giveBack } from '../lease/give-back.ts'
 import type { Lease } from '../lease/lease.ts'
 import { nextDueAt } from '../market/advance-market.ts'
 import { explainWaiting } from '../match/explain-job.ts'
-import { settleProof } from '../outcome/complete-lease.ts'
+import { decideProof } from '../outcome/complete-lease.ts'
 import { recordHeartbeat } from './health.ts'
 import { newProvider } from './provider.ts'
 import { registerProvider, setProviderStatus } from './provider-status.ts'
@@ -25,7 +25,7 @@ describe('what health costs and earns', () => {
     if (charge === 'PROVIDER_FAIL') world.fail(lease)
     if (charge === 'PROOF_INVALID') {
       world.complete(lease)
-      settleProof(world.market, lease.job, false)
+      decideProof(world.market, lease.job, false)
     }
     world.at(600_000)
     expect(world.a).toMatchObject({ health, failures: 1 })
@@ -284,7 +284,7 @@ describe('without health', () => {
     'a permanent fail': (world) => world.fail(world.run(), { permanent: true }),
     'an invalid proof': (world) => {
       world.policy({ ...WITHOUT_HEALTH, ...WITH_PROOF })
-      settleProof(world.market, world.complete(world.run()).job, false)
+      decideProof(world.market, world.complete(world.run()).job, false)
     },
     'a late renewal': (world) => {
       const lease = world.run()
@@ -333,7 +333,7 @@ describe('without health', () => {
   it('HEALTH-7: an invalid proof denies the job to the provider as ever', () => {
     const world = new World({ ...WITHOUT_HEALTH, ...WITH_PROOF })
     const { job } = world.complete(world.run())
-    settleProof(world.market, job, false)
+    decideProof(world.market, job, false)
     expect(job.denials).toEqual(new Map([[world.a.id, 60_000]]))
   })
 

@@ -12,7 +12,7 @@ import {
   type ProviderStatus,
 } from './provider.ts'
 
-/** A new provider. What it offers is settled; a second one under its id is refused (REGISTRY-4). */
+/** A new provider. What it offers stays as it is; a second one under its id is refused (REGISTRY-4). */
 export function registerProvider(market: Market, provider: Provider): void {
   if (!isProviderName(provider.id)) {
     const expected = 'provider: and 1 to 64 of a–z, 0–9, dot, dash and underscore'

@@ -15,7 +15,7 @@ import { dispatchRound } from '../match/dispatch-round.ts'
 import { refusalOf } from '../match/eligibility.ts'
 import { termsNow } from '../match/explain-job.ts'
 import { backoffSecs } from '../outcome/backoff.ts'
-import { completeLease, settleProof } from '../outcome/complete-lease.ts'
+import { completeLease, decideProof } from '../outcome/complete-lease.ts'
 import { leaseCap } from './provider.ts'
 import { setProviderStatus } from './provider-status.ts'
 import {
@@ -369,7 +369,7 @@ describe('a job that kills its worker', () => {
     },
     'a completion whose proof is invalid': (at, lease) => {
       at.policy({ ...WITH_PROOF, ...WITHOUT_HEALTH })
-      settleProof(at.market, at.complete(lease).job, false)
+      decideProof(at.market, at.complete(lease).job, false)
     },
   }
 

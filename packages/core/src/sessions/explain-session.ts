@@ -1,10 +1,10 @@
 import {
   admitsLookup,
   admitsSend,
+  advanceBudget,
   allowedInFlight,
   type DispatchBudget,
   nextTokenAt,
-  settleBudget,
 } from '../admit/dispatch-budget.ts'
 import type { Market } from '../market/market.ts'
 import type { DispatchJob } from './dispatch-job.ts'
@@ -81,7 +81,7 @@ export function sessionGates({
 /** A copy, as it is now: to look at a budget must not change it. */
 function budgetNow({ budget, policy }: OrgDispatch, nowMs: number): DispatchBudget {
   const now = { ...budget }
-  settleBudget(now, policy, nowMs)
+  advanceBudget(now, policy, nowMs)
   return now
 }
 

@@ -1,6 +1,7 @@
 import {
   admitsLookup,
   admitsSend,
+  advanceBudget,
   allowedInFlight,
   type DispatchBudget,
   isUnused,
@@ -8,7 +9,6 @@ import {
   nextTokenAt,
   openBudget,
   recoverBudget,
-  settleBudget,
   spacingMsMax,
   takeToken,
   widenedSpacingMs,
@@ -84,7 +84,7 @@ export class OrgDispatch implements IndexedItem {
   /** As of a time, where one is given: then it does not matter when it was last looked at. */
   state(nowMs: number | null = null): OrgDispatchState {
     const budget = { ...this.budget }
-    if (nowMs !== null) settleBudget(budget, this.policy, nowMs)
+    if (nowMs !== null) advanceBudget(budget, this.policy, nowMs)
     return {
       platform: this.platform,
       orgRef: this.orgRef,
@@ -115,7 +115,7 @@ export class OrgDispatch implements IndexedItem {
     const lastAt = [...this.#lastSends.values()].at(-1) ?? -Infinity
     if (lastAt + spacingMsMax(this.policy) > nowMs) return false
     const budget = { ...this.budget }
-    settleBudget(budget, this.policy, nowMs)
+    advanceBudget(budget, this.policy, nowMs)
     return isUnused(budget, this.policy, nowMs)
   }
 

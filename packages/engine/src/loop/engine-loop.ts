@@ -132,16 +132,16 @@ export class EngineLoop {
     return new Promise((done) => {
       const results = new Array<PromiseSettledResult<Reply>>(commands.length)
       let left = commands.length
-      const settle = (place: number, result: PromiseSettledResult<Reply>): void => {
+      const complete = (place: number, result: PromiseSettledResult<Reply>): void => {
         // The first word counts, as it does with a promise.
         if (results[place] !== undefined) return
         results[place] = result
         if (--left === 0) done(results)
       }
       const resolve = (value: unknown, place: number): void =>
-        settle(place, { status: 'fulfilled', value: value as Reply })
+        complete(place, { status: 'fulfilled', value: value as Reply })
       const reject = (reason: Error, place: number): void =>
-        settle(place, { status: 'rejected', reason })
+        complete(place, { status: 'rejected', reason })
       if (left === 0) return done(results)
       for (let place = 0; place < commands.length; place++) {
         const command = commands[place] as Submission | FairleadError

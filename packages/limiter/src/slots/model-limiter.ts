@@ -243,7 +243,7 @@ class JobModelLimiter implements ModelLimiter {
     this.#cancelTimer?.()
     this.#cancelTimer = null
     for (const queue of this.#queues.values()) queue.clear()
-    await Promise.all([...this.#queues.values()].map((queue) => queue.settled()))
+    await Promise.all([...this.#queues.values()].map((queue) => queue.whenIdle()))
     if (this.#active.size > 0) {
       await new Promise<void>((resolve) => {
         this.#onIdle = resolve

@@ -30,7 +30,7 @@ export class StartQueue {
   #isAsking = false
   #isWoken = false
   #cancelRetry: (() => void) | null = null
-  #onSettled: (() => void) | null = null
+  #onIdle: (() => void) | null = null
 
   constructor(options: {
     readonly clock: Clock
@@ -104,10 +104,10 @@ export class StartQueue {
   }
 
   /** Once no question is under way: then nothing is started here that nobody knows of. */
-  async settled(): Promise<void> {
+  async whenIdle(): Promise<void> {
     if (!this.#isAsking) return
     await new Promise<void>((resolve) => {
-      this.#onSettled = resolve
+      this.#onIdle = resolve
     })
   }
 
@@ -126,7 +126,7 @@ export class StartQueue {
       }
     }
     this.#isAsking = false
-    this.#onSettled?.()
+    this.#onIdle?.()
     const now = this.#clock.now()
     for (const waiter of [...this.#waiters]) if (waiter.untilMs <= now) waiter.end(null)
   }

@@ -113,7 +113,7 @@ class Signups implements SignupWorker {
   readonly #stopWatching: () => void
   #worker: LeaseWorker
   #platforms: readonly string[]
-  #settle: { resolve: () => void; reject: (error: unknown) => void } = {
+  #closedResolvers: { resolve: () => void; reject: (error: unknown) => void } = {
     resolve: () => {},
     reject: () => {},
   }
@@ -122,7 +122,7 @@ class Signups implements SignupWorker {
     this.#options = options
     this.#clock = options.clock ?? steadyClock
     this.closed = new Promise((resolve, reject) => {
-      this.#settle = { resolve, reject }
+      this.#closedResolvers = { resolve, reject }
     })
     this.#executor = new Executor({
       clock: this.#clock,
@@ -188,8 +188,8 @@ class Signups implements SignupWorker {
       clock: this.#clock,
     })
     started.closed.then(
-      () => started === this.#worker && this.#settle.resolve(),
-      (error: unknown) => started === this.#worker && this.#settle.reject(error),
+      () => started === this.#worker && this.#closedResolvers.resolve(),
+      (error: unknown) => started === this.#worker && this.#closedResolvers.reject(error),
     )
     return started
   }

@@ -416,7 +416,7 @@ export class Carrier {
 
   end(): void {
     this.#parts.db.exec('COMMIT')
-    this.#parts.writer.settle({ didFail: false })
+    this.#parts.writer.afterTransaction({ didFail: false })
   }
 
   /** Undoes what is not committed. */
@@ -541,7 +541,7 @@ export class Carrier {
     this.#append(pending.lastEntryOf(upTo, seq) - seq)
     writer.writeFew(pending.others.takeFew())
     statements.get('note-carried').run(upTo, log.last)
-    log.settle()
+    log.syncAll()
     this.end()
     this.#carrying = null
     pending.carryingEnds(upTo)

@@ -158,7 +158,7 @@ export class LogFile {
   }
 
   /** Without syncs of its own: what is in the tables has to be here, or of two changes the later could survive alone. */
-  settle(): void {
+  syncAll(): void {
     const end = this.#end
     if (end.isSynced) return
     end.holding(() => {

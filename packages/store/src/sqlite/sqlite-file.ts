@@ -606,7 +606,7 @@ export class SqliteFile {
     this.#carrier.rollBack()
     this.#pending.clear()
     this.#stored.forget()
-    this.#writer.settle({ didFail: true })
+    this.#writer.afterTransaction({ didFail: true })
     const { carried, checked } = this.#statements.get('find-store').get() as Columns
     const batches = this.#log.batchesAfter(carried as number)
     if (batches.length > 0) this.#carrier.begin()

@@ -90,7 +90,7 @@ export class StoredNames {
   }
 
   /** To be called after each transaction. */
-  settle({ didFail }: { readonly didFail: boolean }): void {
+  afterTransaction({ didFail }: { readonly didFail: boolean }): void {
     if (didFail) this.#lookAgain()
   }
 

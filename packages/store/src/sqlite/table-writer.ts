@@ -174,9 +174,9 @@ export class TableWriter {
   }
 
   /** To be called after each transaction. */
-  settle(outcome: { readonly didFail: boolean }): void {
+  afterTransaction(outcome: { readonly didFail: boolean }): void {
     this.#callers.forget(outcome)
-    this.#names.settle(outcome)
+    this.#names.afterTransaction(outcome)
     if (outcome.didFail) this.#end = null
   }
 

@@ -21,7 +21,7 @@ interface Visit {
   /** The request has gone out, and has booked. */
   isSent: boolean
   hasBooked: boolean
-  /** What is said of it, once that is settled; the same however often it is said. */
+  /** What is said of it, once that is decided; the same however often it is said. */
   said: Said | null
 }
 

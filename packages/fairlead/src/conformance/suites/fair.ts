@@ -21,11 +21,11 @@ export const fair = suite(({ policy: given = {}, steps }) => {
     round({ now, batch_size, slots }) {
       const batch = queue.takeBatch(now, batch_size, () => 'take')
       const assigned = batch.jobs.slice(0, slots)
-      queue.settleBatch(batch, assigned)
+      queue.closeBatch(batch, assigned)
       return { batch: batch.jobs.map(({ id }) => id), assigned: assigned.map(({ id }) => id) }
     },
     settle({ job_id, actual_units }) {
-      queue.settleUnits(jobs.get(job_id) as Job, actual_units)
+      queue.bookActualUnits(jobs.get(job_id) as Job, actual_units)
     },
   }
   return {

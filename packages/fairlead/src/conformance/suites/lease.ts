@@ -26,9 +26,9 @@ import {
 import {
   compareAscii,
   compareText,
+  decideProof,
   issueLease,
   renewBy,
-  settleProof,
 } from '@fairlead/core/internal'
 import { type Json, refusal, type Suite } from '../suite.ts'
 import { vectorPolicy } from '../vector-policy.ts'
@@ -66,7 +66,7 @@ const OPS: Readonly<Record<string, (market: Market, step: Json) => void>> = {
   fail: (market, { lease, by, code, permanent }) =>
     failLease(market, { leaseId: lease, by, code, permanent }),
   cancel: (market, { job, by }) => cancelJob(market, jobOf(market, job), by),
-  proof: (market, { job, valid }) => settleProof(market, jobOf(market, job), valid),
+  proof: (market, { job, valid }) => decideProof(market, jobOf(market, job), valid),
   heartbeat: (market, { provider }) => recordHeartbeat(market, providerOf(market, provider)),
   provider_status: (market, { provider, status }) =>
     setProviderStatus(market, providerOf(market, provider), status),

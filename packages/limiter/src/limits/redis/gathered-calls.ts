@@ -22,7 +22,7 @@ export class GatheredCalls<Request, Answer> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ request, resolve, reject })
       if (this.#waiting.length === this.#max) this.#send()
-      // After all promises that are settled by now have gone on: they may call, too.
+      // After all promises that are resolved by now have gone on: they may call, too.
       else if (this.#waiting.length === 1) process.nextTick(() => this.#send())
     })
   }

@@ -227,23 +227,23 @@ export class RedisLimiter implements Limiter {
     const sound = requests
       .filter((_, i) => problems[i] === null)
       .map(({ leaseId, actuals = [] }) => ({ leaseId, amounts: addUp(actuals) }))
-    const settled = sound.length === 0 ? NO_EXCESS : await this.#settle(sound)
+    const excessOf = sound.length === 0 ? NO_EXCESS : await this.#completeSound(sound)
     let next = 0
     return problems.map((problem) => {
       if (problem !== null) return notCompleted('invalid_request', problem)
-      if (typeof settled === 'string') return notCompleted('backend_error', settled)
-      const excess = settled.get(next++)
+      if (typeof excessOf === 'string') return notCompleted('backend_error', excessOf)
+      const excess = excessOf.get(next++)
       return excess === undefined ? COMPLETED : { ...COMPLETED, excess }
     })
   }
 
   /** What was not booked, by the number of the request; or what went wrong. */
-  async #settle(requests: readonly Sound[]): Promise<string | ExcessOf> {
+  async #completeSound(requests: readonly Sound[]): Promise<string | ExcessOf> {
     await this.#connection
     try {
       const context = await this.#context()
       await this.#comeBack(context)
-      return await this.#settleOn(context, requests)
+      return await this.#completeInRedis(context, requests)
     } catch (error) {
       const local = this.#goLocal()
       for (const { leaseId, amounts } of requests) {
@@ -253,7 +253,10 @@ export class RedisLimiter implements Limiter {
     }
   }
 
-  async #settleOn(context: ScriptContext, requests: readonly Sound[]): Promise<string | ExcessOf> {
+  async #completeInRedis(
+    context: ScriptContext,
+    requests: readonly Sound[],
+  ): Promise<string | ExcessOf> {
     const keys = keysIn(requests)
     for (const { leaseId } of requests) {
       for (const key of this.#holdings.keysOf(leaseId)) keys.add(key)
@@ -325,7 +328,7 @@ export class RedisLimiter implements Limiter {
     }
     const completes = local.completes()
     for (let i = 0; i < completes.length; i += LIMIT_BATCH_MAX) {
-      await this.#settleOn(context, completes.slice(i, i + LIMIT_BATCH_MAX))
+      await this.#completeInRedis(context, completes.slice(i, i + LIMIT_BATCH_MAX))
     }
     if (this.#local === local) this.#local = null
   }

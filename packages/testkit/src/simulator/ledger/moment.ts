@@ -86,7 +86,7 @@ export class Moment {
     this.book.endLease(lease, status, units)
     const { facts } = lease.job
     const isShared = policy.match.fairness === 'tenant' && facts.kind !== 'registration'
-    if (isShared) this.shares.settle(facts, units, policy)
+    if (isShared) this.shares.bookActualUnits(facts, units, policy)
     this.jobs.add(lease.job)
     this.leases.add(lease)
     this.providers.add(lease.provider)

@@ -54,7 +54,7 @@ export class OrgAccount {
     this.pace = paceOf(policy)
   }
 
-  settle(policy: PlatformPolicy, atMs: number): void {
+  advance(policy: PlatformPolicy, atMs: number): void {
     for (let at = this.recoversAt(policy); at <= atMs; at = this.recoversAt(policy)) {
       this.#refill(policy, at)
       const full = paceOf(policy)
@@ -68,7 +68,7 @@ export class OrgAccount {
 
   /** Why nothing may be sent now; null if something may. A lookup needs no token. */
   refusal(policy: PlatformPolicy, atMs: number, isLookup: boolean): string | null {
-    this.settle(policy, atMs)
+    this.advance(policy, atMs)
     const allowed = Math.floor(this.pace.conc10 / 10)
     if (this.pausedUntil !== null && atMs < this.pausedUntil) {
       return `it is paused until ${this.pausedUntil}`
@@ -90,7 +90,7 @@ export class OrgAccount {
   throttle(policy: PlatformPolicy, answer: { at: number; sentAt: number; waitMs: number }): void {
     const { at, sentAt, waitMs } = answer
     // Outcomes come before the recoveries of the same moment (DISPATCH-1).
-    this.settle(policy, at - 1)
+    this.advance(policy, at - 1)
     this.#refill(policy, at)
     if (this.halvedAt === null || sentAt >= this.halvedAt) {
       const full = paceOf(policy)
@@ -174,7 +174,7 @@ export class OrgAccount {
     const account = new OrgAccount(this, policy, atMs)
     const pace = { rate, conc10, spacing10 }
     Object.assign(account, { level, levelAt, pace, pausedUntil, halvedAt, throttledAt })
-    account.settle(policy, atMs)
+    account.advance(policy, atMs)
     return account.cells()
   }
 

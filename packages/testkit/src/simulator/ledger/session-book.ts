@@ -141,7 +141,7 @@ export class SessionBook {
     this.#everPlaced.set(place, (this.#everPlaced.get(place) ?? 0) + 1)
     this.jobs.set(id, registration)
     const org = this.orgOf(registration, atMs)
-    org.settle(this.policyOf(org.platform), atMs)
+    org.advance(this.policyOf(org.platform), atMs)
     org.jobs.add(registration)
     const group = this.#groupOf(registration)
     if (scheduledTime <= atMs) group.isOpen = true

@@ -36,7 +36,7 @@ export class SessionRowCheck {
     if (org === undefined) broken('rows', `dispatch key ${key} is stored and was never used`)
     if (cells === null) return this.#forgetOrg(key, atMs)
     const policy = this.#book.sessions.policyOf(org.platform)
-    org.settle(policy, atMs)
+    org.advance(policy, atMs)
     const [budget, servedLast, lastSends, figures] = cells as [
       BudgetCells,
       string | null,
@@ -65,7 +65,7 @@ export class SessionRowCheck {
     const org = sessions.orgs.get(key)
     if (org === undefined) return
     const policy = sessions.policyOf(org.platform)
-    org.settle(policy, atMs)
+    org.advance(policy, atMs)
     const isKnown = [...sessions.sessions.keys()].some((id) =>
       id.startsWith(`${key.slice(0, -1)},`),
     )

@@ -21,7 +21,7 @@ export class ShareBook {
   }
 
   /** A lease ended, and this many units were really used. */
-  settle(job: JobRow, actualUnits: number, policy: Policy): void {
+  bookActualUnits(job: JobRow, actualUnits: number, policy: Policy): void {
     const shares = this.#of(job.kind)
     const from = max(shares.virtual, shares.finish.get(job.caller) ?? 0n)
     const to = from + cost(job, actualUnits, policy) - cost(job, job.units, policy)

@@ -32,7 +32,7 @@ local function save_freed(m)
 end
 
 -- Puts actual usage in the place of what was reserved; -1 is none given. Returns what of it does not count.
-local function settle(m, reserved, actual, ends)
+local function book_actual(m, reserved, actual, ends)
   local beyond = 0
   if m.kind ~= CONCURRENCY then
     beyond = math.max(0, actual - math.max(factor * reserved, m.capacity))
@@ -124,7 +124,7 @@ for request = 1, requests do
       local i = number_of[holds[h]]
       -- It may have been deleted or reset since.
       if meters[i] and lease[2] >= meters[i].since then
-        local beyond = settle(meters[i], holds[h + 1], actual[i] or -1, holds[h + 2])
+        local beyond = book_actual(meters[i], holds[h + 1], actual[i] or -1, holds[h + 2])
         if beyond > 0 then
           local n = #answers
           answers[n + 1], answers[n + 2], answers[n + 3] = request, i, text(math.min(beyond, NEVER))

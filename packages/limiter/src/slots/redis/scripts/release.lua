@@ -5,7 +5,7 @@
 local m = load()
 if not m or not is_member(m) then return { NOT_A_MEMBER } end
 
-local function settle(start, tokens, requests)
+local function end_job(start, tokens, requests)
   local thought_tokens, thought_requests, minute, day = string.match(start, '(%d+) (%d+) (%d+) (%d+)')
   m.flight = m.flight - 1
   if tokens < 0 then return end
@@ -22,7 +22,7 @@ for at = 5, #ARGV, 3 do
   local start = call('HGET', KEYS[3], ARGV[at])
   if start then
     call('HDEL', KEYS[3], ARGV[at])
-    settle(start, tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]))
+    end_job(start, tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]))
     has_changed = true
   end
 end
