@@ -11,13 +11,13 @@ import type { ByteReader, ByteWriter } from './byte-codec.ts'
 import type { Acting, Command, JobRequest, OfWorker, OnLease } from './command.ts'
 
 /** How a value is put into bytes and taken back. */
-interface Form<Value> {
+interface FieldCodec<Value> {
   readonly put: (to: ByteWriter, value: Value) => void
   readonly take: (from: ByteReader) => Value
 }
 
-/** Every field has a form, those that may be left out too: the compiler misses none. */
-type Forms<Fields> = { readonly [Name in keyof Fields]-?: Form<Fields[Name]> }
+/** Every field has a codec, those that may be left out too: the compiler misses none. */
+type FieldCodecs<Fields> = { readonly [Name in keyof Fields]-?: FieldCodec<Fields[Name]> }
 
 type CommandOf<Type extends Command['type'], Each = Command> = Each extends {
   readonly type: infer Own
@@ -27,19 +27,19 @@ type CommandOf<Type extends Command['type'], Each = Command> = Each extends {
     : never
   : never
 
-const uint: Form<number> = {
+const uint: FieldCodec<number> = {
   put: (to, value) => to.uint(value),
   take: (from) => from.uint(),
 }
-const flag: Form<boolean> = {
+const flag: FieldCodec<boolean> = {
   put: (to, value) => to.byte(value ? 1 : 0),
   take: (from) => from.byte() === 1,
 }
-const bytes: Form<Uint8Array> = {
+const bytes: FieldCodec<Uint8Array> = {
   put: (to, value) => to.bytes(value),
   take: (from) => from.bytes(),
 }
-const u64: Form<bigint> = {
+const u64: FieldCodec<bigint> = {
   put: (to, value) => {
     to.uint(Number(value >> 32n))
     to.uint(Number(value & 0xffff_ffffn))
@@ -47,76 +47,76 @@ const u64: Form<bigint> = {
   take: (from) => (BigInt(from.uint()) << 32n) | BigInt(from.uint()),
 }
 /** Data as JSON has it, and sets. Fields that are `undefined` are left out. */
-const json: Form<unknown> = {
+const json: FieldCodec<unknown> = {
   put: (to, value) => to.text(JSON.stringify(value, withSets)),
   take: (from) => JSON.parse(from.text(), toSets) as unknown,
 }
 
 /** Text, and any kind of it that has a name. */
-function text<Text extends string>(): Form<Text> {
+function text<Text extends string>(): FieldCodec<Text> {
   return { put: (to, value) => to.text(value), take: (from) => from.text() as Text }
 }
 
 /** An id of `0x` and hex, as its bytes. */
-function hex<Id extends string>(): Form<Id> {
+function hex<Id extends string>(): FieldCodec<Id> {
   return { put: (to, value) => to.hex(value), take: (from) => from.hex() as Id }
 }
 
-/** A word of a list, by its place in it: a list only ever grows at its end. */
-function word<Word extends string>(words: readonly Word[]): Form<Word> {
+/** A word of a list, by its index in it: a list only ever grows at its end. */
+function word<Word extends string>(words: readonly Word[]): FieldCodec<Word> {
   return {
     put: (to, value) => {
-      const place = words.indexOf(value)
-      invariant(place >= 0, 'a word of a command is one of its list')
-      to.byte(place)
+      const index = words.indexOf(value)
+      invariant(index >= 0, 'a word of a command is one of its list')
+      to.byte(index)
     },
     take: (from) => words[from.byte()] as Word,
   }
 }
 
-function nullable<Value>(form: Form<Value>): Form<Value | null> {
+function nullable<Value>(codec: FieldCodec<Value>): FieldCodec<Value | null> {
   return {
     put: (to, value) => {
       to.byte(value === null ? 0 : 1)
-      if (value !== null) form.put(to, value)
+      if (value !== null) codec.put(to, value)
     },
-    take: (from) => (from.byte() === 0 ? null : form.take(from)),
+    take: (from) => (from.byte() === 0 ? null : codec.take(from)),
   }
 }
 
 /** For a field that may be left out. */
-function optional<Value>(form: Form<Value>): Form<Value | undefined> {
+function optional<Value>(codec: FieldCodec<Value>): FieldCodec<Value | undefined> {
   return {
     put: (to, value) => {
       to.byte(value === undefined ? 0 : 1)
-      if (value !== undefined) form.put(to, value)
+      if (value !== undefined) codec.put(to, value)
     },
-    take: (from) => (from.byte() === 0 ? undefined : form.take(from)),
+    take: (from) => (from.byte() === 0 ? undefined : codec.take(from)),
   }
 }
 
-function list<Value>(form: Form<Value>): Form<readonly Value[]> {
+function list<Value>(codec: FieldCodec<Value>): FieldCodec<readonly Value[]> {
   return {
     put: (to, values) => {
       to.uint(values.length)
-      for (const value of values) form.put(to, value)
+      for (const value of values) codec.put(to, value)
     },
-    take: (from) => Array.from({ length: from.uint() }, () => form.take(from)),
+    take: (from) => Array.from({ length: from.uint() }, () => codec.take(from)),
   }
 }
 
 /** The fields in the order in which they are written here; what was left out is left out again. */
-function record<Fields extends object>(forms: Forms<Fields>): Form<Fields> {
-  const fields = Object.entries(forms) as [string, Form<unknown>][]
+function record<Fields extends object>(codecs: FieldCodecs<Fields>): FieldCodec<Fields> {
+  const fields = Object.entries(codecs) as [string, FieldCodec<unknown>][]
   return {
     put: (to, value) => {
       const values = value as Readonly<Record<string, unknown>>
-      for (const [name, form] of fields) form.put(to, values[name])
+      for (const [name, codec] of fields) codec.put(to, values[name])
     },
     take: (from) => {
       const values: Record<string, unknown> = {}
-      for (const [name, form] of fields) {
-        const value = form.take(from)
+      for (const [name, codec] of fields) {
+        const value = codec.take(from)
         if (value !== undefined) values[name] = value
       }
       return values as Fields
@@ -125,7 +125,7 @@ function record<Fields extends object>(forms: Forms<Fields>): Form<Fields> {
 }
 
 /** 32 bytes of a key, as they are or as hex; they come back as bytes. */
-const txHash: Form<string | Uint8Array> = {
+const txHash: FieldCodec<string | Uint8Array> = {
   put: (to, value) => {
     if (typeof value !== 'string') return bytes.put(to, value)
     invariant(isHex32(value), 'the key of an accepted request is 32 bytes')
@@ -134,18 +134,21 @@ const txHash: Form<string | Uint8Array> = {
   take: (from) => from.bytes(),
 }
 
-const onLease: Forms<OnLease> = { leaseId: hex(), by: text(), workerId: optional(text()) }
-const acting: Forms<Acting> = { actor: optional(text()) }
-const ofWorker: Forms<OfWorker> = { providerId: text(), workerId: text() }
-const sessionKey: Forms<SessionKey> = { platform: text(), orgRef: text(), eventId: text() }
-const offer = json as Form<Partial<ProviderOffer>>
+const onLease: FieldCodecs<OnLease> = { leaseId: hex(), by: text(), workerId: optional(text()) }
+const acting: FieldCodecs<Acting> = { actor: optional(text()) }
+const ofWorker: FieldCodecs<OfWorker> = { providerId: text(), workerId: text() }
+const sessionKey: FieldCodecs<SessionKey> = { platform: text(), orgRef: text(), eventId: text() }
+const offer = json as FieldCodec<Partial<ProviderOffer>>
 
 /**
- * Every command with its number and the forms of its fields: the one table of what is recorded. A number is never
+ * Every command with its number and the codecs of its fields: the one table of what is recorded. A number is never
  * given to another command. A field that is added or changed needs a new `COMMAND_FORMAT`.
  */
 const COMMANDS: {
-  readonly [Type in Command['type']]: readonly [number: number, fields: Forms<CommandOf<Type>>]
+  readonly [Type in Command['type']]: readonly [
+    number: number,
+    fields: FieldCodecs<CommandOf<Type>>,
+  ]
 } = {
   tick: [0, {}],
   enqueue: [
@@ -238,7 +241,7 @@ const COMMANDS: {
     {
       written: json,
       preset: text(),
-      assigned: json as Form<CommandOf<'setPolicy'>['assigned']>,
+      assigned: json as FieldCodec<CommandOf<'setPolicy'>['assigned']>,
       ...acting,
     },
   ],
@@ -266,8 +269,8 @@ const COMMANDS: {
   ],
   listLimits: [24, { key: nullable(text()) }],
   cutJournal: [25, { cut: record({ seq: uint, hash: hex() }), ...acting }],
-  note: [26, { note: json as Form<CommandOf<'note'>['note']>, ...acting }],
-  noteTokens: [27, { tokens: json as Form<CommandOf<'noteTokens'>['tokens']>, ...acting }],
+  note: [26, { note: json as FieldCodec<CommandOf<'note'>['note']>, ...acting }],
+  noteTokens: [27, { tokens: json as FieldCodec<CommandOf<'noteTokens'>['tokens']>, ...acting }],
   setOpening: [28, { ...sessionKey, opensAt: uint, ...acting }],
   releasePlace: [29, { ...sessionKey, jobId: hex(), seq: uint, ...acting }],
   round: [30, {}],
@@ -276,14 +279,14 @@ const COMMANDS: {
   beat: [33, {}],
 }
 
-/** Changes with the forms of the commands. */
+/** Changes with the codecs of the commands. */
 export const COMMAND_FORMAT = 1
 
-const byNumber: readonly (readonly [type: Command['type'], form: Form<object>])[] = (() => {
-  const table: [Command['type'], Form<object>][] = []
+const byNumber: readonly (readonly [type: Command['type'], codec: FieldCodec<object>])[] = (() => {
+  const table: [Command['type'], FieldCodec<object>][] = []
   for (const [type, [number, fields]] of Object.entries(COMMANDS)) {
     invariant(table[number] === undefined, 'a number stands for one command')
-    table[number] = [type as Command['type'], record(fields as Forms<object>)]
+    table[number] = [type as Command['type'], record(fields as FieldCodecs<object>)]
   }
   return table
 })()
@@ -298,8 +301,8 @@ export function takeCommand(from: ByteReader): Command {
   const number = from.byte()
   const row = byNumber[number]
   if (row === undefined) throw new RangeError(`no command has the number ${number}`)
-  const [type, form] = row
-  return { type, ...form.take(from) } as Command
+  const [type, codec] = row
+  return { type, ...codec.take(from) } as Command
 }
 
 const SET = '$set'

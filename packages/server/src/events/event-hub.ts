@@ -1,5 +1,5 @@
 import { type Engine, eventOf, refusePruned, type Unsubscribe } from '@fairlead/engine'
-import type { EventEntry } from '../rpc/form.ts'
+import type { EventEntry } from '../rpc/message-format.ts'
 
 /** Events that are kept at hand; who is further behind gets them from the store. */
 const KEPT = 16_384

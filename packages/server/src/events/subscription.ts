@@ -1,4 +1,4 @@
-import type { EventEntry } from '../rpc/form.ts'
+import type { EventEntry } from '../rpc/message-format.ts'
 import type { EventHub } from './event-hub.ts'
 import type { EventFilter } from './ownership.ts'
 

@@ -5,7 +5,7 @@ import { type Authenticator, authAttemptOf } from '../auth/authenticator.ts'
 import type { ServerLimits } from '../limits.ts'
 import type { Call } from '../rpc/call.ts'
 import type { Dispatcher } from '../rpc/dispatcher.ts'
-import { JSON_FORM } from '../rpc/form.ts'
+import { JSON_FORMAT } from '../rpc/message-format.ts'
 import type { Bodies } from './body.ts'
 import type { Connections } from './connections.ts'
 import { refuse, refuseLong, reply } from './reply.ts'
@@ -62,7 +62,7 @@ export class LimitsEndpoint {
       await this.#answer(request, response, id, method, (call) =>
         this.#bodies.use(request, call.identity.tokenId, async (body) => {
           if (body === null) return null
-          return paramsOf(objectOf(await this.#dispatcher.read(body, call, JSON_FORM)))
+          return paramsOf(objectOf(await this.#dispatcher.read(body, call, JSON_FORMAT)))
         }),
       )
     }
@@ -84,7 +84,7 @@ export class LimitsEndpoint {
       const params = await read(call)
       if (params === null) return refuseLong(response, this.#limits)
       const message = { jsonrpc: '2.0', id: 0, method, params }
-      const answer = await this.#dispatcher.answerOne(message, call, JSON_FORM)
+      const answer = await this.#dispatcher.answerOne(message, call, JSON_FORMAT)
       if (answer?.error === undefined) return send(response, 200, answer?.result)
       sendError(response, answer.error.message, answer.error.data as RpcErrorData)
     } catch (error) {

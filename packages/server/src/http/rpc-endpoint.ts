@@ -5,7 +5,7 @@ import { type Authenticator, authAttemptOf } from '../auth/authenticator.ts'
 import type { Identity } from '../auth/identity.ts'
 import type { ServerLimits } from '../limits.ts'
 import type { Dispatcher, Reply } from '../rpc/dispatcher.ts'
-import { CBOR_FORM, type Form, JSON_FORM } from '../rpc/form.ts'
+import { CBOR_FORMAT, JSON_FORMAT, type MessageFormat } from '../rpc/message-format.ts'
 import type { Bodies } from './body.ts'
 import type { Connections } from './connections.ts'
 import { refuse, refuseLong, reply } from './reply.ts'
@@ -40,8 +40,8 @@ export class RpcEndpoint {
     response: ServerResponse,
     requestId: string,
   ): Promise<void> {
-    const form = formOf(request.headers['content-type'])
-    if (form === null) {
+    const format = formatOf(request.headers['content-type'])
+    if (format === null) {
       return refuse(response, 415, 'send application/json or application/cbor')
     }
     try {
@@ -50,16 +50,16 @@ export class RpcEndpoint {
       )
       this.#connections.claim(request.socket, identity.tokenId)
       await this.#bodies.use(request, identity.tokenId, (body) =>
-        this.#answer(body, { identity, request, response, requestId, form }),
+        this.#answer(body, { identity, request, response, requestId, format }),
       )
     } catch (error) {
       if (!(error instanceof FairleadError)) throw error
-      refuseCall(response, form, rpcErrorOf(error))
+      refuseCall(response, format, rpcErrorOf(error))
     }
   }
 
   async #answer(body: Buffer | null, asked: Asked): Promise<void> {
-    const { identity, request, response, requestId, form } = asked
+    const { identity, request, response, requestId, format } = asked
     if (body === null) return refuseLong(response, this.#limits)
     const left = new AbortController()
     response.once('close', () => left.abort())
@@ -70,9 +70,9 @@ export class RpcEndpoint {
       traceparent: traceparentOf(request.headers['traceparent']),
       requestId,
     }
-    const read = await this.#dispatcher.read(body, call, form)
-    if (read === null) return refuseCall(response, form, RPC_ERRORS.parse)
-    send(response, form, await this.#dispatcher.answer(read.message, call, form))
+    const read = await this.#dispatcher.read(body, call, format)
+    if (read === null) return refuseCall(response, format, RPC_ERRORS.parse)
+    send(response, format, await this.#dispatcher.answer(read.message, call, format))
   }
 }
 
@@ -81,20 +81,20 @@ interface Asked {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly requestId: string
-  readonly form: Form
+  readonly format: MessageFormat
 }
 
-function formOf(contentType: string | undefined): Form | null {
+function formatOf(contentType: string | undefined): MessageFormat | null {
   const type = contentType?.split(';', 1)[0]?.trim().toLowerCase()
-  if (type === 'application/json') return JSON_FORM
-  return type === 'application/cbor' ? CBOR_FORM : null
+  if (type === 'application/json') return JSON_FORMAT
+  return type === 'application/cbor' ? CBOR_FORMAT : null
 }
 
 /** Answers of JSON-RPC are all 200; only who may not call at all, or not now, hears it from HTTP too. */
-function send(response: ServerResponse, form: Form, answer: Reply | null): void {
+function send(response: ServerResponse, format: MessageFormat, answer: Reply | null): void {
   if (answer === null) return reply(response, 204, null)
   const { pieces, isBatch, error } = answer
-  const headers: Record<string, string> = { 'content-type': form.contentType }
+  const headers: Record<string, string> = { 'content-type': format.contentType }
   const data = error?.data as { code?: string; details?: object } | undefined
   const status = STATUS[data?.code ?? ''] ?? 200
   if (status === 401) headers['www-authenticate'] = 'Bearer realm="fairlead"'
@@ -102,13 +102,13 @@ function send(response: ServerResponse, form: Form, answer: Reply | null): void 
     const { retry_after_ms: wait = 1_000 } = (data?.details ?? {}) as { retry_after_ms?: number }
     headers['retry-after'] = String(Math.ceil(wait / 1_000))
   }
-  reply(response, status, form.write(pieces, isBatch), headers)
+  reply(response, status, format.write(pieces, isBatch), headers)
 }
 
 /** A message that did not get as far as a call. */
-function refuseCall(response: ServerResponse, form: Form, error: RpcErrorObject): void {
-  const piece = form.answer({ id: null, method: null, error })
-  send(response, form, { pieces: [piece], isBatch: false, error })
+function refuseCall(response: ServerResponse, format: MessageFormat, error: RpcErrorObject): void {
+  const piece = format.answer({ id: null, method: null, error })
+  send(response, format, { pieces: [piece], isBatch: false, error })
 }
 
 const STATUS: Readonly<Record<string, number>> = { Unauthorized: 401, RateLimited: 429 }

@@ -17,7 +17,7 @@ import type { Logger } from '../log.ts'
 import type { RpcMeter } from '../metrics/rpc-meter.ts'
 import type { Tracing } from '../trace/tracing.ts'
 import type { Call, Handler, Services } from './call.ts'
-import type { Answer, Form, Piece } from './form.ts'
+import type { Answer, MessageFormat, Piece } from './message-format.ts'
 import { requireScope } from './require-scope.ts'
 import { Slots } from './slots.ts'
 import type { Turns } from './turns.ts'
@@ -82,10 +82,14 @@ export class Dispatcher {
   }
 
   /** Reads a message when it is its token's turn; null if it is none. */
-  read(data: Uint8Array, { identity }: Call, form: Form): Promise<{ message: unknown } | null> {
+  read(
+    data: Uint8Array,
+    { identity }: Call,
+    format: MessageFormat,
+  ): Promise<{ message: unknown } | null> {
     return this.#turns.read(identity.tokenId, () => {
       try {
-        return { message: form.read(data) }
+        return { message: format.read(data) }
       } catch {
         return null
       }
@@ -93,18 +97,18 @@ export class Dispatcher {
   }
 
   /** The answer to a message of any kind; null for nothing but notifications. */
-  async answer(message: unknown, call: Call, form: Form): Promise<Reply | null> {
+  async answer(message: unknown, call: Call, format: MessageFormat): Promise<Reply | null> {
     if (!Array.isArray(message)) {
-      const answer = await this.answerOne(message, call, form)
-      return answer && single(await this.write(answer, call, form), answer)
+      const answer = await this.answerOne(message, call, format)
+      return answer && single(await this.write(answer, call, format), answer)
     }
     const refusal = this.refuseBatch(message)
-    if (refusal !== null) return single(form.answer(refusal), refusal)
+    if (refusal !== null) return single(format.answer(refusal), refusal)
     const room = { bytes: this.#services.limits.answerBytes }
     const written = await Promise.all(
       message.map(async (one) => {
-        const answer = await this.answerOne(one, call, form, room)
-        return answer && this.write(answer, call, form, room)
+        const answer = await this.answerOne(one, call, format, room)
+        return answer && this.write(answer, call, format, room)
       }),
     )
     const pieces = written.filter((piece) => piece !== null)
@@ -115,16 +119,16 @@ export class Dispatcher {
   async write(
     answer: Answer,
     { identity }: Call,
-    form: Form,
+    format: MessageFormat,
     room: Room = { bytes: this.#services.limits.answerBytes },
   ): Promise<Piece> {
     const isLong = answer.method !== null && METHODS[answer.method].access === 'read'
     const piece = isLong
-      ? await this.#turns.run(identity.tokenId, () => form.answer(answer))
-      : form.answer(answer)
+      ? await this.#turns.run(identity.tokenId, () => format.answer(answer))
+      : format.answer(answer)
     room.bytes -= piece.length
     if (room.bytes >= 0 || !isLong || answer.error !== undefined) return piece
-    return form.answer({ ...answer, result: undefined, error: rpcErrorOf(this.#noRoom()) })
+    return format.answer({ ...answer, result: undefined, error: rpcErrorOf(this.#noRoom()) })
   }
 
   /** What a batch as a whole is refused with. */
@@ -145,7 +149,7 @@ export class Dispatcher {
   async answerOne(
     written: unknown,
     call: Call,
-    form: Form,
+    format: MessageFormat,
     room: Room | null = null,
   ): Promise<Answer | null> {
     const request = readRequest(written)
@@ -163,7 +167,7 @@ export class Dispatcher {
     const endSpan = this.#tracing?.call(method, call.traceparent)
     this.#open++
     try {
-      const result = await this.#carryOut(method, request.params, call, form, room)
+      const result = await this.#carryOut(method, request.params, call, format, room)
       this.#meter.count(method, 'ok', performance.now() - startedAt)
       endSpan?.('ok')
       return id === undefined ? null : { id, method, result }
@@ -186,7 +190,7 @@ export class Dispatcher {
     name: MethodName,
     params: unknown,
     call: Call,
-    form: Form,
+    format: MessageFormat,
     room: Room | null,
   ): Promise<unknown> {
     const { tokenId } = call.identity
@@ -194,11 +198,11 @@ export class Dispatcher {
     const handle = (checked: unknown) => handler(checked as never, call, this.#services)
     if (METHODS[name].access === 'write' && !READS_TOO.has(name)) {
       const step = () =>
-        this.#turns.run(tokenId, () => handle(this.#check(name, params, call, form, room)))
+        this.#turns.run(tokenId, () => handle(this.#check(name, params, call, format, room)))
       return WAITS.has(name) ? step() : this.#writes.run(tokenId, step)
     }
     const checked = await this.#turns.run(tokenId, () =>
-      this.#check(name, params, call, form, room),
+      this.#check(name, params, call, format, room),
     )
     return this.#reads.run(tokenId, () =>
       this.#turns.run(tokenId, () => {
@@ -209,7 +213,13 @@ export class Dispatcher {
     )
   }
 
-  #check(name: MethodName, params: unknown, call: Call, form: Form, room: Room | null): unknown {
+  #check(
+    name: MethodName,
+    params: unknown,
+    call: Call,
+    format: MessageFormat,
+    room: Room | null,
+  ): unknown {
     const { identity } = call
     const wait = this.#rates.take(identity.tokenId, 1, performance.now())
     if (wait > 0) {
@@ -226,7 +236,7 @@ export class Dispatcher {
         { role: identity.role },
       )
     }
-    const named = namedParams(form.params(name, params))
+    const named = namedParams(format.params(name, params))
     if (named === null) {
       throw new FairleadError(
         'InvalidParams',

@@ -1,5 +1,5 @@
 import type { WebSocket } from 'ws'
-import type { Form, Piece } from '../rpc/form.ts'
+import type { MessageFormat, Piece } from '../rpc/message-format.ts'
 
 /** Something that has messages to give when they are about to be sent. */
 export interface Source {
@@ -40,17 +40,17 @@ export class SocketOutbox {
     this.#parts = parts
   }
 
-  push(form: Form, piece: Piece): void {
+  push(format: MessageFormat, piece: Piece): void {
     if (!this.#isOpen) return
-    this.#ready.push({ form, piece })
+    this.#ready.push({ format, piece })
     this.#schedule()
   }
 
   /** The answers to a batch, which belong together. */
-  pushBatch(form: Form, pieces: readonly Piece[]): void {
+  pushBatch(format: MessageFormat, pieces: readonly Piece[]): void {
     if (!this.#isOpen) return
     this.#flushReady()
-    this.#write(form.write(pieces, true))
+    this.#write(format.write(pieces, true))
   }
 
   /** Has a source give its messages with the next that are sent. */
@@ -61,7 +61,7 @@ export class SocketOutbox {
   }
 
   /** Sends a message of its own; resolves when there is room for the next. */
-  async pushPaced(form: Form, piece: Piece): Promise<void> {
+  async pushPaced(format: MessageFormat, piece: Piece): Promise<void> {
     if (!this.#isOpen) return
     this.#flushReady()
     const { ws, stallMs, tooSlow } = this.#parts
@@ -70,7 +70,7 @@ export class SocketOutbox {
       stallMs,
     )
     this.#paced++
-    ws.send(form.write([piece], false), () => {
+    ws.send(format.write([piece], false), () => {
       clearTimeout(stalled)
       this.#paced--
       this.#waiting.shift()?.()
@@ -136,23 +136,23 @@ export class SocketOutbox {
 }
 
 interface Ready {
-  readonly form: Form
+  readonly format: MessageFormat
   readonly piece: Piece
 }
 
-function alone({ form, piece }: Ready): string | Uint8Array {
-  return form.write([piece], false)
+function alone({ format, piece }: Ready): string | Uint8Array {
+  return format.write([piece], false)
 }
 
-/** As many in a frame as may be, those of a form together. */
+/** As many in a frame as may be, those of a format together. */
 function batched(ready: readonly Ready[]): (string | Uint8Array)[] {
   const frames: (string | Uint8Array)[] = []
   for (let from = 0; from < ready.length; ) {
-    const { form } = ready[from] as Ready
+    const { format } = ready[from] as Ready
     let to = from
-    while (to < ready.length && to - from < FRAME_MAX && ready[to]?.form === form) to++
+    while (to < ready.length && to - from < FRAME_MAX && ready[to]?.format === format) to++
     const pieces = ready.slice(from, to).map(({ piece }) => piece)
-    frames.push(form.write(pieces, pieces.length > 1))
+    frames.push(format.write(pieces, pieces.length > 1))
     from = to
   }
   return frames

@@ -21,7 +21,13 @@ import type { ServerLimits } from '../limits.ts'
 import type { Logger } from '../log.ts'
 import type { Call, Services } from '../rpc/call.ts'
 import type { Dispatcher } from '../rpc/dispatcher.ts'
-import { type Answer, CBOR_FORM, type Form, JSON_FORM, type Piece } from '../rpc/form.ts'
+import {
+  type Answer,
+  CBOR_FORMAT,
+  JSON_FORMAT,
+  type MessageFormat,
+  type Piece,
+} from '../rpc/message-format.ts'
 import { scopedSource } from '../workers/scoped-source.ts'
 import { WorkerPush } from '../workers/worker-push.ts'
 import { CLOSE } from './close-codes.ts'
@@ -56,8 +62,8 @@ export class SocketPeer {
     string,
     { push: WorkerPush; session: LeaseSession; provider: ProviderId }
   >()
-  /** What the server says by itself has the form of what the client said last. */
-  #form: Form = JSON_FORM
+  /** What the server says by itself has the format of what the client said last. */
+  #format: MessageFormat = JSON_FORMAT
   #subscribed = 0
   #openCalls = 0
   #unanswered = 0
@@ -106,7 +112,7 @@ export class SocketPeer {
   }
 
   notify<Name extends NotificationName>(name: Name, params: NotificationOf<Name>): void {
-    this.#outbox.push(this.#form, this.#form.notification(name, params))
+    this.#outbox.push(this.#format, this.#format.notification(name, params))
   }
 
   /** Ends the connection, with a reason that the other side can read. Its workers have left at once. */
@@ -198,7 +204,7 @@ export class SocketPeer {
       topics: topics === null ? null : new Set(topics),
       filter: ownership.filterFor(identity),
       afterSeq: seq,
-      send: (entries) => this.#outbox.pushPaced(this.#form, this.#form.events(id, entries)),
+      send: (entries) => this.#outbox.pushPaced(this.#format, this.#format.events(id, entries)),
       failed: (error) => {
         this.#parts.logger.error({ err: error }, 'events could not be read')
         this.cutOff(CLOSE.tryLater, 'events could not be read; connect again')
@@ -217,31 +223,32 @@ export class SocketPeer {
 
   #receive(data: Buffer, isBinary: boolean): void {
     const { dispatcher, takesBatches } = this.#parts
-    const form = isBinary ? CBOR_FORM : JSON_FORM
-    this.#form = form
+    const format = isBinary ? CBOR_FORMAT : JSON_FORMAT
+    this.#format = format
     this.#unanswered = 0
     this.#begin(async () => {
-      const read = await dispatcher.read(data, this.#call, form)
-      if (read === null) return this.#push(form, NO_MESSAGE)
+      const read = await dispatcher.read(data, this.#call, format)
+      if (read === null) return this.#push(format, NO_MESSAGE)
       const { message } = read
       const refusal = Array.isArray(message) && takesBatches && dispatcher.refuseBatch(message)
-      if (refusal) return this.#push(form, refusal)
+      if (refusal) return this.#push(format, refusal)
       if (Array.isArray(message) && takesBatches) {
         // A frame is only a frame to such a client: each call is answered as soon as it can be.
-        for (const one of message) this.#begin(() => this.#answerOne(one, form))
+        for (const one of message) this.#begin(() => this.#answerOne(one, format))
         return
       }
-      const answer = await dispatcher.answer(message, this.#call, form)
+      const answer = await dispatcher.answer(message, this.#call, format)
       if (answer === null) return
-      if (answer.isBatch) this.#outbox.pushBatch(form, answer.pieces)
-      else this.#outbox.push(form, answer.pieces[0] as Piece)
+      if (answer.isBatch) this.#outbox.pushBatch(format, answer.pieces)
+      else this.#outbox.push(format, answer.pieces[0] as Piece)
     })
   }
 
-  async #answerOne(written: unknown, form: Form): Promise<void> {
+  async #answerOne(written: unknown, format: MessageFormat): Promise<void> {
     const { dispatcher } = this.#parts
-    const answer = await dispatcher.answerOne(written, this.#call, form)
-    if (answer !== null) this.#outbox.push(form, await dispatcher.write(answer, this.#call, form))
+    const answer = await dispatcher.answerOne(written, this.#call, format)
+    if (answer !== null)
+      this.#outbox.push(format, await dispatcher.write(answer, this.#call, format))
   }
 
   /** One call, or a message, that is under way until it is answered. */
@@ -261,8 +268,8 @@ export class SocketPeer {
     this.cutOff(CLOSE.internal, 'an error inside of Fairlead; its log has more')
   }
 
-  #push(form: Form, answer: Answer): void {
-    this.#outbox.push(form, form.answer(answer))
+  #push(format: MessageFormat, answer: Answer): void {
+    this.#outbox.push(format, format.answer(answer))
   }
 
   #closed(): void {

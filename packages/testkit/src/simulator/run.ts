@@ -109,7 +109,7 @@ async function drain(world: World): Promise<void> {
       await world.settle()
     }
     const isSpared = !world.scenario.tasks.includes(ALWAYS_FAILS)
-    for (const worker of world.workers) worker.reform(isSpared)
+    for (const worker of world.workers) worker.becomeHonest(isSpared)
     world.sites.isCalm = true
     for (let i = 0; world.ledger.book.alive.size > 0; i++) {
       if (i === DRAIN_MAX) {

@@ -149,7 +149,7 @@ export class Worker implements WorkerEars {
   }
 
   /** From now on it does what it should; `isSpared`: and every task lets it. Nothing hangs or is declined any more. */
-  reform(isSpared: boolean): void {
+  becomeHonest(isSpared: boolean): void {
     this.#profile = 'honest'
     this.#exposedTo = new Set(isSpared ? [] : ['kills', 'fails'])
     if (this.#slots === 0) this.#resize(1)

@@ -32,7 +32,7 @@ export interface Answer {
 export type Piece = string | Uint8Array
 
 /** JSON or CBOR: how messages are read and written (RPC-6). */
-export interface Form {
+export interface MessageFormat {
   readonly contentType: string
   /** The message of some bytes; throws if they are none. */
   read(data: Uint8Array): unknown
@@ -46,7 +46,7 @@ export interface Form {
   write(pieces: readonly Piece[], isBatch: boolean): string | Uint8Array
 }
 
-export const JSON_FORM: Form = {
+export const JSON_FORMAT: MessageFormat = {
   contentType: 'application/json',
   read(data) {
     const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength)
@@ -75,7 +75,7 @@ export const JSON_FORM: Form = {
   },
 }
 
-export const CBOR_FORM: Form = {
+export const CBOR_FORMAT: MessageFormat = {
   contentType: 'application/cbor',
   read: (data) => plainIds(decodeCbor(data)),
   params: (method, params) => {
@@ -92,7 +92,7 @@ export const CBOR_FORM: Form = {
   notification: (name, params) =>
     encodeCbor({ jsonrpc: '2.0', method: name, params: notificationCodec(name).toCbor(params) }),
   events: (subscriptionId, entries) =>
-    CBOR_FORM.notification('events.notify', {
+    CBOR_FORMAT.notification('events.notify', {
       subscription_id: subscriptionId,
       events: entries.map(({ event }) => event),
     }),
@@ -141,7 +141,7 @@ function notificationCodec(name: NotificationName): WireCodec {
   return found
 }
 
-/** A message is read by the same rules in both forms, so its ids are plain numbers. */
+/** A message is read by the same rules in both formats, so its ids are plain numbers. */
 function plainIds(message: CborValue): unknown {
   if (Array.isArray(message)) return message.map((item) => plainIds(item as CborValue))
   if (typeof message !== 'object' || message === null || message instanceof Uint8Array)
