@@ -18,7 +18,7 @@ const HURRIED = {
   jobsTogether: 8,
   jobsInCalm: 8,
   quietMs: 1,
-  namesWaiting: 200,
+  hashesWaiting: 200,
 }
 const by = { caller: callerOf('crash') }
 let next = Number(from)

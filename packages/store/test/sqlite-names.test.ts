@@ -49,7 +49,7 @@ function expectFound(opened: OpenFile, from: number, to: number): void {
 
 describe('the names of jobs in their tables', () => {
   it('STORE-14: wait beside their table, and lead to the job all the same, also after a kill', async () => {
-    const opened = new OpenFile(undefined, { ...PACE, namesWaiting: NAMES * JOBS })
+    const opened = new OpenFile(undefined, { ...PACE, hashesWaiting: NAMES * JOBS })
     await carried(opened, 1, JOBS)
     expect(namesIn(opened.path)).toMatchObject({ jobs: [], pieces: JOBS / TOGETHER })
     expectFound(opened, 1, JOBS)
@@ -57,8 +57,8 @@ describe('the names of jobs in their tables', () => {
   })
 
   it('STORE-14: move into it side by side when there are many, and their pieces go when all of them have', async () => {
-    const namesWaiting = 10 * NAMES
-    const opened = new OpenFile(undefined, { ...PACE, namesWaiting })
+    const hashesWaiting = 10 * NAMES
+    const opened = new OpenFile(undefined, { ...PACE, hashesWaiting })
     let moved: readonly number[] = []
     for (let first = 1; first <= JOBS; first += TOGETHER) {
       await carried(opened, first, first)
@@ -70,11 +70,11 @@ describe('the names of jobs in their tables', () => {
       expect(pieces).toBeLessThanOrEqual(20)
       moved = jobs
     }
-    expect(moved.length).toBeGreaterThan(NAMES * JOBS - 2 * namesWaiting)
+    expect(moved.length).toBeGreaterThan(NAMES * JOBS - 2 * hashesWaiting)
     expect(moved.length).toBeLessThan(NAMES * JOBS)
     expectFound(opened, 1, JOBS)
     // After a kill some are in the table and in a piece.
-    const after = new OpenFile(imageOf(opened.path), { ...PACE, namesWaiting: 0 })
+    const after = new OpenFile(imageOf(opened.path), { ...PACE, hashesWaiting: 0 })
     expectFound(after, 1, JOBS)
     await carried(after, JOBS + 1, 2 * JOBS)
     expectFound(after, 1, 2 * JOBS)
@@ -82,12 +82,12 @@ describe('the names of jobs in their tables', () => {
   })
 
   it('STORE-10: go with the job, wherever they are, and do not come back', async () => {
-    const opened = new OpenFile(undefined, { ...PACE, namesWaiting: 10 * NAMES })
+    const opened = new OpenFile(undefined, { ...PACE, hashesWaiting: 10 * NAMES })
     await carried(opened, 1, JOBS)
     expect(opened.commit(batchOf({ pruneEndedBefore: START + JOBS - 2 }))).toBe(true)
     const left = [JOBS - 2, JOBS - 1, JOBS]
     expect(namesIn(opened.path).jobs.filter((job) => !left.includes(job))).toEqual([])
-    const after = new OpenFile(imageOf(opened.path), { ...PACE, namesWaiting: 0 })
+    const after = new OpenFile(imageOf(opened.path), { ...PACE, hashesWaiting: 0 })
     await carried(after, JOBS + 1, JOBS + 8 * TOGETHER)
     expect(namesIn(after.path).jobs.filter((job) => job < JOBS - 2)).toEqual([])
     // And are free.
@@ -96,7 +96,7 @@ describe('the names of jobs in their tables', () => {
   })
 
   it('STORE-14: a transaction that is undone leaves them as they were', async () => {
-    const opened = new OpenFile(undefined, { ...PACE, namesWaiting: 10 * NAMES })
+    const opened = new OpenFile(undefined, { ...PACE, hashesWaiting: 10 * NAMES })
     await carried(opened, 1, JOBS)
     // Written for a read, and not committed; then refused, and so undone.
     opened.commit(batchOf({ newJobs: [newJob(sampleJob(JOBS + 1))] }))

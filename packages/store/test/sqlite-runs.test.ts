@@ -65,8 +65,8 @@ it('STORE-14, STORE-17: any run of batches, whoever writes them, is the same fro
   const property = fc.asyncProperty(fc.gen(), async (draw) => {
     // Carried one job at a time and a few in a transaction, so that most of it happens while other batches come.
     const jobsTogether = draw(fc.constantFrom, 1, 2, 100)
-    const namesWaiting = draw(fc.constantFrom, ...NAMES_WAITING)
-    const pace = { waitMs: 1e9, jobsAtOnce: 2, sliceJobs: 1, jobsTogether, namesWaiting }
+    const hashesWaiting = draw(fc.constantFrom, ...NAMES_WAITING)
+    const pace = { waitMs: 1e9, jobsAtOnce: 2, sliceJobs: 1, jobsTogether, hashesWaiting }
     const opened = new OpenFile(undefined, pace)
     const model = new MemoryStore()
     const batches = draw(fc.integer, { min: 2, max: 8 })
@@ -84,7 +84,7 @@ it('STORE-14, STORE-17: any run of batches, whoever writes them, is the same fro
           image.path = imageOf(opened.path)
         }
         expect(opened.commitGiven(batch, cut)).toBe(isTaken)
-        const found = new OpenFile(image.path, { namesWaiting })
+        const found = new OpenFile(image.path, { hashesWaiting })
         const now = isTaken ? await model.read.everything() : before
         expect(found.read('everything')).toEqual(now)
         found.close()
@@ -105,7 +105,7 @@ it('STORE-14, STORE-17: any run of batches, whoever writes them, is the same fro
     }
     expect(opened.read('jobsByTx', ANY_TX)).toEqual(await model.read.jobsByTx(ANY_TX))
     const expected = await model.read.everything()
-    const after = new OpenFile(imageOf(opened.path), { namesWaiting })
+    const after = new OpenFile(imageOf(opened.path), { hashesWaiting })
     for (const file of [after, opened]) {
       expect(file.load()).toEqual(await model.load())
       expect(file.read('everything')).toEqual(expected)
@@ -147,8 +147,8 @@ const STEPS_OF_A_LEASE = ['RENEWED', 'CANCELLED', 'CANCELLED', 'COMPLETED'] as c
 it('STORE-14: jobs that go from lease to lease are the same after a kill or a refusal at any moment', async () => {
   const property = fc.asyncProperty(fc.gen(), async (draw) => {
     const jobsTogether = draw(fc.constantFrom, 1, 2, 3)
-    const namesWaiting = draw(fc.constantFrom, ...NAMES_WAITING)
-    const pace = { waitMs: 1e9, jobsAtOnce: 1, sliceJobs: 1, jobsTogether, namesWaiting }
+    const hashesWaiting = draw(fc.constantFrom, ...NAMES_WAITING)
+    const pace = { waitMs: 1e9, jobsAtOnce: 1, sliceJobs: 1, jobsTogether, hashesWaiting }
     const opened = new OpenFile(undefined, pace)
     const model = new MemoryStore()
     const newJobs = JOBS_ON_THEIR_WAY.map((n) => newJob(sampleJob(n)))
@@ -167,7 +167,7 @@ it('STORE-14: jobs that go from lease to lease are the same after a kill or a re
       if (draw(fc.boolean)) expect(opened.commit(batchOf({ jobs: [sampleJob(99)] }))).toBe(false)
       batch = await nextSteps(draw, model)
     }
-    const found = new OpenFile(imageOf(opened.path), { namesWaiting })
+    const found = new OpenFile(imageOf(opened.path), { hashesWaiting })
     for (const file of [found, opened]) {
       expect(file.read('everything')).toEqual(await model.read.everything())
       for (const n of JOBS_ON_THEIR_WAY) {

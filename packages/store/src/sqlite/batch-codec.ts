@@ -1,7 +1,7 @@
 import { FairleadError, isLive, JOB_STATUSES, LEASE_STATUSES, toHex } from '@fairlead/core'
 import { appendAuditBytes, type JournalRecord, type WriteBatch } from '@fairlead/core/internal'
 import { CellReader, CellWriter } from './cell-codec.ts'
-import { ID_BYTES } from './names.ts'
+import { ID_BYTES } from './key-hashes.ts'
 import {
   putFailure,
   putJob,

@@ -1,10 +1,10 @@
 import type { Database } from './driver.ts'
+import type { KeyHasher } from './key-hashes.ts'
 import type { LogFile } from './log-file.ts'
-import type { Names } from './names.ts'
 import type { PendingJob } from './pending-job.ts'
 import type { PendingRows } from './pending-rows.ts'
 import type { Statements } from './statements.ts'
-import type { StoredNames } from './stored-names.ts'
+import type { StoredKeyHashes } from './stored-key-hashes.ts'
 import type { PruneTimes, TableWriter } from './table-writer.ts'
 
 /** How what waits in the log is carried into its tables. */
@@ -24,8 +24,8 @@ export interface Pace {
   readonly jobsInCalm: number
   /** Without a commit of jobs for so long nobody is held up; before, only commits carry. */
   readonly quietMs: number
-  /** So many names wait until those of others come beside them into their table. */
-  readonly namesWaiting: number
+  /** So many key hashes wait until those of others come beside them into their table. */
+  readonly hashesWaiting: number
 }
 
 const MIB = 1_048_576
@@ -43,10 +43,10 @@ export const PACE: Pace = {
   jobsTogether: 8_000,
   jobsInCalm: 1_000,
   quietMs: 50,
-  namesWaiting: 131_072,
+  hashesWaiting: 131_072,
 }
 
-/** The slice behind a commit takes twice the jobs that it brings, of which names and rounds are a third. */
+/** The slice behind a commit takes twice the jobs that it brings, of which key hashes and rounds are a third. */
 const ALONG_TIMES = 2
 /**
  * Behind single jobs it takes less of what has not waited long: one job for each where the first has waited this many
@@ -87,9 +87,9 @@ const DELETE_EVERY_MS = 50
 
 /** Records of the journal that are carried with a slice; what is more than these waits for the last. */
 const RECORDS_PER_JOB = 4
-/** Names or rows of lanes that are carried in the place of a job. */
+/** Key hashes or keyed rows that are carried in the place of a job. */
 const ROWS_PER_JOB = 8
-/** Names that move into their table with each job: twice as many as most jobs have. */
+/** Key hashes that move into their table with each job: twice as many as most jobs have. */
 const MOVED_PER_JOB = 6
 
 /** How it gets at the file when nobody called; see `ThreadGate`. */
@@ -103,15 +103,15 @@ interface Carrying {
   jobsLeft: number
   roundsLeft: number
   lanesLeft: number
-  /** Older names, which move into their table. */
-  namesLeft: number
+  /** Older key hashes, which move into their table. */
+  hashesLeft: number
 }
 
 interface Parts {
   readonly db: Database
   readonly statements: Statements
-  readonly names: Names
-  readonly storedNames: StoredNames
+  readonly hasher: KeyHasher
+  readonly storedHashes: StoredKeyHashes
   readonly writer: TableWriter
   readonly pending: PendingRows
   readonly log: LogFile
@@ -265,7 +265,7 @@ export class Carrier {
 
   /**
    * Jobs in the tables that ended before a time go a few at a time (STORE-10), each few in a transaction of their
-   * own: within one that stays open while batches come, a batch could have names that are free only once it is
+   * own: within one that stays open while batches come, a batch could have keys that are free only once it is
    * committed. While much is carried, as many go after each transaction as it carried. So do results that outlived
    * their jobs.
    *
@@ -334,15 +334,15 @@ export class Carrier {
 
   /** All rows into their tables. They need not stay there: without a commit they can be read. */
   writeAll(): void {
-    const { writer, pending, log, storedNames } = this.#parts
+    const { writer, pending, log, storedHashes } = this.#parts
     this.begin()
     // Not all at once: their cells are in memory until they are written.
     while (pending.jobCount > 0) this.#writeJobs(pending.takeJobs(JOBS_AT_A_TIME))
     writer.writeLanes(pending.others.takeLanes(pending.others.laneCount))
     this.writeRecords()
     this.writeRounds()
-    while (pending.hasNames) storedNames.write(pending.takeNames(Number.POSITIVE_INFINITY))
-    writer.writeFew(pending.others.takeFew())
+    while (pending.hasKeyHashes) storedHashes.write(pending.takeKeyHashes(Number.POSITIVE_INFINITY))
+    writer.writeSmallTables(pending.others.takeSmallTables())
     if (this.#carrying === null) return
     const { isAlong } = this.#carrying
     this.#carrying = {
@@ -351,7 +351,7 @@ export class Carrier {
       jobsLeft: 0,
       roundsLeft: 0,
       lanesLeft: 0,
-      namesLeft: 0,
+      hashesLeft: 0,
     }
   }
 
@@ -362,20 +362,20 @@ export class Carrier {
     this.#writeJobs(pending.takeLive())
     this.begin()
     writer.writeLanes(pending.others.takeLanes(pending.others.laneCount))
-    writer.writeFew(pending.others.takeFew())
+    writer.writeSmallTables(pending.others.takeSmallTables())
   }
 
   /** The job that has this id, or a lease of this id, so that it is found by it. */
   writeJob(id: Uint8Array, storedSeq: () => number | null): void {
-    const { pending, names, storedNames } = this.#parts
+    const { pending, hasher, storedHashes } = this.#parts
     const newSeq = pending.seqOf(id)
     const seq = newSeq ?? storedSeq()
     const job = seq === null ? null : pending.takeJob(seq)
     if (job !== null) this.#writeJobs([job])
-    // Its other names come with those of other jobs, in their order.
+    // Its other key hashes come with those of other jobs, in their order.
     if (newSeq !== null) {
       this.begin()
-      storedNames.write([names.of(id), newSeq])
+      storedHashes.write([hasher.hashOf(id), newSeq])
     }
   }
 
@@ -386,14 +386,14 @@ export class Carrier {
     this.#writeJobs(taken)
   }
 
-  /** The jobs whose ids begin with these hex digits, and all names, so that they are found by them. */
+  /** The jobs whose ids begin with these hex digits, and all key hashes, so that they are found by them. */
   writeJobsByPrefix(digits: string): void {
-    const { pending, storedNames } = this.#parts
+    const { pending, storedHashes } = this.#parts
     const seqs = pending.seqsByPrefix(digits)
     this.#writeJobs(seqs.map((seq) => pending.takeJob(seq) as PendingJob))
-    if (!pending.hasNames) return
+    if (!pending.hasKeyHashes) return
     this.begin()
-    while (pending.hasNames) storedNames.write(pending.takeNames(Number.POSITIVE_INFINITY))
+    while (pending.hasKeyHashes) storedHashes.write(pending.takeKeyHashes(Number.POSITIVE_INFINITY))
   }
 
   /** The records of the journal. */
@@ -481,10 +481,10 @@ export class Carrier {
 
   /**
    * Some of what waited when the carrying began, as much as so many jobs: jobs, then rounds, rows of lanes,
-   * the names of the jobs and older names; and in the end a commit. What came meanwhile is for the next carrying.
+   * the key hashes of the jobs and older ones; and in the end a commit. What came meanwhile is for the next carrying.
    */
   #slice(jobs: number, { isAlong = false } = {}): void {
-    const { writer, pending, log, storedNames } = this.#parts
+    const { writer, pending, log, storedHashes } = this.#parts
     const carrying = this.#start(isAlong)
     carrying.isAlong &&= isAlong
     const most = Math.min(jobs, carrying.jobsLeft)
@@ -501,31 +501,31 @@ export class Carrier {
     carrying.lanesLeft -= lanes.length
     rows -= lanes.length
     if (rows > 0) {
-      const cells = pending.takeNames(rows)
-      storedNames.write(cells)
+      const cells = pending.takeKeyHashes(rows)
+      storedHashes.write(cells)
       rows -= cells.length / 2
     }
-    const moved = Math.min(rows, carrying.namesLeft)
-    storedNames.move(moved)
-    carrying.namesLeft -= moved
+    const moved = Math.min(rows, carrying.hashesLeft)
+    storedHashes.move(moved)
+    carrying.hashesLeft -= moved
     if (this.#isAtEnd(carrying) && !log.isSyncing) this.#commit(carrying)
   }
 
-  #isAtEnd({ jobsLeft, roundsLeft, lanesLeft, namesLeft }: Carrying): boolean {
-    const left = jobsLeft + roundsLeft + lanesLeft + namesLeft
-    return left === 0 && !this.#parts.pending.hasNames
+  #isAtEnd({ jobsLeft, roundsLeft, lanesLeft, hashesLeft }: Carrying): boolean {
+    const left = jobsLeft + roundsLeft + lanesLeft + hashesLeft
+    return left === 0 && !this.#parts.pending.hasKeyHashes
   }
 
   #start(isAlong = false): Carrying {
-    const { pending, log, pace, storedNames } = this.#parts
+    const { pending, log, pace, storedHashes } = this.#parts
     this.begin()
     if (this.#carrying === null) {
       const most = this.#isPressed ? pace.jobsTogether : pace.jobsInCalm
       const jobsLeft = Math.min(pending.jobCount, most)
       pending.others.dropOldRounds()
       const { roundCount: roundsLeft, laneCount: lanesLeft } = pending.others
-      const namesLeft = Math.min(storedNames.overdue, MOVED_PER_JOB * jobsLeft)
-      this.#carrying = { last: log.last, isAlong, jobsLeft, roundsLeft, lanesLeft, namesLeft }
+      const hashesLeft = Math.min(storedHashes.overdue, MOVED_PER_JOB * jobsLeft)
+      this.#carrying = { last: log.last, isAlong, jobsLeft, roundsLeft, lanesLeft, hashesLeft }
       log.turn()
       pending.carryingBegins(log.last)
     }
@@ -539,7 +539,7 @@ export class Carrier {
     const upTo = Math.min(waiting - 1, last)
     const { seq } = writer.journalEnd
     this.#append(pending.lastEntryOf(upTo, seq) - seq)
-    writer.writeFew(pending.others.takeFew())
+    writer.writeSmallTables(pending.others.takeSmallTables())
     statements.get('note-carried').run(upTo, log.last)
     log.syncAll()
     this.end()

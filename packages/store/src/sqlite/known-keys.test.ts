@@ -6,7 +6,7 @@ import {
   type KeyPage,
   KnownKeys,
   partsOf,
-  partsOfName,
+  partsOfHash,
   partsOfText,
 } from './known-keys.ts'
 
@@ -61,7 +61,7 @@ function jobsOf(numbers: readonly number[], pageJobs: number) {
 
 it('of names few are taken for ones that were added', () => {
   const filter = new KeyFilter()
-  const nameNumber = (n: number) => partsOfName(Math.imul(n, 0x2545_f491) >>> 1)
+  const nameNumber = (n: number) => partsOfHash(Math.imul(n, 0x2545_f491) >>> 1)
   for (let n = 0; n < 200_000; n++) filter.add(nameNumber(n))
   let wrong = 0
   for (let n = 200_000; n < 300_000; n++) if (filter.mayHave(nameNumber(n))) wrong++

@@ -81,13 +81,13 @@ export class KnownKeys {
   }
 }
 
-/** Of the number that a job is found by; see `Names`. */
-export function partsOfName(name: number): KeyParts {
-  return { caller: 0, tx: name, moreTx: Math.imul(name, NAME_FACTOR) }
+/** Of a hash that a job is found by; see `KeyHasher`. */
+export function partsOfHash(hash: number): KeyParts {
+  return { caller: 0, tx: hash, moreTx: Math.imul(hash, HASH_FACTOR) }
 }
 
 /** The golden ratio of 2^32: numbers that lie side by side are far from each other in its multiples. */
-const NAME_FACTOR = 0x9e37_79b1 | 0
+const HASH_FACTOR = 0x9e37_79b1 | 0
 
 /** Of ids as the port has them: `0x` and 64 digits. */
 export function partsOfText({ caller, txHash }: JobKey): KeyParts {

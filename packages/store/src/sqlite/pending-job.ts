@@ -1,6 +1,6 @@
 import type { JobStatus, LeaseStatus } from '@fairlead/core'
 import type { RowAt } from './batch-codec.ts'
-import { ID_BYTES } from './names.ts'
+import { ID_BYTES } from './key-hashes.ts'
 
 /** A lease of which something waits for its table. */
 export interface PendingLease {

@@ -7,8 +7,8 @@ import type { StoredRows } from './stored-rows.ts'
 
 const reader = new CellReader()
 
-/** Rows of which there are few, by their names; of each what it has become in the end. */
-export interface FewRows {
+/** Rows of the tables that stay small, by their names; of each what it has become in the end. */
+export interface SmallTableRows {
   readonly providers: ReadonlyMap<string, RowAt>
   readonly shares: ReadonlyMap<string, RowAt>
   readonly meta: ReadonlyMap<string, RowAt>
@@ -69,8 +69,8 @@ export class PendingOthers {
     return takeFirst(this.#rounds, most)
   }
 
-  /** The others, and they wait no more. */
-  takeFew(): FewRows {
+  /** The rows of the small tables, and they wait no more. */
+  takeSmallTables(): SmallTableRows {
     const taken = {
       providers: new Map(this.#providers),
       shares: new Map(this.#shares),

@@ -21,7 +21,7 @@ import {
   type RowAt,
   recordIn,
 } from './batch-codec.ts'
-import { ID_BYTES, KEY_BYTES, type Names, NamesInOrder, NewNames } from './names.ts'
+import { ID_BYTES, KEY_BYTES, type KeyHasher, NewKeys, SortedKeyHashes } from './key-hashes.ts'
 import { idBytes, isSameId, type PendingJob, type PendingLease } from './pending-job.ts'
 import { PendingOthers, refused } from './pending-others.ts'
 import type { StoredRows } from './stored-rows.ts'
@@ -45,19 +45,19 @@ export class PendingRows {
   /** The rows that are not of a job. */
   readonly others: PendingOthers
   readonly #stored: StoredRows
-  readonly #names: Names
+  readonly #hasher: KeyHasher
   /** By number, in the order in which they began to wait. */
   readonly #jobs = new Map<number, PendingJob>()
   /** The first of them, and a walk that stands behind it: from the start on it would pass all that are gone. */
   #first: PendingJob | null = null
   #walk = this.#jobs.values()
-  readonly #newNames: NewNames
-  /** The batch up to which names leave; null if none do. */
+  readonly #newKeys: NewKeys
+  /** The batch up to which new keys leave; null if none do. */
   #leavingUpTo: number | null = null
-  /** Jobs that were taken, and their names not. */
-  #unnamed: PendingJob[] = []
-  /** Names that are being taken. */
-  readonly #naming: NamesInOrder
+  /** Jobs that were taken, and their key hashes not. */
+  #unhashed: PendingJob[] = []
+  /** Key hashes that are being taken. */
+  readonly #sortedHashes: SortedKeyHashes
   /** Records of the journal by batch, of which the first so many were taken. */
   #records: Records[] = []
   #recordCount = 0
@@ -69,16 +69,16 @@ export class PendingRows {
   #number = 0
   #isAgain = false
 
-  constructor(stored: StoredRows, names: Names) {
+  constructor(stored: StoredRows, hasher: KeyHasher) {
     this.others = new PendingOthers(stored)
     this.#stored = stored
-    this.#names = names
-    this.#newNames = new NewNames(names)
-    this.#naming = new NamesInOrder(names)
+    this.#hasher = hasher
+    this.#newKeys = new NewKeys(hasher)
+    this.#sortedHashes = new SortedKeyHashes(hasher)
   }
 
   get isEmpty(): boolean {
-    return this.#jobs.size + this.recordCount === 0 && this.others.isEmpty && !this.hasNames
+    return this.#jobs.size + this.recordCount === 0 && this.others.isEmpty && !this.hasKeyHashes
   }
 
   get jobCount(): number {
@@ -106,7 +106,7 @@ export class PendingRows {
 
   /** The job that this caller enqueued under this key. */
   jobByKey(caller: Uint8Array, txHash: Uint8Array): { id: Uint8Array; payload: Uint8Array } | null {
-    const facts = this.#newNames.factsOf(Buffer.concat([caller, txHash]))
+    const facts = this.#newKeys.factsOf(Buffer.concat([caller, txHash]))
     if (facts === null) return null
     const id = idBytes({ bytes: facts.bytes, at: facts.at + JOB_AT.id })
     return { id, payload: Uint8Array.from(payloadIn(facts)) }
@@ -204,9 +204,9 @@ export class PendingRows {
     return taken
   }
 
-  /** The number of the job that has this id, or a lease of this id, if that is not in the table of names. */
+  /** The number of the job that has this id, or a lease of this id, if that is not in the stored table of hashes. */
   seqOf(id: Uint8Array): number | null {
-    const facts = this.#newNames.factsOf(id)
+    const facts = this.#newKeys.factsOf(id)
     // In the facts of a job and in those of a lease the number of the job stands first.
     return facts === null ? null : facts.bytes.readDoubleLE(facts.at)
   }
@@ -240,45 +240,45 @@ export class PendingRows {
 
   #nameLater(job: PendingJob): void {
     if (job.facts !== null || job.leases.some(({ facts }) => facts !== null)) {
-      this.#unnamed.push(job)
+      this.#unhashed.push(job)
     }
   }
 
-  get hasNames(): boolean {
-    return this.#naming.left + this.#unnamed.length > 0
+  get hasKeyHashes(): boolean {
+    return this.#sortedHashes.left + this.#unhashed.length > 0
   }
 
-  /** The next names of the jobs that were taken, as cells in the order of their table. */
-  takeNames(most: number): number[] {
-    if (this.#naming.left === 0) this.#name()
-    return this.#naming.take(most)
+  /** The next key hashes of the jobs that were taken, as cells in the order of their table. */
+  takeKeyHashes(most: number): number[] {
+    if (this.#sortedHashes.left === 0) this.#sortHashes()
+    return this.#sortedHashes.take(most)
   }
 
-  #name(): void {
-    for (const { seq, id, facts, leases } of this.#unnamed) {
+  #sortHashes(): void {
+    for (const { seq, id, facts, leases } of this.#unhashed) {
       if (facts !== null) {
-        this.#naming.add(seq, id, ID_BYTES)
-        this.#naming.add(seq, keyIn(facts), KEY_BYTES)
+        this.#sortedHashes.add(seq, id, ID_BYTES)
+        this.#sortedHashes.add(seq, keyIn(facts), KEY_BYTES)
       }
       for (const lease of leases) {
-        if (lease.facts !== null) this.#naming.add(seq, lease.id, ID_BYTES)
+        if (lease.facts !== null) this.#sortedHashes.add(seq, lease.id, ID_BYTES)
       }
     }
-    this.#unnamed = []
+    this.#unhashed = []
   }
 
-  /** `last` is the newest batch. Names are forgotten when all that are there now were carried. */
+  /** `last` is the newest batch. New keys are forgotten when all that are there now were carried. */
   carryingBegins(last: number): void {
     if (this.#leavingUpTo !== null) return
-    this.#newNames.leave()
+    this.#newKeys.leave()
     this.#leavingUpTo = last
   }
 
-  /** What came up to a batch is in the tables, and its names are known there. */
+  /** What came up to a batch is in the tables, and its key hashes are known there. */
   carryingEnds(upTo: number): void {
     if (this.#jobs.size === 0) this.#firstEnd = Number.POSITIVE_INFINITY
-    if (this.#jobs.size === 0 && !this.hasNames) this.#newNames.clear()
-    else if (this.#leavingUpTo !== null && this.#leavingUpTo <= upTo) this.#newNames.forgetLeft()
+    if (this.#jobs.size === 0 && !this.hasKeyHashes) this.#newKeys.clear()
+    else if (this.#leavingUpTo !== null && this.#leavingUpTo <= upTo) this.#newKeys.forgetLeft()
     else return
     this.#leavingUpTo = null
   }
@@ -310,10 +310,10 @@ export class PendingRows {
 
   clear(): void {
     this.#jobs.clear()
-    this.#newNames.clear()
+    this.#newKeys.clear()
     this.#leavingUpTo = null
-    this.#unnamed = []
-    this.#naming.clear()
+    this.#unhashed = []
+    this.#sortedHashes.clear()
     this.#records = []
     this.#recordCount = 0
     this.#lastEntries = []
@@ -324,44 +324,44 @@ export class PendingRows {
   #addJobs({ bytes, newJobs, newJobStates }: BatchRows): void {
     if (newJobs.length === 0) return
     const seqs: number[] = []
-    const names: number[] = []
+    const hashes: number[] = []
     for (let i = 0; i < newJobs.length; i++) {
       const facts = { bytes, at: newJobs[i] as number }
-      seqs.push(this.#newJob(facts, { bytes, at: newJobStates[i] as number }, names))
+      seqs.push(this.#newJob(facts, { bytes, at: newJobStates[i] as number }, hashes))
     }
     if (this.#stored.hasSeqs(seqs)) throw refused('the number of a new job is taken')
-    const taken = this.#stored.taken(names)
+    const taken = this.#stored.taken(hashes)
     if (taken.size > 0) for (const at of newJobs) this.#refuseTaken({ bytes, at }, taken)
   }
 
-  /** Others may have the same names, so what they stand for is compared. */
+  /** Others may have the same hashes, so what they stand for is compared. */
   #refuseTaken(facts: RowAt, taken: ReadonlySet<number>): void {
     const id = idBytes({ bytes: facts.bytes, at: facts.at + JOB_AT.id })
-    if (taken.has(this.#names.of(id)) && this.#stored.seqOf(id) !== null) {
+    if (taken.has(this.#hasher.hashOf(id)) && this.#stored.seqOf(id) !== null) {
       throw refused('the id of a new job is taken')
     }
     const key = keyBytes(keyIn(facts))
-    if (!taken.has(this.#names.of(key))) return
+    if (!taken.has(this.#hasher.hashOf(key))) return
     if (this.#stored.hasJobKey(key.subarray(0, ID_BYTES), key.subarray(ID_BYTES))) {
       throw refused('another job has the caller and tx_hash of a new one')
     }
   }
 
-  /** Adds its names to a list; returns its number. */
-  #newJob(facts: RowAt, state: RowAt, names: number[]): number {
+  /** Adds the hashes of its keys to a list; returns its number. */
+  #newJob(facts: RowAt, state: RowAt, hashes: number[]): number {
     const { bytes, at } = facts
     const seq = bytes.readDoubleLE(at + JOB_AT.seq)
     const id = { bytes, at: at + JOB_AT.id }
-    const name = this.#names.of(bytes, id.at, ID_BYTES)
-    if (this.#jobs.has(seq) || !this.#newNames.add(name, id.at, ID_BYTES, facts)) {
+    const idHash = this.#hasher.hashOf(bytes, id.at, ID_BYTES)
+    if (this.#jobs.has(seq) || !this.#newKeys.add(idHash, id.at, ID_BYTES, facts)) {
       throw refused(`job ${seq} is not new`)
     }
     const keyAt = at + JOB_AT.caller
-    const keyName = this.#names.of(bytes, keyAt, KEY_BYTES)
-    if (!this.#newNames.add(keyName, keyAt, KEY_BYTES, facts)) {
+    const keyHash = this.#hasher.hashOf(bytes, keyAt, KEY_BYTES)
+    if (!this.#newKeys.add(keyHash, keyAt, KEY_BYTES, facts)) {
       throw refused(`another job than ${seq} has its caller and tx_hash`)
     }
-    names.push(name, keyName)
+    hashes.push(idHash, keyHash)
     const status = jobStatusIn(state)
     this.#jobs.set(seq, {
       seq,
@@ -460,21 +460,21 @@ export class PendingRows {
 
   #addLeases({ bytes, newLeases, newLeaseStates }: BatchRows): void {
     if (newLeases.length === 0) return
-    const names: number[] = []
+    const hashes: number[] = []
     for (let i = 0; i < newLeases.length; i++) {
       const facts = { bytes, at: newLeases[i] as number }
-      names.push(this.#newLease(facts, { bytes, at: newLeaseStates[i] as number }))
+      hashes.push(this.#newLease(facts, { bytes, at: newLeaseStates[i] as number }))
     }
-    const taken = this.#stored.taken(names)
+    const taken = this.#stored.taken(hashes)
     for (const at of taken.size === 0 ? [] : newLeases) {
       const id = idBytes({ bytes, at: at + LEASE_AT.id })
-      if (taken.has(this.#names.of(id)) && this.#stored.jobOfLease(id) !== null) {
+      if (taken.has(this.#hasher.hashOf(id)) && this.#stored.jobOfLease(id) !== null) {
         throw refused('the id of a new lease is taken')
       }
     }
   }
 
-  /** Returns its name. */
+  /** Returns the hash of its id. */
   #newLease(facts: RowAt, state: RowAt): number {
     const { bytes, at } = facts
     const job = this.#job(bytes.readDoubleLE(at + LEASE_AT.job))
@@ -483,8 +483,8 @@ export class PendingRows {
     const isTaken = job.hasStoredLeases
       ? this.#lease(job, attempt) !== null
       : job.leases.some((lease) => lease.attempt === attempt)
-    const name = this.#names.of(bytes, id.at, ID_BYTES)
-    if (isTaken || !this.#newNames.add(name, id.at, ID_BYTES, facts)) {
+    const idHash = this.#hasher.hashOf(bytes, id.at, ID_BYTES)
+    if (isTaken || !this.#newKeys.add(idHash, id.at, ID_BYTES, facts)) {
       throw refused(`lease ${attempt} of job ${job.seq} is not new`)
     }
     const status = leaseStatusIn(state)
@@ -493,7 +493,7 @@ export class PendingRows {
     }
     // Most jobs have one, and to a list that is added to V8 gives room for seventeen.
     job.leases = [...job.leases, { attempt, id, facts, state, status }]
-    return name
+    return idHash
   }
 
   #hasLive(job: PendingJob): boolean {

@@ -15,17 +15,17 @@ import {
 } from './driver.ts'
 import { OWNER_ONLY } from './file-mode.ts'
 import { readHolder, removeHolder, writeHolder } from './holder.ts'
-import { type KeyPage, KnownKeys, partsOf, partsOfName } from './known-keys.ts'
+import { ID_BYTES, KeyHasher } from './key-hashes.ts'
+import { type KeyPage, KnownKeys, partsOf, partsOfHash } from './known-keys.ts'
 import { LogEnd } from './log-end.ts'
 import { LogFile, waitingBatches } from './log-file.ts'
 import { migrate, refuseForeign } from './migrate.ts'
-import { ID_BYTES, Names } from './names.ts'
 import { isRefusal } from './pending-others.ts'
 import { PendingRows } from './pending-rows.ts'
 import { jobRow, laneRow, leaseRow, metaRow, providerRow, shareRow } from './rows.ts'
 import { type DirectReads, SqliteReads } from './sqlite-reads.ts'
 import { Statements } from './statements.ts'
-import { StoredNames } from './stored-names.ts'
+import { StoredKeyHashes } from './stored-key-hashes.ts'
 import { StoredRows } from './stored-rows.ts'
 import { type PruneTimes, TableWriter } from './table-writer.ts'
 import { asUnavailable, builtOnRefused, unavailable } from './unavailable.ts'
@@ -70,7 +70,7 @@ const CONNECTION = readFileSync(new URL('../../src/sqlite/connection.sql', impor
 const BUSY = 5
 const NOT_WRITTEN = 'its giver could not write it to the log; try again'
 
-/** Holds the pages of the table of names, which are looked up at random, for a few million jobs. */
+/** Holds the pages of the table of key hashes (SQL: names), which are looked up at random, for a few million jobs. */
 const CACHE_KIB = 65_536
 /**
  * The log is carried over into the file when it has this many pages (64 MiB). The longer it may grow,
@@ -179,23 +179,23 @@ export class SqliteFile {
     this.#db = db
     this.#logEnd = logEnd
     this.#pass = pass
-    db.function('name_of', (id) => names.of(id as Uint8Array))
+    db.function('name_of', (id) => hasher.hashOf(id as Uint8Array))
     db.function('name_of_key', (caller, txHash) =>
-      names.of(Buffer.concat([caller as Uint8Array, txHash as Uint8Array])),
+      hasher.hashOf(Buffer.concat([caller as Uint8Array, txHash as Uint8Array])),
     )
     db.exec(CONNECTION)
     this.#statements = new Statements(db)
     const { id, carried, checked } = this.#statements.get('find-store').get() as Columns
-    const names = new Names(id as Uint8Array)
+    const hasher = new KeyHasher(id as Uint8Array)
     const known = new KnownKeys(async (from, limit) => {
       // Between two calls.
       await new Promise((resolve) => setImmediate(resolve))
       return this.#namesFrom(from, limit, pass)
     })
     this.#stored = new StoredRows(this.#statements, known)
-    const storedNames = new StoredNames(this.#statements, known, pace.namesWaiting)
-    this.#writer = new TableWriter(this.#statements, storedNames)
-    this.#pending = new PendingRows(this.#stored, names)
+    const storedHashes = new StoredKeyHashes(this.#statements, known, pace.hashesWaiting)
+    this.#writer = new TableWriter(this.#statements, storedHashes)
+    this.#pending = new PendingRows(this.#stored, hasher)
     this.#reads = new SqliteReads(this.#statements, this.#pending)
     this.#log = new LogFile(path, {
       id: id as Uint8Array,
@@ -207,8 +207,8 @@ export class SqliteFile {
     this.#carrier = new Carrier({
       db,
       statements: this.#statements,
-      names,
-      storedNames,
+      hasher,
+      storedHashes,
       writer: this.#writer,
       pending: this.#pending,
       log: this.#log,
@@ -222,20 +222,20 @@ export class SqliteFile {
     void known.begin()
   }
 
-  /** A page of the names in their table. Of a store that is closed there are none, which nobody asks for. */
+  /** A page of the key hashes in their table. Of a store that is closed there are none, which nobody asks for. */
   #namesFrom(from: number, limit: number, pass: Pass): KeyPage {
-    let names: number[] = []
+    let hashes: number[] = []
     if (!this.#isClosed) {
       pass(() => {
-        names = this.#rows('list-names', ({ name }) => name as number, from, limit)
+        hashes = this.#rows('list-names', ({ name }) => name as number, from, limit)
       })
     }
-    const parts = new Int32Array(3 * names.length)
-    for (const [i, name] of names.entries()) {
-      const { caller, tx, moreTx } = partsOfName(name)
+    const parts = new Int32Array(3 * hashes.length)
+    for (const [i, hash] of hashes.entries()) {
+      const { caller, tx, moreTx } = partsOfHash(hash)
       parts.set([caller, tx, moreTx], 3 * i)
     }
-    return { parts, last: names.length < limit ? null : (names.at(-1) as number) + 1 }
+    return { parts, last: hashes.length < limit ? null : (hashes.at(-1) as number) + 1 }
   }
 
   /** All of a snapshot but the jobs, of which there may be a million. */
@@ -493,7 +493,7 @@ export class SqliteFile {
   }
 
   /**
-   * A batch that deletes does without the log: the names of what is deleted are free for what is new,
+   * A batch that deletes does without the log: the keys of what is deleted are free for what is new,
    * so all that waits has to be in its tables first, and the new rows are best written there, too.
    */
   #commitWithout(batch: BatchRows): void {

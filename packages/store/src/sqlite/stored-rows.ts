@@ -3,7 +3,7 @@ import { type BatchRows, JOB_AT, LEASE_AT } from './batch-codec.ts'
 import { findMany } from './bulk.ts'
 import { CellReader } from './cell-codec.ts'
 import type { SqlValue } from './driver.ts'
-import { type KnownKeys, partsOfName } from './known-keys.ts'
+import { type KnownKeys, partsOfHash } from './known-keys.ts'
 import type { Statements } from './statements.ts'
 
 const FEW = 5
@@ -27,7 +27,7 @@ export class StoredRows {
 
   readonly #known: KnownKeys
 
-  /** `known` has the names that are in their table. */
+  /** `known` has the key hashes that are in their table. */
   constructor(statements: Statements, known: KnownKeys) {
     this.#statements = statements
     this.#known = known
@@ -63,17 +63,17 @@ export class StoredRows {
     return (this.#statements.get('find-last-job').get()?.['seq'] ?? 0) as number
   }
 
-  /** Those of the names that are in their table: nearly always none. */
-  taken(names: readonly number[]): ReadonlySet<number> {
-    const asked = names.filter((name) => this.#known.mayHave(partsOfName(name)))
+  /** Those of the key hashes that are in their table: nearly always none. */
+  taken(hashes: readonly number[]): ReadonlySet<number> {
+    const asked = hashes.filter((hash) => this.#known.mayHave(partsOfHash(hash)))
     // For a few a statement that looks for twenty takes longer than one for each.
-    if (asked.length <= FEW) return new Set(asked.filter((name) => this.#isTaken(name)))
+    if (asked.length <= FEW) return new Set(asked.filter((hash) => this.#isTaken(hash)))
     const found = findMany(this.#statements, 'find-names-20', asked)
     return new Set(found.map(({ name }) => name as number))
   }
 
-  #isTaken(name: number): boolean {
-    return this.#statements.get('has-name').get(name) !== undefined
+  #isTaken(hash: number): boolean {
+    return this.#statements.get('has-name').get(hash) !== undefined
   }
 
   /** The number of the job that has this id. */

@@ -22,13 +22,13 @@ import { CellReader } from './cell-codec.ts'
 import type { SqlValue } from './driver.ts'
 import { chainBlocks, endOf, type JournalEnd, tailOf } from './journal-blocks.ts'
 import { idBytes, type PendingJob } from './pending-job.ts'
-import type { FewRows } from './pending-others.ts'
+import type { SmallTableRows } from './pending-others.ts'
 import { attemptIn, payloadIn } from './pending-rows.ts'
 import { blockRow, broughtOf, payloadOf, WIDTH } from './rows.ts'
 import type { Statements } from './statements.ts'
-import type { StoredNames } from './stored-names.ts'
+import type { StoredKeyHashes } from './stored-key-hashes.ts'
 
-/** Cells of an insert: the names of the row, its facts, its status and state, and of a job its entries. */
+/** Cells of an insert: the keys of the row, its facts, its status and state, and of a job its entries. */
 const JOB_COLUMNS = 4 + WIDTH.job + 1 + WIDTH.jobState + 1
 const LEASE_COLUMNS = 3 + WIDTH.lease + 1 + WIDTH.leaseState
 
@@ -48,13 +48,13 @@ export class TableWriter {
   readonly #leases: Bulk
   readonly #results: Bulk
   readonly #failures: Bulk
-  readonly #names: StoredNames
+  readonly #keyHashes: StoredKeyHashes
   /** Where the journal stands; null when that has to be looked up. */
   #end: JournalEnd | null = null
 
-  constructor(statements: Statements, names: StoredNames) {
+  constructor(statements: Statements, keyHashes: StoredKeyHashes) {
     this.#statements = statements
-    this.#names = names
+    this.#keyHashes = keyHashes
     this.#callers = new Callers(statements)
     this.#jobs = new Bulk(statements, { one: 'insert-job', many: 'insert-jobs-20' })
     this.#payloads = new Bulk(statements, { one: 'insert-payload', many: 'insert-payloads-20' })
@@ -106,7 +106,7 @@ export class TableWriter {
     this.#run('drop-old-rounds', [ROUNDS_KEPT])
   }
 
-  writeFew({ providers, shares, meta }: FewRows): void {
+  writeSmallTables({ providers, shares, meta }: SmallTableRows): void {
     for (const row of providers.values()) {
       this.#run('write-provider', this.#cells([], row, 0, WIDTH.provider))
     }
@@ -131,7 +131,7 @@ export class TableWriter {
 
   /** Deletes jobs. Their results go if they are due; the others stay to be found. */
   pruneJobs(endedBefore: number, resultsBefore: number | null): void {
-    this.#names.prune(endedBefore)
+    this.#keyHashes.prune(endedBefore)
     for (const name of ['keep-results', 'prune-results']) {
       this.#run(name, [endedBefore, resultsBefore])
     }
@@ -176,7 +176,7 @@ export class TableWriter {
   /** To be called after each transaction. */
   afterTransaction(outcome: { readonly didFail: boolean }): void {
     this.#callers.forget(outcome)
-    this.#names.afterTransaction(outcome)
+    this.#keyHashes.afterTransaction(outcome)
     if (outcome.didFail) this.#end = null
   }
 

@@ -1,30 +1,30 @@
 import { Bulk, findMany } from './bulk.ts'
 import type { Columns, SqlValue } from './driver.ts'
-import { type KnownKeys, partsOfName } from './known-keys.ts'
+import { type KnownKeys, partsOfHash } from './known-keys.ts'
 import type { Statements } from './statements.ts'
 
-/** In a list of cells: name and number of the job. */
+/** In a list of cells: hash and number of the job. */
 const COLUMNS = 2
-/** In a piece: the name in four bytes, and the number of the job behind it. */
-const NAME_BYTES = 12
+/** In a piece: the hash in four bytes, and the number of the job behind it. */
+const HASH_BYTES = 12
 const JOB_AT = 4
-/** Above all names. */
+/** Above all hashes. */
 const END = 2 ** 31
 
 /**
- * The names that jobs in their tables are found by. They are as good as random, so those of a thousand jobs
+ * The key hashes that jobs in their tables are found by (SQL: names). They are as good as random, so those of a thousand jobs
  * would take some three thousand pages of a large table, which is most of what a transaction writes and syncs. They
  * wait beside it, in pieces in the file and in their order in memory, and move into the table from its first
  * page to its last, turn after turn: each transaction as many as it brings, all of them side by side.
  *
- * A name that comes behind the place where a turn is waits for the next turn; so a piece can go when the turn after
+ * A hash that comes behind where a turn is waits for the next turn; so a piece can go when the turn after
  * its own is over.
  */
-export class StoredNames {
+export class StoredKeyHashes {
   readonly #statements: Statements
   readonly #known: KnownKeys
   readonly #waitingMax: number
-  readonly #names: Bulk
+  readonly #table: Bulk
   readonly #waiting: Bulk
   /** About how many wait: some came twice, or were deleted. */
   #count = 0
@@ -32,12 +32,12 @@ export class StoredNames {
   /** The first that did not move in this turn. */
   #at = 0
 
-  /** `known` is told of the names that are written. About `waitingMax` of them wait. */
+  /** `known` is told of the hashes that are written. About `waitingMax` of them wait. */
   constructor(statements: Statements, known: KnownKeys, waitingMax: number) {
     this.#statements = statements
     this.#known = known
     this.#waitingMax = waitingMax
-    this.#names = new Bulk(statements, { one: 'insert-name', many: 'insert-names-20' })
+    this.#table = new Bulk(statements, { one: 'insert-name', many: 'insert-names-20' })
     this.#waiting = new Bulk(statements, {
       one: 'insert-waiting-name',
       many: 'insert-waiting-names-20',
@@ -51,15 +51,15 @@ export class StoredNames {
     return Math.max(0, this.#count - this.#waitingMax)
   }
 
-  /** Cells of names in their order. */
+  /** Cells of hashes in their order. */
   write(cells: readonly number[]): void {
     const count = cells.length / COLUMNS
     if (count === 0) return
     for (let at = 0; at < cells.length; at += COLUMNS) {
-      this.#known.add(partsOfName(cells[at] as number))
+      this.#known.add(partsOfHash(cells[at] as number))
     }
     // So many are side by side as they are.
-    if (count > this.#waitingMax) return this.#names.write(cells, COLUMNS)
+    if (count > this.#waitingMax) return this.#table.write(cells, COLUMNS)
     this.#waiting.write(cells, COLUMNS)
     this.#run('append-names', this.#turn, this.#at, packed(cells))
     this.#count += count
@@ -69,7 +69,7 @@ export class StoredNames {
   move(count: number): void {
     if (count === 0) return
     const next = this.#statements.get('find-nth-waiting-name').get(this.#at, count)
-    // Jobs of one name go together.
+    // Jobs of one hash go together.
     const end = next === undefined ? END : Math.max(next['name'] as number, this.#at + 1)
     this.#run('move-names', this.#at, end)
     this.#count -= this.#run('forget-waiting-names', this.#at, end)
@@ -109,12 +109,12 @@ export class StoredNames {
   #restore(): void {
     for (const { turn, at, names } of this.#statements.get('all-new-names').iterate()) {
       const cells: SqlValue[] = []
-      for (const { name, job } of unpacked(names as Uint8Array)) {
-        const isBehind = name < (at as number)
-        const isReached = name < this.#at
+      for (const { hash, job } of unpacked(names as Uint8Array)) {
+        const isBehind = hash < (at as number)
+        const isReached = hash < this.#at
         // Those ahead of it when it came moved in its own turn, the others in the next, as far as that is by now.
         const isMoved = turn === this.#turn ? isReached && !isBehind : isReached || !isBehind
-        if (!isMoved) cells.push(name, job)
+        if (!isMoved) cells.push(hash, job)
       }
       findMany(this.#statements, 'restore-names-20', cells, COLUMNS)
     }
@@ -127,17 +127,17 @@ export class StoredNames {
 }
 
 function packed(cells: readonly number[]): Uint8Array {
-  const piece = Buffer.allocUnsafe((cells.length / COLUMNS) * NAME_BYTES)
-  for (let i = 0, at = 0; i < cells.length; i += COLUMNS, at += NAME_BYTES) {
+  const piece = Buffer.allocUnsafe((cells.length / COLUMNS) * HASH_BYTES)
+  for (let i = 0, at = 0; i < cells.length; i += COLUMNS, at += HASH_BYTES) {
     piece.writeUInt32LE(cells[i] as number, at)
     piece.writeDoubleLE(cells[i + 1] as number, at + JOB_AT)
   }
   return piece
 }
 
-function* unpacked(piece: Uint8Array): Iterable<{ readonly name: number; readonly job: number }> {
+function* unpacked(piece: Uint8Array): Iterable<{ readonly hash: number; readonly job: number }> {
   const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.length)
-  for (let at = 0; at < bytes.length; at += NAME_BYTES) {
-    yield { name: bytes.readUInt32LE(at), job: bytes.readDoubleLE(at + JOB_AT) }
+  for (let at = 0; at < bytes.length; at += HASH_BYTES) {
+    yield { hash: bytes.readUInt32LE(at), job: bytes.readDoubleLE(at + JOB_AT) }
   }
 }
