@@ -114,7 +114,7 @@ export {
   type JobFilter,
   type JobState,
   type JournalRecord,
-  type LaneRow,
+  type KeyedRow,
   type LeaseFacts,
   type LeaseState,
   type NewJobRow,

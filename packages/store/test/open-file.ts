@@ -2,10 +2,10 @@ import { closeSync, copyFileSync, existsSync, openSync } from 'node:fs'
 import type { WriteBatch } from '@fairlead/core/internal'
 import { onTestFinished } from 'vitest'
 import { encodeBatch } from '../src/sqlite/batch-codec.ts'
-import { PACE, type Pace } from '../src/sqlite/carrier.ts'
 import { LogEnd } from '../src/sqlite/log-end.ts'
 import { openSqliteFile, type SqliteFile } from '../src/sqlite/sqlite-file.ts'
 import type { DirectReads } from '../src/sqlite/sqlite-reads.ts'
+import { PACE, type Pace } from '../src/sqlite/table-checkpointer.ts'
 import { tempPath } from './temp-store.ts'
 
 /** A file on this thread: between two of its calls no time passes, so nothing is carried over. */

@@ -7,8 +7,8 @@ import {
   sampleJob,
   sampleLease,
 } from '../src/conformance/sample-rows.ts'
-import type { Pace } from '../src/sqlite/carrier.ts'
 import { openDatabase } from '../src/sqlite/driver.ts'
+import type { Pace } from '../src/sqlite/table-checkpointer.ts'
 import { imageOf, OpenFile, turns } from './open-file.ts'
 
 /** A job of these has three names: its id, its caller's id with its tx_hash, and the id of its lease. */

@@ -93,9 +93,9 @@ export class ScoreQueue {
   ) {
     this.#clock = clock
     this.#ties = ties
-    this.#young = youngHeap(clock, ties, PLACE.laneYoung)
-    this.#aged = agedHeap(ties, PLACE.laneAged)
-    this.#wait = picksLongest ? waitHeap(PLACE.laneWait) : null
+    this.#young = youngHeap(clock, ties, PLACE.queueYoung)
+    this.#aged = agedHeap(ties, PLACE.queueAged)
+    this.#wait = picksLongest ? waitHeap(PLACE.queueWait) : null
   }
 
   get size(): number {

@@ -201,10 +201,10 @@ export interface ShareRow {
 }
 
 /**
- * A piece of the state of *admit*: of its lanes and budgets, which limit, dispatch key or session it is
+ * A piece of the state of *admit*: of its limits, sessions and budgets, which limit, dispatch key or session it is
  * about, and what is to be remembered of it. Null forgets it.
  */
-export interface LaneRow {
+export interface KeyedRow {
   readonly lane: string
   readonly key: string
   readonly value: Uint8Array | null
@@ -229,7 +229,7 @@ export interface WriteBatch {
   /** Of a job the failure of attempt n deletes those of the attempts up to n − `FAILURES_KEPT`. */
   readonly failures: readonly FailureRow[]
   readonly shares: readonly ShareRow[]
-  readonly lanes: readonly LaneRow[]
+  readonly lanes: readonly KeyedRow[]
   readonly rounds: readonly RoundRow[]
   readonly journal: readonly JournalRecord[]
   /** Only what changed. */
@@ -260,7 +260,7 @@ export interface Snapshot {
   readonly leases: readonly LeaseRow[]
   readonly providers: readonly ProviderRow[]
   readonly shares: readonly ShareRow[]
-  readonly lanes: readonly (LaneRow & { readonly value: Uint8Array })[]
+  readonly lanes: readonly (KeyedRow & { readonly value: Uint8Array })[]
   readonly meta: Meta
   /** The number of the newest entry of the journal; 0 before the first. */
   readonly lastEntry: number

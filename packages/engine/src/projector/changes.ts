@@ -11,7 +11,7 @@ import {
 import type {
   EndedSpan,
   JournalRecord,
-  LaneRow,
+  KeyedRow,
   RoundRow,
   WriteBatch,
 } from '@fairlead/core/internal'
@@ -50,7 +50,7 @@ export class Changes {
     readonly market: Market
     readonly journal: readonly JournalRecord[]
     readonly lastSeq: number
-    readonly tokens: readonly LaneRow[]
+    readonly tokens: readonly KeyedRow[]
   }): { readonly batch: WriteBatch; readonly ended: readonly Job[] } {
     const { market, journal, lastSeq, tokens } = parts
     const { newJobs, jobs } = this.#jobRows(lastSeq)

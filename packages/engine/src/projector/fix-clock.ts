@@ -2,7 +2,7 @@ import type { Store } from '@fairlead/core'
 import type { WriteBatch } from '@fairlead/core/internal'
 import { AHEAD_MAX_MS } from '../open-engine.ts'
 import { META } from '../state/meta.ts'
-import { movedLane, movedProvider } from './moved-rows.ts'
+import { movedKeyedRow, movedProvider } from './moved-rows.ts'
 
 /** A store whose jobs and leases can be moved in time together with the rows of a batch. */
 export interface MovableStore extends Pick<Store, 'load'> {
@@ -42,7 +42,7 @@ export async function fixClock(store: MovableStore, wallMs: number): Promise<Fix
       results: [],
       failures: [],
       shares: [],
-      lanes: lanes.map((row) => movedLane(row, move)),
+      lanes: lanes.map((row) => movedKeyedRow(row, move)),
       rounds: [],
       journal: [
         {

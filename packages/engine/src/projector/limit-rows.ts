@@ -1,7 +1,7 @@
 import { type CborMap, type CborValue, decodeCbor, encodeCbor, type Limit } from '@fairlead/core'
 import {
   type ExactInt,
-  type LaneRow,
+  type KeyedRow,
   type LimitChanges,
   type LimitLeaseState,
   type MarketLimitsState,
@@ -16,8 +16,8 @@ const LIMIT = 'limit'
 const LEASE = 'limit_lease'
 
 /** The stored form of limits and lease ids that have changed (ADMIT-1). */
-export function limitRows({ limits, leases }: LimitChanges): LaneRow[] {
-  const rows: LaneRow[] = limits.map(([key, state]) => ({
+export function limitRows({ limits, leases }: LimitChanges): KeyedRow[] {
+  const rows: KeyedRow[] = limits.map(([key, state]) => ({
     lane: LIMIT,
     key,
     value: state === null ? null : encodeCbor(meterCells(state)),

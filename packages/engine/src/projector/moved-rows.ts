@@ -5,7 +5,7 @@ import type { ProviderRow, Snapshot } from '@fairlead/core/internal'
 export type Move = (at: number) => number
 
 type Cells = CborValue[]
-type Lane = Snapshot['lanes'][number]
+type StoredRow = Snapshot['lanes'][number]
 
 /** A provider with all times that the engine took from its clock moved. */
 export function movedProvider(row: ProviderRow, move: Move): ProviderRow {
@@ -20,15 +20,15 @@ export function movedProvider(row: ProviderRow, move: Move): ProviderRow {
   }
 }
 
-/** The same for a row of a lane. Openings stay: people have named them. */
-export function movedLane(row: Lane, move: Move): Lane {
-  const moved = LANES[row.lane]
+/** The same for a keyed row. Openings stay: people have named them. */
+export function movedKeyedRow(row: StoredRow, move: Move): StoredRow {
+  const moved = MOVED_BY_LANE[row.lane]
   if (moved === undefined) return row
   return { ...row, value: encodeCbor(moved(decodeCbor(row.value), move)) }
 }
 
 /** By lane, as `limit-rows.ts` and `session-rows.ts` write them. */
-const LANES: Readonly<Record<string, (value: CborValue, move: Move) => CborValue>> = {
+const MOVED_BY_LANE: Readonly<Record<string, (value: CborValue, move: Move) => CborValue>> = {
   limit: (value, move) => {
     const { holds, bucket, counts_from: from, ...rest } = value as CborMap
     return {

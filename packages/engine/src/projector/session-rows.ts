@@ -11,7 +11,7 @@ import {
 import type {
   DispatchJob,
   DispatchJobState,
-  LaneRow,
+  KeyedRow,
   OpenGroup,
   OrgDispatch,
   OrgDispatchState,
@@ -50,7 +50,7 @@ export class SessionRows {
   #orgs = new Set<OrgDispatch>()
   #opened: (readonly SessionJob[])[] = []
   /** What is small and final when it is told of, in its stored form. */
-  #rows = new Map<string, LaneRow>()
+  #rows = new Map<string, KeyedRow>()
 
   readonly #touched: () => void
 
@@ -113,7 +113,7 @@ export class SessionRows {
   }
 
   /** Everything that changed since the last call. */
-  take({ sessions }: Market): LaneRow[] {
+  take({ sessions }: Market): KeyedRow[] {
     if (this.#jobs.size + this.#orgs.size + this.#opened.length + this.#rows.size === 0) return []
     for (const group of this.#opened) this.#putRanks(group)
     for (const job of this.#jobs) {

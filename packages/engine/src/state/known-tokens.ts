@@ -1,5 +1,5 @@
 import { type CborValue, decodeCbor, encodeCbor } from '@fairlead/core'
-import type { LaneRow, Snapshot } from '@fairlead/core/internal'
+import type { KeyedRow, Snapshot } from '@fairlead/core/internal'
 import type { TokenFacts } from '../commands/command.ts'
 import type { EngineNote } from './journal.ts'
 
@@ -12,7 +12,7 @@ type TokenChange = Extract<EngineNote, { readonly type: 'tokenChanged' }>
 /** The tokens as the journal told of them last, so that each change is told once, also one that no engine saw (TOKEN-2). */
 export class KnownTokens {
   readonly #byId: Map<string, Known>
-  readonly #rows = new Map<string, LaneRow>()
+  readonly #rows = new Map<string, KeyedRow>()
 
   constructor({ lanes }: Snapshot) {
     const rows = lanes.filter(({ lane }) => lane === LANE)
@@ -39,7 +39,7 @@ export class KnownTokens {
   }
 
   /** The rows of what has changed since the last call. */
-  take(): readonly LaneRow[] {
+  take(): readonly KeyedRow[] {
     if (this.#rows.size === 0) return []
     const rows = [...this.#rows.values()]
     this.#rows.clear()

@@ -65,7 +65,7 @@ export function createHttpServer(parts: HttpParts): Server {
       },
     },
     '/openrpc.json': {
-      // Nobody need show a token for it, so its lane is that of an address.
+      // Nobody need show a token for it, so its backlog is that of an address.
       GET: (request, response) =>
         parts.turns.run(`address ${connections.addressOf(request)}`, () =>
           sendOpenRpc(parts.openRpc(), request, response),

@@ -2,7 +2,7 @@ import { Fifo } from './fifo.ts'
 
 /** How long calls may run before sockets, timers and the engine get the event loop again. */
 const SLICE_MS = 8
-/** After a step longer than a slice its lane rests for so many times as long, while others are active. */
+/** After a step longer than a slice its backlog rests for so many times as long, while others are active. */
 const REST_FACTOR = 4
 /** Somebody who has called within this time is active. */
 const ACTIVE_MS = 1_000
@@ -10,7 +10,7 @@ const ACTIVE_MS = 1_000
 type Step = () => void
 
 /** What waits for one token: calls of messages that were begun, and messages that were not. */
-interface Lane {
+interface TokenBacklog {
   readonly calls: Fifo<Step>
   readonly messages: Fifo<Step>
   restsUntil: number
@@ -18,11 +18,11 @@ interface Lane {
 
 /**
  * Shares the event loop among tokens (RPC-9). A step runs at once while the loop's turn is young. After that it
- * waits in the lane of its token, and the lanes are served round robin, a slice in each turn of the loop. One step
- * cannot be cut: where it was long, its lane rests, so that others have most of the loop however long the steps are.
+ * waits in the backlog of its token, and the backlogs are served round robin, a slice in each turn of the loop. One step
+ * cannot be cut: where it was long, its backlog rests, so that others have most of the loop however long the steps are.
  */
 export class Turns {
-  readonly #lanes = new Map<string, Lane>()
+  readonly #backlogs = new Map<string, TokenBacklog>()
   /** When the slice of this turn of the loop is used up; 0 before its first step. */
   #endsAt = 0
   #timer: NodeJS.Timeout | null = null
@@ -55,10 +55,10 @@ export class Turns {
       }
       const now = performance.now()
       this.#note(token, now)
-      const lane = this.#lanes.get(token)
-      if (lane === undefined && this.#hasTime(now)) this.#take(token, step, now)
+      const backlog = this.#backlogs.get(token)
+      if (backlog === undefined && this.#hasTime(now)) this.#take(token, step, now)
       else {
-        const waiting = lane ?? this.#open(token)
+        const waiting = backlog ?? this.#open(token)
         waiting[queue].push(step)
         this.#wake()
       }
@@ -78,10 +78,10 @@ export class Turns {
     return now < this.#endsAt
   }
 
-  #open(token: string): Lane {
-    const lane: Lane = { calls: new Fifo(), messages: new Fifo(), restsUntil: 0 }
-    this.#lanes.set(token, lane)
-    return lane
+  #open(token: string): TokenBacklog {
+    const backlog: TokenBacklog = { calls: new Fifo(), messages: new Fifo(), restsUntil: 0 }
+    this.#backlogs.set(token, backlog)
+    return backlog
   }
 
   /** Gives the time after the step. */
@@ -91,24 +91,24 @@ export class Turns {
     const lasted = now - from
     const other = token === this.#newest.token ? this.#before : this.#newest
     if (lasted > SLICE_MS && now - other.at < ACTIVE_MS) {
-      const lane = this.#lanes.get(token) ?? this.#open(token)
-      lane.restsUntil = now + REST_FACTOR * lasted
+      const backlog = this.#backlogs.get(token) ?? this.#open(token)
+      backlog.restsUntil = now + REST_FACTOR * lasted
       this.#wake()
     }
     return now
   }
 
-  /** A slice for the lanes, and the end of this turn. */
+  /** A slice for the backlogs, and the end of this turn. */
   #serve(): void {
     let now = performance.now()
     const endsAt = now + SLICE_MS
-    for (const [token, lane] of this.#lanes) {
-      if (lane.restsUntil > now) continue
+    for (const [token, backlog] of this.#backlogs) {
+      if (backlog.restsUntil > now) continue
       // Behind the others; one that has nothing left is gone.
-      this.#lanes.delete(token)
-      const step = lane.calls.shift() ?? lane.messages.shift()
+      this.#backlogs.delete(token)
+      const step = backlog.calls.shift() ?? backlog.messages.shift()
       if (step === undefined) continue
-      this.#lanes.set(token, lane)
+      this.#backlogs.set(token, backlog)
       now = this.#take(token, step, now)
       if (now >= endsAt) break
     }
@@ -116,12 +116,12 @@ export class Turns {
     this.#wake()
   }
 
-  /** Sees to it that the lanes are served: in the next turn, or when the first of them has rested. */
+  /** Sees to it that the backlogs are served: in the next turn, or when the first of them has rested. */
   #wake(): void {
-    if (this.#lanes.size === 0 || this.#endsAt !== 0) return
+    if (this.#backlogs.size === 0 || this.#endsAt !== 0) return
     const now = performance.now()
     let first = Number.POSITIVE_INFINITY
-    for (const { restsUntil } of this.#lanes.values()) first = Math.min(first, restsUntil)
+    for (const { restsUntil } of this.#backlogs.values()) first = Math.min(first, restsUntil)
     if (first <= now) return void this.#hasTime(now)
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#timer = setTimeout(() => this.#serve(), Math.ceil(first - now))

@@ -1,7 +1,7 @@
 import { type AnyRow, compareAscii } from '@fairlead/core/internal'
 import {
   failuresOf,
-  lanesInOrder,
+  keyedRowsInOrder,
   metaByName,
   providersById,
   sharesInOrder,
@@ -23,7 +23,7 @@ export function everyRow(tables: Tables): AnyRow[] {
     ),
     failures: jobs.flatMap(failuresOf),
     shares: sharesInOrder(tables),
-    lanes: lanesInOrder(tables),
+    lanes: keyedRowsInOrder(tables),
     rounds: rounds.sort((a, b) => a.height - b.height || compareAscii(a.kind, b.kind)),
     journal: tables.journal,
     meta: metaByName(tables).map(([name, value]) => ({ name, value })),

@@ -8,7 +8,7 @@ import {
   findJob,
   findLease,
   findResult,
-  lanesInOrder,
+  keyedRowsInOrder,
   leasesByStart,
   metaByName,
   providersById,
@@ -70,7 +70,7 @@ export class MemoryStore implements Store {
       leases: leasesByStart(alive),
       providers: providersById(tables),
       shares: sharesInOrder(tables),
-      lanes: lanesInOrder(tables),
+      lanes: keyedRowsInOrder(tables),
       meta: Object.fromEntries(metaByName(tables)),
       lastEntry: tables.journal.at(-1)?.seq ?? 0,
     }

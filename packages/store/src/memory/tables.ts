@@ -13,7 +13,7 @@ import type {
 import {
   compareAscii,
   compareText,
-  type LaneRow,
+  type KeyedRow,
   type ProviderRow,
   type RoundRow,
   type ShareRow,
@@ -46,7 +46,7 @@ export interface Tables {
   /** By kind and caller. */
   readonly shares: Map<string, ShareRow>
   /** By lane and key. */
-  readonly lanes: Map<string, StoredLane>
+  readonly lanes: Map<string, StoredKeyedRow>
   /** By height, then by kind. */
   readonly rounds: Map<number, Map<KindName, RoundRow>>
   /** Without gaps; it begins with the first that was not cut. */
@@ -54,7 +54,7 @@ export interface Tables {
   readonly meta: Map<string, string>
 }
 
-export type StoredLane = LaneRow & { readonly value: Uint8Array }
+export type StoredKeyedRow = KeyedRow & { readonly value: Uint8Array }
 
 export type LeasePlace = Pick<LeaseRow, 'jobSeq' | 'attempt'>
 
@@ -118,7 +118,7 @@ export function sharesInOrder({ shares }: Tables): ShareRow[] {
   )
 }
 
-export function lanesInOrder({ lanes }: Tables): StoredLane[] {
+export function keyedRowsInOrder({ lanes }: Tables): StoredKeyedRow[] {
   return [...lanes.values()].sort(
     (a, b) => compareText(a.lane, b.lane) || compareText(a.key, b.key),
   )

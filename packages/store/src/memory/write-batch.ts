@@ -19,7 +19,7 @@ import {
   FAILURES_KEPT,
   type JobState,
   type JournalRecord,
-  type LaneRow,
+  type KeyedRow,
   type LeaseState,
   MATCH_ORDERS,
   type NewJobRow,
@@ -51,7 +51,7 @@ export function writeBatch(tables: Tables, batch: WriteBatch, tx: Transaction): 
   for (const row of batch.results) writeResult(tables, row, tx)
   for (const row of batch.failures) writeFailure(tables, row, tx)
   for (const row of batch.shares) writeShare(tables, row, tx)
-  for (const row of batch.lanes) writeLane(tables, row, tx)
+  for (const row of batch.lanes) writeKeyedRow(tables, row, tx)
   for (const row of batch.rounds) insertRound(tables, row, tx)
   dropOldRounds(tables, tx)
   for (const record of batch.journal) append(tables, record, tx)
@@ -166,7 +166,7 @@ function writeShare(tables: Tables, row: ShareRow, tx: Transaction): void {
   else tx.set(tables.shares, key, copyOf(row))
 }
 
-function writeLane(tables: Tables, { lane, key, value }: LaneRow, tx: Transaction): void {
+function writeKeyedRow(tables: Tables, { lane, key, value }: KeyedRow, tx: Transaction): void {
   const name = JSON.stringify([lane, key])
   if (value === null) tx.delete(tables.lanes, name)
   else tx.set(tables.lanes, name, { lane, key, value: copyOf(value) })

@@ -6,7 +6,7 @@ import {
   putFailure,
   putJob,
   putJobState,
-  putLane,
+  putKeyedRow,
   putLease,
   putLeaseState,
   putMeta,
@@ -130,7 +130,7 @@ export function encodeBatch(batch: WriteBatch): EncodedBatch {
     putFailure(writer, row)
   })
   section(batch.shares, (row) => putShare(writer, row))
-  section(batch.lanes, (row) => putLane(writer, row))
+  section(batch.lanes, (row) => putKeyedRow(writer, row))
   section(batch.rounds, (row) => putRound(writer, row))
   section(Object.entries(batch.meta), (entry) => putMeta(writer, entry))
   const first = journal[0]?.seq ?? null

@@ -110,7 +110,7 @@ class KeyTable {
 export class NewKeys {
   readonly #hasher: KeyHasher
   #fresh = new KeyTable()
-  /** Of the carrying that goes on: they are forgotten all at once, when it is committed. */
+  /** Of the checkpoint that goes on: they are forgotten all at once, when it is committed. */
   #leaving = new KeyTable()
 
   constructor(hasher: KeyHasher) {
@@ -134,13 +134,13 @@ export class NewKeys {
     return fresh ?? this.#leaving.factsOf(hash, bytes, at, length)
   }
 
-  /** A carrying begins: what is there goes when it is over. */
+  /** A checkpoint begins: what is there goes when it is over. */
   leave(): void {
     this.#leaving = this.#fresh
     this.#fresh = new KeyTable()
   }
 
-  /** What was there when the carrying began is in the table. */
+  /** What was there when the checkpoint began is in the table. */
   forgetLeft(): void {
     this.#leaving = new KeyTable()
   }

@@ -30,7 +30,7 @@ const LOOKED_THROUGH_BYTES = 8 * 1_048_576
 
 /**
  * The log in front of the tables (STORE-14): batches with ascending numbers in two files beside the
- * store, which take turns. One is written while the batches of the other are carried into their tables;
+ * store, which take turns. One is written while the batches of the other are checkpointed into their tables;
  * then it is written again from its start. Where it ends is known to the giver of the batches, too, who may
  * have written one that this thread has not heard of yet.
  *
@@ -44,31 +44,31 @@ export class LogFile {
   readonly #paths: readonly [string, string]
   /** The newest batch that this thread knows of. */
   #last: number
-  /** All bytes so far, up to the last batch that is carried, and up to each one behind it by its number. */
+  /** All bytes so far, up to the last batch that is checkpointed, and up to each one behind it by its number. */
   #total = 0
-  #carriedTotal = 0
+  #checkpointedTotal = 0
   #isSyncing = false
   readonly #totals = new Map<number, number>()
 
-  /** `carried` is the number of the last batch that is in the tables, `checked` of the last of which anything is. */
+  /** `checkpointed` is the number of the last batch that is in the tables, `checked` of the last of which anything is. */
   constructor(
     path: string,
     options: {
       readonly id: Uint8Array
-      readonly carried: number
+      readonly checkpointed: number
       readonly checked: number
       readonly isSynced: boolean
       readonly end: LogEnd
     },
   ) {
-    const { id, carried, checked, isSynced, end } = options
+    const { id, checkpointed, checked, isSynced, end } = options
     this.#end = end
     this.#path = path
     this.#paths = pathsOf(path)
-    this.#last = carried
+    this.#last = checkpointed
     end.begin({ seed: crc32(id), isSynced })
-    for (const segment of end.segments) segment.last = carried
-    this.#takeUp(carried, checked)
+    for (const segment of end.segments) segment.last = checkpointed
+    this.#takeUp(checkpointed, checked)
   }
 
   /** The number of the newest batch that is known here. */
@@ -76,14 +76,14 @@ export class LogFile {
     return this.#last
   }
 
-  /** Whether all of it is carried. */
+  /** Whether all of it is checkpointed. */
   get isEmpty(): boolean {
     return this.#totals.size === 0
   }
 
-  /** Bytes that are not carried yet. */
+  /** Bytes that are not checkpointed yet. */
   get waitingBytes(): number {
-    return this.#total - this.#carriedTotal
+    return this.#total - this.#checkpointedTotal
   }
 
   /** Durable when it returns. If it throws, the batch is not there, and the next takes its place. */
@@ -180,27 +180,27 @@ export class LogFile {
   }
 
   /** The batches up to this number are in their tables, durably: their files are free. */
-  release(carried: number): void {
+  release(checkpointed: number): void {
     for (const [number, total] of this.#totals) {
-      if (number > carried) break
-      this.#carriedTotal = total
+      if (number > checkpointed) break
+      this.#checkpointedTotal = total
       this.#totals.delete(number)
     }
     const { segments } = this.#end
     this.#end.holding(() => {
-      for (const segment of segments) if (segment.last <= carried) segment.end = 0
+      for (const segment of segments) if (segment.last <= checkpointed) segment.end = 0
     })
   }
 
   /** Batches after a number, oldest first. */
-  batchesAfter(carried: number): readonly FoundBatch[] {
+  batchesAfter(checkpointed: number): readonly FoundBatch[] {
     return this.#end.segments
-      .flatMap((segment) => batchesIn(this.#end, contentOf(this.#pathOf(segment)), carried))
+      .flatMap((segment) => batchesIn(this.#end, contentOf(this.#pathOf(segment)), checkpointed))
       .filter(({ number }) => number <= this.#last)
       .sort((a, b) => a.number - b.number)
   }
 
-  /** With nothing left to carry the files can go. */
+  /** With nothing left to checkpoint the files can go. */
   close(): void {
     this.#end.holding(() => {
       for (const segment of this.#end.segments) {
@@ -213,11 +213,11 @@ export class LogFile {
   }
 
   /** Finds where another process left off. */
-  #takeUp(carried: number, checked: number): void {
+  #takeUp(checkpointed: number, checked: number): void {
     const end = this.#end
     const files = end.segments.map((segment) => {
       const content = contentOf(this.#pathOf(segment))
-      return { segment, content, found: batchesIn(end, content, carried) }
+      return { segment, content, found: batchesIn(end, content, checkpointed) }
     })
     const inOrder = files
       .filter(({ found }) => found.length > 0)
@@ -278,10 +278,13 @@ export class LogFile {
 }
 
 /** The batches of the log of a store that are not in its tables, where nobody has the log open. */
-export function waitingBatches(path: string, { id, carried }: LoggedStore): readonly FoundBatch[] {
+export function waitingBatches(
+  path: string,
+  { id, checkpointed }: LoggedStore,
+): readonly FoundBatch[] {
   const end = new LogEnd()
   end.begin({ seed: crc32(id), isSynced: false })
-  return pathsOf(path).flatMap((file) => batchesIn(end, contentOf(file), carried))
+  return pathsOf(path).flatMap((file) => batchesIn(end, contentOf(file), checkpointed))
 }
 
 function pathsOf(path: string): readonly [string, string] {
@@ -289,13 +292,13 @@ function pathsOf(path: string): readonly [string, string] {
 }
 
 /** The whole batches of a file whose numbers follow each other, after a number. */
-function batchesIn(log: LogEnd, content: Buffer, carried: number): FoundBatch[] {
+function batchesIn(log: LogEnd, content: Buffer, checkpointed: number): FoundBatch[] {
   const found: FoundBatch[] = []
   let due: number | null = null
   for (let next = log.batchAt(content, 0); next !== null; ) {
     const { number, end } = next
     if (number !== (due ?? number)) break
-    if (number > carried) found.push(next)
+    if (number > checkpointed) found.push(next)
     due = number + 1
     next = log.batchAt(content, end)
   }

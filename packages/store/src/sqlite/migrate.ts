@@ -45,7 +45,7 @@ export function refuseForeign(db: Database, path: string): void {
 /** The store as every version knows it: the id of its log, and the last batch that is in the tables. */
 export interface LoggedStore {
   readonly id: Uint8Array
-  readonly carried: number
+  readonly checkpointed: number
 }
 
 /**
@@ -73,11 +73,11 @@ function readHeader(db: Database): Header {
 }
 
 function readStore(db: Database): LoggedStore {
-  const [id, carried] = tellAll(db, [
+  const [id, checkpointed] = tellAll(db, [
     'SELECT tell(id) FROM store',
     'SELECT tell(carried) FROM store',
   ]) as [Uint8Array, number]
-  return { id, carried }
+  return { id, checkpointed }
 }
 
 /**

@@ -19,7 +19,7 @@ export class PendingOthers {
   readonly #stored: StoredRows
   readonly #providers = new Map<string, RowAt>()
   readonly #shares = new Map<string, RowAt>()
-  readonly #lanes = new Map<string, RowAt>()
+  readonly #keyedRows = new Map<string, RowAt>()
   readonly #rounds = new Map<string, RowAt>()
   readonly #meta = new Map<string, RowAt>()
 
@@ -36,17 +36,17 @@ export class PendingOthers {
     for (const at of batch.providers) this.#setProvider({ bytes, at })
     for (const at of batch.rounds) this.#addRound({ bytes, at })
     for (const at of batch.shares) this.#shares.set(rowName(bytes, at, 2), { bytes, at })
-    for (const at of batch.lanes) this.#lanes.set(rowName(bytes, at, 2), { bytes, at })
+    for (const at of batch.lanes) this.#keyedRows.set(rowName(bytes, at, 2), { bytes, at })
     for (const at of batch.meta) this.#meta.set(rowName(bytes, at, 1), { bytes, at })
   }
 
-  get laneCount(): number {
-    return this.#lanes.size
+  get keyedRowCount(): number {
+    return this.#keyedRows.size
   }
 
-  /** Of lanes the rows that have waited longest, as they are by now, and they wait no more. */
-  takeLanes(most: number): RowAt[] {
-    return takeFirst(this.#lanes, most)
+  /** The keyed rows that have waited longest, as they are by now, and they wait no more. */
+  takeKeyedRows(most: number): RowAt[] {
+    return takeFirst(this.#keyedRows, most)
   }
 
   get roundCount(): number {
@@ -85,7 +85,7 @@ export class PendingOthers {
   }
 
   get #all(): readonly Map<string, RowAt>[] {
-    return [this.#providers, this.#shares, this.#lanes, this.#rounds, this.#meta]
+    return [this.#providers, this.#shares, this.#keyedRows, this.#rounds, this.#meta]
   }
 
   #setProvider(row: RowAt): void {

@@ -267,15 +267,15 @@ export class PendingRows {
     this.#unhashed = []
   }
 
-  /** `last` is the newest batch. New keys are forgotten when all that are there now were carried. */
-  carryingBegins(last: number): void {
+  /** `last` is the newest batch. New keys are forgotten when all that are there now were checkpointed. */
+  checkpointBegins(last: number): void {
     if (this.#leavingUpTo !== null) return
     this.#newKeys.leave()
     this.#leavingUpTo = last
   }
 
   /** What came up to a batch is in the tables, and its key hashes are known there. */
-  carryingEnds(upTo: number): void {
+  checkpointEnds(upTo: number): void {
     if (this.#jobs.size === 0) this.#firstEnd = Number.POSITIVE_INFINITY
     if (this.#jobs.size === 0 && !this.hasKeyHashes) this.#newKeys.clear()
     else if (this.#leavingUpTo !== null && this.#leavingUpTo <= upTo) this.#newKeys.forgetLeft()

@@ -13,7 +13,7 @@ import type {
   Brought,
   JobFacts,
   JobState,
-  LaneRow,
+  KeyedRow,
   LeaseFacts,
   LeaseState,
   ProviderRow,
@@ -347,7 +347,7 @@ export function putShare(to: CellWriter, { kind, caller, finish }: ShareRow): vo
 }
 
 /** A key may be any text, so it is stored as its bytes. One that is to be forgotten has no value. */
-export function putLane(to: CellWriter, { lane, key, value }: LaneRow): void {
+export function putKeyedRow(to: CellWriter, { lane, key, value }: KeyedRow): void {
   to.text(lane)
   to.cell(Buffer.from(key, 'utf8'))
   to.cell(value)
@@ -366,7 +366,7 @@ export function shareRow(c: Columns): ShareRow & { readonly finish: bigint } {
   }
 }
 
-export function laneRow(c: Columns): LaneRow & { readonly value: Uint8Array } {
+export function keyedRow(c: Columns): KeyedRow & { readonly value: Uint8Array } {
   return { lane: c['lane'] as string, key: textOf(c['key']), value: rawOf(c['value']) }
 }
 

@@ -3,7 +3,6 @@ import type { JobRow } from '@fairlead/core'
 import { invariant, isHex32, type JobFilter, type Snapshot } from '@fairlead/core/internal'
 import { isIdPrefix } from '../id-prefix.ts'
 import { type BatchRows, refuseOtherFormat, rowsOf } from './batch-codec.ts'
-import { Carrier, PACE, type Pace, type Pass } from './carrier.ts'
 import { bytesOf } from './cells.ts'
 import {
   type Columns,
@@ -22,11 +21,12 @@ import { LogFile, waitingBatches } from './log-file.ts'
 import { migrate, refuseForeign } from './migrate.ts'
 import { isRefusal } from './pending-others.ts'
 import { PendingRows } from './pending-rows.ts'
-import { jobRow, laneRow, leaseRow, metaRow, providerRow, shareRow } from './rows.ts'
+import { jobRow, keyedRow, leaseRow, metaRow, providerRow, shareRow } from './rows.ts'
 import { type DirectReads, SqliteReads } from './sqlite-reads.ts'
 import { Statements } from './statements.ts'
 import { StoredKeyHashes } from './stored-key-hashes.ts'
 import { StoredRows } from './stored-rows.ts'
+import { PACE, type Pace, type Pass, TableCheckpointer } from './table-checkpointer.ts'
 import { type PruneTimes, TableWriter } from './table-writer.ts'
 import { asUnavailable, builtOnRefused, unavailable } from './unavailable.ts'
 
@@ -73,8 +73,8 @@ const NOT_WRITTEN = 'its giver could not write it to the log; try again'
 /** Holds the pages of the table of key hashes (SQL: names), which are looked up at random, for a few million jobs. */
 const CACHE_KIB = 65_536
 /**
- * The log is carried over into the file when it has this many pages (64 MiB). The longer it may grow,
- * the more often a page has been written again by then, and is carried over once.
+ * The log is checkpointed into the file when it has this many pages (64 MiB). The longer it may grow,
+ * the more often a page has been written again by then, and is checkpointed once.
  */
 const LOG_PAGES = 16_384
 
@@ -156,7 +156,7 @@ export class SqliteFile {
   readonly #pending: PendingRows
   readonly #reads: SqliteReads
   readonly #log: LogFile
-  readonly #carrier: Carrier
+  readonly #checkpointer: TableCheckpointer
   /** Batches that were refused. Who has not heard of all of them has built on one (STORE-2). */
   #refusals = 0
   readonly #logEnd: LogEnd
@@ -185,7 +185,11 @@ export class SqliteFile {
     )
     db.exec(CONNECTION)
     this.#statements = new Statements(db)
-    const { id, carried, checked } = this.#statements.get('find-store').get() as Columns
+    const {
+      id,
+      carried: checkpointed,
+      checked,
+    } = this.#statements.get('find-store').get() as Columns
     const hasher = new KeyHasher(id as Uint8Array)
     const known = new KnownKeys(async (from, limit) => {
       // Between two calls.
@@ -199,12 +203,12 @@ export class SqliteFile {
     this.#reads = new SqliteReads(this.#statements, this.#pending)
     this.#log = new LogFile(path, {
       id: id as Uint8Array,
-      carried: carried as number,
-      checked: (checked ?? carried) as number,
+      checkpointed: checkpointed as number,
+      checked: (checked ?? checkpointed) as number,
       isSynced: durability !== 'relaxed',
       end: logEnd,
     })
-    this.#carrier = new Carrier({
+    this.#checkpointer = new TableCheckpointer({
       db,
       statements: this.#statements,
       hasher,
@@ -218,7 +222,7 @@ export class SqliteFile {
       abandon: () => this.#abandon(),
     })
     this.#mergeLog()
-    this.#carrier.later()
+    this.#checkpointer.later()
     void known.begin()
   }
 
@@ -244,7 +248,7 @@ export class SqliteFile {
       leases: this.#rows('load-leases', leaseRow),
       providers: this.#rows('all-providers', providerRow),
       shares: this.#rows('all-shares', shareRow),
-      lanes: this.#rows('all-lanes', laneRow),
+      lanes: this.#rows('all-lanes', keyedRow),
       meta: this.#meta(),
       lastEntry: this.#writer.journalEnd.seq + this.#pending.recordCount,
     }))
@@ -275,33 +279,33 @@ export class SqliteFile {
 
   /** Whether a read has to see so many rows in their tables that commits had better go on meanwhile. */
   readHasToWait(name: keyof DirectReads, args: readonly unknown[]): boolean {
-    if (!this.#carrier.wouldHoldUp()) return false
+    if (!this.#checkpointer.wouldHoldUp()) return false
     if (name === 'jobs') {
       const filter = args[0] as JobFilter
       // Few ids begin alike.
       if (filter.idPrefix !== undefined) return false
       const { low, high } = rangeOf(filter, this.#reads.jobs(filter))
-      return this.#carrier.wouldHoldUp(this.#pending.seqsBetween(low, high).length)
+      return this.#checkpointer.wouldHoldUp(this.#pending.seqsBetween(low, high).length)
     }
     return name === 'assignmentsSince' || name === 'everything'
   }
 
   /** Whether so much waits that commits had better go on meanwhile. */
   checkpointHasToWait(): boolean {
-    return this.#carrier.wouldHoldUp()
+    return this.#checkpointer.wouldHoldUp()
   }
 
   /** All that waits goes into its tables, and all of SQLite's own log into the file. */
   checkpoint(): void {
     this.#seeing(
-      () => this.#carrier.finish(),
+      () => this.#checkpointer.finish(),
       () => this.#db.exec('PRAGMA wal_checkpoint(TRUNCATE)'),
     )
   }
 
   /** Acts when it need not wait any more. */
-  whenCarried(act: () => void): void {
-    this.#carrier.whenLess(act)
+  whenCheckpointed(act: () => void): void {
+    this.#checkpointer.whenLess(act)
   }
 
   /** Puts into the tables what this read looks for there, and reads. */
@@ -316,9 +320,10 @@ export class SqliteFile {
     const isById = BY_ID.has(name)
     if (!isById && name !== 'journal' && name !== 'round') return this.#seeingAll(read)
     return this.#seeing(() => {
-      if (isById) this.#carrier.writeJob(bytesOf(args[0] as string), () => this.#seqOf(name, args))
-      if (name === 'timeline' || name === 'journal') this.#carrier.writeRecords()
-      if (name === 'round') this.#carrier.writeRounds()
+      if (isById)
+        this.#checkpointer.writeJob(bytesOf(args[0] as string), () => this.#seqOf(name, args))
+      if (name === 'timeline' || name === 'journal') this.#checkpointer.writeRecords()
+      if (name === 'round') this.#checkpointer.writeRounds()
     }, read)
   }
 
@@ -336,7 +341,7 @@ export class SqliteFile {
     if (filter.idPrefix !== undefined) return this.#listByPrefix(filter, filter.idPrefix)
     for (let range = NO_JOBS; ; ) {
       const page = this.#seeing(
-        () => this.#carrier.writeJobsBetween(range.low, range.high),
+        () => this.#checkpointer.writeJobsBetween(range.low, range.high),
         () => this.#reads.jobs(filter),
       )
       range = rangeOf(filter, page)
@@ -346,7 +351,7 @@ export class SqliteFile {
 
   #listByPrefix(filter: JobFilter, idPrefix: string): JobRow[] {
     return this.#seeing(
-      () => this.#carrier.writeJobsByPrefix(idPrefix.slice('0x'.length)),
+      () => this.#checkpointer.writeJobsByPrefix(idPrefix.slice('0x'.length)),
       () => this.#reads.jobs(filter),
     )
   }
@@ -371,7 +376,7 @@ export class SqliteFile {
   }
 
   /**
-   * All of the batch is in the log when it is over, or none of it (STORE-14). That may be later: then rows are carried
+   * All of the batch is in the log when it is over, or none of it (STORE-14). That may be later: then rows are checkpointed
    * into their tables while the log is synced, and no other call is made before it is over.
    */
   commit(bytes: Uint8Array, refusalsHeard: number): Promise<void> | null {
@@ -389,12 +394,12 @@ export class SqliteFile {
       this.#take(batch)
       const isOver = (): void => {
         // Not before: of a batch that is refused nothing happens.
-        if (hasToDelete) this.#carrier.deleteLater(pruneTimesOf(batch))
-        this.#carrier.later()
+        if (hasToDelete) this.#checkpointer.deleteLater(pruneTimesOf(batch))
+        this.#checkpointer.later()
       }
-      if (this.#logEnd.isSynced && this.#carrier.hasWorkMeanwhile) {
+      if (this.#logEnd.isSynced && this.#checkpointer.hasWorkMeanwhile) {
         const synced = this.#log.appendBeside(bytes)
-        this.#carrier.later()
+        this.#checkpointer.later()
         return synced.then(isOver, (error) => {
           this.#pass(() => this.#refuse())
           throw error
@@ -427,7 +432,7 @@ export class SqliteFile {
     }
     this.#unverified = bytes
     this.#logEnd.noteChecked(this.#log.last + 1)
-    this.#carrier.later()
+    this.#checkpointer.later()
   }
 
   /** Throws what is to be said against the batch that was given last; its giver is done with it. */
@@ -449,7 +454,7 @@ export class SqliteFile {
   #take(batch: BatchRows): void {
     // A sign of life brings none, and is no work.
     const jobs = Math.max(batch.newJobs.length, batch.jobs.length)
-    if (jobs > 0) this.#carrier.keepUp(jobs)
+    if (jobs > 0) this.#checkpointer.keepUp(jobs)
     this.#pending.merge(batch, this.#log.last + 1, this.#writer.journalEnd.seq)
   }
 
@@ -489,7 +494,7 @@ export class SqliteFile {
     // A span to erase is given once, so registrations that wait and ended in it do not wait any longer.
     const before = Math.max(times.endedBefore ?? 0, batch.eraseEndedBefore ?? 0)
     if ((firstEnd ?? before) < before || this.#pending.mayEndBefore(before)) return false
-    return this.#carrier.wouldHoldUp() || this.#carrier.isMuchToDelete(times)
+    return this.#checkpointer.wouldHoldUp() || this.#checkpointer.isMuchToDelete(times)
   }
 
   /**
@@ -499,21 +504,21 @@ export class SqliteFile {
   #commitWithout(batch: BatchRows): void {
     const times = pruneTimesOf(batch)
     const { cutJournalAt } = batch
-    this.#carrier.finish()
-    this.#pending.carryingEnds(this.#log.last)
-    this.#carrier.begin()
+    this.#checkpointer.finish()
+    this.#pending.checkpointEnds(this.#log.last)
+    this.#checkpointer.begin()
     // Before what is deleted, so that of personal data nothing is left in free places either.
     this.#erase(batch)
     this.#writer.prune(times)
     this.#stored.forget()
     this.#pending.merge(batch, this.#log.last, this.#writer.journalEnd.seq)
-    this.#carrier.writeAll()
+    this.#checkpointer.writeAll()
     // Once more, for jobs whose own end in this batch lies before the time (STORE-10).
     this.#erase(batch)
     this.#writer.prune(times)
     if (cutJournalAt !== null) this.#writer.cutJournal(cutJournalAt)
-    this.#carrier.end()
-    this.#pending.carryingEnds(this.#log.last)
+    this.#checkpointer.end()
+    this.#pending.checkpointEnds(this.#log.last)
   }
 
   /** Times of jobs, leases and results after one become earlier, in a transaction with the rows of a batch (CLOCK-1). */
@@ -521,17 +526,17 @@ export class SqliteFile {
     this.#seeing(
       () => {
         const batch = rowsOf(bytes)
-        this.#carrier.finish()
-        this.#pending.carryingEnds(this.#log.last)
-        this.#carrier.begin()
+        this.#checkpointer.finish()
+        this.#pending.checkpointEnds(this.#log.last)
+        this.#checkpointer.begin()
         for (const name of ['move-jobs', 'move-leases', 'move-results']) {
           this.#statements.get(name).run(byMs, afterMs)
         }
         this.#stored.forget()
         this.#pending.merge(batch, this.#log.last, this.#writer.journalEnd.seq)
-        this.#carrier.writeAll()
-        this.#carrier.end()
-        this.#pending.carryingEnds(this.#log.last)
+        this.#checkpointer.writeAll()
+        this.#checkpointer.end()
+        this.#pending.checkpointEnds(this.#log.last)
       },
       () => {},
     )
@@ -550,10 +555,10 @@ export class SqliteFile {
 
   close(): void {
     this.#isClosed = true
-    this.#carrier.stop()
+    this.#checkpointer.stop()
     try {
       this.#mergeLog()
-      this.#carrier.finish()
+      this.#checkpointer.finish()
       this.#log.close()
     } catch {
       // What cannot be written stays in the log, and is found there by the next to open the file.
@@ -566,13 +571,13 @@ export class SqliteFile {
 
   /** Reads with all that is alive in its tables; what has ended meanwhile may wait. */
   #seeingLive<Answer>(read: () => Answer): Answer {
-    return this.#seeing(() => this.#carrier.writeLive(), read)
+    return this.#seeing(() => this.#checkpointer.writeLive(), read)
   }
 
   /** Reads with all rows in their tables. */
   #seeingAll<Answer>(read: () => Answer): Answer {
     return this.#seeing(() => {
-      if (!this.#pending.isEmpty) this.#carrier.writeAll()
+      if (!this.#pending.isEmpty) this.#checkpointer.writeAll()
     }, read)
   }
 
@@ -592,7 +597,7 @@ export class SqliteFile {
   #abandon(): void {
     this.#isWhole = false
     try {
-      this.#carrier.rollBack()
+      this.#checkpointer.rollBack()
     } catch {
       // It is tried again before anything else is done.
     }
@@ -603,13 +608,13 @@ export class SqliteFile {
     this.#verifyGiven()
     if (this.#isWhole) return
     invariant(!this.#log.isSyncing, 'a log is read when all of it is known')
-    this.#carrier.rollBack()
+    this.#checkpointer.rollBack()
     this.#pending.clear()
     this.#stored.forget()
     this.#writer.afterTransaction({ didFail: true })
-    const { carried, checked } = this.#statements.get('find-store').get() as Columns
-    const batches = this.#log.batchesAfter(carried as number)
-    if (batches.length > 0) this.#carrier.begin()
+    const { carried: checkpointed, checked } = this.#statements.get('find-store').get() as Columns
+    const batches = this.#log.batchesAfter(checkpointed as number)
+    if (batches.length > 0) this.#checkpointer.begin()
     const found = batches.map(({ number, batch }) => ({ number, batch, rows: rowsOf(batch) }))
     const isLookedAt = (number: number) => number <= ((checked as number | null) ?? number)
     // Of all of them before any is merged: a job that went to one provider after the other may be in its

@@ -22,7 +22,7 @@ import {
   blockRow,
   failureRow,
   jobRow,
-  laneRow,
+  keyedRow,
   leaseRow,
   metaRow,
   payloadOf,
@@ -53,7 +53,7 @@ const TABLES: readonly (readonly [table: string, row: (columns: Columns) => obje
   ['results', resultRow],
   ['failures', failureRow],
   ['shares', shareRow],
-  ['lanes', laneRow],
+  ['lanes', keyedRow],
   ['rounds', roundRow],
 ]
 

@@ -8,7 +8,6 @@ import {
   type WriteBatch,
 } from '@fairlead/core/internal'
 import { type EncodedBatch, encodeBatch, JOB_AT } from './batch-codec.ts'
-import { PACE, type Pace } from './carrier.ts'
 import type { KeyParts } from './key-filter.ts'
 import { KnownKeys, partsAt, partsOfText } from './known-keys.ts'
 import { LogEnd } from './log-end.ts'
@@ -20,6 +19,7 @@ import type {
   SqliteOptions,
   TimeMove,
 } from './sqlite-file.ts'
+import { PACE, type Pace } from './table-checkpointer.ts'
 import {
   type Answer,
   type Call,
@@ -42,7 +42,7 @@ export interface SqliteStore extends Store {
   /** Times of jobs, leases and results after one become earlier, in a transaction with a batch (CLOCK-1). */
   moveTimes(move: TimeMove, batch: WriteBatch): Promise<void>
   /**
-   * Carries what waits in the log into the tables, commits going on meanwhile. What was committed before
+   * Checkpoints what waits in the log into the tables, commits going on meanwhile. What was committed before
    * the call is in the file itself then.
    */
   checkpoint(): Promise<void>

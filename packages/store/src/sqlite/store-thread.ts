@@ -65,7 +65,7 @@ function isPutOff(call: Call): boolean {
       mustWait = file !== null && hasToWait(file, call)
     } catch {}
   })
-  if (mustWait) file.whenCarried(() => inTurn(() => carryOut(call)))
+  if (mustWait) file.whenCheckpointed(() => inTurn(() => carryOut(call)))
   return mustWait
 }
 
@@ -96,7 +96,7 @@ function answer(id: number, act: () => unknown): void {
   })
 }
 
-/** Of a batch that is synced while rows are carried: no other call is carried out before it is over. */
+/** Of a batch that is synced while rows are checkpointed: no other call is carried out before it is over. */
 function answerLater(id: number, synced: Promise<void>): void {
   behind = []
   const over = (said: Answer): void => {

@@ -89,7 +89,7 @@ export class TableWriter {
     this.#failures.write(failures, 2 + WIDTH.failure)
   }
 
-  writeLanes(rows: readonly RowAt[]): void {
+  writeKeyedRows(rows: readonly RowAt[]): void {
     for (const row of rows) {
       const cells = this.#cells([], row, 0, WIDTH.lane)
       if (cells[2] === null) this.#run('forget-lane', cells.slice(0, 2))

@@ -1,6 +1,6 @@
 import { FairleadError } from '@fairlead/core'
-import type { Pace } from './carrier.ts'
 import type { SqliteFile, SqliteOptions } from './sqlite-file.ts'
+import type { Pace } from './table-checkpointer.ts'
 
 /** What the two sides of a store say to each other: its user's thread and the one with the file. */
 

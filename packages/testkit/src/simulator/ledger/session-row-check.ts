@@ -1,5 +1,5 @@
 import { decodeCbor } from '@fairlead/core'
-import type { LaneRow } from '@fairlead/core/internal'
+import type { KeyedRow } from '@fairlead/core/internal'
 import { broken } from '../violation.ts'
 import type { Book } from './book.ts'
 import type { BudgetCells } from './org-account.ts'
@@ -14,7 +14,7 @@ export class SessionRowCheck {
     this.#book = book
   }
 
-  compare(lanes: readonly LaneRow[], atMs: number): void {
+  compare(lanes: readonly KeyedRow[], atMs: number): void {
     for (const { lane, key, value } of lanes) {
       const cells = value === null ? null : (decodeCbor(value) as unknown[])
       if (lane === 'session') this.#compareSession(key, cells, atMs)

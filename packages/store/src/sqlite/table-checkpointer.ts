@@ -7,22 +7,22 @@ import type { Statements } from './statements.ts'
 import type { StoredKeyHashes } from './stored-key-hashes.ts'
 import type { PruneTimes, TableWriter } from './table-writer.ts'
 
-/** How what waits in the log is carried into its tables. */
+/** How what waits in the log is checkpointed into its tables. */
 export interface Pace {
-  /** Rows wait for so long, to be carried together. */
+  /** Rows wait for so long, to be checkpointed together. */
   readonly waitMs: number
-  /** Each commit carries some of those that have waited for so long. */
+  /** Each commit checkpoints some of those that have waited for so long. */
   readonly alongMs: number
   /** With so many jobs or bytes waiting it begins at once, and goes on beside the commits that come. */
   readonly jobsAtOnce: number
   readonly bytesAtOnce: number
-  /** Jobs that are carried between two calls: as many as a statement takes, or a multiple of it. */
+  /** Jobs that are checkpointed between two calls: as many as a statement takes, or a multiple of it. */
   readonly sliceJobs: number
   /** Jobs in one transaction. Its commit writes their pages and syncs them, and holds up all calls. */
   readonly jobsTogether: number
   /** The same where nothing presses. */
   readonly jobsInCalm: number
-  /** Without a commit of jobs for so long nobody is held up; before, only commits carry. */
+  /** Without a commit of jobs for so long nobody is held up; before, only commits checkpoint. */
   readonly quietMs: number
   /** So many key hashes wait until those of others come beside them into their table. */
   readonly hashesWaiting: number
@@ -60,7 +60,7 @@ const ALONG_MAX = 60
 const OWED_MAX = 120
 /**
  * Commits of fewer jobs than this are of single jobs, and for each of them somebody waits: a slice that came at once
- * would take the processor from those who were just answered. What they owe is carried together, as much as fills the
+ * would take the processor from those who were just answered. What they owe is checkpointed together, as much as fills the
  * statements: a few rows at a time take several times as long.
  */
 const FEW_JOBS = 8
@@ -68,11 +68,11 @@ const ALONG_AFTER_MS = 2
 /** How often it is noted which batch was the newest at a time. */
 const MARK_MS = 250
 
-/** With so much more than that, commits are slowed down to the pace at which it is carried. */
+/** With so much more than that, commits are slowed down to the pace at which it is checkpointed. */
 const SLOWED_AT = 1.5
-/** Then each of them carries so many times the jobs that it brings. */
-const TIMES_CARRIED = 2
-/** Jobs that are carried between two calls where a read waits for them. */
+/** Then each of them checkpoints so many times the jobs that it brings. */
+const TIMES_WHEN_SLOWED = 2
+/** Jobs that are checkpointed between two calls where a read waits for them. */
 const JOBS_IN_HASTE = 256
 /** Jobs whose cells, and records whose bytes, are made before any of them is written, where all are. */
 const JOBS_AT_A_TIME = 100
@@ -85,9 +85,9 @@ const DELETED_AT_ONCE = 1_000
 const DELETED_AT_A_TIME = 50
 const DELETE_EVERY_MS = 50
 
-/** Records of the journal that are carried with a slice; what is more than these waits for the last. */
+/** Records of the journal that are checkpointed with a slice; what is more than these waits for the last. */
 const RECORDS_PER_JOB = 4
-/** Key hashes or keyed rows that are carried in the place of a job. */
+/** Key hashes or keyed rows that are checkpointed in the place of a job. */
 const ROWS_PER_JOB = 8
 /** Key hashes that move into their table with each job: twice as many as most jobs have. */
 const MOVED_PER_JOB = 6
@@ -95,14 +95,14 @@ const MOVED_PER_JOB = 6
 /** How it gets at the file when nobody called; see `ThreadGate`. */
 export type Pass = (act: () => void) => void
 
-/** A carrying over that goes on: the newest batch when it began, and what is left of what it began with. */
-interface Carrying {
+/** A checkpoint that goes on: the newest batch when it began, and what is left of what it began with. */
+interface Checkpoint {
   readonly last: number
   /** It goes on with commits, and not by itself. */
   isAlong: boolean
   jobsLeft: number
   roundsLeft: number
-  lanesLeft: number
+  keyedRowsLeft: number
   /** Older key hashes, which move into their table. */
   hashesLeft: number
 }
@@ -124,19 +124,19 @@ interface Parts {
 }
 
 /**
- * Carries rows from the log into their tables (STORE-14): by itself after a while or when many wait, along with
+ * Checkpoints: writes rows from the log into their tables (STORE-14): by itself after a while or when many wait, along with
  * the commits of a load that goes on, a few between any two calls, all in one transaction that stays open
  * until the last of them is there; and at once those that a read looks for.
  */
-export class Carrier {
+export class TableCheckpointer {
   readonly #parts: Parts
-  #carrying: Carrying | null = null
+  #checkpoint: Checkpoint | null = null
   #timer: NodeJS.Timeout | null = null
   #alongTimer: NodeJS.Timeout | null = null
   #immediate: NodeJS.Immediate | null = null
   #lastCommitAt = 0
   #lastJobs = 0
-  /** Jobs that commits have yet to carry. */
+  /** Jobs that commits have yet to checkpoint. */
   #owed = 0
   /** Jobs that were written in the transaction that is open. */
   #written = 0
@@ -152,7 +152,7 @@ export class Carrier {
     this.#parts = parts
   }
 
-  /** Sees to it that what waits is carried over in time. */
+  /** Sees to it that what waits is checkpointed in time. */
   later(waitMs = this.#parts.pace.waitMs): void {
     if (this.#isAtOnce) {
       this.#immediate ??= setImmediate(() => {
@@ -175,25 +175,25 @@ export class Carrier {
   /** Whether it goes on as soon as the thread has nothing else to do. */
   get #isAtOnce(): boolean {
     const isAlong = this.#isOwed && !this.#areFew
-    return this.#isPressed || this.#carrying?.isAlong === false || isAlong
+    return this.#isPressed || this.#checkpoint?.isAlong === false || isAlong
   }
 
-  /** Whether there is something to carry while the log is synced. */
+  /** Whether there is something to checkpoint while the log is synced. */
   get hasWorkMeanwhile(): boolean {
     return this.#isAtOnce && this.#canGoOn
   }
 
-  /** Whether a carrying goes on that is not at its end. To begin and to end one takes a log that is at rest. */
+  /** Whether a checkpoint goes on that is not at its end. To begin and to end one takes a log that is at rest. */
   get #canGoOn(): boolean {
-    return this.#carrying !== null && !this.#isAtEnd(this.#carrying)
+    return this.#checkpoint !== null && !this.#isAtEnd(this.#checkpoint)
   }
 
-  /** Nobody is held up by what is carried now. */
+  /** Nobody is held up by what is checkpointed now. */
   get #isQuiet(): boolean {
     return performance.now() - this.#lastCommitAt >= this.#parts.pace.quietMs
   }
 
-  /** Whether commits have as much to carry as is worth it. */
+  /** Whether commits have as much to checkpoint as is worth it. */
   get #isOwed(): boolean {
     const least = this.#areFew ? ALONG_TIMES * this.#parts.pace.sliceJobs : 1
     return this.#owed >= least && this.#hasOld
@@ -203,9 +203,9 @@ export class Carrier {
     return this.#lastJobs < FEW_JOBS
   }
 
-  /** Whether something has waited so long that commits carry it. */
+  /** Whether something has waited so long that commits checkpoint it. */
   get #hasOld(): boolean {
-    return this.#carrying !== null || this.#waitedMs >= this.#parts.pace.alongMs
+    return this.#checkpoint !== null || this.#waitedMs >= this.#parts.pace.alongMs
   }
 
   /** How long the job that has waited longest has, to within `MARK_MS`. */
@@ -216,7 +216,7 @@ export class Carrier {
     return performance.now() - (this.#marks[0]?.at ?? Number.POSITIVE_INFINITY)
   }
 
-  /** How many jobs are carried for each that a commit brings. */
+  /** How many jobs are checkpointed for each that a commit brings. */
   get #times(): number {
     if (!this.#areFew) return ALONG_TIMES
     const times = this.#waitedMs / (UNHURRIED * this.#parts.pace.alongMs)
@@ -242,7 +242,7 @@ export class Carrier {
     }
     const { jobsAtOnce, bytesAtOnce } = pace
     if (pending.jobCount > SLOWED_AT * jobsAtOnce || log.waitingBytes > SLOWED_AT * bytesAtOnce) {
-      this.#slice(Math.max(pace.sliceJobs, TIMES_CARRIED * jobs))
+      this.#slice(Math.max(pace.sliceJobs, TIMES_WHEN_SLOWED * jobs))
     }
   }
 
@@ -266,7 +266,7 @@ export class Carrier {
   /**
    * Jobs in the tables that ended before a time go a few at a time (STORE-10), each few in a transaction of their
    * own: within one that stays open while batches come, a batch could have keys that are free only once it is
-   * committed. While much is carried, as many go after each transaction as it carried. So do results that outlived
+   * committed. While much is checkpointed, as many go after each transaction as it checkpointed. So do results that outlived
    * their jobs.
    *
    * The last time for results counts for all jobs that are left. It says the same of jobs that an earlier batch
@@ -338,19 +338,19 @@ export class Carrier {
     this.begin()
     // Not all at once: their cells are in memory until they are written.
     while (pending.jobCount > 0) this.#writeJobs(pending.takeJobs(JOBS_AT_A_TIME))
-    writer.writeLanes(pending.others.takeLanes(pending.others.laneCount))
+    writer.writeKeyedRows(pending.others.takeKeyedRows(pending.others.keyedRowCount))
     this.writeRecords()
     this.writeRounds()
     while (pending.hasKeyHashes) storedHashes.write(pending.takeKeyHashes(Number.POSITIVE_INFINITY))
     writer.writeSmallTables(pending.others.takeSmallTables())
-    if (this.#carrying === null) return
-    const { isAlong } = this.#carrying
-    this.#carrying = {
+    if (this.#checkpoint === null) return
+    const { isAlong } = this.#checkpoint
+    this.#checkpoint = {
       last: log.last,
       isAlong,
       jobsLeft: 0,
       roundsLeft: 0,
-      lanesLeft: 0,
+      keyedRowsLeft: 0,
       hashesLeft: 0,
     }
   }
@@ -361,7 +361,7 @@ export class Carrier {
     if (pending.isEmpty) return
     this.#writeJobs(pending.takeLive())
     this.begin()
-    writer.writeLanes(pending.others.takeLanes(pending.others.laneCount))
+    writer.writeKeyedRows(pending.others.takeKeyedRows(pending.others.keyedRowCount))
     writer.writeSmallTables(pending.others.takeSmallTables())
   }
 
@@ -422,13 +422,13 @@ export class Carrier {
   /** Undoes what is not committed. */
   rollBack(): void {
     const { db } = this.#parts
-    this.#carrying = null
+    this.#checkpoint = null
     this.#written = 0
     // Some errors have ended the transaction already.
     if (db.isTransaction) db.exec('ROLLBACK')
   }
 
-  /** Nothing is carried by itself any more. */
+  /** Nothing is checkpointed by itself any more. */
   stop(): void {
     for (const timer of [this.#timer, this.#alongTimer, this.#deleteTimer]) {
       if (timer !== null) clearTimeout(timer)
@@ -446,7 +446,7 @@ export class Carrier {
     pass(() => {
       try {
         mergeLog()
-        const isByItself = (isDue && isQuiet) || this.#carrying?.isAlong === false
+        const isByItself = (isDue && isQuiet) || this.#checkpoint?.isAlong === false
         if (isByItself || this.#isPressed)
           this.#slice(this.#readers.length > 0 ? JOBS_IN_HASTE : pace.sliceJobs)
         else if (this.#isOwed) this.#goAlong()
@@ -456,7 +456,7 @@ export class Carrier {
         this.#runReaders()
       }
       if (!this.wouldHoldUp()) this.#runReaders()
-      // What was due, and what the last carrying left, has waited long enough.
+      // What was due, and what the last checkpoint left, has waited long enough.
       const isOverdue = pending.jobCount >= pace.jobsInCalm || (isDue && !isQuiet)
       const soonMs = isQuiet ? 0 : pace.quietMs
       this.later(isOverdue ? soonMs : pace.waitMs)
@@ -480,59 +480,66 @@ export class Carrier {
   }
 
   /**
-   * Some of what waited when the carrying began, as much as so many jobs: jobs, then rounds, rows of lanes,
-   * the key hashes of the jobs and older ones; and in the end a commit. What came meanwhile is for the next carrying.
+   * Some of what waited when the checkpoint began, as much as so many jobs: jobs, then rounds, keyed rows,
+   * the key hashes of the jobs and older ones; and in the end a commit. What came meanwhile is for the next checkpoint.
    */
   #slice(jobs: number, { isAlong = false } = {}): void {
     const { writer, pending, log, storedHashes } = this.#parts
-    const carrying = this.#start(isAlong)
-    carrying.isAlong &&= isAlong
-    const most = Math.min(jobs, carrying.jobsLeft)
+    const checkpoint = this.#start(isAlong)
+    checkpoint.isAlong &&= isAlong
+    const most = Math.min(jobs, checkpoint.jobsLeft)
     this.#writeJobs(pending.takeJobs(most))
     writer.append(pending.takeRecords(RECORDS_PER_JOB * most))
-    carrying.jobsLeft -= most
-    const rounds = Math.min(jobs - most, carrying.roundsLeft)
+    checkpoint.jobsLeft -= most
+    const rounds = Math.min(jobs - most, checkpoint.roundsLeft)
     writer.writeRounds(pending.others.takeRounds(rounds))
-    carrying.roundsLeft -= rounds
-    if (rounds > 0 && carrying.roundsLeft === 0) writer.dropOldRounds()
+    checkpoint.roundsLeft -= rounds
+    if (rounds > 0 && checkpoint.roundsLeft === 0) writer.dropOldRounds()
     let rows = ROWS_PER_JOB * (jobs - most - rounds)
-    const lanes = pending.others.takeLanes(Math.min(rows, carrying.lanesLeft))
-    writer.writeLanes(lanes)
-    carrying.lanesLeft -= lanes.length
-    rows -= lanes.length
+    const keyedRows = pending.others.takeKeyedRows(Math.min(rows, checkpoint.keyedRowsLeft))
+    writer.writeKeyedRows(keyedRows)
+    checkpoint.keyedRowsLeft -= keyedRows.length
+    rows -= keyedRows.length
     if (rows > 0) {
       const cells = pending.takeKeyHashes(rows)
       storedHashes.write(cells)
       rows -= cells.length / 2
     }
-    const moved = Math.min(rows, carrying.hashesLeft)
+    const moved = Math.min(rows, checkpoint.hashesLeft)
     storedHashes.move(moved)
-    carrying.hashesLeft -= moved
-    if (this.#isAtEnd(carrying) && !log.isSyncing) this.#commit(carrying)
+    checkpoint.hashesLeft -= moved
+    if (this.#isAtEnd(checkpoint) && !log.isSyncing) this.#commit(checkpoint)
   }
 
-  #isAtEnd({ jobsLeft, roundsLeft, lanesLeft, hashesLeft }: Carrying): boolean {
-    const left = jobsLeft + roundsLeft + lanesLeft + hashesLeft
+  #isAtEnd({ jobsLeft, roundsLeft, keyedRowsLeft, hashesLeft }: Checkpoint): boolean {
+    const left = jobsLeft + roundsLeft + keyedRowsLeft + hashesLeft
     return left === 0 && !this.#parts.pending.hasKeyHashes
   }
 
-  #start(isAlong = false): Carrying {
+  #start(isAlong = false): Checkpoint {
     const { pending, log, pace, storedHashes } = this.#parts
     this.begin()
-    if (this.#carrying === null) {
+    if (this.#checkpoint === null) {
       const most = this.#isPressed ? pace.jobsTogether : pace.jobsInCalm
       const jobsLeft = Math.min(pending.jobCount, most)
       pending.others.dropOldRounds()
-      const { roundCount: roundsLeft, laneCount: lanesLeft } = pending.others
+      const { roundCount: roundsLeft, keyedRowCount: keyedRowsLeft } = pending.others
       const hashesLeft = Math.min(storedHashes.overdue, MOVED_PER_JOB * jobsLeft)
-      this.#carrying = { last: log.last, isAlong, jobsLeft, roundsLeft, lanesLeft, hashesLeft }
+      this.#checkpoint = {
+        last: log.last,
+        isAlong,
+        jobsLeft,
+        roundsLeft,
+        keyedRowsLeft,
+        hashesLeft,
+      }
       log.turn()
-      pending.carryingBegins(log.last)
+      pending.checkpointBegins(log.last)
     }
-    return this.#carrying
+    return this.#checkpoint
   }
 
-  #commit({ last }: Pick<Carrying, 'last'>): void {
+  #commit({ last }: Pick<Checkpoint, 'last'>): void {
     const { statements, writer, pending, log } = this.#parts
     // Jobs wait in the order of their batches, so of those before the first that waits all is there.
     const waiting = pending.firstBatch ?? Number.POSITIVE_INFINITY
@@ -543,8 +550,8 @@ export class Carrier {
     statements.get('note-carried').run(upTo, log.last)
     log.syncAll()
     this.end()
-    this.#carrying = null
-    pending.carryingEnds(upTo)
+    this.#checkpoint = null
+    pending.checkpointEnds(upTo)
     log.release(upTo)
     this.#deleteSome(Math.min(this.#written, DELETED_AT_ONCE))
     this.#written = 0
