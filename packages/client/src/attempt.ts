@@ -65,7 +65,7 @@ export class Attempt implements JobOf<KindName> {
   /** The source has said that it took the ack; before that nothing can be renewed. */
   isAcked = false
   /** Whether it counts as one of the handlers that may run at once. */
-  hasPlace = false
+  holdsSlot = false
   readonly #payload: LeaseOffer['payload']
   #decoded: Payloads[KindName] | null = null
   #abort: AbortController | null = null

@@ -25,8 +25,10 @@ export async function checked<Output>(
   const result = await schema['~standard'].validate(value)
   if (result.issues === undefined) return result.value
   const problems = result.issues.map(({ message, path = [] }) => {
-    const place = path.map((part) => String(typeof part === 'object' ? part.key : part)).join('.')
-    return place === '' ? message : `${place}: ${message}`
+    const location = path
+      .map((part) => String(typeof part === 'object' ? part.key : part))
+      .join('.')
+    return location === '' ? message : `${location}: ${message}`
   })
   throw new InvalidResult(`the result does not fit its schema: ${problems.join('; ')}`)
 }

@@ -47,7 +47,7 @@ export class WorkerLoop implements Worker {
   readonly #queue: Attempt[] = []
   /** Those that are to be acked in a moment. */
   readonly #unacked: Attempt[] = []
-  #places = 0
+  #slotsTaken = 0
   /** What was said last; a source says it again with each session. */
   #noticeSaid: ProviderNotice | null = null
   #timer = { at: Number.POSITIVE_INFINITY, cancel: ignore }
@@ -119,8 +119,8 @@ export class WorkerLoop implements Worker {
     const attempt = new Attempt(offer, this.#clock.now(), this.#confirmOne)
     this.#attempts.set(attempt.leaseId, attempt)
     this.#arm(attempt.dueAt)
-    // A handler that does not heed its signal keeps its place, and the next job waits for it.
-    if (this.#places < this.#options.concurrency) void this.#serve(attempt)
+    // A handler that does not heed its signal keeps its slot, and the next job waits for it.
+    if (this.#slotsTaken < this.#options.concurrency) void this.#serve(attempt)
     else this.#queue.push(attempt)
   }
 
@@ -160,8 +160,8 @@ export class WorkerLoop implements Worker {
 
   async #serve(attempt: Attempt): Promise<void> {
     const { leaseId } = attempt
-    attempt.hasPlace = true
-    this.#places++
+    attempt.holdsSlot = true
+    this.#slotsTaken++
     try {
       attempt.stage = 'acking'
       if (this.#drained === null && !this.#accepts(attempt)) {
@@ -384,11 +384,11 @@ export class WorkerLoop implements Worker {
     })
   }
 
-  /** A place for the next one that waits. */
+  /** A slot for the next one that waits. */
   #vacate(attempt: Attempt): void {
-    if (!attempt.hasPlace) return
-    attempt.hasPlace = false
-    this.#places--
+    if (!attempt.holdsSlot) return
+    attempt.holdsSlot = false
+    this.#slotsTaken--
     for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
       if (next.endedBy !== null) continue
       void this.#serve(next)

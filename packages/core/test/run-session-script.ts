@@ -42,7 +42,7 @@ export function runSessionScript(script: SessionScript, hooks: ScriptHooks = {})
   const scripted = new Map(script.jobs.map((job) => [job.request.id, job]))
   const note = (job: DispatchJob | null): void => {
     if (job?.end == null) return
-    finals.set(job.place.id, { id: job.place.id, ...job.end, attempts: job.attempts })
+    finals.set(job.entry.id, { id: job.entry.id, ...job.end, attempts: job.attempts })
   }
 
   for (;;) {
@@ -69,8 +69,8 @@ export function runSessionScript(script: SessionScript, hooks: ScriptHooks = {})
     cancels = cancels.filter(({ cancelAt }) => cancelAt !== at)
     hooks.beforeSends?.(dispatch, at)
     for (const { job, attempt } of dispatch.sendReady()) {
-      const of = scripted.get(job.place.id) as ScriptJob
-      sends.push({ at, id: job.place.id, attempt })
+      const of = scripted.get(job.entry.id) as ScriptJob
+      sends.push({ at, id: job.entry.id, attempt })
       inFlight.push({ at: at + attemptOf(of, attempt).serviceMs, job: of, n: attempt })
     }
     dispatch = hooks.afterInstant?.(dispatch, at) ?? dispatch

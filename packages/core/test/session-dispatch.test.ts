@@ -53,15 +53,15 @@ describe('sessions, whatever happens', () => {
       for (const session of sendsBy(script, sends, sessionOf)) {
         for (const { at, id, of } of session) {
           const ready = waiting.get(String(at)) as DispatchJob[]
-          const sent = ready.find(({ place }) => place.id === id) as DispatchJob
+          const sent = ready.find(({ entry }) => entry.id === id) as DispatchJob
           const sentNow = session.filter((send) => send.at === at).map((send) => send.id)
           const passedOver = ready.filter(
-            ({ place }) =>
-              place.eventId === of.request.eventId &&
-              place.orgRef === of.request.orgRef &&
-              place.platform === of.request.platform &&
-              compareInSession(place, sent.place) < 0 &&
-              !sentNow.includes(place.id),
+            ({ entry }) =>
+              entry.eventId === of.request.eventId &&
+              entry.orgRef === of.request.orgRef &&
+              entry.platform === of.request.platform &&
+              compareInSession(entry, sent.entry) < 0 &&
+              !sentNow.includes(entry.id),
           )
           expect(passedOver).toEqual([])
         }
@@ -253,9 +253,9 @@ class Disk {
 
   /** Those who wait are written anew by their ranks alone: one row a group would do. */
   readonly opened = (places: readonly SessionJob[]): void => {
-    for (const place of places) {
-      const row = this.#jobs.get(place.id)
-      if (row !== undefined) this.#jobs.set(place.id, JSON.stringify({ ...JSON.parse(row), place }))
+    for (const entry of places) {
+      const row = this.#jobs.get(entry.id)
+      if (row !== undefined) this.#jobs.set(entry.id, JSON.stringify({ ...JSON.parse(row), entry }))
     }
   }
 
@@ -263,10 +263,10 @@ class Disk {
 
   write({ nowMs, groups }: SessionDispatchState): SessionDispatchState {
     for (const job of this.#touched.jobs) {
-      const { place, end } = job
-      const row = { place, state: dispatchJobState(job) }
-      if (end === null) this.#jobs.set(place.id, JSON.stringify(row))
-      else this.#jobs.delete(place.id)
+      const { entry, end } = job
+      const row = { entry, state: dispatchJobState(job) }
+      if (end === null) this.#jobs.set(entry.id, JSON.stringify(row))
+      else this.#jobs.delete(entry.id)
     }
     for (const org of this.#touched.orgs) {
       this.#orgs.set(JSON.stringify([org.platform, org.orgRef]), JSON.stringify(org.state()))
@@ -280,11 +280,11 @@ class Disk {
 
 function isReady(job: DispatchJob | undefined, at: number): boolean {
   if (job === undefined || job.sentAt !== null) return false
-  return (job.retryAt ?? job.place.sendAt ?? Infinity) <= at
+  return (job.retryAt ?? job.entry.sendAt ?? Infinity) <= at
 }
 
-function laneOf({ place }: DispatchJob): string {
-  return JSON.stringify([place.platform, place.orgRef, place.eventId])
+function laneOf({ entry }: DispatchJob): string {
+  return JSON.stringify([entry.platform, entry.orgRef, entry.eventId])
 }
 
 function endOf({ at, of, attempt }: ScriptSend & { of: ScriptJob }): number {

@@ -114,12 +114,12 @@ async function opened(file: string): Promise<NodeJS.ReadableStream> {
   }
 }
 
-function entryOf(line: string, place: string): AuditEntry {
+function entryOf(line: string, location: string): AuditEntry {
   try {
     const { prev_hash, ...rest } = JSON.parse(line) as Entry
     return { ...rest, prevHash: prev_hash } as unknown as AuditEntry
   } catch (error) {
-    throw misuse(`${place}: expected an entry in JSON; ${(error as Error).message}`)
+    throw misuse(`${location}: expected an entry in JSON; ${(error as Error).message}`)
   }
 }
 

@@ -70,17 +70,17 @@ function refusalsOf(
   refused: readonly Refused[],
   sent: number,
 ): Refusals {
-  const placeOf = (at: number): string => {
+  const locationOf = (at: number): string => {
     const line = wanted[at]?.line ?? null
     return line === null ? `request ${at + 1}` : `line ${line}`
   }
   const lines = refused.slice(0, LISTED_MAX).map(({ at, error }) => {
     // The answer may have been lost after the job was written.
     const isUnknown = error.code === 'StoreUnavailable' && error.details['reason'] !== 'unreachable'
-    return `${placeOf(at)}: ${isUnknown ? 'perhaps enqueued: ' : ''}${error.message}`
+    return `${locationOf(at)}: ${isUnknown ? 'perhaps enqueued: ' : ''}${error.message}`
   })
   if (refused.length > lines.length) lines.push(`… and ${refused.length - lines.length} more`)
-  if (sent < wanted.length) lines.push(`not sent: ${placeOf(sent)} and all after it`)
+  if (sent < wanted.length) lines.push(`not sent: ${locationOf(sent)} and all after it`)
   const { code, retryable } = (refused[0] as Refused).error
   const message = `${enqueued} of ${wanted.length} jobs were enqueued, ${refused.length} refused`
   return {

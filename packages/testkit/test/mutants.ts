@@ -211,7 +211,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the first session of a dispatch key is always served first',
     file: 'core/dist/sessions/session-turns.js',
-    find: 'return ready[placeBehind(ready, servedLast)] ?? ready[0];',
+    find: 'return ready[indexAfter(ready, servedLast)] ?? ready[0];',
     replace: 'return ready[0];',
     expected: ['session-turns'],
     scenario: 'opening',

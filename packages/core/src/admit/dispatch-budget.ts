@@ -101,7 +101,7 @@ export function admitsSend(
   return admitsLookup(budget, inFlight, nowMs) && levelAt(budget, policy, nowMs) >= TOKEN
 }
 
-/** May somebody look now? That is no send: it needs a place in flight and no token (ATTEMPT-9). */
+/** May somebody look now? That is no send: it needs a slot in flight and no token (ATTEMPT-9). */
 export function admitsLookup(budget: DispatchBudget, inFlight: number, nowMs: number): boolean {
   const isPaused = budget.pausedUntil !== null && nowMs < budget.pausedUntil
   return !isPaused && inFlight < allowedInFlight(budget)

@@ -145,11 +145,15 @@ function anyAct(): fc.Arbitrary<Act> {
 }
 
 function heapAt(place: number): LazyHeap<Item> {
-  return new LazyHeap<Item>({ place, keyOf: ({ key }) => key, before: (a, b) => a.id < b.id })
+  return new LazyHeap<Item>({
+    bitPair: place,
+    keyOf: ({ key }) => key,
+    before: (a, b) => a.id < b.id,
+  })
 }
 
 function someItems(count: number): Item[] {
-  return Array.from({ length: count }, (_, id) => ({ id, key: (id * 5) % 4, places: 0 }))
+  return Array.from({ length: count }, (_, id) => ({ id, key: (id * 5) % 4, heapBits: 0 }))
 }
 
 function sorted(model: ReadonlySet<Item>): Item[] {

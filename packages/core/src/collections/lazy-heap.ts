@@ -1,11 +1,11 @@
 /** An item says for each heap whether it is inside; see `LazyHeap`. */
 export interface HeapItem {
-  places: number
+  heapBits: number
 }
 
 export interface LazyHeapOptions<T> {
-  /** Which two bits of `places` are this heap's; heaps that share items differ in it. 0 … 14. */
-  readonly place: number
+  /** Which two bits of `heapBits` are this heap's; heaps that share items differ in it. 0 … 14. */
+  readonly bitPair: number
   readonly keyOf: (item: T) => number
   /** Order of two items with equal keys; it ends in an id, so that the order is total. */
   readonly before: (a: T, b: T) => boolean
@@ -37,9 +37,9 @@ export class LazyHeap<T extends HeapItem> {
   readonly #line = new Line<T>()
   #dead = 0
 
-  constructor({ place, keyOf, before }: LazyHeapOptions<T>) {
-    this.#inside = 1 << (2 * place)
-    this.#live = 2 << (2 * place)
+  constructor({ bitPair, keyOf, before }: LazyHeapOptions<T>) {
+    this.#inside = 1 << (2 * bitPair)
+    this.#live = 2 << (2 * bitPair)
     this.#keyOf = keyOf
     this.#before = before
   }
@@ -50,14 +50,14 @@ export class LazyHeap<T extends HeapItem> {
   }
 
   has(item: T): boolean {
-    return (item.places & this.#live) !== 0
+    return (item.heapBits & this.#live) !== 0
   }
 
   enter(item: T): void {
-    const { places } = item
-    if ((places & this.#live) !== 0) return
-    item.places = places | this.#inside | this.#live
-    if ((places & this.#inside) !== 0) {
+    const { heapBits } = item
+    if ((heapBits & this.#live) !== 0) return
+    item.heapBits = heapBits | this.#inside | this.#live
+    if ((heapBits & this.#inside) !== 0) {
       this.#dead--
       return
     }
@@ -70,8 +70,8 @@ export class LazyHeap<T extends HeapItem> {
   }
 
   leave(item: T): void {
-    if ((item.places & this.#live) === 0) return
-    item.places &= ~this.#live
+    if ((item.heapBits & this.#live) === 0) return
+    item.heapBits &= ~this.#live
     this.#dead++
     if (this.#dead > 16 && 2 * this.#dead > this.#records) this.#sweep()
   }
@@ -82,10 +82,10 @@ export class LazyHeap<T extends HeapItem> {
       const isInLine = this.#isFirstInLine()
       if (!isInLine && this.#items.length === 0) return undefined
       const item = (isInLine ? this.#line.first : this.#items[0]) as T
-      if ((item.places & this.#live) === 0) {
+      if ((item.heapBits & this.#live) === 0) {
         this.#dead--
         this.#removeFirst(isInLine)
-        item.places &= ~this.#inside
+        item.heapBits &= ~this.#inside
         continue
       }
       const key = this.#keyOf(item)
@@ -112,7 +112,7 @@ export class LazyHeap<T extends HeapItem> {
     const item = this.top()
     if (item === undefined) return undefined
     this.#removeFirst(this.#isFirstInLine())
-    item.places &= ~(this.#inside | this.#live)
+    item.heapBits &= ~(this.#inside | this.#live)
     return item
   }
 
@@ -157,8 +157,8 @@ export class LazyHeap<T extends HeapItem> {
     let left = 0
     for (let i = 0; i < items.length; i++) {
       const item = items[i] as T
-      if ((item.places & this.#live) === 0) {
-        item.places &= ~this.#inside
+      if ((item.heapBits & this.#live) === 0) {
+        item.heapBits &= ~this.#inside
         continue
       }
       keys[left] = keys[i] as number
@@ -168,8 +168,8 @@ export class LazyHeap<T extends HeapItem> {
     keys.length = left
     items.length = left
     this.#line.keep((item) => {
-      const isLive = (item.places & this.#live) !== 0
-      if (!isLive) item.places &= ~this.#inside
+      const isLive = (item.heapBits & this.#live) !== 0
+      if (!isLive) item.heapBits &= ~this.#inside
       return isLive
     })
     this.#dead = 0
@@ -239,7 +239,7 @@ export class LazyHeap<T extends HeapItem> {
   }
 }
 
-/** So many places are taken up by items that are gone before the others move up. */
+/** So many records are taken up by items that are gone before the others move up. */
 const GONE_MAX = 1_024
 
 /** Records in ascending order: each that is added comes behind the last. */

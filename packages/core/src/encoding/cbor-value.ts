@@ -66,8 +66,8 @@ export function fromHalf(bits: number): number {
 
 /** The refusal of a value or encoding, with the place in the input where there is one. */
 export function refusedCbor(found: string, at?: number): FairleadError {
-  const place = at === undefined ? '' : ` at byte ${at}`
-  return new FairleadError('InvalidParams', `canonical CBOR expected, got ${found}${place}`, {
+  const location = at === undefined ? '' : ` at byte ${at}`
+  return new FairleadError('InvalidParams', `canonical CBOR expected, got ${found}${location}`, {
     field: 'cbor',
     ...(at === undefined ? {} : { at }),
   })

@@ -1,7 +1,7 @@
 import { IndexedHeap } from '../collections/indexed-heap.ts'
 import { LazyHeap } from '../collections/lazy-heap.ts'
 import type { Job } from '../market/job.ts'
-import { idBefore, PLACE } from '../order/queued-job.ts'
+import { HEAP_BITS, idBefore } from '../order/queued-job.ts'
 import { proofDueAt, ttlAbsAt, ttlRelAt } from '../outcome/ttl.ts'
 import type { Policy } from '../policy/policy.ts'
 import { type Provider, silenceDueAt } from '../registry/provider.ts'
@@ -28,22 +28,22 @@ export class DueHeaps {
 
   constructor(policy: () => Policy) {
     this.#policy = policy
-    const jobs = (place: number, keyOf: (job: Job) => number): LazyHeap<Job> =>
-      new LazyHeap<Job>({ place, keyOf, before: idBefore })
-    this.ttlAbs = jobs(PLACE.ttlAbs, (job) => ttlAbsAt(job, policy()))
-    this.ttlRel = jobs(PLACE.ttlRel, (job) => ttlRelAt(job, policy()))
+    const jobs = (bitPair: number, keyOf: (job: Job) => number): LazyHeap<Job> =>
+      new LazyHeap<Job>({ bitPair, keyOf, before: idBefore })
+    this.ttlAbs = jobs(HEAP_BITS.ttlAbs, (job) => ttlAbsAt(job, policy()))
+    this.ttlRel = jobs(HEAP_BITS.ttlRel, (job) => ttlRelAt(job, policy()))
     this.leaseDeadline = new LazyHeap<Lease>({
-      place: 0,
+      bitPair: 0,
       keyOf: (lease) => lease.tDeadline,
       before: idBefore,
     })
-    this.ack = new LazyHeap<Lease>({ place: 1, keyOf: ackDueAt, before: idBefore })
+    this.ack = new LazyHeap<Lease>({ bitPair: 1, keyOf: ackDueAt, before: idBefore })
     this.lost = new LazyHeap<Lease>({
-      place: 2,
+      bitPair: 2,
       keyOf: (lease) => lostDueAt(lease, policy()),
       before: idBefore,
     })
-    this.proof = jobs(PLACE.proof, (job) => proofDueAt(job, policy()))
+    this.proof = jobs(HEAP_BITS.proof, (job) => proofDueAt(job, policy()))
     this.silence = new IndexedHeap<Provider>((a, b) => {
       const [dueA, dueB] = [silenceDueAt(a, policy()), silenceDueAt(b, policy())]
       return dueA < dueB || (dueA === dueB && a.id < b.id)

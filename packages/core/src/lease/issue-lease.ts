@@ -32,7 +32,7 @@ export function issueLease(market: Market, job: Job, provider: Provider, seed: S
     status: 'ACTIVE',
     isAcked: false,
     digest: null,
-    places: 0,
+    heapBits: 0,
   }
   job.attempt = attempt
   job.notBefore = null
@@ -70,11 +70,11 @@ function announceLease(market: Market, { id: leaseId, job, provider, tDeadline }
 }
 
 /** Of a registration: its rank, and whether somebody only looks. A receipt is made from this afterwards. */
-function attemptOf({ place, lookupUntil }: DispatchJob): {
+function attemptOf({ entry, lookupUntil }: DispatchJob): {
   readonly rank: number
   readonly task: 'book' | 'lookup'
 } {
-  return { rank: place.rank ?? 0, task: lookupUntil === null ? 'book' : 'lookup' }
+  return { rank: entry.rank ?? 0, task: lookupUntil === null ? 'book' : 'lookup' }
 }
 
 /** The cap counts all leases against the slots of those that are there, so one has room. */

@@ -17,11 +17,11 @@ const LENGTH = 3
 const ROW = 4
 
 /**
- * Ids in order of age, in a fixed number of places. They lie in typed arrays and not in a map of strings:
+ * Ids in order of age, in a fixed number of slots. They lie in typed arrays and not in a map of strings:
  * a million of them are remembered for a minute each, and as objects they would be moved about by the
  * collector of garbage and looked for all over the heap.
  *
- * Places are a ring: a new id takes the next one, and the start of the ring follows when the oldest go. Their
+ * Slots are a ring: a new id takes the next one, and the start of the ring follows when the oldest go. Their
  * text is a ring too, in the same order. An id that stays for long keeps all that lies behind it, free or
  * not: when there is no room left, the owner copies what is taken into another `LeaseIds`.
  *
@@ -30,15 +30,15 @@ const ROW = 4
  * the ring begins. The hash is no secret, and somebody might choose ids that all have the same one: so a
  * chain has a greatest length, and the rest are in a map.
  *
- * Every id has a number, one more than the one before; its place is the number modulo the number of places.
+ * Every id has a number, one more than the one before; its slot is the number modulo the number of slots.
  * Numbers are kept modulo 2^32, so a link that nobody has followed for that long points anywhere; there it
  * finds other ids, and no more of them than a chain has.
  */
 export class LeaseIds {
-  readonly #places: number
+  readonly #slots: number
   /** The number of the newest id of each chain. */
   readonly #heads: Int32Array
-  /** Four numbers for each place, beside each other in memory because they are read together. */
+  /** Four numbers for each slot, beside each other in memory because they are read together. */
   readonly #rows: Int32Array
   readonly #text: Uint16Array
   readonly #beyondChains = new Map<string, number>()
@@ -62,10 +62,10 @@ export class LeaseIds {
   readonly #recentNumbers = new Float64Array(RECENT)
 
   /** Both are powers of two, and the text, in UTF-16 units, at most 2^30. */
-  constructor(places: number, textUnits: number) {
-    this.#places = places
-    this.#heads = new Int32Array(2 * places)
-    this.#rows = new Int32Array(ROW * places)
+  constructor(slots: number, textUnits: number) {
+    this.#slots = slots
+    this.#heads = new Int32Array(2 * slots)
+    this.#rows = new Int32Array(ROW * slots)
     this.#text = new Uint16Array(textUnits)
   }
 
@@ -78,10 +78,10 @@ export class LeaseIds {
     if (this.#first === this.#next) return length <= this.#text.length
     const end = this.#startFor(length) + length
     const taken = (end - this.#at(this.oldest(), START)) >>> 0
-    return this.#next - this.#first < this.#places && taken <= this.#text.length
+    return this.#next - this.#first < this.#slots && taken <= this.#text.length
   }
 
-  /** The place of an id, or −1. */
+  /** The slot of an id, or −1. */
   find(id: string): number {
     if (id.length > ID_UNITS_MAX) return -1
     const recent = this.#findRecent(id)
@@ -90,7 +90,7 @@ export class LeaseIds {
     return this.#search(id)
   }
 
-  /** Takes a place for an id that has none. There has to be room for it. */
+  /** Takes a slot for an id that has none. There has to be room for it. */
   add(id: string): number {
     invariant(id.length <= ID_UNITS_MAX, 'an id that is remembered was checked before')
     if (id !== this.#asked) this.#read(id)
@@ -100,7 +100,7 @@ export class LeaseIds {
     return this.#append(this.#askedText, 0, id.length, this.#askedHash)
   }
 
-  /** The same for an id that lies at a place of another. */
+  /** The same for an id that lies at a slot of another. */
   addFrom(other: LeaseIds, from: number): number {
     return this.#append(
       other.#text,
@@ -110,27 +110,27 @@ export class LeaseIds {
     )
   }
 
-  /** Frees a place that is taken. */
-  remove(place: number): void {
-    if (this.#beyondChains.size > 0) this.#removeBeyond(place)
-    this.#rows[ROW * place + LENGTH] = 0
+  /** Frees a slot that is taken. */
+  remove(slot: number): void {
+    if (this.#beyondChains.size > 0) this.#removeBeyond(slot)
+    this.#rows[ROW * slot + LENGTH] = 0
     this.#size--
     while (this.#first < this.#next && this.lengthAt(this.oldest()) === 0) this.#first++
   }
 
-  idAt(place: number): string {
-    const at = this.#textAt(place)
-    return String.fromCharCode(...this.#text.subarray(at, at + this.lengthAt(place)))
+  idAt(slot: number): string {
+    const at = this.#textAt(slot)
+    return String.fromCharCode(...this.#text.subarray(at, at + this.lengthAt(slot)))
   }
 
-  /** In UTF-16 units; 0 is a place that is free. */
-  lengthAt(place: number): number {
-    return this.#at(place, LENGTH)
+  /** In UTF-16 units; 0 is a slot that is free. */
+  lengthAt(slot: number): number {
+    return this.#at(slot, LENGTH)
   }
 
-  /** The place of the oldest id; there has to be one. */
+  /** The slot of the oldest id; there has to be one. */
   oldest(): number {
-    return this.#placeOf(this.#first)
+    return this.#slotOf(this.#first)
   }
 
   /** How often `inTurn` has begun anew. */
@@ -138,7 +138,7 @@ export class LeaseIds {
     return this.#rounds
   }
 
-  /** Goes round all places from the oldest to the newest, one at each call; −1 where it is free. */
+  /** Goes round all slots from the oldest to the newest, one at each call; −1 where it is free. */
   inTurn(): number {
     if (this.#turn >= this.#next) {
       this.#turn = this.#first
@@ -147,15 +147,15 @@ export class LeaseIds {
     // What was to be looked at next may be gone, and all up to the oldest with it.
     if (this.#turn < this.#first) this.#turn = this.#first
     if (this.#turn === this.#next) return -1
-    const place = this.#placeOf(this.#turn++)
-    return this.lengthAt(place) === 0 ? -1 : place
+    const slot = this.#slotOf(this.#turn++)
+    return this.lengthAt(slot) === 0 ? -1 : slot
   }
 
-  /** The places that are taken, oldest first. */
+  /** The slots that are taken, oldest first. */
   *taken(): IterableIterator<number> {
     for (let number = this.#first; number < this.#next; number++) {
-      const place = this.#placeOf(number)
-      if (this.lengthAt(place) !== 0) yield place
+      const slot = this.#slotOf(number)
+      if (this.lengthAt(slot) !== 0) yield slot
     }
   }
 
@@ -163,24 +163,24 @@ export class LeaseIds {
     const at = recentAt(id)
     if (this.#recent[at] !== id) return -1
     const number = this.#recentNumbers[at] as number
-    const place = this.#placeOf(number)
-    return number >= this.#first && this.lengthAt(place) !== 0 ? place : -1
+    const slot = this.#slotOf(number)
+    return number >= this.#first && this.lengthAt(slot) !== 0 ? slot : -1
   }
 
-  #at(place: number, column: number): number {
-    return this.#rows[ROW * place + column] as number
+  #at(slot: number, column: number): number {
+    return this.#rows[ROW * slot + column] as number
   }
 
-  #placeOf(number: number): number {
-    return number & (this.#places - 1)
+  #slotOf(number: number): number {
+    return number & (this.#slots - 1)
   }
 
   #chainOf(hash: number): number {
     return hash & (this.#heads.length - 1)
   }
 
-  #textAt(place: number): number {
-    return this.#at(place, START) & (this.#text.length - 1)
+  #textAt(slot: number): number {
+    return this.#at(slot, START) & (this.#text.length - 1)
   }
 
   /** An id lies in one piece, so that the end of the ring may be left empty. */
@@ -208,27 +208,27 @@ export class LeaseIds {
   }
 
   #append(text: Uint16Array, from: number, length: number, hash: number): number {
-    const place = this.#placeOf(this.#next++)
+    const slot = this.#slotOf(this.#next++)
     const start = this.#startFor(length)
-    const row = ROW * place
+    const row = ROW * slot
     this.#rows[row + HASH] = hash
     this.#rows[row + START] = start
     this.#rows[row + LENGTH] = length
     this.#textNext = (start + length) | 0
     this.#size++
-    const at = this.#textAt(place)
+    const at = this.#textAt(slot)
     for (let i = 0; i < length; i++) this.#text[at + i] = text[from + i] as number
-    this.#link(place, hash)
-    return place
+    this.#link(slot, hash)
+    return slot
   }
 
   #search(id: string): number {
     const hash = this.#askedHash
     let number = this.#heads[this.#chainOf(hash)] as number
     for (let i = 0; i < CHAIN_MAX && this.#isInRing(number); i++) {
-      const place = this.#placeOf(number)
-      if (this.#at(place, HASH) === hash && this.#isAskedAt(place, id.length)) return place
-      number = this.#at(place, NEXT)
+      const slot = this.#slotOf(number)
+      if (this.#at(slot, HASH) === hash && this.#isAskedAt(slot, id.length)) return slot
+      number = this.#at(slot, NEXT)
     }
     return this.#beyondChains.size === 0 ? -1 : (this.#beyondChains.get(id) ?? -1)
   }
@@ -237,33 +237,33 @@ export class LeaseIds {
     return (number - this.#first) >>> 0 < this.#next - this.#first
   }
 
-  #isAskedAt(place: number, length: number): boolean {
-    if (this.lengthAt(place) !== length) return false
-    const at = this.#textAt(place)
+  #isAskedAt(slot: number, length: number): boolean {
+    if (this.lengthAt(slot) !== length) return false
+    const at = this.#textAt(slot)
     for (let i = 0; i < length; i++) if (this.#text[at + i] !== this.#askedText[i]) return false
     return true
   }
 
-  #link(place: number, hash: number): void {
+  #link(slot: number, hash: number): void {
     const chain = this.#chainOf(hash)
     const head = this.#heads[chain] as number
     let length = 0
     let number = head
     while (length < CHAIN_MAX && this.#isInRing(number)) {
-      number = this.#at(this.#placeOf(number), NEXT)
+      number = this.#at(this.#slotOf(number), NEXT)
       length++
     }
     if (length < CHAIN_MAX) {
-      this.#rows[ROW * place + NEXT] = head
+      this.#rows[ROW * slot + NEXT] = head
       this.#heads[chain] = this.#next - 1
     } else {
-      this.#beyondChains.set(this.idAt(place), place)
+      this.#beyondChains.set(this.idAt(slot), slot)
     }
   }
 
-  #removeBeyond(place: number): void {
-    const id = this.idAt(place)
-    if (this.#beyondChains.get(id) === place) this.#beyondChains.delete(id)
+  #removeBeyond(slot: number): void {
+    const id = this.idAt(slot)
+    if (this.#beyondChains.get(id) === slot) this.#beyondChains.delete(id)
   }
 }
 

@@ -17,7 +17,7 @@ export interface EndedLease {
   readonly forgetAt: number
 }
 
-/** As stored at a place. */
+/** As stored at a slot. */
 const STATES: readonly RememberedLease<never>['state'][] = ['held', 'completed', 'denied']
 const HELD = STATES.indexOf('held')
 
@@ -25,7 +25,7 @@ const HELD = STATES.indexOf('held')
 const SWEPT_EACH_TIME = 2
 /** How many where there are too many, and some may be over: those go before the oldest that is not. */
 const SWEPT_WHEN_FULL = 1_024
-const PLACES_MIN = 64
+const SLOTS_MIN = 64
 const TEXT_MIN = 1_024
 
 /**
@@ -35,12 +35,12 @@ const TEXT_MIN = 1_024
 export class RememberedLeases<Hold> {
   readonly #max: number
   readonly #onForgotten: ((id: string) => void) | null
-  #ids = new LeaseIds(PLACES_MIN, TEXT_MIN)
-  /** What is known of the id at each place of `#ids`. */
-  #forgetAt = new Float64Array(PLACES_MIN)
+  #ids = new LeaseIds(SLOTS_MIN, TEXT_MIN)
+  /** What is known of the id at each slot of `#ids`. */
+  #forgetAt = new Float64Array(SLOTS_MIN)
   /** Which of `STATES`. */
-  #states = new Uint8Array(PLACES_MIN)
-  #held: (HeldLease<Hold> | null)[] = Array(PLACES_MIN).fill(null)
+  #states = new Uint8Array(SLOTS_MIN)
+  #held: (HeldLease<Hold> | null)[] = Array(SLOTS_MIN).fill(null)
   /** Nothing is over before this time, as far as the last round of looking at all has shown. */
   #noneOverBefore = 0
   /** The same, of what this round has shown so far. */
@@ -52,11 +52,11 @@ export class RememberedLeases<Hold> {
   }
 
   get(id: string, nowMs: number): RememberedLease<Hold> | undefined {
-    const place = this.#ids.find(id)
-    if (place < 0) return undefined
-    if (nowMs < (this.#forgetAt[place] as number)) return this.#leaseAt(place)
+    const slot = this.#ids.find(id)
+    if (slot < 0) return undefined
+    if (nowMs < (this.#forgetAt[slot] as number)) return this.#leaseAt(slot)
     // Or it would keep its old age if it came again.
-    this.#forget(place)
+    this.#forget(slot)
     return undefined
   }
 
@@ -74,32 +74,32 @@ export class RememberedLeases<Hold> {
 
   /** All that is remembered, oldest first. */
   *entries(nowMs: number): IterableIterator<[string, RememberedLease<Hold>]> {
-    for (const place of this.#ids.taken()) {
-      if (nowMs < (this.#forgetAt[place] as number)) {
-        yield [this.#ids.idAt(place), this.#leaseAt(place)]
+    for (const slot of this.#ids.taken()) {
+      if (nowMs < (this.#forgetAt[slot] as number)) {
+        yield [this.#ids.idAt(slot), this.#leaseAt(slot)]
       }
     }
   }
 
-  #leaseAt(place: number): RememberedLease<Hold> {
-    const held = this.#held[place]
+  #leaseAt(slot: number): RememberedLease<Hold> {
+    const held = this.#held[slot]
     if (held != null) return held
-    const state = STATES[this.#states[place] as number] as EndedLease['state']
-    return { state, forgetAt: this.#forgetAt[place] as number }
+    const state = STATES[this.#states[slot] as number] as EndedLease['state']
+    return { state, forgetAt: this.#forgetAt[slot] as number }
   }
 
-  #put(place: number, lease: RememberedLease<Hold>): void {
-    this.#forgetAt[place] = lease.forgetAt
+  #put(slot: number, lease: RememberedLease<Hold>): void {
+    this.#forgetAt[slot] = lease.forgetAt
     if (lease.forgetAt < this.#noneOverBefore) this.#noneOverBefore = lease.forgetAt
     if (lease.forgetAt < this.#earliestSeen) this.#earliestSeen = lease.forgetAt
-    this.#states[place] = STATES.indexOf(lease.state)
-    this.#held[place] = lease.state === 'held' ? lease : null
+    this.#states[slot] = STATES.indexOf(lease.state)
+    this.#held[slot] = lease.state === 'held' ? lease : null
   }
 
-  #forget(place: number): void {
-    const id = this.#onForgotten === null ? '' : this.#ids.idAt(place)
-    this.#ids.remove(place)
-    if (this.#states[place] === HELD) this.#held[place] = null
+  #forget(slot: number): void {
+    const id = this.#onForgotten === null ? '' : this.#ids.idAt(slot)
+    this.#ids.remove(slot)
+    if (this.#states[slot] === HELD) this.#held[slot] = null
     this.#onForgotten?.(id)
   }
 
@@ -119,34 +119,34 @@ export class RememberedLeases<Hold> {
   /** At the next one in turn. */
   #look(nowMs: number): void {
     const { rounds } = this.#ids
-    const place = this.#ids.inTurn()
+    const slot = this.#ids.inTurn()
     if (this.#ids.rounds !== rounds) {
       this.#noneOverBefore = this.#earliestSeen
       this.#earliestSeen = Number.POSITIVE_INFINITY
     }
-    if (place < 0) return
-    const forgetAt = this.#forgetAt[place] as number
-    if (nowMs >= forgetAt) this.#forget(place)
+    if (slot < 0) return
+    const forgetAt = this.#forgetAt[slot] as number
+    if (nowMs >= forgetAt) this.#forget(slot)
     else if (forgetAt < this.#earliestSeen) this.#earliestSeen = forgetAt
   }
 
   /** Copies all that is not over, in order of age, to where there is room for three times as many. */
   #makeRoom(id: string, nowMs: number): void {
     let textUnits = id.length
-    for (const place of this.#ids.taken()) {
-      if (nowMs >= (this.#forgetAt[place] as number)) this.#forget(place)
-      else textUnits += this.#ids.lengthAt(place)
+    for (const slot of this.#ids.taken()) {
+      if (nowMs >= (this.#forgetAt[slot] as number)) this.#forget(slot)
+      else textUnits += this.#ids.lengthAt(slot)
     }
     const roomy = Math.min(3 * (this.#ids.size + 1), 1.5 * (this.#max + 1))
-    const places = powerOfTwo(PLACES_MIN, roomy)
-    // As much text for each place as those have that are there: one ring is full when the other is.
+    const slots = powerOfTwo(SLOTS_MIN, roomy)
+    // As much text for each slot as those have that are there: one ring is full when the other is.
     const ids = new LeaseIds(
-      places,
-      powerOfTwo(TEXT_MIN, (textUnits / (this.#ids.size + 1)) * places),
+      slots,
+      powerOfTwo(TEXT_MIN, (textUnits / (this.#ids.size + 1)) * slots),
     )
-    const forgetAt = new Float64Array(places)
-    const states = new Uint8Array(places)
-    const held: (HeldLease<Hold> | null)[] = Array(places).fill(null)
+    const forgetAt = new Float64Array(slots)
+    const states = new Uint8Array(slots)
+    const held: (HeldLease<Hold> | null)[] = Array(slots).fill(null)
     for (const from of this.#ids.taken()) {
       const to = ids.addFrom(this.#ids, from)
       forgetAt[to] = this.#forgetAt[from] as number

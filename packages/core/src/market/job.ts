@@ -71,7 +71,7 @@ export class Job implements QueuedJob {
   readonly sizeBytes: number
   shape: Shape
   staticScore = 0
-  places = 0
+  heapBits = 0
   status: JobStatus = 'QUEUED'
   readonly #enqueuedHigh: number
   readonly #enqueuedLow: number

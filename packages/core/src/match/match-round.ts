@@ -124,7 +124,7 @@ export class BatchMatcher {
   readonly #search: ProviderSearch
   readonly #terms: RoundTerms
   readonly #made: Assignment[] = []
-  /** `rotate`: the place behind the provider that was assigned last. */
+  /** `rotate`: the index behind the provider that was assigned last. */
   #behind = 0
 
   constructor(search: ProviderSearch, terms: RoundTerms) {
@@ -169,11 +169,11 @@ export class BatchMatcher {
       return false
     }
     const start = order === 'rotate' ? this.#behind : 0
-    let place = this.#search.findFrom(start, job)
-    if (place < 0 && start > 0) place = this.#search.findFrom(0, job)
-    if (place < 0) return false
-    this.#make({ job, provider: this.#search.shuffle.at(place) })
-    this.#behind = place + 1
+    let index = this.#search.findFrom(start, job)
+    if (index < 0 && start > 0) index = this.#search.findFrom(0, job)
+    if (index < 0) return false
+    this.#make({ job, provider: this.#search.shuffle.at(index) })
+    this.#behind = index + 1
     return true
   }
 
@@ -188,31 +188,31 @@ export class BatchMatcher {
     this.#takeBackTo(made, behind)
 
     const left = new Set(jobs)
-    for (const { providers, place } of this.#tieOrder(behind)) {
+    for (const { providers, index } of this.#tieOrder(behind)) {
       if (left.size === 0) break
       // What does not fit by now will not fit later in the round: one pass over the pairs will do.
       for (const pair of this.#search.pairsByHash(left, providers)) {
         if (!left.has(pair.job) || !this.#search.fits(pair)) continue
         this.#make(pair)
         left.delete(pair.job)
-        this.#behind = place + 1
+        this.#behind = index + 1
       }
     }
     for (const job of left) this.#search.claim(job)
   }
 
   /** Who is asked in a contested tie; under `score` equal ones stand as one. */
-  *#tieOrder(behind: number): IterableIterator<{ providers: readonly Provider[]; place: number }> {
+  *#tieOrder(behind: number): IterableIterator<{ providers: readonly Provider[]; index: number }> {
     const { order } = this.#terms.policy.match
     if (order === 'score') {
-      for (const providers of this.ranked()) yield { providers, place: 0 }
+      for (const providers of this.ranked()) yield { providers, index: 0 }
       return
     }
     const { shuffle } = this.#search
     const start = order === 'rotate' ? behind : 0
     for (let i = 0; i < shuffle.length; i++) {
-      const place = (start + i) % shuffle.length
-      yield { providers: [shuffle.at(place)], place }
+      const index = (start + i) % shuffle.length
+      yield { providers: [shuffle.at(index)], index }
     }
   }
 
@@ -257,6 +257,6 @@ function isTied(
 export function firstOf({ shuffle }: ProviderSearch, count: number): readonly Provider[] {
   const length = Math.min(count, shuffle.length)
   const first: Provider[] = []
-  for (let place = 0; place < length; place++) first.push(shuffle.at(place))
+  for (let index = 0; index < length; index++) first.push(shuffle.at(index))
   return first
 }

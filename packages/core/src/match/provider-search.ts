@@ -85,22 +85,22 @@ export class ProviderSearch {
     return Math.min(free, most)
   }
 
-  /** The first place at or behind `start` in the shuffled order whose provider fits; else −1. */
+  /** The first index at or behind `start` in the shuffled order whose provider fits; else −1. */
   findFrom(start: number, job: QueuedJob): number {
     if (this.#isCallerOut(job) || this.#terms.admit?.isHeldEverywhere(job)) return -1
     const refused = this.#refused.of(job, this.#byCaller)
     const end = this.shuffle.length
-    let place = start
-    while (place < end) {
-      const open = this.#full.next(place)
-      place = refused.next(open)
-      if (place !== open) continue
-      if (place >= end) break
-      const refusal = this.#refusal(this.shuffle.at(place), job)
-      if (refusal === null) return place
-      if (refusal === 'lease_cap_reached') this.#full.add(place)
-      else if (!OWN_REFUSALS.has(refusal)) refused.add(place)
-      place++
+    let index = start
+    while (index < end) {
+      const open = this.#full.next(index)
+      index = refused.next(open)
+      if (index !== open) continue
+      if (index >= end) break
+      const refusal = this.#refusal(this.shuffle.at(index), job)
+      if (refusal === null) return index
+      if (refusal === 'lease_cap_reached') this.#full.add(index)
+      else if (!OWN_REFUSALS.has(refusal)) refused.add(index)
+      index++
     }
     return -1
   }
@@ -253,19 +253,19 @@ export class Alike<T> {
   }
 }
 
-/** Places that need not be looked at again: union-find on "the next one that must". */
+/** Indexes that need not be looked at again: union-find on "the next one that must". */
 class Skips {
   readonly #next = new Map<number, number>()
 
-  add(place: number): void {
-    this.#next.set(place, place + 1)
+  add(index: number): void {
+    this.#next.set(index, index + 1)
   }
 
-  /** The first place at or behind this one that was not added. */
-  next(place: number): number {
-    let end = place
+  /** The first index at or behind this one that was not added. */
+  next(index: number): number {
+    let end = index
     for (let to = this.#next.get(end); to !== undefined; to = this.#next.get(end)) end = to
-    for (let at = place; at !== end; ) {
+    for (let at = index; at !== end; ) {
       const to = this.#next.get(at) as number
       this.#next.set(at, end)
       at = to

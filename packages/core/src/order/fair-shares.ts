@@ -45,7 +45,7 @@ export class FairShares {
   constructor(state?: FairState) {
     if (state === undefined) return
     this.#virtual = state.virtual
-    for (const [caller, finish] of state.finish) this.#place(this.#tenant(caller), finish)
+    for (const [caller, finish] of state.finish) this.#reposition(this.#tenant(caller), finish)
   }
 
   get virtual(): bigint {
@@ -82,7 +82,7 @@ export class FairShares {
     if ((known?.waiting ?? false) === waiting) return
     const tenant = known ?? this.#tenant(caller)
     tenant.waiting = waiting
-    this.#place(tenant, tenant.finish)
+    this.#reposition(tenant, tenant.finish)
   }
 
   /** The caller gets a job of this cost: it starts at `max(V, V_c)`, and V follows (FAIR-2). */
@@ -134,10 +134,10 @@ export class FairShares {
   /** Its figure has changed, or V has passed it. */
   #change(tenant: Tenant, finish: bigint): void {
     this.#changed.add(tenant.caller)
-    this.#place(tenant, finish)
+    this.#reposition(tenant, finish)
   }
 
-  #place(tenant: Tenant, finish: bigint): void {
+  #reposition(tenant: Tenant, finish: bigint): void {
     this.#remember(tenant)
     // It is in one of them at most.
     if (!this.#level.remove(tenant) && !this.#ahead.remove(tenant)) this.#idle.remove(tenant)

@@ -89,8 +89,8 @@ export interface QueuedJob extends Scored, HeapItem {
   notBefore: number | null
 }
 
-/** The heaps that a job can be inside, each with two bits of `places`. */
-export const PLACE = {
+/** The heaps that a job can be inside, each with two bits of `heapBits`. */
+export const HEAP_BITS = {
   groupYoung: 0,
   groupAged: 1,
   groupWait: 2,
@@ -104,7 +104,7 @@ export const PLACE = {
   waiting: 10,
 } as const
 
-/** A bit of `places` behind those of the heaps: the job is in its queue, or in a batch of it. */
+/** A bit of `heapBits` behind those of the heaps: the job is in its queue, or in a batch of it. */
 export const WAITING = 1 << 24
 
 type Before = (a: QueuedJob, b: QueuedJob) => boolean

@@ -1,7 +1,7 @@
 import { LazyHeap } from '../collections/lazy-heap.ts'
 import type { Caller } from '../encoding/ids.ts'
 import type { Policy } from '../policy/policy.ts'
-import { ENQUEUED_BEFORE, idBefore, PLACE, type QueuedJob, type Shape } from './queued-job.ts'
+import { ENQUEUED_BEFORE, HEAP_BITS, idBefore, type QueuedJob, type Shape } from './queued-job.ts'
 import { type PriorityPolicy, scoreAt, scorePerSecond, secondOf } from './score.ts'
 
 /** Seconds after which the base of the young keys is moved, long before a key could pass 2^53. */
@@ -93,9 +93,9 @@ export class ScoreQueue {
   ) {
     this.#clock = clock
     this.#ties = ties
-    this.#young = youngHeap(clock, ties, PLACE.queueYoung)
-    this.#aged = agedHeap(ties, PLACE.queueAged)
-    this.#wait = picksLongest ? waitHeap(PLACE.queueWait) : null
+    this.#young = youngHeap(clock, ties, HEAP_BITS.queueYoung)
+    this.#aged = agedHeap(ties, HEAP_BITS.queueAged)
+    this.#wait = picksLongest ? waitHeap(HEAP_BITS.queueWait) : null
   }
 
   get size(): number {
@@ -186,9 +186,9 @@ export class ScoreQueue {
       group = {
         caller: job.caller,
         shape: job.shape,
-        young: youngHeap(this.#clock, this.#ties, PLACE.groupYoung),
-        aged: agedHeap(this.#ties, PLACE.groupAged),
-        wait: this.#wait && waitHeap(PLACE.groupWait),
+        young: youngHeap(this.#clock, this.#ties, HEAP_BITS.groupYoung),
+        aged: agedHeap(this.#ties, HEAP_BITS.groupAged),
+        wait: this.#wait && waitHeap(HEAP_BITS.groupWait),
         youngHead: undefined,
         agedHead: undefined,
         waitHead: undefined,
@@ -237,16 +237,16 @@ function replace(
 
 type Ties = Policy['match']['ties']
 
-function youngHeap(clock: ScoreClock, ties: Ties, place: number): LazyHeap<QueuedJob> {
-  return new LazyHeap({ place, keyOf: clock.youngKey, before: ENQUEUED_BEFORE[ties] })
+function youngHeap(clock: ScoreClock, ties: Ties, bitPair: number): LazyHeap<QueuedJob> {
+  return new LazyHeap({ bitPair, keyOf: clock.youngKey, before: ENQUEUED_BEFORE[ties] })
 }
 
-function agedHeap(ties: Ties, place: number): LazyHeap<QueuedJob> {
-  return new LazyHeap({ place, keyOf: agedKey, before: ENQUEUED_BEFORE[ties] })
+function agedHeap(ties: Ties, bitPair: number): LazyHeap<QueuedJob> {
+  return new LazyHeap({ bitPair, keyOf: agedKey, before: ENQUEUED_BEFORE[ties] })
 }
 
-function waitHeap(place: number): LazyHeap<QueuedJob> {
-  return new LazyHeap<QueuedJob>({ place, keyOf: (job) => job.enqueueTs, before: idBefore })
+function waitHeap(bitPair: number): LazyHeap<QueuedJob> {
+  return new LazyHeap<QueuedJob>({ bitPair, keyOf: (job) => job.enqueueTs, before: idBefore })
 }
 
 function agedKey(job: QueuedJob): number {

@@ -4,7 +4,7 @@ import type { Caller, JobId } from '../encoding/ids.ts'
 import { invariant } from '../errors.ts'
 import type { Policy } from '../policy/policy.ts'
 import { FairShares, type FairState, virtualCost } from './fair-shares.ts'
-import { idBefore, PLACE, type QueuedJob, type Shape, WAITING } from './queued-job.ts'
+import { HEAP_BITS, idBefore, type QueuedJob, type Shape, WAITING } from './queued-job.ts'
 import { staticScore } from './score.ts'
 import { type Group, ScoreClock, ScoreQueue } from './score-queue.ts'
 
@@ -41,13 +41,13 @@ export interface QueueState {
 export class WaitingQueue {
   #size = 0
   readonly #delayed = new LazyHeap<QueuedJob>({
-    place: PLACE.delayed,
+    bitPair: HEAP_BITS.delayed,
     keyOf: (job) => job.notBefore ?? 0,
     before: idBefore,
   })
   /** All that wait, in the order of their acceptance: nothing is decided by it, but asked for. */
   readonly #waiting = new LazyHeap<QueuedJob>({
-    place: PLACE.waiting,
+    bitPair: HEAP_BITS.waiting,
     keyOf: (job) => job.enqueueTs,
     before: idBefore,
   })
@@ -103,14 +103,14 @@ export class WaitingQueue {
   }
 
   has(job: QueuedJob): boolean {
-    return (job.places & WAITING) !== 0
+    return (job.heapBits & WAITING) !== 0
   }
 
   /** A job in backoff waits until its `notBefore`; its place by score is kept all the while. */
   push(job: QueuedJob): void {
     invariant(!this.has(job), 'a job waits in one place only')
     job.staticScore = staticScore(job, this.#policy.priority)
-    job.places |= WAITING
+    job.heapBits |= WAITING
     this.#size++
     this.#waiting.enter(job)
     this.#restore(job)
@@ -283,7 +283,7 @@ export class WaitingQueue {
   /** From now on it does not wait. */
   #release(job: QueuedJob): boolean {
     if (!this.has(job)) return false
-    job.places &= ~WAITING
+    job.heapBits &= ~WAITING
     this.#size--
     this.#waiting.leave(job)
     return true

@@ -14,8 +14,8 @@ interface Requeue {
 
 /** Lets the sessions catch up: groups open, and jobs whose time for retries is over end (ATTEMPT-4). */
 export function advanceSessions(market: Market): void {
-  for (const { place, end } of market.sessions.advance(market.nowMs)) {
-    const job = market.jobs.get(place.id)
+  for (const { entry, end } of market.sessions.advance(market.nowMs)) {
+    const job = market.jobs.get(entry.id)
     if (job !== undefined && end !== null) endRegistration(market, job, end)
   }
 }

@@ -39,15 +39,15 @@ function leaveOrder(market: Market, job: Job, reason: EndReason | null): void {
     queueFor(market, job.shape.kind).remove(job)
     return
   }
-  const { platform, orgRef, eventId, seat } = job.session.place
-  const place = { platform, orgRef, eventId, seat, caller: job.caller, jobId: job.id }
+  const { platform, orgRef, eventId, seat } = job.session.entry
+  const holder = { platform, orgRef, eventId, seat, caller: job.caller, jobId: job.id }
   const mayBeBooked =
     job.status === 'COMPLETED' ||
     reason === 'outcome_unknown' ||
     (job.status === 'EXPIRED' && isOutcomeOpen(job))
   market.sessions.drop(job.id)
-  market.seats.leave(place, mayBeBooked)
-  if (mayBeBooked) market.touch.session.seat(place)
+  market.seats.leave(holder, mayBeBooked)
+  if (mayBeBooked) market.touch.session.seat(holder)
 }
 
 /** Whether an attempt that could have booked was under way, or has left it open. */

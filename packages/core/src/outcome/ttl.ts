@@ -6,7 +6,7 @@ import type { Policy } from '../policy/policy.ts'
 export function ttlAbsAt(job: Job, policy: Policy): number {
   const { ttlAbsSecs, session } = job
   if (ttlAbsSecs !== null) return job.enqueueTs + 1_000 * ttlAbsSecs
-  const from = session === null ? job.enqueueTs : session.place.scheduledTime
+  const from = session === null ? job.enqueueTs : session.entry.scheduledTime
   const secs = KINDS[job.shape.kind].ttlAbsSecs(policy)
   return secs === null ? Number.POSITIVE_INFINITY : from + 1_000 * secs
 }

@@ -11,7 +11,7 @@ export interface SessionEnd {
   readonly at: number
 }
 
-/** What is stored of a registration beside its place in its session. */
+/** What is stored of a registration beside its entry in its session. */
 export interface DispatchJobState {
   /** Attempts so far, the one in flight included. */
   attempts: number
@@ -32,15 +32,15 @@ export interface DispatchJobState {
   end: SessionEnd | null
 }
 
-/** A registration on its way; `places` belongs to the queues it waits in and is not stored. */
+/** A registration on its way; `heapBits` belongs to the queues it waits in and is not stored. */
 export interface DispatchJob extends DispatchJobState, HeapItem {
   /** Another one when it loses its rank. */
-  place: SessionJob
+  entry: SessionJob
 }
 
-export function newDispatchJob(place: SessionJob): DispatchJob {
+export function newDispatchJob(entry: SessionJob): DispatchJob {
   return {
-    place,
+    entry,
     attempts: 0,
     firstSentAt: null,
     sentAt: null,
@@ -49,22 +49,22 @@ export function newDispatchJob(place: SessionJob): DispatchJob {
     isCancelNoted: false,
     lookupUntil: null,
     end: null,
-    places: 0,
+    heapBits: 0,
   }
 }
 
-/** Its stored form, beside its place. */
+/** Its stored form, beside its entry. */
 export function dispatchJobState(job: DispatchJob): DispatchJobState {
   const { attempts, firstSentAt, sentAt, retryAt, isUnknown, isCancelNoted, lookupUntil, end } = job
   return { attempts, firstSentAt, sentAt, retryAt, isUnknown, isCancelNoted, lookupUntil, end }
 }
 
 /** From when on a waiting job can be sent; infinite before it has a rank (DISPATCH-2). */
-export function readyAt({ retryAt, place }: DispatchJob): number {
-  return retryAt ?? place.sendAt ?? Infinity
+export function readyAt({ retryAt, entry }: DispatchJob): number {
+  return retryAt ?? entry.sendAt ?? Infinity
 }
 
 /** The last moment at which a retry may start (ATTEMPT-4). */
-export function windowEndsAt({ place, firstSentAt }: DispatchJob, policy: PlatformPolicy): number {
-  return Math.max(place.scheduledTime, firstSentAt ?? 0) + policy.windowMs
+export function windowEndsAt({ entry, firstSentAt }: DispatchJob, policy: PlatformPolicy): number {
+  return Math.max(entry.scheduledTime, firstSentAt ?? 0) + policy.windowMs
 }

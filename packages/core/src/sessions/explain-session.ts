@@ -39,17 +39,17 @@ export function explainSession(
   { sessions, nowMs }: Market,
   job: DispatchJob,
 ): { readonly wait: SessionWait; readonly gate: SessionGate; place: number; of: number } {
-  const { place, lookupUntil } = job
+  const { entry, lookupUntil } = job
   const org = sessions.orgOf(job)
   const budget = budgetNow(org, nowMs)
   const tokenAt = nextTokenAt(budget)
   const wait: SessionWait = {
-    platform: place.platform,
-    orgRef: place.orgRef,
-    eventId: place.eventId,
-    opensAt: place.scheduledTime,
-    rank: place.rank,
-    sendAt: place.sendAt,
+    platform: entry.platform,
+    orgRef: entry.orgRef,
+    eventId: entry.eventId,
+    opensAt: entry.scheduledTime,
+    rank: entry.rank,
+    sendAt: entry.sendAt,
     inFlight: org.inFlight,
     inFlightMax: allowedInFlight(budget),
     tokens: Math.floor(budget.level / TOKEN),
@@ -58,7 +58,7 @@ export function explainSession(
   }
   const reason = gateOf(job, org, budget, nowMs)
   const until = untilOf(reason, job, { ...wait, pausedUntil: budget.pausedUntil })
-  return { wait, gate: { reason, until }, ...placeIn(sessions, job) }
+  return { wait, gate: { reason, until }, ...placeInSession(sessions, job) }
 }
 
 /** The gate of one waiting job after the other, for who counts them all. */
@@ -86,21 +86,21 @@ function budgetNow({ budget, policy }: OrgDispatch, nowMs: number): DispatchBudg
 }
 
 function gateOf(
-  { place, retryAt, lookupUntil }: DispatchJob,
+  { entry, retryAt, lookupUntil }: DispatchJob,
   { inFlight, policy }: OrgDispatch,
   budget: DispatchBudget,
   nowMs: number,
 ): SessionGate['reason'] {
-  if (place.sendAt === null) return 'not_open'
+  if (entry.sendAt === null) return 'not_open'
   if (retryAt !== null && retryAt > nowMs) return 'backoff'
   if (lookupUntil !== null) return admitsLookup(budget, inFlight, nowMs) ? null : 'budget'
-  if (retryAt === null && place.sendAt > nowMs) return 'pacing'
+  if (retryAt === null && entry.sendAt > nowMs) return 'pacing'
   return admitsSend(budget, policy, { inFlight, nowMs }) ? null : 'budget'
 }
 
 function untilOf(
   reason: SessionGate['reason'],
-  { place, retryAt, lookupUntil }: DispatchJob,
+  { entry, retryAt, lookupUntil }: DispatchJob,
   {
     inFlight,
     inFlightMax,
@@ -109,24 +109,27 @@ function untilOf(
   }: SessionWait & Pick<DispatchBudget, 'pausedUntil'>,
 ): number | null {
   if (reason === null) return null
-  if (reason === 'not_open') return place.scheduledTime
-  if (reason !== 'budget') return reason === 'backoff' ? retryAt : place.sendAt
-  // Until an attempt ends nobody knows when there is a place.
+  if (reason === 'not_open') return entry.scheduledTime
+  if (reason !== 'budget') return reason === 'backoff' ? retryAt : entry.sendAt
+  // Until an attempt ends nobody knows when there is a slot.
   if (inFlight >= inFlightMax) return null
   return lookupUntil === null ? tokenAt : pausedUntil
 }
 
 /** Its place among those of its session that wait; counted, because an explanation may take its time. */
-function placeIn(sessions: Market['sessions'], job: DispatchJob): { place: number; of: number } {
-  const { platform, orgRef, eventId } = job.place
+function placeInSession(
+  sessions: Market['sessions'],
+  job: DispatchJob,
+): { place: number; of: number } {
+  const { platform, orgRef, eventId } = job.entry
   let place = 1
   let of = 0
   for (const other of sessions.jobs()) {
-    const at = other.place
+    const at = other.entry
     if (at.eventId !== eventId || at.orgRef !== orgRef || at.platform !== platform) continue
     if (other.sentAt !== null) continue
     of++
-    if (compareInSession(at, job.place) < 0) place++
+    if (compareInSession(at, job.entry) < 0) place++
   }
   return { place, of }
 }

@@ -86,8 +86,8 @@ function moveLine(
   if (moved.length === 0) return
   // Their lives end with the opening.
   market.due.ttlAbs.rebuild()
-  for (const { place } of moved) {
-    market.emit({ type: 'jobRescheduled', at: market.nowMs, jobId: place.id, opensAt })
+  for (const { entry } of moved) {
+    market.emit({ type: 'jobRescheduled', at: market.nowMs, jobId: entry.id, opensAt })
   }
 }
 
@@ -140,6 +140,6 @@ export function joinSession(
     market.touch.session.record(market.seats.setOpening(facts, scheduledTime, isOperators))
   }
   const job = market.sessions.join({ id, seq, platform, orgRef, eventId, userId, scheduledTime })
-  market.seats.take({ platform, orgRef, eventId, seat: job.place.seat, caller, jobId: id }, true)
+  market.seats.take({ platform, orgRef, eventId, seat: job.entry.seat, caller, jobId: id }, true)
   return job
 }

@@ -133,7 +133,7 @@ export class OrgDispatch implements IndexedItem {
     return lane === undefined || job === undefined ? null : { job, lane, ready }
   }
 
-  /** Of the jobs to look for now, the one whose time ends first; it needs a place in flight, no token. */
+  /** Of the jobs to look for now, the one whose time ends first; it needs a slot in flight, no token. */
   chooseLookup(nowMs: number): DispatchJob | null {
     if (this.lookups.size === 0 || !admitsLookup(this.budget, this.inFlight, nowMs)) return null
     let first: DispatchJob | null = null
@@ -209,5 +209,5 @@ export class OrgDispatch implements IndexedItem {
 /** By the end of the time that there is for it, then by id. */
 function isLookedForFirst(a: DispatchJob, b: DispatchJob): boolean {
   const [untilA, untilB] = [a.lookupUntil ?? Infinity, b.lookupUntil ?? Infinity]
-  return untilA < untilB || (untilA === untilB && a.place.id < b.place.id)
+  return untilA < untilB || (untilA === untilB && a.entry.id < b.entry.id)
 }

@@ -38,7 +38,7 @@ export function sendRound(
     if (matcher.made.length > before) return 'served'
     return search.freeLeases(1) > 0 && isParticular(market, job, terms) ? 'pass' : 'nobody'
   }
-  sessions.sendReady(({ place }) => serve(place.id), policy.queue.batchSize)
+  sessions.sendReady(({ entry }) => serve(entry.id), policy.queue.batchSize)
   admit?.endKind()
   if (admit !== null) market.claims = new Map([...market.claims, ...admit.claims()])
   const assignments = matcher.made

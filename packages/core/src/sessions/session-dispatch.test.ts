@@ -19,7 +19,7 @@ function opened(given: Partial<PlatformPolicy> = {}) {
     },
     sendAt(ms: number, serve?: (job: DispatchJob) => Service): number[] {
       dispatch.advance(T0 + ms)
-      return dispatch.sendReady(serve).map(({ job }) => Number(job.place.userId.slice(1)))
+      return dispatch.sendReady(serve).map(({ job }) => Number(job.entry.userId.slice(1)))
     },
     booked(n: number) {
       return dispatch.outcome(jobIdOf(n), { type: 'booked' })
@@ -70,13 +70,13 @@ describe('sending', () => {
             ['p', p],
             ['q', q],
           ])
-          const sends = dispatch.sendReady(({ place }): Service => {
-            const left = places.get(place.platform) ?? 0
-            places.set(place.platform, left - 1)
+          const sends = dispatch.sendReady(({ entry }): Service => {
+            const left = places.get(entry.platform) ?? 0
+            places.set(entry.platform, left - 1)
             return left > 0 ? 'served' : 'nobody'
           })
           const turns = new Set(
-            sends.map(({ job: { place } }) => `${place.platform}/${place.orgRef}`),
+            sends.map(({ job: { entry } }) => `${entry.platform}/${entry.orgRef}`),
           )
           for (const key of turns) served.set(key, (served.get(key) ?? 0) + 1)
           for (const platform of ['p', 'q']) {
@@ -104,7 +104,7 @@ describe('sending', () => {
     expect(sendAt(5)).toEqual([1, 2])
   })
 
-  it('DISPATCH-5: it knows when the next send is possible: pace, token, place in flight', () => {
+  it('DISPATCH-5: it knows when the next send is possible: pace, token, entry in flight', () => {
     const { join, sendAt, booked, dueMs } = opened({
       ...{ maxConcurrency: 2, burst: 2, maxRpsMilli: 2_000, minSpacingMs: 40 },
     })
@@ -119,8 +119,8 @@ describe('sending', () => {
   it('DISPATCH-8: one that nobody fits is passed over, and the others go at their own times', () => {
     const { dispatch, join, sendAt, dueMs } = opened({ minSpacingMs: 40 })
     for (const n of [1, 2, 3]) join(n)
-    const allButFirst = ({ place }: DispatchJob): Service =>
-      place.userId === 'u1' ? 'pass' : 'served'
+    const allButFirst = ({ entry }: DispatchJob): Service =>
+      entry.userId === 'u1' ? 'pass' : 'served'
     expect([sendAt(0, allButFirst), dueMs()]).toEqual([[], 40])
     expect([sendAt(40, allButFirst), dueMs()]).toEqual([[2], 80])
     // Somebody who comes later does not wait for the next time that it is asked for the first one either.
@@ -134,7 +134,7 @@ describe('sending', () => {
     const { join, sendAt, dueMs } = opened()
     join(1)
     join(2)
-    const neither = ({ place }: DispatchJob): Service => (place.userId === 'u1' ? 'pass' : 'nobody')
+    const neither = ({ entry }: DispatchJob): Service => (entry.userId === 'u1' ? 'pass' : 'nobody')
     expect([sendAt(0, neither), dueMs()]).toEqual([[], null])
     expect(sendAt(1)).toEqual([1, 2])
   })
@@ -243,7 +243,7 @@ describe('time', () => {
     const { dispatch, join } = opened()
     dispatch.advance(T0 - 500)
     expect(dispatch.nowMs).toBe(T0)
-    expect(join(1).place).toMatchObject({ queuedAt: T0, rank: 0 })
+    expect(join(1).entry).toMatchObject({ queuedAt: T0, rank: 0 })
   })
 
   it('DISPATCH-1: it rings for an opening, and those who waited are ranked then', () => {
@@ -252,7 +252,7 @@ describe('time', () => {
     const jobs = [1, 2].map((n) => dispatch.join(scriptJob(n, { eventId: `e${n}` }).request))
     expect(dispatch.nextDueAt()).toBe(T0)
     dispatch.advance(T0)
-    expect(jobs.map(({ place }) => place.rank)).toEqual([0, 0])
+    expect(jobs.map(({ entry }) => entry.rank)).toEqual([0, 0])
     expect(dispatch.sendReady()).toHaveLength(2)
   })
 
@@ -322,7 +322,7 @@ describe('another policy', () => {
     expect(sendAt(0)).toEqual([1])
     refused(1, 503)
     dispatch.changePolicies({ default: { ...GENEROUS, windowMs: 260 } })
-    expect(late?.place.sendAt).toBe(T0 + 100)
+    expect(late?.entry.sendAt).toBe(T0 + 100)
     // With the old rate the next token would have come after a quarter of an hour.
     expect(dueMs()).toBe(100)
     expect([sendAt(100), sendAt(120)]).toEqual([[2], []])

@@ -50,7 +50,7 @@ export interface SessionDispatchState {
   readonly orgs: readonly OrgDispatchState[]
   readonly groups: readonly OpenGroup[]
   /** The jobs that have not ended. */
-  readonly jobs: readonly { readonly place: SessionJob; readonly state: DispatchJobState }[]
+  readonly jobs: readonly { readonly entry: SessionJob; readonly state: DispatchJobState }[]
 }
 
 /** Is told of everything whose stored form has changed. */
@@ -72,7 +72,7 @@ export type Service = 'served' | 'nobody' | 'pass'
  * Registrations on their way to the platforms: who is sent when, and what becomes of it.
  *
  * A job joins its session, gets a rank when its group opens, waits until its send time has come and a
- * token, a place in flight and its session's turn are there, is sent, and ends or waits for a retry.
+ * token, a free slot in flight and its session's turn are there, is sent, and ends or waits for a retry.
  * Everything acts at the time of the last `advance`. At one instant the driver calls `advance`, then
  * `outcome` for each attempt that ended, in the order of their sends, then `join`, `cancel` and
  * `sendReady` (DISPATCH-1). `nextDueAt` tells when it has to come back if nothing happens before.
@@ -90,15 +90,15 @@ export class SessionDispatch {
   readonly #lines = new Map<string, SessionLine>()
   /** Jobs that wait for a retry, by the end of their window. */
   readonly #windows = new LazyHeap<DispatchJob>({
-    place: 2,
-    keyOf: (job) => windowEndsAt(job, this.policyOf(job.place.platform)) + 1,
-    before: (a, b) => a.place.id < b.place.id,
+    bitPair: 2,
+    keyOf: (job) => windowEndsAt(job, this.policyOf(job.entry.platform)) + 1,
+    before: (a, b) => a.entry.id < b.entry.id,
   })
   /** Jobs that wait for somebody to look, by the end of the time that there is for it. */
   readonly #lookups = new LazyHeap<DispatchJob>({
-    place: 3,
+    bitPair: 3,
     keyOf: ({ lookupUntil }) => (lookupUntil ?? Infinity) + 1,
-    before: (a, b) => a.place.id < b.place.id,
+    before: (a, b) => a.entry.id < b.entry.id,
   })
   #inFlight = 0
   #nowMs = 0
@@ -148,7 +148,7 @@ export class SessionDispatch {
   placeOf(key: SessionKey, id: JobId): { readonly place: number; readonly of: number } {
     const line = this.#lines.get(sessionId(key))
     const job = this.#jobs.get(id)
-    const place = line === undefined || job === undefined ? 0 : line.placeOf(job.place)
+    const place = line === undefined || job === undefined ? 0 : line.placeOf(job.entry)
     return { place, of: line?.size ?? 0 }
   }
 
@@ -157,8 +157,8 @@ export class SessionDispatch {
   }
 
   /** The dispatch key of a job, as it stands. */
-  orgOf({ place }: DispatchJob): OrgDispatch {
-    return this.#orgs.get(place, this.#nowMs)
+  orgOf({ entry }: DispatchJob): OrgDispatch {
+    return this.#orgs.get(entry, this.#nowMs)
   }
 
   /** Every dispatch key that has been used, in the byte order of the keys. */
@@ -197,10 +197,10 @@ export class SessionDispatch {
     invariant(!this.#jobs.has(request.id), 'a job joins once')
     const job = newDispatchJob(this.#ranks.join(request))
     this.#jobs.set(request.id, job)
-    this.#lineOf(job).add(job.place)
+    this.#lineOf(job).add(job.entry)
     const org = this.#orgs.find(request) ?? this.#openOrg(request)
     org.lanes.addLive(request.eventId)
-    if (job.place.rank !== null) this.#queue(job)
+    if (job.entry.rank !== null) this.#queue(job)
     this.#touch.job(job)
     return job
   }
@@ -331,7 +331,7 @@ export class SessionDispatch {
       : this.#ranks.move(from, to).map(({ id }) => this.#jobs.get(id) as DispatchJob)
     this.#lines.get(sessionId(from))?.rebuild()
     for (const job of moved) {
-      if (job.place.rank !== null) this.#queue(job)
+      if (job.entry.rank !== null) this.#queue(job)
       this.#touch.job(job)
     }
     return moved
@@ -355,7 +355,7 @@ export class SessionDispatch {
       orgs: this.#orgs.all().map((org) => org.state()),
       groups: this.#ranks.openGroups(),
       jobs: [...this.#jobs.values()].map((job) => ({
-        place: { ...job.place },
+        entry: { ...job.entry },
         state: dispatchJobState(job),
       })),
     }
@@ -364,12 +364,12 @@ export class SessionDispatch {
   #restore({ nowMs, orgs, groups, jobs }: SessionDispatchState): void {
     this.#nowMs = nowMs
     for (const state of orgs) this.#orgs.restore(state)
-    for (const { place, state } of jobs) {
-      const job = { ...newDispatchJob({ ...place }), ...state }
-      this.#jobs.set(place.id, job)
-      this.#lineOf(job).add(job.place)
+    for (const { entry, state } of jobs) {
+      const job = { ...newDispatchJob({ ...entry }), ...state }
+      this.#jobs.set(entry.id, job)
+      this.#lineOf(job).add(job.entry)
       const org = this.orgOf(job)
-      org.lanes.addLive(place.eventId)
+      org.lanes.addLive(entry.eventId)
       if (job.sentAt !== null) {
         org.inFlight++
         this.#inFlight++
@@ -377,34 +377,34 @@ export class SessionDispatch {
         org.lookups.add(job)
         this.#lookups.enter(job)
         this.#orgs.changed(org)
-      } else if (place.rank !== null) this.#queue(job)
+      } else if (entry.rank !== null) this.#queue(job)
     }
     for (const state of orgs) this.#orgs.get(state, nowMs).restoreCredits(state)
-    const places = [...this.#jobs.values()].map(({ place }) => place)
+    const entries = [...this.#jobs.values()].map(({ entry }) => entry)
     this.#ranks.restore(
       groups,
-      places.filter(({ rank }) => rank === null),
+      entries.filter(({ rank }) => rank === null),
     )
     this.#open()
   }
 
-  /** One that has joined, not ended, and not lost this place. */
-  readonly #waiting = (place: SessionJob): DispatchJob | undefined => {
-    const job = this.#jobs.get(place.id)
-    return job === undefined || job.end !== null || job.place !== place ? undefined : job
+  /** One that has joined, not ended, and not lost this entry. */
+  readonly #waiting = (entry: SessionJob): DispatchJob | undefined => {
+    const job = this.#jobs.get(entry.id)
+    return job === undefined || job.end !== null || job.entry !== entry ? undefined : job
   }
 
   #unrank(from: SessionKey & { readonly scheduledTime: number }, to: number): DispatchJob[] {
     const moved: DispatchJob[] = []
-    for (const place of [...this.line(from)]) {
-      const job = this.#jobs.get(place.id)
+    for (const entry of [...this.line(from)]) {
+      const job = this.#jobs.get(entry.id)
       const isSent = job === undefined || job.attempts > 0 || job.lookupUntil !== null
-      if (isSent || place.scheduledTime !== from.scheduledTime) continue
+      if (isSent || entry.scheduledTime !== from.scheduledTime) continue
       this.orgOf(job).lanes.leave(job)
-      this.#lineOf(job).remove(place)
-      job.place = { ...place, scheduledTime: to, rank: null, sendAt: null }
-      this.#ranks.enter(job.place)
-      this.#lineOf(job).add(job.place)
+      this.#lineOf(job).remove(entry)
+      job.entry = { ...entry, scheduledTime: to, rank: null, sendAt: null }
+      this.#ranks.enter(job.entry)
+      this.#lineOf(job).add(job.entry)
       moved.push(job)
     }
     const org = moved[0] && this.orgOf(moved[0])
@@ -419,8 +419,8 @@ export class SessionDispatch {
     return org
   }
 
-  #lineOf({ place }: DispatchJob): SessionLine {
-    const id = sessionId(place)
+  #lineOf({ entry }: DispatchJob): SessionLine {
+    const id = sessionId(entry)
     let line = this.#lines.get(id)
     if (line === undefined) {
       line = new SessionLine()
@@ -547,20 +547,20 @@ export class SessionDispatch {
 
   /** Null: it ends for a reason of somebody else. */
   #end(job: DispatchJob, end: SessionEnd | null): void {
-    const { place } = job
+    const { entry } = job
     const org = this.orgOf(job)
     job.end = end
     job.retryAt = null
     org.lanes.leave(job)
-    org.lanes.dropLive(place.eventId)
+    org.lanes.dropLive(entry.eventId)
     org.lookups.delete(job)
     this.#windows.leave(job)
     this.#lookups.leave(job)
-    if (place.rank === null) this.#ranks.cancel(place)
+    if (entry.rank === null) this.#ranks.cancel(entry)
     const line = this.#lineOf(job)
-    line.remove(place)
-    if (line.size === 0) this.#lines.delete(sessionId(place))
-    this.#jobs.delete(place.id)
+    line.remove(entry)
+    if (line.size === 0) this.#lines.delete(sessionId(entry))
+    this.#jobs.delete(entry.id)
     this.#orgs.changed(org)
     this.#touch.job(job)
     // Its session may have been forgotten with it.

@@ -3,7 +3,7 @@ import { LazyHeap } from '../collections/lazy-heap.ts'
 import { type DispatchJob, readyAt } from './dispatch-job.ts'
 import { compareInSession, type SessionJob } from './session-order.ts'
 
-const isBefore = (a: DispatchJob, b: DispatchJob): boolean => compareInSession(a.place, b.place) < 0
+const isBefore = (a: DispatchJob, b: DispatchJob): boolean => compareInSession(a.entry, b.entry) < 0
 
 /**
  * The jobs of one session that wait for a send. Those whose time has not come lie in the order of their
@@ -19,10 +19,10 @@ export class SessionLane implements IndexedItem {
   isReady = false
   wakeAt = Infinity
   heapIndex = -1
-  readonly #due = new LazyHeap<DispatchJob>({ place: 0, keyOf: readyAt, before: isBefore })
+  readonly #due = new LazyHeap<DispatchJob>({ bitPair: 0, keyOf: readyAt, before: isBefore })
   readonly #ready = new LazyHeap<DispatchJob>({
-    place: 1,
-    keyOf: ({ place }) => place.scheduledTime,
+    bitPair: 1,
+    keyOf: ({ entry }) => entry.scheduledTime,
     before: isBefore,
   })
 
@@ -37,8 +37,11 @@ export class SessionLane implements IndexedItem {
    * Takes a group that has opened, in the order of its ranks. They come in when their times do: thousands
    * open at one instant, and few of them are sent then.
    */
-  open(places: readonly SessionJob[], jobOf: (place: SessionJob) => DispatchJob | undefined): void {
-    this.#opened.push({ places, jobOf, next: 0 })
+  open(
+    entries: readonly SessionJob[],
+    jobOf: (entry: SessionJob) => DispatchJob | undefined,
+  ): void {
+    this.#opened.push({ entries, jobOf, next: 0 })
   }
 
   /** A job that has a send time, or one that waits for its retry. */
@@ -81,16 +84,16 @@ export class SessionLane implements IndexedItem {
 }
 
 interface OpenedGroup {
-  readonly places: readonly SessionJob[]
+  readonly entries: readonly SessionJob[]
   /** Undefined for one that has ended. */
-  readonly jobOf: (place: SessionJob) => DispatchJob | undefined
+  readonly jobOf: (entry: SessionJob) => DispatchJob | undefined
   next: number
 }
 
 /** The first of a group that has not ended and was not taken. */
 function head(group: OpenedGroup): DispatchJob | null {
-  for (; group.next < group.places.length; group.next++) {
-    const job = group.jobOf(group.places[group.next] as SessionJob)
+  for (; group.next < group.entries.length; group.next++) {
+    const job = group.jobOf(group.entries[group.next] as SessionJob)
     if (job !== undefined) return job
   }
   return null

@@ -3,7 +3,7 @@ import { compareText } from '../encoding/text.ts'
 import { invariant } from '../errors.ts'
 import type { DispatchJob } from './dispatch-job.ts'
 import { SessionLane } from './session-lane.ts'
-import { placeBehind } from './session-turns.ts'
+import { indexAfter } from './session-turns.ts'
 
 /**
  * The sessions of one dispatch key that have a live job. Those with a ready job lie in the order of
@@ -58,22 +58,22 @@ export class SessionLanes {
 
   /** A job of a session waits from now on. */
   enter(job: DispatchJob): void {
-    const lane = this.lane(job.place.eventId)
+    const lane = this.lane(job.entry.eventId)
     lane.enter(job)
-    this.#place(lane)
+    this.#reposition(lane)
   }
 
   /** A group of a session has opened; see `SessionLane.open`. */
   open(eventId: string, ...group: Parameters<SessionLane['open']>): void {
     const lane = this.lane(eventId)
     lane.open(...group)
-    this.#place(lane)
+    this.#reposition(lane)
   }
 
   leave(job: DispatchJob): void {
-    const lane = this.lane(job.place.eventId)
+    const lane = this.lane(job.entry.eventId)
     lane.leave(job)
-    this.#place(lane)
+    this.#reposition(lane)
   }
 
   /** The sessions that have a ready job now, in key order; a view, which later calls change. */
@@ -81,7 +81,7 @@ export class SessionLanes {
     for (let lane = this.#waiting.top(); lane !== undefined; lane = this.#waiting.top()) {
       if (lane.wakeAt > nowMs) break
       lane.first(nowMs)
-      this.#place(lane)
+      this.#reposition(lane)
     }
     return this.#ready
   }
@@ -96,7 +96,7 @@ export class SessionLanes {
     return this.#byEvent.values()
   }
 
-  #place(lane: SessionLane): void {
+  #reposition(lane: SessionLane): void {
     const at = lane.readyAt()
     this.#setReady(lane, at === -Infinity)
     const wakeAt = lane.isReady ? Infinity : at
@@ -109,7 +109,7 @@ export class SessionLanes {
   #setReady(lane: SessionLane, isReady: boolean): void {
     if (lane.isReady === isReady) return
     lane.isReady = isReady
-    const behind = placeBehind(this.#ready, lane.eventId)
+    const behind = indexAfter(this.#ready, lane.eventId)
     if (isReady) this.#ready.splice(behind, 0, lane)
     else this.#ready.splice(behind - 1, 1)
   }

@@ -1,4 +1,4 @@
-import { placeIn, type SessionJob } from './session-order.ts'
+import { insertionIndex, type SessionJob } from './session-order.ts'
 
 /**
  * Those of a session that have not ended, in its order (SESSION-2). A place is found by halves, so that it costs
@@ -17,7 +17,7 @@ export class SessionLine {
   }
 
   add(job: SessionJob): void {
-    this.#jobs.splice(placeIn(this.#jobs, job), 0, job)
+    this.#jobs.splice(insertionIndex(this.#jobs, job), 0, job)
   }
 
   remove(job: SessionJob): void {
@@ -27,7 +27,7 @@ export class SessionLine {
 
   /** From 1; 0 for one that is not in line. */
   placeOf(job: SessionJob): number {
-    const place = placeIn(this.#jobs, job)
+    const place = insertionIndex(this.#jobs, job)
     return this.#jobs[place - 1] === job ? place : 0
   }
 

@@ -85,7 +85,7 @@ interface Group {
   waiting: SessionJob[]
   nextRank: number
   isOpen: boolean
-  places: number
+  heapBits: number
 }
 
 /**
@@ -97,7 +97,7 @@ export class SessionRanks {
   readonly #spacingMs: (platform: string) => number
   readonly #groups = new Map<string, Group>()
   readonly #openings = new LazyHeap<Group>({
-    place: 0,
+    bitPair: 0,
     keyOf: (group) => group.scheduledTime,
     before: (a, b) => a.id < b.id,
   })
@@ -139,7 +139,7 @@ export class SessionRanks {
       rank: null,
       sendAt: null,
     }
-    this.#place(job)
+    this.#addToGroup(job)
     return job
   }
 
@@ -150,7 +150,7 @@ export class SessionRanks {
 
   /** One who has lost its rank, because the session opens at another time, waits anew (SESSION-11). */
   enter(job: SessionJob): void {
-    this.#place(job)
+    this.#addToGroup(job)
   }
 
   /** A group that has not opened gets another time, and keeps its order; gives who is in it. */
@@ -159,7 +159,7 @@ export class SessionRanks {
     this.forget(from)
     for (const job of moved) {
       job.scheduledTime = to
-      this.#place(job)
+      this.#addToGroup(job)
     }
     return moved
   }
@@ -169,8 +169,8 @@ export class SessionRanks {
     const group = this.#groups.get(groupId(job))
     if (group === undefined || group.isOpen) return
     const { waiting } = group
-    const place = placeIn(waiting, job) - 1
-    if (waiting[place] === job) waiting.splice(place, 1)
+    const index = insertionIndex(waiting, job) - 1
+    if (waiting[index] === job) waiting.splice(index, 1)
     // As if it had never been: nobody has a rank in it.
     if (waiting.length === 0) this.forget(job)
   }
@@ -210,7 +210,7 @@ export class SessionRanks {
     for (const job of unranked.toSorted(compareInSession)) this.#groupFor(job).waiting.push(job)
   }
 
-  #place(job: SessionJob): void {
+  #addToGroup(job: SessionJob): void {
     const group = this.#groupFor(job)
     if (job.scheduledTime <= this.#nowMs && !group.isOpen) {
       this.#openings.leave(group)
@@ -219,7 +219,7 @@ export class SessionRanks {
     if (group.isOpen) {
       giveRank(group, job, this.#spacingMs(job.platform))
       this.#touch(shownGroup(group))
-    } else group.waiting.splice(placeIn(group.waiting, job), 0, job)
+    } else group.waiting.splice(insertionIndex(group.waiting, job), 0, job)
   }
 
   #open(group: Group): SessionJob[] {
@@ -244,7 +244,7 @@ export class SessionRanks {
         waiting: [],
         nextRank: 0,
         isOpen: false,
-        places: 0,
+        heapBits: 0,
       }
       this.#groups.set(id, group)
       this.#openings.enter(group)
@@ -258,7 +258,7 @@ function shownGroup({ key, scheduledTime, nextRank }: Group): OpenGroup {
 }
 
 /** Behind all that come before it or are itself; whoever joins last nearly always comes last. */
-export function placeIn(waiting: readonly SessionJob[], job: SessionJob): number {
+export function insertionIndex(waiting: readonly SessionJob[], job: SessionJob): number {
   const last = waiting.at(-1)
   if (last === undefined || compareInSession(last, job) <= 0) return waiting.length
   let low = 0

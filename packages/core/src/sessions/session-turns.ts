@@ -15,11 +15,11 @@ export function nextTurn<T extends Turn>(
   servedLast: string | null,
 ): T | undefined {
   if (servedLast === null) return ready[0]
-  return ready[placeBehind(ready, servedLast)] ?? ready[0]
+  return ready[indexAfter(ready, servedLast)] ?? ready[0]
 }
 
 /** The index of the first that comes behind a key; that of the end if none does. */
-export function placeBehind(turns: readonly Turn[], eventId: string): number {
+export function indexAfter(turns: readonly Turn[], eventId: string): number {
   let low = 0
   let high = turns.length
   while (low < high) {

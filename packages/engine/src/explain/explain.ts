@@ -182,23 +182,24 @@ const ORDERS: {
   readonly [O in RoundRow['order']]: (round: RoundRow, index: number, chosen: ProviderId) => Asked
 } = {
   'first-fit': ({ providers }, _, chosen) => {
-    const place = providers.indexOf(chosen)
-    if (place < 0) return { before: providers, isExact: false }
-    return { before: providers.slice(0, place), isExact: true }
+    const providerIndex = providers.indexOf(chosen)
+    if (providerIndex < 0) return { before: providers, isExact: false }
+    return { before: providers.slice(0, providerIndex), isExact: true }
   },
 
   rotate: ({ providers, assignments }, index, chosen) => {
-    const place = providers.indexOf(chosen)
+    const providerIndex = providers.indexOf(chosen)
     const last = assignments[index - 1]?.[1]
-    const lastPlace = last === undefined ? -1 : providers.indexOf(last)
+    const lastProviderIndex = last === undefined ? -1 : providers.indexOf(last)
     // It began behind those that are kept: whether it came round to them only its end can tell.
-    if (last !== undefined && lastPlace < 0) {
-      return { before: place < 0 ? [] : providers.slice(0, place), isExact: false }
+    if (last !== undefined && lastProviderIndex < 0) {
+      return { before: providerIndex < 0 ? [] : providers.slice(0, providerIndex), isExact: false }
     }
-    const behind = providers.slice(lastPlace + 1)
-    if (place < 0) return { before: behind, isExact: false }
-    if (place > lastPlace) return { before: behind.slice(0, place - lastPlace - 1), isExact: true }
-    const before = [...behind, ...providers.slice(0, place)]
+    const behind = providers.slice(lastProviderIndex + 1)
+    if (providerIndex < 0) return { before: behind, isExact: false }
+    if (providerIndex > lastProviderIndex)
+      return { before: behind.slice(0, providerIndex - lastProviderIndex - 1), isExact: true }
+    const before = [...behind, ...providers.slice(0, providerIndex)]
     return { before, isExact: providers.length < PROVIDERS_KEPT }
   },
 
@@ -206,15 +207,15 @@ const ORDERS: {
     const jobId = assignments[index]?.[0]
     if (ranks === null || jobId === undefined) return { before: [], isExact: false }
     const hash = (id: ProviderId) => pairHash(jobId, id, seed as Seed)
-    const place = providers.indexOf(chosen)
+    const providerIndex = providers.indexOf(chosen)
     const last = ranks.at(-1) ?? 0
     // One that is not kept stands no higher than the last that is.
-    const rank = ranks[place] ?? last
+    const rank = ranks[providerIndex] ?? last
     const before = providers
       .map((id, i) => ({ id, rank: ranks[i] ?? last, hash: hash(id) }))
       .filter((one) => one.rank < rank || (one.rank === rank && one.hash < hash(chosen)))
       .sort((a, b) => a.rank - b.rank || (a.hash < b.hash ? -1 : 1))
-    const isExact = place >= 0 && (rank < last || providers.length < PROVIDERS_KEPT)
+    const isExact = providerIndex >= 0 && (rank < last || providers.length < PROVIDERS_KEPT)
     return { before: before.map(({ id }) => id), isExact }
   },
 }

@@ -43,10 +43,10 @@ type Prepare = (commands: readonly Submission[]) => Promise<readonly Submission[
 /** A command that somebody waits for, and what is to be answered once its batch is stored. */
 interface Call {
   readonly command: Submission
-  readonly resolve: (reply: unknown, place: number) => void
-  readonly reject: (error: Error, place: number) => void
-  /** Its place among those that were submitted together. */
-  readonly place: number
+  readonly resolve: (reply: unknown, index: number) => void
+  readonly reject: (error: Error, index: number) => void
+  /** Its index among those that were submitted together. */
+  readonly index: number
   readonly recover: Recover | null
   reply: unknown
   refusal: FairleadError | null
@@ -120,7 +120,7 @@ export class EngineLoop {
   submit(command: Submission, recover: Recover | null = null): Promise<unknown> {
     return new Promise((resolve, reject) => {
       this.#refuseUnfit(command)
-      this.#waiting.push(callOf(command, { resolve, reject, place: 0, recover }))
+      this.#waiting.push(callOf(command, { resolve, reject, index: 0, recover }))
       this.#start()
     })
   }
@@ -132,27 +132,27 @@ export class EngineLoop {
     return new Promise((done) => {
       const results = new Array<PromiseSettledResult<Reply>>(commands.length)
       let left = commands.length
-      const complete = (place: number, result: PromiseSettledResult<Reply>): void => {
+      const complete = (index: number, result: PromiseSettledResult<Reply>): void => {
         // The first word counts, as it does with a promise.
-        if (results[place] !== undefined) return
-        results[place] = result
+        if (results[index] !== undefined) return
+        results[index] = result
         if (--left === 0) done(results)
       }
-      const resolve = (value: unknown, place: number): void =>
-        complete(place, { status: 'fulfilled', value: value as Reply })
-      const reject = (reason: Error, place: number): void =>
-        complete(place, { status: 'rejected', reason })
+      const resolve = (value: unknown, index: number): void =>
+        complete(index, { status: 'fulfilled', value: value as Reply })
+      const reject = (reason: Error, index: number): void =>
+        complete(index, { status: 'rejected', reason })
       if (left === 0) return done(results)
-      for (let place = 0; place < commands.length; place++) {
-        const command = commands[place] as Submission | FairleadError
+      for (let index = 0; index < commands.length; index++) {
+        const command = commands[index] as Submission | FairleadError
         try {
           if (command instanceof FairleadError) throw command
           this.#refuseUnfit(command)
         } catch (error) {
-          reject(error as Error, place)
+          reject(error as Error, index)
           continue
         }
-        this.#waiting.push(callOf(command, { resolve, reject, place, recover: null }))
+        this.#waiting.push(callOf(command, { resolve, reject, index, recover: null }))
       }
       if (this.#waiting.length > 0) this.#start()
     })
@@ -333,10 +333,10 @@ export class EngineLoop {
   #tell(outcome: Outcome, calls: readonly Call[]): void {
     this.#reloadAt = 0
     this.#deliver(outcome)
-    for (const { command, resolve, reject, place, recover, reply, refusal } of calls) {
-      if (refusal === null) resolve(reply, place)
-      else if (recover === null) reject(refusal, place)
-      else resolve(recover(command, refusal), place)
+    for (const { command, resolve, reject, index, recover, reply, refusal } of calls) {
+      if (refusal === null) resolve(reply, index)
+      else if (recover === null) reject(refusal, index)
+      else resolve(recover(command, refusal), index)
     }
   }
 
@@ -382,7 +382,7 @@ export class EngineLoop {
       {},
       { cause },
     )
-    for (const { reject, place } of failed) reject(error, place)
+    for (const { reject, index } of failed) reject(error, index)
   }
 
   /**
@@ -432,9 +432,9 @@ export class EngineLoop {
 
 function callOf(
   command: Submission,
-  { resolve, reject, place, recover }: Pick<Call, 'resolve' | 'reject' | 'place' | 'recover'>,
+  { resolve, reject, index, recover }: Pick<Call, 'resolve' | 'reject' | 'index' | 'recover'>,
 ): Call {
-  return { command, resolve, reject, place, recover, reply: undefined, refusal: null }
+  return { command, resolve, reject, index, recover, reply: undefined, refusal: null }
 }
 
 function messageOf(cause: unknown): string {

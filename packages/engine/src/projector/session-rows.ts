@@ -29,7 +29,7 @@ import type {
  * - `session`: when it opens
  * - `session.group`: the next rank of a group that has opened
  * - `session.ranks`: who waited when it opened, in the order of the ranks: one row, however many they are
- * - `session.job`: the place of a live job, and what became of its attempts
+ * - `session.job`: the entry of a live job, and what became of its attempts
  * - `session.seat`: somebody who has booked, or may have
  * - `session.org`: the budget of a dispatch key, its cursor, its last sends, since when nobody serves it
  */
@@ -117,7 +117,7 @@ export class SessionRows {
     if (this.#jobs.size + this.#orgs.size + this.#opened.length + this.#rows.size === 0) return []
     for (const group of this.#opened) this.#putRanks(group)
     for (const job of this.#jobs) {
-      const { id } = job.place
+      const { id } = job.entry
       this.#put(LANE.job, [id], sessions.job(id) === undefined ? null : jobCells(job))
     }
     for (const org of this.#orgs) this.#put(LANE.org, [org.platform, org.orgRef], orgCells(org))
@@ -132,13 +132,13 @@ export class SessionRows {
   /** As before their group opened: their rank stands in its row, wherever rows are taken. */
   #putUnranked(group: ReadonlySet<SessionJob>): void {
     for (const job of this.#jobs) {
-      const { place, ...state } = job
-      if (!group.has(place)) continue
+      const { entry, ...state } = job
+      if (!group.has(entry)) continue
       this.#jobs.delete(job)
       this.#put(
         LANE.job,
-        [place.id],
-        jobCells({ ...state, place: { ...place, rank: null, sendAt: null } }),
+        [entry.id],
+        jobCells({ ...state, entry: { ...entry, rank: null, sendAt: null } }),
       )
     }
   }
@@ -175,10 +175,10 @@ export function restoreSessions({ lanes, jobs }: Snapshot, nowMs: number): Store
       }))
   const registrations = jobs.filter(({ kind }) => kind === 'registration')
   const seqs = new Map<string | undefined, number>(registrations.map(({ id, seq }) => [id, seq]))
-  const places = new Map(
+  const entries = new Map(
     rows(LANE.job).map(({ key, cells }) => [key[0], jobOf(key, cells, seqs.get(key[0]))]),
   )
-  const bySeq = new Map(registrations.map((row) => [row.seq, places.get(row.id)?.place]))
+  const bySeq = new Map(registrations.map((row) => [row.seq, entries.get(row.id)?.entry]))
   for (const { key, cells } of rows(LANE.ranks)) giveRanks(bySeq, Number(key[3]), cells)
   return {
     state: {
@@ -190,7 +190,7 @@ export function restoreSessions({ lanes, jobs }: Snapshot, nowMs: number): Store
         nextRank: cells[0] as number,
       })),
       // In the order in which they joined.
-      jobs: registrations.flatMap((row) => placeOf(places, row)),
+      jobs: registrations.flatMap((row) => storedEntryOf(entries, row)),
     },
     records: rows(LANE.session).map(({ key, cells }) => ({
       ...keyOf(key),
@@ -207,11 +207,14 @@ export function restoreSessions({ lanes, jobs }: Snapshot, nowMs: number): Store
   }
 }
 
-type Placed = SessionDispatchState['jobs'][number]
+type StoredEntry = SessionDispatchState['jobs'][number]
 
-function placeOf(places: ReadonlyMap<string | undefined, Placed>, { id }: JobRow): Placed[] {
-  const placed = places.get(id)
-  return placed === undefined ? [] : [placed]
+function storedEntryOf(
+  entries: ReadonlyMap<string | undefined, StoredEntry>,
+  { id }: JobRow,
+): StoredEntry[] {
+  const stored = entries.get(id)
+  return stored === undefined ? [] : [stored]
 }
 
 /** Those who have not been touched since their group opened know their rank by that row alone. */
@@ -221,18 +224,18 @@ function giveRanks(
   [spacingMs, seqs]: readonly unknown[],
 ): void {
   for (const [rank, seq] of (seqs as number[]).entries()) {
-    const place = bySeq.get(seq)
+    const entry = bySeq.get(seq)
     // Who has lost that rank waits for another time (SESSION-11).
-    if (place === undefined || place.rank !== null) continue
-    if (place.scheduledTime !== scheduledTime) continue
-    place.rank = rank
-    place.sendAt = scheduledTime + rank * (spacingMs as number)
+    if (entry === undefined || entry.rank !== null) continue
+    if (entry.scheduledTime !== scheduledTime) continue
+    entry.rank = rank
+    entry.sendAt = scheduledTime + rank * (spacingMs as number)
   }
 }
 
-function jobCells({ place, ...state }: DispatchJob): CborValue[] {
+function jobCells({ entry, ...state }: DispatchJob): CborValue[] {
   const { platform, orgRef, eventId, scheduledTime, queuedAt, tieBreaker, seat, rank, sendAt } =
-    place
+    entry
   const { attempts, firstSentAt, sentAt, retryAt, isUnknown, isCancelNoted, lookupUntil } = state
   return [
     [platform, orgRef, eventId, scheduledTime, queuedAt, tieBreaker, seat, rank, sendAt],
@@ -241,12 +244,16 @@ function jobCells({ place, ...state }: DispatchJob): CborValue[] {
 }
 
 /** Whose it is is not stored: the tie breaker stands for the user. */
-function jobOf(key: readonly string[], cells: readonly unknown[], seq: number | undefined): Placed {
-  const [place, state] = cells as [unknown[], unknown[]]
-  const [platform, orgRef, eventId, scheduledTime, queuedAt, tieBreaker, seat, rank, sendAt] = place
+function jobOf(
+  key: readonly string[],
+  cells: readonly unknown[],
+  seq: number | undefined,
+): StoredEntry {
+  const [entry, state] = cells as [unknown[], unknown[]]
+  const [platform, orgRef, eventId, scheduledTime, queuedAt, tieBreaker, seat, rank, sendAt] = entry
   const [attempts, firstSentAt, sentAt, retryAt, isUnknown, isCancelNoted, lookupUntil] = state
   return {
-    place: {
+    entry: {
       ...{ id: key[0], seq, userId: '', platform, orgRef, eventId, scheduledTime },
       ...{ queuedAt, tieBreaker, seat, rank, sendAt },
     } as SessionJob,

@@ -50,7 +50,7 @@ export function restoreMarket(options: {
   }
   for (const row of snapshot.jobs) restoreJob(market, row)
   for (const row of snapshot.leases) restoreLease(market, row)
-  for (const { id } of snapshot.jobs) place(market, market.jobs.get(id) as Job)
+  for (const { id } of snapshot.jobs) putIntoHeaps(market, market.jobs.get(id) as Job)
   return market
 }
 
@@ -75,7 +75,7 @@ function restoreJob(market: Market, row: JobRow): void {
   if (kind !== 'registration') return
   job.session = market.sessions.job(id) ?? null
   if (job.session === null) return
-  const { platform, orgRef, eventId, seat } = job.session.place
+  const { platform, orgRef, eventId, seat } = job.session.entry
   market.seats.take({ platform, orgRef, eventId, seat, caller: job.caller, jobId: id }, true)
 }
 
@@ -97,7 +97,7 @@ function restoreLease(market: Market, row: LeaseRow): void {
     status: row.status,
     isAcked: row.isAcked,
     digest: row.digest,
-    places: 0,
+    heapBits: 0,
   }
   job.leases ??= []
   job.leases.push(lease)
@@ -106,7 +106,7 @@ function restoreLease(market: Market, row: LeaseRow): void {
 }
 
 /** Puts a job into the queue and among the deadlines that it belongs to. */
-function place(market: Market, job: Job): void {
+function putIntoHeaps(market: Market, job: Job): void {
   if (job.status === 'QUEUED') {
     market.queues.get(job.shape.kind)?.push(job)
     market.waitingOf.set(job.caller, (market.waitingOf.get(job.caller) ?? 0) + 1)

@@ -118,12 +118,12 @@ function waitingRegistrations(market: Market, terms: Terms): QueueCensus {
   const gateOf = sessionGates(market)
   let oldestAt: number | null = null
   for (const waiting of sessions.jobs()) {
-    const job = waiting.sentAt === null ? jobs.get(waiting.place.id) : undefined
+    const job = waiting.sentAt === null ? jobs.get(waiting.entry.id) : undefined
     if (job === undefined) continue
     const gate = gateOf(waiting)
     if (gate === 'not_open') counts.notOpen++
     else counts[gate ?? holder(job.shape, job.units) ?? 'ready']++
-    const { sendAt } = waiting.place
+    const { sendAt } = waiting.entry
     if (sendAt === null || gate === 'pacing') continue
     oldestAt = Math.min(sendAt, oldestAt ?? sendAt)
   }

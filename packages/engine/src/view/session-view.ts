@@ -60,8 +60,8 @@ export interface SessionCounts extends SessionRecord {
 /** In the order of their keys. */
 export function sessionCounts(market: Market): SessionCounts[] {
   const counts = new Map<string, { waiting: number; inFlight: number }>()
-  for (const { place, sentAt } of market.sessions.jobs()) {
-    const id = idOf(place)
+  for (const { entry, sentAt } of market.sessions.jobs()) {
+    const id = idOf(entry)
     const known = counts.get(id) ?? { waiting: 0, inFlight: 0 }
     if (sentAt === null) known.waiting++
     else known.inFlight++
@@ -97,7 +97,7 @@ export function keyFiguresOf(market: Market, { platform, orgRef }: DispatchKey):
 export function registrationFacts(market: Market, jobId: JobId): RegistrationFacts | null {
   const job = market.jobs.get(jobId)
   if (job === undefined || job.session === null) return null
-  const { platform, orgRef, eventId, scheduledTime, queuedAt, rank } = job.session.place
+  const { platform, orgRef, eventId, scheduledTime, queuedAt, rank } = job.session.entry
   const { caller, enqueueSeq: seq } = job
   return { jobId, seq, caller, platform, orgRef, eventId, scheduledTime, queuedAt, rank }
 }
@@ -105,16 +105,16 @@ export function registrationFacts(market: Market, jobId: JobId): RegistrationFac
 /** Of all that have not ended. */
 export function allRegistrations(market: Market): RegistrationFacts[] {
   return [...market.sessions.jobs()].flatMap(
-    ({ place }) => registrationFacts(market, place.id) ?? [],
+    ({ entry }) => registrationFacts(market, entry.id) ?? [],
   )
 }
 
 function entryOf({ jobs }: Market, job: DispatchJob): SessionEntry[] {
-  const { place, attempts, retryAt, sentAt, lookupUntil } = job
-  const caller = jobs.get(place.id)?.caller
+  const { entry, attempts, retryAt, sentAt, lookupUntil } = job
+  const caller = jobs.get(entry.id)?.caller
   if (caller === undefined) return []
   const state = lookupUntil !== null ? 'lookup' : sentAt === null ? 'waiting' : 'in_flight'
-  const { id: jobId, queuedAt, rank, sendAt } = place
+  const { id: jobId, queuedAt, rank, sendAt } = entry
   return [{ jobId, caller, queuedAt, rank, sendAt, attempts, retryAt, state }]
 }
 

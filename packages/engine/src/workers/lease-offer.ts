@@ -36,10 +36,10 @@ export function leaseOffer(lease: Lease, payload: Uint8Array, at: number): Lease
 }
 
 /** What the worker of a registration has to know beside its payload. */
-function attemptOf(id: JobId, { place, lookupUntil }: DispatchJob): Partial<LeaseOffer> {
+function attemptOf(id: JobId, { entry, lookupUntil }: DispatchJob): Partial<LeaseOffer> {
   return {
     task: lookupUntil === null ? 'book' : 'lookup',
-    rank: place.rank ?? 0,
+    rank: entry.rank ?? 0,
     idempotencyKey: idempotencyKey(id),
   }
 }

@@ -133,29 +133,29 @@ function withPaths(
   settings: Settings,
   given: { readonly origins: Config['origins']; readonly folder: string; readonly cwd: string },
 ): Settings {
-  const place = (path: string, value: string): string => {
+  const resolved = (path: string, value: string): string => {
     if (isAbsolute(value)) return value
     const from = given.origins.get(path)
     const isOfFile = from !== undefined && !from.startsWith('environment ') && !from.startsWith('-')
     return join(isOfFile ? given.folder : given.cwd, value)
   }
-  const placed = (path: string, value: string | null): string | null =>
-    value === null ? null : place(path, value)
+  const resolvedOrNull = (path: string, value: string | null): string | null =>
+    value === null ? null : resolved(path, value)
   const { tlsCert, tlsKey, tlsClientCa } = settings.server
-  const store = place('store.path', settings.store.path)
+  const store = resolved('store.path', settings.store.path)
   return {
     ...settings,
     server: {
       ...settings.server,
-      tlsCert: placed('server.tls_cert', tlsCert),
-      tlsKey: placed('server.tls_key', tlsKey),
-      tlsClientCa: placed('server.tls_client_ca', tlsClientCa),
+      tlsCert: resolvedOrNull('server.tls_cert', tlsCert),
+      tlsKey: resolvedOrNull('server.tls_key', tlsKey),
+      tlsClientCa: resolvedOrNull('server.tls_client_ca', tlsClientCa),
     },
     store: { path: store },
-    tokens: { path: placed('tokens.path', settings.tokens.path) },
+    tokens: { path: resolvedOrNull('tokens.path', settings.tokens.path) },
     signup: {
       ...settings.signup,
-      providers: placed('signup.providers', settings.signup.providers),
+      providers: resolvedOrNull('signup.providers', settings.signup.providers),
     },
   }
 }

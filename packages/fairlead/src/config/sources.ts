@@ -27,9 +27,9 @@ export const SHORT_NAMES: Readonly<Record<string, string>> = {
 export function readFile(file: string): Written {
   const lines = new LineCounter()
   const document = parseDocument(readText(file), { lineCounter: lines, prettyErrors: false })
-  const place = (offset: number): string => `${file}:${lines.linePos(offset).line}`
+  const locationOf = (offset: number): string => `${file}:${lines.linePos(offset).line}`
   const problems = document.errors.map(
-    ({ pos, message }) => `${place(pos[0])}: not YAML: ${message}; correct the line`,
+    ({ pos, message }) => `${locationOf(pos[0])}: not YAML: ${message}; correct the line`,
   )
   const values: Values = new Map()
   if (problems.length > 0) return { values, problems }
@@ -37,7 +37,7 @@ export function readFile(file: string): Written {
   if (!isMap(document.contents)) {
     return { values, problems: [`${file}: expected settings by name, as in \`queue:\``] }
   }
-  collect(document.contents, '', { values, problems, place })
+  collect(document.contents, '', { values, problems, locationOf })
   return { values, problems }
 }
 
@@ -83,14 +83,14 @@ export function variableOf(path: string): string {
 interface Collecting {
   readonly values: Values
   readonly problems: string[]
-  readonly place: (offset: number) => string
+  readonly locationOf: (offset: number) => string
 }
 
 function collect(map: YAMLMap, prefix: string, into: Collecting): void {
   for (const { key, value } of map.items) {
     if (!isScalar(key)) continue
     const path = prefix + String(key.value)
-    const from = into.place(key.range?.[0] ?? 0)
+    const from = into.locationOf(key.range?.[0] ?? 0)
     if (FIELDS.has(path)) {
       const js = value === null ? null : (value as { toJSON(): unknown }).toJSON()
       into.values.set(path, { value: js, from })
@@ -115,8 +115,8 @@ function unknownPath(path: string): string {
   const { group, names } = around(path)
   const meant = meantPath(path, group, names)
   const hint = meant === null ? '' : ` did you mean ${meant}?`
-  const place = group === '' ? 'the top level' : group
-  return `${path}: there is no such setting;${hint} ${place} has ${names.join(', ')}`
+  const where = group === '' ? 'the top level' : group
+  return `${path}: there is no such setting;${hint} ${where} has ${names.join(', ')}`
 }
 
 /** The innermost group of a path that exists, and the names in it. */

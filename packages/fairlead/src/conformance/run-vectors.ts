@@ -97,7 +97,10 @@ function parseVectors(text: string, file: string): Vectors {
   try {
     json = JSON.parse(text)
   } catch (error) {
-    throw malformed(file, `${place(text, error as Error)}not JSON: ${(error as Error).message}`)
+    throw malformed(
+      file,
+      `${locationOf(text, error as Error)}not JSON: ${(error as Error).message}`,
+    )
   }
   const need = (holds: boolean, at: string, what: string): void => {
     if (!holds) throw malformed(file, `${at}: expected ${what}`)
@@ -120,7 +123,7 @@ function parseVectors(text: string, file: string): Vectors {
 }
 
 /** Where the parser stopped, as line and column. */
-function place(text: string, { message }: Error): string {
+function locationOf(text: string, { message }: Error): string {
   const before = text.slice(0, stoppedAt(text, message)).split('\n')
   return `line ${before.length}, column ${(before.at(-1) as string).length + 1}: `
 }

@@ -9,20 +9,21 @@ const ANSWER_MS = 2_000
 
 /** Can the server listen where it is told to? Or does one already? */
 export async function checkPort(host: string, port: number, isTls: boolean): Promise<Finding> {
-  const place = `${host}:${port}`
+  const address = `${host}:${port}`
   const refusal = await listenOnce(host, port)
-  if (refusal === null) return ok('port', `${place} is free.`)
+  if (refusal === null) return ok('port', `${address} is free.`)
   if (refusal === 'EADDRINUSE') {
-    if (await isLive(host, port, isTls)) return ok('port', `A Fairlead server answers on ${place}.`)
+    if (await isLive(host, port, isTls))
+      return ok('port', `A Fairlead server answers on ${address}.`)
     const advice = 'Stop that program, or set server.port to another port.'
-    return fail('port', `Another program listens on ${place}.`, advice)
+    return fail('port', `Another program listens on ${address}.`, advice)
   }
   if (refusal === 'EACCES') {
     const advice = 'Set server.port to 1024 or higher, or grant the right to bind low ports.'
-    return fail('port', `This user may not listen on ${place}.`, advice)
+    return fail('port', `This user may not listen on ${address}.`, advice)
   }
   const advice = 'Set server.host to an address of this machine: 127.0.0.1, or 0.0.0.0 for all.'
-  return fail('port', `Nothing can listen on ${place} (${refusal}).`, advice)
+  return fail('port', `Nothing can listen on ${address} (${refusal}).`, advice)
 }
 
 /** Does the server take work? Asked where one is running. */

@@ -10,7 +10,7 @@ const ANSWER_MS = 3_000
  */
 export async function checkRedis(url: string): Promise<Finding> {
   const { hostname, port, username, password, protocol } = new URL(url)
-  const place = `${hostname}:${port || 6379}`
+  const address = `${hostname}:${port || 6379}`
   const words = [...auth(decodeURIComponent(username), decodeURIComponent(password)), ['PING']]
   try {
     const answers = await ask(
@@ -18,14 +18,18 @@ export async function checkRedis(url: string): Promise<Finding> {
       words,
     )
     const refusal = answers.find((line) => line.startsWith('-'))
-    if (refusal === undefined) return ok('redis', `Redis answers at ${place}.`)
+    if (refusal === undefined) return ok('redis', `Redis answers at ${address}.`)
     const advice = /NOAUTH|WRONGPASS|invalid password/.test(refusal)
       ? 'Put the right password into redis.url: redis://user:password@host:port'
       : 'Look at the log of the Redis server.'
-    return fail('redis', `Redis at ${place} refuses: ${refusal.slice(1)}.`, advice)
+    return fail('redis', `Redis at ${address} refuses: ${refusal.slice(1)}.`, advice)
   } catch (error) {
     const advice = 'Start Redis there, correct redis.url, or remove it to keep limits in the store.'
-    return fail('redis', `Redis at ${place} does not answer: ${(error as Error).message}.`, advice)
+    return fail(
+      'redis',
+      `Redis at ${address} does not answer: ${(error as Error).message}.`,
+      advice,
+    )
   }
 }
 

@@ -59,14 +59,14 @@ export function modelKeys(provider: string, model: string): ModelKeys {
 export interface ModelNeeds {
   readonly request: Requirement
   readonly tokensKey: string
-  readonly place: Requirement
+  readonly inFlight: Requirement
 }
 
 export function modelNeeds({ rpm, tpm, concurrency }: ModelKeys): ModelNeeds {
   return {
     request: { key: rpm, amount: 1 },
     tokensKey: tpm,
-    place: { key: concurrency, amount: 1 },
+    inFlight: { key: concurrency, amount: 1 },
   }
 }
 
@@ -77,10 +77,10 @@ export function dailyKey(tenant: string): string {
 /** What a job asks for. A key of the model that has no limit is left out (SCHED-8). */
 export function requirementsOf(
   { tenant, isDaily, tokens }: Pick<CheckedJob, 'tenant' | 'isDaily' | 'tokens'>,
-  { request, tokensKey, place }: ModelNeeds,
+  { request, tokensKey, inFlight }: ModelNeeds,
   absent: ReadonlySet<string>,
 ): Requirement[] {
-  const ofModel = [request, { key: tokensKey, amount: tokens }, place]
+  const ofModel = [request, { key: tokensKey, amount: tokens }, inFlight]
   const asked = absent.size === 0 ? ofModel : ofModel.filter(({ key }) => !absent.has(key))
   // The tenant's own first: where that is used up too, it is the one that is named, and only the tenant waits.
   if (isDaily) return [{ key: dailyKey(tenant), amount: tokens }, ...asked]

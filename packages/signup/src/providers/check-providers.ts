@@ -23,12 +23,12 @@ export function checkProviders(path: string): readonly string[] {
   } catch (error) {
     if (!(error instanceof FairleadError)) throw error
     const problems = (error.details['problems'] ?? [error.message]) as readonly string[]
-    return problems.map((problem) => placed(problem, file, text))
+    return problems.map((problem) => withLocation(problem, file, text))
   }
 }
 
 /** A problem of the text itself names its line; any other begins with the path of its setting. */
-function placed(problem: string, file: string, text: string): string {
+function withLocation(problem: string, file: string, text: string): string {
   if (problem.startsWith('line ')) return `${file}, ${problem}`
   const line = lineOf(problem.slice(0, problem.indexOf(':')), text)
   return line === null ? `${file}: ${problem}` : `${file}, line ${line}: ${problem}`

@@ -37,7 +37,7 @@ export interface Tables {
   readonly jobs: Map<number, StoredJob>
   readonly seqById: Map<JobId, number>
   readonly seqByTx: Map<string, number>
-  readonly leasePlaces: Map<LeaseId, LeasePlace>
+  readonly leaseKeys: Map<LeaseId, LeaseKey>
   readonly providers: Map<ProviderId, ProviderRow>
   /** By number of acceptance of the job. */
   readonly results: Map<number, ResultRow>
@@ -56,14 +56,14 @@ export interface Tables {
 
 export type StoredKeyedRow = KeyedRow & { readonly value: Uint8Array }
 
-export type LeasePlace = Pick<LeaseRow, 'jobSeq' | 'attempt'>
+export type LeaseKey = Pick<LeaseRow, 'jobSeq' | 'attempt'>
 
 export function emptyTables(): Tables {
   return {
     jobs: new Map(),
     seqById: new Map(),
     seqByTx: new Map(),
-    leasePlaces: new Map(),
+    leaseKeys: new Map(),
     providers: new Map(),
     results: new Map(),
     seqsWithResult: new Map(),
@@ -86,9 +86,9 @@ export function findJob(tables: Tables, id: JobId): StoredJob | null {
 }
 
 export function findLease(tables: Tables, id: LeaseId): LeaseRow | null {
-  const place = tables.leasePlaces.get(id)
-  if (place === undefined) return null
-  return tables.jobs.get(place.jobSeq)?.leases.get(place.attempt) ?? null
+  const key = tables.leaseKeys.get(id)
+  if (key === undefined) return null
+  return tables.jobs.get(key.jobSeq)?.leases.get(key.attempt) ?? null
 }
 
 /** While a job of this id is there, its result counts; then that of the newest job that has one. */

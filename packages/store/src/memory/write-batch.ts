@@ -102,11 +102,11 @@ function jobState(change: JobState): JobState {
 
 function insertLease(tables: Tables, row: LeaseRow, tx: Transaction): void {
   const { leases } = jobOf(tables, row.jobSeq, row.jobId)
-  refuseIf(tables.leasePlaces.has(row.id), `there is a lease ${row.id} already`)
+  refuseIf(tables.leaseKeys.has(row.id), `there is a lease ${row.id} already`)
   refuseIf(leases.has(row.attempt), `attempt ${row.attempt} of ${row.jobId} is another lease`)
   refuseIf(!LEASE_STATUSES.includes(row.status), `${row.status} is no status of a lease`)
   tx.set(leases, row.attempt, copyOf(row))
-  tx.set(tables.leasePlaces, row.id, { jobSeq: row.jobSeq, attempt: row.attempt })
+  tx.set(tables.leaseKeys, row.id, { jobSeq: row.jobSeq, attempt: row.attempt })
 }
 
 function changeLease(tables: Tables, change: WriteBatch['leases'][number], tx: Transaction): void {
@@ -233,7 +233,7 @@ function pruneJobs(tables: Tables, before: number, tx: Transaction): void {
     tx.delete(tables.jobs, row.seq)
     tx.delete(tables.seqById, row.id)
     tx.delete(tables.seqByTx, txKey(row))
-    for (const { id } of leases.values()) tx.delete(tables.leasePlaces, id)
+    for (const { id } of leases.values()) tx.delete(tables.leaseKeys, id)
   }
 }
 

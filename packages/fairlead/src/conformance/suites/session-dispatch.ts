@@ -16,7 +16,7 @@ export const sessionDispatch = suite(({ providers, jobs }) => {
   const script = new Script(providers, jobs)
   script.run()
   return {
-    sends: script.sends.map(({ at, job, attempt }) => ({ at, job_id: job.place.id, attempt })),
+    sends: script.sends.map(({ at, job, attempt }) => ({ at, job_id: job.entry.id, attempt })),
     finals: jobs.map((json: Json) => final(json.job_id, script.joined.get(json.job_id))),
   }
 })
@@ -62,7 +62,7 @@ class Script {
   }
 
   #sent(send: SessionSend): void {
-    const { id } = send.job.place
+    const { id } = send.job.entry
     const { service_ms, outcome } = this.#attempt(id, send.attempt)
     this.sends.push(send)
     this.#inFlight.push({ at: send.at + Number(amount(service_ms)), id, outcome })
