@@ -56,19 +56,6 @@ export interface Bench {
   readonly run: (report: Report, options: Options) => void | Promise<void>
 }
 
-/** Runs of each case. */
-export const REPEATS = 5
-
-/** Calls `once` REPEATS times, after a warm-up whose figure does not count. */
-export function repeat(report: Report, what: string, once: () => number): number[] {
-  report.progress(`${what}: warming up`)
-  once()
-  return Array.from({ length: REPEATS }, (_, i) => {
-    report.progress(`${what}: run ${i + 1} of ${REPEATS}`)
-    return once()
-  })
-}
-
 /** Seconds that `work` takes. */
 export function secondsOf(work: () => void): number {
   const started = performance.now()

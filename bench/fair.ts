@@ -1,5 +1,6 @@
-import { median, type Options, type Report } from './bench.ts'
+import type { Options, Report } from './bench.ts'
 import { checkBound } from './fair/share-bound.ts'
+import { medianRatio } from './in-turns.ts'
 import { chosen } from './queue/chosen.ts'
 import { type Entrant, Measurer } from './queue/measure.ts'
 import type { Figures } from './queue/scenarios.ts'
@@ -65,7 +66,8 @@ const CASES = {
     })
     const what = `1,000 tenants, ${jobs.toLocaleString('en')} jobs taken in and done`
     show(report, figures, { case: what, unit: 'jobs/s', figure: 'rate' })
-    const slower = pairRatio(figures, 'rate', [off.name, on.name])
+    const rates = (name: string) => valuesOf(figures, name, 'rate')
+    const slower = medianRatio(rates(off.name), rates(on.name))
     report.bar({ bar: 'time with fairness and limits on', reached: slower, atMost: 1.25 })
   },
 
@@ -100,7 +102,8 @@ const CASES = {
     show(report, own, { case: 'time for all 5,100 jobs', unit: 's', figure: 'seconds' })
     const share = served.get(fair.name) ?? Number.NaN
     report.bar({ bar: 'per cent served meanwhile', reached: share, atMost: 3 })
-    const longer = pairRatio(own, 'seconds', [fair.name, score.name])
+    const seconds = (name: string) => valuesOf(own, name, 'seconds')
+    const longer = medianRatio(seconds(fair.name), seconds(score.name))
     report.bar({ bar: 'time for all against score order', reached: longer, atMost: 1.05 })
   },
 
@@ -120,15 +123,12 @@ const CASES = {
   },
 }
 
-/** How the first compares with the second, run by run: both runs of a pair met the same machine. */
-function pairRatio(
+function valuesOf(
   figures: ReadonlyMap<string, readonly Figures[]>,
+  name: string,
   figure: string,
-  [first, second]: readonly [string, string],
-): number {
-  const above = figures.get(first) ?? []
-  const below = figures.get(second) ?? []
-  return median(above.map((run, i) => (run[figure] ?? Number.NaN) / (below[i]?.[figure] ?? 0)))
+): number[] {
+  return (figures.get(name) ?? []).map((run) => run[figure] ?? Number.NaN)
 }
 
 function show(

@@ -1,7 +1,8 @@
 import { createLimiter, createScheduler, modelKeys } from '@fairlead/limiter'
 import type { Options, Report } from './bench.ts'
+import { inTurns, medianRatio } from './in-turns.ts'
 import { ACCURACY_BACKENDS, accuracyOf } from './limiter/accuracy.ts'
-import { MEMORY_OPERATIONS } from './limiter/memory-operations.ts'
+import { MEMORY_OPERATIONS, newPQueue, type PQueue } from './limiter/memory-operations.ts'
 import { REDIS_OPERATIONS } from './limiter/redis-operations.ts'
 import { type Operation, rateOf } from './limiter/workload.ts'
 import { chosen } from './queue/chosen.ts'
@@ -11,10 +12,11 @@ import { Servers } from './queue/servers/servers.ts'
 export const name = 'limiter'
 export const question = 'How many decisions a second does the limiter make, and how exact are they?'
 
-const REPEATS = 3
-const SECONDS = 1
+const REPEATS = 7
+const SECONDS = 0.5
 const IN_FLIGHT = [1, 50, 500]
 const SCHEDULED_JOBS = 100_000
+const SCHEDULER_WORKERS = 100
 const MEMORY_IN_FLIGHT = 50
 
 type CaseName = keyof typeof CASES
@@ -41,14 +43,13 @@ const CASES = {
   async memory({ report, options }: Run): Promise<void> {
     const makers = Object.entries(MEMORY_OPERATIONS)
     const operations = await made(report, options, makers, (make) => make())
-    const rates = await inTurns(report, options, {
+    const rates = await compared(report, options, {
       what: `memory, ${MEMORY_IN_FLIGHT} in flight`,
       operations,
       inFlight: MEMORY_IN_FLIGHT,
     })
-    bar(report, 'memory: pairs of 3 keys a second', rates.get('fairlead-3'), 300_000)
-    const ratio = ratioOf(rates.get('fairlead'), rates.get('p-queue'))
-    bar(report, 'memory: pairs of 1 key, to p-queue', ratio, 1)
+    ratioBar(report, 'memory: pairs of 3 keys', rates, ['fairlead-3', 'p-queue'], 0.45)
+    ratioBar(report, 'memory: pairs of 1 key', rates, ['fairlead', 'p-queue'], 1)
   },
 
   async redis({ report, options, servers }: Run): Promise<void> {
@@ -57,42 +58,31 @@ const CASES = {
         const makers = Object.entries(REDIS_OPERATIONS)
         const operations = await made(report, options, makers, (make) => make(url))
         const what = `redis, ${inFlight} in flight`
-        const rates = await inTurns(report, options, { what, operations, inFlight })
+        const rates = await compared(report, options, { what, operations, inFlight })
         for (const { close } of operations) await close?.()
         if (inFlight !== MEMORY_IN_FLIGHT) return
-        const own = rates.get('fairlead-3')
-        bar(
-          report,
-          'redis: pairs of 3 keys, to bare EVALSHA',
-          ratioOf(own, rates.get('bare EVALSHA')),
-          0.25,
-        )
-        const peer = ratioOf(own, rates.get('rate-limiter-flexible-3'))
-        bar(report, 'redis: pairs of 3 keys, to rate-limiter-flexible', peer, 1)
-        bar(
-          report,
-          'redis: reservations a second by reserveMany',
-          rates.get('fairlead-many'),
-          100_000,
-        )
+        const [pairs, many] = ['redis: pairs of 3 keys', 'redis: reservations by reserveMany']
+        ratioBar(report, pairs, rates, ['fairlead-3', 'bare EVALSHA'], 0.25)
+        ratioBar(report, pairs, rates, ['fairlead-3', 'rate-limiter-flexible-3'], 1)
+        ratioBar(report, many, rates, ['fairlead-many', 'bare EVALSHA'], 0.8)
       })
     }
   },
 
   async scheduler({ report, options }: Run): Promise<void> {
-    const values: number[] = []
-    for (let i = 0; i < (options.repeats ?? REPEATS); i++) {
-      report.progress(`scheduler: run ${i + 1}`)
-      values.push(await scheduledJobs())
-    }
-    const unit = 'jobs/s'
-    const rate = report.measured({
-      case: 'scheduler, jobs that do nothing',
-      subject: 'fairlead',
-      unit,
-      values,
+    const queue = await optional(report, 'p-queue', () => newPQueue(SCHEDULER_WORKERS))
+    const rates: Rates = await inTurns(report, {
+      what: 'scheduler',
+      measures: {
+        fairlead: scheduledJobs,
+        ...(queue === null ? {} : { 'p-queue': () => jobsOfPQueue(queue) }),
+      },
+      repeats: options.repeats ?? REPEATS,
     })
-    bar(report, 'scheduler: jobs a second', rate, 100_000)
+    for (const [subject, values] of Object.entries(rates)) {
+      report.measured({ case: 'jobs that do nothing', subject, unit: 'jobs/s', values })
+    }
+    ratioBar(report, 'scheduler: jobs', rates, ['fairlead', 'p-queue'], 0.35)
   },
 
   async accuracy({ report, servers }: Run): Promise<void> {
@@ -104,7 +94,8 @@ const CASES = {
         for (const kind of ['rolling', 'fixed'] as const) {
           report.progress(`accuracy: ${kind} on ${where}`)
           const { admitted, most } = await accuracyOf(kind, backend)
-          bar(report, `accuracy: ${kind} on ${where}, admitted of the capacity`, admitted, 0.97)
+          const used = `accuracy: ${kind} on ${where}, admitted of the capacity`
+          report.bar({ bar: used, reached: admitted, atLeast: 0.97 })
           const exact = `accuracy: ${kind} on ${where}, most in any window`
           report.bar({ bar: exact, reached: most, atMost: 1 })
         }
@@ -112,6 +103,9 @@ const CASES = {
     })
   },
 }
+
+/** Runs of each, by subject. */
+type Rates = Readonly<Record<string, number[]>>
 
 /** Those that were asked for and can be had. */
 async function made<Maker>(
@@ -125,39 +119,47 @@ async function made<Maker>(
   )
   const operations: Operation[] = []
   for (const [subject, maker] of wanted) {
-    try {
-      operations.push(await make(maker))
-    } catch (error) {
-      report.note(`${subject} is left out: ${(error as Error).message}`)
-    }
+    const operation = await optional(report, subject, () => make(maker))
+    if (operation !== null) operations.push(operation)
   }
   return operations
 }
 
-/** A B C A B C …, because the machine may drift; the first round only warms up. */
-async function inTurns(
+/** Null, with a note, where a peer cannot be had. */
+async function optional<T>(
+  report: Report,
+  subject: string,
+  make: () => Promise<T>,
+): Promise<T | null> {
+  try {
+    return await make()
+  } catch (error) {
+    report.note(`${subject} is left out: ${(error as Error).message}`)
+    return null
+  }
+}
+
+async function compared(
   report: Report,
   options: Options,
   { what, operations, inFlight }: { what: string; operations: Operation[]; inFlight: number },
-): Promise<ReadonlyMap<string, number>> {
-  const repeats = options.repeats ?? REPEATS
+): Promise<Rates> {
   const seconds = options.seconds ?? SECONDS
-  const values = new Map<string, number[]>(operations.map((one) => [one.name, []]))
-  for (let i = 0; i <= repeats; i++) {
-    for (const operation of operations) {
-      report.progress(
-        `${what}: ${operation.name}, ${i === 0 ? 'warming up' : `run ${i} of ${repeats}`}`,
-      )
-      const rate = await rateOf(operation, { inFlight, seconds })
-      if (i > 0) values.get(operation.name)?.push(rate)
-    }
-  }
-  const rows = operations.map((one) => ({
-    subject: one.name,
-    durability: one.note,
-    values: values.get(one.name) ?? [],
+  const measures = operations.map(
+    (one) => [one.name, () => rateOf(one, { inFlight, seconds })] as const,
+  )
+  const rates: Rates = await inTurns(report, {
+    what,
+    measures: Object.fromEntries(measures),
+    repeats: options.repeats ?? REPEATS,
+  })
+  const rows = operations.map(({ name, note }) => ({
+    subject: name,
+    durability: note,
+    values: rates[name] ?? [],
   }))
-  return report.table({ case: what, unit: 'operations/s', rows })
+  report.table({ case: what, unit: 'operations/s', rows })
+  return rates
 }
 
 async function scheduledJobs(): Promise<number> {
@@ -169,7 +171,7 @@ async function scheduledJobs(): Promise<number> {
       { key: concurrency, kind: 'concurrency', capacity: 1e9, timeoutSecs: 300 },
     ],
   })
-  const scheduler = createScheduler({ limiter, workers: 100 })
+  const scheduler = createScheduler({ limiter, workers: SCHEDULER_WORKERS })
   const execute = async () => ({ value: null, actualTokens: 7 })
   // Not `{ ...base, tenant }`: in Node 20 each such object has a shape of its own, and making them costs as much as
   // half of the scheduler.
@@ -190,11 +192,22 @@ async function scheduledJobs(): Promise<number> {
   return SCHEDULED_JOBS / seconds
 }
 
-/** Nothing is said of a bar whose figures were not asked for. */
-function bar(report: Report, text: string, reached: number | undefined, atLeast: number): void {
-  if (reached !== undefined) report.bar({ bar: text, reached, atLeast })
+/** As many jobs, submitted in the same way; nothing is limited but how many run. */
+async function jobsOfPQueue(queue: PQueue): Promise<number> {
+  const started = performance.now()
+  await Promise.all(Array.from({ length: SCHEDULED_JOBS }, () => queue.add(async () => {})))
+  return (1_000 * SCHEDULED_JOBS) / (performance.now() - started)
 }
 
-function ratioOf(own: number | undefined, other: number | undefined): number | undefined {
-  return own === undefined || other === undefined ? undefined : own / other
+/** The median of the ratios of the two, run by run. A bar is not judged without both figures. */
+function ratioBar(
+  report: Report,
+  what: string,
+  rates: Rates,
+  [own, other]: readonly [own: string, other: string],
+  atLeast: number,
+): void {
+  const [above, below] = [rates[own], rates[other]]
+  if (above === undefined || below === undefined) return
+  report.bar({ bar: `${what}, to ${other}`, reached: medianRatio(above, below), atLeast })
 }

@@ -1,9 +1,16 @@
 import { median, type Options, type Report } from './bench.ts'
+import { medianRatio } from './in-turns.ts'
 import { chosen } from './queue/chosen.ts'
 import { Measurer } from './queue/measure.ts'
-import type { Figures, ScenarioName, Sizes } from './queue/scenarios.ts'
+import {
+  type Figures,
+  LATENCY_EVERY_MS,
+  percentiles,
+  type ScenarioName,
+  type Sizes,
+} from './queue/scenarios.ts'
 import { SUBJECT_NAMES, SUBJECTS, type SubjectName } from './queue/subject.ts'
-import { syncAlone } from './queue/sync-alone.ts'
+import { syncAlone } from './yardsticks/sync-alone.ts'
 
 export const name = 'queue'
 export const question =
@@ -77,7 +84,10 @@ const CASES = {
     const what = 'latency at 100 jobs/s, enqueue to handler'
     const sizes = { seconds: LATENCY_SECONDS }
     const figures = await run.measure({ scenario: 'latency', sizes, case: what })
-    const { p50 = 0, p99 = 0 } = await syncAlone(run.options.seconds ?? LATENCY_SECONDS)
+    const seconds = run.options.seconds ?? LATENCY_SECONDS
+    const times = Math.ceil((1_000 * seconds) / LATENCY_EVERY_MS)
+    const { tookMs } = await syncAlone({ times, everyMs: LATENCY_EVERY_MS })
+    const { p50 = 0, p99 = 0 } = percentiles(tookMs)
     run.report.note(
       `to write 2 KB and sync them took the disk alone p50 ${p50.toFixed(2)} and p99 ${p99.toFixed(2)} ms`,
     )
@@ -106,9 +116,7 @@ const CASES = {
     const of = (jobs: number, figure: string): number[] =>
       (figures.get(jobs)?.get('fairlead') ?? []).flatMap((one) => one[figure] ?? [])
     const small = of(smallest, 'rate')
-    // Run by run: the two of a repeat met the machine in the same mood.
-    const ratios = of(largest, 'rate').map((rate, i) => rate / (small[i] ?? Number.NaN))
-    run.bar(median(ratios), {
+    run.bar(medianRatio(of(largest, 'rate'), small), {
       bar: `drain with ${shown(largest)} waiting against ${shown(smallest)}`,
       atLeast: 0.8,
     })

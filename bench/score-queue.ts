@@ -1,7 +1,9 @@
 import { aiDemand, type Job, parsePolicy } from '@fairlead/core'
 import { newJob, WaitingQueue } from '@fairlead/core/internal'
-import { heapBytes, type Report, repeat, secondsOf } from './bench.ts'
+import { heapBytes, type Report, secondsOf } from './bench.ts'
 import { callerNumber, jobIdNumber, numbers } from './fixtures.ts'
+import { inTurns, medianRatio } from './in-turns.ts'
+import { HeapAndMap } from './yardsticks/heap-and-map.ts'
 
 export const name = 'score-queue'
 export const question = 'How fast do a million jobs go into the score queue and come out in order?'
@@ -10,26 +12,49 @@ const JOBS = 1_000_000
 const START = 1_760_000_000_000
 const POLICY = parsePolicy({ match: { fairness: 'score' } })
 
-export function run(report: Report): void {
-  const bytes: number[] = []
-  const pushes: number[] = []
-  const pops = repeat(report, `${JOBS.toLocaleString('en')} jobs`, () => {
-    const figures = onePass()
-    bytes.push(figures.bytes)
-    pushes.push(figures.pushes)
-    return figures.pops
+export async function run(report: Report): Promise<void> {
+  const { fairlead, yardstick } = await inTurns(report, {
+    what: `${JOBS.toLocaleString('en')} jobs`,
+    measures: { fairlead: onePass, yardstick: heapAndMap },
   })
-  const of = (values: number[], unit: string, what: string): number =>
-    report.measured({ case: what, subject: 'fairlead', unit, values: values.slice(-pops.length) })
-  const pushRate = of(pushes, 'jobs/s', 'push')
-  const popRate = of(pops, 'jobs/s', 'pop best')
-  const perJob = of(bytes, 'bytes/job', 'heap beside the id')
-  report.bar({ bar: 'pushes per second', reached: pushRate, atLeast: 300_000 })
-  report.bar({ bar: 'pops per second', reached: popRate, atLeast: 300_000 })
+  for (const [subject, runs] of [
+    ['fairlead', fairlead],
+    ['yardstick', yardstick],
+  ] as const) {
+    const of = (what: string, values: number[]) =>
+      report.measured({ case: what, subject, unit: 'jobs/s', values })
+    of('push', pushes(runs))
+    of('pop best', pops(runs))
+  }
+  const perJob = report.measured({
+    case: 'heap beside the id',
+    subject: 'fairlead',
+    unit: 'bytes/job',
+    values: fairlead.map(({ bytes }) => bytes),
+  })
+  const bar = (what: string, of: (runs: readonly Rates[]) => number[], atLeast: number): void => {
+    const reached = medianRatio(of(fairlead), of(yardstick))
+    report.bar({ bar: `${what} per second, to a heap and a Map`, reached, atLeast })
+  }
+  bar('pushes', pushes, 0.4)
+  bar('pops', pops, 0.3)
   report.bar({ bar: 'bytes of heap a job beside the id', reached: perJob, atMost: 200 })
 }
 
-function onePass(): { pushes: number; pops: number; bytes: number } {
+interface Rates {
+  readonly pushes: number
+  readonly pops: number
+}
+
+function pushes(runs: readonly Rates[]): number[] {
+  return runs.map((run) => run.pushes)
+}
+
+function pops(runs: readonly Rates[]): number[] {
+  return runs.map((run) => run.pops)
+}
+
+function onePass(): Rates & { readonly bytes: number } {
   const ids = Array.from({ length: JOBS }, (_, i) => jobIdNumber(i))
   const caller = callerNumber(1)
   const demand = aiDemand('llama3-8b', 256)
@@ -72,4 +97,23 @@ function onePass(): { pushes: number; pops: number; bytes: number } {
     }
   })
   return { pushes: JOBS / pushSecs, pops: JOBS / popSecs, bytes }
+}
+
+function heapAndMap(): Rates {
+  const ids = Array.from({ length: JOBS }, (_, i) => jobIdNumber(i))
+  const random = numbers(7)
+  const scores = Float64Array.from(ids, () => random(2 ** 30))
+  const queue = new HeapAndMap(JOBS)
+  const pushSecs = secondsOf(() => {
+    for (const [i, id] of ids.entries()) queue.push(id, scores[i] as number)
+  })
+  let last = 0
+  const popSecs = secondsOf(() => {
+    for (const id of ids) {
+      const score = queue.pop(id)
+      if (score < last) throw new Error('the yardstick is out of order')
+      last = score
+    }
+  })
+  return { pushes: JOBS / pushSecs, pops: JOBS / popSecs }
 }

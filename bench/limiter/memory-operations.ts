@@ -4,6 +4,15 @@ import { ACTUALS, LIMITS, newId, ONE, type Operation, THREE } from './workload.t
 
 type Ctor<T> = new (options: object) => T
 
+export interface PQueue {
+  add(job: () => Promise<void>): Promise<unknown>
+}
+
+export async function newPQueue(concurrency: number): Promise<PQueue> {
+  const { default: Queue } = await importPeer<{ default: Ctor<PQueue> }>('p-queue')
+  return new Queue({ concurrency })
+}
+
 /** What is compared in memory. A peer that cannot be had throws. */
 export const MEMORY_OPERATIONS: Readonly<Record<string, () => Promise<Operation>>> = {
   async fairlead() {
@@ -17,6 +26,10 @@ export const MEMORY_OPERATIONS: Readonly<Record<string, () => Promise<Operation>
         await limiter.complete({ leaseId })
       },
     }
+  },
+  async 'p-queue'() {
+    const queue = await newPQueue(50)
+    return { name: 'p-queue', note: 'add', once: () => queue.add(async () => {}) }
   },
   async 'fairlead-3'() {
     const limiter = createLimiter({ limits: LIMITS })
@@ -40,13 +53,6 @@ export const MEMORY_OPERATIONS: Readonly<Record<string, () => Promise<Operation>
       note: '1 key, consume',
       once: () => limiter.consume('model', 1),
     }
-  },
-  async 'p-queue'() {
-    const { default: PQueue } = await importPeer<{
-      default: Ctor<{ add(job: () => Promise<void>): Promise<unknown> }>
-    }>('p-queue')
-    const queue = new PQueue({ concurrency: 50 })
-    return { name: 'p-queue', note: 'add', once: () => queue.add(async () => {}) }
   },
   async limiter() {
     const { RateLimiter } = await importPeer<{

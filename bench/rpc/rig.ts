@@ -3,25 +3,33 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { BENCH } from '../queue/peer.ts'
-import type { WorkerReport } from './worker.ts'
+import type { WorkerReport } from './reports.ts'
+
+/** The programs of a rig, below `dist`. */
+export interface Programs {
+  readonly server: string
+  readonly worker: string
+}
 
 /** A server and its workers, each in a process of its own, gone when it is closed. */
 export class Rig {
   readonly url: string
+  readonly #programs: Programs
   readonly #folder: string
   readonly #children: ChildProcess[]
 
-  private constructor(url: string, folder: string, server: ChildProcess) {
+  private constructor(programs: Programs, url: string, folder: string, server: ChildProcess) {
     this.url = url
+    this.#programs = programs
     this.#folder = folder
     this.#children = [server]
   }
 
-  static async open(): Promise<Rig> {
+  static async open(programs: Programs): Promise<Rig> {
     const folder = mkdtempSync(join(tmpdir(), 'fairlead-bench-rpc-'))
-    const server = start('server', [folder])
+    const server = start(programs.server, [folder])
     const { url } = await firstMessage<{ url: string }>(server)
-    return new Rig(url, folder, server)
+    return new Rig(programs, url, folder, server)
   }
 
   /** Starts workers; resolves when all are connected. */
@@ -31,7 +39,7 @@ export class Rig {
     onReport: (report: WorkerReport) => void,
   ): Promise<void> {
     const connected = Array.from({ length: workers }, async (_, i) => {
-      const child = start('worker', [this.url, String(i), String(slots)])
+      const child = start(this.#programs.worker, [this.url, String(i), String(slots)])
       this.#children.push(child)
       child.on('message', (report: WorkerReport) => onReport(report))
       await firstMessage(child)
@@ -54,9 +62,9 @@ function ended(child: ChildProcess): Promise<unknown> {
   return gone.then(() => clearTimeout(impatient))
 }
 
-function start(program: 'server' | 'worker', args: readonly string[]): ChildProcess {
+function start(program: string, args: readonly string[]): ChildProcess {
   const flags = (process.env['BENCH_NODE_FLAGS'] ?? '').split(' ').filter((flag) => flag !== '')
-  return fork(join(BENCH, 'dist', 'rpc', `${program}.js`), args, {
+  return fork(join(BENCH, 'dist', `${program}.js`), args, {
     execArgv: flags,
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })

@@ -2,7 +2,8 @@ import { Agent, request } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { connect } from '@fairlead/client'
 import { payloadNumber } from '../queue/payload.ts'
-import { Rig } from './rig.ts'
+import { RelayClient } from '../yardsticks/relay-client.ts'
+import { type Programs, Rig } from './rig.ts'
 
 const IN_FLIGHT = 100
 const BATCH = 1_000
@@ -12,6 +13,37 @@ const WARM_UP_MS = 2_000
 const LATENCY_EVERY_MS = 10
 /** Two seconds. */
 const LATENCY_WARM_UP = 200
+
+/** One that is measured: its programs, and how a requester talks to its server. */
+export interface Subject {
+  readonly programs: Programs
+  readonly connect: (url: string) => Promise<Requester>
+}
+
+interface Requester {
+  readonly enqueue: (n: number) => Promise<unknown>
+  readonly close: () => Promise<void> | void
+}
+
+export const FAIRLEAD: Subject = {
+  programs: { server: 'rpc/server', worker: 'rpc/worker' },
+  async connect(url) {
+    const client = connect(url)
+    return { enqueue: (n) => client.enqueue(requestNumber(n)), close: () => client.close() }
+  },
+}
+
+/** The yardstick: `yardsticks/relay.ts`. */
+export const RELAY: Subject = {
+  programs: { server: 'yardsticks/relay', worker: 'yardsticks/relay-worker' },
+  async connect(url) {
+    const client = await RelayClient.open(url)
+    return {
+      enqueue: (n) => client.send(JSON.stringify(payloadNumber(n))),
+      close: () => client.close(),
+    }
+  },
+}
 
 /** Jobs that one call takes in, and how many there have been so far. */
 type Enqueue = (first: number) => Promise<unknown>
@@ -61,20 +93,19 @@ export async function httpBatch(seconds: number): Promise<number> {
   })
 }
 
-/** `client.enqueue` of the SDK, over its one WebSocket. */
-export async function socketSingle(seconds: number): Promise<number> {
+/** Single enqueues over one WebSocket, with `client.enqueue` of the SDK for Fairlead. */
+export async function socketSingle(subject: Subject, seconds: number): Promise<number> {
   return withServer(async (url) => {
-    const client = connect(url)
-    const enqueue = (n: number) => client.enqueue(requestNumber(n))
-    const rate = await rateOf(enqueue, { seconds, lanes: IN_FLIGHT, perCall: 1 })
-    await client.close()
+    const requester = await subject.connect(url)
+    const rate = await rateOf(requester.enqueue, { seconds, lanes: IN_FLIGHT, perCall: 1 })
+    await requester.close()
     return rate
-  })
+  }, subject)
 }
 
 /** Enqueue, assign, ack, handler, complete: with 100 enqueues in flight and four workers elsewhere. */
-export async function cycle(seconds: number): Promise<number> {
-  const rig = await Rig.open()
+export async function cycle(subject: Subject, seconds: number): Promise<number> {
+  const rig = await Rig.open(subject.programs)
   try {
     let completed = 0
     let tell: () => void = () => {}
@@ -85,12 +116,12 @@ export async function cycle(seconds: number): Promise<number> {
     const reached = async (goal: number): Promise<void> => {
       while (completed < goal) await new Promise<void>((resolve) => (tell = resolve))
     }
-    const client = connect(rig.url)
+    const requester = await subject.connect(rig.url)
     let sent = 0
     const lanes = (until: () => boolean) =>
       Promise.all(
         Array.from({ length: IN_FLIGHT }, async () => {
-          while (!until()) await client.enqueue(requestNumber(sent++))
+          while (!until()) await requester.enqueue(sent++)
         }),
       )
     await lanes(warmedUp())
@@ -100,7 +131,7 @@ export async function cycle(seconds: number): Promise<number> {
     // The time counts until the last job is over: whatever was put off is paid for in the end.
     await reached(sent)
     const rate = (1_000 * (sent - before)) / (performance.now() - begun)
-    await client.close()
+    await requester.close()
     return rate
   } finally {
     await rig.close()
@@ -108,8 +139,11 @@ export async function cycle(seconds: number): Promise<number> {
 }
 
 /** From the call that enqueues to the start of the handler in another process, at 100 jobs/s. */
-export async function latency(seconds: number): Promise<{ p50: number; p99: number }> {
-  const rig = await Rig.open()
+export async function latency(
+  subject: Subject,
+  seconds: number,
+): Promise<{ p50: number; p99: number }> {
+  const rig = await Rig.open(subject.programs)
   try {
     const jobs = Math.ceil((1_000 * seconds) / LATENCY_EVERY_MS) + LATENCY_WARM_UP
     const startedAt = new Float64Array(jobs)
@@ -121,7 +155,7 @@ export async function latency(seconds: number): Promise<{ p50: number; p99: numb
       if (missing === 0) tell()
     })
     const all = new Promise<void>((resolve) => (tell = resolve))
-    const client = connect(rig.url)
+    const requester = await subject.connect(rig.url)
     const sentAt = new Float64Array(jobs)
     const begun = performance.now()
     const calls: Promise<unknown>[] = []
@@ -129,11 +163,11 @@ export async function latency(seconds: number): Promise<{ p50: number; p99: numb
       const wait = begun + n * LATENCY_EVERY_MS - performance.now()
       if (wait > 0) await pause(wait)
       sentAt[n] = performance.timeOrigin + performance.now()
-      calls.push(client.enqueue(requestNumber(n)))
+      calls.push(requester.enqueue(n))
     }
     await Promise.all(calls)
     await all
-    await client.close()
+    await requester.close()
     const waited = startedAt.map((at, n) => at - (sentAt[n] as number))
     const sorted = waited.subarray(LATENCY_WARM_UP).toSorted()
     const at = (share: number) => sorted[Math.ceil(share * sorted.length) - 1] as number
@@ -143,8 +177,11 @@ export async function latency(seconds: number): Promise<{ p50: number; p99: numb
   }
 }
 
-async function withServer(measure: (url: string) => Promise<number>): Promise<number> {
-  const rig = await Rig.open()
+async function withServer(
+  measure: (url: string) => Promise<number>,
+  { programs } = FAIRLEAD,
+): Promise<number> {
+  const rig = await Rig.open(programs)
   try {
     return await measure(rig.url)
   } finally {
