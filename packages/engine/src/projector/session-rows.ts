@@ -48,7 +48,6 @@ type Key = readonly (string | number)[]
 export class SessionRows {
   #jobs = new Set<DispatchJob>()
   #orgs = new Set<OrgDispatch>()
-  #opened: (readonly SessionJob[])[] = []
   /** What is small and final when it is told of, in its stored form. */
   #rows = new Map<string, KeyedRow>()
 
@@ -69,8 +68,8 @@ export class SessionRows {
       this.#touched()
     },
     opened: (jobs) => {
-      this.#opened.push(jobs)
       this.#putUnranked(new Set(jobs))
+      this.#putRanks(jobs)
       this.#touched()
     },
     group: (group) => {
@@ -114,8 +113,7 @@ export class SessionRows {
 
   /** Everything that changed since the last call. */
   take({ sessions }: Market): KeyedRow[] {
-    if (this.#jobs.size + this.#orgs.size + this.#opened.length + this.#rows.size === 0) return []
-    for (const group of this.#opened) this.#putRanks(group)
+    if (this.#jobs.size + this.#orgs.size + this.#rows.size === 0) return []
     for (const job of this.#jobs) {
       const { id } = job.entry
       this.#put(LANE.job, [id], sessions.job(id) === undefined ? null : jobCells(job))
@@ -124,7 +122,6 @@ export class SessionRows {
     const rows = [...this.#rows.values()]
     this.#jobs.clear()
     this.#orgs.clear()
-    this.#opened = []
     this.#rows.clear()
     return rows
   }
@@ -143,6 +140,7 @@ export class SessionRows {
     }
   }
 
+  /** At once: by the time that rows are taken the group may be forgotten again. */
   #putRanks(group: readonly SessionJob[]): void {
     const [first, second] = group
     if (first === undefined) return
