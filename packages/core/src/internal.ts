@@ -157,6 +157,7 @@ export {
   type SessionJob,
   SessionRanks,
   type SessionRequest,
+  sessionUser,
   tieBreaker,
 } from './sessions/session-order.ts'
 export type { Seat, SessionRecord } from './sessions/session-table.ts'

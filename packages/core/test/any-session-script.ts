@@ -3,11 +3,14 @@ import fc from 'fast-check'
 import type { JobId } from '../src/encoding/ids.ts'
 import type { AttemptOutcome, Lookup } from '../src/outcome/judge-attempt.ts'
 import type { PlatformPolicy, PlatformRows } from '../src/policy/platform-policy.ts'
-import type { SessionRequest } from '../src/sessions/session-order.ts'
+import { type SessionRequest, sessionUser } from '../src/sessions/session-order.ts'
+
+/** With the id that the hashes in it are made from. */
+export type ScriptRequest = SessionRequest & { readonly userId: string }
 
 /** A registration and all that will happen to it; the last attempt repeats. */
 export interface ScriptJob {
-  readonly request: SessionRequest
+  readonly request: ScriptRequest
   readonly queuedAt: number
   readonly cancelAt: number | null
   readonly attempts: readonly ScriptAttempt[]
@@ -29,13 +32,13 @@ export const jobIdOf = (n: number): JobId =>
   `0x${createHash('sha256').update(String(n)).digest('hex')}` as JobId
 
 /** What a test has to say of a job; the rest is as plain as can be. */
-export function scriptJob(n: number, given: Partial<ScriptJob & SessionRequest> = {}): ScriptJob {
+export function scriptJob(n: number, given: Partial<ScriptJob & ScriptRequest> = {}): ScriptJob {
   const { queuedAt = T0 - 1_000 + n, cancelAt = null, attempts, ...request } = given
   return {
     queuedAt,
     cancelAt,
     attempts: attempts ?? [{ serviceMs: 100, outcome: { type: 'booked' } }],
-    request: {
+    request: withUser({
       id: jobIdOf(n),
       platform: 'acme',
       orgRef: 'org',
@@ -43,8 +46,13 @@ export function scriptJob(n: number, given: Partial<ScriptJob & SessionRequest> 
       userId: `u${n}`,
       scheduledTime: T0,
       ...request,
-    },
+    }),
   }
+}
+
+function withUser(asked: Omit<ScriptRequest, 'tieBreaker' | 'seat'>): ScriptRequest {
+  const { userId, scheduledTime, eventId } = asked
+  return { ...asked, ...sessionUser(userId, scheduledTime, eventId) }
 }
 
 /** The attempt that a job meets at its n-th send, from 0. */
@@ -140,7 +148,7 @@ export const sessionScripts: fc.Arbitrary<SessionScript> = fc
   .map(([acme, defaults, windowMs, list]) => ({
     rows: { acme, default: { ...defaults, windowMs } },
     jobs: list.map(({ queuedAt, cancelAfter, attempts, ...request }, n) => ({
-      request: { ...request, id: jobIdOf(n) },
+      request: withUser({ ...request, id: jobIdOf(n) }),
       queuedAt,
       cancelAt: cancelAfter === null ? null : queuedAt + cancelAfter,
       attempts,

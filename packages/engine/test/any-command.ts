@@ -91,7 +91,13 @@ const FIELDS: Fields = {
     tier: text,
     origin: orNull(fields({}, { retryOf: id<JobId>(), traceparent: text, txHash: hex32 })),
     session: orNull(
-      fields({ ...session, userId: text, scheduledTime: count, isOperators: fc.boolean() }),
+      fields({
+        ...session,
+        tieBreaker: text,
+        seat: text,
+        scheduledTime: count,
+        isOperators: fc.boolean(),
+      }),
     ),
   }),
   cancel: fields({ jobId: id<JobId>(), by: text }, acting),

@@ -6,6 +6,7 @@ import {
   type ProviderId,
   type WorkerId,
 } from '@fairlead/core'
+import { sessionUser } from '@fairlead/core/internal'
 import {
   type Command,
   decodeBatch,
@@ -241,6 +242,27 @@ describe('what is recorded', () => {
     expect(entries).toEqual([
       { command: { type: 'reserveLimits', requests: [good] }, at: START + 1 },
     ])
+  })
+
+  it('COMMAND-2: of a session the hashes that stand for a user are recorded, not the user', async () => {
+    const state = await stateFrom(new MemoryStore(), 'queue')
+    const where = { provider: 'p', org_ref: 'o', event_id: 'e', scheduled_time: START + 9 }
+    const asked: Submission = {
+      type: 'enqueue',
+      request: { kind: 'registration', payload: { ...where, user_id: 'user-1', args: {} } },
+      txHash: new Uint8Array(32),
+      caller: ACME,
+      tier: 'FREE',
+      origin: null,
+      before: null,
+    }
+    submit(state, asked, START)
+    const [entry] = decodeBatch(encodeBatch(state.takeBatch())).entries
+    const { session } = entry?.command as Extract<Command, { type: 'enqueue' }>
+    expect(session).toEqual({
+      ...{ platform: 'p', orgRef: 'o', eventId: 'e', scheduledTime: START + 9, isOperators: false },
+      ...sessionUser('user-1', START + 9, 'e'),
+    })
   })
 
   it('COMMAND-2: a failure that says little can be recorded', async () => {

@@ -306,7 +306,8 @@ const STORIES: Readonly<Record<string, Story>> = {
   },
   'a registration that is cancelled while its request may be under way': {
     tell: (world) => {
-      const session = { platform: 'p', orgRef: 'o', eventId: 'e', userId: 'u', scheduledTime: 9 }
+      const key = { platform: 'p', orgRef: 'o', eventId: 'e' }
+      const session = { ...key, tieBreaker: '1', seat: 'u', scheduledTime: 9 }
       const demand = registrationDemand('p')
       const given = { kind: 'registration', demand, session: { ...session, isOperators: false } }
       const job = world.enqueue(given as Partial<NewJob>)

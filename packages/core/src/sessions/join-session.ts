@@ -7,12 +7,11 @@ import type { Job } from '../market/job.ts'
 import type { Market } from '../market/market.ts'
 import { advanceSessions } from '../outcome/end-attempt.ts'
 import type { DispatchJob } from './dispatch-job.ts'
-import { type SessionKey, seatOf } from './session-order.ts'
+import { type SessionKey, type SessionUser, sessionUser } from './session-order.ts'
 import type { SessionRecord } from './session-table.ts'
 
 /** What a registration says of its session. */
-export interface SessionFacts extends SessionKey {
-  readonly userId: string
+export interface SessionFacts extends SessionKey, SessionUser {
   readonly scheduledTime: number
   /** An operator may name another time than that of the session, and one in the past. */
   readonly isOperators: boolean
@@ -27,11 +26,12 @@ export function sessionFacts(payload: CborMap, isOperators: boolean): SessionFac
   if (scheduledTime > TIME_MAX) {
     throw invalidParams('scheduled_time', 'milliseconds since 1970, before the year 275760')
   }
+  const eventId = payload['event_id'] as string
   return {
     platform: payload['provider'] as string,
     orgRef: payload['org_ref'] as string,
-    eventId: payload['event_id'] as string,
-    userId: payload['user_id'] as string,
+    eventId,
+    ...sessionUser(payload['user_id'] as string, scheduledTime, eventId),
     scheduledTime,
     isOperators,
   }
@@ -98,7 +98,7 @@ export function checkSession(
   caller: Caller,
   ttlAbsSecs: number | null = null,
 ): void {
-  const { scheduledTime, isOperators, userId, eventId } = facts
+  const { scheduledTime, isOperators, seat } = facts
   const opensAt = market.seats.opensAt(facts)
   const { sessions, sharedUsers } = market.policy.signup
   if (!isOperators) {
@@ -119,7 +119,7 @@ export function checkSession(
     }
   }
   if (ttlAbsSecs === null) refuseOver(market, 'scheduled_time', scheduledTime)
-  const jobId = market.seats.holder(facts, seatOf(userId, eventId), sharedUsers ? null : caller)
+  const jobId = market.seats.holder(facts, seat, sharedUsers ? null : caller)
   if (jobId === null) return
   throw new FairleadError(
     'IdempotencyConflict',
@@ -134,12 +134,13 @@ export function joinSession(
   { id, enqueueSeq: seq, caller }: Pick<Job, 'id' | 'enqueueSeq' | 'caller'>,
   facts: SessionFacts,
 ): DispatchJob {
-  const { platform, orgRef, eventId, userId, scheduledTime, isOperators } = facts
+  const { platform, orgRef, eventId, tieBreaker, seat, scheduledTime, isOperators } = facts
   advanceSessions(market)
   if (market.seats.opensAt(facts) === null) {
     market.touch.session.record(market.seats.setOpening(facts, scheduledTime, isOperators))
   }
-  const job = market.sessions.join({ id, seq, platform, orgRef, eventId, userId, scheduledTime })
-  market.seats.take({ platform, orgRef, eventId, seat: job.entry.seat, caller, jobId: id }, true)
+  const asked = { id, seq, platform, orgRef, eventId, tieBreaker, seat, scheduledTime }
+  const job = market.sessions.join(asked)
+  market.seats.take({ platform, orgRef, eventId, seat, caller, jobId: id }, true)
   return job
 }

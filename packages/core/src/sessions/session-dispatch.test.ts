@@ -12,14 +12,16 @@ const GENEROUS = { maxConcurrency: 50, burst: 50, maxRpsMilli: 50_000, minSpacin
 function opened(given: Partial<PlatformPolicy> = {}) {
   const dispatch = new SessionDispatch({ default: { ...GENEROUS, ...given } })
   dispatch.advance(T0)
+  const numbers = new Map<string, number>()
   return {
     dispatch,
     join(n: number, request: Partial<SessionRequest> = {}) {
+      numbers.set(jobIdOf(n), n)
       return dispatch.join(scriptJob(n, request).request)
     },
     sendAt(ms: number, serve?: (job: DispatchJob) => Service): number[] {
       dispatch.advance(T0 + ms)
-      return dispatch.sendReady(serve).map(({ job }) => Number(job.entry.userId.slice(1)))
+      return dispatch.sendReady(serve).map(({ job }) => numbers.get(job.entry.id) as number)
     },
     booked(n: number) {
       return dispatch.outcome(jobIdOf(n), { type: 'booked' })
@@ -120,7 +122,7 @@ describe('sending', () => {
     const { dispatch, join, sendAt, dueMs } = opened({ minSpacingMs: 40 })
     for (const n of [1, 2, 3]) join(n)
     const allButFirst = ({ entry }: DispatchJob): Service =>
-      entry.userId === 'u1' ? 'pass' : 'served'
+      entry.id === jobIdOf(1) ? 'pass' : 'served'
     expect([sendAt(0, allButFirst), dueMs()]).toEqual([[], 40])
     expect([sendAt(40, allButFirst), dueMs()]).toEqual([[2], 80])
     // Somebody who comes later does not wait for the next time that it is asked for the first one either.
@@ -134,7 +136,8 @@ describe('sending', () => {
     const { join, sendAt, dueMs } = opened()
     join(1)
     join(2)
-    const neither = ({ entry }: DispatchJob): Service => (entry.userId === 'u1' ? 'pass' : 'nobody')
+    const neither = ({ entry }: DispatchJob): Service =>
+      entry.id === jobIdOf(1) ? 'pass' : 'nobody'
     expect([sendAt(0, neither), dueMs()]).toEqual([[], null])
     expect(sendAt(1)).toEqual([1, 2])
   })

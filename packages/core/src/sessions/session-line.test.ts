@@ -8,7 +8,7 @@ let looks = 0
 /** Somebody in a session who counts how often he is looked at. */
 function job(n: number, queuedAt = n): SessionJob {
   const place = {
-    ...{ platform: 'p', orgRef: 'o', eventId: 'e', userId: '', tieBreaker: '', seat: '' },
+    ...{ platform: 'p', orgRef: 'o', eventId: 'e', tieBreaker: '', seat: '' },
     ...{ id: `0x${n}` as JobId, queuedAt, rank: null, sendAt: null },
   }
   return Object.defineProperty(place as unknown as SessionJob, 'scheduledTime', {

@@ -9,6 +9,7 @@ import {
   type SessionJob,
   SessionRanks,
   type SessionRequest,
+  sessionUser,
   tieBreaker,
 } from './session-order.ts'
 
@@ -60,8 +61,8 @@ class NaiveRanks {
     for (const job of due.sort(naiveOrder)) this.#rank(job)
   }
 
-  join(request: SessionRequest): NaiveJob {
-    const { userId, scheduledTime, eventId } = request
+  join(request: SessionRequest, userId: string): NaiveJob {
+    const { scheduledTime, eventId } = request
     const tie = naiveTie(userId, scheduledTime, eventId)
     const job = { request, queuedAt: this.now, tie, canceled: false, rank: null, sendAt: null }
     this.jobs.push(job)
@@ -139,9 +140,10 @@ function runBoth(steps: readonly Step[]): SessionJob[] {
     if (step.op === 'join') {
       const { platform, orgRef, eventId, userId, offset } = step
       const scheduledTime = T0 + offset
-      const request = { id: idOf(jobs.length), platform, orgRef, eventId, userId, scheduledTime }
+      const user = sessionUser(userId, scheduledTime, eventId)
+      const request = { id: idOf(jobs.length), platform, orgRef, eventId, ...user, scheduledTime }
       jobs.push(ranks.join(request))
-      naive.join(request)
+      naive.join(request, userId)
     } else if (step.op === 'cancel' && jobs.length > 0) {
       const which = step.which % jobs.length
       canceled.add(jobs[which] as SessionJob)
@@ -162,7 +164,6 @@ const job = (changes: Partial<SessionJob>): SessionJob => ({
   platform: 'bookeo',
   orgRef: 'org',
   eventId: 'e',
-  userId: 'u',
   scheduledTime: T0,
   queuedAt: T0,
   tieBreaker: '8000000000000000',
@@ -176,7 +177,7 @@ const signUp = (n: number, changes: Partial<SessionRequest> = {}): SessionReques
   platform: 'bookeo',
   orgRef: 'org',
   eventId: 'e',
-  userId: `u${n}`,
+  ...sessionUser(`u${n}`, T0, 'e'),
   scheduledTime: T0,
   ...changes,
 })
@@ -365,6 +366,7 @@ describe('the order in a session', () => {
         },
       ),
     )
+    expect(sessionUser('u1', 1_767_261_600_000, 'ev1').tieBreaker).toBe('964feb89c8ccc131')
     expect(tieBreaker('u1', 1_767_261_600_000, 'ev1')).toBe('964feb89c8ccc131')
     const ranks = new SessionRanks()
     expect(ranks.join(signUp(5)).tieBreaker).toBe(naiveTie('u5', T0, 'e'))

@@ -13,11 +13,18 @@ export interface SessionKey {
   readonly eventId: string
 }
 
-export interface SessionRequest extends SessionKey {
+/** A user as a session knows one: by hashes, so that no state and no log has the user's id. */
+export interface SessionUser {
+  /** Decides between two who joined in the same millisecond (SESSION-3). */
+  readonly tieBreaker: string
+  /** Stands for the user, at whatever time: nobody has two places in a session (SESSION-10). */
+  readonly seat: string
+}
+
+export interface SessionRequest extends SessionKey, SessionUser {
   readonly id: JobId
   /** Number of acceptance of the job; it decides nothing. */
   readonly seq?: number
-  readonly userId: string
   readonly scheduledTime: number
 }
 
@@ -26,9 +33,6 @@ export interface SessionJob extends SessionRequest {
   /** It moves with its session, as long as nobody in it has a rank (SESSION-9). */
   scheduledTime: number
   readonly queuedAt: number
-  readonly tieBreaker: string
-  /** Stands for the user, at whatever time: nobody has two places in a session (SESSION-10). */
-  readonly seat: string
   /** Its place in the group of its scheduled time; null until that time arrives (SESSION-4). */
   rank: number | null
   /** The earliest first attempt. */
@@ -48,8 +52,16 @@ export function tieBreaker(userId: string, scheduledTime: number, eventId: strin
 }
 
 /** The same for all that a user asks of one event; it does not name the user. */
-export function seatOf(userId: string, eventId: string): string {
+function seatOf(userId: string, eventId: string): string {
   return sha256Hex(JSON.stringify([userId, eventId])).slice(0, 16)
+}
+
+/** The hashes that stand for a user who asks for an event at a time. */
+export function sessionUser(userId: string, scheduledTime: number, eventId: string): SessionUser {
+  return {
+    tieBreaker: tieBreaker(userId, scheduledTime, eventId),
+    seat: seatOf(userId, eventId),
+  }
 }
 
 /** For `sort`: `scheduled_time, queued_at, tie_breaker, job_id`, all ascending (SESSION-2). */
@@ -130,15 +142,7 @@ export class SessionRanks {
 
   /** A registration comes in at the latest time seen. */
   join(request: SessionRequest): SessionJob {
-    const { userId, scheduledTime, eventId } = request
-    const job: SessionJob = {
-      ...request,
-      queuedAt: this.#nowMs,
-      tieBreaker: tieBreaker(userId, scheduledTime, eventId),
-      seat: seatOf(userId, eventId),
-      rank: null,
-      sendAt: null,
-    }
+    const job: SessionJob = { ...request, queuedAt: this.#nowMs, rank: null, sendAt: null }
     this.#addToGroup(job)
     return job
   }

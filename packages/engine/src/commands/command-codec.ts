@@ -190,7 +190,13 @@ const COMMANDS: {
         }),
       ),
       session: nullable(
-        record({ ...sessionKey, userId: text(), scheduledTime: uint, isOperators: flag }),
+        record({
+          ...sessionKey,
+          tieBreaker: text(),
+          seat: text(),
+          scheduledTime: uint,
+          isOperators: flag,
+        }),
       ),
     },
   ],

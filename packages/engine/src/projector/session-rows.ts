@@ -241,7 +241,6 @@ function jobCells({ entry, ...state }: DispatchJob): CborValue[] {
   ]
 }
 
-/** Whose it is is not stored: the tie breaker stands for the user. */
 function jobOf(
   key: readonly string[],
   cells: readonly unknown[],
@@ -252,7 +251,7 @@ function jobOf(
   const [attempts, firstSentAt, sentAt, retryAt, isUnknown, isCancelNoted, lookupUntil] = state
   return {
     entry: {
-      ...{ id: key[0], seq, userId: '', platform, orgRef, eventId, scheduledTime },
+      ...{ id: key[0], seq, platform, orgRef, eventId, scheduledTime },
       ...{ queuedAt, tieBreaker, seat, rank, sendAt },
     } as SessionJob,
     state: {

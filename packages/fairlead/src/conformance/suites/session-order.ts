@@ -5,6 +5,7 @@ import {
   type SessionJob,
   SessionRanks,
   type SessionRequest,
+  sessionUser,
 } from '@fairlead/core/internal'
 import { type Json, suite } from '../suite.ts'
 
@@ -60,7 +61,7 @@ export function sessionRequest(json: Json): SessionRequest {
     platform: json.provider,
     orgRef: json.org_ref,
     eventId: json.event_id,
-    userId: json.user_id,
+    ...sessionUser(json.user_id, json.scheduled_time, json.event_id),
     scheduledTime: json.scheduled_time,
   }
 }
