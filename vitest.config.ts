@@ -20,6 +20,7 @@ export default defineConfig(({ mode }) => ({
       },
     ],
     reporters: ['default', './scripts/count-reporter.mjs'],
+    server: { deps: { external: [/\/packages\/[^/]+\/dist\//] } },
     // On two cores Vitest would take one.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     // Long properties take a third of it on two slow cores.
