@@ -111,7 +111,9 @@ describe('fairlead serve', () => {
     const worker = new CliProcess(['worker', '--exec', 'cat'], { cwd: folder, env: trust })
     running.push(worker)
     await worker.says(/is served by/)
-    const { code, out } = await run(['enqueue', 'task', 'echo', '{"n":1}', '--wait'], trust)
+    // Node reads the variable at its start, so the command is a process of its own.
+    const enqueue = ['enqueue', 'task', 'echo', '{"n":1}', '--wait']
+    const { code, out } = await new CliProcess(enqueue, { cwd: folder, env: trust }).ended
     expect(code).toBe(0)
     expect(out).toContain('"n":1')
     expect((await run(['jobs', 'list'], { FAIRLEAD_URL: url })).code).not.toBe(0)
