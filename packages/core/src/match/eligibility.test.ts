@@ -311,25 +311,26 @@ const WINDOW: Row[] = [
 ]
 
 describe('each check, and both sides of its boundary', () => {
-  const rule = (id: string, rows: readonly Row[]) => {
-    for (const [what, differs, reason] of rows) {
-      it(`${id}: ${what} ${reason === null ? 'fits' : `is refused as ${reason}`}`, () => {
-        expect(refusalOf(...pair(differs))).toBe(reason)
-      })
-    }
-  }
-  rule('MATCH-12', STATUS)
-  rule('MATCH-13', CONDITION)
-  rule('HEALTH-7', WITHOUT_HEALTH)
-  rule('MATCH-14', OFFER.slice(0, 8))
-  rule('MATCH-15', OFFER.slice(8))
-  rule('ENQUEUE-16', NEEDS)
-  rule('MATCH-16', REGION)
-  rule('MATCH-4', CALLER_LISTS)
-  rule('MATCH-17', LOAD)
-  rule('MATCH-18', HISTORY)
-  rule('MATCH-19', WINDOW)
+  describe('MATCH-12: status and attestation', () => each(STATUS))
+  describe('MATCH-13: stake, heartbeat, health and cooldown', () => each(CONDITION))
+  describe('HEALTH-7: where health is off', () => each(WITHOUT_HEALTH))
+  describe('MATCH-14: kind and model', () => each(OFFER.slice(0, 8)))
+  describe('MATCH-15: circuits', () => each(OFFER.slice(8)))
+  describe('ENQUEUE-16: needs', () => each(NEEDS))
+  describe('MATCH-16: regions', () => each(REGION))
+  describe('MATCH-4: lists of callers', () => each(CALLER_LISTS))
+  describe('MATCH-17: leases and units', () => each(LOAD))
+  describe('MATCH-18: what the provider went through', () => each(HISTORY))
+  describe('MATCH-19: the window of the caller', () => each(WINDOW))
 })
+
+function each(rows: readonly Row[]): void {
+  for (const [what, differs, reason] of rows) {
+    it(`${what} ${reason === null ? 'fits' : `is refused as ${reason}`}`, () => {
+      expect(refusalOf(...pair(differs))).toBe(reason)
+    })
+  }
+}
 
 describe('their order', () => {
   it('MATCH-3: the first check that fails is the reason, in the order of the rules', () => {
