@@ -113,7 +113,15 @@ it('WORKER-15: the worker says why its provider gets no work, and when that is o
   const set = (status: 'SUSPENDED' | 'ACTIVE') =>
     client.call('aicf.setProviderStatus', { provider_id: 'provider:noticed', status })
   await set('SUSPENDED')
-  await worker.says(/fairlead: provider:noticed gets no work: it is SUSPENDED\..* set-status/)
+  await worker.says(/it is SUSPENDED/)
   await set('ACTIVE')
-  await worker.says(/fairlead: provider:noticed is in service again/)
+  await worker.says(/in service again/)
+  worker.kill('SIGTERM')
+  const told = (await worker.ended).err.split('\n').filter((line) => line.includes('noticed'))
+  expect(told.slice(-2)).toEqual([
+    expect.stringMatching(
+      /^fairlead: provider:noticed gets no work: it is SUSPENDED\..* set-status/,
+    ),
+    expect.stringMatching(/^fairlead: provider:noticed is in service again/),
+  ])
 })

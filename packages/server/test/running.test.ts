@@ -71,9 +71,14 @@ describe('limits', () => {
   it('LIMITS-2: who sends its headers too slowly is cut off', async () => {
     await open({ limits: { headersTimeoutMs: 100, requestTimeoutMs: 100 } })
     const socket = connect(rig.server.port, '127.0.0.1')
-    socket.resume()
+    let answer = ''
+    socket.setEncoding('utf8').on('data', (text: string) => {
+      answer += text
+    })
     socket.write('POST /rpc HTTP/1.1\r\nHost: localhost\r\n')
     await new Promise((resolve) => socket.once('close', resolve))
+    expect(answer).toMatch(/^HTTP\/1\.1 4\d\d .+\r\nConnection: close\r\n/)
+    expect((await rig.get('/livez')).status).toBe(200)
   })
 
   it('LIMITS-1: a socket that has too many calls open is not read, and none is lost', async () => {
@@ -296,7 +301,12 @@ describe('shutting down', () => {
     const idle = connect(rig.server.port, '127.0.0.1')
     idle.on('error', () => undefined)
     await new Promise((resolve) => idle.once('connect', resolve))
+    const isCut = new Promise((resolve) => idle.once('close', resolve))
     await rig.server.close(200)
+    await isCut
     socket.ws.resume()
+    // The farewell may have reached it before the cut.
+    expect([1001, 1006]).toContain((await socket.closed).code)
+    await expect(rig.get('/livez')).rejects.toThrow()
   })
 })

@@ -167,8 +167,14 @@ describe('LIMITS-3: however many connections somebody opens', () => {
     async () => {
       rig = await HostileRig.open({ limits: { headersTimeoutMs: 300 } })
       const socket = await rig.mute('')
+      let answer = ''
+      socket.setEncoding('utf8').on('data', (text: string) => {
+        answer += text
+      })
       socket.resume()
       await once(socket, 'close')
+      expect(answer).toMatch(/^HTTP\/1\.1 4\d\d .+\r\nConnection: close\r\n/)
+      expect((await rig.get('/livez')).status).toBe(200)
     },
     SLOW_MS,
   )
