@@ -101,8 +101,8 @@ describe('a program that is done', () => {
   })
 
   it('RESULT-1: is done though another that it started keeps standard error open', async () => {
-    const { taskId } = await begin('leaves', 'sleep 20 > /dev/null & echo started')
-    const { value } = await client.waitForResult(taskId, { timeoutMs: 10_000 })
+    const { taskId } = await begin('leaves', 'sleep 300 > /dev/null & echo started')
+    const { value } = await client.waitForResult(taskId)
     expect(value).toBe('started\n')
   })
 })

@@ -49,8 +49,10 @@ it.each(FORMS)(
       region: null,
       leases_max: 4,
     })
+    const asked = Date.now()
     const { at } = await rig.call('atlas', 'aicf.heartbeat', {}, form)
-    expect(Math.abs(at - Date.now())).toBeLessThan(10_000)
+    expect(at).toBeGreaterThanOrEqual(asked)
+    expect(at).toBeLessThanOrEqual(Date.now())
     const read = await rig.call('auditor', 'aicf.getProvider', { provider_id: ATLAS }, form)
     expect(read.provider).toMatchObject({ leases_max: 4, deny: [callerOf('bob')] })
   },
@@ -138,14 +140,15 @@ it('WIRE-4: providers are listed page by page, by status', async () => {
 })
 
 it('WIRE-11: a provider whose workers only poll and report stays in service without heartbeats', async () => {
-  const timeoutMs = 1_200
+  // Long enough for a busy machine to poll again in time.
+  const timeoutMs = 3_000
   await rig.call('operator', 'policy.set', {
     policy: { registry: { heartbeat_timeout_ms: timeoutMs } },
     preset: 'fund',
   })
   const worker = { worker_id: 'w', slots: 1 }
   await rig.call('atlas', 'aicf.pollLeases', { ...worker, kinds: ['task'], wait_ms: 0 })
-  const until = Date.now() + 3 * timeoutMs
+  const until = Date.now() + 1.5 * timeoutMs
   while (Date.now() < until) {
     const { task_id } = await rig.call('alice', 'aicf.enqueue', TASK)
     const { leases } = await rig.call('atlas', 'aicf.pollLeases', { ...worker, wait_ms: 1_000 })

@@ -432,15 +432,15 @@ describe('free text', () => {
     ['api', 'api-'],
     ['bearer', 'bearer '],
   ])('AUDIT-4: a long text of %s costs time in proportion to its length', (_, unit) => {
-    const text = unit.repeat(Math.ceil(20_000 / unit.length))
+    const text = unit.repeat(Math.ceil(60_000 / unit.length))
     // The quickest of several: a busy machine slows one down, and the square of the length all of them.
     let quickest = Number.POSITIVE_INFINITY
-    for (let i = 0; i < 10 && quickest >= 200; i++) {
+    for (let i = 0; i < 10 && quickest >= 2_000; i++) {
       const start = performance.now()
       redactText(text)
       quickest = Math.min(quickest, performance.now() - start)
     }
-    expect(quickest).toBeLessThan(200)
+    expect(quickest).toBeLessThan(2_000)
   })
 })
 

@@ -226,6 +226,15 @@ export class HostileRig {
     return { status: answer.statusCode ?? 0, headers: answer.headers, text }
   }
 
+  /** Time of the processor that the server has taken so far, in all of its threads. */
+  cpuMs(): number {
+    const [user, system] = readFileSync(`/proc/${this.pid}/stat`, 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ')
+      .slice(11, 13)
+    return 10 * (Number(user) + Number(system))
+  }
+
   rssMiB(): number {
     const status = readFileSync(`/proc/${this.pid}/status`, 'utf8')
     return Math.round((Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) * 1_024) / MIB)

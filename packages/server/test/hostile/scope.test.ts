@@ -3,10 +3,8 @@ import { join } from 'node:path'
 import type { NewToken } from '@fairlead/server'
 import { afterEach, describe, expect, it } from 'vitest'
 import { RawSocket } from '../raw-socket.ts'
-import { HostileRig, PEOPLE } from './rig.ts'
+import { HostileRig, PEOPLE, wasServed } from './rig.ts'
 
-/** The bar is 250 ms on an idle machine; a busy one fails no test. */
-const P99_MS = 2_500
 const CHILD = 'kim-the-child'
 const SITE = { kinds: ['registration'], platforms: ['swim'] }
 
@@ -85,8 +83,7 @@ describe('a provider token without a scope', () => {
         await expect(registering).rejects.toMatchObject({ code: 'Forbidden' })
       }
     })
-    expect(damage).toMatchObject({ failed: 0 })
-    expect(damage.p99Ms).toBeLessThan(P99_MS)
+    expect(wasServed(damage)).toBe(true)
 
     // As a provider of tasks it connects. Then an operator is talked into more than the token may.
     await attacker.call('aicf.pollLeases', { ...hello, kinds: ['ai'], models: ['none'] })

@@ -121,7 +121,7 @@ describe('a session with many people', () => {
   const IN_LINE = 5_000
   const PEOPLE_AT_ONCE = 100
 
-  /** How long 100 people take to join; the best of three, so that a busy machine decides less. */
+  /** The processor's time that 300 people take to join: other programs of a busy machine do not count. */
   async function joining(inLine: number): Promise<number> {
     const server = await HostileRig.open({ inLine })
     let next = 0
@@ -134,13 +134,14 @@ describe('a session with many people', () => {
           ...{ jsonrpc: '2.0', id: next, method: 'signup.schedule' },
           params: { ...at('full'), user_id: `u${next++}`, opens_at },
         }))
-        const { text: answers, ms } = await server.post('victim', batch)
+        const before = server.cpuMs()
+        const { text: answers } = await server.post('victim', batch)
         expect(JSON.parse(answers).at(-1).result).toMatchObject({ of: inLine + next })
-        return ms
+        return server.cpuMs() - before
       }
       // The first ones are not measured: much is done for the first time then.
       await join()
-      return Math.min(await join(), await join(), await join())
+      return (await join()) + (await join()) + (await join())
     } finally {
       await server.close()
     }
@@ -148,9 +149,8 @@ describe('a session with many people', () => {
 
   it('SESSION-12: a sign-up takes no longer with 5,000 in line than with none', async () => {
     const [few, many] = [await joining(0), await joining(IN_LINE)]
-    console.log(
-      `100 sign-ups: ${Math.round(few)} ms with none in line, ${Math.round(many)} ms with 5,000`,
-    )
-    expect(many).toBeLessThan(4 * few)
-  }, 120_000)
+    console.log(`300 sign-ups: ${few} ms of the processor with none in line, ${many} ms with 5,000`)
+    // The system counts in steps of 10 ms.
+    expect(many).toBeLessThan(4 * (few + 20))
+  }, 600_000)
 })
