@@ -186,7 +186,7 @@ type Script = typeof anyScript extends fc.Arbitrary<infer T> ? T : never
 test('STATE-1: core does what a plain reading of the rules does, at every step', () => {
   fc.assert(
     fc.property(anyScript, (script) => new Run(script).all()),
-    { numRuns: IS_LONG ? 1_600 : 500 },
+    { numRuns: IS_LONG ? 1_600 : 200 },
   )
 }, 300_000)
 
@@ -548,7 +548,7 @@ test.each(['score', 'tenant'])(
         const first = new RoundRun(script, fairness).all()
         expect(new RoundRun(script, fairness).all()).toBe(first)
       }),
-      { numRuns: IS_LONG ? 700 : 250 },
+      { numRuns: IS_LONG ? 700 : 100 },
     )
   },
   120_000,

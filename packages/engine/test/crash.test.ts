@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { isSound, runCrashes } from './crash-run.mjs'
 
-const KILLS = 10
+const KILLS = process.env['LONG_TESTS'] ? 20 : 4
 
 // `npm run crash -- --kills 50` does the same for longer.
 it(`WORKER-7: killed ${KILLS} times under load it loses nothing, repeats nothing and goes on by itself`, async () => {

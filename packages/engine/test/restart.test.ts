@@ -7,6 +7,9 @@ import { SqliteDisk } from './sqlite-disk.ts'
 import { stateFrom, submit, TraceMaker, type Turn } from './trace.ts'
 
 const STEPS = 1_000
+/** Traces with a restart after each commit; `npm run test:long` takes more. */
+const RESTARTED = process.env['LONG_TESTS'] ? [1, 2, 3, 4, 5, 6] : [1, 2, 3]
+const WITH_SESSIONS = process.env['LONG_TESTS'] ? [1, 2, 3, 4] : [1, 2]
 /** Each step is written before the next. */
 const written = () => Promise.resolve()
 
@@ -73,7 +76,7 @@ describe.each(['queue', 'fund'] as const)('preset %s', (preset) => {
     expect((await run(seed + 100, preset, false)).hash).not.toBe(one.hash)
   })
 
-  it.each([1, 2, 3, 4, 5, 6])(
+  it.each(RESTARTED)(
     'ENGINE-4: a restart after every single commit changes nothing (trace %i)',
     async (seed) => {
       const steady = await run(seed, preset, false)
@@ -103,7 +106,7 @@ describe('with registrations', () => {
     }
   })
 
-  it.each([1, 2, 3, 4])(
+  it.each(WITH_SESSIONS)(
     'DISPATCH-8: a restart after every single commit goes on with the same ranks, tokens and cursors (trace %i)',
     async (seed) => {
       const sessions = { hasSessions: true }

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { isSound } from '../../engine/test/crash-run.mjs'
 import { runWireCrashes } from './wire-crash-run.mjs'
 
-const KILLS = 4
+const KILLS = process.env['LONG_TESTS'] ? 8 : 2
 
 // `npm run crash -- --wire --kills 50` does the same for longer.
 it(`WORKER-7: a server killed ${KILLS} times under load loses nothing and repeats nothing, and its remote workers go on`, async () => {

@@ -9,7 +9,9 @@ import { inCbor, Rig, TASK } from './rig.ts'
 
 /** `FAIRLEAD_FUZZ_SEED=n` runs one again, `FAIRLEAD_FUZZ_COUNT=n` a longer one. */
 const SEED = Number(process.env['FAIRLEAD_FUZZ_SEED'] ?? Date.now() % 1_000_000)
-const COUNT = Number(process.env['FAIRLEAD_FUZZ_COUNT'] ?? 21_000)
+const COUNT = Number(
+  process.env['FAIRLEAD_FUZZ_COUNT'] ?? (process.env['LONG_TESTS'] ? 21_000 : 6_000),
+)
 /** What the process may have grown by at the end. */
 const GROWTH_MAX_BYTES = 300 * 1024 * 1024
 

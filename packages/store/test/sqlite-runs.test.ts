@@ -16,7 +16,7 @@ import type { DirectReads } from '../src/sqlite/sqlite-reads.ts'
 import { imageOf, OpenFile, turns } from './open-file.ts'
 
 /** `npm run test:long` takes more of them. */
-const RUNS = process.env['LONG_TESTS'] ? 150 : 50
+const RUNS = process.env['LONG_TESTS'] ? 150 : 20
 
 /** So few names wait for those beside them: all of them go into their table at once, or some, or hardly any. */
 const NAMES_WAITING = [0, 3, 1_000]

@@ -12,6 +12,9 @@ import { matchRound } from '../match/match-round.ts'
 import { AdmitRound } from './admit-round.ts'
 import { admitRulesOf } from './admit-rules.ts'
 
+/** `npm run test:long` takes more runs. */
+const IS_LONG = Boolean(process.env['LONG_TESTS'])
+
 const TOKENS = { kind: 'ai', requirements: [{ key: 'tpm', amount: 'tokens' }] }
 
 describe('a round with limits', () => {
@@ -194,7 +197,7 @@ describe('against nested loops', () => {
       fc.property(market, anyRules(), anyLimits(), (plain, admit, limits) => {
         roundAsTheRulesSay({ ...plain, limits, policy: { ...plain.policy, admit } })
       }),
-      { numRuns: 1_500 },
+      { numRuns: IS_LONG ? 1_500 : 500 },
     )
   })
 })

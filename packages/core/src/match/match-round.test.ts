@@ -30,6 +30,9 @@ import { parsePolicy } from '../policy/policy.ts'
 import type { Provider } from '../registry/provider.ts'
 import { type KindRound, matchRound } from './match-round.ts'
 
+/** `npm run test:long` takes more runs. */
+const IS_LONG = Boolean(process.env['LONG_TESTS'])
+
 const ZERO_SEED = `0x${'0'.repeat(64)}` as Seed
 
 describe('against nested loops', () => {
@@ -38,7 +41,7 @@ describe('against nested loops', () => {
       fc.property(anyMarket(), (market) => {
         roundAsTheRulesSay(market)
       }),
-      { numRuns: 3_000 },
+      { numRuns: IS_LONG ? 3_000 : 1_000 },
     )
   })
 
@@ -47,7 +50,7 @@ describe('against nested loops', () => {
       fc.property(anyContest(), (market) => {
         roundAsTheRulesSay(market)
       }),
-      { numRuns: 3_000 },
+      { numRuns: IS_LONG ? 3_000 : 1_000 },
     )
   })
 
@@ -62,7 +65,7 @@ describe('against nested loops', () => {
           world.round(step.seed)
         }
       }),
-      { numRuns: 1_500 },
+      { numRuns: IS_LONG ? 1_500 : 500 },
     )
   })
 

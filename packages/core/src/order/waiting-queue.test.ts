@@ -22,6 +22,9 @@ import { type Policy, parsePolicy } from '../policy/policy.ts'
 import type { QueuedJob } from './queued-job.ts'
 import { type Verdict, WaitingQueue } from './waiting-queue.ts'
 
+/** `npm run test:long` takes more runs. */
+const IS_LONG = Boolean(process.env['LONG_TESTS'])
+
 const START = 1_760_000_000_500
 
 describe('by score', () => {
@@ -30,7 +33,7 @@ describe('by score', () => {
       fc.property(anyStart(), anyPolicy('score'), anyActs('score'), (start, policy, acts) => {
         play(new World(start, policy), acts)
       }),
-      { numRuns: 1_000 },
+      { numRuns: IS_LONG ? 1_000 : 400 },
     )
   })
 
@@ -251,7 +254,7 @@ describe('by fair shares', () => {
       fc.property(anyStart(), anyPolicy('tenant'), anyActs('tenant'), (start, policy, acts) => {
         play(new World(start, policy), acts)
       }),
-      { numRuns: 1_000 },
+      { numRuns: IS_LONG ? 1_000 : 400 },
     )
   })
 

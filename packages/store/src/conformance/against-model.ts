@@ -6,7 +6,7 @@ import { ANY_IDS, ANY_TX, anyBatch, anyFilter } from './any-batch.ts'
 import type { Subject } from './store-conformance.ts'
 
 /** `npm run test:long` takes more of them. */
-const RUNS = process.env['LONG_TESTS'] ? 60 : 20
+const RUNS = process.env['LONG_TESTS'] ? 60 : 8
 const BATCHES_MAX = 8
 const FILTERS = 3
 
