@@ -34,7 +34,7 @@ export async function simulateMutant(mutant: Mutant, steps: number): Promise<Sim
     )
     const text = await simulateIn(folder, [
       '--seed',
-      '1',
+      String(mutant.seed ?? 1),
       '--steps',
       String(steps),
       '--scenario',

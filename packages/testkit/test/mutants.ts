@@ -13,6 +13,8 @@ export interface Mutant {
   /** What must notice. */
   readonly expected: readonly InvariantName[]
   readonly scenario: string
+  /** The first seed, 1 if left out: one from which the mutant is found soon. */
+  readonly seed?: number
 }
 
 export const MUTANTS: readonly Mutant[] = [
@@ -103,6 +105,7 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'nowMs - times[gone] >= 1_000 * secs - 1',
     expected: ['requester-window'],
     scenario: 'tight',
+    seed: 2,
   },
   {
     name: 'a round forgets what it has promised of a limit',
@@ -135,6 +138,7 @@ export const MUTANTS: readonly Mutant[] = [
     replace: '',
     expected: ['requester-window', 'replay'],
     scenario: 'tight',
+    seed: 2,
   },
   {
     name: 'units are not counted',
@@ -231,6 +235,7 @@ export const MUTANTS: readonly Mutant[] = [
     replace: '&& levelAt(budget, policy, nowMs) >= TOKEN / 2;',
     expected: ['session-budget'],
     scenario: 'opening',
+    seed: 25,
   },
   {
     name: 'one more attempt than allowed is in flight',
@@ -272,6 +277,7 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "task: 'book',",
     expected: ['booked-once'],
     scenario: 'opening',
+    seed: 8,
   },
   {
     name: 'a cancel ends a registration that is under way',
@@ -280,6 +286,7 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "return ended('CANCELED');",
     expected: ['attempt', 'booked-once'],
     scenario: 'opening',
+    seed: 3,
   },
   {
     name: 'a registration that is under way is sent again',
@@ -296,6 +303,7 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'const jobId = null;',
     expected: ['session-place'],
     scenario: 'opening',
+    seed: 4,
   },
   {
     name: 'an answer goes out before its commit',
@@ -321,6 +329,7 @@ export const MUTANTS: readonly Mutant[] = [
     replace: '[...calls]',
     expected: ['answer'],
     scenario: 'storm',
+    seed: 2,
   },
   {
     name: 'the state lives on after a failed commit',
@@ -353,6 +362,7 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'const isPick = k < 0;',
     expected: ['order'],
     scenario: 'order',
+    seed: 2,
   },
   {
     name: 'a finish time does not move on',
@@ -377,6 +387,7 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'job.denials = null;',
     expected: ['replay', 'rows', 'eligibility'],
     scenario: 'clock',
+    seed: 2,
   },
   {
     name: 'a restart forgets how many were granted',
@@ -409,6 +420,7 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'this.#erasedBefore = nowMs - 1;',
     expected: ['personal', 'replay'],
     scenario: 'mixed',
+    seed: 9,
   },
   {
     name: 'dispatch keys always go in the order of their names',
@@ -417,6 +429,7 @@ export const MUTANTS: readonly Mutant[] = [
     replace: '',
     expected: ['session-turns'],
     scenario: 'opening',
+    seed: 2,
   },
   {
     name: 'a failure counts against its provider, though health is off',
@@ -457,6 +470,7 @@ export const MUTANTS: readonly Mutant[] = [
     replace: '',
     expected: ['fails-alone', 'stranded'],
     scenario: 'failing',
+    seed: 24,
   },
   {
     name: 'an expired lease denies its job to the provider, though health is off',
@@ -465,6 +479,7 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'market !== null',
     expected: ['rows'],
     scenario: 'failing',
+    seed: 2,
   },
   {
     name: 'the job of a lost worker is ready at once',
@@ -481,6 +496,7 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'workerLostMax !== null && losses < 0',
     expected: ['worker-loss'],
     scenario: 'failing',
+    seed: 2,
   },
   {
     name: 'lost workers count that are not in a row',
@@ -489,6 +505,7 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'if (lease.isAcked && job.workerLosses < 0)',
     expected: ['worker-loss', 'rows'],
     scenario: 'mixed',
+    seed: 2,
   },
   {
     name: 'an offer that nobody acked counts as a lost worker',
@@ -529,6 +546,7 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'export const FAILURES_KEPT = 1_000_000;',
     expected: ['failure-kept'],
     scenario: 'failing',
+    seed: 3,
   },
   {
     name: 'a store keeps the failures of old attempts',
@@ -537,6 +555,7 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'if (attempt < 0)',
     expected: ['store'],
     scenario: 'failing',
+    seed: 14,
   },
   {
     name: 'a failure is not stored',
@@ -602,6 +621,7 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "if (event.type === 'jobEnqueued') return ''; if (event.type === 'jobEnqueued')",
     expected: ['digest'],
     scenario: 'storm',
+    seed: 3,
   },
   {
     name: 'a round that gave nobody anything is recorded',
