@@ -141,7 +141,7 @@ describe('personal data and secrets', () => {
       for await (const event of eve.events({ afterSeq: 0 })) told.push(event)
     })().catch(() => {})
 
-    const opens_at = Date.now() + 10_000
+    const opens_at = Date.now() + 4_000
     const jobs: string[] = []
     const schedule = async (provider: string, event_id: string, n: number, args: object = ARGS) => {
       const person = { user_id: user(n), args: args as Record<string, never>, opens_at }

@@ -7,7 +7,7 @@ import { siteHolds, siteLookup, siteRow } from './rig.ts'
 const BUDGET = { max_concurrency: 4, max_rps: 20, burst: 4, min_spacing_ms: 20 }
 const KEYS = { idempotency_key_supported: true, idempotency_key_location: 'header' }
 const HOLD_TTL_MS = 1_500
-const PATIENCE = { timeout: 10 * HOLD_TTL_MS }
+const PATIENCE = { timeout: 120_000 }
 const HOLDS = {
   booking_model: 'hold_then_commit',
   supports_hold: true,

@@ -62,7 +62,7 @@ export interface WorkerOptions {
   readonly charges?: string
 }
 
-const PATIENCE_MS = 40_000
+const PATIENCE_MS = 120_000
 
 /** `fairlead serve` on a file, booking sites and signup workers, each in a process of its own. */
 export class OpeningRig {
