@@ -4,23 +4,12 @@ import { LongFirst } from './scripts/long-first.ts'
 
 export default defineConfig(({ mode }) => ({
   test: {
-    projects: [
-      {
-        extends: true,
-        test: {
-          name: 'units',
-          include: ['packages/*/src/**/*.test.ts'],
-          // They share their modules: to load these anew for each file takes longer than the tests.
-          isolate: false,
-        },
-      },
-      {
-        extends: true,
-        test: { name: 'wholes', include: ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts'] },
-      },
-    ],
-    reporters: ['default', './scripts/count-reporter.mjs'],
+    include: ['packages/*/src/**/*.test.ts', 'packages/*/test/**/*.test.ts', 'test/**/*.test.ts'],
+    // They share a worker's modules: to load these anew for each file takes longer than most tests.
+    isolate: false,
+    // What is built is loaded by Node itself, without a transformation.
     server: { deps: { external: [/\/packages\/[^/]+\/dist\//] } },
+    reporters: ['default', './scripts/count-reporter.mjs'],
     // On two cores Vitest would take one.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     // Long properties take a third of it on two slow cores.
