@@ -3,17 +3,19 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** Longest first. Only the order hangs on it. */
 const LONG = [
-  'packages/testkit/test/simulator.test.ts',
   'packages/store/test/sqlite-store.test.ts',
-  'packages/testkit/test/mutants.test.ts',
   'packages/fairlead/test/commands.test.ts',
-  'packages/engine/test/restart.test.ts',
-  'packages/core/test/market.test.ts',
-  'packages/fairlead/test/terminal.test.ts',
+  'packages/testkit/test/mutants.test.ts',
+  'packages/store/test/sqlite-log.test.ts',
+  'packages/signup/test/opening.test.ts',
   'packages/fairlead/test/limits.test.ts',
-  'packages/fairlead/test/settings-commands.test.ts',
-  'packages/fairlead/test/wire-crash.test.ts',
-  'packages/limiter/test/pool-processes.test.ts',
+  'packages/testkit/test/simulator.test.ts',
+  'packages/engine/test/restart.test.ts',
+  'packages/server/test/hostile/scope.test.ts',
+  'packages/server/test/hostile/connections.test.ts',
+  'packages/server/test/hostile/squatted-sessions.test.ts',
+  'packages/engine/test/crash.test.ts',
+  'packages/signup/test/killed.test.ts',
 ]
 
 export class LongFirst extends BaseSequencer {

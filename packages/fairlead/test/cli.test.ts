@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startRedis } from '@fairlead/testkit/servers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { fairlead as runHere } from './cli-process.ts'
 
 const root = join(import.meta.dirname, '..', '..', '..')
 const vectors = join(root, 'vectors')
@@ -17,6 +18,8 @@ function fairlead(...args: string[]): { code: number | null; out: string; err: s
   })
   return { code: status, out: stdout, err: stderr }
 }
+
+const run = (...args: string[]) => runHere(args)
 
 function dataUrl(code: string): string {
   return `data:text/javascript,${encodeURIComponent(code)}`
@@ -110,8 +113,8 @@ describe('fairlead', () => {
 })
 
 describe('fairlead conformance', () => {
-  it('passes every vector of every suite that the product knows', () => {
-    const { code, out } = fairlead('conformance', vectors)
+  it('passes every vector of every suite that the product knows', async () => {
+    const { code, out } = await run('conformance', vectors)
     expect(code).toBe(0)
     const known = out.split('\n').filter((line) => /: \d+ passed, 0 failed$/.test(line))
     expect(known.map((line) => line.split(':')[0])).toEqual([
@@ -135,47 +138,47 @@ describe('fairlead conformance', () => {
 
   it('passes the suite limits on a Redis too', async () => {
     const redis = await startRedis({ folder, keeps: 'none' })
-    const run = ['conformance', vectors, '--suite', 'limits', '--redis', redis.url, '--json']
-    const { code, out } = fairlead(...run)
+    const words = ['conformance', vectors, '--suite', 'limits', '--redis', redis.url, '--json']
+    const { code, out } = await run(...words)
     await redis.stop()
     expect({ code, ...JSON.parse(out) }).toMatchObject({ code: 0, failed: 0 })
-    const memory = JSON.parse(fairlead(...run.slice(0, 4), '--json').out)
+    const memory = JSON.parse((await run(...words.slice(0, 4), '--json')).out)
     expect(JSON.parse(out).passed).toBe(memory.passed)
   })
 
-  it('names a suite that it does not know and goes on', () => {
+  it('names a suite that it does not know and goes on', async () => {
     writeVectors('future.json', { suite: 'future' })
     writeVectors('backoff.json', { suite: 'backoff' })
-    const { code, out } = fairlead('conformance', folder)
+    const { code, out } = await run('conformance', folder)
     expect(code).toBe(0)
     expect(out).toBe('backoff: 0 passed, 0 failed\nfuture: skipped (unknown suite)\n')
   })
 
-  it('shows a failing case by name with what was expected and what came, and ends with 1', () => {
+  it('shows a failing case by name with what was expected and what came, and ends with 1', async () => {
     const text = readFileSync(join(vectors, 'backoff.json'), 'utf8')
     writeFileSync(
       join(folder, 'backoff.json'),
       text.replace('"expect":{"delay_secs":5}', '"expect":{"delay_secs":6}'),
     )
-    const { code, out } = fairlead('conformance', folder)
+    const { code, out } = await run('conformance', folder)
     expect(code).toBe(1)
     expect(out).toContain('passed, 1 failed\n  ai n=0\n    delay_secs: expected 6, got 5\n')
   })
 
-  it('sees a change where none should be: every field of every suite is compared', () => {
+  it('sees a change where none should be: every field of every suite is compared', async () => {
     cpSync(vectors, folder, { recursive: true })
-    const { out } = fairlead('conformance', folder, '--suite', 'lease', '--json')
+    const { out } = await run('conformance', folder, '--suite', 'lease', '--json')
     expect(JSON.parse(out)).toMatchObject({ failed: 0 })
     const file = join(folder, 'lease.json')
     const spoilt = readFileSync(file, 'utf8').replaceAll('"health":1000', '"health":999')
     writeFileSync(file, spoilt)
-    const { code, out: after } = fairlead('conformance', folder, '--suite', 'lease', '--json')
+    const { code, out: after } = await run('conformance', folder, '--suite', 'lease', '--json')
     expect(code).toBe(1)
     expect(JSON.parse(after).failed).toBeGreaterThan(70)
   })
 
-  it('runs one suite with --suite, and gives one JSON document with --json', () => {
-    const { code, out } = fairlead('conformance', vectors, '--suite', 'shuffle', '--json')
+  it('runs one suite with --suite, and gives one JSON document with --json', async () => {
+    const { code, out } = await run('conformance', vectors, '--suite', 'shuffle', '--json')
     expect(code).toBe(0)
     const report = JSON.parse(out)
     expect(report).toMatchObject({ failed: 0, suites: [{ suite: 'shuffle', failures: [] }] })
@@ -191,23 +194,26 @@ describe('fairlead conformance', () => {
       '{"suite":"cbor","version":1,"cases":[{"name":"a"}]}',
       /cases\[0\]\.input: expected an object/,
     ],
-  ])('a malformed file is an error that names the file and the place: %s', (text, message) => {
-    writeFileSync(join(folder, 'broken.json'), text)
-    const { code, err, out } = fairlead('conformance', folder)
-    expect({ code, out }).toEqual({ code: 2, out: '' })
-    expect(err).toMatch(message)
-    expect(err).not.toContain('at ')
-  })
+  ])(
+    'a malformed file is an error that names the file and the place: %s',
+    async (text, message) => {
+      writeFileSync(join(folder, 'broken.json'), text)
+      const { code, err, out } = await run('conformance', folder)
+      expect({ code, out }).toEqual({ code: 2, out: '' })
+      expect(err).toMatch(message)
+      expect(err).not.toContain('at ')
+    },
+  )
 
-  it('says so when the folder or the suite is not there', () => {
-    expect(fairlead('conformance', join(folder, 'nowhere'))).toMatchObject({ code: 2 })
-    expect(fairlead('conformance', folder).err).toContain('expected a vector file (*.json)')
-    const { code, err } = fairlead('conformance', vectors, '--suite', 'nothing')
+  it('says so when the folder or the suite is not there', async () => {
+    expect(await run('conformance', join(folder, 'nowhere'))).toMatchObject({ code: 2 })
+    expect((await run('conformance', folder)).err).toContain('expected a vector file (*.json)')
+    const { code, err } = await run('conformance', vectors, '--suite', 'nothing')
     expect(code).toBe(2)
     expect(err).toContain('suite nothing, found suites audit, backoff')
   })
 
-  it('a case that cannot be run at all has failed, and the others still count', () => {
+  it('a case that cannot be run at all has failed, and the others still count', async () => {
     writeVectors('hashes.json', {
       suite: 'hashes',
       cases: [
@@ -215,22 +221,22 @@ describe('fairlead conformance', () => {
         { name: 'good', input: { op: 'uvarint', n: 0 }, expect: { bytes: '0x00' } },
       ],
     })
-    const { code, out } = fairlead('conformance', folder)
+    const { code, out } = await run('conformance', folder)
     expect(code).toBe(1)
     expect(out).toContain('hashes: 1 passed, 1 failed\n  odd\n    result: expected "a result"')
   })
 })
 
 describe('fairlead demo --rules', () => {
-  it('gives the same output for the same seed, byte for byte, and another one for another', () => {
-    const first = fairlead('demo', '--rules', '--seed', '7')
+  it('gives the same output for the same seed, byte for byte, and another one for another', async () => {
+    const first = await run('demo', '--rules', '--seed', '7')
     expect(first.code).toBe(0)
-    expect(fairlead('demo', '--rules', '--seed', '7').out).toBe(first.out)
-    expect(fairlead('demo', '--rules', '--seed', '8').out).not.toBe(first.out)
+    expect((await run('demo', '--rules', '--seed', '7')).out).toBe(first.out)
+    expect((await run('demo', '--rules', '--seed', '8')).out).not.toBe(first.out)
   })
 
-  it('shows waits by tier, jobs per provider, ways back to the queue and one explanation', () => {
-    const { out } = fairlead('demo', '--rules')
+  it('shows waits by tier, jobs per provider, ways back to the queue and one explanation', async () => {
+    const { out } = await run('demo', '--rules')
     for (const part of [
       'PREMIUM',
       'provider',
@@ -242,8 +248,8 @@ describe('fairlead demo --rules', () => {
     }
   })
 
-  it('loses no job: all are accounted for in the figures', () => {
-    const { out } = fairlead('demo', '--rules', '--json', '--seed', '3')
+  it('loses no job: all are accounted for in the figures', async () => {
+    const { out } = await run('demo', '--rules', '--json', '--seed', '3')
     const figures = JSON.parse(out)
     const ended = Object.values<number>(figures.jobs).reduce((sum, n) => sum + n, 0)
     const done = figures.providers.reduce(
@@ -254,8 +260,8 @@ describe('fairlead demo --rules', () => {
     expect(done).toBe(figures.jobs.COMPLETED)
   })
 
-  it('refuses a seed that is none', () => {
-    expect(fairlead('demo', '--rules', '--seed', 'x')).toMatchObject({ code: 2, out: '' })
+  it('refuses a seed that is none', async () => {
+    expect(await run('demo', '--rules', '--seed', 'x')).toMatchObject({ code: 2, out: '' })
   })
 })
 
