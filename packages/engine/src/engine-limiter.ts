@@ -18,8 +18,8 @@ import type { Acting } from './commands/command.ts'
 import type { EngineLoop } from './loop/engine-loop.ts'
 
 /**
- * The engine's own limits, behind the port that every limiter has: in memory, durable with its state, and
- * shared with what the queue itself reserves (ADMIT-1). An answer is given once it is stored.
+ * The engine's own limits behind the `Limiter` port: in memory, durable with the state, and shared with the
+ * reservations of the queue (ADMIT-1). An answer is given once it is stored.
  */
 export class EngineLimiter implements Limiter {
   readonly #loop: EngineLoop
@@ -74,7 +74,7 @@ export class EngineLimiter implements Limiter {
     return this.#complete(requests)
   }
 
-  /** The limits are the engine's and end with it. */
+  /** Does nothing: the limits belong to the engine and end with it. */
   async close(): Promise<void> {}
 
   async #reserve(requests: readonly ReserveRequest[]): Promise<ReserveAnswer[]> {
@@ -96,7 +96,7 @@ export class EngineLimiter implements Limiter {
   }
 }
 
-/** What the store said. It may have written all the same: only the same call again will tell. */
+/** The message of the store. The write may have happened all the same; only a repeat of the call can tell. */
 function unknownOutcome(error: unknown): string {
   if (error instanceof FairleadError && error.code === 'StoreUnavailable') return error.message
   throw error

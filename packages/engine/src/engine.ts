@@ -54,52 +54,52 @@ import { guarded, type Subscribers, type Unsubscribe } from './view/subscribers.
 import type { Connections } from './workers/connections.ts'
 import { EngineLeaseSource } from './workers/lease-source.ts'
 
-/** Who enqueues: given by whoever authenticated the request, never by the request itself. */
+/** The requester of a job. The authenticating layer fills this in, never the request itself. */
 export interface Requester {
   readonly caller: Caller
   readonly tier?: string
   /**
-   * An operator may name a time for a registration at which its session does not open, and enqueue what a
-   * chain asked for: for another caller, with the transaction and block of it.
+   * An operator may name an opening time for a registration that differs from its session's. It may also enqueue a
+   * chain's request for another caller, with its transaction and block.
    */
   readonly isOperator?: boolean
 }
 
-/** Who holds a lease, and which. */
+/** A lease and its holder. */
 export interface Holder {
   readonly leaseId: LeaseId
   readonly by: ProviderId
-  /** The worker that acts; where it is left out, any of the provider's may. */
+  /** The worker that acts. If left out, any worker of the provider may act. */
   readonly workerId?: WorkerId | undefined
 }
 
-/** What the holder of a lease says of work that is done. */
+/** The holder's report of finished work. */
 export interface Completed extends Holder {
   readonly digest?: string | undefined
   readonly output?: Uint8Array | undefined
-  /** What the bytes of the output are, as a media type. */
+  /** The media type of the output. */
   readonly contentType?: string | undefined
   readonly meta?: Uint8Array | undefined
   readonly actualUnits?: number | undefined
-  /** Of the prompt and of the answer: it takes the place of what was reserved (ADMIT-5). */
+  /** Tokens of the prompt and the answer. The number replaces the reserved amount (ADMIT-5). */
   readonly actualTokens?: number | undefined
 }
 
 /** The longest page of a list or of a replay. */
 const PAGE_MAX = 1_000
-/** Rows of one read of a list: commits wait for a read, and must not wait for a long one. */
+/** Rows per read of a list. Commits wait for a read, so each read has to be short. */
 const ROWS_AT_ONCE = 100
-/** How many writes an explanation waits for. */
+/** How many writes `explain` waits for. */
 const WRITES_AWAITED = 3
 
 /**
- * The dispatcher, in this process. A call resolves when what it did is durable, and is rejected with
- * a `FairleadError`; reads see committed state only. Open one with `openEngine`.
+ * The dispatcher in this process. A call resolves when its effect is durable, and rejects with a `FairleadError`.
+ * Reads see committed state only. Open one with `openEngine`.
  */
 export class Engine {
-  /** What it holds and has stored, for those who show it. */
+  /** The engine's memory and stored state, for display. */
   readonly view: EngineView
-  /** Its limits: durable with its state, and shared with what the queue itself reserves. */
+  /** The engine's limits: durable with its state, and shared with the reservations of the queue. */
   readonly limiter: Limiter
   readonly #loop: EngineLoop
   readonly #store: Store
@@ -123,7 +123,7 @@ export class Engine {
     this.view = new EngineView(() => this.#loop.state, this.#store.read)
   }
 
-  /** Takes a job in, in the form of the API; without a key it gets one of its own. */
+  /** Enqueues a job, given in the form of the API. The engine makes a key for a request without one. */
   enqueue(
     request: Readonly<Record<string, unknown>>,
     by: Requester,
@@ -136,7 +136,7 @@ export class Engine {
     }
   }
 
-  /** Many at once, each with its own answer, in the order of the requests. */
+  /** Enqueues many jobs at once, each with its own answer, in the order of the requests. */
   enqueueMany(
     requests: readonly Readonly<Record<string, unknown>>[],
     by: Requester,
@@ -194,16 +194,13 @@ export class Engine {
     return withJson(row)
   }
 
-  /** Why attempts of a job failed: of its newest ones, oldest first (FAIL-3). */
+  /** Why the newest attempts of a job failed, oldest first (FAIL-3). */
   async failures(jobId: JobId): Promise<readonly FailureRow[]> {
     await this.getJob(jobId)
     return this.#store.read.failures(jobId)
   }
 
-  /**
-   * A page of jobs in the order of their acceptance, or the newest first; `cursor` is for the next one,
-   * null at the end.
-   */
+  /** A page of jobs, by acceptance or newest first. `cursor` fetches the next page; it is null at the end. */
   async listJobs(
     filter: ListFilter = {},
   ): Promise<{ readonly jobs: readonly JobRow[]; readonly cursor: number | null }> {
@@ -226,13 +223,13 @@ export class Engine {
     return { jobs, cursor: next }
   }
 
-  /** The result of a COMPLETED job; each other state has an error of its own. */
+  /** The result of a COMPLETED job. Every other state has an error of its own. */
   async getResult(jobId: JobId): Promise<ResultRow> {
     checkId('task_id', jobId)
     const result = await this.#store.read.result(jobId)
     if (result !== null) return result
     const { status, reason } = await this.getJob(jobId)
-    // It may have been completed between the two reads.
+    // The job may have completed between the two reads.
     const written = status === 'COMPLETED' ? await this.#store.read.result(jobId) : null
     if (written !== null) return written
     if (!hasEnded(status)) {
@@ -249,13 +246,13 @@ export class Engine {
   }
 
   /**
-   * Why the job waits; or, once assigned, the rounds that decided where it went, and its end. In words:
-   * `explanationText`.
+   * Explains why the job waits; once it is assigned, which rounds decided where it went, and its end.
+   * `explanationText` puts it in words.
    */
   async explain(jobId: JobId): Promise<Explanation> {
     checkId('task_id', jobId)
     for (let awaited = 0; ; awaited++) {
-      // Asked for together, so that no write comes in between.
+      // Requested together, so that no write comes in between.
       const { read } = this.#store
       const [job, leases, failures, timeline] = await Promise.all([
         this.getJob(jobId),
@@ -271,8 +268,8 @@ export class Engine {
           const attempts = explainAttempts({ ...tried, rounds: [] })
           return { ...explainWaiting(market, waiting), job, ...attempts }
         }
-        // A round has taken it, and that is being written. If it fails, or the engine closes, what is
-        // stored then counts all the same.
+        // A round has assigned it, and the write is in flight. If the write fails or the engine closes, the next
+        // read shows what is stored.
         await this.#submit({ type: 'tick' }).catch(() => this.#loop.written())
         continue
       }
@@ -311,7 +308,7 @@ export class Engine {
     await this.#submit({ type: 'setProviderStatus', providerId, status }, acting)
   }
 
-  /** Adds to the stake; gives the new one. */
+  /** Adds to the stake and returns the new one. */
   stake(providerId: ProviderId, amount: bigint, acting: Acting | null = null): Promise<bigint> {
     return this.#submit({ type: 'stake', providerId, amount }, acting)
   }
@@ -324,7 +321,7 @@ export class Engine {
     return this.#submit({ type: 'setPolicy', written, preset, assigned: 'unknown' }, acting)
   }
 
-  /** Says when a session opens; registrations for it name this time from then on (SESSION-9). */
+  /** Sets when a session opens. From then on registrations for it must name this time (SESSION-9). */
   async setOpening(
     session: SessionKey,
     opensAt: number,
@@ -334,8 +331,8 @@ export class Engine {
   }
 
   /**
-   * Gives up the place of a registration that has ended without anybody knowing whether it booked: its user
-   * may sign up again (SESSION-10). Who asks has found out that it did not. False if it holds no place.
+   * Releases the place of an ended registration whose booking outcome is unknown; its user may sign up again
+   * (SESSION-10). The caller must have found out that it did not book. False if it holds no place.
    */
   async releasePlace(
     session: SessionKey,
@@ -357,7 +354,7 @@ export class Engine {
     return this.#onLease({ type: 'ack', ...holding(holder) })
   }
 
-  /** Gives the times of the lease as they are then. */
+  /** Returns the lease's times after the renewal. */
   async renew(holder: Holder): Promise<LeaseTimes> {
     const times = await this.#onLease<LeaseTimes>({ type: 'renew', ...holding(holder) })
     return { ...times, at: this.#loop.state.market.nowMs }
@@ -371,7 +368,7 @@ export class Engine {
     return this.#onLease({ type: 'release', ...holding(holder) })
   }
 
-  /** With an output its digest may be left out; both must agree (ENGINE-8). */
+  /** The digest may be left out if there is an output; otherwise both must agree (ENGINE-8). */
   complete(completion: Completed): Promise<void> {
     const said = fieldsOf(completion)
     const { leaseId, by, workerId, output = null, contentType = null, meta = null } = said
@@ -397,7 +394,7 @@ export class Engine {
   }
 
   fail(failure: Holder & LeaseFailure): Promise<void> {
-    // Nothing that a worker says of a failure is refused, a missing word for it neither (FAIL-2).
+    // No failure report of a worker is refused, not even one without a code (FAIL-2).
     return this.#onLease({ ...failure, code: failure?.code ?? 'error', type: 'fail' })
   }
 
@@ -410,29 +407,29 @@ export class Engine {
     })
   }
 
-  /** The number of the newest event that listeners were told of. */
+  /** The number of the newest event that listeners received. */
   get lastEventSeq(): number {
     return this.#subscribers.lastSeq
   }
 
-  /** Tells of all events to come; or of all after a number, without a gap or a repeat. */
+  /** Calls the listener for every future event, or for every event after `afterSeq`, without gaps or repeats. */
   async onEvent(listener: (event: EngineEvent) => void, afterSeq?: number): Promise<Unsubscribe> {
     if (typeof listener !== 'function') throw invalidParams('listener', 'a function')
     if (afterSeq === undefined) return this.#subscribers.onEvent(listener)
     wholeNumber('after_seq', afterSeq, { min: 0 })
     refusePruned(afterSeq, this.view.journalCut)
     let last = afterSeq
-    // What happens while old ones are read waits until they are told.
+    // Events that arrive during the replay wait until it is done.
     let waiting: EngineEvent[] | null = []
     const stop = this.#subscribers.onEvent((event) => {
       if (waiting !== null) waiting.push(event)
-      // What was read may have been stored and not told yet.
+      // The replay may have read an event that was stored but not yet delivered.
       else if (event.seq > last) listener(event)
     })
     try {
       for (let isMore = true; isMore; ) {
         const entries = await this.#store.read.journal(last, PAGE_MAX)
-        // Some may have been deleted meanwhile.
+        // Entries may have been deleted during the replay.
         refusePruned(last, this.view.journalCut)
         for (const entry of entries) guarded(() => listener(eventOf(entry)))
         last = entries.at(-1)?.seq ?? last
@@ -448,15 +445,15 @@ export class Engine {
   }
 
   /**
-   * Deletes entries of the journal that are older than a time, as far as the policy lets go of them
-   * (AUDIT-8). What is left is verified from `cut` on.
+   * Deletes journal entries older than `beforeMs` that the policy does not keep (AUDIT-8). The remaining entries
+   * are verified from `cut` on.
    */
   async pruneAudit(
     beforeMs: number,
     acting: Acting | null = null,
   ): Promise<{ readonly deleted: number; readonly cut: AuditHead }> {
     wholeNumber('before', beforeMs, { min: 0 })
-    // The engine's time stands still while nothing happens.
+    // The tick moves the engine's time forward: it stands still while nothing happens.
     await this.#submit({ type: 'tick' })
     const { market, journalCut } = this.#loop.state
     const { nowMs, policy } = market
@@ -468,20 +465,20 @@ export class Engine {
     return { deleted, cut: this.#loop.state.journalCut }
   }
 
-  /** Writes into the audit log what happened outside; who calls sees to it that it is not too much. */
+  /** Writes an outside event into the audit log. The caller has to limit the volume. */
   async note(note: OutsideNote, acting: Acting | null = null): Promise<void> {
     await this.#submit({ type: 'note', note }, acting)
   }
 
   /**
-   * Writes into the audit log in what way the tokens differ from the last time (TOKEN-2). From the first one on
-   * the engine remembers that there were tokens.
+   * Writes into the audit log how the tokens differ from the last time (TOKEN-2). From the first token on, the
+   * engine remembers that tokens exist.
    */
   async noteTokens(tokens: readonly TokenFacts[], acting: Acting | null = null): Promise<void> {
     await this.#submit({ type: 'noteTokens', tokens }, acting)
   }
 
-  /** Counts of what is in memory, which is ahead of the store by what is being written. */
+  /** Counts from memory, which may be ahead of the store by the writes in flight. */
   stats(): { readonly waiting: Readonly<Record<string, number>>; readonly leases: number } {
     const { queues, sessions, leasesOf } = this.#loop.state.market
     const waiting: Record<string, number> = { registration: sessions.waitingSize }
@@ -491,7 +488,7 @@ export class Engine {
     return { waiting, leases }
   }
 
-  /** Answers what was asked, writes it, and closes the store. */
+  /** Answers and writes all pending calls, then closes the store. */
   async close(): Promise<void> {
     await this.#loop.close()
     this.#connections.closeAll()
@@ -508,7 +505,7 @@ export class Engine {
     return this.#loop.submit(command, this.#lookUpLease) as Promise<Reply>
   }
 
-  /** A lease that only the store still knows: nothing can change, but the answer must be right. */
+  /** Answers for a lease that only the store still has. It can no longer change, but the answer must be right. */
   readonly #lookUpLease: Recover = async (command, refusal) => {
     const { leaseId } = command as Submission & OnLease
     const row = isNotFound(refusal) ? await this.#store.read.lease(leaseId) : null
@@ -516,7 +513,7 @@ export class Engine {
     this.#onEndedLease(command as Submission & OnLease, row)
   }
 
-  /** Nothing is left to do if it is the same completion again; all else is refused. */
+  /** Accepts a repeat of the same completion and refuses everything else. */
   #onEndedLease(command: Submission & OnLease, row: LeaseRow): void {
     if (row.providerId !== command.by) {
       throw new FairleadError('Forbidden', `lease ${row.id} is held by another provider`, {
@@ -543,7 +540,10 @@ export class Engine {
   }
 }
 
-/** What plain JavaScript gives in the place of an object has no fields; what is missing is refused by its name (ENGINE-11). */
+/**
+ * Plain JavaScript may pass anything in place of an object. Such a value has no fields, and the missing field is
+ * refused by name (ENGINE-11).
+ */
 function fieldsOf<Given extends object>(given: Given): Given {
   return typeof given === 'object' && given !== null ? given : ({} as Given)
 }
@@ -568,7 +568,7 @@ function isNotFound(error: unknown): boolean {
   return error instanceof FairleadError && error.code === 'NotFound'
 }
 
-/** Whoever may read the result of a job may read why there is none. */
+/** Includes the last failure: a caller that may read a job's result may also read why there is none. */
 function noResult(
   { id, status, reason }: Pick<JobRow, 'id' | 'status' | 'reason'>,
   failure: FailureRow | undefined,

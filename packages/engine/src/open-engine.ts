@@ -13,28 +13,28 @@ import { Subscribers } from './view/subscribers.ts'
 import { Connections } from './workers/connections.ts'
 import { PayloadCache } from './workers/payload-cache.ts'
 
-/** A store further ahead of the clock than this was written under another clock. */
+/** A store further ahead of the clock than this was written by another clock. */
 export const AHEAD_MAX_MS = 60_000
-/** Events that are read at once when some were missed. */
+/** Page size for events that were missed. */
 const CATCH_UP_PAGE = 1_000
 
 export interface EngineOptions {
-  /** One that is still being opened is the engine's alone: it is closed if the engine cannot be opened. */
+  /** A store given as a promise is closed if the engine cannot be opened. */
   readonly store: Store | Promise<Store>
-  /** In written form, for a new store. One that has a policy keeps it: `setPolicy` changes that. */
+  /** In written form, used for a new store only. An existing store keeps its policy; `setPolicy` changes it. */
   readonly policy?: unknown
   readonly preset?: Preset
   readonly clock?: Clock
-  /** 32 random bytes, once for a new store and for each request without a key. */
+  /** Returns 32 random bytes: once for a new store, and for each request without a key. */
   readonly random?: () => Uint8Array
   /**
-   * 32 bytes each: with the first one the payloads of registrations are encrypted, with all of them
-   * read. Without any they are stored as they are.
+   * Keys of 32 bytes. The first key encrypts the payloads of registrations; every key decrypts. Without keys
+   * payloads are stored in the clear.
    */
   readonly sealKeys?: readonly Uint8Array[]
 }
 
-/** Opens an engine on a store: loads what is alive and goes on where the last one stopped. */
+/** Opens an engine on a store: loads the live state and continues where the last engine stopped. */
 export async function openEngine(options: EngineOptions): Promise<Engine> {
   const given = await options.store
   try {
@@ -47,7 +47,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
 
 async function openOn(given: Store, options: EngineOptions): Promise<Engine> {
   const { clock = new SystemClock(), random = randomIds(), sealKeys = [] } = options
-  // What is wrong with it is told also where it would not count.
+  // An invalid policy is reported even if the store's own policy will be used.
   usablePolicy(options.policy ?? {}, options.preset ?? 'queue')
   const store = sealKeys.length === 0 ? given : new SealedStore(given, sealKeys)
   let found: Snapshot = await store.load()
@@ -66,7 +66,7 @@ async function openOn(given: Store, options: EngineOptions): Promise<Engine> {
     const since = assignedSince(snapshot)
     const assigned = since === null ? [] : await store.read.assignmentsSince(since)
     const state = stateOf(snapshot, assigned)
-    // Time never goes back: a clock that lags a little starts at what was seen last.
+    // Time never goes back: a clock that lags a little starts at the last time that the store has seen.
     const nowMs = Math.max(clock.now(), state.market.nowMs)
     const gapMs = nowMs - state.market.nowMs
     state.apply({ type: 'resume', gapMs, present: connections.present() }, nowMs)
@@ -92,7 +92,7 @@ async function openOn(given: Store, options: EngineOptions): Promise<Engine> {
         nowMs: () => loop.state.market.nowMs,
         payloads,
         clock,
-        // If it is refused, the engine is closed or loads anew, and the offer is void either way.
+        // A refusal means that the engine is closed or reloading, and the offer is void either way.
         withdraw: (leaseId) => void loop.submit({ type: 'withdraw', leaseId }).catch(() => {}),
         isCurrent: () => loop.state === state,
       })
@@ -102,7 +102,7 @@ async function openOn(given: Store, options: EngineOptions): Promise<Engine> {
   return new Engine({ loop, store, random, subscribers, connections })
 }
 
-/** 32 random bytes at a time, of which a hundred are drawn at once: a draw costs more than its bytes. */
+/** Returns 32 random bytes at a time. A hundred are drawn at once, because a draw costs more than its bytes. */
 function randomIds(): () => Uint8Array {
   let drawn = Buffer.alloc(0)
   let at = 0
@@ -116,7 +116,7 @@ function randomIds(): () => Uint8Array {
   }
 }
 
-/** What a new store needs before anything else. */
+/** Writes the rows that a new store must have. */
 async function install(
   store: Store,
   { policy = {}, preset = 'queue' }: EngineOptions,
@@ -148,7 +148,7 @@ async function install(
   })
 }
 
-/** Only when it is opened: a clock that goes back under an engine that runs makes time stand still. */
+/** Checked only at the start. If the clock goes back while the engine runs, engine time stands still. */
 function refuseFuture({ meta }: Snapshot, wallMs: number): void {
   const beat = Number(meta[META.beat] ?? wallMs)
   if (beat <= wallMs + AHEAD_MAX_MS) return

@@ -8,18 +8,18 @@ import {
 import type { EnqueueCommand, EnqueueRequest, KnownJob } from './command.ts'
 import type { KnownKeys } from './known-keys.ts'
 
-/** A job that is to be enqueued, or the one that this caller has enqueued under the same key before. */
+/** A new job to enqueue, or the id of the job that this caller already enqueued under the same key. */
 export type Acceptance =
   | {
       readonly command: EnqueueCommand
-      /** Under one that was made for the request nobody asks again: null. */
+      /** Null if the engine made the key for a request without one: no caller can repeat it. */
       readonly key: string | null
     }
   | { readonly known: JobId }
 
 /**
- * Checks a request, gives it its ids, and finds out if it is new. The same key again with the same payload is the
- * first job, with another one a conflict (ENQUEUE-6).
+ * Checks a request, derives its ids, and finds out if it is new. The same key with the same payload returns the
+ * first job. The same key with another payload is a conflict (ENQUEUE-6).
  */
 export function acceptEnqueue(
   asked: EnqueueRequest,
@@ -55,7 +55,10 @@ export function acceptEnqueue(
   return { command: { type: 'enqueue', request, tier, origin, session }, key }
 }
 
-/** The second of the clock, where no chain has a height; a bigint costs more than to compare a number. */
+/**
+ * The clock's second stands in for the height where there is no chain. It is cached: to make a bigint costs more
+ * than to compare numbers.
+ */
 function heightAt(nowMs: number): bigint {
   const secs = Math.floor(nowMs / 1_000)
   if (secs !== lastHeight.secs) lastHeight = { secs, height: BigInt(secs) }
@@ -64,7 +67,10 @@ function heightAt(nowMs: number): bigint {
 
 let lastHeight = { secs: 0, height: 0n }
 
-/** Of a request that was erased in part its id is left, which comes from all of it (ID-1). */
+/**
+ * True if the request equals the known job. If the stored payload was erased, the ids are compared, since an id
+ * covers the payload (ID-1).
+ */
 function isSameRequest({ id, payload, erased }: KnownJob, request: AcceptedRequest): boolean {
   if (erased === undefined) return Buffer.compare(payload, request.payloadCbor) === 0
   const { caller, txHash, payloadCbor } = request

@@ -1,7 +1,7 @@
 import { fromHex, toHex } from '@fairlead/core'
 import { invariant } from '@fairlead/core/internal'
 
-/** Bytes that grow as values are put behind each other. */
+/** A growable buffer that appends values. */
 export class ByteWriter {
   #bytes = Buffer.allocUnsafe(4_096)
   #length = 0
@@ -28,7 +28,7 @@ export class ByteWriter {
     this.fixed(value)
   }
 
-  /** Without its length. */
+  /** Without a length prefix. */
   fixed(value: Uint8Array): void {
     this.#reserve(value.length)
     this.#bytes.set(value, this.#length)
@@ -49,7 +49,7 @@ export class ByteWriter {
     this.bytes(bytes)
   }
 
-  /** A copy of all that was put. */
+  /** Returns a copy of the written bytes and starts over. */
   done(): Buffer {
     const bytes = Buffer.from(this.#bytes.subarray(0, this.#length))
     this.#length = 0
@@ -65,7 +65,7 @@ export class ByteWriter {
   }
 }
 
-/** Takes values back in the order in which they were put. */
+/** Reads values in the order in which they were written. */
 export class ByteReader {
   readonly #bytes: Buffer
   #at = 0
@@ -93,7 +93,7 @@ export class ByteReader {
     }
   }
 
-  /** A copy: it may live on for longer than what it was read from. */
+  /** A copy, so that it can outlive the source buffer. */
   bytes(): Uint8Array {
     return Uint8Array.from(this.fixed(this.uint()))
   }

@@ -5,8 +5,8 @@ import { invalidParams, isHex32, readU64 } from '@fairlead/core/internal'
 const KIND_NUMBERS: readonly KindName[] = ['ai', 'quantum']
 
 /**
- * Takes out of a request what only a chain has: `caller`, `enqueue_block`, a `kind` by its number. Whoever is no
- * operator may name no other caller than itself, and no block (ENQUEUE-17).
+ * Takes the fields of a chain out of a request: `caller`, `enqueue_block` and a numeric `kind`. A requester that
+ * is no operator may name only itself as caller, and no block (ENQUEUE-17).
  */
 export function readChainFields(
   request: Readonly<Record<string, unknown>>,
@@ -38,7 +38,7 @@ export function readChainFields(
   }
 }
 
-/** Nearly every request is, and is not copied. */
+/** True if the request has no chain fields. Nearly all requests are plain, and a plain one is not copied. */
 function isPlain(request: Readonly<Record<string, unknown>>): boolean {
   return (
     request['caller'] === undefined &&

@@ -15,17 +15,17 @@ import {
 } from '@fairlead/core/internal'
 import type { Submission } from './command.ts'
 
-/** Which jobs, from where on, and how many. */
+/** Filter, start and size of a list of jobs. */
 export type ListFilter = Omit<JobFilter, 'afterSeq' | 'beforeSeq' | 'limit'> & {
   readonly cursor?: number
   readonly limit?: number
   readonly order?: 'oldest' | 'newest'
 }
 
-/** What is wrong with a value: what was expected in its place; null if nothing is. */
+/** Returns what was expected in place of a wrong value, or null if the value fits. */
 type Check = (value: unknown) => string | null
 
-/** The field as errors name it, where it is in the command, and what it has to be. */
+/** The field's name in errors, its key in the command, and its check. */
 type Field = readonly [name: string, key: string, check: Check]
 
 const expecting =
@@ -97,7 +97,7 @@ const offer: Check = (value) => {
   return null
 }
 
-/** What was expected of a field of an object of which all fields may be left out; null if it is as it should be. */
+/** Returns what was expected of a field of an object whose fields are all optional; null if the value fits. */
 function expectedOf<Key extends string>(
   checks: { readonly [Name in Key]: Check },
   key: string,
@@ -125,7 +125,7 @@ const holds = expecting(
   (v) => v === null || (Array.isArray(v) && v.every(isText)),
 )
 
-/** The fields of each note, texts and whole numbers. */
+/** The fields of each note: texts and whole numbers. */
 const NOTES: Readonly<
   Record<string, readonly [texts: readonly string[], counts: readonly string[]]>
 > = {
@@ -174,7 +174,7 @@ const SESSION: readonly Field[] = [
   ['event_id', 'eventId', name],
 ]
 
-/** What the rules check themselves, and what only the engine makes, is not in here. */
+/** Left out: fields that the rules check themselves, and commands that only the engine makes. */
 const FIELDS: { readonly [Type in Submission['type']]?: readonly Field[] } = {
   enqueue: [
     ['caller', 'caller', caller],
@@ -233,8 +233,8 @@ const FIELDS: { readonly [Type in Submission['type']]?: readonly Field[] } = {
 }
 
 /**
- * Refuses a command with an argument that is no such thing at all, as plain JavaScript may have it (ENGINE-11): in
- * the middle of a batch it would take all others of the batch with it, or be written and never read again.
+ * Refuses a command with an argument of the wrong type, as plain JavaScript can pass it (ENGINE-11). In a batch it
+ * would fail every other call, or be recorded and never be readable again.
  */
 export function checkCommand(command: Submission): void {
   const values = command as unknown as Readonly<Record<string, unknown>>
@@ -246,7 +246,7 @@ export function checkCommand(command: Submission): void {
   if (expected !== null) throw invalidParams('actor', expected)
 }
 
-/** What a list of jobs may be asked for. */
+/** The check of each field that a list of jobs can filter by. */
 const FILTER: { readonly [Key in keyof ListFilter]-?: Check } = {
   status: oneOf(JOB_STATUSES),
   kind: oneOf(KIND_NAMES),
@@ -263,7 +263,7 @@ const FILTER: { readonly [Key in keyof ListFilter]-?: Check } = {
   order: oneOf(['oldest', 'newest']),
 }
 
-/** The same for a list: who misspells a field of its filter does not get all jobs. */
+/** Refuses a list filter with an unknown or wrong field. A misspelt field would otherwise return all jobs. */
 export function checkFilter(filter: ListFilter): void {
   if (!isPlainObject(filter)) throw invalidParams('filter', 'an object')
   for (const [key, given] of Object.entries(filter)) {
@@ -274,7 +274,10 @@ export function checkFilter(filter: ListFilter): void {
 
 const LISTENER = ['offer', 'held', 'lost', 'closed'] as const satisfies (keyof LeaseListener)[]
 
-/** The same for a worker that connects, as far as its commands do not tell. */
+/**
+ * Refuses a worker whose hello or listener has a wrong type. `checkCommand` checks the fields that its commands
+ * carry.
+ */
 export function checkHello(hello: WorkerHello, listener: LeaseListener): void {
   if (!isPlainObject(hello)) throw invalidParams('hello', 'an object')
   const { offer: offered } = hello as Readonly<Record<string, unknown>>
@@ -292,7 +295,7 @@ export function checkHello(hello: WorkerHello, listener: LeaseListener): void {
   }
 }
 
-/** The same for the id that a read is about. */
+/** Refuses an id that is not text. */
 export function checkId(field: string, id: string): void {
   const expected = text(id)
   if (expected !== null) throw invalidParams(field, expected)

@@ -10,13 +10,13 @@ import { compareText, invariant, isHex32 } from '@fairlead/core/internal'
 import type { ByteReader, ByteWriter } from './byte-codec.ts'
 import type { Acting, Command, JobRequest, OfWorker, OnLease } from './command.ts'
 
-/** How a value is put into bytes and taken back. */
+/** Writes a value as bytes and reads it back. */
 interface FieldCodec<Value> {
   readonly put: (to: ByteWriter, value: Value) => void
   readonly take: (from: ByteReader) => Value
 }
 
-/** Every field has a codec, those that may be left out too: the compiler misses none. */
+/** Every field needs a codec, optional fields too, so the compiler catches a missing one. */
 type FieldCodecs<Fields> = { readonly [Name in keyof Fields]-?: FieldCodec<Fields[Name]> }
 
 type CommandOf<Type extends Command['type'], Each = Command> = Each extends {
@@ -46,13 +46,13 @@ const u64: FieldCodec<bigint> = {
   },
   take: (from) => (BigInt(from.uint()) << 32n) | BigInt(from.uint()),
 }
-/** Data as JSON has it, and sets. Fields that are `undefined` are left out. */
+/** JSON, with support for sets. Fields that are `undefined` are left out. */
 const json: FieldCodec<unknown> = {
   put: (to, value) => to.text(JSON.stringify(value, withSets)),
   take: (from) => JSON.parse(from.text(), toSets) as unknown,
 }
 
-/** Text, and any kind of it that has a name. */
+/** Text, or a branded string. */
 function text<Text extends string>(): FieldCodec<Text> {
   return { put: (to, value) => to.text(value), take: (from) => from.text() as Text }
 }
@@ -62,7 +62,7 @@ function hex<Id extends string>(): FieldCodec<Id> {
   return { put: (to, value) => to.hex(value), take: (from) => from.hex() as Id }
 }
 
-/** A word of a list, by its index in it: a list only ever grows at its end. */
+/** A word of a list, stored as its index. Such a list may only grow at its end. */
 function word<Word extends string>(words: readonly Word[]): FieldCodec<Word> {
   return {
     put: (to, value) => {
@@ -84,7 +84,7 @@ function nullable<Value>(codec: FieldCodec<Value>): FieldCodec<Value | null> {
   }
 }
 
-/** For a field that may be left out. */
+/** For an optional field. */
 function optional<Value>(codec: FieldCodec<Value>): FieldCodec<Value | undefined> {
   return {
     put: (to, value) => {
@@ -105,7 +105,7 @@ function list<Value>(codec: FieldCodec<Value>): FieldCodec<readonly Value[]> {
   }
 }
 
-/** The fields in the order in which they are written here; what was left out is left out again. */
+/** The fields in the order of `codecs`. A field that was left out is left out again. */
 function record<Fields extends object>(codecs: FieldCodecs<Fields>): FieldCodec<Fields> {
   const fields = Object.entries(codecs) as [string, FieldCodec<unknown>][]
   return {
@@ -124,7 +124,7 @@ function record<Fields extends object>(codecs: FieldCodecs<Fields>): FieldCodec<
   }
 }
 
-/** 32 bytes of a key, as they are or as hex; they come back as bytes. */
+/** The 32 bytes of a key, given as bytes or hex; they are read back as bytes. */
 const txHash: FieldCodec<string | Uint8Array> = {
   put: (to, value) => {
     if (typeof value !== 'string') return bytes.put(to, value)
@@ -141,8 +141,8 @@ const sessionKey: FieldCodecs<SessionKey> = { platform: text(), orgRef: text(), 
 const offer = json as FieldCodec<Partial<ProviderOffer>>
 
 /**
- * Every command with its number and the codecs of its fields: the one table of what is recorded. A number is never
- * given to another command. A field that is added or changed needs a new `COMMAND_FORMAT`.
+ * The number of every command and the codecs of its fields. This table defines the record format. A number is
+ * never reused for another command. A new or changed field needs a new `COMMAND_FORMAT`.
  */
 const COMMANDS: {
   readonly [Type in Command['type']]: readonly [
@@ -285,7 +285,7 @@ const COMMANDS: {
   beat: [33, {}],
 }
 
-/** Changes with the codecs of the commands. */
+/** Must change whenever a codec of a command changes. */
 export const COMMAND_FORMAT = 1
 
 const byNumber: readonly (readonly [type: Command['type'], codec: FieldCodec<object>])[] = (() => {

@@ -16,25 +16,25 @@ import type {
 } from '@fairlead/core'
 import type { AcceptedRequest, Assigned, SessionFacts } from '@fairlead/core/internal'
 
-/** Who may act on a lease, and which. */
+/** A lease and the party that acts on it. */
 export interface OnLease {
   readonly leaseId: LeaseId
   readonly by: ProviderId
-  /** The worker that acts; where it is left out, any of the provider's may. */
+  /** The worker that acts. If left out, any worker of the provider may act. */
   readonly workerId?: WorkerId | undefined
 }
 
-/** A job with the payload that a request under the same key is compared with. */
+/** A known job, with the payload that a repeated request is compared with. */
 export interface KnownJob {
   readonly id: JobId
   readonly payload: Uint8Array
-  /** Where nobody has the payload any more (AUDIT-10): what its id was made from beside it. */
+  /** Set if the payload was erased (AUDIT-10) or cannot be decrypted: the other inputs of the job id. */
   readonly erased?: { readonly chainId: bigint; readonly enqueueHeight: bigint }
 }
 
-/** Something that happened outside of the engine, and belongs into the log that everyone can verify. */
+/** Something that happened outside the engine and belongs into the audit log. */
 export type OutsideNote =
-  /** Somebody was not let in, or not let to what it asked for. */
+  /** A client was refused authentication, or refused what it asked for. */
   | {
       readonly type: 'accessRefused'
       /** The method or path that was refused, or `authentication`. */
@@ -44,64 +44,64 @@ export type OutsideNote =
       readonly reason: string
       readonly attempts: number
     }
-  /** Somebody who may do so was shown what belongs to a caller. */
+  /** A client with the right to do so was shown data of a caller. */
   | {
       readonly type: 'dataRead'
       /** The method. */
       readonly subject: string
       /** The id of a token. */
       readonly by: string
-      /** Whose it is; `several` for a list. */
+      /** The caller that the data belongs to; `several` for a list. */
       readonly caller: string
       readonly reads: number
     }
 
-/** A token as the journal tells of it: nothing that it could be guessed from, and nobody's name. */
+/** The journal's facts about a token. They hold no name, and nothing that helps to guess the token. */
 export interface TokenFacts {
   readonly id: string
-  /** Changes with anything of the token. */
+  /** Changes whenever any property of the token changes. */
   readonly digest: string
   readonly isRevoked: boolean
   readonly role: string
-  /** The provider, else the caller that its subject stands for. */
+  /** The provider, or else the caller that the token's subject stands for. */
   readonly holder: string
-  /** In words; empty where it is not restricted. */
+  /** In words; empty if the token is not restricted. */
   readonly scope: string
-  /** Null: it never expires. */
+  /** Null if the token never expires. */
   readonly expiresAt: number | null
 }
 
-/** Who is written into the journal as the one who acted, where that is not clear from the command. */
+/** Names the actor for the journal where the command does not make it clear. */
 export interface Acting {
   /** The id of a token, for example. */
   readonly actor?: string | undefined
 }
 
-/** Which worker of which provider. */
+/** A worker and its provider. */
 export interface OfWorker {
   readonly providerId: ProviderId
   readonly workerId: WorkerId
 }
 
-/** A job as somebody asks for it: not checked yet, and maybe not for the first time. `acceptEnqueue` makes it a command. */
+/** A request to enqueue a job. It is not checked yet and may be a repeat. `acceptEnqueue` makes it a command. */
 export interface EnqueueRequest {
   readonly type: 'enqueue'
-  /** In the form of the API; what only a chain has may be left out. */
+  /** In the form of the API. The fields that only a chain has are optional. */
   readonly request: Readonly<Record<string, unknown>>
-  /** The key that was made for a request without one: nobody has known it before. Else null. */
+  /** The random key that the engine made for a request without one. Else null. */
   readonly txHash: Uint8Array | null
   readonly caller: Caller
   readonly tier: string
   readonly origin: JobOrigin | null
   /** The job that this caller enqueued under the same key before; see `prepareCommands`. */
   readonly before: KnownJob | 'unknown' | null
-  /** An operator may open a registration's session at another time than it does. */
+  /** An operator may name an opening time for a registration's session that differs from the known one. */
   readonly isOperator?: boolean
-  /** Of a request from a chain: the height of its block. Its task_id is what makes it unique then. */
+  /** The block height of a request that came from a chain. Its task_id is then its unique key. */
   readonly enqueueBlock?: bigint | null
 }
 
-/** A job that was checked, has its ids, and is known to be new: nothing is hashed or looked up again. */
+/** A job that was checked, has its ids and is known to be new. It is not hashed or looked up again. */
 export interface EnqueueCommand {
   readonly type: 'enqueue'
   readonly request: JobRequest
@@ -111,15 +111,15 @@ export interface EnqueueCommand {
   readonly session: SessionFacts | null
 }
 
-/** A request that was accepted, with its payload as canonical bytes alone. */
+/** An accepted request whose payload is kept only as canonical bytes. */
 export type JobRequest = Omit<AcceptedRequest, 'payload'>
 
-/** Anything that the engine is handed: a command, or a job that is not accepted yet. */
+/** Anything that a caller submits to the engine: a command, or a job that is not accepted yet. */
 export type Submission = EnqueueRequest | Exclude<Command, EnqueueCommand>
 
 /**
- * All that can change the state, as data: the same commands at the same times give the same state, bit for bit
- * (ENGINE-1). Whatever comes from outside, such as a random key or a looked-up fact, is in here.
+ * All that can change the state, as data. The same commands at the same times give the same state, bit for bit
+ * (ENGINE-1). Inputs from outside, such as a random key or a looked-up fact, are part of the command.
  */
 export type Command =
   | EnqueueCommand
@@ -129,15 +129,15 @@ export type Command =
       readonly type: 'complete'
       readonly digest: string
       readonly output: Uint8Array | null
-      /** What the bytes of the output are; left out or null where nobody said. */
+      /** The media type of the output; left out or null if the worker named none. */
       readonly contentType?: string | null
       readonly meta: Uint8Array | null
       readonly actualUnits: number | null
-      /** Of the prompt and of the answer; where it is left out, the estimate stays. */
+      /** Tokens of the prompt and the answer. If left out, the estimate stays. */
       readonly actualTokens?: number | null
     } & OnLease)
   | ({ readonly type: 'fail' } & LeaseFailure & OnLease)
-  /** Its offer could not be brought to the worker. */
+  /** The offer of this lease could not be delivered to the worker. */
   | { readonly type: 'withdraw'; readonly leaseId: LeaseId }
   | ({
       readonly type: 'registerProvider'
@@ -153,10 +153,10 @@ export type Command =
   | { readonly type: 'heartbeat'; readonly providerId: ProviderId }
   | ({
       readonly type: 'connectWorker'
-      /** The connection that hears of it, by its number in this process; it decides nothing. */
+      /** The number of the worker's connection in this process. It influences no decision. */
       readonly session: number
       readonly slots: number
-      /** The leases that it still has; null: it does not say. */
+      /** The leases that the worker still has; null if it does not say. */
       readonly holds: readonly LeaseId[] | null
     } & OfWorker)
   | ({ readonly type: 'setWorkerSlots'; readonly slots: number } & OfWorker)
@@ -171,7 +171,7 @@ export type Command =
       readonly type: 'setPolicy'
       readonly written: unknown
       readonly preset: Preset
-      /** What was assigned before, where its window reaches further back; see `prepareCommands`. */
+      /** Earlier assignments, needed if the new window reaches further back; see `prepareCommands`. */
       readonly assigned: readonly Assigned[] | 'unknown' | null
     } & Acting)
   /** A limit in the form of the API, new or changed. */
@@ -179,17 +179,17 @@ export type Command =
   | ({ readonly type: 'resetLimit' | 'deleteLimit'; readonly key: string } & Acting)
   | { readonly type: 'reserveLimits'; readonly requests: readonly ReserveRequest[] }
   | { readonly type: 'completeLimits'; readonly requests: readonly CompleteRequest[] }
-  /** All limits as they are then, or the one of a key. */
+  /** Lists all limits, or the one with this key. */
   | { readonly type: 'listLimits'; readonly key: string | null }
-  /** Entries up to this one are deleted; what is left begins behind it. */
+  /** Deletes journal entries up to and including this one. */
   | ({ readonly type: 'cutJournal'; readonly cut: AuditHead } & Acting)
   /** Something that happened outside of the engine. */
   | ({ readonly type: 'note'; readonly note: OutsideNote } & Acting)
-  /** All the tokens that there are; what differs from the last time is written into the journal. */
+  /** All tokens that exist. Differences from the last time go into the journal. */
   | ({ readonly type: 'noteTokens'; readonly tokens: readonly TokenFacts[] } & Acting)
-  /** When a session opens, whatever its jobs say. */
+  /** Sets when a session opens, regardless of the times in its jobs. */
   | ({ readonly type: 'setOpening'; readonly opensAt: number } & SessionKey & Acting)
-  /** The place of a registration that has ended, and of which nobody knows whether it booked. */
+  /** Releases the place of an ended registration whose booking outcome is unknown. */
   | ({
       readonly type: 'releasePlace'
       readonly jobId: JobId
@@ -198,19 +198,19 @@ export type Command =
     } & SessionKey &
       Acting)
   | { readonly type: 'round' }
-  /** Ended jobs, results and what people have said go when they have been kept for long enough (TTL-3, AUDIT-10). */
+  /** Deletes ended jobs, results and personal data that were kept for long enough (TTL-3, AUDIT-10). */
   | { readonly type: 'prune' }
   /**
-   * Nobody could reach the engine for so long: after a start, a failed write or a standstill (ENGINE-4). Workers
-   * that are not present have left by now (WORKER-7).
+   * The engine was unreachable for `gapMs`: after a start, a failed write or a standstill (ENGINE-4). Workers that
+   * are not in `present` count as disconnected (WORKER-7).
    */
   | { readonly type: 'resume'; readonly gapMs: number; readonly present: readonly OfWorker[] }
-  /** Nothing but the time. */
+  /** Only advances the time. */
   | { readonly type: 'tick' }
-  /** A sign of life: the engine was there at this time. */
+  /** A heartbeat: the engine was running at this time. */
   | { readonly type: 'beat' }
 
-/** Who is written into the journal as the one who acted. */
+/** The actor that the journal names for a command. */
 export function actorOf(command: Command): string {
   if ('actor' in command && command.actor !== undefined) return command.actor
   switch (command.type) {

@@ -7,8 +7,8 @@ import {
 } from '@fairlead/core'
 
 /**
- * The last entry that may be deleted: older than a time, and neither among those that the policy keeps for
- * their age nor among the newest that it keeps whatever their age. Null if there is none (AUDIT-8).
+ * Finds the last entry that may be deleted: it is older than `beforeMs`. The policy keeps it neither for its age
+ * nor among the newest entries. Null if there is none (AUDIT-8).
  */
 export async function findCut(
   store: Store,
@@ -16,7 +16,7 @@ export async function findCut(
     readonly beforeMs: number
     readonly nowMs: number
     readonly policy: Policy['journal']
-    /** Entries are there from behind the one to the other. */
+    /** The journal has the entries after `cut`, up to `lastSeq`. */
     readonly cut: AuditHead
     readonly lastSeq: number
   },
@@ -24,7 +24,7 @@ export async function findCut(
   const { beforeMs, nowMs, policy, cut, lastSeq } = options
   const before = Math.min(beforeMs, nowMs - 1_000 * policy.keepSecs)
   let found: AuditEntry | null = null
-  // Times never go back in the journal, so that halves can be left out.
+  // Times never go back in the journal, which makes a binary search possible.
   let [low, high] = [cut.seq + 1, lastSeq - policy.keepEntries]
   while (low <= high) {
     const middle = Math.floor((low + high) / 2)
@@ -37,7 +37,7 @@ export async function findCut(
   return found === null ? null : { seq: found.seq, hash: found.hash }
 }
 
-/** For somebody who asks for what comes after a number (EVENT-4). */
+/** Throws `EventsPruned` if events after `afterSeq` were deleted (EVENT-4). */
 export function refusePruned(afterSeq: number, cut: AuditHead): void {
   if (afterSeq >= cut.seq) return
   const oldest = cut.seq + 1

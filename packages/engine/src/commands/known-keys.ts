@@ -1,8 +1,8 @@
 import type { KnownJob } from './command.ts'
 
 /**
- * Jobs by the keys of their callers, from their enqueue until the store is sure to know them. It is no part of the
- * state: a command that reaches the state is new.
+ * Jobs by their callers' keys, from enqueue until a read of the store is sure to find them. This is not part of
+ * the state: a command that reaches the state is always new.
  */
 export class KnownKeys {
   readonly #jobs = new Map<string, KnownJob>()
@@ -18,19 +18,19 @@ export class KnownKeys {
     this.#added.push(key)
   }
 
-  /** The keys that came in since the last call: those of one batch. */
+  /** Takes the keys that were added since the last call, which are those of one batch. */
   takeAdded(): readonly string[] {
     const added = this.#added
     this.#added = []
     return added
   }
 
-  /** The batch of these is stored. */
+  /** Marks the keys of a batch that is now stored. */
   stored(keys: readonly string[]): void {
     this.#stored.push(...keys)
   }
 
-  /** To be called before the store is asked for keys: it knows all that were stored by then. */
+  /** Call this before a lookup of keys in the store: the store finds all keys that were marked until then. */
   forgetStored(): void {
     for (const key of this.#stored) this.#jobs.delete(key)
     this.#stored = []

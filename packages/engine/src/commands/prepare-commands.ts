@@ -13,22 +13,22 @@ import type { EnqueueRequest, KnownJob, Submission } from './command.ts'
 interface Key {
   readonly caller: Caller
   readonly txHash: string
-  /** Of a request from a chain, whose key is its id. */
+  /** Set for a request from a chain, whose key is its id. */
   readonly chainPayload?: Uint8Array
 }
 
-/** What commands are looked up in. */
+/** The sources of the lookups. */
 interface Sources {
   readonly store: Store
   readonly market: Pick<Market, 'policy' | 'nowMs'>
-  /** Resolves when the store knows of all that was assigned until now. */
+  /** Resolves once the store has every assignment made until now. */
   readonly written: () => Promise<void>
 }
 
 /**
- * Fills in what commands depend on and the state does not have: the job that was enqueued under the same
- * key before, and what was assigned in the time that a longer window reaches back. All keys of a batch are
- * looked up at once; null where there is nothing to look up.
+ * Fills in the facts that commands need and the state does not have. These are the job that was enqueued earlier
+ * under the same key, and the assignments within a longer window. One read looks up all keys of a batch. Null if
+ * there is nothing to look up.
  */
 export function prepareCommands(
   commands: readonly Submission[],
@@ -61,7 +61,7 @@ async function lookUp(
   return commands.map((command) => prepared.get(command) ?? command)
 }
 
-/** A job from a chain whose result is still kept: the same request again is answered like the first (ENQUEUE-17). */
+/** A job from a chain whose result is still kept: a repeat gets the answer of the first request (ENQUEUE-17). */
 async function keptResult(key: Key | null, { store }: Sources): Promise<KnownJob | null> {
   const { chainPayload: payload } = key ?? {}
   if (key === null || payload === undefined) return null
@@ -69,7 +69,7 @@ async function keptResult(key: Key | null, { store }: Sources): Promise<KnownJob
   return result === null ? null : { id: result.jobId, payload }
 }
 
-/** A registration that was erased in part, or cannot be opened, is known again by its id. */
+/** A registration that was partly erased or cannot be decrypted is recognised by its id. */
 async function knownJob(job: KnownJob | null, { store }: Sources): Promise<KnownJob | null> {
   if (job === null || !(isErased(job.payload) || isUnreadable(job.payload))) return job
   const row = await store.read.job(job.id)
@@ -96,9 +96,9 @@ function keyOf(
 }
 
 /**
- * Changes of policy with what their windows have to know (QUOTA-4). A window is remembered as far back
- * as it reaches; for a longer one the store is asked, which is complete once nothing is being written:
- * a round is always the last of its batch.
+ * Adds to each policy change the assignments that its window needs (QUOTA-4). Memory reaches back as far as the
+ * current window. For a longer window the store is asked. It is complete once no write is in flight: a round is
+ * always the last of its batch.
  */
 async function lookUpAssigned(
   commands: readonly Submission[],

@@ -18,11 +18,11 @@ import {
   type RoundRow,
 } from '@fairlead/core/internal'
 
-/** The attempts at a job so far. */
+/** The attempts of a job so far. */
 interface Attempts {
-  /** The newest ones, oldest first. */
+  /** The newest attempts, oldest first. */
   readonly attempts: readonly AttemptExplanation[]
-  /** How many there were before these. */
+  /** How many earlier attempts are left out. */
   readonly attemptsBefore: number
 }
 
@@ -31,11 +31,11 @@ export interface WaitingExplanation extends Omit<WaitExplanation, 'job'>, Attemp
   readonly job: JobRow
 }
 
-/** What was done for a job that is assigned or over (EXPLAIN-4). */
+/** The history of a job that is assigned or has ended (EXPLAIN-4). */
 export interface AssignedExplanation extends Attempts {
   readonly job: JobRow
   readonly at: number
-  /** Whether all that is missing is the proof of a completed attempt. */
+  /** `proof` if a completed attempt still lacks its proof, which is all that is missing. */
   readonly waitReason: 'proof' | null
   /** Null while the job is alive. */
   readonly end: JobEnd | null
@@ -45,17 +45,17 @@ export type Explanation = WaitingExplanation | AssignedExplanation
 
 export interface AttemptExplanation {
   readonly lease: LeaseRow
-  /** The round that issued it, while it is kept; null for a job that waits again. */
+  /** The round that issued the lease, while it is kept; null for a job that waits again. */
   readonly round: RoundExplanation | null
-  /** How it ended before its time, as far as that is kept. */
+  /** How the attempt ended early, as far as the store still has it. */
   readonly ended: AttemptEnd | null
 }
 
-/** Why an attempt ended before its time (EXPLAIN-10). */
+/** Why an attempt ended early (EXPLAIN-10). */
 export interface AttemptEnd {
-  /** Who or what ended it; null where the entry about it was deleted. */
+  /** The reason or party that ended it; null if its journal entry was deleted. */
   readonly reason: CancelReason | 'deadline' | null
-  /** Of one that failed. */
+  /** Only for an attempt that failed. */
   readonly code: string | null
   readonly message: string | null
   /** Canonical CBOR. */
@@ -65,11 +65,11 @@ export interface AttemptEnd {
 /** How a round chose the provider of one job (EXPLAIN-5). */
 export interface RoundExplanation
   extends Pick<RoundRow, 'height' | 'at' | 'seed' | 'batchDigest' | 'batchSize' | 'order'> {
-  /** The first ones in the order of the round, `PROVIDERS_KEPT` at most. */
+  /** The first providers in the order of the round, `PROVIDERS_KEPT` at most. */
   readonly providers: readonly ProviderId[]
-  /** As which one its provider was asked for this job, 1 is the first; null where that is not kept. */
+  /** The position at which the provider was asked for this job, from 1; null if that is not kept. */
   readonly place: number | null
-  /** Who of them was asked before, in that order; the reason is null where it is not kept. */
+  /** The providers asked before it, in that order. A refusal is null if it is not kept. */
   readonly passedOver: readonly PassedOver[]
 }
 
@@ -80,14 +80,14 @@ export interface PassedOver {
 
 export interface JobEnd extends Pick<JobRow, 'status' | 'reason'> {
   readonly endedAt: number | null
-  /** Of its result, if it has one. */
+  /** The digest of its result, if it has one. */
   readonly digest: string | null
 }
 
-/** A job may be given back any number of times; so many of its attempts are explained. */
+/** At most this many attempts are explained, because a job may be given back any number of times. */
 export const ATTEMPTS_EXPLAINED = 20
 
-/** Explains a job by its rows; of the rounds, those that issued the newest attempts and are kept. */
+/** Explains a job from its rows, with the stored rounds that issued its newest attempts. */
 export function explainAssigned(
   given: { readonly job: JobRow; readonly at: number } & Tried,
 ): AssignedExplanation {
@@ -101,13 +101,13 @@ export function explainAssigned(
   }
 }
 
-/** What is stored of the attempts at a job. */
+/** The stored rows about the attempts of a job. */
 interface Tried {
   /** Oldest first. */
   readonly leases: readonly LeaseRow[]
   readonly rounds: readonly (RoundRow | null)[]
   readonly failures: readonly FailureRow[]
-  /** The entries about the job that are still there. */
+  /** The journal entries about the job that were not deleted. */
   readonly timeline: readonly AuditEntry[]
 }
 
@@ -127,7 +127,7 @@ export function explainAttempts({ leases, rounds, failures, timeline }: Tried): 
   }
 }
 
-/** How an attempt ended before its time: by the entry about it, and what was said of its failure. */
+/** How an attempt ended early, from its journal entry and its failure report. */
 function attemptEnd(
   { id, attempt, status }: LeaseRow,
   failures: readonly FailureRow[],
@@ -171,13 +171,13 @@ function explainRound(round: RoundRow, { jobId, providerId }: LeaseRow): RoundEx
   }
 }
 
-/** Who was asked for a job before the one that took it; exact if nobody else was. */
+/** The providers asked for a job before the one that took it; exact if there were no others. */
 interface Asked {
   readonly before: readonly ProviderId[]
   readonly isExact: boolean
 }
 
-/** How each `match.order` asks; jobs of an engine have numbers of their own, so there are no ties. */
+/** How each `match.order` asks providers. Job numbers in an engine are unique, so there are no ties. */
 const ORDERS: {
   readonly [O in RoundRow['order']]: (round: RoundRow, index: number, chosen: ProviderId) => Asked
 } = {
@@ -191,7 +191,7 @@ const ORDERS: {
     const providerIndex = providers.indexOf(chosen)
     const last = assignments[index - 1]?.[1]
     const lastProviderIndex = last === undefined ? -1 : providers.indexOf(last)
-    // It began behind those that are kept: whether it came round to them only its end can tell.
+    // The search began after a provider that is not kept. It certainly wrapped around only if it ended at a kept one.
     if (last !== undefined && lastProviderIndex < 0) {
       return { before: providerIndex < 0 ? [] : providers.slice(0, providerIndex), isExact: false }
     }
@@ -209,7 +209,7 @@ const ORDERS: {
     const hash = (id: ProviderId) => pairHash(jobId, id, seed as Seed)
     const providerIndex = providers.indexOf(chosen)
     const last = ranks.at(-1) ?? 0
-    // One that is not kept stands no higher than the last that is.
+    // A provider that is not kept ranks no higher than the last one that is.
     const rank = ranks[providerIndex] ?? last
     const before = providers
       .map((id, i) => ({ id, rank: ranks[i] ?? last, hash: hash(id) }))

@@ -20,16 +20,16 @@ import type {
   WaitingExplanation,
 } from './explain.ts'
 
-/** An explanation for people: sentences, one line a fact (EXPLAIN-6). */
+/** An explanation as text for people, one fact a line (EXPLAIN-6). */
 export function explanationText(explanation: Explanation): string {
   const lines = 'providers' in explanation ? waiting(explanation) : assigned(explanation)
   return lines.join('\n')
 }
 
-/** Providers that a text lists one by one; the rest is counted. */
+/** How many providers a text lists one by one; the rest is only counted. */
 const PROVIDERS_LISTED = 20
 
-/** What each refusal means. How many slots a provider has is not known of the past. */
+/** The meaning of each refusal. The slot count is null for past rounds, which do not record it. */
 const REFUSAL_MEANS: { readonly [R in Refusal]: string | ((slots: number | null) => string) } = {
   provider_not_active: 'it is not active',
   attestation_invalid: 'its attestation is missing or not valid at this time',
@@ -72,7 +72,7 @@ const WAIT_MEANS: {
     providers.length === 0 ? 'There is no provider at all.' : 'No provider fits it now.',
 }
 
-/** The first limit that is worth another look; or one that no time will mend. */
+/** Picks the limit that is due for another look first, or else one that no time will free. */
 function limitHoldText({ providers, at }: WaitingExplanation): string {
   const limits = providers.flatMap(({ limit }) => (limit === null ? [] : [limit]))
   const timed = limits.filter(({ until }) => until !== null)
@@ -101,7 +101,7 @@ const ORDER_MEANS: { readonly [O in RoundRow['order']]: string } = {
   score: 'by stake times health, equal ones for each job as the seed has it',
 }
 
-/** How an attempt ended that was cancelled. */
+/** How a cancelled attempt ended. */
 const CANCEL_MEANS: { readonly [R in CancelReason]: string } = {
   ack_timeout: 'was not acknowledged in time',
   declined: 'was declined',
@@ -151,7 +151,7 @@ function waiting(explanation: WaitingExplanation): string[] {
   ]
 }
 
-/** Between requesters the score decides or fair shares do; under these a score says nothing to anybody. */
+/** A score line appears only where the score decides. Under fair shares the score would tell the reader nothing. */
 function queueLines({ job, place, of, fairness, score, terms }: WaitingExplanation): string[] {
   if (fairness === 'tenant') {
     return [`${ordinal(place)} of ${of} in its requester's queue of kind ${job.kind}.`]
@@ -163,7 +163,7 @@ function queueLines({ job, place, of, fairness, score, terms }: WaitingExplanati
   ]
 }
 
-/** Those that fit come first, because a text does not list all of many. */
+/** Lists the fitting providers first, because a long list is cut off. */
 function providerLines({ providers, attempts }: WaitingExplanation, at: number): string[] {
   const fitting = providers.filter(({ refusal }) => refusal === null)
   const refusing = providers.filter(({ refusal }) => refusal !== null)
@@ -203,13 +203,13 @@ function assigned({ job, at, attempts, attemptsBefore, end }: AssignedExplanatio
   return end === null ? lines : [...lines, ...endLines(end, job)]
 }
 
-/** Of a job that waits again: how each of its attempts went, a line each. */
+/** One line for each earlier attempt of a job that waits again. */
 function earlierLines({ attempts, attemptsBefore }: WaitingExplanation): string[] {
   const lines = attemptsBefore > 0 ? [`Earlier attempts, left out here: ${attemptsBefore}.`] : []
   return [...lines, ...attempts.map((one) => `Attempt ${one.lease.attempt}: ${courseOf(one)}`)]
 }
 
-/** Whom an attempt was given to, and how it went. */
+/** The provider of an attempt, and how the attempt went. */
 function courseOf({ lease, ended }: AttemptExplanation): string {
   const { providerId, status, tStart } = lease
   const went =
@@ -267,7 +267,7 @@ function budgetText(session: WaitingExplanation['session'], at: number): string 
   return `The budget of ${key} is used up; the next token: ${when}.`
 }
 
-/** What a platform said has no meaning but its own. */
+/** A platform's own reason needs no explanation of ours: then the text is empty. */
 function meaningOf(reason: EndReason): string {
   const means = END_MEANS[reason as KnownEndReason] as string | undefined
   return means === undefined ? '' : ` – ${means}`
@@ -282,7 +282,7 @@ function named({ id, kind, model }: JobRow): string {
   return `Job ${id} (${model === null ? kind : `${kind} ${oneLine(model)}`})`
 }
 
-/** A name that its requester chose must not look like a line of ours, nor move a cursor. */
+/** Escapes a name chosen by a requester, so that it can neither imitate a line of ours nor move the cursor. */
 function oneLine(text: string): string {
   const escaped = (char: string) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`
   return `"${text.replace(/[\p{C}\p{Zl}\p{Zp}"\\]/gu, escaped)}"`

@@ -2,22 +2,22 @@ import { ByteReader, ByteWriter } from '../commands/byte-codec.ts'
 import type { Command } from '../commands/command.ts'
 import { COMMAND_FORMAT, putCommand, takeCommand } from '../commands/command-codec.ts'
 
-/** A command and the time at which it was carried out. */
+/** A command and the time at which it was applied. */
 export interface LogEntry {
   readonly command: Command
   readonly at: number
 }
 
-/** Commands that are stored together, in their order. Where one ends and the next begins has no meaning (COMMAND-3). */
+/** Commands that are stored together, in order. The boundary between two batches has no meaning (COMMAND-3). */
 export interface LogBatch {
   readonly entries: readonly LogEntry[]
-  /** Over all that was decided until the end of this batch (COMMAND-5). */
+  /** Covers every decision until the end of this batch (COMMAND-5). */
   readonly digest: number
 }
 
 const writer = new ByteWriter()
 
-/** A batch as it is recorded: format, digest, and each command behind the time since the one before it. */
+/** The recorded form of a batch: format, digest, and each command after the time since the one before it. */
 export function encodeBatch({ entries, digest }: LogBatch): Uint8Array {
   writer.byte(COMMAND_FORMAT)
   writer.uint(digest)
@@ -31,7 +31,7 @@ export function encodeBatch({ entries, digest }: LogBatch): Uint8Array {
   return writer.done()
 }
 
-/** Throws where the bytes are no batch of this format. */
+/** Throws if the bytes are no batch of this format. */
 export function decodeBatch(bytes: Uint8Array): LogBatch {
   const reader = new ByteReader(bytes)
   const format = reader.byte()

@@ -1,17 +1,17 @@
 import { crc32 } from 'node:zlib'
 
-/** Between two pieces, so that they cannot run into each other. */
+/** Separates two pieces, so that they cannot run together. */
 const END = '\n'
 
 /**
- * A running checksum over all that was decided, in its order (COMMAND-5). Two states that have the same one after the
- * same commands have decided alike. It does not depend on where batches are cut: pieces are summed up as they come.
+ * A running checksum over all decisions in order (COMMAND-5). If two states have the same sum after the same
+ * commands, they decided alike. Pieces are summed as they come, so the sum does not depend on where batches end.
  */
 export class Digest {
   #sum: number
   #pending = ''
 
-  /** Goes on from the sum of an earlier one. */
+  /** Continues from the sum of an earlier digest. */
   constructor(sum = 0) {
     this.#sum = sum
   }

@@ -3,13 +3,13 @@ import type { Assigned, Snapshot } from '@fairlead/core/internal'
 import { EngineState } from '../state/engine-state.ts'
 import { META } from '../state/meta.ts'
 
-/** From when on it has to be known who got work, for the windows of requesters; null where there are none. */
+/** The time from which requester windows need to know past assignments; null if there is no window. */
 export function assignedSince(snapshot: Snapshot): number | null {
   const { requesterWindow } = storedPolicy(snapshot).queue.quotas
   return requesterWindow === null ? null : beatOf(snapshot) - 1_000 * requesterWindow.secs
 }
 
-/** The state as it was when its rows were written (ENGINE-4). */
+/** Restores the state as it was when its rows were written (ENGINE-4). */
 export function stateOf(snapshot: Snapshot, assigned: readonly Assigned[]): EngineState {
   const seed = snapshot.meta[META.installationSeed] as string
   const installationSeed = Buffer.from(seed.slice(2), 'hex')

@@ -2,10 +2,10 @@ import { FairleadError } from '@fairlead/core'
 import type { EngineState } from '../state/engine-state.ts'
 import { decodeBatch, type LogEntry } from './batch.ts'
 
-/** The state that a replica came to is not the one that the batch was recorded with. */
+/** The replica reached another state than the one that the batch was recorded with. */
 export class ReplicaDiverged extends Error {
   override readonly name = 'ReplicaDiverged'
-  /** The batch in which the two differ first. */
+  /** The first batch in which the two states differ. */
   readonly batch: number
 
   constructor(batch: number, how: string, options?: ErrorOptions) {
@@ -15,18 +15,18 @@ export class ReplicaDiverged extends Error {
 }
 
 /**
- * A second state machine that gets nothing but recorded batches. It comes to the same state as the one that recorded
- * them, and proves it batch by batch (COMMAND-4).
+ * A second state machine that receives only recorded batches. It reaches the same state as the recorder, and
+ * proves it batch by batch (COMMAND-4).
  */
 export class Replica {
   readonly state: EngineState
 
-  /** The state is as of the batch before the first that is applied. */
+  /** `state` is the one before the first batch that will be applied. */
   constructor(state: EngineState) {
     this.state = state
   }
 
-  /** `applied` is called after each command; between two of them rows may be taken. */
+  /** `applied` is called after each command. Rows may be taken between two commands. */
   apply(number: number, bytes: Uint8Array, applied: (entry: LogEntry) => void = () => {}): void {
     const { entries, digest } = decodeBatch(bytes)
     for (const entry of entries) {
@@ -38,7 +38,10 @@ export class Replica {
     throw new ReplicaDiverged(number, `the digest is ${found}, recorded is ${digest}`)
   }
 
-  /** One command of a batch. It changes something here, as it did where it was recorded, and nothing falls due before it. */
+  /**
+   * Applies one command of a batch. It has to change something, as it did when it was recorded, and nothing may
+   * fall due before it.
+   */
   applyEntry(number: number, { command, at }: LogEntry): void {
     const { state } = this
     const { recorded } = state
@@ -52,7 +55,7 @@ export class Replica {
       throw error
     }
     if (state.recorded === recorded) diverge('changes nothing')
-    // One more is a tick that was not recorded.
+    // A second recorded command is a tick that the recorder did not have.
     if (state.recorded > recorded + 1) diverge('comes after something that fell due only here')
   }
 }

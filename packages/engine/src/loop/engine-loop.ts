@@ -6,46 +6,46 @@ import type { EnqueueRequest, Submission } from '../commands/command.ts'
 import { KnownKeys } from '../commands/known-keys.ts'
 import type { EngineState, Outcome, RoundReply } from '../state/engine-state.ts'
 
-/** How often a living engine leaves a sign of life in the store. */
+/** How often a running engine stores a heartbeat. */
 const BEAT_MS = 1_000
-/** How often ended jobs are looked through for ones to delete. */
+/** How often ended jobs are pruned. */
 const PRUNE_MS = 60_000
-/** How long to wait before the state is loaded by itself again, if that or the next write failed. */
+/** How long to wait before the next automatic reload, after a reload or the write after it has failed. */
 const RELOAD_MS = 250
 /**
- * Commands in one turn. While the first ones of many are being written the next are applied; all in one
- * batch, the engine and its store would take turns in waiting for each other. Of very many a part is one
- * turn: the first batches are large, which costs least, and for the last ones nobody waits long.
+ * Commands in one turn. While the first batch is written, the next commands are applied. In one single batch the
+ * engine and its store would only wait for each other. A turn takes a part of a long queue: the first batches are
+ * large, which costs least, and the last ones are answered soon.
  */
 const COMMANDS_PER_TURN = 48
 const COMMANDS_PER_TURN_MAX = 256
 const PART_OF_MANY = 0.5
-/** So few are one turn, and not one of most and one of the rest. */
+/** Up to this many commands form one turn, so that a short queue is not split. */
 const COMMANDS_UNDIVIDED = 64
-/** With so many commands a batch is handed over while the one before it is still being written. */
+/** From this many commands on, a batch is handed over while the one before it is still being written. */
 const BATCH_WORTH_HANDING_OVER = 48
-/** Batches with the store: one that it writes, and one that it goes on with at once. */
+/** Batches in the store at once: one that is being written, and one to continue with. */
 const WRITES_MAX = 2
-/** The same where a registration is due, whose time does not wait for a slow disk. */
+/** The same limit while a registration is due, because its time does not wait for a slow disk. */
 const WRITES_MAX_AT_OPENING = 8
-/** Rounds in one turn: with a long queue the first leases are written while the next are given. */
+/** Rounds in one turn. With a long queue, the first leases are written while the next ones are given. */
 const ROUNDS_PER_TURN = 2
 
-/** A write that takes so long is a standstill: who waits to hear of it could do nothing meanwhile (ENGINE-6). */
+/** A write that takes this long is a standstill: callers that wait for its answer cannot act meanwhile (ENGINE-6). */
 const STANDSTILL_MS = 3_000
 
-/** Answers a command that was refused after all, or refuses it in its own words. */
+/** Answers a refused command after all, or throws a refusal of its own. */
 export type Recover = (command: Submission, refusal: FairleadError) => Promise<unknown>
 
-/** Looks up what commands depend on; null where there is nothing. */
+/** Looks up the facts that commands need; null if there are none. */
 type Prepare = (commands: readonly Submission[]) => Promise<readonly Submission[]> | null
 
-/** A command that somebody waits for, and what is to be answered once its batch is stored. */
+/** A command whose caller waits, and the answer to give once its batch is stored. */
 interface Call {
   readonly command: Submission
   readonly resolve: (reply: unknown, index: number) => void
   readonly reject: (error: Error, index: number) => void
-  /** Its index among those that were submitted together. */
+  /** Its index among the commands that were submitted together. */
   readonly index: number
   readonly recover: Recover | null
   reply: unknown
@@ -53,11 +53,10 @@ interface Call {
 }
 
 /**
- * The single writer (ENGINE-2). Commands are applied in the order of their arrival to a batch that is
- * open for as long as others are being written; then a round follows, and one transaction writes what
- * they changed. Only then do their callers hear of it. If the write fails nobody has seen anything:
- * every caller of the batch, and of those that were built on it, gets `StoreUnavailable`, and the state
- * is loaded anew from what is really in the store.
+ * The single writer (ENGINE-2). Commands are applied in order of arrival to the open batch, which grows while
+ * earlier batches are written. Then a round runs, and one transaction writes the changes. Callers hear of the
+ * result only after that. A failed write has had no visible effect: all callers of its batch and of later batches
+ * get `StoreUnavailable`. The state is then reloaded from the store.
  */
 export class EngineLoop {
   readonly #store: Store
@@ -71,25 +70,25 @@ export class EngineLoop {
   /** The calls of the open batch. */
   #applied: Call[] = []
   #turn: Promise<void> | null = null
-  /** Batches with the store, and when the newest of them is written. */
+  /** The number of batches that the store is writing. */
   #writing = 0
-  /** Since when each of them is there, the oldest first. */
+  /** The start times of these writes, oldest first. */
   readonly #writingSince: number[] = []
   #hasStoodStill = false
   #lastWrite: Promise<void> = Promise.resolve()
   #newestCommit: Promise<void> = Promise.resolve()
   #cancelWake: () => void = () => {}
   #wantsRound = true
-  /** The last round of a turn was full, and there were no more in it. */
+  /** True if the last round of a turn was full, but the turn had reached its limit of rounds. */
   #hasMoreRounds = false
-  /** The minute in which ended jobs were last looked through. */
+  /** The minute of the last pruning. */
   #lastPruned: number
   #lastRound = 0
   #isClosed = false
-  /** False after a failed write, until the state was loaded anew. */
+  /** False after a failed write, until the state has been reloaded. */
   #isSound = true
   readonly #watch: StandstillWatch | null
-  /** The state is not loaded by itself before this; 0 once something was written. */
+  /** No automatic reload before this time; 0 after a successful write. */
   #reloadAt = 0
 
   constructor(options: {
@@ -98,7 +97,7 @@ export class EngineLoop {
     readonly state: EngineState
     readonly reload: () => Promise<EngineState>
     readonly deliver: (outcome: Outcome) => void
-    /** Looks up what commands depend on, right before they are applied; null where there is nothing. */
+    /** Looks up the facts that commands need, right before they are applied; null if there are none. */
     readonly prepare: Prepare
   }) {
     this.#store = options.store
@@ -116,7 +115,7 @@ export class EngineLoop {
     return this.#state
   }
 
-  /** Resolves with the reply once the change is durable; a refusal goes through `recover` first. */
+  /** Resolves with the reply once the change is durable. A refusal goes through `recover` first. */
   submit(command: Submission, recover: Recover | null = null): Promise<unknown> {
     return new Promise((resolve, reject) => {
       this.#refuseUnfit(command)
@@ -125,7 +124,10 @@ export class EngineLoop {
     })
   }
 
-  /** Many commands in their order, each with an outcome of its own: one promise for all. An error stands for a command that is none. */
+  /**
+   * Submits many commands in order, with one promise for all outcomes. An error in place of a command becomes its
+   * outcome.
+   */
   submitMany<Reply>(
     commands: readonly (Submission | FairleadError)[],
   ): Promise<PromiseSettledResult<Reply>[]> {
@@ -133,7 +135,7 @@ export class EngineLoop {
       const results = new Array<PromiseSettledResult<Reply>>(commands.length)
       let left = commands.length
       const complete = (index: number, result: PromiseSettledResult<Reply>): void => {
-        // The first word counts, as it does with a promise.
+        // The first outcome counts, as with a promise.
         if (results[index] !== undefined) return
         results[index] = result
         if (--left === 0) done(results)
@@ -158,18 +160,18 @@ export class EngineLoop {
     })
   }
 
-  /** Before it comes near the others (ENGINE-11). */
+  /** Refuses a malformed command before it can share a batch with others (ENGINE-11). */
   #refuseUnfit(command: Submission): void {
     if (this.#isClosed) throw closed()
     checkCommand(command)
   }
 
-  /** Resolves when no write is under way: what was assigned until now is stored then, or has failed. */
+  /** Resolves when no write is in flight. All earlier assignments are then stored or have failed. */
   async written(): Promise<void> {
     while (this.#writing > 0) await this.#lastWrite
   }
 
-  /** Answers what was submitted, writes it, and stops. */
+  /** Answers and writes the submitted commands, then stops. */
   async close(): Promise<void> {
     this.#isClosed = true
     this.#cancelWake()
@@ -180,7 +182,7 @@ export class EngineLoop {
   }
 
   #start(): void {
-    // One turn later, so that commands of the same turn of the event loop share a transaction.
+    // Waits one turn of the event loop, so that commands of the same turn share a transaction.
     this.#turn ??= new Promise<void>((done) => {
       setImmediate(() => {
         void this.#run().finally(() => {
@@ -196,10 +198,10 @@ export class EngineLoop {
     const isWork = this.#applied.length > 0 || (this.#hasMoreRounds && !this.#isClosed)
     if (this.#waiting.length > 0 || (isWork && this.#mayWrite())) this.#start()
     else if (this.#isClosed) return
-    // What is being written goes on by itself; an opening does not wait for it.
+    // A write in flight continues by itself, but a session's opening does not wait for it.
     else if (this.#writing > 0) this.#scheduleSend()
-    // What has not happened is forgotten at once. If that is not possible, or the next write fails as
-    // well, nothing is tried by itself before its time.
+    // Reload the state at once after a failed write. If the reload or the next write fails too, wait until
+    // `#reloadAt`.
     else if (!this.#isSound && this.#reloadAt <= this.#clock.now()) this.#start()
     else this.#schedule()
   }
@@ -211,12 +213,12 @@ export class EngineLoop {
     return this.#writing < WRITES_MAX_AT_OPENING && this.#isSendDue()
   }
 
-  /** Whether a registration may be sent now: it has a time of its own to keep (DISPATCH-8). */
+  /** True if a registration may be sent now: it has its own time to keep (DISPATCH-8). */
   #isSendDue(): boolean {
     return this.#nextSessionAt() <= this.#clock.now()
   }
 
-  /** When a session opens, or somebody in one may be sent. */
+  /** The next time at which a session opens or one of its registrations may be sent. */
   #nextSessionAt(): number {
     const at = this.#isSound ? this.#state.market.sessions.nextDueAt() : null
     return at ?? Number.POSITIVE_INFINITY
@@ -229,12 +231,12 @@ export class EngineLoop {
     this.#cancelWake = this.#clock.wakeAt(Math.max(at, this.#clock.now()), () => this.#start())
   }
 
-  /** Applies what waits; and if the store is not busy enough, hands over what has been applied. */
+  /** Applies the waiting commands. If the store has capacity, it also hands over the open batch. */
   async #run(): Promise<void> {
     const batch = this.#waiting.splice(0, partOf(this.#waiting.length))
     try {
       const hasStoodStill = this.#watch?.hasHappened() === true
-      // Nothing is to fall due of what nobody has heard of.
+      // Do not expire offers that were never delivered.
       if (!hasStoodStill && this.#isWriteSlow(this.#writingSince[0])) await this.written()
       if (hasStoodStill || this.#hasStoodStill) this.#leaveState()
       const given = batch.map(({ command }) => command)
@@ -244,7 +246,7 @@ export class EngineLoop {
         this.#keys.forgetStored()
         const prepared = this.#prepare(given)
         if (prepared !== null) commands = await prepared
-        // A write may have failed meanwhile, and what was looked up be out of date.
+        // A failed write meanwhile makes the looked-up facts stale.
       } while (!this.#isSound)
       const now = this.#clock.now()
       for (let i = 0; i < batch.length; i++) {
@@ -252,7 +254,7 @@ export class EngineLoop {
       }
       if (this.#mayWrite()) this.#finishBatch(now)
     } catch (cause) {
-      // What could not be applied as a whole is thrown away with all that was open.
+      // An error in the middle of a batch discards the whole open batch.
       this.#fail(new Set([...this.#applied, ...batch]), cause)
     }
   }
@@ -265,14 +267,14 @@ export class EngineLoop {
           : this.#state.apply(command, now).reply
       this.#wantsRound ||= command.type !== 'heartbeat'
     } catch (error) {
-      // A refusal changes nothing; anything else is a defect, and the whole batch is thrown away.
+      // A refusal changes nothing. Any other error is a defect and discards the whole batch.
       if (!(error instanceof FairleadError) || error.code === 'Internal') throw error
       call.refusal = error
     }
     this.#applied.push(call)
   }
 
-  /** A job that is there already is answered with its id, and is no command. */
+  /** A known job is answered with its id. No command is applied or recorded for it. */
   #enqueue(asked: EnqueueRequest, now: number): unknown {
     const { policy, nowMs } = this.#state.market
     const keys = this.#keys
@@ -295,7 +297,7 @@ export class EngineLoop {
     const outcome = this.#state.takeOutcome()
     const keys = this.#keys.takeAdded()
     const write = this.#write(outcome)
-    // Only now: if anything of this throws, those who wait for an answer get one.
+    // Cleared only now: if a line above throws, the calls of this batch still get an answer.
     this.#applied = []
     if (write === null) return this.#tell(outcome, calls)
     this.#writing++
@@ -316,8 +318,8 @@ export class EngineLoop {
   }
 
   /**
-   * Null where there is nothing to wait for. An answer that changes nothing may rest on what is being written: then
-   * it waits for that, and fails with it.
+   * Null if there is nothing to wait for. An answer that changes nothing may rely on a write in flight: it waits
+   * for that write and fails with it.
    */
   #write({ commands, batch }: Outcome): Promise<void> | null {
     if (commands.entries.length > 0) this.#newestCommit = this.#store.commit(batch)
@@ -329,7 +331,7 @@ export class EngineLoop {
     return since !== undefined && this.#clock.now() - since >= STANDSTILL_MS
   }
 
-  /** What was written is told. */
+  /** Delivers and answers after a successful write. */
   #tell(outcome: Outcome, calls: readonly Call[]): void {
     this.#reloadAt = 0
     this.#deliver(outcome)
@@ -340,13 +342,13 @@ export class EngineLoop {
     }
   }
 
-  /** After all the commands of a batch: what fell due, rounds as long as they find work, pruning. */
+  /** Runs after the commands of a batch: due work, then rounds while they find work, then pruning. */
   #dispatch(now: number): void {
     const state = this.#state
     if (isDueBy(state.market, now)) this.#wantsRound = true
-    // So is one whose limit has room for it again.
+    // A limit that has room again can also free a job for a round.
     if ((nextClaimAt(state.market) ?? Number.POSITIVE_INFINITY) <= now) this.#wantsRound = true
-    // A job whose backoff is over is new demand; without a round it would stay due, and we awake.
+    // The end of a backoff is new demand. Without a round the job would stay due and wake the loop again and again.
     for (const queue of state.market.queues.values()) {
       if ((queue.nextReadyAt() ?? Number.POSITIVE_INFINITY) <= now) this.#wantsRound = true
     }
@@ -362,7 +364,7 @@ export class EngineLoop {
       }
       this.#wantsRound = this.#hasMoreRounds
     }
-    // With the minutes of the clock, so that a restart in between moves nothing.
+    // Aligned to minutes of the clock, so that a restart does not move the time of pruning.
     const minute = Math.floor(now / PRUNE_MS)
     if (minute > this.#lastPruned) {
       this.#lastPruned = minute
@@ -386,30 +388,30 @@ export class EngineLoop {
   }
 
   /**
-   * After a standstill we go on as if we had been restarted, so that it is charged to nobody (ENGINE-4):
-   * what was applied before it is written, nothing that has fallen due since takes effect, and the
-   * state is loaded anew.
+   * Continues after a standstill as if the engine had been restarted, so that nobody is charged for it (ENGINE-4).
+   * Changes applied before the standstill are written. Deadlines that passed since have no effect. The state is
+   * then reloaded.
    */
   #leaveState(): void {
     if (this.#applied.length > 0) this.#writeBatch()
     this.#isSound = false
   }
 
-  /** What failed to be written must not be built on: the state comes from the store again. */
+  /** Nothing may build on changes that were not stored, so the state is reloaded from the store. */
   async #restoreState(): Promise<void> {
     if (this.#isSound) return
-    // Writes that are still under way may be part of what is loaded.
+    // Wait first: writes in flight may still become part of the stored state.
     await this.written()
     this.#reloadAt = this.#clock.now() + RELOAD_MS
     this.#state = await this.#reload()
     this.#keys = new KnownKeys()
-    // To load much may have taken as long.
+    // A long reload counts as a standstill itself, so the watch is reset.
     this.#watch?.hasHappened()
     this.#hasStoodStill = false
     this.#isSound = true
   }
 
-  /** One timer for whatever comes next. */
+  /** Sets one timer for the next thing that falls due. */
   #schedule(): void {
     this.#cancelWake()
     const { market } = this.#state
@@ -445,7 +447,7 @@ function closed(): FairleadError {
   return new FairleadError('StoreUnavailable', 'the engine is closed; open it again')
 }
 
-/** How many of so many commands are one turn. */
+/** The number of waiting commands that form the next turn. */
 function partOf(waiting: number): number {
   if (waiting <= COMMANDS_UNDIVIDED) return waiting
   const part = Math.min(Math.ceil(PART_OF_MANY * waiting), COMMANDS_PER_TURN_MAX)

@@ -1,17 +1,17 @@
 import type { Clock } from '@fairlead/core'
 import type { StandstillWatch } from '@fairlead/core/internal'
 
-/** Differences to the wall clock up to this are followed, larger ones only reported. */
+/** Drifts of the wall clock up to this size are followed; larger ones are only reported. */
 const FOLLOWED_MS = 1_000
-/** A process that is alive is seen this often, and has stood still if it was not seen for so long. */
+/** How often a running process checks in, and how long a gap counts as a standstill. */
 const SEEN_EVERY_MS = 500
 const STANDSTILL_MS = 3_000
-/** The longest time that a timer of Node can wait for. */
+/** The longest delay of a Node timer. */
 const TIMER_MAX_MS = 2 ** 31 - 1
 
 /**
- * Engine time: the wall clock at the start plus the monotonic clock, so that a clock which is set
- * while the engine runs moves no deadline (ENGINE-6).
+ * Engine time: the wall clock at the start plus the monotonic clock. Setting the wall clock while the engine runs
+ * moves no deadline (ENGINE-6).
  */
 export class SystemClock implements Clock {
   readonly #startedAt = Date.now()
@@ -25,7 +25,7 @@ export class SystemClock implements Clock {
     return steady + this.#offset
   }
 
-  /** How far the wall clock is from engine time, for metrics; 0 while it is followed. */
+  /** The distance of the wall clock from engine time, for metrics; 0 while the clock is followed. */
   driftMs(): number {
     return Date.now() - this.now()
   }
@@ -48,7 +48,7 @@ export class SystemClock implements Clock {
     timer.unref()
     return {
       hasHappened() {
-        // Its timer may come only after whoever asks.
+        // The interval timer may fire only after this call.
         see()
         const answer = hasHappened
         hasHappened = false

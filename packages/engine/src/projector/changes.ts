@@ -20,13 +20,13 @@ import { limitRows } from './limit-rows.ts'
 import { jobRow, jobState, leaseRow, leaseState, providerRow } from './rows.ts'
 import { SessionRows } from './session-rows.ts'
 
-/** What has changed since the last batch, and the rows that it is written as. */
+/** Collects the changes since the last batch and turns them into rows. */
 export class Changes {
-  /** Of the jobs that are new: those with the latest numbers of acceptance, in order. */
+  /** The requests of the new jobs, which have the latest numbers of acceptance, in order. */
   requests: JobRequest[] = []
   jobs = new Set<Job>()
   leases = new Set<Lease>()
-  /** Those that are new, with the height of their round. */
+  /** The new leases, with the height of their round. */
   newLeases = new Map<Lease, number>()
   providers = new Set<Provider>()
   readonly sessions: SessionRows
@@ -45,7 +45,7 @@ export class Changes {
     this.sessions = new SessionRows(touched)
   }
 
-  /** All of it, and the jobs that have ended; `lastSeq` is the number of the newest job. */
+  /** Takes all changes, and the jobs that have ended. `lastSeq` is the number of the newest job. */
   take(parts: {
     readonly market: Market
     readonly journal: readonly JournalRecord[]
@@ -106,7 +106,7 @@ export class Changes {
 
   #reset(): void {
     this.requests = []
-    // Not emptied, but new: a set that is emptied again and again keeps what was in it (see `TransitMap`).
+    // Replaced rather than cleared: a set that is cleared again and again keeps old entries alive (see `TransitMap`).
     this.jobs = new Set()
     this.leases = new Set()
     this.newLeases = new Map()

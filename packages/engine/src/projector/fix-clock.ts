@@ -4,25 +4,28 @@ import { AHEAD_MAX_MS } from '../open-engine.ts'
 import { META } from '../state/meta.ts'
 import { movedKeyedRow, movedProvider } from './moved-rows.ts'
 
-/** A store whose jobs and leases can be moved in time together with the rows of a batch. */
+/** A store that can move the times of jobs and leases together with the rows of a batch. */
 export interface MovableStore extends Pick<Store, 'load'> {
-  /** Every time of a job, lease or result after `afterMs` becomes earlier by `byMs`. One transaction with the batch. */
+  /**
+   * Makes every time of a job, lease or result after `afterMs` earlier by `byMs`, in one transaction with the
+   * batch.
+   */
   moveTimes(
     move: { readonly afterMs: number; readonly byMs: number },
     batch: WriteBatch,
   ): Promise<void>
 }
 
-/** The last time that the store had seen, and the one that it has now. */
+/** The last time that the store had seen, and its new time. */
 export interface FixedClock {
   readonly before: number
   readonly after: number
 }
 
 /**
- * Helps a store that was written by a clock far ahead, which no engine opens (CLOCK-1). Times that lie after the right
- * one become earlier by as much as the store is ahead; so do deadlines and waits. Openings of sessions stay, and the
- * audit log, which gets an entry. Null where the store is not ahead.
+ * Repairs a store that was written by a clock far ahead, which no engine opens (CLOCK-1). Times after the right
+ * one become earlier by as much as the store is ahead, deadlines and waits included. Openings of sessions and the
+ * audit log stay; the log gets an entry. Null if the store is not ahead.
  */
 export async function fixClock(store: MovableStore, wallMs: number): Promise<FixedClock | null> {
   const { providers, lanes, meta, lastEntry } = await store.load()

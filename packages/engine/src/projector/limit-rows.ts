@@ -11,11 +11,11 @@ import {
 } from '@fairlead/core/internal'
 import { META } from '../state/meta.ts'
 
-/** The lanes of limits: each limit under its key, and each lease id that is remembered. */
+/** The lanes of limits: each limit under its key, and each remembered lease id. */
 const LIMIT = 'limit'
 const LEASE = 'limit_lease'
 
-/** The stored form of limits and lease ids that have changed (ADMIT-1). */
+/** The stored form of changed limits and lease ids (ADMIT-1). */
 export function limitRows({ limits, leases }: LimitChanges): KeyedRow[] {
   const rows: KeyedRow[] = limits.map(([key, state]) => ({
     lane: LIMIT,
@@ -32,7 +32,7 @@ export function limitRows({ limits, leases }: LimitChanges): KeyedRow[] {
   return rows
 }
 
-/** The other way. */
+/** Restores limits from their rows. */
 export function restoreLimits({ lanes, meta }: Snapshot, nowMs: number): MarketLimitsState {
   const of = (lane: string) => lanes.filter((row) => row.lane === lane)
   return {
@@ -63,12 +63,12 @@ function meterState({ limit, waiting, holds, bucket, counts_from = 0 }: CborMap)
     waiting: waiting === null ? null : limitOf(waiting as CborMap),
     holds: (holds as readonly [number, ExactCell][]).map(([end, cell]) => [end, exactOf(cell)]),
     bucket: bucket === null ? null : { levelMicro: exactOf(level), atMs },
-    // 0 of one that was stored before limits could be reset.
+    // 0 for a limit that was stored before limits could be reset.
     countsFrom: counts_from as number,
   }
 }
 
-/** What passes 2^53 may pass 2^64 too, which no integer of CBOR does: it is written as text. */
+/** A value above 2^53 may also exceed 2^64, the maximum of a CBOR integer, so it is stored as text. */
 type ExactCell = number | string
 
 function exactCell(value: ExactInt): ExactCell {
@@ -79,7 +79,7 @@ function exactOf(cell: ExactCell): ExactInt {
   return typeof cell === 'string' ? BigInt(cell) : cell
 }
 
-/** A rate has at most three decimals, so that a whole number of thousandths stands for it. */
+/** A rate has at most three decimals, so it is stored as a whole number of thousandths. */
 function limitCells(limit: Limit): CborMap {
   if (limit.kind !== 'bucket') return { ...limit }
   return { ...limit, rate: Math.round(limit.rate * 1_000) }

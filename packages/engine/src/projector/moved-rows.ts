@@ -1,13 +1,13 @@
 import { type CborMap, type CborValue, decodeCbor, encodeCbor } from '@fairlead/core'
 import type { ProviderRow, Snapshot } from '@fairlead/core/internal'
 
-/** Where a time goes; a time that nobody has yet stays none. */
+/** Maps an old time to its new one. */
 export type Move = (at: number) => number
 
 type Cells = CborValue[]
 type StoredRow = Snapshot['lanes'][number]
 
-/** A provider with all times that the engine took from its clock moved. */
+/** A provider with every time moved that the engine took from its clock. */
 export function movedProvider(row: ProviderRow, move: Move): ProviderRow {
   const orNull = (at: number | null) => (at === null ? null : move(at))
   return {
@@ -20,14 +20,14 @@ export function movedProvider(row: ProviderRow, move: Move): ProviderRow {
   }
 }
 
-/** The same for a keyed row. Openings stay: people have named them. */
+/** Moves the times of a keyed row. Openings stay, because people chose them. */
 export function movedKeyedRow(row: StoredRow, move: Move): StoredRow {
   const moved = MOVED_BY_LANE[row.lane]
   if (moved === undefined) return row
   return { ...row, value: encodeCbor(moved(decodeCbor(row.value), move)) }
 }
 
-/** By lane, as `limit-rows.ts` and `session-rows.ts` write them. */
+/** The layout by lane, as `limit-rows.ts` and `session-rows.ts` write it. */
 const MOVED_BY_LANE: Readonly<Record<string, (value: CborValue, move: Move) => CborValue>> = {
   limit: (value, move) => {
     const { holds, bucket, counts_from: from, ...rest } = value as CborMap
@@ -62,7 +62,7 @@ const MOVED_BY_LANE: Readonly<Record<string, (value: CborValue, move: Move) => C
   },
 }
 
-/** The cells with those at some places moved. */
+/** The cells, with those at the given indexes moved. */
 function at(cells: Cells, places: readonly number[], move: Move): Cells {
   return cells.map((cell, i) => (places.includes(i) ? time(cell, move) : cell))
 }

@@ -6,12 +6,12 @@ import {
   roundRefusals,
 } from '@fairlead/core/internal'
 
-/** What a round decided for one kind, as it is kept; to be called once its leases are issued. */
+/** The stored form of a round's decisions for one kind. Call it after the leases are issued. */
 export function roundRow(
   round: KindRound,
   given: {
     readonly market: Market
-    /** Of all kinds. */
+    /** The rounds of all kinds. */
     readonly rounds: readonly KindRound[]
     readonly height: number
     readonly seed: Seed

@@ -11,9 +11,9 @@ import {
 } from '@fairlead/core/internal'
 import type { JobRequest } from '../commands/command.ts'
 
-/** The stored form of what is in memory. The other way is `restoreMarket`. */
+/** The stored form of the state in memory. `restoreMarket` does the reverse. */
 
-// Written out field by field: a spread of this many fields takes ten times as long.
+// Written out field by field, because a spread of this many fields takes ten times as long.
 
 export function jobRow(job: Job, request: JobRequest): NewJobRow {
   const { caller, tier, kind, model, shots, depthHint, regions, needs } = job.shape
@@ -121,7 +121,7 @@ export function leaseState(lease: Lease): WriteBatch['leases'][number] {
 
 export function providerRow(provider: Provider): ProviderRow {
   const offer = offerRow(provider.offer)
-  // In an order of their own: a map that was loaded anew may have another one.
+  // Sorted, because a map that was reloaded may have another order.
   const units: [KindName, number, number][] = []
   for (const [kind, epochs] of provider.units) {
     for (const [epoch, n] of epochs) units.push([kind, epoch, n])
@@ -159,7 +159,7 @@ export function providerRow(provider: Provider): ProviderRow {
 
 type OfferRow = Pick<ProviderRow, keyof ProviderOffer>
 
-/** An offer stays as it is until another takes its place, and a provider is written with every batch. */
+/** Cached: an offer is never modified, only replaced, and its provider is written with every batch. */
 const offerRows = new WeakMap<ProviderOffer, OfferRow>()
 
 function offerRow(offer: ProviderOffer): OfferRow {
@@ -180,7 +180,7 @@ function offerRow(offer: ProviderOffer): OfferRow {
   return row
 }
 
-/** Workers come, go and change rarely, and for as long as none does the list is the same one. */
+/** Cached: workers rarely come, go or change, and until one does the list stays the same. */
 const workerLists = new WeakMap<Workers, readonly WorkerRow[]>()
 
 function workerRows({ workers }: Provider): readonly WorkerRow[] | null {

@@ -26,11 +26,11 @@ const TAG_BYTES = 16
 const HEAD_BYTES = KEY_ID_BYTES + NONCE_BYTES
 
 /**
- * A store in which the payloads of registrations lie encrypted: they have the names and data of people
- * (AUDIT-9). So do their results, which have a booking number (AUDIT-11). What is sealed is the id of its key, a nonce, the AES-256-GCM ciphertext of the payload and
- * its tag; where and when stand beside it, and stay when it is erased. The nonce comes from the key and
- * the id of the job, which stands for its payload: so no nonce is used for two, and the same commands
- * give the same rows. The first key seals, all of them open.
+ * A store that encrypts the payloads of registrations, which contain personal data (AUDIT-9). Their results
+ * contain booking numbers and are encrypted too (AUDIT-11). A sealed value is the id of its key, a nonce, the
+ * AES-256-GCM ciphertext and its tag. Place and time of a registration stay readable beside it, also after
+ * erasure. A payload's nonce is derived from the key and the job id, and the job id covers the payload. So no
+ * nonce is used twice, and the same commands give the same rows. The first key encrypts; every key decrypts.
  */
 export class SealedStore implements Store {
   readonly read: StoreReads
@@ -102,7 +102,7 @@ export class SealedStore implements Store {
     return { ...row, output: bytesOrNull(output), meta: bytesOrNull(meta) }
   }
 
-  /** Null where its key is not there, or the bytes are damaged: one such row fails no others (FILES-4). */
+  /** Null if the key is missing or the bytes are damaged. One such row must not fail the read of others (FILES-4). */
   #open(sealed: Uint8Array): Uint8Array | null {
     const id = sealed.subarray(0, KEY_ID_BYTES)
     const key = this.#keys.find((one) => Buffer.compare(one.id, id) === 0)
@@ -115,7 +115,7 @@ export class SealedStore implements Store {
   }
 }
 
-/** The id that what is sealed with a key begins with, in hex. */
+/** The id in hex with which every value sealed by this key begins. */
 export function sealKeyId(key: Uint8Array): string {
   return Buffer.from(sealKey(key).id).toString('hex')
 }
@@ -135,7 +135,7 @@ function sealKey(key: Uint8Array): SealKey {
   return { id: id.subarray(0, KEY_ID_BYTES), key }
 }
 
-/** The nonce comes from all that is sealed: a result that is written anew with other bytes has another nonce. */
+/** The nonce covers all sealed bytes, so a result that is rewritten with other bytes gets another nonce. */
 function sealedRow(row: ResultRow, key: SealKey): ResultRow {
   const { output, meta, leaseId } = row
   const plain = encodeCbor({ output, meta })
@@ -147,7 +147,7 @@ function bytesOrNull(value: unknown): Uint8Array | null {
   return value instanceof Uint8Array ? value : null
 }
 
-/** No two payloads may have the same text of a nonce. */
+/** Two different payloads must never have the same `nonceOf`. */
 function seal(payload: Uint8Array, nonceOf: string | Uint8Array, { id, key }: SealKey): Uint8Array {
   const nonce = createHmac('sha256', key).update(nonceOf).digest().subarray(0, NONCE_BYTES)
   const head = Buffer.concat([id, nonce])

@@ -24,14 +24,14 @@ import type {
 } from '@fairlead/core/internal'
 
 /**
- * What is remembered of registrations beside their jobs and leases (DISPATCH-7), each in a lane:
+ * The state of registrations beside their jobs and leases (DISPATCH-7), each part in a lane:
  *
  * - `session`: when it opens
  * - `session.group`: the next rank of a group that has opened
- * - `session.ranks`: who waited when it opened, in the order of the ranks: one row, however many they are
- * - `session.job`: the entry of a live job, and what became of its attempts
- * - `session.seat`: somebody who has booked, or may have
- * - `session.org`: the budget of a dispatch key, its cursor, its last sends, since when nobody serves it
+ * - `session.ranks`: the jobs in line when it opened, in rank order, in a single row
+ * - `session.job`: the entry of a live job and the state of its attempts
+ * - `session.seat`: a user who has booked, or may have
+ * - `session.org`: the budget of a dispatch key, its cursor, its last sends, and since when no worker serves it
  */
 const LANE = {
   session: 'session',
@@ -44,11 +44,11 @@ const LANE = {
 
 type Key = readonly (string | number)[]
 
-/** Gathers what has changed, and gives each row once. */
+/** Collects changes and returns each changed row once. */
 export class SessionRows {
   #jobs = new Set<DispatchJob>()
   #orgs = new Set<OrgDispatch>()
-  /** What is small and final when it is told of, in its stored form. */
+  /** Small rows that are final when their change is reported, in stored form. */
   #rows = new Map<string, KeyedRow>()
 
   readonly #touched: () => void
@@ -91,8 +91,8 @@ export class SessionRows {
   }
 
   /**
-   * Sessions that opened before a time and have no live job are forgotten with all that they had, and so
-   * are dispatch keys that are idle.
+   * Forgets sessions that opened before `opensAt` and have no live job, with all their rows, and idle dispatch
+   * keys.
    */
   forgetBefore({ seats, sessions }: Market, opensAt: number): void {
     const forgotten = seats.forgetBefore(opensAt)
@@ -126,7 +126,10 @@ export class SessionRows {
     return rows
   }
 
-  /** As before their group opened: their rank stands in its row, wherever rows are taken. */
+  /**
+   * Writes these jobs as they were before their group opened. Their ranks are in the row of the group, wherever
+   * batches end.
+   */
   #putUnranked(group: ReadonlySet<SessionJob>): void {
     for (const job of this.#jobs) {
       const { entry, ...state } = job
@@ -140,7 +143,7 @@ export class SessionRows {
     }
   }
 
-  /** At once: by the time that rows are taken the group may be forgotten again. */
+  /** Written at once: by the time that rows are taken, the group may already be forgotten. */
   #putRanks(group: readonly SessionJob[]): void {
     const [first, second] = group
     if (first === undefined) return
@@ -155,11 +158,11 @@ export class SessionRows {
   }
 }
 
-/** What the sessions had come to, out of their rows. */
+/** The state of the sessions, restored from their rows. */
 export interface StoredSessions {
   readonly state: SessionDispatchState
   readonly records: readonly SessionRecord[]
-  /** Of those who have booked, or may have. */
+  /** The seats of users who have booked, or may have. */
   readonly seats: readonly Seat[]
 }
 
@@ -187,13 +190,13 @@ export function restoreSessions({ lanes, jobs }: Snapshot, nowMs: number): Store
         scheduledTime: Number(key[3]),
         nextRank: cells[0] as number,
       })),
-      // In the order in which they joined.
+      // In the order of joining.
       jobs: registrations.flatMap((row) => storedEntryOf(entries, row)),
     },
     records: rows(LANE.session).map(({ key, cells }) => ({
       ...keyOf(key),
       opensAt: cells[0] as number,
-      // Older rows do not tell.
+      // Older rows lack this cell.
       isOperators: cells[1] === true,
     })),
     seats: rows(LANE.seat).map(({ key, cells }) => ({
@@ -215,7 +218,7 @@ function storedEntryOf(
   return stored === undefined ? [] : [stored]
 }
 
-/** Those who have not been touched since their group opened know their rank by that row alone. */
+/** Jobs that were not touched since their group opened get their rank from the group's row. */
 function giveRanks(
   bySeq: ReadonlyMap<number, SessionJob | undefined>,
   scheduledTime: number,
@@ -223,7 +226,7 @@ function giveRanks(
 ): void {
   for (const [rank, seq] of (seqs as number[]).entries()) {
     const entry = bySeq.get(seq)
-    // Who has lost that rank waits for another time (SESSION-11).
+    // A job that has lost this rank waits for another opening time (SESSION-11).
     if (entry === undefined || entry.rank !== null) continue
     if (entry.scheduledTime !== scheduledTime) continue
     entry.rank = rank
@@ -287,7 +290,7 @@ function sessionKey({ platform, orgRef, eventId }: SessionKey): string[] {
   return [platform, orgRef, eventId]
 }
 
-/** Without a caller as it was before callers had users of their own. */
+/** A seat without a caller keeps its old key, from before each caller had its own users. */
 function seatKey({ seat, caller, ...session }: Seat): Key {
   return [...sessionKey(session), seat, ...(caller === null ? [] : [caller])]
 }

@@ -9,10 +9,13 @@ interface Said {
   readonly output?: Uint8Array | undefined
 }
 
-/** Many a job has no output to speak of. */
+/** Precomputed, because many jobs have no output. */
 const EMPTY_DIGEST = sha3Hex(new Uint8Array())
 
-/** The digest of an output; one that is given with it has to be the same. Without either there is no output (ENGINE-8). */
+/**
+ * The digest of an output. A digest given with it must match. Without either, it is the digest of empty output
+ * (ENGINE-8).
+ */
 export function completionDigest({ digest, output }: Said): string {
   if (output === undefined) return digest ?? EMPTY_DIGEST
   if (!(output instanceof Uint8Array)) throw invalidParams('output', 'bytes, or to be left out')
@@ -24,7 +27,7 @@ export function completionDigest({ digest, output }: Said): string {
 /** Bytes of a `content_type`. */
 const CONTENT_TYPE_MAX = 128
 
-/** Refuses an output or words about it that are too long (ENGINE-8). */
+/** Refuses an output, media type or meta that is too long (ENGINE-8). */
 export function checkCompletion({ output, contentType, meta }: Complete, policy: Policy): void {
   const typeBytes = Buffer.byteLength(contentType ?? '')
   if (typeBytes > CONTENT_TYPE_MAX) {
@@ -39,14 +42,14 @@ export function checkCompletion({ output, contentType, meta }: Complete, policy:
   }
 }
 
-/** Whether the output of a registration says that it was booked and its fee was not taken (FEE-2). */
+/** True if a registration's output says that its fee was not taken (FEE-2). */
 export function saysFeeFailed(output: Uint8Array | null): boolean {
   if (output === null) return false
   try {
     const said = decodeCbor(output)
     return isPlainObject(said) && said['fee_status'] === 'failed'
   } catch {
-    // An output of a worker that is none of ours: it may be any bytes.
+    // The output of a third-party worker may be any bytes.
     return false
   }
 }

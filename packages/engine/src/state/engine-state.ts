@@ -70,38 +70,38 @@ import { KnownTokens } from './known-tokens.ts'
 import { META, QUEUE_KEYS } from './meta.ts'
 import { restoreMarket } from './restore-market.ts'
 
-/** What a batch of commands leads to: rows to write, and then what workers are to be told. */
+/** The result of a batch of commands: the commands, the rows to write, and then the messages for workers. */
 export interface Outcome extends Rows {
   readonly commands: LogBatch
 }
 
-/** The rows that have changed, and what belongs to them. */
+/** The changed rows, the ended jobs, and the messages for workers. */
 export interface Rows extends Deliveries {
   readonly batch: WriteBatch
   /** Jobs that have ended. */
   readonly ended: readonly Job[]
 }
 
-/** What came of a command. */
+/** The result of one command. */
 export interface Applied {
   readonly reply: unknown
-  /** False: it is as if it had never been given. */
+  /** False if the command had no effect; it is then not recorded. */
   readonly isChanged: boolean
 }
 
 const TICK: Command = { type: 'tick' }
 const CHANGED: Applied = { reply: undefined, isChanged: true }
 
-/** How many leases a round gave, and whether there may be work for another one. */
+/** The number of leases that a round gave. `isFull` is true if another round may find work. */
 export interface RoundReply {
   readonly assigned: number
   readonly isFull: boolean
 }
 
 /**
- * The state machine of the engine. `apply` is synchronous and does no I/O: it checks, changes the
- * state in memory and returns the reply; `takeOutcome` gives what is to be written since the last
- * time. Nothing of it may be seen by anyone before the write has been confirmed (ENGINE-2).
+ * The state machine of the engine. `apply` is synchronous and does no I/O: it checks, changes the state in memory
+ * and returns the reply. `takeOutcome` returns the changes to write since the last call. None of them may become
+ * visible before the write is confirmed (ENGINE-2).
  */
 export class EngineState {
   readonly market: Market
@@ -111,13 +111,13 @@ export class EngineState {
   #enqueueSeq: number
   #roundHeight: number
   #actor = 'engine'
-  /** The command at hand has changed something that is stored. */
+  /** True if the current command has changed something that is stored. */
   #isChanged = false
-  /** What is recorded in the place of the command at hand, where a part of it changes nothing. */
+  /** Recorded in place of the current command if a part of it has no effect. */
   #accepted: Command | null = null
-  /** Those that changed something since the last outcome. */
+  /** The commands that changed something since the last outcome. */
   #entries: LogEntry[] = []
-  /** When something changed last. */
+  /** When something last changed. */
   #recordedAt: number
   readonly #digest: Digest
   readonly #changes = new Changes(() => {
@@ -126,13 +126,13 @@ export class EngineState {
   readonly #tokens: KnownTokens
   #tokensSeen: boolean
   readonly #outbox = new Outbox()
-  /** The notice that workers of a provider were told last. It is no part of the state: it decides nothing. */
+  /** The last notice that workers of a provider received. It is not part of the state: it influences no decision. */
   readonly #notices = new Map<ProviderId, string>()
   #isPolicyNew = false
-  /** As they were last written, by their names. */
+  /** The counters as last written, by name. */
   readonly #counters = new Map<string, number | bigint>()
   #erasedBefore: number
-  /** The seed of the last round, and what it was made from. */
+  /** The seed of the last round, and its inputs. */
   #lastSeed: {
     readonly chainId: number | bigint
     readonly epochId: number
@@ -143,7 +143,7 @@ export class EngineState {
   constructor(options: {
     readonly snapshot: Snapshot
     readonly policy: Policy
-    /** Who got work when, as far back as the windows of requesters reach. */
+    /** Past assignments, as far back as the windows of requesters reach. */
     readonly assigned: readonly Assigned[]
     readonly installationSeed: Uint8Array
   }) {
@@ -196,22 +196,23 @@ export class EngineState {
       },
     })
     this.market.windows.restore(assigned, policy)
-    // As they are stored: what a restart writes anew would tell it from one engine that went on.
+    // The counters are already stored. If a restart wrote them again, its rows would differ from those of an engine
+    // that kept running.
     this.#noteCounters()
     this.#changes.meta = {}
   }
 
-  /** When something changed last, a sign of life included. */
+  /** When something last changed, heartbeats included. */
   get recordedAt(): number {
     return this.#recordedAt
   }
 
-  /** How many commands have changed something since the last batch was taken. */
+  /** How many commands have changed something since the last `takeBatch`. */
   get recorded(): number {
     return this.#entries.length
   }
 
-  /** The last entry that was cut off the journal; what is left begins behind it. */
+  /** The last entry that was cut off the journal. The journal now begins after it. */
   get journalCut(): AuditHead {
     return this.#journalCut
   }
@@ -222,14 +223,14 @@ export class EngineState {
   }
 
   /**
-   * Carries a command out at a time, after all that fell due before it (ENGINE-1), and says whether anything has
-   * changed. A refused command throws: then it has changed nothing, and what fell due is a tick of its own.
+   * Applies a command at `nowMs`, after everything that fell due before it (ENGINE-1). A refused command throws
+   * and changes nothing. Work that fell due before it is recorded as a tick.
    */
   apply(command: Command, nowMs: number): Applied {
     const { market } = this
     this.#actor = 'engine'
     this.#isChanged = false
-    // Before anything falls due: the gap is charged to nobody.
+    // The gap is closed before anything falls due, so that it is charged to nobody.
     if (command.type === 'resume') resumeMarket(market, command.gapMs)
     advanceMarket(market, nowMs)
     forgetEnded(market)
@@ -246,7 +247,7 @@ export class EngineState {
     return { reply, isChanged: this.#isChanged }
   }
 
-  /** A command that changed something is part of what the state comes from; no other is. */
+  /** Records a command that changed something. Replicas need these commands and no others. */
   #record(command: Command): void {
     const at = this.market.nowMs
     this.#recordedAt = at
@@ -263,7 +264,7 @@ export class EngineState {
       case 'ack':
         return void ackLease(market, command)
       case 'renew':
-        // As they are now: by the time that this is told, the next renewal may have been applied.
+        // Computed now: by the time that this reply is sent, the next renewal may have been applied.
         return leaseTimes(renewLease(market, command), market.nowMs)
       case 'decline':
         return void declineLease(market, command)
@@ -347,7 +348,7 @@ export class EngineState {
     }
   }
 
-  /** Workers that are there hear again what they hold, in case they missed what was stored last (WORKER-7). */
+  /** Tells connected workers again what they hold, in case they missed the last stored change (WORKER-7). */
   welcome(sessionOf: (providerId: ProviderId, workerId: WorkerId) => number | null): void {
     const { market } = this
     for (const { provider, workerId } of connectedWorkers(market)) {
@@ -358,7 +359,7 @@ export class EngineState {
     }
   }
 
-  /** Who is not present has left by now; the gap was closed before the time moved on. */
+  /** Disconnects workers that are not in `present`. `resumeMarket` closed the gap before the time moved on. */
   #resume({ present }: Extract<Command, { type: 'resume' }>): void {
     const there = new Set(present.map(({ providerId, workerId }) => `${providerId} ${workerId}`))
     for (const { provider, workerId } of connectedWorkers(this.market)) {
@@ -369,9 +370,9 @@ export class EngineState {
   }
 
   /**
-   * Ended jobs are deleted once they have been kept for the horizon (TTL-3), and no sooner than the
-   * window of requesters is done with their assignments: these are nowhere else. What registrations say
-   * of people goes before, if it is to be kept for less long (AUDIT-10). A result goes with its job, or later.
+   * Deletes ended jobs after the retention horizon (TTL-3). Jobs stay longer while the requester window needs
+   * their assignments, which are stored nowhere else. Personal data of registrations is erased earlier if its
+   * retention is shorter (AUDIT-10). A result is deleted with its job or later.
    */
   #prune(): void {
     const { nowMs, policy } = this.market
@@ -387,7 +388,7 @@ export class EngineState {
     this.#eraseBefore(nowMs - 1_000 * Math.min(keptSecs, policy.audit.piiRetentionSecs))
   }
 
-  /** Who ends from now on ends later than this, so that no span has to be gone through twice. */
+  /** Jobs that end from now on end after `before`, so no span is scanned twice. */
   #eraseBefore(before: number): void {
     if (before <= this.#erasedBefore) return
     const from = this.#changes.eraseEnded?.from ?? this.#erasedBefore
@@ -396,13 +397,13 @@ export class EngineState {
     this.#changes.meta[META.erasedBefore] = String(before)
   }
 
-  /** Ends a batch: gives its commands, what they changed, and what is to be told of it. */
+  /** Ends a batch: returns its commands, the changed rows, and the messages for workers. */
   takeOutcome(): Outcome {
     const commands = this.takeBatch()
     return { commands, ...this.takeRows() }
   }
 
-  /** The commands that changed something since the last batch; they lead here again (ENGINE-1). */
+  /** Takes the commands that changed something since the last call. They lead to this state again (ENGINE-1). */
   takeBatch(): LogBatch {
     const entries = this.#entries
     this.#entries = []
@@ -410,8 +411,8 @@ export class EngineState {
   }
 
   /**
-   * The rows that changed since the last call, as they are after the last command. It is no matter when and how often
-   * this is called: it changes nothing that decides, and rows do not tell where batches end.
+   * Takes the rows that changed since the last call, as of the last command. It may be called at any time: it
+   * affects no decision, and rows do not show where batches end.
    */
   takeRows(): Rows {
     this.#noteCounters()
@@ -428,7 +429,7 @@ export class EngineState {
     return { batch, ended, ...this.#outbox.take() }
   }
 
-  /** Workers hear when something else than before keeps their provider from work (WORKER-15). */
+  /** Tells workers when the notice about their provider's right to work changes (WORKER-15). */
   #takeNotices(): void {
     const { pool, nowMs, policy } = this.market
     const changed = this.#isPolicyNew ? pool.all() : this.#changes.providers
@@ -459,7 +460,7 @@ export class EngineState {
       ttlAbsSecs: request.ttlAbsSecs,
       origin,
       enqueueSeq,
-      // The id comes from caller and key, and nobody has had this key.
+      // The id is derived from caller and key, and the key is known to be new.
       isNew: true,
       session,
     })
@@ -484,7 +485,7 @@ export class EngineState {
     }
   }
 
-  /** A lookup may have found that an earlier attempt has booked. */
+  /** A lookup may find that an earlier attempt booked. The job is then completed and has a result. */
   #fail(command: Extract<Command, { type: 'fail' }>): void {
     const lease = failLease(this.market, command)
     if (lease.status === 'COMPLETED' && lease.digest !== null) {
@@ -542,11 +543,11 @@ export class EngineState {
     return policy
   }
 
-  /** Gives how many entries go. */
+  /** Returns the number of deleted entries. */
   #cutJournal(cut: AuditHead): number {
     const { seq, hash } = cut
     const deleted = seq - this.#journalCut.seq
-    // Another one may have come first.
+    // Another cut may have been applied first.
     if (deleted <= 0) return 0
     this.#note({ type: 'auditPruned', at: this.market.nowMs, subject: 'audit', last: seq, hash })
     this.#journalCut = { seq, hash }
@@ -561,7 +562,7 @@ export class EngineState {
     this.#note({ type: 'openingSet', at: market.nowMs, subject: 'session', ...record })
   }
 
-  /** False if it holds none. */
+  /** False if the job holds no place. */
   #releasePlace({ jobId, seq, ...key }: Extract<Command, { type: 'releasePlace' }>): boolean {
     const { market } = this
     const freed = market.seats.release(key, jobId)
@@ -573,7 +574,7 @@ export class EngineState {
     return true
   }
 
-  /** Each request has an answer of its own. Those that change nothing, wrong ones among them, are not recorded. */
+  /** Answers each request separately. Requests without effect, invalid ones included, are not recorded. */
   #onLimits<Call extends Extract<Command, { readonly requests: unknown }>, Answer>(
     command: Call,
     answer: (request: Call['requests'][number]) => Answer,
@@ -596,7 +597,7 @@ export class EngineState {
     const { limits, nowMs } = this.market
     const { seq } = limits
     const answer = limits.reserve(leaseId, requirements, nowMs)
-    // An id that was remembered already is told what it was told before.
+    // A remembered id gets its earlier answer, which is in the digest already.
     if (limits.seq !== seq) this.#digest.add(`reserve ${answer.allowed} ${answer.retryAfterMs}`)
     return answer
   }
@@ -616,7 +617,7 @@ export class EngineState {
     this.#changes.meta[META.tokensSeen] = '1'
   }
 
-  /** For what happened outside of the market; who acted is the one of the command. */
+  /** Records an event from outside the market, with the command's actor. */
   #note(note: EngineNote): void {
     this.#isChanged = true
     this.#journal.append(note, this.#actor, this.market)
@@ -627,7 +628,7 @@ export class EngineState {
     this.#welcome(provider, command, connectWorker(this.market, provider, command))
   }
 
-  /** A worker is told what it goes on with; what it has not acked is pushed again. */
+  /** Tells a worker which leases it holds, and pushes those again that it has not acked. */
   #welcome(
     provider: Provider,
     { workerId, session }: { readonly workerId: WorkerId; readonly session: number },
@@ -640,7 +641,7 @@ export class EngineState {
     this.#outbox.offer(leases.filter(({ isAcked }) => !isAcked))
   }
 
-  /** One round; its seed comes from the number of rounds that assigned something before (ID-2). */
+  /** Runs one round. Its seed is derived from the number of earlier rounds that assigned something (ID-2). */
   #round(): RoundReply {
     const { market } = this
     const height = this.#roundHeight
@@ -665,7 +666,7 @@ export class EngineState {
     }
   }
 
-  /** Most rounds assign nothing, and the next one has the same seed. */
+  /** Cached: most rounds assign nothing, and then the next one has the same seed. */
   #seed(height: number): Seed {
     const { nowMs, policy } = this.market
     const chainId = policy.chain.id
@@ -697,7 +698,7 @@ export class EngineState {
     }
   }
 
-  /** What is stored already is not written again. */
+  /** Skips a counter that has not changed since it was last written. */
   #noteCounter(name: string, value: number | bigint): void {
     if (this.#counters.get(name) === value) return
     this.#counters.set(name, value)

@@ -12,22 +12,22 @@ import type { JournalRecord } from '@fairlead/core/internal'
 import type { OutsideNote, TokenFacts } from '../commands/command.ts'
 import type { Digest } from '../log/digest.ts'
 
-/** What the rules of the market know nothing of, and the journal has all the same. */
+/** Events that the rules of the market do not know but the journal records. */
 export type EngineNote = { readonly at: number } & (
   | OutsideNote
   | {
       readonly type: 'policyChanged'
       readonly subject: 'policy'
       readonly preset: Preset
-      /** SHA3 of the policy as it was written; two entries with the same one set the same policy. */
+      /** SHA3 of the policy as written. Two entries with the same digest set the same policy. */
       readonly digest: string
     }
-  /** By its key. */
+  /** The subject is the limit's key. */
   | {
       readonly type: 'limitDefined' | 'limitReset' | 'limitDeleted'
       readonly subject: string
     }
-  /** `token:` and its id. Of one that was removed nothing else is known. */
+  /** The subject is `token:` and the id. For a removed token nothing else is known. */
   | ({
       readonly type: 'tokenChanged'
       readonly subject: string
@@ -36,7 +36,7 @@ export type EngineNote = { readonly at: number } & (
   | {
       readonly type: 'auditPruned'
       readonly subject: 'audit'
-      /** The last entry that was deleted: what is left is verified from here on. */
+      /** The last entry that was deleted. The rest of the journal is verified from here on. */
       readonly last: number
       readonly hash: string
     }
@@ -51,18 +51,18 @@ export type EngineNote = { readonly at: number } & (
   | {
       readonly type: 'clockFixed'
       readonly subject: 'clock'
-      /** The last time that the store had seen, and the one that it has now. */
+      /** The last time that the store had seen, and its new time. */
       readonly before: number
       readonly after: number
     }
   | { readonly type: 'placeReleased'; readonly jobId: JobId }
-  /** Of a registration that was booked: its success fee was not taken (FEE-2). */
+  /** For a booked registration: its success fee was not taken (FEE-2). */
   | { readonly type: 'feeFailed'; readonly jobId: JobId }
   | { readonly type: 'providerUpdated'; readonly providerId: ProviderId }
   | {
       readonly type: 'providerStaked'
       readonly providerId: ProviderId
-      /** What was added, and what it is now. */
+      /** The amount that was added, and the new stake. */
       readonly amount: number | string
       readonly stake: number | string
     }
@@ -71,19 +71,19 @@ export type EngineNote = { readonly at: number } & (
 /** An event as subscribers get it. */
 export type EngineEvent = (MarketEvent | EngineNote) & { readonly seq: number }
 
-/** One record a transition: audit entry, event and line of a timeline in one (ENGINE-3). */
+/** One record per transition: audit entry, event and timeline entry in one (ENGINE-3). */
 export class Journal {
   #seq: number
   #records: JournalRecord[] = []
   readonly #digest: Digest
 
-  /** `seq` is that of the last entry; all that is written goes into the digest. */
+  /** `seq` is the number of the last entry. Every record goes into the digest. */
   constructor(seq: number, digest: Digest) {
     this.#seq = seq
     this.#digest = digest
   }
 
-  /** `about` is the number of the job that it is about, where the caller knows it; else it is looked up. */
+  /** `about` is the number of the affected job, if the caller knows it. Otherwise it is looked up. */
   append(event: MarketEvent | EngineNote, actor: string, market: Market, about?: number): void {
     const { type: action, at } = event
     const jobSeq = about ?? jobOf(event, market)?.enqueueSeq ?? null
@@ -95,7 +95,7 @@ export class Journal {
     this.#records.push(record)
   }
 
-  /** What came in since the last call. */
+  /** Takes the records since the last call. */
   take(): readonly JournalRecord[] {
     const records = this.#records
     this.#records = []
@@ -103,12 +103,12 @@ export class Journal {
   }
 }
 
-/** A record as text. A job is named by its number; its id is in its first record. */
+/** A record as text for the digest. A job appears by its number; its first record has its id. */
 function pieceOf(
   event: MarketEvent | EngineNote,
   { at, actor, action, subject, details, jobSeq }: JournalRecord,
 ): string {
-  // The id of the lease comes from job, attempt, provider and seed.
+  // The lease id is derived from job, attempt, provider and seed.
   if (event.type === 'jobAssigned')
     return `${at} assigned ${jobSeq} ${event.leaseId} ${event.deadline}`
   if (event.type === 'jobStarted') return `${at} started ${jobSeq}`
@@ -117,25 +117,25 @@ function pieceOf(
   return `${at} ${actor} ${action} ${subject} ${JSON.stringify(details)}`
 }
 
-/** An entry as the event that it was. */
+/** Restores the event of a journal entry. */
 export function eventOf(entry: AuditRecord & { readonly seq: number }): EngineEvent {
   const { action: type, at, subject, details, seq } = entry
-  // By what happened, and not by the form of the subject: that of a limit is any text.
+  // Decided by type, not by the form of the subject: the subject of a limit may be any text.
   const isOfJob = type.startsWith('job') || type === 'placeReleased' || type === 'feeFailed'
   const about = isOfJob ? { jobId: subject } : {}
   return { type, at, ...about, ...details, seq } as unknown as EngineEvent
 }
 
-/** Every field that the details of an event can have, so that none is forgotten where they are written out. */
+/** Every field that an event's details can have. The compiler catches one that is missing below. */
 type AllDetails<Type extends MarketEvent['type'], Absent extends string = never> = Required<
   Omit<Extract<MarketEvent, { readonly type: Type }>, 'type' | 'at' | 'jobId' | Absent>
 >
 
 const NO_DETAILS: CborMap = Object.freeze({})
 
-/** All of an event but what an entry has fields for; the id of a job is its subject (ENGINE-3). */
+/** The fields of an event that the entry has no place for. The job id is the subject (ENGINE-3). */
 function detailsOf(event: MarketEvent | EngineNote): CborMap {
-  // What every job has, written out: a rest takes ten times as long.
+  // Frequent events are written out, because a rest pattern takes ten times as long.
   if (event.type === 'jobEnqueued' && event.retryOf === undefined && event.txHash === undefined) {
     const { traceparent } = event
     if (traceparent === undefined) return NO_DETAILS

@@ -9,7 +9,10 @@ const LANE = 'token'
 type Known = Pick<TokenFacts, 'digest' | 'isRevoked'>
 type TokenChange = Extract<EngineNote, { readonly type: 'tokenChanged' }>
 
-/** The tokens as the journal told of them last, so that each change is told once, also one that no engine saw (TOKEN-2). */
+/**
+ * The tokens as the journal last described them. Each change is noted once, even if no engine ran when it was made
+ * (TOKEN-2).
+ */
 export class KnownTokens {
   readonly #byId: Map<string, Known>
   readonly #rows = new Map<string, KeyedRow>()
@@ -19,7 +22,7 @@ export class KnownTokens {
     this.#byId = new Map(rows.map(({ key, value }) => [key, knownOf(decodeCbor(value))]))
   }
 
-  /** What differs from the last time, in the order of the tokens, and then those that are gone. */
+  /** Returns the differences from the last call: changed tokens in the order of `tokens`, then removed ones. */
   note(tokens: readonly TokenFacts[], at: number): readonly TokenChange[] {
     const changes: TokenChange[] = []
     const ids = new Set(tokens.map(({ id }) => id))
@@ -38,7 +41,7 @@ export class KnownTokens {
     return changes
   }
 
-  /** The rows of what has changed since the last call. */
+  /** Takes the rows that changed since the last call. */
   take(): readonly KeyedRow[] {
     if (this.#rows.size === 0) return []
     const rows = [...this.#rows.values()]

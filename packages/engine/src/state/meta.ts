@@ -1,6 +1,6 @@
 import { KIND_NAMES, type KindName } from '@fairlead/core'
 
-/** The names under which counters and settings are stored: all that decides beside the rows. */
+/** The stored names of counters and settings: all state beside the rows that influences decisions. */
 export const META = {
   /** Number of the last job that was accepted. */
   enqueueSeq: 'enqueue_seq',
@@ -8,22 +8,22 @@ export const META = {
   roundHeight: 'round_height',
   /** Number of the last lease id that a limit was reserved with. */
   limitSeq: 'limit_seq',
-  /** The time from which a limit began anew last, a millisecond after its command (LIMIT-20). */
+  /** The latest time from which a limit began to count afresh, a millisecond after its command (LIMIT-20). */
   limitsFrom: 'limits_from',
-  /** Over all that was decided until now (COMMAND-5). */
+  /** Covers every decision until now (COMMAND-5). */
   digest: 'digest',
-  /** 32 bytes that every beacon comes from, drawn once. */
+  /** 32 random bytes, drawn once, from which every beacon is derived. */
   installationSeed: 'installation_seed',
   /** The policy in force, as written. */
   policy: 'policy',
   preset: 'preset',
   /** Number and hash of the last entry that was cut off the journal. */
   journalCut: 'journal_cut',
-  /** What registrations said of people is erased of all that ended before this. */
+  /** Personal data of registrations that ended before this time has been erased. */
   erasedBefore: 'erased_before',
-  /** There were tokens once (TOKEN-1). */
+  /** Set once there was a token (TOKEN-1). */
   tokensSeen: 'tokens_seen',
-  /** When something changed last, a sign of life included. */
+  /** When something last changed, heartbeats included. */
   beat: 'beat',
 } as const
 

@@ -28,7 +28,7 @@ import { restoreLimits } from '../projector/limit-rows.ts'
 import { restoreSessions } from '../projector/session-rows.ts'
 import { QUEUE_KEYS } from './meta.ts'
 
-/** Builds the market from its rows, just as it was when they were written (ENGINE-4). */
+/** Builds the market from its rows, exactly as it was when they were written (ENGINE-4). */
 export function restoreMarket(options: {
   readonly snapshot: Snapshot
   readonly policy: Policy
@@ -105,7 +105,7 @@ function restoreLease(market: Market, row: LeaseRow): void {
   if (isLive(lease.status)) holdLease(market, lease)
 }
 
-/** Puts a job into the queue and among the deadlines that it belongs to. */
+/** Puts a job into its queue and into the heaps of its deadlines. */
 function putIntoHeaps(market: Market, job: Job): void {
   if (job.status === 'QUEUED') {
     market.queues.get(job.shape.kind)?.push(job)

@@ -8,26 +8,26 @@ import {
 } from '@fairlead/core'
 import { refusalOf, sessionGates, type Terms, termsNow } from '@fairlead/core/internal'
 
-/** How much waits, in one kind. */
+/** The waiting jobs of one kind, counted by the reason why they wait. */
 export interface QueueCensus {
   readonly kind: KindName
-  /** Somebody would fit; all others are held by their backoff or a limit, or have nobody. */
+  /** Jobs that a provider would take now. All others wait for a backoff, a limit or a provider. */
   readonly ready: number
   readonly backoff: number
-  /** Somebody would fit, were it not for a limit. */
+  /** Jobs that a provider would take, were it not for a limit. */
   readonly budget: number
   readonly noProvider: number
-  /** Registrations only: their session has not opened, or their own time has not come. */
+  /** Registrations only. `notOpen`: the session has not opened. `pacing`: the job's own send time has not come. */
   readonly notOpen: number
   readonly pacing: number
   /**
-   * When the oldest of them was enqueued; of registrations, from when on the first that waits might have
-   * been sent. Null where none waits, or none of those whose time has come.
+   * The enqueue time of the oldest waiting job. For registrations, the earliest send time that has come. Null if
+   * there is none.
    */
   readonly oldestAt: number | null
 }
 
-/** What is in memory, counted. It is ahead of the store by what is being written. */
+/** Counts from memory, which may be ahead of the store by the writes in flight. */
 export interface Census {
   readonly at: number
   readonly queues: readonly QueueCensus[]
@@ -36,7 +36,7 @@ export interface Census {
   readonly providers: Readonly<Record<ProviderStatus, number>>
 }
 
-/** Groups that are told apart; of more than these, the rest counts as ready. */
+/** At most this many groups are told apart. Jobs of further groups count as ready. */
 const GROUPS_MAX = 20_000
 
 export function takeCensus(market: Market): Census {
@@ -70,7 +70,10 @@ export function takeCensus(market: Market): Census {
 type Held = 'budget' | 'noProvider'
 type Shape = Job['shape']
 
-/** What holds jobs that could go, by their shape. Alike ones of several callers are asked about once. */
+/**
+ * Returns a function that tells what holds ready jobs of a shape. Similar jobs of several callers are checked
+ * once.
+ */
 function holders(
   market: Market,
   kind: KindName,
@@ -97,7 +100,7 @@ function holders(
   }
 }
 
-/** Jobs out of backoff that no provider fits. */
+/** Counts the jobs out of backoff that no provider takes now. */
 function notReady(market: Market, kind: KindName, terms: Terms): Readonly<Record<Held, number>> {
   const holder = holders(market, kind, terms)
   const counts = { budget: 0, noProvider: 0 }
@@ -110,7 +113,7 @@ function notReady(market: Market, kind: KindName, terms: Terms): Readonly<Record
   return counts
 }
 
-/** Registrations wait in their sessions, and for more than the others do. */
+/** Registrations wait in their sessions, and for more reasons than other jobs. */
 function waitingRegistrations(market: Market, terms: Terms): QueueCensus {
   const { sessions, jobs } = market
   const holder = holders(market, 'registration', terms)

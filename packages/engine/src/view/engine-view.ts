@@ -35,19 +35,19 @@ import {
   sessionEntries,
 } from './session-view.ts'
 
-/** What never changes about a job, as far as it is in memory. */
+/** Facts about a job in memory that never change. */
 export interface JobFactsInMemory {
   readonly kind: KindName
   readonly caller: Caller
   readonly fee: bigint
   readonly units: number
   readonly enqueueTs: number
-  /** Its name: of an ai job the model, of a registration the platform; null for a quantum job. */
+  /** The model of an AI job or the platform of a registration; null for a quantum job. */
   readonly model: string | null
   readonly origin: JobOrigin | null
 }
 
-/** What never changes about a lease. */
+/** Facts about a lease that never change. */
 export interface LeaseFactsInMemory {
   readonly jobId: JobId
   readonly providerId: ProviderId
@@ -55,9 +55,8 @@ export interface LeaseFactsInMemory {
 }
 
 /**
- * A look at the engine for those who show it to others: what it has in memory, without waiting, and what
- * is stored. Memory is ahead of the store by what is being written, so of jobs and leases it gives only
- * what never changes.
+ * A view of the engine for display: its memory, without waiting, and the stored state. Memory may be ahead of the
+ * store by the writes in flight. So `job` and `lease` give only facts that never change.
  */
 export class EngineView {
   /** Committed state. */
@@ -72,7 +71,7 @@ export class EngineView {
     this.read = read
   }
 
-  /** The last entry that was deleted from the journal, before any other with number 0. */
+  /** The last entry deleted from the journal; its number is 0 if none was deleted. */
   get journalCut(): AuditHead {
     return this.#state().journalCut
   }
@@ -82,7 +81,7 @@ export class EngineView {
     return this.#state().tokensSeen
   }
 
-  /** Jobs that take memory: those that are alive, and those that ended a moment ago. */
+  /** Jobs that use memory: live jobs, and jobs that ended a moment ago. */
   get jobsInMemory(): number {
     return this.#market().jobs.size
   }
@@ -111,7 +110,7 @@ export class EngineView {
     return { jobId: lease.job.id, providerId: lease.provider.id, caller: lease.job.caller }
   }
 
-  /** What holds a waiting job; null where it does not wait (any more). */
+  /** The reason why a job waits; null if it does not wait (any more). */
   waitReason(id: JobId): WaitReason | null {
     const market = this.#market()
     const job = market.jobs.get(id)
@@ -130,12 +129,12 @@ export class EngineView {
     return isLimited ? 'budget' : 'no_provider'
   }
 
-  /** A limit of the engine as it was defined last; null if there is none. */
+  /** A limit of the engine as last defined; null if there is none. */
   limit(key: string): Limit | null {
     return this.#market().limits.definition(key)
   }
 
-  /** In order of id. */
+  /** Ordered by id. */
   providers(): readonly Readonly<Provider>[] {
     return this.#market().pool.all()
   }
@@ -149,17 +148,17 @@ export class EngineView {
     return registrationFacts(this.#market(), id)
   }
 
-  /** Of all registrations that have not ended. */
+  /** All registrations that have not ended. */
   registrations(): RegistrationFacts[] {
     return allRegistrations(this.#market())
   }
 
-  /** Sessions that are known, with how many wait and are under way, in the order of their keys. */
+  /** The known sessions in key order, with counts of waiting and in-flight registrations. */
   sessions(): SessionCounts[] {
     return sessionCounts(this.#market())
   }
 
-  /** When a session opens; null for one that nobody has named. */
+  /** When a session opens; null for an unknown session. */
   opensAt(key: SessionKey): number | null {
     return this.#market().seats.opensAt(key)
   }
@@ -169,17 +168,17 @@ export class EngineView {
     return sessionEntries(this.#market(), key)
   }
 
-  /** Where a registration stands among them, from 1, and of how many; 0 for one that has ended. */
+  /** A registration's place in its session, from 1, and the number in line. The place of an ended one is 0. */
   sessionPlace(key: SessionKey, id: JobId): { readonly place: number; readonly of: number } {
     return this.#market().sessions.placeOf(key, id)
   }
 
-  /** What a dispatch key may send now; one that was never used may send all that is configured. */
+  /** The current send budget of a dispatch key. An unused key has its whole configured budget. */
   dispatchKey(key: DispatchKey): KeyFigures {
     return keyFiguresOf(this.#market(), key)
   }
 
-  /** The same of every one that has been used, in order. */
+  /** The budgets of all dispatch keys that were used, in order. */
   dispatchKeys(): KeyFigures[] {
     return keyFigures(this.#market())
   }

@@ -2,8 +2,8 @@ import type { JobRow } from '@fairlead/core'
 import { showU64 } from '@fairlead/core/internal'
 
 /**
- * A job that `JSON.stringify` can write: its amounts may pass 2^53 and are bigints, which JSON does not have.
- * They are written as on the wire. The method is hidden, so the row compares and spreads as it did.
+ * A job that `JSON.stringify` can write. Its amounts are bigints, which JSON does not have; they are written as on
+ * the wire. The hidden method leaves comparing and spreading the row unchanged.
  */
 export function withJson(row: JobRow): JobRow {
   return Object.defineProperty({ ...row }, 'toJSON', { value: rowAsJson })

@@ -8,7 +8,7 @@ import {
   type SessionRecord,
 } from '@fairlead/core/internal'
 
-/** What never changes about a registration, as far as it is in memory. */
+/** Facts about a registration in memory. Its rank and scheduled time can still change. */
 export interface RegistrationFacts extends SessionKey {
   readonly jobId: JobId
   /** Number of acceptance. */
@@ -29,35 +29,35 @@ export interface SessionEntry {
   readonly rank: number | null
   readonly sendAt: number | null
   readonly attempts: number
-  /** When it is tried again, while it waits for that. */
+  /** When it is retried, while it waits for a retry. */
   readonly retryAt: number | null
   readonly state: 'waiting' | 'in_flight' | 'lookup'
 }
 
-/** What a dispatch key may send, as it is now. */
+/** The current send budget of a dispatch key. */
 export interface KeyFigures {
   readonly platform: string
   readonly orgRef: string
   readonly inFlight: number
   readonly inFlightMax: number
-  /** Sends a second: as it is now, and as configured. */
+  /** Sends per second: the current rate and the configured one. */
   readonly rate: number
   readonly rateConfigured: number
-  /** Of the token bucket. */
+  /** The size and level of the token bucket. */
   readonly burst: number
   readonly tokens: number
-  /** Distance of the sends of one session. */
+  /** The distance between sends of one session. */
   readonly spacingMs: number
   readonly pausedUntil: number | null
 }
 
-/** How much a session has in memory. */
+/** A session with counts of its registrations in memory. */
 export interface SessionCounts extends SessionRecord {
   readonly waiting: number
   readonly inFlight: number
 }
 
-/** In the order of their keys. */
+/** In key order. */
 export function sessionCounts(market: Market): SessionCounts[] {
   const counts = new Map<string, { waiting: number; inFlight: number }>()
   for (const { entry, sentAt } of market.sessions.jobs()) {
@@ -73,14 +73,14 @@ export function sessionCounts(market: Market): SessionCounts[] {
     .map((record) => ({ ...record, ...(counts.get(idOf(record)) ?? { waiting: 0, inFlight: 0 }) }))
 }
 
-/** Those of a session that have not ended, in its order. */
+/** The registrations of a session that have not ended, in its order. */
 export function sessionEntries(market: Market, key: SessionKey): SessionEntry[] {
   return market.sessions
     .line(key)
     .flatMap(({ id }) => entryOf(market, market.sessions.job(id) as DispatchJob))
 }
 
-/** Every dispatch key that has been used, in order. */
+/** All dispatch keys that were used, in order. */
 export function keyFigures(market: Market): KeyFigures[] {
   return market.sessions.orgs().map((org) => figuresOf(org, market.nowMs))
 }
@@ -102,7 +102,7 @@ export function registrationFacts(market: Market, jobId: JobId): RegistrationFac
   return { jobId, seq, caller, platform, orgRef, eventId, scheduledTime, queuedAt, rank }
 }
 
-/** Of all that have not ended. */
+/** All registrations that have not ended. */
 export function allRegistrations(market: Market): RegistrationFacts[] {
   return [...market.sessions.jobs()].flatMap(
     ({ entry }) => registrationFacts(market, entry.id) ?? [],
@@ -122,7 +122,7 @@ const TOKEN = 1_000_000
 
 function figuresOf(org: OrgDispatch, nowMs: number): KeyFigures {
   const { platform, orgRef, policy, inFlight } = org
-  // As of now, in a copy: to look at a budget must not change it.
+  // A copy as of now: looking at a budget must not change it.
   const { budget } = org.state(nowMs)
   return {
     platform,

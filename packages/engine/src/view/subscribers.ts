@@ -1,22 +1,22 @@
 import type { AuditRecord } from '@fairlead/core'
 import { type EngineEvent, eventOf } from '../state/journal.ts'
 
-/** Takes a listener back. */
+/** Removes a listener. */
 export type Unsubscribe = () => void
 
 type Entry = AuditRecord & { readonly seq: number }
 
-/** Who wants to hear of what; told only after the write has been confirmed, in order and once. */
+/** Delivers events to listeners, in order and once, only after their write was confirmed. */
 export class Subscribers {
   readonly #events = new Set<(event: EngineEvent) => void>()
   #lastSeq: number
 
-  /** `lastSeq` is the number of the last entry that is not to be told. */
+  /** `lastSeq` is the number of the last entry that is not delivered. */
   constructor(lastSeq: number) {
     this.#lastSeq = lastSeq
   }
 
-  /** The number of the newest entry that was told. */
+  /** The number of the newest entry that was delivered. */
   get lastSeq(): number {
     return this.#lastSeq
   }
@@ -26,13 +26,13 @@ export class Subscribers {
     return () => this.#events.delete(listener)
   }
 
-  /** What was stored. Behind a batch whose answer was lost it waits for `catchUp`. */
+  /** Delivers stored entries. After a batch whose answer was lost, delivery waits for `catchUp`. */
   tell(entries: readonly Entry[]): void {
     const [first] = entries
     if (first?.seq === this.#lastSeq + 1) this.#tell(entries)
   }
 
-  /** To be called after loading, with the number of the last entry: a lost answer told of nothing. */
+  /** Call this after a load, with the number of the last entry: a batch whose answer was lost was not delivered. */
   async catchUp(seq: number, read: (afterSeq: number) => Promise<readonly Entry[]>): Promise<void> {
     while (this.#lastSeq < seq && this.#events.size > 0) {
       const entries = await read(this.#lastSeq)
@@ -51,7 +51,7 @@ export class Subscribers {
   }
 }
 
-/** A listener that throws is its owner's affair: what it was told of is stored all the same. */
+/** Calls a listener. If it throws, the process gets a warning; the event is stored all the same. */
 export function guarded(tell: () => void): void {
   try {
     tell()

@@ -14,19 +14,19 @@ import { leaseOffer } from './lease-offer.ts'
 import type { Deliveries } from './outbox.ts'
 import type { PayloadCache } from './payload-cache.ts'
 
-/** How long to wait before the work of an offer is read again. */
+/** How long to wait before the payload of an offer is read again. */
 const READ_AGAIN_MS = 250
 
 type Offered = Deliveries['offers'][number]
 
-/** Where the rest of an offer comes from, and what is done if it does not. */
+/** The sources for the rest of an offer, and the way to take back one that cannot be delivered. */
 interface Delivery {
   readonly nowMs: () => number
   readonly payloads: PayloadCache
   readonly clock: Clock
-  /** Takes a lease back that was not brought to its worker. */
+  /** Takes back a lease that was not delivered to its worker. */
   readonly withdraw: (leaseId: LeaseId) => void
-  /** False once the state was loaded anew: then every worker has heard again what it holds. */
+  /** False once the state was reloaded: every worker has then been told again what it holds. */
   readonly isCurrent: () => boolean
 }
 
@@ -34,39 +34,39 @@ interface Delivery {
 interface Connection {
   readonly session: number
   readonly listener: LeaseListener
-  /** It was told what it goes on with. What was stored before that concerned an earlier session. */
+  /** True once the worker was told what it holds. Changes stored before that concern an earlier session. */
   isWelcome: boolean
 }
 
-/** In place of a session that is not welcome yet: there is none with this number. */
+/** In place of a session that is not welcome yet: no session has this number. */
 const NOBODY_YET = 0
 
 /**
- * The workers that are connected to this process, each with its listener. It is not part of the state:
- * what is thrown away and loaded anew after a failed write does not cut a connection (WORKER-7).
+ * The workers that are connected to this process, each with its listener. They are not part of the state, so a
+ * reload after a failed write closes no connection (WORKER-7).
  */
 export class Connections {
   readonly #connections = new Map<ProviderId, Map<WorkerId, Connection>>()
   #lastSession = NOBODY_YET
 
-  /** The workers that are connected, in the order in which they came. */
+  /** The connected workers, grouped by provider. */
   present(): OfWorker[] {
     return [...this.#connections].flatMap(([providerId, workers]) =>
       [...workers.keys()].map((workerId) => ({ providerId, workerId })),
     )
   }
 
-  /** The session that is to hear what the worker holds; null if the worker is not connected. */
+  /** The session that must hear what the worker holds; null if the worker is not connected. */
   sessionOf(providerId: ProviderId, workerId: WorkerId): number | null {
     const connection = this.#get(providerId, workerId)
     if (connection === undefined) return null
-    // Of one that is not welcome yet the command is still to come, and with it its own welcome.
+    // The command of a session that is not welcome yet is still to come and brings its own welcome.
     return connection.isWelcome ? connection.session : NOBODY_YET
   }
 
   /**
-   * Makes this the connection of the worker and gives it a number. One that it had before is told that it
-   * is over.
+   * Makes this the connection of the worker and returns its number. The listener of a replaced connection is told
+   * that it is closed.
    */
   put(providerId: ProviderId, workerId: WorkerId, listener: LeaseListener): number {
     const before = this.#get(providerId, workerId)
@@ -79,7 +79,7 @@ export class Connections {
     return session
   }
 
-  /** Whether this is the worker's connection, not one that was replaced. */
+  /** True if this is the worker's current connection, not a replaced one. */
   isCurrent(providerId: ProviderId, workerId: WorkerId, listener: LeaseListener): boolean {
     return this.#get(providerId, workerId)?.listener === listener
   }
@@ -90,7 +90,7 @@ export class Connections {
     if (workers?.size === 0) this.#connections.delete(providerId)
   }
 
-  /** Tells the workers what a batch means to them. Who is not connected hears of it when it is. */
+  /** Tells the workers the effects of a batch. A disconnected worker hears of them when it connects. */
   deliver({ held, notices, offers, lost }: Deliveries, delivery: Delivery): void {
     const { nowMs, payloads } = delivery
     for (const { providerId, workerId, session, leases, notice } of held) {
@@ -118,7 +118,7 @@ export class Connections {
     }
   }
 
-  /** Pushes leases whose work has to be read first. */
+  /** Pushes leases whose payload must be read first. */
   async #pushRead(offers: readonly Offered[], delivery: Delivery): Promise<void> {
     const { nowMs, payloads, isCurrent } = delivery
     const unread = offers.filter((one) => this.#listenerFor(one) !== undefined)
@@ -127,7 +127,7 @@ export class Connections {
     try {
       read = await payloads.read(unread.map(({ lease }) => lease))
     } catch {
-      // That the store cannot be read is told elsewhere.
+      // Failed reads of the store are reported elsewhere.
     }
     if (!isCurrent()) return
     const later: Offered[] = []
@@ -140,13 +140,13 @@ export class Connections {
   }
 
   /**
-   * That its work cannot be read is no fault of the worker, so it must not end in an ack timeout. It is
-   * tried again for half of the time that the ack has; the other half is for the one who does the work
-   * once it is there. After that the lease comes back uncharged, and its job gets another.
+   * An unreadable payload is not the worker's fault, so it must not end in an ack timeout. Reads are retried for
+   * half of the ack timeout; the other half is left for the worker. After that the lease is taken back without a
+   * charge, and its job gets another.
    */
   #readLater(unread: readonly Offered[], delivery: Delivery): void {
     const { nowMs, clock, withdraw } = delivery
-    // Between two commands the time of the state lags behind the clock, unless that went back.
+    // Between two commands the time of the state lags behind the clock, unless the clock went back.
     const at = Math.max(nowMs(), clock.now())
     let waitMs = READ_AGAIN_MS
     const again: Offered[] = []
@@ -164,8 +164,8 @@ export class Connections {
   }
 
   /**
-   * By now the lease may have ended, or its worker be gone; then whoever comes next hears of it. To
-   * another worker it goes with the batch that moved it, which may not be stored yet.
+   * Pushes an offer, unless the lease has ended or its worker is gone: then the next worker hears of it. A lease
+   * that moved to another worker is pushed with the batch that moved it, which may not be stored yet.
    */
   #push(offered: Offered, payload: Uint8Array, at: number): void {
     const listener = this.#listenerFor(offered)
@@ -178,7 +178,7 @@ export class Connections {
     return isOpen ? this.#welcome(lease.provider.id, workerId) : undefined
   }
 
-  /** The engine closes, and with it every session. */
+  /** Closes every session when the engine closes. */
   closeAll(): void {
     const closed = new FairleadError('StoreUnavailable', 'the engine was closed; open it again')
     for (const workers of this.#connections.values()) {
@@ -187,7 +187,7 @@ export class Connections {
     this.#connections.clear()
   }
 
-  /** The listener of a worker that may hear of single leases. */
+  /** The listener of a worker that may receive single leases. */
   #welcome(providerId: ProviderId, workerId: WorkerId | null): LeaseListener | undefined {
     const connection = workerId === null ? undefined : this.#get(providerId, workerId)
     return connection?.isWelcome === true ? connection.listener : undefined

@@ -7,12 +7,12 @@ import {
 } from '@fairlead/core'
 import { ackDueAt, type DispatchJob, renewBy } from '@fairlead/core/internal'
 
-/** The times of a lease, as they are at `at`. */
+/** The times of a lease as of `at`. */
 export function leaseTimes(lease: Lease, at: number): LeaseTimes {
   return { leaseId: lease.id, at, renewBy: renewBy(lease), deadline: lease.tDeadline }
 }
 
-/** A lease with its work, as it is pushed to its worker. */
+/** A lease with its payload, as pushed to its worker. */
 export function leaseOffer(lease: Lease, payload: Uint8Array, at: number): LeaseOffer {
   const { id: leaseId, job, provider, attempt } = lease
   const offer: LeaseOffer = {
@@ -35,7 +35,7 @@ export function leaseOffer(lease: Lease, payload: Uint8Array, at: number): Lease
   return job.session === null ? offer : { ...offer, ...attemptOf(job.id, job.session) }
 }
 
-/** What the worker of a registration has to know beside its payload. */
+/** The fields that a worker needs for a registration beside its payload. */
 function attemptOf(id: JobId, { entry, lookupUntil }: DispatchJob): Partial<LeaseOffer> {
   return {
     task: lookupUntil === null ? 'book' : 'lookup',

@@ -42,21 +42,21 @@ export class EngineLeaseSource implements LeaseSource {
         platforms: new Set(offer.platforms ?? []),
       })
     }
-    // Before the command: the batch that connects the worker may already have leases for it.
+    // Before the command, because the batch that connects the worker may already have leases for it.
     const number = connections.put(providerId, workerId, listener)
     const session = new EngineSession(this.#parts, { providerId, workerId, listener })
     try {
       const worker = { providerId, workerId, session: number }
       await loop.submit({ type: 'connectWorker', ...worker, slots, holds })
     } catch (error) {
-      // Its answer may be all that was lost: then the store has it as connected.
+      // Perhaps only the answer was lost, and the store has the worker as connected.
       await session.close().catch(() => undefined)
       throw error
     }
     return session
   }
 
-  /** Registers the provider, or says what it takes from now on. */
+  /** Registers the provider, or updates its offer. */
   async #introduce(
     providerId: ProviderId,
     offer: Pick<ProviderOffer, 'capabilities' | 'models' | 'platforms'>,
@@ -72,7 +72,7 @@ export class EngineLeaseSource implements LeaseSource {
   }
 }
 
-/** One connection of one worker. Once it is over, each of its calls says so. */
+/** One connection of one worker. Once it is over, its calls are rejected, and `close` does nothing. */
 class EngineSession implements LeaseSession {
   readonly #parts: Parts
   readonly #providerId: ProviderId
@@ -112,7 +112,7 @@ class EngineSession implements LeaseSession {
   complete(leaseId: LeaseId, result: LeaseResult): Promise<void> {
     if (!this.#isOpen()) return over()
     const { digest, output, contentType, meta, actualUnits, actualTokens } = result
-    // One literal: this is done for every job, and a spread costs more than the rest of the call.
+    // One literal: this runs for every job, and a spread costs more than the rest of the call.
     return this.#engine.complete({
       leaseId,
       by: this.#providerId,

@@ -7,9 +7,9 @@ import type {
   WorkerId,
 } from '@fairlead/core'
 
-/** What workers are to be told of a batch once it is written, in this order. */
+/** Messages for workers about a batch once it is written, in this order. */
 export interface Deliveries {
-  /** Workers that connected, each with all that it goes on with, and the session that asked. */
+  /** Workers that connected, each with the leases that it holds and the session that asked. */
   readonly held: readonly {
     readonly providerId: ProviderId
     readonly workerId: WorkerId
@@ -17,18 +17,18 @@ export interface Deliveries {
     readonly leases: readonly LeaseTimes[]
     readonly notice: ProviderNotice | null
   }[]
-  /** Providers of which something else than before keeps them from work, or nothing any more. */
+  /** Providers whose notice has changed; null if nothing keeps them from work any more. */
   readonly notices: readonly {
     readonly providerId: ProviderId
     readonly notice: ProviderNotice | null
   }[]
-  /** Leases to be pushed, each to the worker that it has in this batch. */
+  /** Leases to push, each to the worker that it has in this batch. */
   readonly offers: readonly { readonly lease: Lease; readonly workerId: WorkerId | null }[]
-  /** Leases that ended otherwise than by completion. */
+  /** Leases that ended other than by completion. */
   readonly lost: readonly { readonly lease: Lease; readonly reason: LostReason }[]
 }
 
-/** Gathers what workers are to be told; nothing leaves it before the write was confirmed. */
+/** Collects messages for workers. None leaves it before the write is confirmed. */
 export class Outbox {
   #held: Deliveries['held'][number][] = []
   #notices: Deliveries['notices'][number][] = []
@@ -51,7 +51,7 @@ export class Outbox {
     if (lease.workerId !== null) this.#lost.push({ lease, reason })
   }
 
-  /** What came in since the last call. */
+  /** Takes the messages since the last call. */
   take(): Deliveries {
     const offers = []
     for (const lease of this.#offers) offers.push({ lease, workerId: lease.workerId })

@@ -1,12 +1,12 @@
 import type { Job, Lease, Store } from '@fairlead/core'
 import { isUnreadable, TransitMap, type WriteBatch } from '@fairlead/core/internal'
 
-/** Beyond this no more are kept: a job behind so many others can be read from the store when its turn comes. */
+/** The limit of the cache. The payload of a job that far back in the queue can be read from the store later. */
 const BYTES_MAX = 8 * 1024 * 1024
 
 /**
- * Payloads of jobs that were stored a moment ago: most are assigned at once, and their work need not be
- * read back. What is not in here comes from the store. Each stays until its job is offered or has ended.
+ * Payloads of jobs that were stored a moment ago. Most jobs are assigned at once, and then their payload need not
+ * be read back. Other payloads come from the store. An entry stays until its job is offered or has ended.
  */
 export class PayloadCache {
   readonly #store: Store
@@ -26,7 +26,7 @@ export class PayloadCache {
     }
   }
 
-  /** The payload of a job for the one who does the work, if it is here. */
+  /** Removes and returns the payload of a job, if it is cached. */
   take(seq: number): Uint8Array | undefined {
     const payload = this.#payloads.get(seq)
     if (payload === undefined) return undefined
@@ -35,7 +35,7 @@ export class PayloadCache {
     return payload
   }
 
-  /** The payloads of leases whose jobs are not here; null for one that cannot be opened (FILES-4). */
+  /** Reads payloads from the store; null for one that cannot be decrypted (FILES-4). */
   async read(leases: readonly Lease[]): Promise<(Uint8Array | null)[]> {
     const payloads = await this.#store.read.payloads(leases.map(({ job }) => job.enqueueSeq))
     return payloads.map((payload) => {
@@ -44,7 +44,7 @@ export class PayloadCache {
     })
   }
 
-  /** Of jobs that have ended: nobody will do their work. */
+  /** Drops the payloads of ended jobs. */
   forget(ended: readonly Job[]): void {
     for (const { enqueueSeq } of ended) this.take(enqueueSeq)
   }
