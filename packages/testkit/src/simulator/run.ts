@@ -129,6 +129,8 @@ async function drain(world: World): Promise<void> {
       await skipWait(world)
       world.check()
     }
+    // Time that has just moved may have led to calls.
+    await world.settle()
   })
   if (world.desk.open > 0) broken('answer', `${world.desk.open} calls were never answered`)
   world.ledger.compareAll()
