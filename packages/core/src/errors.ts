@@ -1,6 +1,6 @@
 /**
- * Every error code, and whether the same call may succeed later without a change by the caller.
- * A code is never renamed or reused (ERROR-1).
+ * Every error code. A retryable call may succeed later without a change by the caller. A code is never renamed or
+ * reused (ERROR-1).
  */
 export const ERRORS = {
   InvalidParams: { retryable: false, text: 'a parameter or setting is missing or malformed' },
@@ -54,15 +54,15 @@ export class FairleadError extends Error {
   }
 }
 
-/** `InvalidParams` that names the field, as every refusal of input does (ERROR-2). */
+/** `InvalidParams` naming the field, as every refusal of input does (ERROR-2). */
 export function invalidParams(field: string, expected: string, found?: string): FairleadError {
   const tail = found === undefined ? '' : `, got ${found}`
-  // The name of an unknown field is the caller's own text, and may be of any length.
+  // The name of an unknown field is the caller's own text and may have any length.
   const name = field.length > 64 ? `${field.slice(0, 63)}…` : field
   return new FairleadError('InvalidParams', `${name}: expected ${expected}${tail}`, { field })
 }
 
-/** `LimitExceeded` with the cap and what was observed (ENQUEUE-5). */
+/** `LimitExceeded` with the cap and the observed value (ENQUEUE-5). */
 export function limitExceeded(limit: string, max: number, observed: number): FairleadError {
   return new FairleadError(
     'LimitExceeded',
@@ -71,7 +71,7 @@ export function limitExceeded(limit: string, max: number, observed: number): Fai
   )
 }
 
-/** A belief about our own code. When it is broken the caller must stop, not limp on. */
+/** A belief about our own code. If it is broken, the caller must stop, not limp on. */
 export function invariant(condition: boolean, message: string): asserts condition {
   if (!condition) throw new FairleadError('Internal', `broken invariant: ${message}`)
 }

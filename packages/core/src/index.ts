@@ -1,4 +1,4 @@
-/** The rules of Fairlead, for people who use them directly. Pure: `now` and every seed are arguments. */
+/** The rules of Fairlead for direct use. They are pure: `now` and every seed are arguments. */
 
 // Values, hashes, ids
 export { fromHex, toHex } from './encoding/bytes.ts'

@@ -1,4 +1,4 @@
-/** The parts of the rules that only the packages of Fairlead use. It may change in any release. */
+/** Rules that only the packages of Fairlead use. They may change in any release. */
 
 // Admit
 export type { LimitHold, LimitHoldReason } from './admit/admit-round.ts'

@@ -4,29 +4,29 @@ import type { Market } from '../market/market.ts'
 import type { QueuedJob } from '../order/queued-job.ts'
 import { type AdmitRules, amountOf } from './admit-rules.ts'
 
-/** What is looked at in a job. */
+/** The fields of a job that admission reads. */
 export type AdmitJob = Pick<QueuedJob, 'id' | 'tokens' | 'shape'>
 
 /** Why a limit holds a job back (ADMIT-4). */
 export type LimitHoldReason =
-  /** So much does not fit now. */
+  /** The amount does not fit now. */
   | 'exhausted'
-  /** It would fit, but a job ahead waits for the same limit. */
+  /** The amount would fit, but a job ahead waits for the same limit. */
   | 'waited_for'
-  /** There is no such limit. */
+  /** The limit does not exist. */
   | 'unknown'
-  /** It is more than the limit has in all. */
+  /** The amount exceeds the limit's whole capacity. */
   | 'too_large'
 
 export interface LimitHold {
   readonly key: string
   readonly reason: LimitHoldReason
   readonly amount: number
-  /** When it is worth another look; null where time alone changes nothing. */
+  /** When to check again; null if time alone changes nothing. */
   readonly until: number | null
 }
 
-/** A job that waits for a limit: who needs the same one stands behind it until then. */
+/** A job that waits for a limit. Until then, other jobs that need this limit wait behind it. */
 export interface LimitClaim {
   readonly jobId: JobId
   readonly amount: number
@@ -38,25 +38,25 @@ export type LimitClaims = ReadonlyMap<string, LimitClaim>
 export const NO_CLAIMS: LimitClaims = new Map()
 
 /**
- * Limits within one round (ADMIT-3): what it has promised so far counts as held, and what a job waits for
- * is not given to others behind it. Nothing is reserved before the round is decided.
+ * The limits within one round (ADMIT-3). Amounts that the round has promised count as held. A limit that a job
+ * waits for is not given to jobs behind it. Nothing is reserved before the round is decided.
  *
- * A job that does not fit claims the limit that it has to wait for longest. So one job speaks for all that
- * need this limit, and a large one is not passed by small ones for ever (ADMIT-4).
+ * A job that does not fit claims the limit with the longest wait. So one job stands for all that need this limit,
+ * and small jobs cannot pass a large one for ever (ADMIT-4).
  */
 export class AdmitRound {
   readonly #rules: AdmitRules
   readonly #limits: MarketLimits
   readonly #nowMs: number
   readonly #promised = new Map<string, number>()
-  /** Outside of a round: as the last one left them. */
+  /** For checks outside a round: the claims that the last round left. */
   readonly #before: LimitClaims
-  /** Of all kinds so far. */
+  /** The claims of all kinds so far. */
   readonly #all = new Map<string, LimitClaim>()
-  /** Made while the batch was put together. */
+  /** The claims made while the batch was built. */
   #built = new Map<string, LimitClaim>()
   #open = new Map<string, LimitClaim>()
-  /** The last answer, for as long as nothing has changed: a job asks many providers in turn. */
+  /** The last answer, cached until something changes, because a job asks many providers in turn. */
   #known: { readonly job: AdmitJob; readonly hold: LimitHold | null } | null = null
 
   constructor(options: {
@@ -83,7 +83,7 @@ export class AdmitRound {
     return this.#rules.isByProvider(job)
   }
 
-  /** What holds a job back at a provider, or null if it may go there. */
+  /** The limit that holds a job back at a provider, or null if the job may go there. */
   hold(job: AdmitJob, providerId: ProviderId): LimitHold | null {
     if (!this.#rules.concern(job)) return null
     if (this.#rules.isByProvider(job)) return this.#holdAt(job, providerId)
@@ -91,12 +91,12 @@ export class AdmitRound {
     return this.#known.hold
   }
 
-  /** Whether limits hold a job back at whoever does the work. */
+  /** True if limits hold a job back at every provider. */
   isHeldEverywhere(job: AdmitJob): boolean {
     return !this.isByProvider(job) && this.hold(job, NOBODY) !== null
   }
 
-  /** A job is to go to a provider; or not, after all. */
+  /** Counts a job as promised to a provider (1), or takes the promise back (−1). */
   promise(job: AdmitJob, providerId: ProviderId, by: 1 | -1): void {
     this.#known = null
     for (const need of this.#rules.needs(job, providerId)) {
@@ -105,24 +105,24 @@ export class AdmitRound {
     }
   }
 
-  /** Nothing but a limit keeps the job from a provider: it is the next to get what it waits for. */
+  /** Only a limit keeps the job from a provider, so the job claims it: it is the next to get it. */
   claim(job: AdmitJob, { key, reason, amount, until }: LimitHold): void {
     if (reason !== 'exhausted' || until === null) return
     this.#known = null
     this.#open.set(key, { jobId: job.id, amount, until })
   }
 
-  /** A batch is put together: who is asked for it later stands behind who was asked before. */
+  /** Starts to build a batch: jobs that are checked later stand behind jobs that were checked earlier. */
   startBatch(): void {
     this.#begin(new Map())
   }
 
-  /** It is matched: all that is in it stands ahead of whoever was left out. */
+  /** Starts to match the batch: its jobs stand ahead of the jobs that were left out. */
   startMatch(): void {
     this.#begin(this.#open)
   }
 
-  /** Kinds have a queue each, and so have claims. */
+  /** Ends a kind. Each kind has its own queue, and so its own claims. */
   endKind(): void {
     for (const [key, claim] of [...this.#built, ...this.#open]) this.#all.set(key, claim)
     this.#begin(new Map())
@@ -139,8 +139,8 @@ export class AdmitRound {
   }
 
   /**
-   * What no time mends is told first; then, whom it stands behind; else, of several limits that have no
-   * room, the one that it has to wait for longest, of equal ones the first.
+   * The order of reasons: first a limit that no time frees, then a claim of another job ahead. Otherwise the full
+   * limit with the longest wait, and of equal waits the first.
    */
   #holdAt(job: AdmitJob, providerId: ProviderId): LimitHold | null {
     const now = this.#nowMs
@@ -164,7 +164,7 @@ export class AdmitRound {
   }
 }
 
-/** A round on a market; null where nothing has to be admitted. What was given before it is held by now. */
+/** Admission for one round; null if no rule applies. Earlier grants are already held. */
 export function openAdmit(
   market: Pick<Market, 'admit' | 'limits' | 'nowMs'>,
   claims?: LimitClaims,

@@ -3,7 +3,7 @@ import type { QueuedJob, Shape } from '../order/queued-job.ts'
 import { type AdmitRule, placeholdersIn } from '../policy/admit-policy.ts'
 import type { Policy } from '../policy/policy.ts'
 
-/** What a job needs of one limit: `fixed + perToken · tokens`. */
+/** The need of a job on one limit: `fixed + perToken · tokens`. */
 export interface Need {
   readonly key: string
   readonly fixed: number
@@ -14,19 +14,19 @@ export function amountOf({ fixed, perToken }: Need, { tokens }: Pick<QueuedJob, 
   return fixed + perToken * Math.max(1, tokens)
 }
 
-/** What all jobs of one shape need. */
+/** The needs of all jobs of one shape. */
 interface Plan {
   readonly rules: readonly AdmitRule[]
-  /** The same at all providers; null where it depends on who does the work. */
+  /** The same at all providers; null if they depend on the provider. */
   readonly needs: readonly Need[] | null
   readonly byProvider: Map<ProviderId, readonly Need[]>
 }
 
-/** The policy's `admit`, made ready for use: which limits a job needs, and how much of each (ADMIT-2). */
+/** The policy's `admit` in usable form: which limits a job needs, and how much of each (ADMIT-2). */
 export class AdmitRules {
   readonly #rules: readonly AdmitRule[]
   readonly #plans = new WeakMap<Shape, Plan>()
-  /** Whether jobs that differ in their caller alone may need different limits. */
+  /** True if jobs that differ only in their caller may need different limits. */
   readonly isByCaller: boolean
 
   constructor(rules: readonly AdmitRule[]) {
@@ -34,7 +34,7 @@ export class AdmitRules {
     this.isByCaller = rules.some((rule) => rule.caller !== null || names(rule, 'caller'))
   }
 
-  /** What a job needs at a provider. */
+  /** The needs of a job at a provider. */
   needs({ shape }: Pick<QueuedJob, 'shape'>, providerId: ProviderId): readonly Need[] {
     const plan = this.#planOf(shape)
     if (plan.needs !== null) return plan.needs
@@ -46,12 +46,12 @@ export class AdmitRules {
     return needs
   }
 
-  /** Whether any rule is about such jobs. */
+  /** True if any rule concerns such a job. */
   concern({ shape }: Pick<QueuedJob, 'shape'>): boolean {
     return this.#planOf(shape).rules.length > 0
   }
 
-  /** Whether what a job needs depends on who does the work. */
+  /** True if the needs of a job depend on the provider. */
   isByProvider({ shape }: Pick<QueuedJob, 'shape'>): boolean {
     return this.#planOf(shape).needs === null
   }
@@ -69,12 +69,12 @@ export class AdmitRules {
   }
 }
 
-/** Null where nothing has to be admitted: then nothing is asked either. */
+/** Null if the policy has no rules: then nothing is checked. */
 export function admitRulesOf({ admit }: Policy): AdmitRules | null {
   return admit.length === 0 ? null : new AdmitRules(admit)
 }
 
-/** A rule that names the model in a key is about jobs that have one. */
+/** A rule whose keys name the model concerns only jobs that have a model. */
 function matches(rule: AdmitRule, shape: Shape): boolean {
   if (rule.kind !== null && rule.kind !== shape.kind) return false
   if (rule.model !== null && rule.model !== shape.model) return false

@@ -1,33 +1,33 @@
 import type { PlatformPolicy } from '../policy/platform-policy.ts'
 
-/** A token, in the millionths that a level is counted in. */
+/** A token, in the millionths that the level is counted in. */
 const TOKEN = 1_000_000
 const RECOVERY_MS = 10_000
-/** A tenth of a send a second: no number of 429s takes the rate below this. */
+/** A tenth of a send per second: no number of 429s takes the rate below this. */
 const RATE_MILLI_MIN = 100
-/** By how much the spacing can grow. */
+/** The largest factor by which the spacing can grow. */
 const SPACING_FACTOR_MAX = 8
 
 /**
- * What one dispatch key may send: a token bucket, a cap on attempts in flight, and the distance that
- * sends of a session keep. All of it is plain data and durable.
+ * The send budget of one dispatch key: a token bucket, a cap on attempts in flight, and the spacing between sends
+ * of a session. All of it is plain, durable data.
  *
- * A 429 halves rate and cap and doubles the distance; each 10 s without one brings them back by a tenth
- * of what is configured. Neither refill nor recovery needs a timer: both follow from the times in here.
- * `recoverBudget` takes the recoveries that are due; a refill is reckoned where somebody asks for the level,
- * and booked with the next change, so that to look changes nothing.
+ * A 429 halves the rate and the cap and doubles the spacing. Every 10 s without a 429 restores a tenth of the
+ * configured values. Neither refill nor recovery needs a timer: both follow from the stored times. `recoverBudget`
+ * applies the recoveries that are due. A refill is computed when the level is read and booked with the next
+ * change, so that a read changes nothing.
  */
 export interface DispatchBudget {
   /** In millionths of a token, as of `levelAt`. */
   level: number
   levelAt: number
-  /** In thousandths of a token a second, which is millionths a millisecond. */
+  /** In thousandths of a token per second, which equals millionths per millisecond. */
   rate: number
   /** Attempts allowed in flight, in tenths. */
   conc10: number
-  /** Distance of sends in a session, in tenths of a millisecond. */
+  /** The spacing between sends of a session, in tenths of a millisecond. */
   spacing10: number
-  /** Nothing is sent and nothing refilled before this; null when no pause was ever asked for. */
+  /** Before this time nothing is sent or refilled; null if no pause was ever requested. */
   pausedUntil: number | null
   halvedAt: number | null
   /** The last 429 or recovery; the next recovery is 10 s later. */
@@ -46,7 +46,7 @@ export function openBudget(policy: PlatformPolicy, nowMs: number): DispatchBudge
   }
 }
 
-/** Takes the recoveries that are due; a rate counts until the moment at which it changes (BUDGET-6). */
+/** Applies the recoveries that are due. Each rate counts until the time at which it changes (BUDGET-6). */
 export function recoverBudget(
   budget: DispatchBudget,
   policy: PlatformPolicy,
@@ -63,7 +63,7 @@ export function recoverBudget(
   return budget.throttledAt !== throttledAt
 }
 
-/** Recovers and refills up to now. */
+/** Recovers and refills up to `nowMs`. */
 export function advanceBudget(budget: DispatchBudget, policy: PlatformPolicy, nowMs: number): void {
   recoverBudget(budget, policy, nowMs)
   accrue(budget, policy, nowMs)
@@ -76,10 +76,10 @@ export function throttleBudget(
   answer: { readonly nowMs: number; readonly sentAt: number; readonly retryAfterMs: number },
 ): void {
   const { nowMs, sentAt, retryAfterMs } = answer
-  // A recovery that is due at this very moment would come after the outcome, which puts it off.
+  // The outcome comes before a recovery that is due at the same time, and postpones it.
   advanceBudget(budget, policy, nowMs - 1)
   accrue(budget, policy, nowMs)
-  // Attempts that were under way when the key slowed down say nothing about its new pace.
+  // Attempts that were in flight when the key slowed down tell nothing about its new rate.
   if (budget.halvedAt === null || sentAt >= budget.halvedAt) {
     halve(budget, policy)
     budget.halvedAt = nowMs
@@ -91,7 +91,7 @@ export function throttleBudget(
   }
 }
 
-/** May one more attempt go now? The recoveries that are due have been taken. */
+/** True if one more attempt may be sent now. The recoveries that are due must have been applied. */
 export function admitsSend(
   budget: DispatchBudget,
   policy: PlatformPolicy,
@@ -101,13 +101,13 @@ export function admitsSend(
   return admitsLookup(budget, inFlight, nowMs) && levelAt(budget, policy, nowMs) >= TOKEN
 }
 
-/** May somebody look now? That is no send: it needs a slot in flight and no token (ATTEMPT-9). */
+/** True if a lookup may start now. A lookup is no send: it needs a slot in flight but no token (ATTEMPT-9). */
 export function admitsLookup(budget: DispatchBudget, inFlight: number, nowMs: number): boolean {
   const isPaused = budget.pausedUntil !== null && nowMs < budget.pausedUntil
   return !isPaused && inFlight < allowedInFlight(budget)
 }
 
-/** Each send takes a token, retries too. */
+/** Takes one token for a send. A retry takes one too. */
 export function takeToken(budget: DispatchBudget, policy: PlatformPolicy, nowMs: number): void {
   accrue(budget, policy, nowMs)
   budget.level -= TOKEN
@@ -117,24 +117,24 @@ export function allowedInFlight(budget: DispatchBudget): number {
   return Math.floor(budget.conc10 / 10)
 }
 
-/** The distance between sends of one session; 0 unless it is widened (BUDGET-7). */
+/** The spacing between sends of one session if it is widened (BUDGET-7); otherwise 0. */
 export function widenedSpacingMs(budget: DispatchBudget, policy: PlatformPolicy): number {
   return budget.spacing10 > 10 * policy.minSpacingMs ? Math.ceil(budget.spacing10 / 10) : 0
 }
 
-/** No distance is ever longer than this, so an older send holds nobody back. */
+/** The maximum spacing: an older send holds no other send back. */
 export function spacingMsMax(policy: PlatformPolicy): number {
   return SPACING_FACTOR_MAX * policy.minSpacingMs
 }
 
-/** When the pause is over and a token is there, unless the rate changes before; may be infinite. */
+/** When the pause is over and a token is available, unless the rate changes earlier; may be infinite. */
 export function nextTokenAt(budget: DispatchBudget): number {
   const from = refillsFrom(budget)
   if (budget.level >= TOKEN) return from
   return budget.rate === 0 ? Infinity : from + Math.ceil((TOKEN - budget.level) / budget.rate)
 }
 
-/** Infinite while everything is as configured. */
+/** Infinite while all values are as configured. */
 export function nextRecoveryAt(budget: DispatchBudget, policy: PlatformPolicy): number {
   const { throttledAt } = budget
   return throttledAt === null || isAsConfigured(budget, policy)
@@ -142,13 +142,13 @@ export function nextRecoveryAt(budget: DispatchBudget, policy: PlatformPolicy): 
     : throttledAt + RECOVERY_MS
 }
 
-/** A budget, advanced to now, that is as a new one would be: full, as configured, and no pause (DISPATCH-9). */
+/** True if a budget, advanced to now, equals a new one: full, as configured and not paused (DISPATCH-9). */
 export function isUnused(budget: DispatchBudget, policy: PlatformPolicy, nowMs: number): boolean {
   const isPaused = budget.pausedUntil !== null && nowMs < budget.pausedUntil
   return !isPaused && budget.level === policy.burst * TOKEN && isAsConfigured(budget, policy)
 }
 
-/** Another policy from now on. What is throttled stays so, within the new bounds (BUDGET-8). */
+/** Switches to another policy. A throttled budget stays throttled, within the new bounds (BUDGET-8). */
 export function changeBudget(
   budget: DispatchBudget,
   change: { readonly from: PlatformPolicy; readonly to: PlatformPolicy; readonly nowMs: number },
@@ -196,7 +196,7 @@ function accrue(budget: DispatchBudget, policy: PlatformPolicy, nowMs: number): 
   budget.levelAt = Math.max(budget.levelAt, nowMs)
 }
 
-/** The bucket stands still during a pause, so that no burst follows it. */
+/** A pause stops the refill, so that no burst follows it. */
 function levelAt(budget: DispatchBudget, policy: PlatformPolicy, nowMs: number): number {
   const elapsedMs = Math.max(0, nowMs - refillsFrom(budget))
   return Math.min(policy.burst * TOKEN, budget.level + budget.rate * elapsedMs)

@@ -3,7 +3,7 @@ import type { KindName } from '../enqueue/kinds.ts'
 import type { Policy } from '../policy/policy.ts'
 import type { Provider } from '../registry/provider.ts'
 
-/** The epoch that a time falls into, counted from the Unix epoch (QUOTA-3). */
+/** The epoch of a time, counted from the Unix epoch (QUOTA-3). */
 export function epochOf(nowMs: number, policy: Policy): number {
   return Math.floor(nowMs / (1_000 * policy.queue.quotas.epochSecs))
 }
@@ -12,7 +12,7 @@ export function unitsUsed(provider: Provider, kind: KindName, epoch: number): nu
   return provider.units.get(kind)?.get(epoch) ?? 0
 }
 
-/** Takes units of an epoch, or gives some back if `units` is negative. */
+/** Takes units of an epoch, or returns some if `units` is negative. */
 export function addUnits(provider: Provider, kind: KindName, epoch: number, units: number): void {
   let epochs = provider.units.get(kind)
   if (epochs === undefined) {
@@ -24,27 +24,27 @@ export function addUnits(provider: Provider, kind: KindName, epoch: number, unit
   else epochs.set(epoch, total)
 }
 
-/** Somebody got work, at a time. */
+/** An assignment of work to a caller. */
 export interface Assigned {
   readonly caller: Caller
   readonly at: number
 }
 
 /**
- * When each caller last got work: at most `jobs` assignments in any span of `secs`, sliding and
- * exact (QUOTA-4). No more is remembered than the window of the policy needs, and nothing without
- * one: for one that reaches further back, `restore` has to be told what came before.
+ * The assignment times of each caller. A caller gets at most `jobs` assignments in any span of `secs`; the window
+ * slides and is exact (QUOTA-4). Memory holds only what the policy's window needs, and nothing without a window.
+ * For a longer window, `restore` needs the earlier assignments.
  */
 export class RequesterWindows {
   readonly #times = new Map<Caller, number[]>()
 
-  /** Begins anew with what is known of the past, oldest first. */
+  /** Starts over with the known assignments, oldest first. */
   restore(assigned: readonly Assigned[], policy: Policy): void {
     this.#times.clear()
     for (const { caller, at } of assigned) this.record(caller, at, policy)
   }
 
-  /** Assignments of the caller that count against its window now. */
+  /** The assignments of the caller that count against its window now. */
   count(caller: Caller, nowMs: number, policy: Policy): number {
     const window = policy.queue.quotas.requesterWindow
     return window === null ? 0 : this.#recent(caller, nowMs, window.secs).length
@@ -55,7 +55,7 @@ export class RequesterWindows {
     if (window === null) return
     const times = this.#recent(caller, nowMs, window.secs)
     times.push(nowMs)
-    // Put last, so that those who have got nothing for longest stand first.
+    // Moved to the end, so that the callers that have been idle for longest come first.
     this.#times.delete(caller)
     this.#times.set(caller, times)
     this.#forgetIdle(nowMs, window.secs)
@@ -70,7 +70,7 @@ export class RequesterWindows {
     return window.jobs === 0 || oldest === undefined ? null : oldest + 1_000 * window.secs
   }
 
-  /** For each caller that comes in, two of the idle ones may go. */
+  /** Each new assignment removes up to two idle callers. */
   #forgetIdle(nowMs: number, secs: number): void {
     let looked = 0
     for (const [caller, times] of this.#times) {
@@ -79,7 +79,7 @@ export class RequesterWindows {
     }
   }
 
-  /** The assignments that still count; older ones are dropped for good. */
+  /** The assignments that still count. Older ones are dropped. */
   #recent(caller: Caller, nowMs: number, secs: number): number[] {
     const times = this.#times.get(caller)
     if (times === undefined) return []

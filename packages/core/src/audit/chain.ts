@@ -11,7 +11,7 @@ import { hashInput } from '../encoding/hash.ts'
 import { isPlainObject } from '../encoding/plain-object.ts'
 import { FairleadError, invalidParams } from '../errors.ts'
 
-/** What happened, before it is in the log. */
+/** An event before it enters the log. */
 export interface AuditRecord {
   readonly at: number
   readonly actor: string
@@ -27,7 +27,7 @@ export interface AuditEntry extends AuditRecord {
   readonly hash: string
 }
 
-/** Where a log stands: the last entry's number and hash. */
+/** The end of a log: the number and hash of its last entry. */
 export interface AuditHead {
   readonly seq: number
   readonly hash: string
@@ -44,7 +44,7 @@ export function appendAudit(head: AuditHead, record: AuditRecord): AuditEntry {
   return { seq, at, actor, action, subject, details, prevHash, hash }
 }
 
-/** What the hash of an entry covers beside the hash before: `cbor({seq, at, actor, …})`. */
+/** The bytes that an entry's hash covers beside the previous hash: `cbor({seq, at, actor, …})`. */
 function auditBytes(seq: number, record: AuditRecord): Uint8Array {
   return encodeCbor(hashedPart(seq, record))
 }
@@ -52,7 +52,7 @@ function auditBytes(seq: number, record: AuditRecord): Uint8Array {
 /** In canonical order. */
 const HASHED_KEYS = ['at', 'seq', 'actor', 'action', 'details', 'subject'] as const
 
-/** The same into a buffer; see `appendCborMap`. */
+/** Writes the same bytes into a buffer; see `appendCborMap`. */
 export function appendAuditBytes(
   seq: number,
   record: AuditRecord,
@@ -76,14 +76,14 @@ function auditHash(prevHash: Uint8Array, bytes: Uint8Array): Uint8Array {
   return hashInput().raw(prevHash).raw(bytes).digest()
 }
 
-/** The same in place: the hash before an entry with these bytes becomes that of the entry. */
+/** Replaces the previous hash in place by the hash of an entry with these bytes. */
 export function moveAuditHash(hash: Uint8Array, bytes: Uint8Array): void {
   hashInput().raw(hash).raw(bytes).digestTo(hash)
 }
 
 /**
- * The first broken link: the seq due at the first place where seq, prev_hash or hash is wrong, or
- * null if the chain holds from `head` on (AUDIT-2).
+ * Returns the seq due at the first place where seq, prev_hash or hash is wrong, or null if the chain holds from
+ * `head` on (AUDIT-2).
  */
 export function brokenSeq(
   entries: Iterable<AuditEntry>,
@@ -106,7 +106,7 @@ function hashBytes(hash: string): Uint8Array {
   return bytes
 }
 
-/** An entry that has no encoding at all is as broken as one with a wrong hash. */
+/** An entry without an encoding is as broken as one with a wrong hash. */
 function hashOrNull(entry: AuditEntry): string | null {
   try {
     return toHex(auditHash(hashBytes(entry.prevHash), auditBytes(entry.seq, entry)))
@@ -122,7 +122,7 @@ function refuseOdd({ at, details }: AuditRecord): void {
   refuseFloats(details, 0)
 }
 
-/** Two implementations may print one float in two ways; a log that must last has none. */
+/** Two implementations may print the same float differently, so a durable log contains none. */
 function refuseFloats(value: CborValue, depth: number): void {
   if (value instanceof CborFloat || (typeof value === 'number' && !Number.isInteger(value))) {
     throw invalidParams('details', 'a map without floats; write amounts as integers')

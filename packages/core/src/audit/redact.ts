@@ -15,8 +15,8 @@ export type Loggable =
 
 export const REDACTED = '[redacted]'
 
-// All that an address may be written with, so that odd ones are caught too. Every repetition is
-// bounded: a long text must not take a time that grows with its square.
+// All characters that an address may contain, so that unusual ones are caught too. Every repetition is bounded: the
+// time must not grow with the square of the text's length.
 const LOCAL = String.raw`[^\s@<>()\[\],;:"\\]`
 const LABEL = String.raw`[^\s@<>()\[\],;:"'\\/.]`
 
@@ -27,7 +27,7 @@ const SECRETS: readonly RegExp[] = [
   /\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*/gu,
 ]
 
-/** Personal data that a provider's name may look like: keys, and digits in groups. */
+/** Personal data that a provider's name may resemble: keys, and digits in groups. */
 const LOOKALIKES: readonly RegExp[] = [
   /\b(?:sk|pk|api|key|ghp|gho|xox[abps])[-_][\w-]{8,}/giu,
   // +49 170 1234567, (555) 123-4567, 0170 1234567, 4111 1111 1111 1111; dates such as 3.4.2015 or
@@ -40,8 +40,8 @@ const LOOKALIKES: readonly RegExp[] = [
 const PROVIDER_ID = /(provider:[a-z0-9._-]{1,64})/u
 
 /**
- * Makes a function that copies a value with all personal data replaced (AUDIT-3): an identifier by a
- * keyed hash, so that entries of one person can still be told together; everything else for good.
+ * Makes a function that copies a value with all personal data replaced (AUDIT-3). An identifier becomes a keyed
+ * hash, so that entries of one person can still be matched. All other data is removed for good.
  */
 export function redactor(policy: Policy, key: Uint8Array): (value: Loggable) => Loggable {
   const isIdentifier = keyMatcher(policy.audit.identifierKeys)
@@ -52,7 +52,7 @@ export function redactor(policy: Policy, key: Uint8Array): (value: Loggable) => 
     if (typeof value !== 'object' || value === null) return value
     if (depth >= CBOR_DEPTH_MAX) return REDACTED
     if (Array.isArray(value)) return value.map((item) => redact(item as Loggable, depth + 1))
-    // Bytes and the like could hold anything.
+    // Bytes and other objects could contain anything.
     if (!isPlainObject(value)) return REDACTED
     const copy: Record<string, Loggable> = Object.create(null)
     for (const [name, item] of Object.entries(value)) {
@@ -71,12 +71,12 @@ export function redactor(policy: Policy, key: Uint8Array): (value: Loggable) => 
   return (value) => redact(value, 0)
 }
 
-/** `hmac:` and 16 hex digits: the same person gives the same text, and nobody can turn it back. */
+/** `hmac:` and 16 hex digits. The same person always gives the same text, which cannot be reversed. */
 export function pseudonym(key: Uint8Array, identifier: string): string {
   return `hmac:${hmacSha256Hex(key, identifier).slice(0, 16)}`
 }
 
-/** Replaces what looks like personal data in free text. */
+/** Replaces text that looks like personal data. */
 export function redactText(text: string): string {
   const open = replaceAll(text, SECRETS)
   // Split with a group, so every second part is a provider's id, which stays as it is.
@@ -88,7 +88,7 @@ function replaceAll(text: string, patterns: readonly RegExp[]): string {
   return patterns.reduce((rest, pattern) => rest.replace(pattern, REDACTED), text)
 }
 
-/** Two keys that look alike once they are redacted stay two. */
+/** Keeps two keys apart that become equal by redaction. */
 function freeName(name: string, taken: Readonly<Record<string, unknown>>): string {
   if (!(name in taken)) return name
   for (let n = 2; ; n++) if (!(`${name} ${n}` in taken)) return `${name} ${n}`
@@ -102,7 +102,7 @@ function keyMatcher(keys: readonly string[]): (name: string) => boolean {
   return (name) => patterns.some((pattern) => pattern.test(name))
 }
 
-/** Letters and digits alone: `parentEmail`, `parent-email` and `PARENT_EMAIL` are one key. */
+/** Keeps only letters and digits: `parentEmail`, `parent-email` and `PARENT_EMAIL` are one key. */
 function bareName(name: string): string {
   return name.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '')
 }

@@ -1,17 +1,16 @@
 const PLACES_START = 1_024
-/** With more than this part of its slots taken the table grows, with less than that it shrinks. */
+/** The table grows above the one share of taken slots, and shrinks below the other. */
 const FULL = 0.75
 const SPARSE = 0.1
-/** Of an id so many characters count: the last ones, because the first are alike in many. */
+/** The number of characters that are hashed: the last ones, because many ids begin alike. */
 const HASHED = 12
 const FREE = 0
 
 /**
- * What has an id of its own, by that id: a hash, of which any part will do to find it. Waiting jobs come
- * by the hundred thousand, and a `Map` takes four times as long to take one in: it hashes the whole
- * id, keeps an order that nobody needs, and looks at every id again when it grows. Here the hashes lie
- * side by side. Who makes up ids that meet in one slot has those looked at one by one, at some
- * nanoseconds each. What `values` gives is in no order.
+ * A map of values by their own id. An id is a hash, so any part of it serves to find it. There are hundreds of
+ * thousands of waiting jobs, and a `Map` takes four times as long for an insert. It hashes the whole id, keeps an
+ * unneeded order, and reads every id again when it grows. Here the hashes lie side by side. Crafted ids that
+ * collide in one slot are compared one by one, at a few nanoseconds each. `values` has no particular order.
  */
 export class IdMap<Value extends { readonly id: string }> {
   #hashes = new Int32Array(PLACES_START)
@@ -31,7 +30,7 @@ export class IdMap<Value extends { readonly id: string }> {
     return this.get(id) !== undefined
   }
 
-  /** In the place of one with the same id. */
+  /** Replaces a value with the same id. */
   add(value: Value): void {
     const hash = hashOf(value.id)
     let slot = this.#find(value.id, hash)
@@ -59,7 +58,7 @@ export class IdMap<Value extends { readonly id: string }> {
     for (const value of this.#values) if (value !== null) yield value
   }
 
-  /** Where it is, or the free slot where it would be. */
+  /** The slot of the id, or the free slot where it belongs. */
   #find(id: string, hash: number): number {
     const hashes = this.#hashes
     const last = hashes.length - 1
@@ -71,14 +70,14 @@ export class IdMap<Value extends { readonly id: string }> {
     return slot
   }
 
-  /** Frees a slot; those behind it that would not be found any more move up. */
+  /** Frees a slot. Later entries that could no longer be found move up. */
   #close(slot: number): void {
     const hashes = this.#hashes
     const last = hashes.length - 1
     let free = slot
     for (let next = (slot + 1) & last; hashes[next] !== FREE; next = (next + 1) & last) {
       const hash = hashes[next] as number
-      // How far it has come from where it belongs; if the free slot is on that way, it moves there.
+      // The entry moves if the free slot lies between its home slot and its present slot.
       if (((next - hash) & last) < ((next - free) & last)) continue
       hashes[free] = hash
       this.#values[free] = this.#values[next] as Value
@@ -104,7 +103,7 @@ export class IdMap<Value extends { readonly id: string }> {
   }
 }
 
-/** Never `FREE`. */
+/** Never returns `FREE`. */
 function hashOf(id: string): number {
   let hash = 0
   for (let i = Math.max(0, id.length - HASHED); i < id.length; i++) {

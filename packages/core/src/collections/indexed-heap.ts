@@ -1,11 +1,11 @@
-/** An item knows its place in the one heap that it is in; −1 at first. */
+/** An item stores its index in the one heap that contains it; −1 at first. */
 export interface IndexedItem {
   heapIndex: number
 }
 
 /**
- * A priority queue whose items may be removed or moved at any time, by any change of their order.
- * For thousands of items with costly comparisons; `LazyHeap` is the one for millions of jobs.
+ * A priority queue whose items may be removed at any time. It suits thousands of items with costly comparisons;
+ * for millions of jobs use `LazyHeap`.
  */
 export class IndexedHeap<T extends IndexedItem> {
   readonly #before: (a: T, b: T) => boolean
@@ -28,7 +28,7 @@ export class IndexedHeap<T extends IndexedItem> {
     this.#up(this.#items.length - 1, item)
   }
 
-  /** Removes an item; it may have changed since it was added only by way of `remove` before. */
+  /** Removes an item. To change an item's order, remove it first and add it again afterwards. */
   remove(item: T): boolean {
     const at = item.heapIndex
     if (this.#items[at] !== item) return false
@@ -41,7 +41,7 @@ export class IndexedHeap<T extends IndexedItem> {
     return true
   }
 
-  /** After a change of what the order depends on. */
+  /** Call this after a change of anything that the order depends on. */
   rebuild(): void {
     for (let i = (this.#items.length >> 1) - 1; i >= 0; i--) this.#down(i, this.#items[i] as T)
   }

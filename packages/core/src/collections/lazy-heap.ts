@@ -1,31 +1,31 @@
-/** An item says for each heap whether it is inside; see `LazyHeap`. */
+/** An item stores two bits for each heap that may contain it; see `LazyHeap`. */
 export interface HeapItem {
   heapBits: number
 }
 
 export interface LazyHeapOptions<T> {
-  /** Which two bits of `heapBits` are this heap's; heaps that share items differ in it. 0 … 14. */
+  /** The two bits of `heapBits` that this heap uses, 0 … 14. Heaps that share items need different pairs. */
   readonly bitPair: number
   readonly keyOf: (item: T) => number
-  /** Order of two items with equal keys; it ends in an id, so that the order is total. */
+  /** The order of two items with equal keys. It ends in an id, so that the order is total. */
   readonly before: (a: T, b: T) => boolean
 }
 
 /**
  * A priority queue for millions of items: the smallest key first.
  *
- * Keys lie beside each other in one array of doubles, four children to a node, so that a step down
- * reads one cache line and never the items themselves. For the same reason an item does not know its
- * index. An item that leaves only loses its `live` bit; its record stays until it comes to the top or
- * until half of all records are dead and one sweep removes them. An item that comes back before that
- * finds its record still there. All calls are O(log n), leaving and sweeping amortised.
+ * Keys lie side by side in one array of doubles, with four children to a node. A step down reads one cache line
+ * and never the items themselves. For the same reason an item does not know its index. An item that leaves only
+ * loses its `live` bit. Its record stays until it reaches the top, or until half of all records are dead and one
+ * sweep removes them. An item that returns earlier reuses its record. All calls are O(log n); leaving and sweeping
+ * are amortised.
  *
- * Most items come in their order, with a later time than the one before. Such a one goes to the end of
- * a line beside the heap, and whichever of the two has the first item gives it: with a million waiting, a step
- * down from the top of the heap compares forty items that no cache has.
+ * Most items arrive in order, with a later time than the one before. Such an item goes to the end of a line beside
+ * the heap, and the smaller of the two heads comes first. With a million waiting items, a step down from the top
+ * of the heap would compare forty items that are not in any cache.
  *
- * While an item is inside its key may grow, which is noticed when its record reaches the top. After
- * any other change of keys the owner calls `rebuild`.
+ * While an item is inside, its key may grow; the heap notices this when the record reaches the top. After any
+ * other change of keys the owner calls `rebuild`.
  */
 export class LazyHeap<T extends HeapItem> {
   readonly #inside: number
@@ -97,12 +97,12 @@ export class LazyHeap<T extends HeapItem> {
     }
   }
 
-  /** The smallest key, or infinity when nothing is inside. */
+  /** The smallest key, or infinity if the heap is empty. */
   topKey(): number {
     return this.top() === undefined ? Number.POSITIVE_INFINITY : this.floor
   }
 
-  /** No key is smaller, though it may be that of an item that has left: it takes no tidying up to say. */
+  /** A lower bound of the keys, found without tidying up. It may be the key of an item that has left. */
   get floor(): number {
     const key = this.#keys.length === 0 ? Number.POSITIVE_INFINITY : (this.#keys[0] as number)
     return Math.min(key, this.#line.firstKey)
@@ -116,7 +116,7 @@ export class LazyHeap<T extends HeapItem> {
     return item
   }
 
-  /** Takes in whatever became of the keys. */
+  /** Adopts any change of the keys. */
   rebuild(): void {
     this.#sweep()
     for (const item of this.#line) this.#items.push(item)
@@ -131,12 +131,12 @@ export class LazyHeap<T extends HeapItem> {
     for (const item of this.#line) if (this.has(item)) yield item
   }
 
-  /** Those of items that have left, too. */
+  /** The number of all records, dead ones included. */
   get #records(): number {
     return this.#items.length + this.#line.length
   }
 
-  /** Whether the line has the first record of all. */
+  /** True if the line has the first record of all. */
   #isFirstInLine(): boolean {
     const { first, firstKey } = this.#line
     if (first === undefined || this.#items.length === 0) return first !== undefined
@@ -150,7 +150,7 @@ export class LazyHeap<T extends HeapItem> {
     else this.#removeTop()
   }
 
-  /** In place: it happens often enough that new lists would be a part of all garbage. */
+  /** Works in place: sweeps are frequent, and new lists would be a large part of all garbage. */
   #sweep(): void {
     const keys = this.#keys
     const items = this.#items
@@ -208,7 +208,7 @@ export class LazyHeap<T extends HeapItem> {
     if (this.#items.length > 0) this.#sink(0, key, item)
   }
 
-  /** Puts a record into the hole at `i`, or further down if smaller ones are below. */
+  /** Puts a record into the hole at `i`, or further down if smaller records are below. */
   #sink(start: number, key: number, item: T): void {
     const keys = this.#keys
     const items = this.#items
@@ -239,13 +239,13 @@ export class LazyHeap<T extends HeapItem> {
   }
 }
 
-/** So many records are taken up by items that are gone before the others move up. */
+/** More than this many records must be gone before the others move up. */
 const GONE_MAX = 1_024
 
-/** Records in ascending order: each that is added comes behind the last. */
+/** Records in ascending order. A new record has to come after the last one. */
 class Line<T> {
   #keys: number[] = []
-  /** What is gone is undefined, so that nobody is kept in memory by it. */
+  /** Removed items are set to undefined, so that they can be collected. */
   #items: (T | undefined)[] = []
   #head = 0
 
@@ -290,7 +290,7 @@ class Line<T> {
     this.#head = 0
   }
 
-  /** Those that `isKept` says, in their order. */
+  /** Keeps the records that `isKept` selects, in order. */
   keep(isKept: (item: T) => boolean): void {
     const keys = this.#keys
     const items = this.#items

@@ -1,17 +1,16 @@
-/** So many come, and at least as many as are inside, before those that are inside are moved. */
+/** Entries move after more additions than this, and after more additions than the map has entries. */
 const MOVED_AFTER = 1_000
-/** More than these are not moved: it would hold everything up, and they change less often. */
+/** Larger maps are not moved: the pause would be too long, and they change less often. */
 const MOVED_MAX = 10_000
 
 /**
- * A map for what comes and soon goes again, a thousand times a second.
+ * A map for entries that come and go quickly, thousands of times a second.
  *
- * In V8 a map that has many entries deleted gets a new table from time to time, and the old table points to
- * the new one and to all that was in it. Once a table is so old that only a full collection can free it, it
- * keeps the next one from being collected when that is young, and so on: nothing that passes through the
- * map is collected young any more, and all of it is copied twice and marked. So before it comes to that,
- * the entries move into a map of their own, to which nothing points. Who goes through the entries while
- * others come sees those that were there.
+ * In V8, a map with many deletions gets a new table from time to time. The old table points to the new one and to
+ * everything that was in it. A table that only a full collection can free keeps the next one from a young
+ * collection, and so on. Then no entry that passes through the map is collected young; each is copied twice and
+ * marked. To prevent this, the entries move to a new map to which nothing points. An iteration that is under way
+ * at that time continues over the old map.
  */
 export class TransitMap<Key, Value> {
   #inside = new Map<Key, Value>()

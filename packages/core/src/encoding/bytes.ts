@@ -1,4 +1,4 @@
-/** Bytes, their `0x` form, and the orders that ids and keys are sorted in. */
+/** Bytes, their `0x` form, and the sort order of ids and keys. */
 
 /** `0x` and lower-case hex, the one JSON form of bytes. */
 export function toHex(bytes: Uint8Array): string {
@@ -11,23 +11,23 @@ export function fromHex(text: string): Uint8Array | null {
   return writeHex(text, bytes, 0) ? bytes : null
 }
 
-/** How many bytes a `0x` hex text stands for, if it is one. */
+/** The number of bytes that a `0x` hex text stands for, if it is one. */
 export function hexLength(text: string): number {
   return Math.max(0, (text.length >> 1) - 1)
 }
 
 /**
- * Writes the bytes of a `0x` lower-case hex text; false if it is anything else. Two digits are looked
- * up at a time, which checks and converts in one go: a prompt of a kibibyte is 2,048 of them.
+ * Writes the bytes of a `0x` lower-case hex text; false if it is anything else. A table looks up two digits at a
+ * time, which checks and converts in one step: a prompt of a kibibyte has 2,048 digits.
  */
 export function writeHex(text: string, out: Uint8Array, at: number): boolean {
   const { length } = text
   if (length % 2 !== 0 || !text.startsWith('0x')) return false
-  // One huge text must not hold on to its memory for ever.
+  // Replaced after a huge text, so that its memory is not kept for ever.
   if (digits.length < length || digits.length > Math.max(DIGITS_KEPT, 2 * length)) {
     ;({ digits, pairs } = makeDigits(Math.max(DIGITS_START, 2 * length)))
   }
-  // Text beyond ASCII takes more bytes than it has characters.
+  // A text beyond ASCII takes more bytes than it has characters.
   if (digits.write(text, 0, 'utf8') !== length) return false
   let wrong = 0
   for (let pair = 1, to = at; pair < length >> 1; pair++, to++) {
@@ -38,7 +38,7 @@ export function writeHex(text: string, out: Uint8Array, at: number): boolean {
   return wrong >= 0
 }
 
-/** Whether a text is 32 bytes as `0x` lower-case hex. */
+/** True if the text is 32 bytes as `0x` lower-case hex. */
 export function isHex32(text: unknown): text is string {
   if (typeof text !== 'string') return false
   if (text === lastHex32) return true
@@ -48,7 +48,7 @@ export function isHex32(text: unknown): text is string {
 }
 
 const checked = Buffer.alloc(32)
-/** Many a job has the same digest as the one before it: that of nothing. */
+/** Cached, because many jobs have the same digest in a row: that of empty output. */
 let lastHex32: string | null = null
 
 export function utf8(text: string): Uint8Array {
@@ -59,7 +59,7 @@ export function utf8Length(text: string): number {
   return Buffer.byteLength(text, 'utf8')
 }
 
-/** For `sort`: ids and other ASCII text, where UTF-16 order is byte order. */
+/** For `sort`: ids and other ASCII text, whose UTF-16 order is byte order. */
 export function compareAscii(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
@@ -71,15 +71,15 @@ export function asBuffer(bytes: Uint8Array): Buffer {
     : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
-/** The digits of the text at hand, as bytes and as pairs of bytes. */
+/** The digits of the current text, as bytes and as pairs of bytes. */
 const DIGITS_START = 4_096
 const DIGITS_KEPT = 1_048_576
 let { digits, pairs } = makeDigits(DIGITS_START)
 
-/** Two ASCII digits → their byte, −1 where one of them is no lower-case hex digit. */
+/** Maps two ASCII digits to their byte, or to −1 if one of them is no lower-case hex digit. */
 const BYTE_OF = new Int16Array(2 ** 16).fill(-1)
 for (let byte = 0; byte < 256; byte++) {
-  // Read as `writeHex` will read it, whatever the machine's byte order.
+  // Written in the way in which `writeHex` reads it, so the machine's byte order does not matter.
   digits.write(byte.toString(16).padStart(2, '0'), 0, 'latin1')
   BYTE_OF[pairs[0] as number] = byte
 }

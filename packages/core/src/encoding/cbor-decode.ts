@@ -80,12 +80,12 @@ class Reader {
     return map
   }
 
-  /** The key that has just been read comes behind the one before it (CBOR-3). */
+  /** Checks that the key just read comes after the one before it (CBOR-3). */
   #checkOrder(last: number, lastEnd: number, start: number): void {
     const bytes = this.#bytes
     let a = last
     let b = start
-    // Their first bytes tell how long they are, so neither of two can be the beginning of the other.
+    // The first bytes tell the length of a key, so neither of two keys can be a prefix of the other.
     while (a < lastEnd && bytes[a] === bytes[b]) {
       a++
       b++
@@ -169,7 +169,7 @@ class Reader {
     return byte
   }
 
-  /** In Node's pool, as for what is encoded. */
+  /** Allocated in Node's pool. */
   #copy(count: number | bigint, start: number): Uint8Array {
     const taken = this.#take(count, start)
     const copy = Buffer.allocUnsafe(taken.length)

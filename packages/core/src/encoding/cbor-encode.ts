@@ -20,7 +20,7 @@ export function encodeCbor(value: CborValue): Uint8Array {
   }
 }
 
-/** The same for a map with these keys, which are in canonical order. */
+/** Encodes a map with these keys, which must be in canonical order. */
 export function encodeCborMap<Key extends string>(
   keys: readonly Key[],
   map: { readonly [Each in Key]: CborValue },
@@ -35,8 +35,8 @@ export function encodeCborMap<Key extends string>(
 }
 
 /**
- * The same into a buffer of the caller's, from a place on: where it ends, and the buffer, which is a larger
- * one with the same content in front if there was not enough room.
+ * Encodes such a map into a buffer from `at` on. Returns the end and the buffer: the caller's, or a larger one
+ * that begins with the same content.
  */
 export function appendCborMap<Key extends string>(
   keys: readonly Key[],
@@ -56,22 +56,22 @@ export function appendCborMap<Key extends string>(
   }
 }
 
-// Values are encoded one behind the other into pieces of memory, and the results are views of these: a
-// piece lives as long as one of its values. Most are gone together, and a copy costs as much as to encode.
+// Values are encoded one after another into pieces of memory, and the results are views of these. A piece lives as
+// long as any of its values. Most values die together, and a copy would cost as much as the encoding.
 const PIECE = 16_384
-/** With less room left than this the next piece is begun. */
+/** With less room left than this, the next value starts a new piece. */
 const ROOM_MIN = 512
 let out = Buffer.allocUnsafeSlow(PIECE)
-/** Where in the piece the next value begins; what lies before it belongs to others. */
+/** Where in the piece the next value begins; the bytes before it belong to other values. */
 let used = 0
-/** Where the value at hand ends so far. */
+/** The end of the current value so far. */
 let length = 0
-/** The first long text of it and where it stands: an id that comes again is copied. */
+/** The first long text of the value and its place. An id that occurs again is copied from there. */
 let firstText = ''
 let firstAt = 0
 let firstEnd = 0
 
-/** Begins a value where there is room for most; gives the piece of memory that it begins in. */
+/** Begins a value where most values have enough room; returns its piece. */
 function begin(): Buffer<ArrayBuffer> {
   if (PIECE - used < ROOM_MIN) {
     out = Buffer.allocUnsafeSlow(PIECE)
@@ -82,10 +82,10 @@ function begin(): Buffer<ArrayBuffer> {
   return out
 }
 
-/** The value that was written since `begin`. */
+/** Returns the value that was written since `begin`. */
 function end(piece: Buffer<ArrayBuffer>): Uint8Array {
   const start = used
-  // What did not fit in has memory of its own, and not more than it needs.
+  // A value that outgrew the piece gets memory of its own, of exactly its length.
   if (out !== piece) return Uint8Array.from(out.subarray(start, length))
   used = length
   return new Uint8Array(piece.buffer, start, length - start)
@@ -123,7 +123,10 @@ function write(value: CborValue, depth: number): void {
   writeMap(value as CborMap, depth)
 }
 
-/** Keys by their encoded bytes (CBOR-3). They mostly come so, which is seen while they are written. */
+/**
+ * Sorts keys by their encoded bytes (CBOR-3). Most maps are sorted already, which is checked while they are
+ * written.
+ */
 function writeMap(map: CborMap, depth: number): void {
   const keys = Object.keys(map)
   const start = length
@@ -133,7 +136,7 @@ function writeMap(map: CborMap, depth: number): void {
   writeEntries(map, keys.sort(compareKeys), depth)
 }
 
-/** False if a key comes before the one that was written before it. */
+/** False if a key comes before the previous one. */
 function writeEntries(map: CborMap, keys: readonly string[], depth: number): boolean {
   writeHead(5, keys.length)
   let before = -1
@@ -147,7 +150,7 @@ function writeEntries(map: CborMap, keys: readonly string[], depth: number): boo
   return true
 }
 
-/** Whether of two encoded keys the first comes first; the length stands in front, and decides mostly. */
+/** True if the first of two encoded keys comes first. The length is at the front and usually decides. */
 function isAscending(a: number, b: number): boolean {
   for (let i = 0; b + i < length; i++) {
     const left = out[a + i] as number
@@ -208,7 +211,7 @@ function writeText(text: string): void {
   length += out.write(text, length, 'utf8')
 }
 
-/** Keys and names are mostly like this, and three native calls cost more than the loop. */
+/** Most keys and names are short ASCII, and three native calls cost more than the loop. */
 function writeShortAscii(text: string): boolean {
   reserve(24)
   for (let i = 0; i < text.length; i++) {
@@ -221,7 +224,7 @@ function writeShortAscii(text: string): boolean {
   return true
 }
 
-/** Ids are like this: one native call, which took as many bytes as characters if all are ASCII. */
+/** Suits ids: one native call. The text is ASCII if it took as many bytes as it has characters. */
 function writeAscii(text: string): boolean {
   const start = length
   if (text === firstText) {
@@ -289,7 +292,7 @@ function reserve(bytes: number): void {
   out = larger
 }
 
-/** By length in UTF-8 first, because the head stands in front. */
+/** Compares lengths in UTF-8 first, because the encoded length is at the front. */
 function compareKeys(a: string, b: string): number {
   if (isAscii(a) && isAscii(b)) return a.length - b.length || (a < b ? -1 : a > b ? 1 : 0)
   const left = Buffer.from(a, 'utf8')

@@ -3,9 +3,9 @@ import { FairleadError } from '../errors.ts'
 /**
  * Canonical CBOR: RFC 8949 §4.2.1 core deterministic encoding, and nothing else (CBOR-1 … CBOR-5).
  *
- * It is the wire format and the input of every hash, so there is exactly one encoding of a value and
- * the decoder refuses all others. A JavaScript number that is whole is an integer, any other is a
- * float; `CborFloat` makes a float of a whole number, and is what every float decodes to.
+ * It is the wire format and the input of every hash. So a value has exactly one encoding, and the decoder refuses
+ * all others. A whole JavaScript number is an integer, any other number is a float. `CborFloat` makes a whole
+ * number a float, and every float decodes to it.
  */
 export type CborValue =
   | null
@@ -19,7 +19,7 @@ export type CborValue =
   | CborMap
 export type CborMap = { readonly [key: string]: CborValue }
 
-/** A float even where its value is whole: 1.0 and 1 are two values in CBOR. */
+/** A float, even if its value is whole: 1.0 and 1 are two values in CBOR. */
 export class CborFloat {
   readonly value: number
   constructor(value: number) {
@@ -27,10 +27,10 @@ export class CborFloat {
   }
 }
 
-/** Deeper nesting is refused: it has no use, and the recursion must end before the stack does. */
+/** Deeper nesting is refused: it is useless, and the recursion must end before the stack overflows. */
 export const CBOR_DEPTH_MAX = 256
 
-/** The f16 bits of a value that f16 keeps exactly, else null. Subnormals included. */
+/** The f16 bits of a value that f16 represents exactly, subnormals included; else null. */
 export function toHalf(value: number): number | null {
   const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0
   const size = Math.abs(value)
@@ -64,7 +64,7 @@ export function fromHalf(bits: number): number {
   return sign * (1 + fraction / 1024) * 2 ** (exponent - 15)
 }
 
-/** The refusal of a value or encoding, with the place in the input where there is one. */
+/** The refusal of a value or an encoding, with its place in the input if there is one. */
 export function refusedCbor(found: string, at?: number): FairleadError {
   const location = at === undefined ? '' : ` at byte ${at}`
   return new FairleadError('InvalidParams', `canonical CBOR expected, got ${found}${location}`, {

@@ -1,6 +1,6 @@
 /**
- * A whole number of any size: a number while that is exact, else a bigint. Comparing the two with `<` is
- * exact in JavaScript, and a value has one form only, so `===` is right too.
+ * A whole number of any size: a number if that is exact, else a bigint. JavaScript compares the two exactly with
+ * `<`. A value has only one form, so `===` is correct too.
  */
 export type ExactInt = number | bigint
 
@@ -19,7 +19,7 @@ export function minus(a: ExactInt, b: ExactInt): ExactInt {
 export function times(a: ExactInt, b: ExactInt): ExactInt {
   if (typeof a === 'number' && typeof b === 'number') {
     const product = a * b
-    // The sum with 0 turns -0, which -1 × 0 gives, into the one form of zero.
+    // Adding 0 turns −0, the product of −1 and 0, into the one form of zero.
     if (Number.isSafeInteger(product)) return product + 0
   }
   return exactInt(BigInt(a) * BigInt(b))

@@ -15,7 +15,7 @@ export function sha3(data: Uint8Array): Uint8Array {
   return digest
 }
 
-/** The same to the start of a buffer, which takes two thirds of the time that a buffer of Node's own does. */
+/** SHA3-256 into the start of a buffer. This takes two thirds of the time that Node's own buffer takes. */
 function writeSha3(data: Uint8Array, out: Uint8Array): void {
   // Each character is a byte.
   const digest = hash('sha3-256', data, 'binary')
@@ -27,7 +27,7 @@ export function sha3Hex(data: Uint8Array): string {
   return `0x${hash('sha3-256', data, 'hex')}`
 }
 
-/** `H(tag, f1, …, fn)`: SHA3-256 over the tag and the fields, each behind its length (HASH-2). */
+/** `H(tag, f1, …, fn)`: SHA3-256 over the tag and the fields, each after its length (HASH-2). */
 export function taggedHash(tag: string, ...fields: readonly HashField[]): Uint8Array {
   return tagged(tag, fields).digest()
 }
@@ -43,7 +43,7 @@ export function uvarint(n: number | bigint): Uint8Array {
   return out.subarray(0, writeUvarint(out, 0, n))
 }
 
-/** SHA-256, as hex without `0x`: session tie breakers and idempotency keys are defined so. */
+/** SHA-256 as hex without `0x`: the form that session tie breakers and idempotency keys use. */
 export function sha256Hex(text: string): string {
   return createHash('sha256').update(text, 'utf8').digest('hex')
 }
@@ -54,30 +54,30 @@ export function hmacSha256Hex(key: Uint8Array, text: string): string {
 }
 
 const BUFFER_START = 2_048
-/** Text of fewer bytes has its length in one byte. */
+/** The length of a shorter text fits one byte. */
 const SHORT = 128
 const BUFFER_KEPT = 1_048_576
 const EMPTY = new Uint8Array()
 
 /**
- * The input of one hash, put together piece by piece in a buffer that all calls share: allocating it
- * would cost as much as hashing it. Begin with `hashInput` and end with `digest` or `hex`.
+ * The input of one hash, assembled in a buffer that all calls share: an allocation would cost as much as the hash.
+ * Begin with `hashInput` and end with `digest`, `digestTo` or `hex`.
  */
 export class HashInput {
   #buffer = Buffer.allocUnsafe(BUFFER_START)
   #length = 0
   #alike: { readonly id: string; readonly bytes: Uint8Array } = { id: '', bytes: EMPTY }
-  /** Views of the buffer by their length: most inputs are as long as one before them. */
+  /** Views of the buffer by length, because most inputs have the length of an earlier one. */
   #views: Uint8Array[] = []
 
   start(): this {
     this.#length = 0
-    // One huge input must not hold on to its memory for ever.
+    // Replaced after a huge input, so that its memory is not kept for ever.
     if (this.#buffer.length > BUFFER_KEPT) this.#replace(Buffer.allocUnsafe(BUFFER_START))
     return this
   }
 
-  /** Bytes as they are. */
+  /** Bytes without their length. */
   raw(bytes: Uint8Array): this {
     this.#reserve(bytes.length)
     this.#buffer.set(bytes, this.#length)
@@ -92,15 +92,15 @@ export class HashInput {
     return this
   }
 
-  /** Bytes behind their length. */
+  /** Bytes after their length. */
   bytes(bytes: Uint8Array): this {
     return this.rawInt(bytes.length).raw(bytes)
   }
 
-  /** Text as UTF-8, behind its length. */
+  /** Text as UTF-8, after its length. */
   text(text: string): this {
     if (text.length < SHORT && this.#shortAscii(text)) return this
-    // A lone surrogate has no UTF-8: two different texts would get one hash.
+    // A lone surrogate has no UTF-8 form, so two different texts would get the same hash.
     if (!text.isWellFormed()) throw invalidParams('text', 'well-formed Unicode')
     const bytes = Buffer.byteLength(text, 'utf8')
     this.rawInt(bytes)
@@ -109,7 +109,7 @@ export class HashInput {
     return this
   }
 
-  /** An integer as its uvarint, behind the length of that: at most ten bytes, so one byte. */
+  /** An integer as its uvarint, after the length of that. It has at most ten bytes, so the length takes one byte. */
   int(n: number | bigint): this {
     const at = this.#length
     this.#reserve(1)
@@ -119,7 +119,7 @@ export class HashInput {
     return this
   }
 
-  /** The bytes that an id of `0x` hex stands for, behind their length. */
+  /** The bytes of a `0x` hex id, after their length. */
   id(id: string): this {
     const bytes = hexLength(id)
     this.rawInt(bytes)
@@ -129,7 +129,7 @@ export class HashInput {
     return this
   }
 
-  /** The same for an id that many inputs after each other have in common. */
+  /** The same for an id that many consecutive inputs share. */
   idAlike(id: string): this {
     if (id !== this.#alike.id) {
       const bytes = Buffer.allocUnsafe(hexLength(id))
@@ -143,7 +143,7 @@ export class HashInput {
     return sha3(this.#input())
   }
 
-  /** The digest to the start of a buffer. */
+  /** Writes the digest to the start of a buffer. */
   digestTo(out: Uint8Array): void {
     writeSha3(this.#input(), out)
   }
@@ -159,7 +159,7 @@ export class HashInput {
     return this.#views[length]
   }
 
-  /** Tags and names are mostly like this, and three native calls cost more than the loop. */
+  /** Most tags and names are short ASCII, and three native calls cost more than the loop. */
   #shortAscii(text: string): boolean {
     this.#reserve(1 + text.length)
     const at = this.#length + 1
@@ -188,7 +188,7 @@ export class HashInput {
 
 const shared = new HashInput()
 
-/** A new input; the one before must have been hashed by now. */
+/** Starts a new input. The one before must already have been hashed. */
 export function hashInput(): HashInput {
   return shared.start()
 }

@@ -11,11 +11,11 @@ export type JobId = Id<'job'>
 export type LeaseId = Id<'lease'>
 /** `provider:` and a name of ASCII letters, digits and `._-`. */
 export type ProviderId = Id<'provider'>
-/** 1 to 128 ASCII letters, digits and `._:-`: one process that serves a provider. */
+/** 1 to 128 ASCII letters, digits and `._:-`. It names one process that serves a provider. */
 export type WorkerId = Id<'worker'>
-/** `0x` and 64 hex digits: who asked for the work. */
+/** `0x` and 64 hex digits. It names the requester of the work. */
 export type Caller = Id<'caller'>
-/** 32 bytes as `0x` hex: the source of all that a round decides by chance. */
+/** 32 bytes as `0x` hex: the source of every random choice of a round. */
 export type Seed = Id<'seed'>
 
 /** The id of a job: equal inputs give equal ids everywhere (ID-1). */
@@ -49,7 +49,7 @@ export function matchSeed(round: {
   return taggedHashHex('AICF|match', chainId, epochId, height, beacon) as Seed
 }
 
-/** The beacon of a round where no chain gives one (ID-2). */
+/** The beacon of a round if no chain provides one (ID-2). */
 export function localBeacon(installationSeed: Uint8Array, height: number | bigint): Uint8Array {
   return taggedHash('AICF|beacon', installationSeed, height)
 }
@@ -71,7 +71,7 @@ export function leaseId(attempt: {
     .hex() as LeaseId
 }
 
-/** Decides between jobs that chase the same provider; smaller wins (ID-4). */
+/** Decides between jobs that compete for the same provider; the smaller hash wins (ID-4). */
 export function pairHash(jobId: JobId, providerId: ProviderId, seed: Seed): string {
   return hashInput().text('AICF|pair').id(jobId).text(providerId).id(seed).hex()
 }
@@ -81,22 +81,22 @@ export function retryHash(jobId: JobId, retries: number): Uint8Array {
   return hashInput().text('AICF|retry').id(jobId).int(retries).digest()
 }
 
-/** The id of a provider that registers with a key of its own (ID-6). */
+/** The id of a provider that registers with its own key (ID-6). */
 export function providerIdOf(publicKey: Uint8Array): ProviderId {
   return `provider:${taggedHashHex('AICF|prov', publicKey).slice(2, 42)}` as ProviderId
 }
 
-/** May an operator register a provider under this name (ID-6)? */
+/** True if an operator may register a provider under this name (ID-6). */
 export function isProviderName(name: string): name is ProviderId {
   return /^provider:[a-z0-9._-]{1,64}$/.test(name)
 }
 
-/** Can a worker be called this (WORKER-1)? */
+/** True if a worker may have this name (WORKER-1). */
 export function isWorkerName(name: unknown): name is WorkerId {
   return typeof name === 'string' && /^[A-Za-z0-9._:-]{1,128}$/.test(name)
 }
 
-/** Marks a proof as used for one task in one block (ID-7). */
+/** Identifies a proof as used for one task in one block (ID-7). */
 export function claimKey(claim: {
   readonly taskId: JobId
   readonly height: number | bigint
@@ -110,19 +110,19 @@ export function claimKey(claim: {
     .hex()
 }
 
-/** The caller that a token's text subject stands for (ID-8). */
+/** The caller that stands for a token's text subject (ID-8). */
 export function callerOf(subject: string): Caller {
   return taggedHashHex('AICF|caller', subject) as Caller
 }
 
-/** The bytes of an id that was checked when it came in. */
+/** The bytes of an id that was checked on arrival. */
 export function idBytes(id: string): Uint8Array {
   const bytes = fromHex(id)
   invariant(bytes !== null, 'an id is 0x and lower-case hex')
   return bytes
 }
 
-/** What a platform tells the attempts of one registration by, as hex: it is the same for all of them (ID-10). */
+/** The key that tells a platform that several attempts are one registration, as hex (ID-10). */
 export function idempotencyKey(jobId: JobId): string {
   return sha256Hex(`fairlead|${jobId.slice(2)}`)
 }

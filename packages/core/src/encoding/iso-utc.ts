@@ -1,4 +1,4 @@
-/** ISO 8601 in UTC with milliseconds, from the calendar itself: core has no `Date`. */
+/** ISO 8601 in UTC with milliseconds, computed from the calendar, because core has no `Date`. */
 export function isoUtc(ms: number): string {
   const days = Math.floor(ms / 86_400_000)
   const rest = ms - days * 86_400_000
@@ -6,13 +6,13 @@ export function isoUtc(ms: number): string {
   const hours = Math.floor(rest / 3_600_000)
   const minutes = Math.floor(rest / 60_000) % 60
   const seconds = Math.floor(rest / 1_000) % 60
-  // Years of more than four digits have a sign and six.
+  // Years with more than four digits get a sign and six digits.
   const years = year > 9_999 ? `+${pad(year, 6)}` : pad(year, 4)
   const date = `${years}-${pad(month, 2)}-${pad(day, 2)}`
   return `${date}T${pad(hours, 2)}:${pad(minutes, 2)}:${pad(seconds, 2)}.${pad(rest % 1_000, 3)}Z`
 }
 
-/** Days since 1970 to a Gregorian date; years are counted from March, so a leap day comes last. */
+/** Converts days since 1970 to a Gregorian date. Years count from March, so that a leap day comes last. */
 function civilDate(days: number): { year: number; month: number; day: number } {
   const shifted = days + 719_468
   const era = Math.floor(shifted / 146_097)

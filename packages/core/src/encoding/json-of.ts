@@ -12,13 +12,13 @@ export function jsonOf(value: CborValue): unknown {
   return mapped(value as CborMap)
 }
 
-/** With a loop: a payload goes out with every lease, and `fromEntries` takes a pair for each field. */
+/** A loop, because a payload goes out with every lease and `fromEntries` needs a pair for each field. */
 function mapped(map: CborMap): Record<string, unknown> {
   const json: Record<string, unknown> = {}
   for (const key of Object.keys(map)) {
     const value = jsonOf(map[key] as CborValue)
     if (key !== '__proto__') json[key] = value
-    // Assigned, it would be the prototype and not a key.
+    // An assignment would set the prototype instead of a key.
     else
       Object.defineProperty(json, key, {
         value,

@@ -1,4 +1,4 @@
-/** An object as JSON has them: not a list, and of no class, whose fields would get lost. */
+/** True for an object as JSON has it: not a list, and not of a class, whose fields would get lost. */
 export function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
   const prototype = Object.getPrototypeOf(value)

@@ -2,7 +2,7 @@
 
 export const U64_MAX = (1n << 64n) - 1n
 
-/** The value of either form, or null if it is neither or out of range. Nothing is ever rounded. */
+/** The value of either form; null if it is neither or out of range. Nothing is rounded. */
 export function readU64(written: unknown): bigint | null {
   if (typeof written === 'number') {
     return Number.isSafeInteger(written) && written >= 0 ? BigInt(written) : null

@@ -19,13 +19,13 @@ export interface NewJob {
   readonly ttlAbsSecs: number | null
   readonly origin?: JobOrigin | null
   readonly enqueueSeq: number
-  /** Whoever asks has made sure that there is none with this id. */
+  /** True if the caller of this function has made sure that no job has this id. */
   readonly isNew?: boolean
   /** Registrations only. */
   readonly session?: SessionFacts | null
 }
 
-/** Takes a job in. The same id again is the same request and changes nothing. */
+/** Enqueues a job. The same id again is the same request and changes nothing. */
 export function enqueueJob(market: Market, request: NewJob): Job {
   const known = request.isNew === true ? undefined : market.jobs.get(request.id)
   if (known !== undefined) return known
@@ -48,12 +48,12 @@ export function enqueueJob(market: Market, request: NewJob): Job {
   return job
 }
 
-/** A job as it is at the start of its life. */
+/** A job at the start of its life. */
 export function newJob(request: NewJob, enqueueTs: number): Job {
   return new Job(request, enqueueTs)
 }
 
-/** ENQUEUE-7: a full queue says so, and when to come back, instead of growing. */
+/** ENQUEUE-7: a full queue does not grow. It refuses the job and says when to try again. */
 function refuseOverCapacity(market: Market, caller: Caller): void {
   const { maxDepth, maxPerCaller, dispatchIntervalMs } = market.policy.queue
   let depth = market.sessions.waitingSize

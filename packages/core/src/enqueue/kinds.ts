@@ -11,26 +11,26 @@ import {
   u32Hint,
 } from './payload.ts'
 
-/** What a kind of job is made of. A new kind is a new row (KIND-1). */
+/** The properties of a kind of job. A new kind is a new row (KIND-1). */
 export interface Kind {
   /** The payload, in canonical key order. */
   readonly fields: Readonly<Record<string, PayloadField>>
   /** Caps by payload field. */
   readonly caps: (policy: Policy) => Readonly<Record<string, number>>
-  /** What matching looks at: the demands of one payload. */
+  /** The demands of a payload that matching looks at. */
   readonly demand: (payload: CborMap) => Demand
   readonly leaseSecs: (policy: Policy) => number
-  /** How long a worker of such a job may be gone before the job is given back. */
+  /** How long the worker of such a job may be gone before the job is given back. */
   readonly workerLostMs: (policy: Policy) => number
   /** First backoff delay; registrations retry by their session's own schedule. */
   readonly backoffBaseSecs: (policy: Policy) => number
-  /** Null is no end. */
+  /** Null if there is no end. */
   readonly ttlAbsSecs: (policy: Policy) => number | null
   readonly unitsPerEpoch: (policy: Policy) => number | null
   readonly verification: (policy: Policy) => 'none' | 'proof'
 }
 
-/** What a job asks of a provider beside its kind. */
+/** The demands of a job on a provider beside its kind. */
 export interface Demand {
   /** ai: the model; task: its name; registration: its platform; else null. */
   readonly model: string | null
@@ -39,7 +39,7 @@ export interface Demand {
   readonly depthHint: number
   /** Estimated units (QUOTA-2). */
   readonly units: number
-  /** ai: the most tokens that it can take, the bytes of its prompt and `max_tokens`; else 0. */
+  /** ai: the most tokens that it can use, the bytes of its prompt plus `max_tokens`; else 0. */
   readonly tokens: number
 }
 
@@ -114,7 +114,7 @@ export const KINDS: Readonly<Record<KindName, Kind>> = {
     backoffBaseSecs: () => 0,
     ttlAbsSecs: ({ queue }) => queue.ttl.absDefaultRegistrationSecs,
     unitsPerEpoch: ({ queue }) => queue.quotas.registrationUnitsPerEpoch,
-    // What a platform has booked is booked.
+    // A booking at a platform needs no proof.
     verification: () => 'none',
   },
 }
@@ -123,24 +123,24 @@ export function isKindName(name: unknown): name is KindName {
   return KIND_NAMES.some((kind) => kind === name)
 }
 
-/** QUOTA-2: one unit for every 100 tokens begun. A token of a prompt is at least one byte (ADMIT-2). */
+/** QUOTA-2: one unit for each started 100 tokens. A token of a prompt has at least one byte (ADMIT-2). */
 export function aiDemand(model: string, maxTokens: number, promptBytes = 0): Demand {
   const units = Math.ceil(maxTokens / 100)
   return { model, shots: 0, depthHint: 0, units, tokens: promptBytes + maxTokens }
 }
 
-/** QUOTA-2: one unit for every 10,000 shot layers begun; a depth of 0 counts as 1. */
+/** QUOTA-2: one unit for each started 10,000 shot layers; a depth of 0 counts as 1. */
 export function quantumDemand(shots: number, depthHint: number): Demand {
   const layers = BigInt(shots) * BigInt(Math.max(1, depthHint))
   return { model: null, shots, depthHint, units: Number((layers + 9_999n) / 10_000n), tokens: 0 }
 }
 
-/** QUOTA-2: a task is one unit; its name stands where an ai job has its model. */
+/** QUOTA-2: a task is one unit. Its name takes the place of an ai job's model. */
 export function taskDemand(name: string): Demand {
   return { model: name, shots: 0, depthHint: 0, units: 1, tokens: 0 }
 }
 
-/** QUOTA-2: a registration is one unit; its platform stands where an ai job has its model. */
+/** QUOTA-2: a registration is one unit. Its platform takes the place of an ai job's model. */
 export function registrationDemand(platform: string): Demand {
   return { model: platform, shots: 0, depthHint: 0, units: 1, tokens: 0 }
 }

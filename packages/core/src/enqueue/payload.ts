@@ -11,17 +11,17 @@ import { readU64 } from '../encoding/u64.ts'
 import { FairleadError, invalidParams, limitExceeded } from '../errors.ts'
 
 /**
- * One field of a payload: turns the written value into what is encoded, or throws the refusal that
- * names the field. A size or count over its cap is `LimitExceeded`, all else `InvalidParams`.
+ * One field of a payload. It turns the written value into the value to encode, or throws a refusal that names the
+ * field. A size or count over its cap is `LimitExceeded`, any other problem is `InvalidParams`.
  */
 export interface PayloadField {
-  /** What stands for the field when it is absent; without it the field is required. */
+  /** The value of an absent field; without it the field is required. */
   readonly absent?: CborValue
-  /** `cap` is the policy's cap for this field, where it has one. */
+  /** `cap` is the policy's cap for this field, if it has one. */
   readonly read: (written: unknown, field: string, cap: number) => CborValue
 }
 
-/** A canonical payload carries every field; unknown ones are refused (ENQUEUE-2). */
+/** A canonical payload has every field; unknown fields are refused (ENQUEUE-2). */
 export function readPayload(
   written: unknown,
   fields: Readonly<Record<string, PayloadField>>,
@@ -57,7 +57,7 @@ export const text: PayloadField = {
   },
 }
 
-/** Bytes, as `0x` lower-case hex or as they are. */
+/** Bytes, given as `0x` lower-case hex or as bytes. */
 export function byteString(min: number): PayloadField {
   return {
     read(written, field, cap) {
@@ -110,7 +110,7 @@ export const timeMs: PayloadField = {
   },
 }
 
-/** 0 … 2, rounded to float32 first and always a float, so that 1 and 1.0 give one id (ENQUEUE-3). */
+/** 0 … 2, rounded to float32 and always a float, so that 1 and 1.0 give one id (ENQUEUE-3). */
 export const temperature: PayloadField = {
   absent: new CborFloat(0),
   read(written, field) {
@@ -130,7 +130,7 @@ export const jsonObject: PayloadField = {
     // The payload around it is one level of nesting.
     const value = readJson(written, field, 1)
     if (itemsLeft < 0) throw limitExceeded(field, cap, ITEMS_FACTOR * cap)
-    // Most are far below the cap, and are encoded once, with the payload around them.
+    // Most values are far below the cap and are encoded only once, with their payload.
     if (longest <= cap) return value
     const bytes = encodeNamed(value, field).length
     if (bytes > cap) throw limitExceeded(field, cap, bytes)
@@ -139,12 +139,12 @@ export const jsonObject: PayloadField = {
 }
 
 /**
- * What the value at hand may take when it is encoded, counted while it is read. Infinite if it may have no
- * encoding at all: then the encoder says why.
+ * The maximum encoded length of the current value, counted while it is read. Infinite if it may have no encoding;
+ * the encoder then gives the reason.
  */
 let longest = 0
 const HEAD_MAX = 9
-/** Each item takes a byte at least. Beyond so many times the cap of them nothing more is looked at. */
+/** Each item takes at least a byte. Reading stops after this multiple of the cap. */
 const ITEMS_FACTOR = 2
 let itemsLeft = 0
 
@@ -152,9 +152,9 @@ function countText(text: string): void {
   longest += text.isWellFormed() ? HEAD_MAX + 3 * text.length : Number.POSITIVE_INFINITY
 }
 
-/** Whole numbers become integers, others floats; what JSON does not have is refused. */
+/** Whole numbers become integers, other numbers floats. Values that JSON lacks are refused. */
 function readJson(written: unknown, field: string, depth: number): CborValue {
-  // It is refused whatever else is in it.
+  // The value is refused regardless of its other content.
   if (--itemsLeft < 0) return null
   if (typeof written === 'string') {
     countText(written)
@@ -186,13 +186,13 @@ function readJson(written: unknown, field: string, depth: number): CborValue {
     countText(key)
     const value = readJson(written[key], field, depth + 1)
     if (key !== '__proto__') copy[key] = value
-    // A key like all others here, and an assignment would make it something else.
+    // A key like any other here, but an assignment would set the prototype.
     else Object.defineProperty(copy, key, { value, enumerable: true })
   }
   return copy
 }
 
-/** Enough to say how long it would be, without looking at all of it. */
+/** Checks enough to compute the length without reading the whole text. */
 function isHexLike(text: string): boolean {
   return text.startsWith('0x') && text.length % 2 === 0
 }

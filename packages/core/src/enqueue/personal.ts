@@ -2,31 +2,31 @@ import { utf8 } from '../encoding/bytes.ts'
 import { type CborMap, decodeCbor, encodeCbor } from '../encoding/cbor.ts'
 import { isPlainObject } from '../encoding/plain-object.ts'
 
-/** The field that stands in a stored registration for all that is encrypted of it (AUDIT-9). */
+/** The field of a stored registration that holds everything encrypted (AUDIT-9). */
 const SEALED = 'sealed'
 
-// Payloads of all kinds come through here, so they are known by their first bytes: the size of the map
-// and its first key, which is the shortest (CBOR-3).
+// Payloads of all kinds pass through here, so stored forms are recognised by their first bytes. These are the size
+// of the map and its first key, which is the shortest (CBOR-3).
 const SEALED_START = [0xa5, 0x66, ...utf8(SEALED)]
 const ERASED_START = [0xa4, 0x67, ...utf8('org_ref')]
 const UNREADABLE_START = [0xa5, 0x67, ...utf8('org_ref')]
-/** Stands for all that cannot be opened, because its key is missing or the bytes are damaged (FILES-4). */
+/** Replaces content that cannot be opened because its key is missing or the bytes are damaged (FILES-4). */
 const UNREADABLE = { unreadable: true }
 
 /**
- * What stays of the payload of a registration when what it says of people is erased: where and when
- * (AUDIT-10). What is no such payload becomes an empty map.
+ * The rest of a registration's payload after its personal data is erased: place and time (AUDIT-10). Anything else
+ * becomes an empty map.
  */
 export function withoutPeople(payload: Uint8Array): Uint8Array {
   return encodeCbor(whereAndWhen(mapOf(payload)))
 }
 
-/** Whether what a registration says of people was erased. */
+/** True if the personal data of a registration was erased. */
 export function isErased(payload: Uint8Array): boolean {
   return startsWith(payload, ERASED_START)
 }
 
-/** A sealed registration that nobody can open: where and when, and the mark `unreadable`. */
+/** A sealed registration that cannot be opened: place, time and the mark `unreadable`. */
 export function unreadablePayload(payload: Uint8Array): Uint8Array {
   return encodeCbor({ ...whereAndWhen(mapOf(payload)), ...UNREADABLE })
 }
@@ -35,12 +35,12 @@ export function isUnreadable(payload: Uint8Array): boolean {
   return startsWith(payload, UNREADABLE_START)
 }
 
-/** A registration as it is stored: its whole payload encrypted, and beside that where and when. */
+/** The stored form of a registration: the whole payload encrypted, with place and time beside it. */
 export function sealedPayload(payload: Uint8Array, sealed: Uint8Array): Uint8Array {
   return encodeCbor({ ...whereAndWhen(mapOf(payload)), [SEALED]: sealed })
 }
 
-/** What `sealedPayload` was given as sealed; null for any other payload. */
+/** The sealed part of a `sealedPayload`; null for any other payload. */
 export function sealedIn(payload: Uint8Array): Uint8Array | null {
   if (!startsWith(payload, SEALED_START)) return null
   const sealed = mapOf(payload)[SEALED]
@@ -57,7 +57,7 @@ const OUTCOMES = ['booked', 'waitlisted']
 const FEE_STATUSES = ['none', 'charged', 'failed']
 const MEASURED = ['clock_offset_ms', 'sent_after_ms']
 
-/** What stays of it without the booking number, which stands for a person (AUDIT-11): how it ended, and times. */
+/** The rest of a result without the booking number, which identifies a person (AUDIT-11): outcome and times. */
 export function resultWithoutPeople({ output, meta }: Brought): Brought {
   return {
     output: output === null ? null : encodeCbor(plainOutput(mapOf(output))),
@@ -65,7 +65,7 @@ export function resultWithoutPeople({ output, meta }: Brought): Brought {
   }
 }
 
-/** A registration's result as it is stored: all of it encrypted, and beside that what is not about people. */
+/** The stored form of a registration's result: all of it encrypted, with its impersonal fields beside it. */
 export function sealedResult({ output, meta }: Brought, sealed: Uint8Array): Brought {
   const plain = output === null ? {} : plainOutput(mapOf(output))
   return {
@@ -74,7 +74,7 @@ export function sealedResult({ output, meta }: Brought, sealed: Uint8Array): Bro
   }
 }
 
-/** What `sealedResult` was given as sealed; null for any other output. */
+/** The sealed part of a `sealedResult`; null for any other output. */
 export function sealedInResult(output: Uint8Array): Uint8Array | null {
   const isMap = [0xa1, 0xa2, 0xa3, 0xa4].includes(output[0] ?? 0)
   if (!isMap || !startsWith(output.subarray(1), SEALED_START.slice(1))) return null
@@ -82,7 +82,7 @@ export function sealedInResult(output: Uint8Array): Uint8Array | null {
   return sealed instanceof Uint8Array ? sealed : null
 }
 
-/** A sealed result that nobody can open: how it ended, times, and the mark `unreadable`. */
+/** A sealed result that cannot be opened: outcome, times and the mark `unreadable`. */
 export function unreadableResult({ output, meta }: Brought): Brought {
   const plain = output === null ? {} : plainOutput(mapOf(output))
   return { output: encodeCbor({ ...plain, ...UNREADABLE }), meta }

@@ -16,11 +16,11 @@ export interface AcceptedRequest {
   readonly kind: KindName
   readonly jobId: JobId
   readonly caller: Caller
-  /** As it was written, or that of the key; one that was made for the request is the bytes that were given. */
+  /** The text of a request's `tx_hash`, or the hash of its key. If the engine made the key, its bytes. */
   readonly txHash: string | Uint8Array
   readonly chainId: bigint
   readonly enqueueHeight: bigint
-  /** Its bytes may be the memory that the request has them in: they are to be looked at now, not later. */
+  /** Its bytes may share memory with the request: read them now, not later. */
   readonly payload: CborMap
   readonly payloadCbor: Uint8Array
   readonly sizeBytes: number
@@ -32,20 +32,20 @@ export interface AcceptedRequest {
   readonly ttlAbsSecs: number | null
 }
 
-/** What a request does not say of itself. */
+/** The facts about a request that it does not state itself. */
 export interface RequestContext {
-  /** Whoever was authenticated, whatever the request says. */
+  /** The authenticated caller, whatever the request says. */
   readonly caller: Caller
-  /** In the place of fields that only a chain has, where the request leaves them out. */
+  /** Used if the request leaves out the fields that only a chain has. */
   readonly chainId: bigint
   readonly enqueueHeight: bigint
-  /** The `tx_hash` that was made for a request without one; null where it has one, or a key. */
+  /** The `tx_hash` that was made for a request without one; null if it has one, or a key. */
   readonly txHash?: Uint8Array | null
 }
 
 /**
- * Checks a request in the form that the API takes and gives it its id (ENQUEUE-1). Throws
- * `InvalidParams` or `LimitExceeded` naming the field; nothing is changed or rounded.
+ * Checks a request in the form of the API and derives its id (ENQUEUE-1). Throws `InvalidParams` or
+ * `LimitExceeded` naming the field. It changes and rounds nothing.
  */
 export function acceptRequest(
   written: unknown,
@@ -62,7 +62,7 @@ export function acceptRequest(
   if (!isKindName(kind)) throw invalidParams('kind', `one of ${KIND_NAMES.join(', ')}`)
   const row = KINDS[kind]
 
-  // Text that was read as an id is the text of that id.
+  // A text that was read as an id is the canonical text of that id.
   const made = context?.txHash ?? null
   const tx = made ?? written['tx_hash']
   const key = written['idempotency_key']
@@ -113,18 +113,18 @@ const REQUEST_FIELDS: ReadonlySet<string> = new Set([
   'ttl_abs_secs',
 ])
 
-/** In canonical order, as the table of kinds has them. */
+/** In canonical order, as in the table of kinds. */
 const PAYLOAD_KEYS = new Map(KIND_NAMES.map((kind) => [kind, Object.keys(KINDS[kind].fields)]))
 
 function fieldOf(written: Record<string, unknown>, name: string, absent: unknown): unknown {
   return absent === undefined || Object.hasOwn(written, name) ? written[name] : absent
 }
 
-// The bytes of ids are looked at until the request has its own, and then those of the next one.
+// These bytes are used until the request has its id, and then overwritten by the next request.
 const ID_BYTES = 32
 const callerBytes = Buffer.alloc(ID_BYTES)
 const txHashBytes = Buffer.alloc(ID_BYTES)
-/** Whose bytes `callerBytes` has: requests of one caller mostly come one after the other. */
+/** The caller whose bytes are in `callerBytes`: consecutive requests often have the same caller. */
 let callerRead = ''
 
 function readCaller(written: unknown): Uint8Array {
@@ -134,7 +134,7 @@ function readCaller(written: unknown): Uint8Array {
   return bytes
 }
 
-/** What is written as hex has its bytes in `to` then. */
+/** Writes the bytes of a hex text into `to`; bytes are returned as given. */
 function readId(written: unknown, field: string, to: Uint8Array): Uint8Array {
   if (typeof written === 'string') {
     if (hexLength(written) === ID_BYTES && writeHex(written, to, 0)) return to
@@ -142,13 +142,13 @@ function readId(written: unknown, field: string, to: Uint8Array): Uint8Array {
   throw invalidParams(field, '32 bytes as 0x and 64 lower-case hex digits')
 }
 
-/** Outside a chain the key of the request takes the place of a transaction (ENQUEUE-6). */
+/** Outside a chain, the hash of the request's key takes the place of a transaction (ENQUEUE-6). */
 export function readTxHash(written: Record<string, unknown>, policy: Policy): Uint8Array {
   const { tx_hash: hash, idempotency_key: key } = written
   return readTxOrKey(hash, key, policy, Buffer.allocUnsafe(ID_BYTES))
 }
 
-/** The bytes of a hash are put into `to`. */
+/** The bytes of a hex hash are written into `to`; the hash of a key gets new memory. */
 function readTxOrKey(hash: unknown, key: unknown, policy: Policy, to: Uint8Array): Uint8Array {
   if (key === undefined) return readId(hash, 'tx_hash', to)
   if (hash !== undefined) {
@@ -176,7 +176,7 @@ function readRegions(written: unknown, max: number): readonly string[] | null {
   return readNames(written, 'regions', 'a list of one or more region names, or null for any', max)
 }
 
-/** What only some kinds can ask for; null where nothing is asked (ENQUEUE-16). */
+/** The needs that only some kinds can have; null if none are given (ENQUEUE-16). */
 function readNeeds(
   { precision, width_hint: width, gates }: Record<string, unknown>,
   kind: KindName,
@@ -205,7 +205,7 @@ function readNeeds(
   }
 }
 
-/** Sorted and without repeats; null where none are given. */
+/** Sorted and without repeats; null if none are given. */
 function readNames(
   written: unknown,
   field: string,
@@ -234,5 +234,5 @@ function readTtl(written: unknown): number | null {
   throw invalidParams('ttl_abs_secs', `a whole number of seconds from 1 to ${TTL_MAX_SECS}`)
 }
 
-/** Ten years: a longer life would be a mistake in the unit. */
+/** Ten years: a longer life must be a mistake in the unit. */
 const TTL_MAX_SECS = 315_360_000

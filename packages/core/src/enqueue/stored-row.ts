@@ -1,7 +1,7 @@
 import { toHex } from '../encoding/bytes.ts'
 import type { JobRow, NewJobRow } from '../ports/store.ts'
 
-/** The row of a new job as it is read again. */
+/** The row of a new job as it is read back. */
 export function storedRow(row: NewJobRow): JobRow {
   const { txHash } = row
   return { ...row, txHash: typeof txHash === 'string' ? txHash : toHex(txHash) }

@@ -9,9 +9,8 @@ import { lostDueAt } from './hold-lease.ts'
 import { ackDueAt, type Lease } from './lease.ts'
 
 /**
- * All deadlines, one heap for each sort. The items themselves are in the heaps, so a deadline costs
- * a record and no object. At one time they fall due in the order in which they stand here, and then
- * by id (STATE-6).
+ * All deadlines, one heap for each kind. The items themselves are in the heaps, so a deadline costs a record but
+ * no object. Deadlines of the same time fire in the order of the fields below, and then by id (STATE-6).
  */
 export class DueHeaps {
   readonly ttlAbs: LazyHeap<Job>
@@ -21,7 +20,7 @@ export class DueHeaps {
   /** Leases whose worker has left. */
   readonly lost: LazyHeap<Lease>
   readonly proof: LazyHeap<Job>
-  /** A heartbeat may bring a provider's next step of silence nearer, so it must be movable. */
+  /** A heap with movable items: a heartbeat may bring a provider's next step of silence nearer. */
   readonly silence: IndexedHeap<Provider>
 
   readonly #policy: () => Policy
@@ -50,7 +49,7 @@ export class DueHeaps {
     })
   }
 
-  /** No deadline but one of silence falls due before this; see `LazyHeap.floor`. */
+  /** No deadline but one of silence falls due before this time; see `LazyHeap.floor`. */
   get floor(): number {
     const { ttlAbs, ttlRel, leaseDeadline, ack, lost, proof } = this
     return Math.min(
@@ -59,7 +58,7 @@ export class DueHeaps {
     )
   }
 
-  /** The ends of a job's life, those that it has; a heap of ends that never come would only take room. */
+  /** Enters the ends of a job's life that it has. Ends that never come would only take room in a heap. */
   enterTtls(job: Job): void {
     if (ttlAbsAt(job, this.#policy()) < Number.POSITIVE_INFINITY) this.ttlAbs.enter(job)
     if (ttlRelAt(job, this.#policy()) < Number.POSITIVE_INFINITY) this.ttlRel.enter(job)
@@ -70,7 +69,7 @@ export class DueHeaps {
     this.ttlRel.leave(job)
   }
 
-  /** After a change of policy, or of many times at once. */
+  /** Call this after a change of policy, or of many deadlines at once. */
   rebuild(): void {
     this.ttlAbs.rebuild()
     this.ttlRel.rebuild()

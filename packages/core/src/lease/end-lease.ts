@@ -7,9 +7,9 @@ import type { Lease } from './lease.ts'
 import { type LeaseEvent, nextLeaseStatus } from './lease-table.ts'
 
 /**
- * Ends a live lease: the provider gets its slot back, and units and fair share are set to what was
- * really used. Without a completion that is nothing (QUOTA-2, FAIR-3). What it held of the limits is
- * completed, with the tokens that it took if those are known (ADMIT-5).
+ * Ends a live lease. The provider gets its slot back, and units and fair share are set to the actual usage, which
+ * is nothing without a completion (QUOTA-2, FAIR-3). Its holds on limits are completed, with the actual tokens if
+ * they are known (ADMIT-5).
  */
 export function endLease(
   market: Market,
@@ -23,7 +23,7 @@ export function endLease(
   const { job, provider } = lease
   const { kind } = job.shape
   lease.status = status
-  // Whatever ends an attempt that was under way ends the run of lost workers; a loss counts on from it.
+  // The end of an acked attempt resets the count of lost workers. `loseWorker` sets the increased count afterwards.
   if (lease.isAcked && job.workerLosses > 0) job.workerLosses = 0
   market.due.leaseDeadline.leave(lease)
   market.due.ack.leave(lease)
@@ -44,7 +44,7 @@ export function endLease(
   market.touch.provider(provider)
 }
 
-/** Ends a live lease as CANCELLED and says why. The job is left to the caller. */
+/** Ends a live lease as CANCELLED with a reason. The caller decides about the job. */
 export function cancelLive(
   market: Market,
   lease: Lease,

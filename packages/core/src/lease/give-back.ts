@@ -8,13 +8,13 @@ import { cancelLive } from './end-lease.ts'
 import type { Lease } from './lease.ts'
 import { isLive } from './lease-table.ts'
 
-/** Why a lease may come back from its worker. */
+/** The reasons for which a lease may come back from its worker. */
 export type GiveBackReason = Extract<CancelReason, 'released' | 'disowned' | 'worker_lost'>
 
-/** A lease comes back from its worker: its job is queued at once, and nobody is charged (LEASE-9). */
+/** A lease comes back from its worker. Its job is queued at once, and nobody is charged (LEASE-9). */
 export function giveBack(market: Market, lease: Lease, reason: GiveBackReason): void {
   const { job } = lease
-  // The job may be what killed the worker. A registration's session knows better what to do with it.
+  // The job may have killed the worker. For a registration, its session decides what to do next.
   const isLoss = reason !== 'released' && lease.isAcked && job.session === null
   if (isLoss) return loseWorker(market, lease, reason)
   cancelLive(market, lease, reason)
@@ -22,8 +22,8 @@ export function giveBack(market: Market, lease: Lease, reason: GiveBackReason): 
 }
 
 /**
- * The worker of an attempt under way is gone. The job waits for its backoff, uncharged, so that it does not
- * go through worker after worker; too many such losses in a row end it (WORKER-16).
+ * The worker of an acked attempt is gone. The job waits for its backoff without a charge, so that it does not take
+ * down one worker after another. Too many such losses in a row end it (WORKER-16).
  */
 function loseWorker(market: Market, lease: Lease, reason: GiveBackReason): void {
   const { job } = lease
@@ -41,8 +41,8 @@ function loseWorker(market: Market, lease: Lease, reason: GiveBackReason): void 
 }
 
 /**
- * An offer did not reach its worker, by no fault of its own: the lease comes back as if the worker had
- * given it back. One that is acked, or over by now, stays as it is.
+ * An offer could not be delivered, which is not the worker's fault. The lease comes back as if the worker had
+ * released it. A lease that is acked or has ended stays as it is.
  */
 export function withdrawLease(market: Market, leaseId: LeaseId): void {
   const lease = market.leases.get(leaseId)

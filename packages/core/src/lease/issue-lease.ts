@@ -10,7 +10,10 @@ import type { DispatchJob } from '../sessions/dispatch-job.ts'
 import { holdLease } from './hold-lease.ts'
 import { type Lease, leaseTerms } from './lease.ts'
 
-/** A round gave the job to the provider: one lease more, and the estimated units less (LEASE-1). */
+/**
+ * Issues the lease that a round decided on: the provider has one lease more, and the estimated units less
+ * (LEASE-1).
+ */
 export function issueLease(market: Market, job: Job, provider: Provider, seed: Seed): Lease {
   const { nowMs, policy } = market
   moveJob(market, job, 'match')
@@ -36,7 +39,7 @@ export function issueLease(market: Market, job: Job, provider: Provider, seed: S
   }
   job.attempt = attempt
   job.notBefore = null
-  // A list of one takes a third of the memory of an empty one that something is added to.
+  // A list literal takes a third of the memory of an empty list that grows.
   if (job.leases === null) job.leases = [lease]
   else job.leases.push(lease)
   if (job.firstAssignedAt === null) {
@@ -56,7 +59,7 @@ export function issueLease(market: Market, job: Job, provider: Provider, seed: S
   return lease
 }
 
-/** In the order in which it is encoded, which saves sorting it: this is done for every lease. */
+/** Fields in the order in which they are encoded, which saves a sort for every lease. */
 function announceLease(market: Market, { id: leaseId, job, provider, tDeadline }: Lease): void {
   const { nowMs: at, emit } = market
   const { id: jobId, session } = job
@@ -69,7 +72,9 @@ function announceLease(market: Market, { id: leaseId, job, provider, tDeadline }
   emit({ type: 'jobAssigned', at, rank, task, jobId, leaseId, deadline: tDeadline, providerId })
 }
 
-/** Of a registration: its rank, and whether somebody only looks. A receipt is made from this afterwards. */
+/**
+ * For a registration: its rank, and whether the attempt books or only looks up. A receipt is made from this later.
+ */
 function attemptOf({ entry, lookupUntil }: DispatchJob): {
   readonly rank: number
   readonly task: 'book' | 'lookup'
@@ -77,7 +82,9 @@ function attemptOf({ entry, lookupUntil }: DispatchJob): {
   return { rank: entry.rank ?? 0, task: lookupUntil === null ? 'book' : 'lookup' }
 }
 
-/** The cap counts all leases against the slots of those that are there, so one has room. */
+/**
+ * Picks the freest worker. One has room, because the cap counts all leases against the slots of connected workers.
+ */
 function nextWorker({ workers }: Provider): WorkerId | null {
   if (workers === null) return null
   const worker = freestWorker(workers)

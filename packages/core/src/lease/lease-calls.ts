@@ -12,11 +12,11 @@ import { giveBack } from './give-back.ts'
 import { type Lease, renewalMs, renewBy } from './lease.ts'
 import { isLive, nextLeaseStatus } from './lease-table.ts'
 
-/** Who calls, and about which lease. */
+/** A caller and the lease that it calls about. */
 export interface LeaseCall {
   readonly leaseId: LeaseId
   readonly by: ProviderId
-  /** The worker that calls; where it is left out, any of the provider's may. */
+  /** The worker that calls. If left out, any worker of the provider may call. */
   readonly workerId?: WorkerId | undefined
 }
 
@@ -42,7 +42,7 @@ export function heldLease(market: Market, { leaseId, by, workerId }: LeaseCall):
   return lease
 }
 
-/** The answer to a worker that acts on a lease of another one of the same provider (WORKER-6). */
+/** The answer to a worker that acts on a lease of another worker of its provider (WORKER-6). */
 export function heldByOther(leaseId: LeaseId, workerId: WorkerId): FairleadError {
   const message = `lease ${leaseId} is held by the worker ${workerId}; stop this attempt`
   return new FairleadError('Forbidden', message, { leaseId, workerId })
@@ -55,7 +55,7 @@ export function liveHeldLease(market: Market, call: LeaseCall): Lease {
   return lease
 }
 
-/** What is over is not acted on any more (LEASE-6). */
+/** Refuses any action on an ended lease (LEASE-6). */
 export function refuseEnded({ id: leaseId, status, attempt }: Lease): void {
   if (isLive(status)) return
   throw new FairleadError(
@@ -65,7 +65,7 @@ export function refuseEnded({ id: leaseId, status, attempt }: Lease): void {
   )
 }
 
-/** The provider takes the offer. A second ack answers as the first (LEASE-3). */
+/** The provider accepts the offer. A second ack gets the same answer (LEASE-3). */
 export function ackLease(market: Market, call: LeaseCall): Lease {
   const lease = liveHeldLease(market, call)
   if (lease.isAcked) return lease
@@ -79,7 +79,7 @@ export function ackLease(market: Market, call: LeaseCall): Lease {
   return lease
 }
 
-/** More time for an attempt that is under way (LEASE-4, LEASE-5). */
+/** Gives a running attempt more time (LEASE-4, LEASE-5). */
 export function renewLease(market: Market, call: LeaseCall): Lease {
   const lease = liveHeldLease(market, call)
   const { terms, provider } = lease
@@ -114,9 +114,9 @@ export function renewLease(market: Market, call: LeaseCall): Lease {
 }
 
 /**
- * The provider does not want the job: nothing is charged. It cools down for jobs of this class; from
- * the job's third decline on it may not have this job instead, and the sixteenth ends it (RETRY-5).
- * Where there is no health a decline says nothing about other jobs: it may not have this one for a while.
+ * The provider declines the job without a charge. It cools down for jobs of this class. From the job's third
+ * decline on, it is denied this job instead, and the sixteenth decline ends the job (RETRY-5). If health is off, a
+ * decline tells nothing about other jobs: the provider is denied this job for a while.
  */
 export function declineLease(market: Market, call: LeaseCall): Lease {
   const lease = liveHeldLease(market, call)
@@ -145,7 +145,7 @@ export function declineLease(market: Market, call: LeaseCall): Lease {
   return lease
 }
 
-/** A worker that stops gives its lease back: queued at once, nothing charged (LEASE-9). */
+/** A stopping worker gives its lease back. The job is queued at once, and nothing is charged (LEASE-9). */
 export function releaseLease(market: Market, call: LeaseCall): Lease {
   const lease = liveHeldLease(market, call)
   giveBack(market, lease, 'released')

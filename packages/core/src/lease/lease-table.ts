@@ -6,7 +6,7 @@ export type LeaseEvent = (typeof LEASE_EVENTS)[number]
 
 type Moves = { readonly [From in LeaseStatus]: { readonly [On in LeaseEvent]?: LeaseStatus } }
 
-/** Every move a lease can make; what is not written here is refused (STATE-3). */
+/** Every move that a lease can make; all others are refused (STATE-3). */
 // biome-ignore format: a table
 export const LEASE_TABLE: Moves = {
   ACTIVE:    { renew: 'RENEWED', complete: 'COMPLETED', cancel: 'CANCELLED', deadline: 'EXPIRED' },

@@ -6,7 +6,7 @@ import type { Policy } from '../policy/policy.ts'
 import type { Provider } from '../registry/provider.ts'
 import type { LeaseStatus } from './lease-table.ts'
 
-/** The terms copied into a lease when it is issued; a later policy does not reach them (LEASE-1). */
+/** The terms that a lease gets when it is issued. Later policies do not change them (LEASE-1). */
 export interface LeaseTerms {
   /** T. */
   readonly lengthMs: number
@@ -14,7 +14,7 @@ export interface LeaseTerms {
   /** α and β in thousandths. */
   readonly renewAlpha: number
   readonly renewBeta: number
-  /** Null: as often as its holder likes. */
+  /** Null if the holder may renew without limit. */
   readonly renewalsMax: number | null
 }
 
@@ -22,7 +22,7 @@ export interface Lease extends HeapItem {
   readonly id: LeaseId
   readonly job: Job
   readonly provider: Provider
-  /** Whom it was pushed to; null where the provider is not served by workers. */
+  /** The worker that it was pushed to; null if the provider is not served by workers. */
   workerId: WorkerId | null
   readonly attempt: number
   terms: LeaseTerms
@@ -33,11 +33,11 @@ export interface Lease extends HeapItem {
   renewals: number
   status: LeaseStatus
   isAcked: boolean
-  /** What the completion said its output hashes to. */
+  /** The hash of the output according to the completion. */
   digest: string | null
 }
 
-/** Leases of one kind under one policy share theirs. */
+/** Leases of one kind under one policy share their terms. */
 const termsOf = new WeakMap<Policy, Map<KindName, LeaseTerms>>()
 
 export function leaseTerms(kind: KindName, policy: Policy): LeaseTerms {
@@ -51,17 +51,17 @@ export function leaseTerms(kind: KindName, policy: Policy): LeaseTerms {
   return terms
 }
 
-/** When the holder should have renewed: `t_deadline − (1 − α)·T`, exact (LEASE-2). */
+/** The time by which the holder should renew: `t_deadline − (1 − α)·T`, exact (LEASE-2). */
 export function renewBy({ tDeadline, terms }: Pick<Lease, 'tDeadline' | 'terms'>): number {
   return tDeadline - thousandthsOf(terms.lengthMs, 1_000 - terms.renewAlpha)
 }
 
-/** What a renewal adds to the deadline: `β·T` (LEASE-4). */
+/** The time that a renewal adds to the deadline: `β·T` (LEASE-4). */
 export function renewalMs({ lengthMs, renewBeta }: LeaseTerms): number {
   return thousandthsOf(lengthMs, renewBeta)
 }
 
-/** Unacked at this time, the lease is cancelled (LEASE-3). */
+/** The time at which an unacked lease is cancelled (LEASE-3). */
 export function ackDueAt({ tStart, terms }: Pick<Lease, 'tStart' | 'terms'>): number {
   return tStart + terms.ackTimeoutMs
 }

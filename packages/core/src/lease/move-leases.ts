@@ -4,9 +4,9 @@ import { olderFirst, unstrandLease, workerOf } from './hold-lease.ts'
 import type { Lease } from './lease.ts'
 
 /**
- * Leases whose worker left before the ack go to another worker of the same provider that has a free
- * slot, the oldest first (WORKER-3). Their time for the ack stays what it was. Who finds no room stays
- * where it is, until there is some or its time is over.
+ * Moves leases whose worker left before the ack to another worker of the same provider with a free slot, oldest
+ * first (WORKER-3). Their ack deadline stays the same. A lease that finds no slot stays until there is one or its
+ * time is over.
  */
 export function moveStranded(market: Market): readonly Lease[] {
   if (market.stranded.size === 0) return []

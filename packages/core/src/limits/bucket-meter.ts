@@ -3,10 +3,10 @@ import type { BucketLimit, Limit } from './limit-definition.ts'
 import type { ActualUse, Meter, MeterState, MeterView } from './meter.ts'
 import { TokenBucket } from './token-bucket.ts'
 
-/** The last time that there is: a bucket may take longer to fill, and beyond 2^53 no time is exact. */
+/** The latest date. A bucket may take longer to fill, and above 2^53 no time is exact. */
 const LAST_MS = 8_640_000_000_000_000
 
-/** A limit of kind `bucket`: nothing in it is held, but tokens come back with time (LIMIT-7). */
+/** A limit of kind `bucket`. Nothing in it is held; tokens come back with time (LIMIT-7). */
 export class BucketMeter implements Meter {
   #limit: BucketLimit
   readonly #bucket: TokenBucket

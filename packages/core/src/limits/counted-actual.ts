@@ -1,11 +1,11 @@
 import { type ExactInt, least, minus, times } from '../encoding/exact-int.ts'
 
-/** How many times what was reserved an actual counts at most, where nobody says otherwise. */
+/** The default maximum for an actual, as a multiple of the reserved amount. */
 export const ACTUAL_FACTOR_MAX = 16
 
 /**
- * An actual counts at most `factor` times what was reserved, or the capacity of the limit if that is more
- * (LIMIT-19). So no single lease takes a limit away from everybody for long. The rest is told, and not booked.
+ * An actual counts at most `factor` times the reserved amount, or the limit's capacity if that is more (LIMIT-19).
+ * So no single lease can block a limit for long. The rest is reported but not booked.
  */
 export function countedActual(
   actual: ExactInt,

@@ -1,19 +1,19 @@
 import { type ExactInt, minus, plus } from '../encoding/exact-int.ts'
 
-/** Below this length nothing is tidied up. */
+/** A shorter list is not tidied up. */
 const TIDY_FROM = 64
 
 /**
- * What is held, by the time at which it ends. Holds that end together are one entry, so a rolling window
- * has at most 65 and a fixed one has one. Entries are in order of their end; almost every change is at
- * the last one, because time goes forward.
+ * The held amounts by the time at which they end. Holds that end together share an entry, so a rolling window has
+ * at most 65 entries and a fixed window has one. Entries are ordered by their end. Almost every change affects the
+ * last entry, because time moves forward.
  */
 export class HoldLedger {
-  /** Entry i is over at `#ends[i]`; those before `#head` are gone. */
+  /** Entry i ends at `#ends[i]`; entries before `#head` have ended. */
   #ends: number[] = []
   #amounts: ExactInt[] = []
   #head = 0
-  /** Entries that were freed to nothing before their end. */
+  /** The number of entries that were freed completely before their end. */
   #empty = 0
   #held: ExactInt = 0
 
@@ -21,7 +21,7 @@ export class HoldLedger {
     return this.#held
   }
 
-  /** What is held at a time, without what has ended by then; nothing changes. */
+  /** The amount that is held at `nowMs`, without holds that have ended by then. Changes nothing. */
   heldAt(nowMs: number): ExactInt {
     let held = this.#held
     for (let i = this.#head; i < this.#ends.length && (this.#ends[i] as number) <= nowMs; i++) {
@@ -34,7 +34,7 @@ export class HoldLedger {
     this.#held = plus(this.#held, amount)
     const at = this.#find(end)
     if (this.#ends[at] !== end) {
-      // At the very end unless the window became shorter.
+      // This is the very end, unless the window became shorter.
       this.#ends.splice(at, 0, end)
       this.#amounts.splice(at, 0, amount)
       return
@@ -44,7 +44,7 @@ export class HoldLedger {
     this.#amounts[at] = plus(before, amount)
   }
 
-  /** Gives back a part of what ends at `end`; what has already ended is not there to be given back. */
+  /** Gives back a part of the hold that ends at `end`. A hold that has ended has nothing left to give back. */
   free(end: number, amount: ExactInt): void {
     const at = this.#find(end)
     if (this.#ends[at] !== end) return
@@ -56,7 +56,7 @@ export class HoldLedger {
     if (this.#empty > TIDY_FROM && 2 * this.#empty > this.#ends.length - this.#head) this.#tidy()
   }
 
-  /** Drops all that has ended by now. */
+  /** Drops all holds that have ended. */
   expire(nowMs: number): void {
     const ends = this.#ends
     let head = this.#head
@@ -71,7 +71,7 @@ export class HoldLedger {
     if (head === ends.length || (head > TIDY_FROM && 2 * head > ends.length)) this.#tidy()
   }
 
-  /** When at least `amount` of what is held at a time will have ended; null if that much is not held. */
+  /** When at least `amount` of the held amount will have ended; null if less than that is held. */
   freeAt(amount: ExactInt, nowMs: number): number | null {
     let freed: ExactInt = 0
     for (let i = this.#head; i < this.#ends.length; i++) {
@@ -95,7 +95,7 @@ export class HoldLedger {
     this.#empty = 0
   }
 
-  /** The place of the first entry that ends at `end` or later. */
+  /** The index of the first entry that ends at `end` or later. */
   #find(end: number): number {
     const ends = this.#ends
     let high = ends.length

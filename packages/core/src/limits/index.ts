@@ -1,6 +1,6 @@
 /**
- * The part of the rules that a limiter needs. Nothing here reaches a module or a global of Node, so a limiter in
- * memory runs in every runtime (LIMIT-18). The main entry hashes ids, and needs `node:crypto`.
+ * The rules that a limiter needs. They use no module or global of Node, so an in-memory limiter runs in every
+ * runtime (LIMIT-18). The main entry hashes ids and needs `node:crypto`.
  */
 
 // Values

@@ -1,15 +1,15 @@
 import { invariant } from '../errors.ts'
 
-/** No valid id is longer: its bytes are at most as many, and a unit of UTF-16 is one of them at least. */
+/** No valid id is longer. A valid id has at most this many bytes, and each UTF-16 unit takes at least one byte. */
 const ID_UNITS_MAX = 256
 
-/** So many ids of one chain at most; those that would come after them are in a map. */
+/** The maximum number of ids in one chain; further ids are in a map. */
 const CHAIN_MAX = 64
 
-/** So many of the ids that came in last are found by the string itself; a power of two. */
+/** The number of recent ids that are found by the string itself; a power of two. */
 const RECENT = 1_024
 
-/** Columns of a row: its hash, the number of the next in its chain, where its text begins and how long it is. */
+/** The columns of a row: the hash, the number of the next id in its chain, the start of its text and its length. */
 const HASH = 0
 const NEXT = 1
 const START = 2
@@ -17,51 +17,51 @@ const LENGTH = 3
 const ROW = 4
 
 /**
- * Ids in order of age, in a fixed number of slots. They lie in typed arrays and not in a map of strings:
- * a million of them are remembered for a minute each, and as objects they would be moved about by the
- * collector of garbage and looked for all over the heap.
+ * Ids in order of age, in a fixed number of slots. They are in typed arrays instead of a map of strings. A million
+ * ids are remembered for a minute each; as objects they would burden the garbage collector and spread over the
+ * heap.
  *
- * Slots are a ring: a new id takes the next one, and the start of the ring follows when the oldest go. Their
- * text is a ring too, in the same order. An id that stays for long keeps all that lies behind it, free or
- * not: when there is no room left, the owner copies what is taken into another `LeaseIds`.
+ * The slots are a ring: a new id takes the next slot, and the start of the ring moves up when the oldest ids go.
+ * The text is a ring too, in the same order. An id that stays for long keeps everything after it, free or not.
+ * When no room is left, the owner copies the taken slots into another `LeaseIds`.
  *
- * An id is found through its hash, along a chain from newer to older ones. What goes is not taken out of its
- * chain, which would cost as much as to find it: one that has no length is nobody's, and a chain ends where
- * the ring begins. The hash is no secret, and somebody might choose ids that all have the same one: so a
- * chain has a greatest length, and the rest are in a map.
+ * An id is found through its hash, along a chain from newer to older ids. A removed id stays in its chain, because
+ * unlinking it would cost as much as finding it. A row without length is free, and a chain ends where the ring
+ * begins. The hash is no secret, and someone could choose ids with equal hashes. So a chain has a maximum length,
+ * and further ids are in a map.
  *
- * Every id has a number, one more than the one before; its slot is the number modulo the number of slots.
- * Numbers are kept modulo 2^32, so a link that nobody has followed for that long points anywhere; there it
- * finds other ids, and no more of them than a chain has.
+ * Every id has a number, one more than the id before; its slot is this number modulo the number of slots. Numbers
+ * are kept modulo 2^32, so a link that nobody has followed for that long may point anywhere. It then leads to
+ * other ids, but to no more of them than a chain has.
  */
 export class LeaseIds {
   readonly #slots: number
   /** The number of the newest id of each chain. */
   readonly #heads: Int32Array
-  /** Four numbers for each slot, beside each other in memory because they are read together. */
+  /** Four numbers for each slot, side by side in memory because they are read together. */
   readonly #rows: Int32Array
   readonly #text: Uint16Array
   readonly #beyondChains = new Map<string, number>()
-  /** Numbers of the oldest id and of the next one to come. 0 was before all of them. */
+  /** The numbers of the oldest id and of the next new id. The number 0 came before all ids. */
   #first = 1
   #next = 1
-  /** Where the text of the next id may begin, as if there were no end to it; modulo 2^32. */
+  /** Where the text of the next id may begin, as if the ring had no end; modulo 2^32. */
   #textNext = 0
   #turn = 1
   #rounds = 0
   #size = 0
-  /** What was asked for last is mostly what is added next. */
+  /** The last id that was asked for, which is usually the next one to be added. */
   #asked = ''
   readonly #askedText = new Uint16Array(ID_UNITS_MAX)
   #askedHash = 0
   /**
-   * By their last characters: what is reserved is mostly completed soon, and to compare two strings, which are mostly one
-   * and the same, costs much less than to read one. With the number of each, which tells whether it is still here.
+   * Recent ids by their last characters, because most reserved ids are completed soon. To compare two strings,
+   * mostly identical ones, costs much less than to read one. The number of an id tells if it is still here.
    */
   readonly #recent: string[] = Array(RECENT).fill('')
   readonly #recentNumbers = new Float64Array(RECENT)
 
-  /** Both are powers of two, and the text, in UTF-16 units, at most 2^30. */
+  /** Both are powers of two. The text is in UTF-16 units, at most 2^30. */
   constructor(slots: number, textUnits: number) {
     this.#slots = slots
     this.#heads = new Int32Array(2 * slots)
@@ -90,7 +90,7 @@ export class LeaseIds {
     return this.#search(id)
   }
 
-  /** Takes a slot for an id that has none. There has to be room for it. */
+  /** Takes a slot for an id that has none. The caller has checked that there is room. */
   add(id: string): number {
     invariant(id.length <= ID_UNITS_MAX, 'an id that is remembered was checked before')
     if (id !== this.#asked) this.#read(id)
@@ -100,7 +100,7 @@ export class LeaseIds {
     return this.#append(this.#askedText, 0, id.length, this.#askedHash)
   }
 
-  /** The same for an id that lies at a slot of another. */
+  /** The same for an id in a slot of another `LeaseIds`. */
   addFrom(other: LeaseIds, from: number): number {
     return this.#append(
       other.#text,
@@ -110,7 +110,7 @@ export class LeaseIds {
     )
   }
 
-  /** Frees a slot that is taken. */
+  /** Frees a taken slot. */
   remove(slot: number): void {
     if (this.#beyondChains.size > 0) this.#removeBeyond(slot)
     this.#rows[ROW * slot + LENGTH] = 0
@@ -123,35 +123,35 @@ export class LeaseIds {
     return String.fromCharCode(...this.#text.subarray(at, at + this.lengthAt(slot)))
   }
 
-  /** In UTF-16 units; 0 is a slot that is free. */
+  /** In UTF-16 units; 0 for a free slot. */
   lengthAt(slot: number): number {
     return this.#at(slot, LENGTH)
   }
 
-  /** The slot of the oldest id; there has to be one. */
+  /** The slot of the oldest id. There must be one. */
   oldest(): number {
     return this.#slotOf(this.#first)
   }
 
-  /** How often `inTurn` has begun anew. */
+  /** How often `inTurn` has started over. */
   get rounds(): number {
     return this.#rounds
   }
 
-  /** Goes round all slots from the oldest to the newest, one at each call; −1 where it is free. */
+  /** Visits all slots from the oldest to the newest, one per call; −1 for a free slot. */
   inTurn(): number {
     if (this.#turn >= this.#next) {
       this.#turn = this.#first
       this.#rounds++
     }
-    // What was to be looked at next may be gone, and all up to the oldest with it.
+    // The next slot in turn may be gone, together with all slots up to the oldest.
     if (this.#turn < this.#first) this.#turn = this.#first
     if (this.#turn === this.#next) return -1
     const slot = this.#slotOf(this.#turn++)
     return this.lengthAt(slot) === 0 ? -1 : slot
   }
 
-  /** The slots that are taken, oldest first. */
+  /** The taken slots, oldest first. */
   *taken(): IterableIterator<number> {
     for (let number = this.#first; number < this.#next; number++) {
       const slot = this.#slotOf(number)
@@ -183,20 +183,20 @@ export class LeaseIds {
     return this.#at(slot, START) & (this.#text.length - 1)
   }
 
-  /** An id lies in one piece, so that the end of the ring may be left empty. */
+  /** The text of an id is contiguous, so the end of the ring may stay unused. */
   #startFor(length: number): number {
     const untilEnd = this.#text.length - (this.#textNext & (this.#text.length - 1))
     return length <= untilEnd ? this.#textNext : (this.#textNext + untilEnd) | 0
   }
 
   /**
-   * Makes this the id that is asked for. Its text is read once, for its hash, to compare and to keep it: to
-   * ask a string for each of its characters takes longer than anything that is done with them here.
+   * Makes this the current id. Its text is read only once, for the hash, the comparison and the storage. To read
+   * each character of a string takes longer than all other work here.
    */
   #read(id: string): void {
     const text = this.#askedText
-    // Not mixed any further: the chains of ids that are counted up lie beside each other, where the processor
-    // has them at hand. All bits of others count in the lowest ones, too, because 31 is odd.
+    // Not mixed further: chains of ids that count up are adjacent, and so in the processor's cache. All bits of
+    // other ids reach the lowest bits too, because 31 is odd.
     let hash = 0
     for (let i = 0; i < id.length; i++) {
       const unit = id.charCodeAt(i)
@@ -267,7 +267,7 @@ export class LeaseIds {
   }
 }
 
-/** Ids mostly differ in their last characters. */
+/** Ids usually differ in their last characters. */
 function recentAt(id: string): number {
   const last = id.length - 1
   if (last < 2) return 0

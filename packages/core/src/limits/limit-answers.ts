@@ -1,12 +1,12 @@
 /** The answer to a reserve. A refusal is a value, not an exception (LIMIT-8). */
 export interface ReserveAnswer {
   readonly allowed: boolean
-  /** When to ask again, with another lease id; 0 if that would not help. */
+  /** How long to wait before a retry with another lease id; 0 if a retry would not help. */
   readonly retryAfterMs: number
   readonly reservedAtUnixMs: number | null
   readonly error: string | null
   readonly deniedKey: string | null
-  /** For `invalid_request`: which field, and what was expected. */
+  /** For `invalid_request`: the field, and what was expected. */
   readonly detail: string | null
 }
 
@@ -14,17 +14,17 @@ export interface CompleteAnswer {
   readonly ok: boolean
   readonly error: string | null
   readonly detail: string | null
-  /** Of actuals past all reason: what was not booked, for each key. Left out where all was. */
+  /** The amounts that were too large to be booked, by key; left out if everything was booked. */
   readonly excess?: readonly Excess[] | undefined
 }
 
-/** Used according to the caller, and not booked (LIMIT-19). */
+/** An amount that the caller reported as used, but that was not booked (LIMIT-19). */
 export interface Excess {
   readonly key: string
   readonly amount: number
 }
 
-/** When to ask again, with the same lease id, after a call whose outcome is unknown. */
+/** How long to wait before a retry with the same lease id, after a call with an unknown outcome. */
 export const UNKNOWN_RETRY_MS = 100
 
 export function allowedAt(reservedAtUnixMs: number): ReserveAnswer {
@@ -38,7 +38,7 @@ export function allowedAt(reservedAtUnixMs: number): ReserveAnswer {
   }
 }
 
-/** Not allowed; without a wait it is refused for good. */
+/** A refusal. Without a retry time it is final. */
 export function notAllowed(
   error: string | null,
   more: Partial<Pick<ReserveAnswer, 'deniedKey' | 'detail' | 'retryAfterMs'>> = {},
@@ -47,7 +47,7 @@ export function notAllowed(
   return { allowed: false, retryAfterMs, reservedAtUnixMs: null, error, deniedKey, detail }
 }
 
-/** Nobody knows what became of it: the same call again will tell. */
+/** The outcome is unknown; a repeat of the same call will tell. */
 export function unknownReserve(detail: string): ReserveAnswer {
   return notAllowed('backend_error', { detail, retryAfterMs: UNKNOWN_RETRY_MS })
 }

@@ -3,16 +3,16 @@ import { utf8Bytes } from '../encoding/text.ts'
 import { invalidParams } from '../errors.ts'
 import { exactThousandths } from '../policy/policy-field.ts'
 
-/** What becomes of usage above what was reserved and does not fit: held all the same, or not at all. */
+/** The treatment of usage above the reserved amount that does not fit: held all the same, or not at all. */
 export type Overage = 'debt' | 'deny'
 
 interface AnyLimit {
   /** 1 to 256 bytes. */
   readonly key: string
   readonly overage?: Overage
-  /** Subjects of the tokens that may reserve on it over a wire; all if it is left out (LIMIT-21). */
+  /** The subjects of tokens that may reserve on it over a wire; if left out, all may (LIMIT-21). */
   readonly callers?: readonly string[]
-  /** What the amounts count, for people. */
+  /** The unit of the amounts, for people. */
   readonly unit?: string
   readonly description?: string
 }
@@ -31,14 +31,14 @@ export interface FixedLimit extends AnyLimit {
   readonly windowSecs: number
 }
 
-/** At most `capacity` at one time; what is never completed ends after the timeout (LIMIT-6). */
+/** At most `capacity` at one time. A hold that is never completed ends after the timeout (LIMIT-6). */
 export interface ConcurrencyLimit extends AnyLimit {
   readonly kind: 'concurrency'
   readonly capacity: number
   readonly timeoutSecs: number
 }
 
-/** `burst` tokens, full at first, refilled at `rate` a second (LIMIT-7). */
+/** `burst` tokens, full at first, refilled at `rate` per second (LIMIT-7). */
 export interface BucketLimit extends AnyLimit {
   readonly kind: 'bucket'
   readonly burst: number
@@ -53,7 +53,7 @@ export type WindowLimit = Exclude<Limit, BucketLimit>
 
 export const LIMIT_KINDS: readonly LimitKind[] = ['rolling', 'fixed', 'bucket', 'concurrency']
 const KEY_BYTES_MAX = 256
-/** Some thirty years; then `now` plus a window stays an exact number. */
+/** About thirty years. With this maximum, `now` plus a window stays an exact number. */
 const SECS_MAX = 1_000_000_000
 const RATE_MAX = 1_000_000_000
 const TEXT_BYTES_MAX = 1_024
@@ -73,7 +73,7 @@ export function readLimit(given: unknown): Limit {
   return limit
 }
 
-/** What a limit allows at one time: the capacity, of a bucket the burst. */
+/** The amount that a limit allows at one time: the capacity, or the burst of a bucket. */
 export function capacityOf(limit: Limit): number {
   return limit.kind === 'bucket' ? limit.burst : limit.capacity
 }
@@ -82,7 +82,10 @@ export function isLimitKey(key: unknown): key is string {
   return isTextWithin(key, KEY_BYTES_MAX)
 }
 
-/** Well-formed text of 1 to `bytesMax` bytes. A character is one byte to three, so few have to be counted. */
+/**
+ * True for well-formed text of 1 to `bytesMax` bytes. A UTF-16 unit takes at most three bytes, so few texts must
+ * be measured.
+ */
 export function isTextWithin(text: unknown, bytesMax: number): text is string {
   if (typeof text !== 'string' || text.length === 0 || text.length > bytesMax) return false
   if (!text.isWellFormed()) return false

@@ -24,7 +24,7 @@ import {
   reserveProblem,
 } from './reserve-request.ts'
 
-/** A limit as people and programs are shown it. */
+/** A limit in the form that people and programs see. */
 export interface LimitView {
   readonly limit: Limit
   readonly state: 'active' | 'decreasing'
@@ -37,19 +37,19 @@ export interface LimitsOptions {
   /** How long a finished or denied lease id is remembered. */
   readonly rememberMs?: number
   readonly leasesMax?: number
-  /** How many times what was reserved an actual counts at most, if that is more than the capacity (LIMIT-19). */
+  /** The maximum for an actual as a multiple of the reserved amount, if that exceeds the capacity (LIMIT-19). */
   readonly actualFactorMax?: number
   readonly touch?: LimitsTouch
 }
 
-/** Is told of every limit and lease whose stored form has changed. It takes note, and must not throw. */
+/** Called for every limit and lease whose stored form has changed. It only takes note, and must not throw. */
 export interface LimitsTouch {
   readonly limit: (key: string) => void
-  /** It may be forgotten by now. */
+  /** The lease may already be forgotten. */
   readonly lease: (id: string) => void
 }
 
-/** All that decides, as data. */
+/** All state that influences decisions, as data. */
 export interface LimitsState {
   readonly nowMs: number
   /** See `Limits.anewFrom`. */
@@ -73,8 +73,8 @@ export const REMEMBER_MS = 60_000
 export const LEASES_MAX = 1_000_000
 
 /**
- * The limits of one limiter: reserve before, complete after. No I/O and no clock: the same calls at the
- * same times give the same answers on every backend.
+ * The limits of one limiter: reserve before the work, complete after it. No I/O and no clock: the same calls at
+ * the same times give the same answers on every backend.
  */
 export class Limits {
   readonly #meters = new Map<string, Meter>()
@@ -98,7 +98,7 @@ export class Limits {
     )
   }
 
-  /** Goes on exactly where `state()` was taken. */
+  /** Continues exactly where `state()` was taken. */
   static restore(
     { nowMs, anewFrom = 0, meters, leases }: LimitsState,
     options: LimitsOptions = {},
@@ -107,7 +107,7 @@ export class Limits {
     limits.#nowMs = Math.max(nowMs, anewFrom)
     limits.#anewFrom = anewFrom
     for (const state of meters) limits.#meters.set(state.limit.key, restoreMeter(state))
-    // As of time 0: what is over is forgotten when the time moves on, like anywhere else.
+    // Added as of time 0: leases that are over are forgotten when the time moves on, as usual.
     for (const [id, lease] of leases) limits.#leases.add(id, lease, 0)
     return limits
   }
@@ -116,7 +116,7 @@ export class Limits {
     this.#actualFactorMax = factor
   }
 
-  /** The time from which a limit began anew last, which may be ahead of the latest call (LIMIT-20). */
+  /** The latest time from which a limit began to count afresh. It may be ahead of the latest call (LIMIT-20). */
   get anewFrom(): number {
     return this.#anewFrom
   }
@@ -151,7 +151,7 @@ export class Limits {
     return viewOf(meter, now)
   }
 
-  /** Frees all that is held of a limit, debts too; null if there is none (LIMIT-20). */
+  /** Frees all holds and debts of a limit; null if it does not exist (LIMIT-20). */
   reset(key: string, nowMs: number): LimitView | null {
     this.#advance(nowMs)
     const meter = this.#meters.get(key)
@@ -163,7 +163,7 @@ export class Limits {
     return viewOf(meter, from)
   }
 
-  /** False if there is none. What leases hold of it is nothing from now on (LIMIT-20). */
+  /** Deletes a limit; from now on leases hold nothing of it (LIMIT-20). False if it does not exist. */
   delete(key: string, nowMs: number): boolean {
     this.#advance(nowMs)
     if (!this.#meters.delete(key)) return false
@@ -172,23 +172,23 @@ export class Limits {
     return true
   }
 
-  /** As it was defined last; null if there is none. */
+  /** The limit as last defined; null if it does not exist. */
   definition(key: string): Limit | null {
     const meter = this.#meters.get(key)
     return meter === undefined ? null : (meter.waiting ?? meter.limit)
   }
 
-  /** One limit as data, as of its last change; null if there is none. */
+  /** One limit as data, as of its last change; null if it does not exist. */
   limitState(key: string): MeterState | null {
     return this.#meters.get(key)?.state() ?? null
   }
 
-  /** What is known of a lease id, as data. */
+  /** The record of a lease id, as data. */
   leaseState(id: string): RememberedLease<StoredHold> | null {
     return this.#leases.get(id, this.#nowMs) ?? null
   }
 
-  /** Forgets a lease whose time has come, before anybody asks for it. */
+  /** Forgets a lease id that is due, before any call asks for it. */
   forgetIfDue(id: string, nowMs: number): void {
     this.#leases.get(id, this.#advance(nowMs))
   }
@@ -204,7 +204,7 @@ export class Limits {
     return this.#keys().map((key) => viewOf(this.#meters.get(key) as Meter, now))
   }
 
-  /** All requirements are held, or none (LIMIT-8). */
+  /** Holds all requirements or none (LIMIT-8). */
   reserve(leaseId: string, requirements: readonly Requirement[], nowMs: number): ReserveAnswer {
     const now = this.#advance(nowMs)
     const problem = reserveProblem(leaseId, requirements)
@@ -234,8 +234,8 @@ export class Limits {
   }
 
   /**
-   * How long until so much of a limit fits, beside what was promised and is not held yet. 0 is now; `unknown`
-   * and `too_large` are what no time will mend. Nothing is reserved, and nothing remembered.
+   * How long until an amount fits, beside promised amounts that are not held yet. 0 means now. Time alone does not
+   * change `unknown` and `too_large`. Nothing is reserved or remembered.
    */
   waitFor(
     key: string,
@@ -250,7 +250,7 @@ export class Limits {
     return meter.fits(amount + promised, now) ? 0 : meter.waitMs(amount + promised, now)
   }
 
-  /** Holds what another backend has granted, without asking whether it fits. Unknown keys are left out. */
+  /** Holds amounts that another backend granted, without checking that they fit. Unknown keys are left out. */
   book(leaseId: string, requirements: readonly Requirement[], nowMs: number): void {
     const now = this.#advance(nowMs)
     if (this.#leases.get(leaseId, now) !== undefined) return
@@ -268,7 +268,7 @@ export class Limits {
     return lease?.state === 'held' ? lease.holds.map(({ key }) => key) : []
   }
 
-  /** Puts actual usage in the place of what was reserved, and ends the lease (LIMIT-12). */
+  /** Replaces the reserved amounts by the actual usage and ends the lease (LIMIT-12). */
   complete(leaseId: string, actuals: readonly Actual[], nowMs: number): CompleteAnswer {
     const now = this.#advance(nowMs)
     const problem = completeProblem(leaseId, actuals)
@@ -288,7 +288,7 @@ export class Limits {
     return excess === null ? COMPLETED : { ...COMPLETED, excess }
   }
 
-  /** Gives how much of the actual was too much to be booked (LIMIT-19). */
+  /** Returns the part of the actual that was too large to be booked (LIMIT-19). */
   #bookActual(
     { key, amount: reserved, end }: StoredHold,
     reservedAt: number,
@@ -296,7 +296,7 @@ export class Limits {
     nowMs: number,
   ): number {
     const meter = this.#meters.get(key)
-    // It was deleted or reset since (LIMIT-20).
+    // The limit was deleted or reset since the reserve (LIMIT-20).
     if (meter === undefined || reservedAt < meter.countsFrom) return 0
     meter.advance(nowMs)
     this.#touch?.limit(key)
@@ -313,7 +313,8 @@ export class Limits {
 
   #hold(leaseId: string, needs: readonly Need[], now: number): ReserveAnswer {
     let endsAt = now
-    // Of just this length: one that grows by `push` has room for many more, and is kept with the lease.
+    // Allocated at its exact length. A list that grows by `push` has room for many more, and this one is kept with
+    // the lease.
     const holds = Array<StoredHold>(needs.length)
     for (let i = 0; i < needs.length; i++) {
       const { meter, amount } = needs[i] as Need
@@ -327,12 +328,12 @@ export class Limits {
     const forgetAt = endsAt + this.#rememberMs
     this.#leases.add(leaseId, { state: 'held', reservedAt: now, endsAt, holds, forgetAt }, now)
     this.#touch?.lease(leaseId)
-    // Those of one moment are the same.
+    // Answers of the same time are equal, so they share an object.
     if (this.#lastAllowed.reservedAtUnixMs !== now) this.#lastAllowed = allowedAt(now)
     return this.#lastAllowed
   }
 
-  /** The time from which on leases count that are reserved from now on; those of until now do not. */
+  /** Begins to count afresh: only leases that are reserved from the returned time on count. */
   #beginAnew(): number {
     this.#anewFrom = this.#advance(this.#nowMs + 1)
     return this.#anewFrom
@@ -342,22 +343,22 @@ export class Limits {
     return [...this.#meters.keys()].sort(compareText)
   }
 
-  /** Time never goes back. */
+  /** Moves the time on; it never goes back. */
   #advance(nowMs: number): number {
     if (nowMs > this.#nowMs) this.#nowMs = nowMs
     return this.#nowMs
   }
 
-  /** The time of a look, which moves nothing on. */
+  /** The time for a read, which does not move the time on. */
   #latest(nowMs: number): number {
     return Math.max(nowMs, this.#nowMs)
   }
 }
 
-/** Of an id that holds something else. */
+/** The answer for an id that holds other requirements. */
 export const OTHER_REQUIREMENTS = 'lease_id: expected a new one for other requirements'
 
-/** The first key that does not fit gives the reason, the slowest one the wait (LIMIT-11). */
+/** The first key that does not fit gives the reason, the slowest key gives the wait (LIMIT-11). */
 function denialOf(needs: readonly Need[], now: number): ReserveAnswer | null {
   let first: Meter | null = null
   let retryAfterMs = 0
@@ -373,7 +374,7 @@ function denialOf(needs: readonly Need[], now: number): ReserveAnswer | null {
   return notAllowed(error, { deniedKey: key, retryAfterMs })
 }
 
-/** What was used of a key in all, or null if nothing was said of it. */
+/** The total usage of a key, or null if none was given. */
 function amountOf(actuals: readonly Actual[], key: string): ExactInt | null {
   let sum: ExactInt | null = null
   for (const one of actuals) if (one.key === key) sum = plus(sum ?? 0, one.amount)

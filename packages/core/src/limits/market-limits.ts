@@ -8,48 +8,48 @@ import type { MeterState } from './meter.ts'
 import type { RememberedLease } from './remembered-leases.ts'
 import type { Actual, Requirement } from './reserve-request.ts'
 
-/** A lease id as it is stored. */
+/** The stored form of a lease id. */
 export interface LimitLeaseState {
-  /** Leases are remembered in this order, which says which is the oldest. */
+  /** Leases are remembered in this order. The lowest number is the oldest lease. */
   readonly seq: number
   readonly lease: RememberedLease<StoredHold>
-  /** The limits that it holds tokens of, each as often as it does; for a lease of the queue. */
+  /** For a lease of the queue: the limits whose tokens it holds, once per hold. */
   readonly tokenKeys: readonly string[]
 }
 
-/** What a restart needs. */
+/** The state that a restart needs. */
 export interface MarketLimitsState {
   readonly nowMs: number
   /** See `Limits.anewFrom`. */
   readonly anewFrom: number
-  /** Number of the last lease id that came in. */
+  /** The number of the newest lease id. */
   readonly seq: number
   readonly limits: readonly MeterState[]
   readonly leases: readonly (readonly [id: string, LimitLeaseState])[]
 }
 
-/** What has changed since the last time; null is to be forgotten. */
+/** The changes since the last call; null for a limit or lease id that is gone. */
 export interface LimitChanges {
   readonly limits: readonly (readonly [key: string, MeterState | null])[]
   readonly leases: readonly (readonly [id: string, LimitLeaseState | null])[]
 }
 
-/** When a lease id is to be forgotten; void if that has changed since. */
+/** The time at which a lease id is due to be forgotten; outdated if that has changed since. */
 interface Forgetting extends IndexedItem {
   readonly id: string
   readonly at: number
 }
 
-/** What stands beside a lease id. */
+/** The data stored beside a lease id. */
 interface Beside {
   readonly seq: number
   readonly tokenKeys: readonly string[]
 }
 
 /**
- * The limits of a market: those of LIMIT-1 to LIMIT-15, with all that changes told piece by piece, so that
- * it can be stored (ADMIT-1). A lease id is forgotten at its very time. In memory alone that may be later,
- * when somebody comes across it; but then a restart would change what is stored.
+ * The limits of a market: LIMIT-1 to LIMIT-15, with every change reported piece by piece, so that it can be stored
+ * (ADMIT-1). A lease id is forgotten exactly when it is due. A memory-only limiter may forget it later, when a
+ * call comes across it. Here a restart would then change the stored state.
  */
 export class MarketLimits {
   readonly #limits: Limits
@@ -61,7 +61,7 @@ export class MarketLimits {
   readonly #changedLeases = new Set<string>()
   #seq = 0
 
-  /** `touched` is called with every change that is to be stored. */
+  /** `touched` is called with every change that must be stored. */
   constructor(
     actualFactorMax: number,
     state?: MarketLimitsState,
@@ -93,7 +93,7 @@ export class MarketLimits {
     this.#limits = Limits.restore(held, { touch, actualFactorMax })
   }
 
-  /** Number of the last lease id that came in. */
+  /** The number of the newest lease id. */
   get seq(): number {
     return this.#seq
   }
@@ -149,7 +149,7 @@ export class MarketLimits {
     return this.#limits.waitFor(key, amount, promised, nowMs)
   }
 
-  /** A round has given a lease to a job: what the job needs is held under its id (ADMIT-3). */
+  /** Holds the needs of a job under the id of the lease that a round gave it (ADMIT-3). */
   hold(
     leaseId: string,
     needs: readonly Need[],
@@ -165,8 +165,8 @@ export class MarketLimits {
   }
 
   /**
-   * The lease has ended; where the tokens that it took are known, they take the place of the estimate. Gives what
-   * of them was too much to be booked (LIMIT-19).
+   * Ends a lease. If its actual tokens are known, they replace the estimate. Returns the part of them that was too
+   * large to be booked (LIMIT-19).
    */
   end(
     leaseId: string,
@@ -191,7 +191,7 @@ export class MarketLimits {
     return this.#limits.complete(leaseId, given, nowMs).excess ?? NOTHING
   }
 
-  /** Forgets every lease id whose time has come. */
+  /** Forgets every lease id that is due. */
   advance(nowMs: number): void {
     for (let due = this.#due.top(); due !== undefined && due.at <= nowMs; due = this.#due.top()) {
       this.#due.remove(due)
@@ -199,7 +199,7 @@ export class MarketLimits {
     }
   }
 
-  /** Everything that changed since the last call, in order of its key or id. */
+  /** Takes the changes since the last call, ordered by key or id. */
   takeChanges(): LimitChanges {
     const limits = [...this.#changedLimits]
       .sort()

@@ -2,32 +2,32 @@ import type { ExactInt } from '../encoding/exact-int.ts'
 import type { Limit } from './limit-definition.ts'
 
 /**
- * One limit and what is held of it. To look changes nothing: `fits`, `waitMs` and `view` reckon with a time, so the
- * state depends on the changes alone. A change needs `advance` to its time first.
+ * One limit and the amounts that are held of it. Reads change nothing: `fits`, `waitMs` and `view` take a time, so
+ * the state depends on the changes alone. A change needs `advance` to its time first.
  */
 export interface Meter {
-  /** As it was in force at the last change. */
+  /** The limit in force at the last change. */
   readonly limit: Limit
-  /** The lower capacity that waits until enough has ended, with the fields that come with it. */
+  /** A definition with a lower capacity, which waits until enough holds have ended. */
   readonly waiting: Limit | null
-  /** The most that one reserve may ask for; while decreasing that of the new definition. */
+  /** The most that one reserve may ask for. During a decrease, the new definition sets it. */
   readonly amountMax: number
-  /** Ends what has run out, and applies what waited for that. */
+  /** Ends holds that have run out, and applies a waiting definition if possible. */
   advance(nowMs: number): void
-  /** A new definition of the same kind (LIMIT-13). */
+  /** Adopts a new definition of the same kind (LIMIT-13). */
   redefine(limit: Limit): void
   fits(amount: number, nowMs: number): boolean
-  /** For an amount that does not fit: the time until enough has ended (LIMIT-11). */
+  /** For an amount that does not fit: the time until enough holds have ended (LIMIT-11). */
   waitMs(amount: number, nowMs: number): number
-  /** Holds an amount, whether or not it fits, and says when that hold ends. */
+  /** Holds an amount, even if it does not fit, and returns when that hold ends. */
   take(amount: number, nowMs: number): number
-  /** Puts actual usage in the place of what was reserved; null: none was given (LIMIT-12). */
+  /** Replaces the reserved amount by the actual usage; null if none was given (LIMIT-12). */
   bookActual(use: ActualUse): void
-  /** Nothing is held any more, and a lease from before a time has no part in it (LIMIT-20). */
+  /** Frees everything. A lease reserved before `from` no longer counts (LIMIT-20). */
   reset(from: number): void
   /** Leases that were reserved before this time hold nothing here. */
   readonly countsFrom: number
-  /** As people are shown it, at a time. */
+  /** The form that people see, at a time. */
   view(nowMs: number): MeterView
   state(): MeterState
 }
@@ -35,27 +35,27 @@ export interface Meter {
 export interface MeterView {
   readonly limit: Limit
   readonly waiting: Limit | null
-  /** What is held, or null for a bucket. */
+  /** The held amount; null for a bucket. */
   readonly held: ExactInt | null
-  /** Millionths of a token in a bucket, else null. */
+  /** The level of a bucket in millionths of a token, else null. */
   readonly levelMicro: ExactInt | null
 }
 
 export interface ActualUse {
   readonly reserved: number
   readonly actual: ExactInt | null
-  /** As `take` gave it. */
+  /** The end that `take` returned. */
   readonly end: number
   readonly nowMs: number
 }
 
-/** All that decides, as data, as of the last `advance`. */
+/** All state that influences decisions, as data, as of the last `advance`. */
 export interface MeterState {
   readonly limit: Limit
   readonly waiting: Limit | null
-  /** Of a window or concurrency: what is held, by its end. Of a bucket: empty. */
+  /** For a window or concurrency: the held amounts by their end. Empty for a bucket. */
   readonly holds: readonly (readonly [end: number, amount: ExactInt])[]
-  /** Of a bucket alone: its level and when it had that. */
+  /** For a bucket only: its level, and the time of that level. */
   readonly bucket: { readonly levelMicro: ExactInt; readonly atMs: number } | null
   readonly countsFrom: number
 }

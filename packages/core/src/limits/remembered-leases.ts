@@ -1,6 +1,6 @@
 import { LeaseIds } from './lease-ids.ts'
 
-/** What a limiter knows of a lease id, as data. */
+/** A limiter's record of a lease id, as data. */
 export type RememberedLease<Hold> = HeldLease<Hold> | EndedLease
 
 export interface HeldLease<Hold> {
@@ -17,33 +17,33 @@ export interface EndedLease {
   readonly forgetAt: number
 }
 
-/** As stored at a slot. */
+/** A slot stores an index into this list. */
 const STATES: readonly RememberedLease<never>['state'][] = ['held', 'completed', 'denied']
 const HELD = STATES.indexOf('held')
 
-/** How many of the others are looked at when one comes in: more than come in, so all are seen in time. */
+/** How many other ids are checked for each added id. It is more than one, so that all are checked in time. */
 const SWEPT_EACH_TIME = 2
-/** How many where there are too many, and some may be over: those go before the oldest that is not. */
+/** How many are checked when there are too many: an id that is due goes before the oldest one that is not. */
 const SWEPT_WHEN_FULL = 1_024
 const SLOTS_MIN = 64
 const TEXT_MIN = 1_024
 
 /**
- * Lease ids and what became of them, each until its time to be forgotten, at most `max` of them; then the
- * oldest go first (LIMIT-10). Only one that holds is an object: there are few of these, and many that ended.
+ * Lease ids and their states, each until it is due to be forgotten. At most `max` are kept; beyond that the oldest
+ * go first (LIMIT-10). Only a held lease is an object: these are few, and ended ones are many.
  */
 export class RememberedLeases<Hold> {
   readonly #max: number
   readonly #onForgotten: ((id: string) => void) | null
   #ids = new LeaseIds(SLOTS_MIN, TEXT_MIN)
-  /** What is known of the id at each slot of `#ids`. */
+  /** When the id at each slot of `#ids` is due to be forgotten. */
   #forgetAt = new Float64Array(SLOTS_MIN)
-  /** Which of `STATES`. */
+  /** The index into `STATES` for each slot. */
   #states = new Uint8Array(SLOTS_MIN)
   #held: (HeldLease<Hold> | null)[] = Array(SLOTS_MIN).fill(null)
-  /** Nothing is over before this time, as far as the last round of looking at all has shown. */
+  /** No id is due before this time, according to the last complete round of checks. */
   #noneOverBefore = 0
-  /** The same, of what this round has shown so far. */
+  /** The earliest due time that the current round has seen so far. */
   #earliestSeen = Number.POSITIVE_INFINITY
 
   constructor(max: number, onForgotten: ((id: string) => void) | null = null) {
@@ -55,24 +55,24 @@ export class RememberedLeases<Hold> {
     const slot = this.#ids.find(id)
     if (slot < 0) return undefined
     if (nowMs < (this.#forgetAt[slot] as number)) return this.#leaseAt(slot)
-    // Or it would keep its old age if it came again.
+    // Otherwise the id would keep its old age if it came again.
     this.#forget(slot)
     return undefined
   }
 
-  /** An id that `get` does not know. */
+  /** Adds an id that `get` does not know. */
   add(id: string, lease: RememberedLease<Hold>, nowMs: number): void {
     if (!this.#ids.hasRoomFor(id)) this.#makeRoom(id, nowMs)
     this.#put(this.#ids.add(id), lease)
     this.#forgetSome(nowMs)
   }
 
-  /** Another record for an id that `get` knows; it keeps its age. */
+  /** Replaces the record of an id that `get` knows. The id keeps its age. */
   replace(id: string, lease: RememberedLease<Hold>): void {
     this.#put(this.#ids.find(id), lease)
   }
 
-  /** All that is remembered, oldest first. */
+  /** All remembered ids, oldest first. */
   *entries(nowMs: number): IterableIterator<[string, RememberedLease<Hold>]> {
     for (const slot of this.#ids.taken()) {
       if (nowMs < (this.#forgetAt[slot] as number)) {
@@ -103,7 +103,7 @@ export class RememberedLeases<Hold> {
     this.#onForgotten?.(id)
   }
 
-  /** What is over goes when it is seen; where there are too many and nothing is, the oldest goes. */
+  /** Forgets ids that the check finds due. If there are too many and none is due, the oldest goes. */
   #forgetSome(nowMs: number): void {
     if (this.#ids.size <= this.#max) {
       for (let i = 0; i < SWEPT_EACH_TIME; i++) this.#look(nowMs)
@@ -116,7 +116,7 @@ export class RememberedLeases<Hold> {
     this.#forget(this.#ids.oldest())
   }
 
-  /** At the next one in turn. */
+  /** Checks the next id in turn. */
   #look(nowMs: number): void {
     const { rounds } = this.#ids
     const slot = this.#ids.inTurn()
@@ -130,7 +130,7 @@ export class RememberedLeases<Hold> {
     else if (forgetAt < this.#earliestSeen) this.#earliestSeen = forgetAt
   }
 
-  /** Copies all that is not over, in order of age, to where there is room for three times as many. */
+  /** Copies the ids that are not due, in order of age, to where there is room for up to three times as many. */
   #makeRoom(id: string, nowMs: number): void {
     let textUnits = id.length
     for (const slot of this.#ids.taken()) {
@@ -139,7 +139,7 @@ export class RememberedLeases<Hold> {
     }
     const roomy = Math.min(3 * (this.#ids.size + 1), 1.5 * (this.#max + 1))
     const slots = powerOfTwo(SLOTS_MIN, roomy)
-    // As much text for each slot as those have that are there: one ring is full when the other is.
+    // As much text per slot as the present ids have, so that both rings are full at the same time.
     const ids = new LeaseIds(
       slots,
       powerOfTwo(TEXT_MIN, (textUnits / (this.#ids.size + 1)) * slots),

@@ -1,13 +1,13 @@
 import { invalidParams } from '../errors.ts'
 import { isLimitKey, isTextWithin } from './limit-definition.ts'
 
-/** How much of which limit. */
+/** An amount of a limit. */
 export interface Requirement {
   readonly key: string
   readonly amount: number
 }
 
-/** What was used of which limit. */
+/** The used amount of a limit. */
 export type Actual = Requirement
 
 export const REQUIREMENTS_MAX = 32
@@ -15,7 +15,7 @@ export const REQUIREMENTS_MAX = 32
 export const LIMIT_BATCH_MAX = 256
 const LEASE_ID_BYTES_MAX = 256
 
-/** What is wrong with a reserve, or null (LIMIT-8). */
+/** The problem with a reserve, or null (LIMIT-8). */
 export function reserveProblem(
   leaseId: string,
   requirements: readonly Requirement[],
@@ -27,7 +27,7 @@ export function reserveProblem(
     : amountsProblem('requirements', requirements, 1)
 }
 
-/** What is wrong with a complete, or null (LIMIT-12). */
+/** The problem with a complete, or null (LIMIT-12). */
 export function completeProblem(leaseId: string, actuals: readonly Actual[]): string | null {
   if (!isTextWithin(leaseId, LEASE_ID_BYTES_MAX)) return LEASE_ID_PROBLEM
   if (!Array.isArray(actuals) || actuals.length > REQUIREMENTS_MAX) {
@@ -36,7 +36,7 @@ export function completeProblem(leaseId: string, actuals: readonly Actual[]): st
   return amountsProblem('actuals', actuals, 0)
 }
 
-/** A key that is named twice is added up, at the place where it was named first (LIMIT-8). */
+/** Adds up the amounts of a repeated key, at its first place (LIMIT-8). */
 export function addUp(amounts: readonly Requirement[]): readonly Requirement[] {
   for (let i = 1; i < amounts.length; i++) {
     const { key } = amounts[i] as Requirement
@@ -45,10 +45,10 @@ export function addUp(amounts: readonly Requirement[]): readonly Requirement[] {
   return amounts
 }
 
-/** The two calls of a limiter that end in an answer. */
+/** The two calls of a limiter that return an answer. */
 export type LimitCall = 'reserve' | 'complete'
 
-/** Refuses a batch that is none, is empty or is too large (LIMIT-15), or has a field that nobody reads (LIMIT-16). */
+/** Refuses a batch that is no list, empty or too large (LIMIT-15), or that has an unknown field (LIMIT-16). */
 export function checkLimitBatch(requests: readonly unknown[], call: LimitCall): void {
   if (!Array.isArray(requests)) throw invalidParams('requests', 'a list')
   if (requests.length < 1 || requests.length > LIMIT_BATCH_MAX) {
@@ -57,7 +57,7 @@ export function checkLimitBatch(requests: readonly unknown[], call: LimitCall): 
   for (let i = 0; i < requests.length; i++) checkRequest(`requests[${i}]`, requests[i], call)
 }
 
-/** Refuses what is no request at all, or has a field that nobody reads; a wrong value is an answer. */
+/** Refuses a request that is no object or has an unknown field. A wrong value gets an answer instead. */
 export function checkLimitRequest(request: unknown, call: LimitCall): void {
   checkRequest('request', request, call)
 }
@@ -67,7 +67,7 @@ function checkRequest(at: string, request: unknown, call: LimitCall): void {
   if (typeof request !== 'object' || request === null) {
     throw invalidParams(at, `an object with leaseId, ${amounts}`)
   }
-  // No list of its names: this is asked of every call.
+  // Makes no list of the names, because this runs for every call.
   for (const name in request) {
     if (name !== 'leaseId' && name !== amounts) {
       throw invalidParams(`${at}.${name}`, `no such field; there are leaseId, ${amounts}`)

@@ -4,12 +4,12 @@ import { ceilDiv, type ExactInt, least, minus, plus, times } from '../encoding/e
 export const MICRO = 1_000_000
 
 /**
- * A bucket of tokens that refills continuously. Its level is kept in millionths of a token, and each
- * millisecond adds the rate in thousandths a second, so that no fraction is ever rounded (LIMIT-7).
+ * A bucket of tokens that refills continuously. The level is in millionths of a token. Each millisecond adds the
+ * rate in thousandths per second, so that nothing is ever rounded (LIMIT-7).
  */
 export class TokenBucket {
   #burst: number
-  /** Thousandths of a token a second. */
+  /** Thousandths of a token per second. */
   #rate: number
   #level: ExactInt
   #atMs: number
@@ -21,7 +21,7 @@ export class TokenBucket {
     this.#atMs = options.nowMs
   }
 
-  /** In millionths, at the time of the last `advance`; below zero after usage beyond the estimate. */
+  /** In millionths, as of the last `advance`; below zero after usage beyond the estimate. */
   get levelMicro(): ExactInt {
     return this.#level
   }
@@ -31,14 +31,14 @@ export class TokenBucket {
     return this.#atMs
   }
 
-  /** The level at a time that is not before the last `advance`; nothing changes. */
+  /** The level at a time that is not before the last `advance`. Changes nothing. */
   levelAt(nowMs: number): ExactInt {
     if (nowMs <= this.#atMs) return this.#level
     const grown = plus(this.#level, times(this.#rate, nowMs - this.#atMs))
     return least(times(this.#burst, MICRO), grown)
   }
 
-  /** Before each change, so that the level counts from its time. */
+  /** Call this before each change, so that the level is as of that time. */
   advance(nowMs: number): void {
     if (nowMs <= this.#atMs) return
     this.#level = this.levelAt(nowMs)
@@ -49,7 +49,7 @@ export class TokenBucket {
     return this.levelAt(nowMs) >= times(tokens, MICRO)
   }
 
-  /** Takes tokens, below zero if need be; a negative number gives some back, up to the burst. */
+  /** Takes tokens, below zero if necessary. A negative number gives some back, up to the burst. */
   take(tokens: ExactInt): void {
     const level = minus(this.#level, times(tokens, MICRO))
     this.#level = least(times(this.#burst, MICRO), level)
@@ -59,7 +59,7 @@ export class TokenBucket {
     this.#level = times(this.#burst, MICRO)
   }
 
-  /** Milliseconds until that many tokens are inside. */
+  /** Milliseconds until the bucket has that many tokens. */
   waitMs(tokens: number, nowMs: number): number {
     const missing = minus(times(tokens, MICRO), this.levelAt(nowMs))
     return missing <= 0 ? 0 : Number(ceilDiv(missing, this.#rate))
@@ -70,7 +70,7 @@ export class TokenBucket {
     return Number(ceilDiv(times(this.#burst, MICRO), this.#rate))
   }
 
-  /** A new size and rate from now on; what is inside is cut to the new size. */
+  /** Changes size and rate from now on. The level is cut to the new size. */
   change({ burst, rateMilli }: { burst: number; rateMilli: number }): void {
     this.#burst = burst
     this.#rate = rateMilli

@@ -68,7 +68,7 @@ export class WindowMeter implements Meter {
     if (limit === null) return DECREASING_WAIT_MS
     if (limit.kind === 'concurrency') return CONCURRENCY_WAIT_MS
     const excess = minus(plus(held, amount), limit.capacity)
-    // What is not held yet will end like what is reserved now.
+    // An amount that is not held yet will end like one that is reserved now.
     return Math.max(1, (this.#ledger.freeAt(excess, nowMs) ?? endOf(limit, nowMs)) - nowMs)
   }
 
@@ -114,7 +114,7 @@ export class WindowMeter implements Meter {
     }
   }
 
-  /** The limit that counts with so much held; null while a lower one waits. */
+  /** The limit in force with this much held; null while a lower one waits. */
   #inForce(held: ExactInt): WindowLimit | null {
     if (this.#waiting === null) return this.#limit
     return held > this.#waiting.capacity ? null : this.#waiting
@@ -133,7 +133,7 @@ function isRoomFor(amount: ExactInt, held: ExactInt, capacity: number): boolean 
   return typeof held === 'number' ? amount <= capacity - held : plus(held, amount) <= capacity
 }
 
-/** When what is held from now on ends (LIMIT-4, LIMIT-5, LIMIT-6). */
+/** When a hold that starts now ends (LIMIT-4, LIMIT-5, LIMIT-6). */
 export function endOf(limit: WindowLimit, nowMs: number): number {
   if (limit.kind === 'concurrency') return nowMs + 1_000 * limit.timeoutSecs
   const windowMs = 1_000 * limit.windowSecs

@@ -15,15 +15,15 @@ import { silenceDueAt } from '../registry/provider.ts'
 import { enforceLeaseCap } from '../registry/provider-status.ts'
 import type { Market } from './market.ts'
 
-/** One sort of deadline: when its first one is due, and what happens then. */
+/** One kind of deadline: when its first one is due, and its effect. */
 interface DueRow {
-  /** Nothing is due before this, which takes no tidying up to say. */
+  /** A lower bound of `nextAt`, found without tidying up a heap. */
   readonly floorAt: (market: Market) => number
   readonly nextAt: (market: Market) => number
   readonly fire: (market: Market, untilMs: number) => void
 }
 
-/** What falls due at one time happens in this order, and then by id (STATE-6). */
+/** Deadlines of the same time fire in this order, and then by id (STATE-6). */
 const DUE_TABLE: readonly DueRow[] = [
   row('ttlAbs', (market, job) => endJob(market, job, { on: 'ttl', reason: 'ttl_abs' })),
   row('ttlRel', (market, job) => endJob(market, job, { on: 'ttl', reason: 'ttl_rel' })),
@@ -55,8 +55,8 @@ const DUE_TABLE: readonly DueRow[] = [
 ]
 
 /**
- * Moves the time on and lets everything that falls due happen at its own time, in order. An earlier
- * time than the latest seen counts as the latest (STATE-6).
+ * Moves the time on. Everything that falls due takes effect at its own time, in order. A time before the latest
+ * one counts as the latest (STATE-6).
  */
 export function advanceMarket(market: Market, nowMs: number): void {
   const until = Math.max(nowMs, market.nowMs)
@@ -79,12 +79,12 @@ export function advanceMarket(market: Market, nowMs: number): void {
   advanceSessions(market)
 }
 
-/** Whether anything falls due by then. */
+/** True if anything falls due by then. */
 export function isDueBy(market: Market, nowMs: number): boolean {
   return mayBeDue(market, nowMs) && DUE_TABLE.some((due) => due.nextAt(market) <= nowMs)
 }
 
-/** Mostly nothing is, and this is asked for every command. */
+/** A cheap check, because it runs for every command and usually nothing is due. */
 function mayBeDue(market: Market, until: number): boolean {
   return (
     market.due.floor <= until ||
@@ -98,7 +98,7 @@ function nextSilenceAt({ due, policy }: Market): number {
   return provider === undefined ? Number.POSITIVE_INFINITY : silenceDueAt(provider, policy)
 }
 
-/** When the next deadline falls due, or null if none does before a time. */
+/** When the next deadline is due, or null if none is due before `beforeMs`. */
 export function nextDueAt(market: Market, beforeMs = Number.POSITIVE_INFINITY): number | null {
   let first = beforeMs
   for (const due of DUE_TABLE) {
@@ -107,14 +107,14 @@ export function nextDueAt(market: Market, beforeMs = Number.POSITIVE_INFINITY): 
   return first === beforeMs ? null : first
 }
 
-/** When a limit that a job waits for is worth another look, or null if none is (ADMIT-4). */
+/** When to check again a limit that a job waits for; null if no job waits (ADMIT-4). */
 export function nextClaimAt({ claims }: Market): number | null {
   let first: number | null = null
   for (const { until } of claims.values()) if (first === null || until < first) first = until
   return first
 }
 
-/** Another policy from now on. Leases keep their terms; a lowered cap cancels the newest (LEASE-7). */
+/** Switches to another policy. Leases keep their terms; a lowered cap cancels the newest leases (LEASE-7). */
 export function changePolicy(market: Market, policy: Policy): void {
   const { liveness } = market.policy.registry
   market.policy = policy
@@ -128,7 +128,7 @@ export function changePolicy(market: Market, policy: Policy): void {
   for (const queue of market.queues.values()) queue.setPolicy(policy, market.nowMs)
   const asksForBeats = liveness === 'worker' && policy.registry.liveness === 'heartbeat'
   for (const provider of market.pool.all()) {
-    // Nobody asked it for heartbeats before, so its silence counts from now on.
+    // It did not have to send heartbeats before, so its silence counts from now on.
     if (asksForBeats) restartHeartbeat(market, provider)
     enforceLeaseCap(market, provider)
   }

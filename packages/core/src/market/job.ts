@@ -5,7 +5,7 @@ import { type QueuedJob, type Shape, shapeOf } from '../order/queued-job.ts'
 import type { JobStatus } from '../outcome/job-table.ts'
 import type { DispatchJob } from '../sessions/dispatch-job.ts'
 
-/** Why a job ended otherwise than by completion or cancellation; of a registration, also any code. */
+/** Why a job ended other than by completion or cancellation. A registration may also have any code. */
 export type EndReason = KnownEndReason | (string & {})
 export type KnownEndReason =
   | 'ttl_abs'
@@ -17,27 +17,30 @@ export type KnownEndReason =
   | 'outcome_unknown'
   | 'worker_lost'
 
-/** What came with a job and is no part of its work: it decides nothing (ENGINE-9). */
+/** Data that came with a job but is no part of its work. It influences no decision (ENGINE-9). */
 export interface JobOrigin {
-  /** A job that this one takes up again. */
+  /** The job that this one retries. */
   readonly retryOf?: JobId
-  /** W3C trace context of whoever asked for the work. */
+  /** The W3C trace context of the requester. */
   readonly traceparent?: string
-  /** Of a job from a chain: its transaction. Its own key is its id, so that one transaction can have several (ENQUEUE-17). */
+  /**
+   * For a job from a chain: its transaction. The job's key is its id, so a transaction may have several jobs
+   * (ENQUEUE-17).
+   */
   readonly txHash?: string
 }
 
-/** What a job asks of a provider beside kind, model and payload (ENQUEUE-16). */
+/** The demands of a job on a provider beside kind, model and payload (ENQUEUE-16). */
 export interface JobNeeds {
-  /** ai: any of these will do; null is any at all. */
+  /** ai: the acceptable precisions; null if any will do. */
   readonly precision: readonly string[] | null
   /** quantum: qubits. */
   readonly widthHint: number
-  /** quantum: all of these; null is none. */
+  /** quantum: the required gates; null if there are none. */
   readonly gates: readonly string[] | null
 }
 
-/** What only some jobs have: a life of their own choice, a first assignment, an end. */
+/** Fields that only some jobs have: their own TTL, a first assignment, an end. */
 interface Course {
   origin: JobOrigin | null
   ttlAbsSecs: number | null
@@ -55,13 +58,13 @@ interface Course {
   session: DispatchJob | null
 }
 
-/** Where a time in milliseconds is cut, so that both parts fit a small integer. */
+/** Times in milliseconds are split here, so that both parts fit a small integer. */
 const TIME_LOW = 2 ** 20
 
 /**
- * A job in memory. There may be a million of them waiting, so it is laid out to be small: what alike
- * jobs share is in their shape; a time or fee is kept as integers that need no box on the heap; and
- * what most waiting jobs do not have is in a course of their own. The accessors hide all that.
+ * A job in memory. A million jobs may be waiting, so it is laid out to be small. Similar jobs share a shape. Times
+ * and fees are integers that need no box on the heap. Fields that most waiting jobs lack are in a separate course.
+ * The accessors hide this layout.
  */
 export class Job implements QueuedJob {
   readonly id: JobId
@@ -109,7 +112,7 @@ export class Job implements QueuedJob {
     return this.#course?.origin ?? null
   }
 
-  /** As given with the request; null is the policy's default. */
+  /** As given with the request; null means the policy's default. */
   get ttlAbsSecs(): number | null {
     return this.#course?.ttlAbsSecs ?? null
   }
@@ -137,7 +140,7 @@ export class Job implements QueuedJob {
     this.#own().declines = declines
   }
 
-  /** Acked attempts in a row whose worker was lost. */
+  /** The number of consecutive acked attempts whose worker was lost. */
   get workerLosses(): number {
     return this.#course?.workerLosses ?? 0
   }
@@ -145,7 +148,7 @@ export class Job implements QueuedJob {
     this.#own().workerLosses = losses
   }
 
-  /** Providers that may not take this job, each until its time; null is none. */
+  /** Providers that may not take this job, each until a time; null if there are none. */
   get denials(): Map<ProviderId, number> | null {
     return this.#course?.denials ?? null
   }
@@ -181,7 +184,7 @@ export class Job implements QueuedJob {
     this.#set('reason', reason)
   }
 
-  /** All leases so far, oldest first; null is none. */
+  /** All leases so far, oldest first; null if there are none. */
   get leases(): Lease[] | null {
     return this.#course?.leases ?? null
   }
@@ -189,7 +192,7 @@ export class Job implements QueuedJob {
     this.#set('leases', leases)
   }
 
-  /** When the lease was completed whose proof is awaited; null while none is. */
+  /** When the lease was completed whose proof is pending; null if none is pending. */
   get proofAwaitedSince(): number | null {
     return this.#course?.proofAwaitedSince ?? null
   }
@@ -197,7 +200,7 @@ export class Job implements QueuedJob {
     this.#set('proofAwaitedSince', at)
   }
 
-  /** Its way through its session; null where it is no registration. */
+  /** Its state in its session; null if it is no registration. */
   get session(): DispatchJob | null {
     return this.#course?.session ?? null
   }

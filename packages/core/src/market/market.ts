@@ -23,12 +23,12 @@ import type { Seat, SessionRecord } from '../sessions/session-table.ts'
 import { SessionTable } from '../sessions/session-table.ts'
 import type { EndReason, Job, JobOrigin } from './job.ts'
 
-/** What has happened, in the order in which it did (EVENT-1). */
+/** Something that happened. Events are emitted in the order in which they happened (EVENT-1). */
 export type MarketEvent = { readonly at: number } & (
   | ({ readonly type: 'jobEnqueued'; readonly jobId: JobId } & JobOrigin)
   | {
       readonly type: 'jobAssigned'
-      /** Of a registration. */
+      /** Registrations only. */
       readonly rank?: number
       readonly task?: 'book' | 'lookup'
       readonly jobId: JobId
@@ -46,9 +46,9 @@ export type MarketEvent = { readonly at: number } & (
     }
   | { readonly type: 'jobFailed' | 'jobExpired'; readonly jobId: JobId; readonly reason: EndReason }
   | { readonly type: 'jobCanceled'; readonly jobId: JobId }
-  /** Its session opens at another time now, and so does it. */
+  /** The opening time of its session has changed, and so has its own. */
   | { readonly type: 'jobRescheduled'; readonly jobId: JobId; readonly opensAt: number }
-  /** A registration that may have been sent: it is cancelled when its outcome is known. */
+  /** A registration that may have been sent. It is cancelled once its outcome is known. */
   | { readonly type: 'jobCancelNoted'; readonly jobId: JobId }
   | {
       readonly type: 'jobRequeued'
@@ -61,15 +61,15 @@ export type MarketEvent = { readonly at: number } & (
       readonly type: 'leaseCancelled'
       readonly leaseId: LeaseId
       readonly reason: CancelReason
-      /** What went wrong, in a word. */
+      /** A code for what went wrong. */
       readonly code?: string
-      /** Of a registration: the status that its platform answered with. */
+      /** Registrations only: the HTTP status of the platform's answer. */
       readonly http?: number
-      /** And how long after its ack was answered the first call went out. */
+      /** Registrations only: the time from the answer to its ack until the first call went out. */
       readonly sentAfterMs?: number
     }
   | { readonly type: 'leaseMoved'; readonly leaseId: LeaseId; readonly workerId: WorkerId }
-  /** A completed lease took more of a limit than anybody could mean: so much of that was not booked (LIMIT-19). */
+  /** A completed lease reported implausible usage of a limit: this amount was not booked (LIMIT-19). */
   | {
       readonly type: 'limitExcess'
       readonly leaseId: LeaseId
@@ -95,7 +95,7 @@ export type MarketEvent = { readonly at: number } & (
     }
 )
 
-/** The charges of RETRY-2, and the ways back to the queue that cost nothing. */
+/** The charges of RETRY-2, and the reasons to requeue a job without a charge. */
 export type Charge = 'ACK_TIMEOUT' | 'LEASE_EXPIRED' | 'PROVIDER_FAIL' | 'PROOF_INVALID'
 export type RequeueReason = Charge | 'DECLINED' | 'RELEASED' | 'WORKER_LOST' | 'LEASE_CANCELLED'
 export type CancelReason =
@@ -109,39 +109,39 @@ export type CancelReason =
   | 'over_cap'
   | 'job_ended'
 
-/** Is told of every object whose stored form has changed; the engine writes them. */
+/** Called for every object whose stored form has changed. The engine writes these objects. */
 export interface Touch {
-  /** A limit, or a lease id that is remembered for one: `MarketLimits` tells which. */
+  /** A limit, or a remembered lease id. `MarketLimits` knows which. */
   readonly limits: () => void
   readonly job: (job: Job) => void
   readonly lease: (lease: Lease) => void
   readonly provider: (provider: Provider) => void
-  /** An attempt failed; what is said of it is for people, and no part of the state (FAIL-1). */
+  /** An attempt failed. The description is for people and not part of the state (FAIL-1). */
   readonly failure: (lease: Lease, failure: AttemptError) => void
   readonly session: SessionTouch
 }
 
-/** The same for what belongs to the sessions of registrations. */
+/** The same for the objects that belong to the sessions of registrations. */
 export interface SessionTouch extends DispatchTouch {
   readonly record: (record: SessionRecord) => void
-  /** Somebody has booked, or may have, and keeps the place. */
+  /** A user has booked, or may have, and keeps the place. */
   readonly seat: (seat: Seat) => void
   /** The place is free again. */
   readonly released: (seat: Seat) => void
 }
 
 /**
- * The whole state of a dispatcher in memory: jobs, leases, providers and what is due when.
+ * The whole state of a dispatcher in memory: jobs, leases, providers and deadlines.
  *
- * Everything acts at `nowMs`. Call `advanceMarket` with the time first: it lets what fell due in
- * between happen at its own time, and only then is a call answered (STATE-6). Nothing in here reads
- * a clock, draws a random number or does I/O; the functions by step change it and tell `emit`.
+ * Everything acts at `nowMs`. Call `advanceMarket` with the time first. It lets everything that fell due take
+ * effect at its own time before the call is answered (STATE-6). Nothing in here reads a clock, draws a random
+ * number or does I/O. The functions of each step change the state and call `emit`.
  */
 export interface Market {
   policy: Policy
   /** The latest time seen; it never goes back. */
   nowMs: number
-  /** Those that are alive, and those that have ended since `forgetEnded` was called last. */
+  /** Live jobs, and jobs that have ended since the last call of `forgetEnded`. */
   readonly jobs: IdMap<Job>
   /** Jobs that have ended and are still in memory. */
   readonly ended: Job[]
@@ -149,25 +149,25 @@ export interface Market {
   readonly pool: ProviderPool
   /** The live leases of each provider that has any. */
   readonly leasesOf: TransitMap<ProviderId, TransitMap<LeaseId, Lease>>
-  /** Live leases that were not acked when their worker left, and have not found another yet. */
+  /** Live leases that were not acked when their worker left, and have no other worker yet. */
   readonly stranded: Set<Lease>
   readonly queues: ReadonlyMap<KindName, WaitingQueue>
   /** Registrations: their order, their budgets, their retries. */
   readonly sessions: SessionDispatch
-  /** When each session opens, and who has a place in it. */
+  /** When each session opens, and its taken places. */
   readonly seats: SessionTable
-  /** Jobs that are QUEUED, by caller. */
+  /** The number of QUEUED jobs by caller. */
   readonly waitingOf: TransitMap<Caller, number>
   readonly windows: RequesterWindows
   readonly limits: MarketLimits
-  /** What has to be admitted, by the policy; null is nothing. */
+  /** The policy's admission rules; null if there are none. */
   admit: AdmitRules | null
-  /** Who waits for which limit, as the last round left it. It decides nothing: the next one asks anew. */
+  /** The claims on limits that the last round left. They decide no assignment: the next round makes its own. */
   claims: LimitClaims
   readonly due: DueHeaps
   /**
-   * Is called in the middle of changes: it takes note, and must not throw or call back. `job` is the one that
-   * the event is about, where every job comes by: it need not be looked up then.
+   * Called in the middle of changes: it only takes note, and must not throw or call back. `job` is the job of the
+   * event, passed where every job comes by to save a lookup.
    */
   readonly emit: (event: MarketEvent, job?: Job) => void
   readonly touch: Touch
@@ -178,15 +178,15 @@ export function openMarket(options: {
   readonly nowMs: number
   readonly emit?: Market['emit']
   readonly touch?: Touch
-  /** What each queue had given out before; nothing where it is absent. */
+  /** The earlier grants of each queue; none if absent. */
   readonly queues?: ReadonlyMap<KindName, QueueState>
-  /** The limits and what was held of them; none where it is absent. */
+  /** The limits and the amounts held of them; none if absent. */
   readonly limits?: MarketLimitsState
-  /** What the sessions of registrations had come to. */
+  /** The state of the sessions of registrations. */
   readonly sessions?: SessionDispatchState
 }): Market {
   const { policy, nowMs, emit = ignore, touch = NO_TOUCH } = options
-  // Registrations are ordered by their sessions (SESSION-2), not by score.
+  // Registrations are ordered by their session (SESSION-2), not by score.
   const byScore = KIND_NAMES.filter((kind) => kind !== 'registration')
   const market: Market = {
     policy,
@@ -218,7 +218,7 @@ export function openMarket(options: {
   return market
 }
 
-/** The queue that jobs of this kind wait in. */
+/** The queue for jobs of this kind. */
 export function queueFor(market: Market, kind: KindName): WaitingQueue {
   const queue = market.queues.get(kind)
   invariant(queue !== undefined, `jobs of kind ${kind} are not ordered by score`)

@@ -4,7 +4,7 @@ import type { Provider } from '../registry/provider.ts'
 import type { Market } from './market.ts'
 
 /**
- * Nobody could reach the dispatcher for so long, which is charged to nobody (ENGINE-4): the deadlines of live leases
+ * The dispatcher was unreachable for `gapMs`, which is charged to nobody (ENGINE-4). The deadlines of live leases
  * and of proofs, the last heartbeats and the absences of workers move by the gap. Call it before `advanceMarket`.
  */
 export function resumeMarket(market: Market, gapMs: number): void {
@@ -26,14 +26,14 @@ export function resumeMarket(market: Market, gapMs: number): void {
   for (const lease of market.leases.values()) {
     if (!isLive(lease.status)) continue
     lease.tDeadline += gapMs
-    // The start stays what it was, so the time for the ack is longer.
+    // The start stays as it was, so the ack timeout gets longer.
     lease.terms = { ...lease.terms, ackTimeoutMs: lease.terms.ackTimeoutMs + gapMs }
     touch.lease(lease)
   }
   due.rebuild()
 }
 
-/** Workers that the state has as connected, in order of their providers and ids. */
+/** The workers that the state has as connected, ordered by provider and id. */
 export function connectedWorkers(
   market: Market,
 ): { readonly provider: Provider; readonly workerId: WorkerId }[] {

@@ -10,8 +10,8 @@ import { sendRound } from '../sessions/send-round.ts'
 import { type KindRound, matchRound } from './match-round.ts'
 
 /**
- * Runs one round on a market and issues the leases that it decided on. Leases that lost their worker
- * before the ack get a free slot first; where they went is in `moved` (WORKER-3).
+ * Runs one round on a market and issues its leases. Leases that lost their worker before the ack get free slots
+ * first; `moved` contains those that moved (WORKER-3).
  */
 export function dispatchRound(
   market: Market,
@@ -21,7 +21,7 @@ export function dispatchRound(
   readonly leases: readonly Lease[]
   readonly moved: readonly Lease[]
 } {
-  // A changed policy may have made something overdue since the time was last moved.
+  // A policy change may have made something overdue since the time last moved.
   advanceMarket(market, market.nowMs)
   const moved = moveStranded(market)
   const { nowMs, policy, queues, pool, windows } = market
@@ -34,7 +34,7 @@ export function dispatchRound(
       leases.push(issueLease(market, job as Job, provider, seed))
     }
   }
-  // Last: what the other kinds have taken counts by now.
+  // Registrations come last, so that the leases of the other kinds count by now.
   const sent = sendRound(market, seed)
   if (sent === null) return { rounds, leases, moved }
   return { rounds: [...rounds, sent.round], leases: [...leases, ...sent.leases], moved }

@@ -7,7 +7,7 @@ import type { QueuedJob, Shape } from '../order/queued-job.ts'
 import type { Policy } from '../policy/policy.ts'
 import { classKey, leaseCap, type Provider, stakeNeeded } from '../registry/provider.ts'
 
-/** Why a provider does not fit a job; the first check that fails, in this order (MATCH-3). */
+/** Why a provider does not fit a job: the first failed check, in this order (MATCH-3). */
 export const REFUSALS = [
   'provider_not_active',
   'attestation_invalid',
@@ -29,7 +29,7 @@ export const REFUSALS = [
 ] as const
 export type Refusal = (typeof REFUSALS)[number]
 
-/** What matching looks at in a job. */
+/** The fields of a job that matching reads. */
 export type Candidate = Pick<QueuedJob, 'id' | 'caller' | 'units' | 'tokens' | 'shape' | 'denials'>
 
 /** The time and terms under which the checks are made. */
@@ -38,11 +38,11 @@ export interface Terms {
   readonly policy: Policy
   readonly epoch: number
   readonly isWindowFull: (caller: Caller) => boolean
-  /** Null where nothing has to be admitted. */
+  /** Null if there are no admission rules. */
   readonly admit: AdmitRound | null
 }
 
-/** What a provider holds at the moment of the check. */
+/** The load of a provider at the time of the check. */
 export interface Load {
   leases: number
   /** Units of the job's kind in this epoch. */
@@ -72,7 +72,10 @@ export function providerRefusal(
   return null
 }
 
-/** By its workers a provider is known to live from their slots, without which it takes no lease (WORKER-1). */
+/**
+ * Only heartbeats can be stale. A provider served by workers lives as long as it has slots, and without slots gets
+ * no lease (WORKER-1).
+ */
 function isSilent({ lastHeartbeat }: Provider, nowMs: number, { registry }: Policy): boolean {
   return registry.liveness === 'heartbeat' && nowMs - lastHeartbeat > registry.heartbeatTimeoutMs
 }
@@ -110,7 +113,7 @@ export function jobRefusal(
   return terms.admit.hold(job, provider.id) === null ? null : 'limit_exhausted'
 }
 
-/** The first check that fails as things stand, or null if the provider fits the job. */
+/** The first check that fails now, or null if the provider fits the job. */
 export function refusalOf(provider: Provider, job: Candidate, terms: Terms): Refusal | null {
   return (
     providerRefusal(provider, job.shape.kind, terms.nowMs, terms.policy) ??
@@ -122,14 +125,14 @@ export function loadOf(provider: Provider, kind: KindName, epoch: number): Load 
   return { leases: provider.liveLeases, units: unitsUsed(provider, kind, epoch) }
 }
 
-/** May this caller get anything done at all, by the policy's lists? Deny wins (MATCH-4). */
+/** True if the lists of the policy exclude this caller. Deny wins (MATCH-4). */
 export function isCallerDenied(caller: Caller, policy: Policy): boolean {
   const { requestersAllow, requestersDeny } = policy.registry
   if (requestersDeny.length > 0 && setOf(requestersDeny).has(caller)) return true
   return requestersAllow !== null && !setOf(requestersAllow).has(caller)
 }
 
-/** The lists of a policy may be long, and are looked into for every job. */
+/** Cached as sets, because the lists of a policy may be long and are searched for every job. */
 const sets = new WeakMap<readonly string[], ReadonlySet<string>>()
 
 function setOf(list: readonly string[]): ReadonlySet<string> {
@@ -156,7 +159,7 @@ function exceedsCircuit({ offer }: Provider, shape: Shape): boolean {
   return gates !== null && needs.gates?.some((gate) => !gates.has(gate)) === true
 }
 
-/** One of the precisions that the job will do with is enough. */
+/** One of the acceptable precisions is enough. */
 function lacksPrecision({ offer: { precision } }: Provider, needs: JobNeeds): boolean {
   if (precision === null || needs.precision === null) return false
   return !needs.precision.some((one) => precision.has(one))

@@ -13,46 +13,48 @@ import { explainSession, type SessionWait } from '../sessions/explain-session.ts
 import { type Refusal, refusalOf, type Terms } from './eligibility.ts'
 import { opensAt, untilOf } from './opens-at.ts'
 
-/** What holds a waiting job (EXPLAIN-1). */
+/** The reason why a job waits (EXPLAIN-1). */
 export type WaitReason = 'ready' | 'backoff' | 'no_provider' | 'not_open' | 'pacing' | 'budget'
 
-/** What one provider says to a waiting job. */
+/** The verdict of one provider on a waiting job. */
 export interface ProviderCheck {
   readonly id: ProviderId
-  /** The first check that fails; null where it would fit. */
+  /** The first check that fails; null if the provider would fit. */
   readonly refusal: Refusal | null
-  /** When that check passes by the mere passing of time; null where that is not known. */
+  /** When time alone makes that check pass; null if that is not known. */
   readonly until: number | null
-  /** How many leases it may hold at once. */
+  /** The number of leases that it may hold at once. */
   readonly slots: number
-  /** For `limit_exhausted`: which limit, and why. */
+  /** For `limit_exhausted`: the limit and the reason. */
   readonly limit: LimitHold | null
-  /** In which state the provider is and what to do about it, where somebody has to do something. */
+  /** The state of the provider and the remedy, if someone has to act. */
   readonly advice: string | null
 }
 
-/** Why a job waits, as data; a person's version is made of it (EXPLAIN-2). */
+/** Why a job waits, as data. The text for people is made from it (EXPLAIN-2). */
 export interface WaitExplanation {
   readonly job: Job
   readonly at: number
   readonly waitReason: WaitReason
   readonly notBefore: number | null
-  /** 1 is next; among the ready jobs of its kind, and under fair shares of its caller. */
+  /** 1 is next among the ready jobs of its kind, or of its caller under fair shares. */
   readonly place: number
   readonly of: number
-  /** Whether that is among all callers (`score`) or among the jobs of its own (`tenant`). */
+  /** `score` if the place is among all callers; `tenant` if it is among the caller's own jobs. */
   readonly fairness: Policy['match']['fairness']
   readonly score: number
   readonly terms: ScoreTerms
-  /** Every one, in order of id. */
+  /** Every provider, ordered by id. */
   readonly providers: readonly ProviderCheck[]
-  /** Before it the job cannot run as things stand; now, if it could go now; null where nobody knows. */
+  /**
+   * As things stand, the job cannot run before this time. It is now for a job that could run now; null if unknown.
+   */
   readonly earliestAt: number | null
-  /** Registrations only, else null; their place is that among the waiting of their session. */
+  /** Registrations only, else null. Their place is among the waiting jobs of their session. */
   readonly session: SessionWait | null
 }
 
-/** Explains a job that is QUEUED, as things stand at the market's time. */
+/** Explains a QUEUED job as of the market's time. */
 export function explainWaiting(market: Market, job: Job): WaitExplanation {
   const { nowMs, policy, pool } = market
   if (job.status !== 'QUEUED') {
@@ -98,11 +100,11 @@ export function explainWaiting(market: Market, job: Job): WaitExplanation {
   }
 }
 
-/** What has to be admitted may be left out. */
+/** Admission may be left out. */
 type TermsSource = Pick<Market, 'nowMs' | 'policy' | 'windows'> &
   Partial<Pick<Market, 'limits' | 'admit' | 'claims'>>
 
-/** The terms of a check that is made now, outside of a round. */
+/** The terms of a check outside a round. */
 export function termsNow({
   nowMs,
   policy,
@@ -122,7 +124,7 @@ export function termsNow({
   }
 }
 
-/** Counted, not looked up: the heaps know only their head, and an explanation may take its time. */
+/** Counts all jobs: the heaps know only their first item, and an explanation may take its time. */
 function placeOf({ jobs, nowMs, policy }: Market, job: Job): { place: number; of: number } {
   const own = scoreAt(job, nowMs, policy.priority)
   const isBefore = ENQUEUED_BEFORE[policy.match.ties]

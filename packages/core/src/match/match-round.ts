@@ -14,15 +14,15 @@ export interface RoundInput {
   readonly nowMs: number
   readonly seed: Seed
   readonly policy: Policy
-  /** The waiting jobs; what is assigned leaves them. */
+  /** The waiting jobs. Assigned jobs leave them. */
   readonly queues: ReadonlyMap<KindName, WaitingQueue>
   readonly pool: ProviderPool
   readonly windows: RequesterWindows
-  /** Nothing has to be admitted where it is absent. */
+  /** If absent, nothing needs admission. */
   readonly admit?: AdmitRound | null
 }
 
-/** What a round did for one kind, and what it takes to explain it. */
+/** The decisions of a round for one kind, and the data to explain them. */
 export interface KindRound {
   readonly kind: KindName
   readonly batch: Batch
@@ -30,14 +30,14 @@ export interface KindRound {
   readonly assignments: readonly Assignment[]
   /** The first `count` providers in shuffled order. */
   readonly providerOrder: (count: number) => readonly Provider[]
-  /** All of them by `stake·health`, equal ones together: the order that counts under `score`. */
+  /** All providers by `stake·health`, equal ones together: the order that counts under `score`. */
   readonly ranking: () => readonly (readonly Provider[])[]
 }
 
 /**
- * One round (MATCH-1): of each kind in turn the first jobs that anybody can take, each to the first
- * provider that fits it. What it decides is a function of the input alone. What it assigns is out of the
- * queues then; the caller issues the leases.
+ * One round (MATCH-1). For each kind in turn it takes the first jobs that any provider can take, and gives each to
+ * the first provider that fits. The decisions are a function of the input alone. Assigned jobs are out of the
+ * queues afterwards; the caller issues the leases.
  */
 export function matchRound(input: RoundInput): KindRound[] {
   const { seed, queues, pool } = input
@@ -63,9 +63,9 @@ export function matchRound(input: RoundInput): KindRound[] {
 }
 
 /**
- * Takes a batch and matches it. If it takes no more jobs than there are free leases, and each of them
- * gets one, nobody behind them could: then these are the batch, and most jobs that wait are left alone
- * (MATCH-2). By score there may be ties, which must not be cut.
+ * Takes a batch and matches it. Under fair shares with few free leases, it first tries a batch of only that many
+ * jobs. If each of them gets a lease, no job behind them could, so most waiting jobs are not looked at (MATCH-2).
+ * Under `score` there may be ties, which must not be cut.
  */
 function matchBatch(
   queue: WaitingQueue,
@@ -92,7 +92,7 @@ function matchBatch(
   return { batch, matcher }
 }
 
-/** The terms of a round: its own assignments count against a caller's window at once. */
+/** The terms of a round. Its own assignments count against a caller's window at once. */
 export interface RoundTerms extends Terms {
   readonly count: (caller: Caller, by: 1 | -1) => void
 }
@@ -119,12 +119,12 @@ export function roundTerms({
   }
 }
 
-/** Gives jobs to providers, one after the other, in the order of the policy. */
+/** Gives jobs to providers one by one, in the order of the policy. */
 export class BatchMatcher {
   readonly #search: ProviderSearch
   readonly #terms: RoundTerms
   readonly #made: Assignment[] = []
-  /** `rotate`: the index behind the provider that was assigned last. */
+  /** `rotate`: the index after the provider that was assigned last. */
   #behind = 0
 
   constructor(search: ProviderSearch, terms: RoundTerms) {
@@ -178,8 +178,8 @@ export class BatchMatcher {
   }
 
   /**
-   * Step 4: jobs that nothing but their id tells apart. If they cannot all be assigned, the id must
-   * not decide, because a requester could grind it: the pair hash does (MATCH-8).
+   * Step 4: jobs that differ only in their id. If they cannot all be assigned, the pair hash decides instead of
+   * the id, which a requester could grind (MATCH-8).
    */
   #assignTie(jobs: readonly QueuedJob[]): void {
     const made = this.#made.length
@@ -190,7 +190,7 @@ export class BatchMatcher {
     const left = new Set(jobs)
     for (const { providers, index } of this.#tieOrder(behind)) {
       if (left.size === 0) break
-      // What does not fit by now will not fit later in the round: one pass over the pairs will do.
+      // A pair that does not fit now will not fit later in the round, so one pass is enough.
       for (const pair of this.#search.pairsByHash(left, providers)) {
         if (!left.has(pair.job) || !this.#search.fits(pair)) continue
         this.#make(pair)
@@ -201,7 +201,7 @@ export class BatchMatcher {
     for (const job of left) this.#search.claim(job)
   }
 
-  /** Who is asked in a contested tie; under `score` equal ones stand as one. */
+  /** The order of asking in a contested tie. Under `score`, equal providers form one entry. */
   *#tieOrder(behind: number): IterableIterator<{ providers: readonly Provider[]; index: number }> {
     const { order } = this.#terms.policy.match
     if (order === 'score') {
@@ -238,7 +238,10 @@ export class BatchMatcher {
   }
 }
 
-/** Equal score, `enqueue_ts` and, where it counts, `enqueue_seq`; a starvation pick is in no tie and ends one. */
+/**
+ * True for equal score, `enqueue_ts` and, where it counts, `enqueue_seq`. A starvation pick is in no tie and ends
+ * one.
+ */
 function isTied(
   first: QueuedJob,
   job: QueuedJob,

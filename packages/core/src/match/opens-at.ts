@@ -6,7 +6,7 @@ import { HEALTH, hasHealth } from '../registry/health.ts'
 import { classKey, type Provider } from '../registry/provider.ts'
 import { jobRefusal, loadOf, providerRefusal, type Refusal, type Terms } from './eligibility.ts'
 
-/** A provider that is asked for a job. */
+/** A provider and the job that it is asked for. */
 interface Asked {
   readonly provider: Provider
   readonly job: Job
@@ -15,9 +15,9 @@ interface Asked {
 }
 
 /**
- * Before when a provider cannot take a job (EXPLAIN-2): now where it may at any moment, Infinity where
- * somebody has to change something first. Its leases are left out, because one may end at any moment;
- * a provider that is busy, and is denied the job besides, takes it after the denial at the earliest.
+ * The earliest time at which a provider may take a job (EXPLAIN-2). It is now if the provider may take it at any
+ * moment, and Infinity if someone has to change something first. Its leases are left out, because one may end at
+ * any moment. A busy provider that is also denied the job takes it after the denial at the earliest.
  */
 export function opensAt(asked: Asked): number {
   const { provider, job, market, terms } = asked
@@ -35,20 +35,20 @@ export function opensAt(asked: Asked): number {
   )
 }
 
-/** When a check that fails passes by the mere passing of time; null where that is not known. */
+/** When time alone makes a failed check pass; null if that is not known. */
 export function untilOf(check: Refusal, asked: Asked): number | null {
   return UNTIL[check]?.(asked) ?? null
 }
 
-/** Before when nothing that its workers do mends a check; Infinity where they cannot. */
+/** The earliest time at which the provider's workers can mend a failed check; Infinity if they cannot. */
 function mendsAt(check: Refusal, { provider, market }: Asked): number {
   if (check === 'heartbeat_stale') return market.nowMs
   return check === 'unhealthy' ? healthyFrom(provider, market) : Infinity
 }
 
 /**
- * When a provider can have its minimum of health again: each job that it has now may be completed at any
- * moment, and each interval brings one heartbeat that counts (HEALTH-4).
+ * The earliest time at which a provider may have its minimum health again. Each of its jobs may be completed at
+ * any moment, and each interval brings one heartbeat that counts (HEALTH-4).
  */
 function healthyFrom(
   { health, liveLeases, creditedAt }: Provider,
@@ -58,12 +58,12 @@ function healthyFrom(
   const missing = minHealth - health - HEALTH.completion * liveLeases
   if (missing <= 0) return nowMs
   const beats = Math.ceil(missing / HEALTH.heartbeat)
-  // A heartbeat after the timeout does not count, but the next one does, and that may follow at once.
+  // A heartbeat after the timeout does not count. The next one does, and it may follow at once.
   const first = creditedAt === null ? nowMs : Math.max(nowMs, creditedAt + heartbeatIntervalMs)
   return first + (beats - 1) * heartbeatIntervalMs
 }
 
-/** These count also where another check fails before them: their end is known whether they fail or not. */
+/** The end of these checks counts even if another check fails before them, because it is known in any case. */
 const TIMED: readonly Refusal[] = [
   'cooling_down',
   'class_cooling_down',
@@ -71,14 +71,14 @@ const TIMED: readonly Refusal[] = [
   'limit_exhausted',
 ]
 
-/** Until when a check fails, for those that time alone can open. */
+/** Until when a check fails, for the checks that time alone can make pass. */
 const UNTIL: { readonly [R in Refusal]?: (asked: Asked) => number | null | undefined } = {
   attestation_invalid: ({ provider: { attestation }, market: { nowMs } }) =>
     attestation !== null && nowMs < attestation.notBefore ? attestation.notBefore : null,
-  // A cooldown from before health was turned off holds nobody back any more.
+  // A cooldown from before health was turned off no longer applies.
   cooling_down: ({ provider, market }) => (hasHealth(market) ? provider.cooldownUntil : null),
   epoch_units_exhausted: ({ job: { units, shape }, market: { nowMs, policy } }) => {
-    // More than an epoch has room for never fits.
+    // A job that needs more units than an epoch has never fits.
     if (units > (KINDS[shape.kind].unitsPerEpoch(policy) ?? 0)) return null
     return (epochOf(nowMs, policy) + 1) * 1_000 * policy.queue.quotas.epochSecs
   },

@@ -6,7 +6,7 @@ import type { Policy } from '../policy/policy.ts'
 import { classKey, type Provider, type ProviderOffer } from '../registry/provider.ts'
 import { providerRefusal } from './eligibility.ts'
 
-/** What a provider may list for each kind; '' where it lists nothing. */
+/** The names that a provider may list for each kind; '' for a kind without names. */
 const OFFERED: Readonly<Record<KindName, (offer: ProviderOffer) => Iterable<string>>> = {
   ai: ({ models }) => models,
   task: ({ models }) => models,
@@ -16,22 +16,22 @@ const OFFERED: Readonly<Record<KindName, (offer: ProviderOffer) => Iterable<stri
 
 interface Passing {
   readonly providers: readonly Provider[]
-  /** From then on the list may be wrong by the mere passing of time. */
+  /** From this time on, time alone may make the list wrong. */
   readonly until: number
-  /** Who is in it, to notice when a provider's own state changes the answer. */
+  /** The providers in the list, to notice when a provider's own state changes the answer. */
   readonly members: ReadonlySet<Provider>
 }
 
 /**
- * All providers in order of id, and of each kind those that pass the checks that do not depend on a
- * job. That list is made anew only when one of its answers can have changed, so that a round does
- * not pay for providers that it never looks at (MATCH-6).
+ * All providers in order of id, and for each kind those that pass the checks that do not depend on a job. Such a
+ * list is rebuilt only when one of its answers may have changed. So a round does not pay for providers that it
+ * never looks at (MATCH-6).
  */
 export class ProviderPool {
   readonly #byId = new Map<ProviderId, Provider>()
   #sorted: Provider[] | null = []
   readonly #passing = new Map<KindName, Passing>()
-  /** How many providers offer a kind and model, whatever their state. */
+  /** The number of providers that offer a kind and model, whatever their state. */
   readonly #offers = new Map<string, number>()
   #callerLists = 0
   #policy: Policy
@@ -62,7 +62,7 @@ export class ProviderPool {
     this.#passing.clear()
   }
 
-  /** What a provider offers from now on. */
+  /** Replaces the offer of a provider. */
   setOffer(provider: Provider, offer: ProviderOffer): void {
     this.#countOffers(provider, -1)
     provider.offer = offer
@@ -75,7 +75,7 @@ export class ProviderPool {
     this.#passing.clear()
   }
 
-  /** To be called after a change of a provider's status, stake, attestation, health or cooldown. */
+  /** Call this after a change of a provider's status, stake, attestation, health or cooldown. */
   touch(provider: Provider, nowMs: number): void {
     for (const [kind, passing] of this.#passing) {
       const passes = providerRefusal(provider, kind, nowMs, this.#policy) === null
@@ -84,7 +84,7 @@ export class ProviderPool {
     }
   }
 
-  /** Those that pass the checks up to `cooling_down`, in order of id. */
+  /** The providers that pass the checks up to `cooling_down`, in order of id. */
   passing(kind: KindName, nowMs: number): readonly Provider[] {
     const known = this.#passing.get(kind)
     if (known !== undefined && nowMs < known.until) return known.providers
@@ -103,12 +103,12 @@ export class ProviderPool {
     return this.#offers.has(classKey(kind, model)) || this.#offers.has(classKey(kind, '*'))
   }
 
-  /** Does any provider keep a list of callers? If not, callers are alike to all of them. */
+  /** True if any provider has a list of callers. If not, all callers are alike to all providers. */
   get listsCallers(): boolean {
     return this.#callerLists > 0
   }
 
-  /** The next time at which a check of this provider may turn out differently by itself. */
+  /** The next time at which time alone may change the result of a check of this provider. */
   #changesAt(provider: Provider, nowMs: number): number {
     let next = Number.POSITIVE_INFINITY
     const consider = (at: number): void => {

@@ -21,12 +21,12 @@ export interface Assignment {
 }
 
 /**
- * The providers of one kind in one round: who fits a job, in which order they are asked, and what
- * they hold as the round goes on.
+ * The providers of one kind in one round: which of them fit a job, the order of asking, and their load as the
+ * round goes on.
  *
- * Within a round nobody gets anything back, so a provider that has refused a job refuses every later
- * job that is alike. What is known to refuse is skipped: full providers for all, others for jobs of
- * the same scope and units. So alike jobs cost O(jobs + providers touched) (MATCH-6).
+ * No capacity is freed within a round, so a provider that has refused a job refuses every similar later job. Known
+ * refusals are skipped: full providers for all jobs, others for jobs of the same scope and units. So similar jobs
+ * cost O(jobs + providers touched) (MATCH-6).
  */
 export class ProviderSearch {
   readonly shuffle: SeededShuffle<Provider>
@@ -61,12 +61,12 @@ export class ProviderSearch {
     this.shuffle = new SeededShuffle(this.#passing, input.seed)
   }
 
-  /** A function that says whether anybody could take a job, as things stand now (MATCH-2). */
+  /** Returns a function that says whether any provider could take a job now (MATCH-2). */
   verdicts(): (job: QueuedJob) => Verdict {
     const known = new Alike<{ verdict: Verdict | null }>(() => ({ verdict: null }))
     return (job) => {
       if (this.#isCallerOut(job)) return 'pass-group'
-      // What it needs of a limit is its own, as its denials are.
+      // Needs of limits and denials belong to the single job, so its verdict is not cached.
       if (job.denials !== null || this.#terms.admit?.concerns(job)) return this.#verdict(job)
       const alike = known.of(job, this.#byCaller)
       alike.verdict ??= this.#verdict(job)
@@ -74,7 +74,7 @@ export class ProviderSearch {
     }
   }
 
-  /** How many leases can be given in all; counted as far as `most`. */
+  /** The number of leases that can still be given. Counting stops at `most`. */
   freeLeases(most: number): number {
     let free = 0
     for (let i = 0; free < most; i++) {
@@ -85,7 +85,7 @@ export class ProviderSearch {
     return Math.min(free, most)
   }
 
-  /** The first index at or behind `start` in the shuffled order whose provider fits; else −1. */
+  /** The first index at or after `start` in the shuffled order whose provider fits; else −1. */
   findFrom(start: number, job: QueuedJob): number {
     if (this.#isCallerOut(job) || this.#terms.admit?.isHeldEverywhere(job)) return -1
     const refused = this.#refused.of(job, this.#byCaller)
@@ -106,8 +106,8 @@ export class ProviderSearch {
   }
 
   /**
-   * Nobody takes the job. Where limits alone are in its way, it claims what it waits for. False if one of
-   * them is too small for it in any case, which says nothing of others (ADMIT-4).
+   * No provider takes the job. If only limits are in its way, it claims those that it waits for. False if one of
+   * them is too small for it in any case, which says nothing about other jobs (ADMIT-4).
    */
   claim(job: QueuedJob): boolean {
     const { admit } = this.#terms
@@ -132,19 +132,19 @@ export class ProviderSearch {
     this.#terms.admit?.promise(job, provider.id, by)
   }
 
-  /** After assignments were taken back, nothing that was learnt since is certain. */
+  /** After assignments were taken back, the refusals found since are no longer certain. */
   forget(): void {
     this.#full = new Skips()
     this.#refused = new Alike(() => new Skips())
   }
 
-  /** Providers by `stake·health`, highest first; those with one product stand together (MATCH-9). */
+  /** Providers by `stake·health`, highest first. Providers with equal products form one group (MATCH-9). */
   ranked(): readonly (readonly Provider[])[] {
     const rows = this.#passing.map((provider) => ({
       provider,
       rank: provider.stake * BigInt(provider.health),
     }))
-    // The list is in order of id and the sort is stable, so equal ones stay in order of id.
+    // The list is in order of id and the sort is stable, so equal providers stay in order of id.
     rows.sort((a, b) => (a.rank > b.rank ? -1 : a.rank < b.rank ? 1 : 0))
     const classes: Provider[][] = []
     let last: bigint | null = null
@@ -160,7 +160,7 @@ export class ProviderSearch {
   pairsByHash(jobs: Iterable<QueuedJob>, providers: readonly Provider[]): readonly Assignment[] {
     const pairs: { readonly pair: Assignment; readonly hash: string }[] = []
     for (const provider of providers) {
-      // A full one refuses all alike, and in a contested tie most are full.
+      // A full provider refuses all jobs, and in a contested tie most providers are full.
       if (this.#load(provider).leases >= leaseCap(provider, this.#terms.policy)) continue
       for (const job of jobs) {
         if (this.#refusal(provider, job) !== null) continue
@@ -178,7 +178,7 @@ export class ProviderSearch {
     return jobRefusal(provider, this.#load(provider), job, this.#terms)
   }
 
-  /** A caller over its window, or denied by policy, fits nobody: no need to ask around. */
+  /** A caller over its window, or denied by policy, fits no provider, so none is asked. */
   #isCallerOut({ caller }: QueuedJob): boolean {
     return this.#terms.isWindowFull(caller) || isCallerDenied(caller, this.#terms.policy)
   }
@@ -202,8 +202,8 @@ export class ProviderSearch {
   }
 
   /**
-   * The i-th provider that had a lease to give when the batch was built. In order of id: whether
-   * anybody fits does not depend on the order, and so the shuffle is spared.
+   * The i-th provider that had a lease to give when the batch was built, in order of id. It only matters that some
+   * provider fits, not which one, so no shuffle is needed.
    */
   #openAt(i: number): Provider | undefined {
     while (this.#open.length <= i && this.#opened < this.#passing.length) {
@@ -225,10 +225,10 @@ export class ProviderSearch {
   }
 }
 
-/** What refuses one job and not, for certain, the next that is alike. */
+/** Refusals of one job that need not hold for the next similar job. */
 const OWN_REFUSALS: ReadonlySet<Refusal> = new Set(['denied_for_job', 'limit_exhausted'])
 
-/** Something for all jobs that the same providers refuse, denials apart: of one demand and size. */
+/** One value for all jobs that the same providers refuse, apart from denials: jobs of equal demand and size. */
 export class Alike<T> {
   readonly #make: () => T
   readonly #byDemand = new Map<string, Map<number, T>>()
@@ -253,7 +253,7 @@ export class Alike<T> {
   }
 }
 
-/** Indexes that need not be looked at again: union-find on "the next one that must". */
+/** Indexes to skip: union-find on the next index that must be checked. */
 class Skips {
   readonly #next = new Map<number, number>()
 
@@ -261,7 +261,7 @@ class Skips {
     this.#next.set(index, index + 1)
   }
 
-  /** The first index at or behind this one that was not added. */
+  /** The first index at or after this one that was not added. */
   next(index: number): number {
     let end = index
     for (let to = this.#next.get(end); to !== undefined; to = this.#next.get(end)) end = to

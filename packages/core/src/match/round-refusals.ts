@@ -7,22 +7,22 @@ import { jobRefusal, type Load, loadOf, type Refusal, type Terms } from './eligi
 import type { KindRound } from './match-round.ts'
 import { Alike } from './provider-search.ts'
 
-/** Demands of one kind in one round whose refusals are kept; jobs of further ones refer to none. */
+/** The maximum number of demands per kind and round whose refusals are kept. Jobs of further demands have no list. */
 const LISTS_MAX = 8
 
-/** Who of some providers refused which job of a round, and why (EXPLAIN-3). */
+/** The providers that refused the jobs of a round, with the reasons (EXPLAIN-3). */
 export interface RoundRefusals {
   readonly lists: readonly (readonly (readonly [ProviderId, Refusal])[])[]
-  /** For each assignment in turn the number of its list; null is none. */
+  /** For each assignment in turn the number of its list; null if it has none. */
   readonly listOf: readonly (number | null)[]
 }
 
 /**
- * To be called once the leases of the round are issued, with the rounds of all its kinds.
+ * Call this once the leases of the round are issued, with the rounds of all its kinds.
  *
- * The round itself notes nothing, because it asks only as far as it must. It need not: within a round
- * nobody gets anything back, so who did not fit a job by then does not fit it at the end. And jobs that
- * are alike are refused alike, so one of them speaks for all.
+ * The round itself records nothing, because it asks only as far as it must. Nothing is lost: no capacity is freed
+ * within a round. A provider that did not fit a job then does not fit it at the end. Similar jobs are refused
+ * alike, so one of them stands for all.
  */
 export function roundRefusals(
   market: Pick<Market, 'nowMs' | 'policy' | 'pool'>,
@@ -32,7 +32,7 @@ export function roundRefusals(
 ): RoundRefusals {
   const { nowMs, policy, pool } = market
   const epoch = epochOf(nowMs, policy)
-  // Whoever was assigned was within its window and limits, though they may be full by now.
+  // An assigned job was within its window and limits, even if these are full by now.
   const terms: Terms = { nowMs, policy, epoch, isWindowFull: () => false, admit: null }
   const loads = loadsOf(round, rounds, providers, epoch)
   const lists: (readonly [ProviderId, Refusal])[][] = []
@@ -41,7 +41,7 @@ export function roundRefusals(
     if (lists.length === LISTS_MAX) return null
     const list: [ProviderId, Refusal][] = []
     for (const [provider, { before, after }] of loads) {
-      // What failed before the round counts first: the provider may have filled up with other jobs.
+      // Failures from before the round count first: the provider may have filled up with other jobs.
       const refusal =
         jobRefusal(provider, before, job, terms) ?? jobRefusal(provider, after, job, terms)
       if (refusal !== null) list.push([provider.id, refusal])
@@ -54,7 +54,7 @@ export function roundRefusals(
   let last: { readonly job: QueuedJob; readonly list: number | null } | null = null
   const listOf = round.assignments.map(({ job }) => {
     if (job.denials !== null) return listFor(job)
-    // Shapes are interned, so for most this is all it takes.
+    // Shapes are interned, so this comparison is enough for most jobs.
     if (last?.job.shape === job.shape && last.job.units === job.units) return last.list
     const alike = known.of(job, byCaller)
     if (alike.list === undefined) alike.list = listFor(job)
@@ -64,7 +64,7 @@ export function roundRefusals(
   return { lists, listOf }
 }
 
-/** What the providers held before the round and hold after it; lease caps are shared by all kinds. */
+/** The load of the providers before and after the round. All kinds share the lease caps. */
 function loadsOf(
   { kind }: KindRound,
   rounds: readonly KindRound[],

@@ -43,17 +43,17 @@ export class SeededDice {
 }
 
 /**
- * A Fisher–Yates shuffle of a list that is evaluated only as far as it is looked at: a round that is
- * done after three providers has drawn three numbers, whether there are ten or a million (MATCH-5).
+ * A Fisher–Yates shuffle of a list, evaluated only as far as it is read. A round that is done after three
+ * providers has drawn three numbers, for ten providers or a million (MATCH-5).
  */
 export class SeededShuffle<T> {
   readonly #sorted: readonly T[]
   readonly #dice: SeededDice
   readonly #order: T[] = []
-  /** Index → item, for those behind the evaluated part that a swap has moved. */
+  /** Index → item, for items after the evaluated part that a swap has moved. */
   readonly #moved = new Map<number, T>()
 
-  /** `sorted`: in order of id, or two stores would shuffle the same providers differently. */
+  /** `sorted` must be in order of id, or two stores would shuffle the same providers differently. */
   constructor(sorted: readonly T[], seed: Seed) {
     this.#sorted = sorted
     this.#dice = new SeededDice(seed)
@@ -63,7 +63,7 @@ export class SeededShuffle<T> {
     return this.#sorted.length
   }
 
-  /** The item at a place of the shuffled order. */
+  /** The item at an index of the shuffled order. */
   at(index: number): T {
     while (this.#order.length <= index) this.#step()
     return this.#order[index] as T

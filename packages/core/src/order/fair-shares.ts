@@ -17,19 +17,19 @@ interface Tenant extends IndexedItem {
   waiting: boolean
 }
 
-/** What a restart needs: the virtual time, and each finish time above it. */
+/** The state that a restart needs: the virtual time, and each finish time above it. */
 export interface FairState {
   readonly virtual: bigint
   readonly finish: ReadonlyMap<Caller, bigint>
 }
 
 /**
- * Start-time fair queueing over callers (FAIR-1 … FAIR-4): who is next, and what each has had.
+ * Start-time fair queueing over callers (FAIR-1 … FAIR-4): which caller is next, and what each has had.
  *
- * The virtual time V never falls. Callers whose finish time is at or below V are all alike, and the
- * lowest caller goes first among them; those above V go by finish time. So there are two heaps, and
- * a caller moves from the second to the first as V passes it. Callers without work stand in a third,
- * only to be forgotten when V passes them: nothing is saved up while idle.
+ * The virtual time V never falls. Callers whose finish time is at or below V are equal, and the lowest caller goes
+ * first among them. Callers above V go by finish time. So there are two heaps, and a caller moves from the second
+ * to the first when V passes it. Callers without work are in a third heap and are forgotten when V passes them: an
+ * idle caller saves nothing up.
  */
 export class FairShares {
   #virtual = 0n
@@ -37,9 +37,9 @@ export class FairShares {
   readonly #level = new IndexedHeap<Tenant>((a, b) => a.caller < b.caller)
   readonly #ahead = new IndexedHeap<Tenant>(byFinish)
   readonly #idle = new IndexedHeap<Tenant>(byFinish)
-  /** While a draft is open: every tenant it moved, with the finish time to go back to. */
+  /** While a draft is open: every tenant that it moved, with its earlier finish time. */
   #draft: { virtual: bigint; finish: Map<Tenant, bigint> } | null = null
-  /** Callers whose figure may differ from what was last taken by `takeChanged`. */
+  /** Callers whose finish time may differ from what `takeChanged` last returned. */
   #changed = new Set<Caller>()
 
   constructor(state?: FairState) {
@@ -60,7 +60,7 @@ export class FairShares {
     return { virtual: this.#virtual, finish }
   }
 
-  /** The finish times that changed since the last call; null is one at or below V, to be forgotten. */
+  /** Takes the finish times that changed since the last call; null for one at or below V, which is forgotten. */
   takeChanged(): Map<Caller, bigint | null> {
     const rows = new Map<Caller, bigint | null>()
     for (const caller of this.#changed) {
@@ -71,12 +71,12 @@ export class FairShares {
     return rows
   }
 
-  /** The caller whose turn it is, of those with work waiting. */
+  /** The caller whose turn it is, among those with waiting work. */
   next(): Caller | undefined {
     return (this.#level.top() ?? this.#ahead.top())?.caller
   }
 
-  /** Says whether a caller has work that could be taken now. */
+  /** Records that a caller has work that could be taken now, or has none. */
   setWaiting(caller: Caller, waiting: boolean): void {
     const known = this.#tenants.get(caller)
     if ((known?.waiting ?? false) === waiting) return
@@ -85,7 +85,7 @@ export class FairShares {
     this.#reposition(tenant, tenant.finish)
   }
 
-  /** The caller gets a job of this cost: it starts at `max(V, V_c)`, and V follows (FAIR-2). */
+  /** Gives the caller a job of this cost. The job starts at `max(V, V_c)`, and V follows (FAIR-2). */
   book(caller: Caller, cost: bigint): void {
     const tenant = this.#tenant(caller)
     const start = tenant.finish > this.#virtual ? tenant.finish : this.#virtual
@@ -94,23 +94,23 @@ export class FairShares {
     this.#levelOut()
   }
 
-  /** What a job really cost takes the place of its estimate (FAIR-3). */
+  /** Replaces the estimated cost of a job by its actual cost (FAIR-3). */
   replaceEstimate(caller: Caller, actual: bigint, estimate: bigint): void {
     const tenant = this.#tenant(caller)
     const from = tenant.finish > this.#virtual ? tenant.finish : this.#virtual
     this.#change(tenant, from + actual - estimate)
   }
 
-  /** Bookings from here on are on trial, until `keepDraft` or `rollBack`. */
+  /** Opens a draft: bookings are provisional until `keepDraft` or `rollBack`. */
   openDraft(): void {
     this.#draft = { virtual: this.#virtual, finish: new Map() }
   }
 
-  /** Everything on trial was for good. */
+  /** Makes the bookings of the draft final. */
   keepDraft(): void {
     const draft = this.#draft
     this.#draft = null
-    // What a draft keeps from being forgotten may be forgotten now.
+    // Tenants that the draft kept in memory may be forgotten now.
     for (const tenant of draft?.finish.keys() ?? []) this.#forgetIfIdle(tenant)
   }
 
@@ -131,7 +131,7 @@ export class FairShares {
     return tenant
   }
 
-  /** Its figure has changed, or V has passed it. */
+  /** Call this when its finish time has changed, or V has passed it. */
   #change(tenant: Tenant, finish: bigint): void {
     this.#changed.add(tenant.caller)
     this.#reposition(tenant, finish)
@@ -139,7 +139,7 @@ export class FairShares {
 
   #reposition(tenant: Tenant, finish: bigint): void {
     this.#remember(tenant)
-    // It is in one of them at most.
+    // A tenant is in at most one of these heaps.
     if (!this.#level.remove(tenant) && !this.#ahead.remove(tenant)) this.#idle.remove(tenant)
     tenant.finish = finish
     if (finish > this.#virtual) (tenant.waiting ? this.#ahead : this.#idle).add(tenant)
@@ -147,13 +147,13 @@ export class FairShares {
     else this.#forgetIfIdle(tenant)
   }
 
-  /** Nothing is saved up while idle; but a draft may still be taken back. */
+  /** An idle caller saves nothing up. During a draft no tenant is forgotten, because the draft may be rolled back. */
   #forgetIfIdle(tenant: Tenant): void {
     if (this.#draft !== null || tenant.waiting || tenant.finish > this.#virtual) return
     this.#tenants.delete(tenant.caller)
   }
 
-  /** V has moved: whoever it has passed is level with it, or forgotten. */
+  /** Call this after V has moved: tenants that it passed are level with it, or forgotten. */
   #levelOut(): void {
     this.#levelWith(this.#ahead)
     this.#levelWith(this.#idle)

@@ -6,9 +6,8 @@ import type { Policy } from '../policy/policy.ts'
 import type { Scored } from './score.ts'
 
 /**
- * Who asks, and for what: all that a job has in common with those of the same group. What matching
- * looks at beside it are a job's units and denials, so what refuses one of a group refuses all of it
- * but for these (MATCH-2).
+ * The caller and the request: everything that the jobs of a group have in common. Beside it, matching reads only
+ * the units and denials of a job. So apart from these, a refusal of one job of a group holds for all (MATCH-2).
  */
 export interface Shape {
   readonly caller: Caller
@@ -19,7 +18,7 @@ export interface Shape {
   readonly depthHint: number
   readonly regions: readonly string[] | null
   readonly needs: JobNeeds | null
-  /** Equal for all that ask a provider of one kind for the same, whoever they are. */
+  /** Equal for all jobs of a kind that ask a provider for the same, whoever the caller is. */
   readonly demandKey: string
   /** Equal for equal shapes of one caller and kind. */
   readonly key: string
@@ -34,7 +33,7 @@ interface Shaped {
   readonly needs?: JobNeeds | null
 }
 
-/** The last one that was made: jobs that are alike mostly come one after the other. */
+/** The last shape that was made, because similar jobs often come in a row. */
 let last: Shape | null = null
 
 export function shapeOf(request: Shaped): Shape {
@@ -62,13 +61,13 @@ function newShape(request: Shaped): Shape {
   const { model, shots, depthHint } = demand
   const isPlain = regions === null && needs === null && shots === 0 && depthHint === 0
   const asked = [model, shots, depthHint, regions, needs?.precision, needs?.widthHint, needs?.gates]
-  // The letter keeps a model that looks like JSON apart; the length says where the tier ends.
+  // The letter marks a model that looks like JSON; the length shows where the tier ends.
   const demandKey = isPlain ? `m${model}` : `j${JSON.stringify(asked)}`
   const key = `${tier.length}:${tier}${demandKey}`
   return { caller, tier, kind, model, shots, depthHint, regions, needs, demandKey, key }
 }
 
-/** What the queue knows of a job. */
+/** The fields of a job that the queue reads. */
 export interface QueuedJob extends Scored, HeapItem {
   readonly id: JobId
   readonly caller: Caller
@@ -77,15 +76,15 @@ export interface QueuedJob extends Scored, HeapItem {
   readonly enqueueSeq: number
   /** Estimated units. */
   readonly units: number
-  /** The most tokens that it can take; 0 where it takes none. */
+  /** The most tokens that it can use; 0 if it uses none. */
   readonly tokens: number
-  /** Providers that may not take this job, each until its time; null is none. */
+  /** Providers that may not take this job, each until a time; null if there are none. */
   readonly denials: ReadonlyMap<ProviderId, number> | null
-  /** Interned by the queue, so that alike jobs share one object. */
+  /** Interned by the queue, so that similar jobs share one object. */
   shape: Shape
   /** Kept by the queue: the part of the score that does not change with time. */
   staticScore: number
-  /** Not to be taken before this time; null is at once. */
+  /** The job must not be taken before this time; null if it may be taken at once. */
   notBefore: number | null
 }
 
@@ -104,14 +103,14 @@ export const HEAP_BITS = {
   waiting: 10,
 } as const
 
-/** A bit of `heapBits` behind those of the heaps: the job is in its queue, or in a batch of it. */
+/** A bit of `heapBits` above those of the heaps. It is set while the job is in its queue or in a batch of it. */
 export const WAITING = 1 << 24
 
 type Before = (a: QueuedJob, b: QueuedJob) => boolean
 
 /**
- * The order of equal scores: `enqueue_ts ASC, enqueue_seq ASC, job_id ASC`. Where the seed decides between
- * jobs of equal score and time, `enqueue_seq` does not count (ORDER-3).
+ * The order of equal scores: `enqueue_ts ASC, enqueue_seq ASC, job_id ASC`. If the seed decides between jobs of
+ * equal score and time, `enqueue_seq` does not count (ORDER-3).
  */
 export const ENQUEUED_BEFORE: { readonly [T in Policy['match']['ties']]: Before } = {
   arrival: (a, b) => {

@@ -4,12 +4,12 @@ import type { Policy } from '../policy/policy.ts'
 import { ENQUEUED_BEFORE, HEAP_BITS, idBefore, type QueuedJob, type Shape } from './queued-job.ts'
 import { type PriorityPolicy, scoreAt, scorePerSecond, secondOf } from './score.ts'
 
-/** Seconds after which the base of the young keys is moved, long before a key could pass 2^53. */
+/** After this many seconds the base of the young keys moves, long before a key could pass 2^53. */
 const BASE_SECS_MAX = 2 ** 21
 
 /**
- * The numbers that keys are made of, shared by all queues of one kind. A young job's key is kept
- * relative to a base second: as written in the rules it is beyond 2^53 (ORDER-4).
+ * The numbers behind the keys, shared by all queues of one kind. The key of a young job is relative to a base
+ * second, because the key as written in the rules exceeds 2^53 (ORDER-4).
  */
 export class ScoreClock {
   readonly policy: PriorityPolicy
@@ -30,7 +30,7 @@ export class ScoreClock {
     return this.#nowMs
   }
 
-  /** Moves the time on, never back. True if the base moved and every young key with it. */
+  /** Moves the time on, never back. True if the base moved, and with it every young key. */
   advance(nowMs: number): boolean {
     if (nowMs > this.#nowMs) this.#nowMs = nowMs
     if (Math.abs(secondOf(this.#nowMs) - this.#base) <= BASE_SECS_MAX) return false
@@ -53,29 +53,28 @@ export interface Group {
   readonly shape: Shape
   readonly young: LazyHeap<QueuedJob>
   readonly aged: LazyHeap<QueuedJob>
-  /** In the order of waiting; null where nobody asks for it. */
+  /** In the order of waiting; null if that order is not needed. */
   readonly wait: LazyHeap<QueuedJob> | null
-  /** The job that stands for the group in each of the queue's heaps. */
+  /** The job that represents the group in each of the queue's heaps. */
   youngHead: QueuedJob | undefined
   agedHead: QueuedJob | undefined
   waitHead: QueuedJob | undefined
   blocked: boolean
-  /** No job of the group needs fewer units; it may be that none needs so few any more. */
+  /** A lower bound of the units that a job of the group needs. */
   leastUnits: number
 }
 
 /**
  * The score queue (ORDER-4): the best job, or the longest waiting one, of any number of groups.
  *
- * Two jobs below the age horizon never change places as time passes, nor do two above it. So each
- * group keeps its young jobs by one key and its aged ones by another, neither of which changes, and
- * only the two heads are compared at the time of asking. The queue keeps the heads of its groups in
- * heaps of the same kind. A group that fits nobody is blocked as a whole: its heads step out of the
- * queue's heaps, and its jobs keep their places inside the group.
+ * Time never changes the order of two jobs below the age horizon, nor of two jobs above it. So each group keeps
+ * its young jobs by one key and its aged jobs by another, and neither key changes. Only the two heads are compared
+ * when a job is asked for. The queue keeps the heads of its groups in heaps of the same kind. A group that fits no
+ * provider is blocked as a whole. Its heads leave the queue's heaps, and its jobs keep their places in the group.
  *
- * A job that has crossed the horizon may stand among the young ones for a while. There its key is
- * that of a score without the cap, never lower than its real one, so it cannot hide behind a worse
- * job; when it comes to the head it is moved over.
+ * A job that has crossed the horizon may stay among the young jobs for a while. There its key is that of a score
+ * without the cap, which is never lower than its real score. So it cannot hide behind a worse job, and it moves
+ * over when it becomes the head.
  */
 export class ScoreQueue {
   readonly #clock: ScoreClock
@@ -86,7 +85,7 @@ export class ScoreQueue {
   readonly #wait: LazyHeap<QueuedJob> | null
   #size = 0
 
-  /** `picksLongest`: whether the order of waiting is kept too, for starvation picks. */
+  /** `picksLongest`: the order of waiting is kept too, for starvation picks. */
   constructor(
     clock: ScoreClock,
     { ties, picksLongest }: { readonly ties: Ties; readonly picksLongest: boolean },
@@ -123,17 +122,17 @@ export class ScoreQueue {
     if (group.young.size + group.aged.size === 0) this.#drop(group)
   }
 
-  /** The job with the highest score now, of the groups that are not blocked. */
+  /** The job with the highest score now, among the groups that are not blocked. */
   best(): QueuedJob | undefined {
     const young = this.#youngBest()
     const aged = this.#aged.top()
     if (young === undefined || aged === undefined) return young ?? aged
     const { nowMs, policy } = this.#clock
-    // At equal scores the earlier one goes first, and an aged job is earlier than any young one.
+    // At equal scores the earlier job goes first, and an aged job is earlier than any young one.
     return scoreAt(aged, nowMs, policy) >= scoreAt(young, nowMs, policy) ? aged : young
   }
 
-  /** The job that has waited longest, of the groups that are not blocked. */
+  /** The job that has waited longest, among the groups that are not blocked. */
   longest(): QueuedJob | undefined {
     return this.#wait?.top()
   }
@@ -142,24 +141,24 @@ export class ScoreQueue {
     return this.#groups.get(job.caller)?.get(job.shape.key)
   }
 
-  /** Every group that has jobs, with how many. */
+  /** Every group that has jobs, with their number. */
   *groups(): IterableIterator<{ readonly group: Group; readonly jobs: number }> {
     for (const group of this.#allGroups()) yield { group, jobs: group.young.size + group.aged.size }
   }
 
-  /** Takes a group out of the choice, or back in. */
+  /** Blocks a group, so that none of its jobs is chosen, or unblocks it. */
   setBlocked(group: Group, blocked: boolean): void {
     group.blocked = blocked
     this.#refresh(group)
   }
 
-  /** After the base of the young keys has moved. */
+  /** Call this after the base of the young keys has moved. */
   rekey(): void {
     for (const group of this.#allGroups()) group.young.rebuild()
     this.#young.rebuild()
   }
 
-  /** The best young job; those that are none any more are moved over on the way. */
+  /** The best young job. Jobs that are no longer young move over on the way. */
   #youngBest(): QueuedJob | undefined {
     for (;;) {
       const job = this.#young.top()
@@ -200,7 +199,7 @@ export class ScoreQueue {
     return group
   }
 
-  /** Lets the right jobs stand for the group after a change in it. */
+  /** Updates the jobs that represent the group after a change in it. */
   #refresh(group: Group): void {
     const out = group.blocked
     group.youngHead = replace(this.#young, group.youngHead, out ? undefined : group.young.top())
@@ -210,7 +209,7 @@ export class ScoreQueue {
   }
 
   #drop(group: Group): void {
-    // A job may come back to another group of this shape: no record of it may stay behind in here.
+    // A job may come back to another group of this shape, so none of its records may stay behind here.
     group.young.rebuild()
     group.aged.rebuild()
     group.wait?.rebuild()

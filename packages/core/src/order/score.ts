@@ -2,7 +2,7 @@ import type { Policy } from '../policy/policy.ts'
 
 export type PriorityPolicy = Policy['priority']
 
-/** What a score is made of, apart from the time waited. */
+/** The inputs of a score, apart from the waiting time. */
 export interface Scored {
   readonly fee: bigint
   readonly sizeBytes: number
@@ -12,7 +12,7 @@ export interface Scored {
 /** Terms run from 0 to R. */
 const R = 1_000_000
 
-/** The four terms of a score at one time, for those who ask why (ORDER-1). */
+/** The four terms of a score at one time, for explanations (ORDER-1). */
 export interface ScoreTerms {
   readonly fee: number
   readonly size: number
@@ -59,7 +59,7 @@ export function shownScore(score: number, policy: PriorityPolicy): number {
   return score / (1_000 * R * policy.ageHorizonSecs)
 }
 
-/** How much one second of waiting adds to a score. */
+/** The score that one second of waiting adds. */
 export function scorePerSecond(policy: PriorityPolicy): number {
   return policy.weights.age * R
 }
@@ -76,7 +76,7 @@ function sizeTerm(sizeBytes: number, half: bigint): number {
   return shareOf(half, BigInt(sizeBytes))
 }
 
-/** R times such a number is below 2^53, and so is the sum of two: a quotient of these is rounded down as it should be. */
+/** R times such a number is below 2^53, and so is the sum of two. So their quotient is rounded down correctly. */
 const SMALL_MAX = BigInt(Math.floor(Number.MAX_SAFE_INTEGER / R))
 
 /** `floor(R·part / (part + rest))`. Numbers take a fifth of the time that bigints do. */
@@ -86,7 +86,7 @@ function shareOf(part: bigint, rest: bigint): number {
   return Math.floor((R * small) / (small + Number(rest)))
 }
 
-/** A tier that the policy no longer has counts as none: the jobs of it must not get stuck. */
+/** A tier that the policy no longer has counts as 0, so that its jobs do not get stuck. */
 function tierTerm(tier: string, policy: PriorityPolicy): number {
   return Object.hasOwn(policy.tiers, tier) ? (policy.tiers[tier] as number) : 0
 }

@@ -9,34 +9,34 @@ import { staticScore } from './score.ts'
 import { type Group, ScoreClock, ScoreQueue } from './score-queue.ts'
 
 /**
- * What a round says of a job that the queue offers for its batch: take it; pass over this one; pass
- * over all of its group that need as many units or more; pass over the whole group.
+ * The verdict of a round on a job that the queue offers for its batch. The round takes the job or passes over it.
+ * It may also pass over all of its group that need as many units or more, or over the whole group.
  */
 export type Verdict = 'take' | 'pass-job' | 'pass-size' | 'pass-group'
 
-/** The jobs a round looks at, in order. They are out of the queue until `closeBatch`. */
+/** The jobs that a round looks at, in order. They are out of the queue until `closeBatch`. */
 export interface Batch {
   readonly jobs: readonly QueuedJob[]
-  /** Which of them stand there because they waited longest (ORDER-5). */
+  /** The jobs that are in the batch because they waited longest (ORDER-5). */
   readonly picks: ReadonlySet<JobId>
 }
 
-/** Ready jobs that are alike to matching. */
+/** Ready jobs that matching treats alike. */
 export interface ReadyGroup {
   readonly shape: Shape
   readonly jobs: number
   readonly leastUnits: number
 }
 
-/** What a restart needs beside the jobs themselves. */
+/** The state that a restart needs beside the jobs themselves. */
 export interface QueueState {
   readonly grants: number
   readonly fair: FairState
 }
 
 /**
- * The waiting jobs of one kind: in backoff or ready, and the ready ones in the order in which a
- * round takes them, by score (ORDER-3, ORDER-5) or by fair shares of the callers (FAIR-1).
+ * The waiting jobs of one kind, in backoff or ready. A round takes the ready ones by score (ORDER-3, ORDER-5), or
+ * by fair shares of the callers (FAIR-1).
  */
 export class WaitingQueue {
   #size = 0
@@ -45,7 +45,7 @@ export class WaitingQueue {
     keyOf: (job) => job.notBefore ?? 0,
     before: idBefore,
   })
-  /** All that wait, in the order of their acceptance: nothing is decided by it, but asked for. */
+  /** All waiting jobs in the order of acceptance, for `oldestTs`. It influences no decision. */
   readonly #waiting = new LazyHeap<QueuedJob>({
     bitPair: HEAP_BITS.waiting,
     keyOf: (job) => job.enqueueTs,
@@ -55,7 +55,7 @@ export class WaitingQueue {
   #clock: ScoreClock
   #grants: number
   #shares: FairShares
-  /** By score: one queue, under null. By fair shares: one for each caller with a ready job. */
+  /** Under `score` one queue, with the key null. Under fair shares one for each caller with a ready job. */
   readonly #queues = new TransitMap<Caller | null, ScoreQueue>()
 
   constructor(policy: Policy, nowMs: number, state?: QueueState) {
@@ -65,12 +65,12 @@ export class WaitingQueue {
     this.#shares = new FairShares(state?.fair)
   }
 
-  /** All waiting jobs, those in backoff too. */
+  /** The number of all waiting jobs, including those in backoff. */
   get size(): number {
     return this.#size
   }
 
-  /** When the job that has waited longest was enqueued, in backoff or not; null if none waits. */
+  /** The enqueue time of the job that has waited longest, in backoff or not; null if none waits. */
   get oldestTs(): number | null {
     return this.#waiting.top()?.enqueueTs ?? null
   }
@@ -79,7 +79,7 @@ export class WaitingQueue {
     return this.#size - this.#delayed.size
   }
 
-  /** The ready jobs by group: how many are alike, and the fewest units that one of them needs. */
+  /** The ready jobs by group: how many there are, and a lower bound of the units that one of them needs. */
   *readyGroups(): IterableIterator<ReadyGroup> {
     for (const queue of this.#queues.values()) {
       for (const { group, jobs } of queue.groups()) {
@@ -92,12 +92,12 @@ export class WaitingQueue {
     return { grants: this.#grants, fair: this.#shares.state() }
   }
 
-  /** How many grants there were, and the virtual time of the shares. */
+  /** The number of grants, and the virtual time of the shares. */
   counters(): { readonly grants: number; readonly virtual: bigint } {
     return { grants: this.#grants, virtual: this.#shares.virtual }
   }
 
-  /** Finish times of callers that changed since the last call; null is one to be forgotten. */
+  /** Takes the finish times of callers that changed since the last call; null for one that is forgotten. */
   takeShareChanges(): Map<Caller, bigint | null> {
     return this.#shares.takeChanged()
   }
@@ -106,7 +106,7 @@ export class WaitingQueue {
     return (job.heapBits & WAITING) !== 0
   }
 
-  /** A job in backoff waits until its `notBefore`; its place by score is kept all the while. */
+  /** Adds a waiting job. A job in backoff becomes ready at its `notBefore`, at the place that its score gives it. */
   push(job: QueuedJob): void {
     invariant(!this.has(job), 'a job waits in one place only')
     job.staticScore = staticScore(job, this.#policy.priority)
@@ -116,7 +116,7 @@ export class WaitingQueue {
     this.#restore(job)
   }
 
-  /** False if it does not wait. */
+  /** False if the job was not waiting. */
   remove(job: QueuedJob): boolean {
     if (!this.#release(job)) return false
     this.#withdraw(job)
@@ -128,7 +128,7 @@ export class WaitingQueue {
     return this.#delayed.top()?.notBefore ?? null
   }
 
-  /** Lets the time pass, so that backoffs end. It never goes back. */
+  /** Moves the time on, never back, so that backoffs end. */
   advance(nowMs: number): void {
     if (this.#clock.advance(nowMs)) for (const queue of this.#queues.values()) queue.rekey()
     const now = this.#clock.nowMs
@@ -138,7 +138,7 @@ export class WaitingQueue {
     }
   }
 
-  /** The ready job with the best score. Under fair shares there is no such order. */
+  /** The ready job with the best score. Fair shares have no such order, so this needs fairness `score`. */
   peekBest(nowMs: number): QueuedJob | undefined {
     invariant(this.#policy.match.fairness === 'score', 'under fair shares a caller comes first')
     this.advance(nowMs)
@@ -157,8 +157,8 @@ export class WaitingQueue {
   }
 
   /**
-   * Takes the first `size` jobs that `verdict` would take. A job or group that is passed over keeps
-   * its place and fills none in the batch (MATCH-2).
+   * Takes the first `size` jobs that `verdict` takes. A job or group that is passed over keeps its place and uses
+   * no room in the batch (MATCH-2).
    */
   takeBatch(nowMs: number, size: number, verdict: (job: QueuedJob) => Verdict): Batch {
     this.advance(nowMs)
@@ -172,7 +172,7 @@ export class WaitingQueue {
     return batch
   }
 
-  /** Ends a batch: what was assigned, in its order, is booked for good; the rest goes back. */
+  /** Ends a batch. The assigned jobs, in their order, are booked for good; the other jobs go back. */
   closeBatch(batch: Batch, assigned: readonly QueuedJob[]): void {
     this.#grants += assigned.length
     for (const job of assigned) this.#release(job)
@@ -190,7 +190,7 @@ export class WaitingQueue {
     for (const job of batch.jobs) if (!gone.has(job)) this.#restore(job)
   }
 
-  /** A lease of the job ended: actual units take the place of the estimate (FAIR-3). */
+  /** A lease of the job ended: the actual units replace the estimate (FAIR-3). */
   bookActualUnits(job: QueuedJob, actualUnits: number): void {
     if (this.#policy.match.fairness !== 'tenant') return
     const estimate = this.#cost(job, job.units)
@@ -198,7 +198,7 @@ export class WaitingQueue {
     this.#shares.replaceEstimate(job.caller, actual, estimate)
   }
 
-  /** Takes another policy: every key and place is made anew. */
+  /** Adopts another policy and rebuilds every key and place. */
   setPolicy(policy: Policy, nowMs: number): void {
     this.advance(nowMs)
     const jobs = [...this.#delayed, ...this.#ready()]
@@ -227,7 +227,7 @@ export class WaitingQueue {
     return { jobs, picks }
   }
 
-  /** Built on a draft of the shares: only what is assigned in the end will count (FAIR-2). */
+  /** Built on a draft of the shares: only the jobs that are assigned in the end will count (FAIR-2). */
   #batchByShare(size: number, verdict: (job: QueuedJob) => Verdict, passed: Passed): Batch {
     const jobs: QueuedJob[] = []
     const without: Caller[] = []
@@ -238,7 +238,7 @@ export class WaitingQueue {
       const queue = this.#queues.get(caller)
       const job = queue && this.#take(queue, false, verdict, passed)
       if (job === undefined) {
-        // Nothing of this caller can go now. If it still has jobs, it is back in the choice below.
+        // No job of this caller can go now. If it still has jobs, it is back in the choice below.
         if (queue !== undefined) without.push(caller)
         this.#shares.setWaiting(caller, false)
         continue
@@ -252,7 +252,7 @@ export class WaitingQueue {
     return { jobs, picks: NO_PICKS }
   }
 
-  /** The first job of a queue that the verdict takes; the ones before it are put aside. */
+  /** The first job of a queue that the verdict takes. Jobs that are passed over are set aside. */
   #take(
     queue: ScoreQueue,
     isPick: boolean,
@@ -280,7 +280,7 @@ export class WaitingQueue {
     return job
   }
 
-  /** From now on it does not wait. */
+  /** Ends the waiting of a job; false if it was not waiting. */
   #release(job: QueuedJob): boolean {
     if (!this.has(job)) return false
     job.heapBits &= ~WAITING
@@ -295,7 +295,7 @@ export class WaitingQueue {
     }
   }
 
-  /** Puts a job that the queue knows to where it belongs at this time. */
+  /** Puts a job of the queue where it belongs at this time. */
   #restore(job: QueuedJob): void {
     if (isDue(job, this.#clock.nowMs)) this.#enterReady(job)
     else this.#delayed.enter(job)

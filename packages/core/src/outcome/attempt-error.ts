@@ -4,7 +4,7 @@ import type { PlatformPolicy } from '../policy/platform-policy.ts'
 import type { LeaseFailure } from '../ports/lease-source.ts'
 import { isNamedCode } from './classify.ts'
 
-/** Why an attempt failed, in the form in which it is kept (FAIL-1). */
+/** The stored form of why an attempt failed (FAIL-1). */
 export interface AttemptError {
   /** 1 to 64 of a–z, 0–9 and `_.-`. */
   readonly code: string
@@ -17,10 +17,10 @@ export interface AttemptError {
 const CODE_MAX = 64
 const MESSAGE_MAX_BYTES = 4_096
 const DETAILS_MAX_BYTES = 16_384
-/** At the end of a message that was longer. */
+/** The end of a message that was cut. */
 const CUT_MARK = ' …'
 
-/** What the engine itself says of attempts that ended without a word of their workers. */
+/** The engine's errors for attempts that ended without a report of their worker. */
 export const ENGINE_ERRORS = {
   ACK_TIMEOUT: error('ack_timeout', 'The worker did not acknowledge the job in time.'),
   LEASE_EXPIRED: error(
@@ -34,7 +34,7 @@ export const ENGINE_ERRORS = {
   PROOF_INVALID: error('proof_invalid', 'No valid proof of the work was given in time.'),
 } as const
 
-/** A failure as its worker reported it, cut to what is kept. Nothing a worker says of one is refused. */
+/** A failure as its worker reported it, cut to what is stored. No failure report of a worker is refused. */
 export function attemptError({ code, message, details }: LeaseFailure): AttemptError {
   return {
     code: keptCode(code),
@@ -44,8 +44,8 @@ export function attemptError({ code, message, details }: LeaseFailure): AttemptE
 }
 
 /**
- * The code of a registration's attempt: one that the rules, our executor or the platform's taxonomy name.
- * What a booking site says in its own words may be about people, and is kept nowhere (FAIL-5).
+ * The code of a registration's attempt: one that the rules, our executor or the platform's taxonomy define. A
+ * booking site's own words may be about people, and are stored nowhere (FAIL-5).
  */
 export function registrationCode(
   code: unknown,
@@ -57,7 +57,7 @@ export function registrationCode(
   return isKnown ? code : 'other'
 }
 
-/** What the worker of a registration says where it has no answer of the platform to tell. */
+/** The codes that a registration's worker reports if it has no answer of the platform. */
 const EXECUTOR_CODES: ReadonlySet<string> = new Set([
   'error',
   'invalid_result',
@@ -67,10 +67,10 @@ const EXECUTOR_CODES: ReadonlySet<string> = new Set([
   'outcome_unknown',
 ])
 
-/** Every character counts once. The SDK folds capitals before it reports a code. */
+/** Cuts by characters, not by UTF-16 units. The SDK folds capitals before it reports a code. */
 function keptCode(code: unknown): string {
   if (typeof code !== 'string' || code === '') return 'error'
-  // No character has more than two units.
+  // A character has at most two UTF-16 units.
   return Array.from(code.slice(0, 2 * CODE_MAX))
     .slice(0, CODE_MAX)
     .join('')
@@ -78,11 +78,11 @@ function keptCode(code: unknown): string {
 }
 
 function keptMessage(given: string): string {
-  // A UTF-16 unit takes at least one byte, so the units behind these are never kept.
+  // A UTF-16 unit takes at least one byte, so later units are never kept.
   const message = given.slice(0, MESSAGE_MAX_BYTES + 1).toWellFormed()
   if (given.length <= MESSAGE_MAX_BYTES && utf8Length(message) <= MESSAGE_MAX_BYTES) return message
   const room = MESSAGE_MAX_BYTES - utf8Length(CUT_MARK)
-  // A character that the cut has divided is left out.
+  // A character that the cut divides is left out.
   const kept = new TextDecoder().decode(utf8(message).subarray(0, room), { stream: true })
   return kept + CUT_MARK
 }

@@ -3,9 +3,9 @@ import { KINDS, type KindName } from '../enqueue/kinds.ts'
 import type { Policy } from '../policy/policy.ts'
 
 /**
- * Seconds until a job that failed is ready again: `b0·2^n` up to the cap, with a jitter of ±10 % that
- * comes from the job's id, so a restart computes the same time and jobs that failed together still
- * spread out (RETRY-1).
+ * Seconds until a failed job is ready again: `b0·factor^n` up to the cap, with a jitter of ±10 %. The jitter comes
+ * from the job's id. So a restart computes the same time, and jobs that failed together still spread out
+ * (RETRY-1).
  */
 export function backoffSecs(
   kind: KindName,
@@ -21,7 +21,7 @@ export function backoffSecs(
 
 /** `base·factor^n`, rounded down; the factor is in thousandths. */
 function grown(base: number, factor: number, n: number): number {
-  // From 2^53 on any base but 0 has reached the cap, and a higher power would lose its last digits.
+  // From 2^53 on any base but 0 has reached the cap, and a higher power would lose digits.
   if (factor === 2_000) return base * 2 ** Math.min(n, 53)
   const power = BigInt(n)
   return Number((BigInt(base) * BigInt(factor) ** power) / 1_000n ** power)

@@ -7,7 +7,7 @@ import { advanceSessions, endAttempt, endRegistration } from './end-attempt.ts'
 import { endJob, liveLease } from './end-job.ts'
 import { hasEnded, invalidJobMove } from './job-table.ts'
 
-/** The requester of a job, or an operator, ends it (STATE-5). */
+/** The requester of a job, or an operator, cancels it (STATE-5). */
 export function cancelJob(market: Market, job: Job, by: Caller | 'operator'): void {
   if (by !== 'operator' && by !== job.caller) {
     throw new FairleadError('Forbidden', `job ${job.id} belongs to another requester`, {
@@ -20,18 +20,18 @@ export function cancelJob(market: Market, job: Job, by: Caller | 'operator'): vo
 }
 
 /**
- * One that could have been sent is not over before its outcome is known: the cancel is noted
- * (ATTEMPT-6). An attempt that was not acked was not sent, and ends at once.
+ * A job that may have been sent does not end before its outcome is known; the cancel is noted (ATTEMPT-6). An
+ * attempt that was not acked was not sent, and ends at once.
  */
 function cancelRegistration(market: Market, job: Job): void {
   advanceSessions(market)
-  // What has just ended is not cancelled any more.
+  // A job that has just ended is not cancelled.
   const dispatched = market.sessions.cancel(job.id)
   if (dispatched === null) throw invalidJobMove(job.id, job.status, 'cancel')
   if (dispatched.end !== null) return endRegistration(market, job, dispatched.end)
   market.emit({ type: 'jobCancelNoted', at: market.nowMs, jobId: job.id })
   if (job.notBefore !== dispatched.retryAt) {
-    // It waits for no retry any more, but for somebody to look.
+    // It no longer waits for a retry but for a lookup.
     job.notBefore = dispatched.retryAt
     market.touch.job(job)
   }

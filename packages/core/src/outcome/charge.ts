@@ -8,7 +8,7 @@ import { endJob } from './end-job.ts'
 import type { JobEvent } from './job-table.ts'
 import { requeueJob } from './requeue.ts'
 
-/** How each charge moves the job, and how long the provider may not have it again (RETRY-2). */
+/** How each charge moves the job, and how long the provider is denied the job (RETRY-2). */
 const CHARGES: { readonly [C in Charge]: { readonly on: JobEvent; readonly denySecs: number } } = {
   ACK_TIMEOUT: { on: 'ackTimeout', denySecs: 0 },
   LEASE_EXPIRED: { on: 'leaseDeadline', denySecs: 60 },
@@ -16,12 +16,12 @@ const CHARGES: { readonly [C in Charge]: { readonly on: JobEvent; readonly denyS
   PROOF_INVALID: { on: 'proofInvalid', denySecs: 60 },
 }
 
-/** A longer wait that a failure asks for counts as this (FAIL-4). */
+/** The longest wait that a failure may ask for (FAIL-4). */
 const RETRY_AFTER_MAX_MS = 86_400_000
 
 /**
- * A charged failure: the job waits for its backoff, or ends when its retries are used up or the
- * error is permanent; the provider pays, unless it was the job's own fault (RETRY-2, HEALTH-5).
+ * Charges a failure. The job waits for its backoff, or ends if its retries are used up or the error is permanent.
+ * The provider's health pays, unless it was the job's own fault (RETRY-2, HEALTH-5).
  */
 export function chargeJob(
   market: Market,
@@ -31,7 +31,7 @@ export function chargeJob(
     readonly charge: Charge
     readonly permanent?: boolean
     readonly jobsFault?: boolean
-    /** The job is not to be tried again before then. */
+    /** The minimum wait before the job is tried again. */
     readonly retryAfterMs?: number | undefined
   },
 ): void {
@@ -39,13 +39,13 @@ export function chargeJob(
   const { on, denySecs } = CHARGES[charge]
   const before = job.retries
   job.retries++
-  // For a registration its retry window takes the place of the most retries (ATTEMPT-4).
+  // A registration has a retry window instead of a maximum of retries (ATTEMPT-4).
   const isLast = job.session === null && job.retries >= market.policy.queue.retries.attemptMax
   if (permanent || isLast) {
     const reason = permanent ? 'permanent_error' : 'retries_exhausted'
     endJob(market, job, { on, isLast: true, reason })
   } else {
-    // Without health an expired lease says nothing about its provider (HEALTH-7).
+    // If health is off, an expired lease says nothing about its provider (HEALTH-7).
     const isDenied = denySecs > 0 && (charge !== 'LEASE_EXPIRED' || hasHealth(market))
     if (isDenied) denyProvider(job, provider.id, market.nowMs + 1_000 * denySecs)
     const backoffMs = 1_000 * backoffSecs(job.shape.kind, job.id, before, market.policy)
@@ -55,12 +55,12 @@ export function chargeJob(
   if (!jobsFault) chargeProvider(market, provider, charge)
 }
 
-/** A provider that nobody trusts cannot hold up a job for longer than its backoff could (FAIL-4). */
+/** If health is on, providers are not trusted: they cannot delay a job for longer than its backoff could (FAIL-4). */
 function longestRetryAfterMs(market: Market): number {
   return hasHealth(market) ? 1_000 * market.policy.queue.retries.backoffCapSecs : RETRY_AFTER_MAX_MS
 }
 
-/** The provider may not take this job until then; a denial is never shortened (RETRY-4). */
+/** Denies the provider this job until a time. A denial is never shortened (RETRY-4). */
 export function denyProvider(job: Job, providerId: ProviderId, until: number): void {
   job.denials ??= new Map()
   job.denials.set(providerId, Math.max(until, job.denials.get(providerId) ?? 0))

@@ -1,14 +1,14 @@
-/** What an attempt that did not book means: try again, give up, or it could have booked. */
+/** The meaning of an attempt that did not book: try again, give up, or it may have booked. */
 export type OutcomeClass = 'transient' | 'permanent' | 'unknown'
 
-/** Code or decimal status → class: what a platform means by its answers. */
+/** Maps a code or a decimal status to its class, as the platform means it. */
 export type ErrorTaxonomy = Readonly<Record<string, OutcomeClass>>
 
-/** What a platform answered when it did not book. At least one of the two is there. */
+/** The answer of a platform that did not book. At least one of `http` and `error` is present. */
 export interface RefusedAnswer {
   readonly http?: number
   readonly error?: string
-  /** Its worker's own word, for a code and a status that nobody has named. */
+  /** The verdict of its worker, for a code and a status that no table names. */
   readonly isPermanent?: boolean
 }
 
@@ -21,17 +21,17 @@ const CODES: ErrorTaxonomy = {
   not_found: 'permanent',
   auth_error: 'permanent',
 }
-/** Transient where a platform has no list of its own; of the 5xx only these are a list's to decide. */
+/** These are transient if a platform has no list of its own. A list decides only about these 5xx. */
 const TRANSIENT_STATUSES: readonly number[] = [408, 429, 500, 502, 503, 504]
 
-/** What is configured of a platform's answers. */
+/** The configured meanings of a platform's answers. */
 export interface AnswerMeanings {
   readonly errorTaxonomy: ErrorTaxonomy
-  /** The statuses that are transient, in place of the built-in ones; null leaves those. */
+  /** The transient statuses in place of the built-in ones; null keeps those. */
   readonly retryOnHttp: readonly number[] | null
 }
 
-/** The code says more than the status, and the platform's own word more than the built-in one (ATTEMPT-1). */
+/** The code outranks the status, and the platform's table outranks the built-in one (ATTEMPT-1). */
 export function classifyAnswer(answer: RefusedAnswer, meanings: AnswerMeanings): OutcomeClass {
   const { error, http } = answer
   const { errorTaxonomy: taxonomy, retryOnHttp } = meanings
@@ -45,12 +45,12 @@ export function classifyAnswer(answer: RefusedAnswer, meanings: AnswerMeanings):
   )
 }
 
-/** Whether a code means something by itself: the rules name it, or the platform's own table does. */
+/** True if a code has a meaning by itself: the rules or the platform's table define it. */
 export function isNamedCode(code: string, taxonomy: ErrorTaxonomy): boolean {
   return Object.hasOwn(CODES, code) || Object.hasOwn(taxonomy, code)
 }
 
-/** Why a job failed: the code, or the status where there is none (ATTEMPT-2). */
+/** Why a job failed: the code, or the status if there is none (ATTEMPT-2). */
 export function failureReason({ error, http }: RefusedAnswer): string {
   return error ?? `http_${http}`
 }
@@ -60,13 +60,16 @@ function classOfStatus(http: number): OutcomeClass | undefined {
   return http >= 400 && http < 500 ? 'permanent' : undefined
 }
 
-/** A list names every transient status below 500, and of 500, 502, 503 and 504; other 5xx always are (ATTEMPT-10). */
+/**
+ * A list names every transient status below 500, and of 500, 502, 503 and 504. Other 5xx are always transient
+ * (ATTEMPT-10).
+ */
 function classByList(http: number, retryOnHttp: readonly number[]): OutcomeClass {
   const isListed = http < 500 || TRANSIENT_STATUSES.includes(http)
   return !isListed || retryOnHttp.includes(http) ? 'transient' : 'permanent'
 }
 
-/** A code `constructor` must not find what every object has. */
+/** Own keys only: a code `constructor` must not find an inherited property. */
 function own(table: ErrorTaxonomy, key: string): OutcomeClass | undefined {
   return Object.hasOwn(table, key) ? table[key] : undefined
 }

@@ -15,13 +15,13 @@ import { moveJob } from './move-job.ts'
 export interface Completion extends LeaseCall {
   /** 32 bytes as `0x` hex. */
   readonly digest: string
-  /** What the work really took; null leaves the estimate. */
+  /** The units that the work really took; null keeps the estimate. */
   readonly actualUnits: number | null
-  /** The tokens that it really took, of the prompt and of the answer; null leaves the estimate. */
+  /** The tokens of prompt and answer that it really took; null keeps the estimate. */
   readonly actualTokens?: number | null
 }
 
-/** The attempt is done. The same completion again answers as the first time (COMPLETE-1). */
+/** Completes an attempt. A repeat of the same completion gets the same answer (COMPLETE-1). */
 export function completeLease(market: Market, completion: Completion): Lease {
   const { digest, actualUnits, actualTokens = null } = completion
   if (!isHex32(digest)) {
@@ -52,7 +52,7 @@ function refuseUncountable(field: string, given: number | null): void {
   throw invalidParams(field, 'a whole number of at least 0')
 }
 
-/** The proof of a completed lease is final, or was found invalid (COMPLETE-2). */
+/** Decides about the proof of a completed lease: it is final, or was found invalid (COMPLETE-2). */
 export function decideProof(market: Market, job: Job, isValid: boolean): void {
   const lease = job.leases?.at(-1)
   if (job.proofAwaitedSince === null || lease === undefined) {
@@ -64,7 +64,7 @@ export function decideProof(market: Market, job: Job, isValid: boolean): void {
   market.due.proof.leave(job)
   job.proofAwaitedSince = null
   if (isValid) return completeJob(market, job, lease, 'proofValid')
-  // It waits for more than its proof now, so its TTLs count again (TTL-2).
+  // The job no longer waits only for its proof, so its TTLs count again (TTL-2).
   market.due.enterTtls(job)
   market.touch.failure(lease, ENGINE_ERRORS.PROOF_INVALID)
   chargeJob(market, job, lease.provider, { charge: 'PROOF_INVALID' })

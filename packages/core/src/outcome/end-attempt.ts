@@ -6,13 +6,13 @@ import type { JobEvent } from './job-table.ts'
 import type { AttemptOutcome } from './judge-attempt.ts'
 import { moveJob } from './move-job.ts'
 
-/** How a job goes back to waiting, if its session has more attempts for it. */
+/** How a job returns to waiting, if its session has more attempts for it. */
 interface Requeue {
   readonly on: JobEvent
   readonly reason: RequeueReason
 }
 
-/** Lets the sessions catch up: groups open, and jobs whose time for retries is over end (ATTEMPT-4). */
+/** Brings the sessions up to date: groups open, and jobs whose retry window is over end (ATTEMPT-4). */
 export function advanceSessions(market: Market): void {
   for (const { entry, end } of market.sessions.advance(market.nowMs)) {
     const job = market.jobs.get(entry.id)
@@ -20,13 +20,13 @@ export function advanceSessions(market: Market): void {
   }
 }
 
-/** The lease of a registration has ended, and its session decides what becomes of the job. */
+/** The lease of a registration has ended, and its session decides about the job. */
 export function endAttempt(market: Market, job: Job, outcome: AttemptOutcome, how: Requeue): void {
   market.sessions.moveTo(market.nowMs)
   applyAttemptOutcome(market, job, market.sessions.outcome(job.id, outcome), how)
 }
 
-/** What the session made of an outcome, made of the job. */
+/** Applies the session's decision about an outcome to the job. */
 export function applyAttemptOutcome(
   market: Market,
   job: Job,
@@ -40,7 +40,7 @@ export function applyAttemptOutcome(
   market.emit({ type: 'jobRequeued', at: market.nowMs, jobId, reason, notBefore: retryAt })
 }
 
-/** What is known of an attempt that its worker said nothing of: without an ack nothing was sent. */
+/** The outcome of an attempt without a report of its worker. Without an ack nothing was sent. */
 export function silentOutcome(job: Job): AttemptOutcome {
   return job.leases?.at(-1)?.isAcked === true ? { type: 'unknown' } : { type: 'unsent' }
 }

@@ -6,13 +6,13 @@ import { type Market, queueFor } from '../market/market.ts'
 import type { JobEvent } from './job-table.ts'
 import { moveJob } from './move-job.ts'
 
-/** The lease that holds the job now. */
+/** The lease that holds the job now, if there is one. */
 export function liveLease(job: Job): Lease | null {
   const newest = job.leases?.at(-1)
   return newest !== undefined && isLive(newest.status) ? newest : null
 }
 
-/** Ends a job for good: it keeps its reason as a tombstone until it is deleted (TTL-3). */
+/** Ends a job for good. It keeps its reason as a tombstone until it is deleted (TTL-3). */
 export function endJob(
   market: Market,
   job: Job,
@@ -33,7 +33,9 @@ export function endJob(
   announceEnd(market, job, status, how.reason)
 }
 
-/** Out of the queue, or out of the session; who may have booked keeps the place there (SESSION-10). */
+/**
+ * Removes a job from its queue or session. A registration that may have booked keeps its place there (SESSION-10).
+ */
 function leaveOrder(market: Market, job: Job, reason: EndReason | null): void {
   if (job.session === null) {
     queueFor(market, job.shape.kind).remove(job)
@@ -50,7 +52,7 @@ function leaveOrder(market: Market, job: Job, reason: EndReason | null): void {
   if (mayBeBooked) market.touch.session.seat(holder)
 }
 
-/** Whether an attempt that could have booked was under way, or has left it open. */
+/** True if an attempt that may have booked was in flight, or its outcome is still open. */
 function isOutcomeOpen({ session, leases }: Job): boolean {
   if (session === null) return false
   const { isUnknown, lookupUntil, sentAt } = session
@@ -59,8 +61,8 @@ function isOutcomeOpen({ session, leases }: Job): boolean {
 }
 
 /**
- * Takes ended jobs out of memory, with their leases: those that ended by then, or all. The engine answers from its
- * tables about them; a market without tables keeps them for as long as `keptSince` says (TTL-3).
+ * Removes ended jobs and their leases from memory: those that ended by `endedBy`, or all. The engine answers about
+ * them from its tables. A market without tables keeps them for as long as `keptSince` says (TTL-3).
  */
 export function forgetEnded({ ended, jobs, leases }: Market, endedBy = Infinity): void {
   let kept = 0

@@ -10,21 +10,21 @@ import { completeJob } from './complete-lease.ts'
 import { applyAttemptOutcome } from './end-attempt.ts'
 import type { AttemptOutcome } from './judge-attempt.ts'
 
-/** Longer ones count as this: a time that nobody lives to see, and still a whole number when added up. */
+/** A longer wait counts as this. It outlasts any use, and is still a whole number when added up. */
 const RETRY_AFTER_MAX_MS = 366 * 86_400_000
 
-/** The result of a job that a lookup found to be booked: nobody has told more than that. */
+/** The result of a job that a lookup found to be booked: nothing more is known. */
 export const FOUND_OUTPUT = encodeCbor({ outcome: 'booked' })
 export const FOUND_DIGEST = toHex(sha3(FOUND_OUTPUT))
 
 /**
- * What a platform answered to a registration, or a lookup found. Nothing of it touches the health of
- * the worker (HEALTH-5): retry, end or completion are the session's to decide (ATTEMPT-1).
+ * Handles a platform's answer to a registration, or the finding of a lookup. Neither touches the health of the
+ * worker (HEALTH-5). The session decides about retry, end or completion (ATTEMPT-1).
  */
 export function failAttempt(market: Market, lease: Lease, failure: LeaseFailure): void {
   const { job } = lease
   const { sentAfterMs, http } = failure
-  // It becomes the reason of the job and an entry of the log, so it must not be anybody's text.
+  // The code becomes the job's reason and a log entry, so it must not be free text.
   const code = registrationCode(failure.code, market.sessions.policyOf(job.shape.model ?? ''))
   market.sessions.moveTo(market.nowMs)
   const isLookup = job.session?.lookupUntil != null

@@ -10,7 +10,7 @@ import { failAttempt } from './fail-attempt.ts'
 
 export interface Failure extends LeaseCall, LeaseFailure {}
 
-/** Permanent errors that are the job's own fault: the provider does not pay for them (HEALTH-5). */
+/** Permanent errors that are the job's own fault. The provider does not pay for them (HEALTH-5). */
 export const JOBS_OWN_FAULTS: ReadonlySet<string> = new Set([
   'invalid_input',
   'validation_error',
@@ -19,7 +19,7 @@ export const JOBS_OWN_FAULTS: ReadonlySet<string> = new Set([
   'auth_error',
 ])
 
-/** The provider could not do the work. Every fail charges, a permanent one too (RETRY-2). */
+/** The provider could not do the work. Every failure is charged, a permanent one too (RETRY-2). */
 export function failLease(market: Market, failure: Failure): Lease {
   const { permanent, retryAfterMs } = failure
   checkWait('retry_after_ms', retryAfterMs)

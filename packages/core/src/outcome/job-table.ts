@@ -11,7 +11,7 @@ export const JOB_STATUSES = [
 ] as const
 export type JobStatus = (typeof JOB_STATUSES)[number]
 
-/** All that can happen to a job. */
+/** All events of a job. */
 export const JOB_EVENTS = [
   'match',
   'ack',
@@ -30,7 +30,7 @@ export const JOB_EVENTS = [
 ] as const
 export type JobEvent = (typeof JOB_EVENTS)[number]
 
-/** Where an event leads, and where it leads when it was the job's last chance. */
+/** The status after an event, and the status after it if it was the job's last chance. */
 interface Move {
   readonly to: JobStatus
   readonly last?: JobStatus
@@ -44,7 +44,7 @@ const ends = {
   attemptsOver: { to: 'FAILED' },
 } as const
 
-/** What ends an attempt, the same whether it was acked or not. A completion implies the ack. */
+/** The events that end an attempt, acked or not. A completion implies the ack. */
 const attempt = {
   leaseDeadline: { to: 'QUEUED', last: 'EXPIRED' },
   decline: { to: 'QUEUED', last: 'FAILED' },
@@ -54,7 +54,7 @@ const attempt = {
   awaitProof: { to: 'RUNNING' },
 } as const
 
-/** Every move a job can make; what is not written here is refused (STATE-1). */
+/** Every move that a job can make; all others are refused (STATE-1). */
 export const JOB_TABLE: Moves = {
   QUEUED: { match: { to: 'ASSIGNED' }, ...ends },
   ASSIGNED: {

@@ -1,14 +1,14 @@
 import type { PlatformPolicy } from '../policy/platform-policy.ts'
 import { classifyAnswer, failureReason, type RefusedAnswer } from './classify.ts'
 
-/** What a look at the platform's bookings found. */
+/** The finding of a lookup in the platform's bookings. */
 export type Lookup = 'booked' | 'not_booked' | 'failed'
 
 /**
- * How an attempt ended. `unknown`: the request may have arrived and no answer came back. `unsent`: its
- * worker never said that it would send it, so it was not sent. `isUnsent`: it was refused before the call
- * that can book. `lookup` is there when somebody looked and found out. With an unknown outcome `http` is
- * what the platform said last, to whatever it was asked.
+ * How an attempt ended. `unknown`: the request may have arrived, and no answer came back. `unsent`: the worker
+ * never announced that it would send, so nothing was sent. `isUnsent`: the attempt was refused before the call
+ * that can book. `lookup`: present if a lookup was made and is not worth repeating. With an unknown outcome,
+ * `http` is the platform's last answer to any request.
  */
 export type AttemptOutcome =
   | { readonly type: 'booked' }
@@ -26,28 +26,28 @@ export type AttemptOutcome =
     }
   | { readonly type: 'unsent' }
 
-/** What has been true of the job until this outcome. */
+/** Facts about the job from before this outcome. */
 export interface AttemptContext {
   readonly policy: PlatformPolicy
-  /** A cancel came in while the attempt was in flight. */
+  /** A cancel arrived while the attempt was in flight. */
   readonly isCancelNoted: boolean
-  /** The attempt before this one could have booked. */
+  /** The previous attempt may have booked. */
   readonly wasUnknown: boolean
 }
 
 export type SessionEndStatus = 'COMPLETED' | 'FAILED' | 'CANCELED'
 
-/** What becomes of the job. A retry still has to find room in the retry window. */
+/** The decision about the job. A retry still needs room in the retry window. */
 export type Judgement =
   | {
       readonly type: 'end'
       readonly status: SessionEndStatus
-      /** Only a failure has one. */
+      /** Only a failure has a reason. */
       readonly reason: string | null
     }
   | { readonly type: 'retry'; readonly isUnknown: boolean; readonly retryAfterMs: number }
 
-/** Decides what an outcome means for its job; nothing is ever booked twice (ATTEMPT-5). */
+/** Decides what an outcome means for its job. Nothing is ever booked twice (ATTEMPT-5). */
 export function judgeAttempt(outcome: AttemptOutcome, context: AttemptContext): Judgement {
   const { policy, isCancelNoted } = context
   const result = resultOf(outcome, context)
@@ -59,14 +59,14 @@ export function judgeAttempt(outcome: AttemptOutcome, context: AttemptContext): 
   return { type: 'retry', isUnknown, retryAfterMs: askedToWaitMs(outcome) }
 }
 
-/** Would the outcome stay unknown although somebody could look? Then that comes first (ATTEMPT-9). */
+/** True if the outcome stays unknown and a lookup can decide it. Then the lookup comes first (ATTEMPT-9). */
 export function needsLookup(outcome: AttemptOutcome, context: AttemptContext): boolean {
   if (!lookupDecides(context.policy, context.isCancelNoted)) return false
   const hasLooked = 'lookup' in outcome && outcome.lookup !== undefined
   return !hasLooked && resultOf(outcome, context) === 'unknown'
 }
 
-/** A cancel while the job waits: of an attempt that could have booked, a lookup decides (ATTEMPT-7). */
+/** Judges a cancel of a waiting job. If an attempt may have booked, a lookup decides (ATTEMPT-7). */
 export function judgeCancel(
   isUnknown: boolean,
   policy: PlatformPolicy,
@@ -78,17 +78,17 @@ export function judgeCancel(
   return judgeAttempt(outcome, { policy, isCancelNoted: true, wasUnknown: true })
 }
 
-/** Should somebody look before `judgeAttempt` or `judgeCancel` is asked about an unknown outcome? */
+/** True if a lookup must come before `judgeAttempt` or `judgeCancel` judges an unknown outcome. */
 export function lookupDecides(policy: PlatformPolicy, isCancelNoted: boolean): boolean {
   return policy.lookupSupported && (isCancelNoted || !policy.idempotencyKeySupported)
 }
 
-/** How long the platform asked to be left alone. */
+/** The wait that the platform asked for. */
 export function askedToWaitMs(outcome: AttemptOutcome): number {
   return 'retryAfterMs' in outcome ? (outcome.retryAfterMs ?? 0) : 0
 }
 
-/** How long a job waits before retry `i`, counted from 0: its backoff, or Retry-After if longer (ATTEMPT-3). */
+/** The wait before retry `i`, counted from 0: its backoff, or Retry-After if that is longer (ATTEMPT-3). */
 export function retryWaitMs(policy: PlatformPolicy, i: number, retryAfterMs: number): number {
   const { backoffMs } = policy
   const backoff = backoffMs[Math.min(i, backoffMs.length - 1)] ?? 0
@@ -108,12 +108,12 @@ function resultOf(outcome: AttemptOutcome, context: AttemptContext): Result {
     case 'booked':
       return 'booked'
     case 'unsent':
-      // What was not sent changes nothing: the attempt before it may still have booked.
+      // An unsent attempt changes nothing: the attempt before it may still have booked.
       return context.wasUnknown ? 'unknown' : 'transient'
     case 'unknown':
       return lookedUp(outcome.lookup, context)
     case 'refused': {
-      // A hold that is refused says nothing of the commit before it.
+      // A refused hold says nothing about the commit before it.
       if (outcome.isUnsent === true && context.wasUnknown) return 'unknown'
       const found = classifyAnswer(outcome, context.policy)
       return found === 'unknown' ? lookedUp(outcome.lookup, context) : found
@@ -121,7 +121,7 @@ function resultOf(outcome: AttemptOutcome, context: AttemptContext): Result {
   }
 }
 
-/** With an idempotency key the platform itself sorts it out, unless nothing may be sent any more. */
+/** With an idempotency key a retry lets the platform settle it, unless nothing may be sent any more. */
 function lookedUp(lookup: Lookup | undefined, { policy, isCancelNoted }: AttemptContext): Result {
   if (!lookupDecides(policy, isCancelNoted)) return 'unknown'
   if (lookup === 'booked') return 'booked'

@@ -2,7 +2,9 @@ import type { Job } from '../market/job.ts'
 import type { Market } from '../market/market.ts'
 import { invalidJobMove, type JobEvent, type JobStatus, nextJobStatus } from './job-table.ts'
 
-/** Moves a job by the table, or refuses with `InvalidState` and changes nothing (STATE-1). */
+/**
+ * Moves a job by the table. A move that is not in it is refused with `InvalidState` and changes nothing (STATE-1).
+ */
 export function moveJob(market: Market, job: Job, on: JobEvent, isLast = false): JobStatus {
   const to = nextJobStatus(job.status, on, isLast)
   if (to === null) throw invalidJobMove(job.id, job.status, on)
@@ -13,7 +15,7 @@ export function moveJob(market: Market, job: Job, on: JobEvent, isLast = false):
   return to
 }
 
-/** `queue.max_per_caller` counts what is QUEUED (ENQUEUE-7). */
+/** `queue.max_per_caller` counts QUEUED jobs (ENQUEUE-7). */
 export function countWaiting(market: Market, job: Job, status: JobStatus, by: 1 | -1): void {
   if (status !== 'QUEUED') return
   const total = (market.waitingOf.get(job.caller) ?? 0) + by

@@ -4,13 +4,13 @@ import { endAttempt, silentOutcome } from './end-attempt.ts'
 import type { JobEvent } from './job-table.ts'
 import { moveJob } from './move-job.ts'
 
-/** Back to the queue, at the place that its `enqueue_ts` gives it (RETRY-3). */
+/** Returns a job to the queue, at the place that its `enqueue_ts` gives it (RETRY-3). */
 export function requeueJob(
   market: Market,
   job: Job,
   how: { readonly on: JobEvent; readonly reason: RequeueReason; readonly notBefore: number | null },
 ): void {
-  // A registration goes back to its session, which may have other plans.
+  // A registration returns to its session, which decides about it.
   if (job.session !== null) return endAttempt(market, job, silentOutcome(job), how)
   moveJob(market, job, how.on)
   job.notBefore = how.notBefore

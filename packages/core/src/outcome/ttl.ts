@@ -2,7 +2,7 @@ import { KINDS } from '../enqueue/kinds.ts'
 import type { Job } from '../market/job.ts'
 import type { Policy } from '../policy/policy.ts'
 
-/** When the job has lived too long since it was enqueued (TTL-1). */
+/** When the job's life since its enqueue ends (TTL-1). */
 export function ttlAbsAt(job: Job, policy: Policy): number {
   const { ttlAbsSecs, session } = job
   if (ttlAbsSecs !== null) return job.enqueueTs + 1_000 * ttlAbsSecs
@@ -11,20 +11,20 @@ export function ttlAbsAt(job: Job, policy: Policy): number {
   return secs === null ? Number.POSITIVE_INFINITY : from + 1_000 * secs
 }
 
-/** When it has lived too long since its first assignment (TTL-1). */
+/** When the job's life since its first assignment ends (TTL-1). */
 export function ttlRelAt(job: Job, policy: Policy): number {
   const { relMaxSecs } = policy.queue.ttl
   if (job.firstAssignedAt === null || relMaxSecs === null) return Number.POSITIVE_INFINITY
   return job.firstAssignedAt + 1_000 * relMaxSecs
 }
 
-/** When a proof that is still awaited counts as invalid (COMPLETE-2). */
+/** When a pending proof counts as invalid (COMPLETE-2). */
 export function proofDueAt(job: Job, policy: Policy): number {
   if (job.proofAwaitedSince === null) return Number.POSITIVE_INFINITY
   return job.proofAwaitedSince + 1_000 * policy.queue.completion.proofTimeoutSecs
 }
 
-/** A job that ended at this time or before is deleted together with its leases (TTL-3). */
+/** A job that ended at or before this time is deleted together with its leases (TTL-3). */
 export function keptSince({ queue }: Policy, nowMs: number): number {
   return nowMs - 1_000 * queue.ttl.gcHorizonSecs
 }

@@ -5,7 +5,7 @@ import { REQUIREMENTS_MAX } from '../limits/reserve-request.ts'
 import type { Field } from './policy-field.ts'
 import { unknownSetting } from './settings-table.ts'
 
-/** What jobs of some sort need of the limits before they may go. A null matches all (ADMIT-2). */
+/** The needs of some jobs on the limits before they may go. A null matches all jobs (ADMIT-2). */
 export interface AdmitRule {
   readonly kind: KindName | null
   /** The model, or the name of a task. */
@@ -16,9 +16,9 @@ export interface AdmitRule {
 }
 
 export interface AdmitRequirement {
-  /** May name `{caller}`, `{model}` and `{provider}`, which are filled in. */
+  /** May contain `{caller}`, `{model}` and `{provider}`, which are filled in. */
   readonly key: string
-  /** `tokens`: the most that the job can take. */
+  /** `tokens`: the most that the job can use. */
   readonly amount: number | 'tokens'
 }
 
@@ -27,7 +27,7 @@ export const PLACEHOLDERS = ['caller', 'model', 'provider'] as const
 const RULES_MAX = 256
 const RULE_FIELDS = ['kind', 'model', 'provider_id', 'caller', 'requirements']
 
-/** The setting `admit`: a list of rules, all of whose problems are told at once (POLICY-2). */
+/** The setting `admit`: a list of rules. All problems of it are reported at once (POLICY-2). */
 export function admitRules(purpose: string): Field<readonly AdmitRule[]> {
   return {
     default: [],
@@ -42,12 +42,12 @@ export function admitRules(purpose: string): Field<readonly AdmitRule[]> {
   }
 }
 
-/** The placeholders that a key names. */
+/** The placeholders in a key. */
 export function placeholdersIn(key: string): Set<string> {
   return new Set([...key.matchAll(/\{([^{}]*)\}/g)].map((match) => match[1] as string))
 }
 
-/** No rules at all where it is no such list. */
+/** The rules are null if the value is no such list. */
 function readRules(written: unknown): { rules: readonly AdmitRule[] | null; problems: string[] } {
   const problems: string[] = []
   if (!Array.isArray(written) || written.length > RULES_MAX) return { rules: null, problems }
@@ -123,7 +123,7 @@ function readRequirement(
   return { key: key as string, amount: amount as number | 'tokens' }
 }
 
-/** What matches all is left out. */
+/** Fields that match all are left out. */
 function showRule({ kind, model, providerId, caller, requirements }: AdmitRule): unknown {
   const named = { kind, model, provider_id: providerId, caller }
   const given = Object.entries(named).filter(([, value]) => value !== null)

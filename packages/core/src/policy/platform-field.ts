@@ -6,12 +6,12 @@ type FieldName = keyof PlatformPolicy
 
 interface Column {
   readonly name: FieldName
-  /** Undefined is refused. */
+  /** Returns undefined for a value that is refused. */
   readonly read: (written: unknown) => PlatformPolicy[FieldName] | undefined
   readonly show?: (value: never) => unknown
 }
 
-/** The fields of a platform's row as they are written (BUDGET-1). */
+/** The fields of a platform's row in written form (BUDGET-1). */
 const COLUMNS: Readonly<Record<string, Column>> = {
   max_concurrency: { name: 'maxConcurrency', read: int(1, 100_000) },
   burst: { name: 'burst', read: int(1, 100_000) },
@@ -59,7 +59,7 @@ const COLUMNS: Readonly<Record<string, Column>> = {
 
 const CLASSES = ['transient', 'permanent', 'unknown'] as const
 
-/** Rows by platform, `default` for all of them; what is not given is inherited. */
+/** Rows by platform; `default` applies to all of them. Missing fields are inherited. */
 export function platforms(purpose: string): Field<PlatformRows> {
   return {
     default: {},
@@ -99,7 +99,7 @@ function int(min: number, max: number): (written: unknown) => number | undefined
       : undefined
 }
 
-/** The form of an IANA name, such as `Europe/Berlin`. The rules know no list of them; a host has one. */
+/** Accepts the form of an IANA name, such as `Europe/Berlin`. The rules have no list of zones; a host has one. */
 function zone(written: unknown): string | undefined {
   const isName = typeof written === 'string' && /^[A-Za-z][A-Za-z0-9_+/-]{1,63}$/.test(written)
   return isName ? written : undefined
@@ -109,7 +109,7 @@ function flag(written: unknown): boolean | undefined {
   return typeof written === 'boolean' ? written : undefined
 }
 
-/** Values by a name that is anybody's; undefined if one of them is refused. */
+/** Values by an arbitrary name; undefined if one of them is refused. */
 function table<T>(
   written: unknown,
   read: (value: unknown) => T | undefined,

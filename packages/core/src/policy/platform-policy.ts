@@ -1,30 +1,30 @@
 import type { ErrorTaxonomy } from '../outcome/classify.ts'
 
-/** How registrations go to one platform: the budget of each of its organisations, pace, retries. */
+/** How registrations go to one platform: the budget of each of its organisations, the pace and the retries. */
 export interface PlatformPolicy {
-  /** Attempts in flight, for each dispatch key. */
+  /** The most attempts in flight, for each dispatch key. */
   readonly maxConcurrency: number
-  /** Tokens in a full bucket, for each dispatch key. */
+  /** The tokens in a full bucket, for each dispatch key. */
   readonly burst: number
-  /** Refill of the bucket, in thousandths of a token a second. */
+  /** The refill of the bucket, in thousandths of a token per second. */
   readonly maxRpsMilli: number
   readonly minSpacingMs: number
-  /** How long after its opening or its first attempt a job may be tried again. */
+  /** How long after its opening or its first attempt a job may be retried. */
   readonly windowMs: number
   /** The waits before the first, second … retry; the last one repeats. */
   readonly backoffMs: readonly number[]
   readonly idempotencyKeySupported: boolean
   readonly lookupSupported: boolean
   readonly errorTaxonomy: ErrorTaxonomy
-  /** The statuses that are transient; null leaves the built-in ones (ATTEMPT-10). */
+  /** The transient statuses; null keeps the built-in ones (ATTEMPT-10). */
   readonly retryOnHttp: readonly number[] | null
-  /** By event_id, 1 where not given; null is plain round robin. */
+  /** By event_id, 1 if missing; null means plain round robin. */
   readonly weights: Readonly<Record<string, number>> | null
-  /** A name such as `Europe/Berlin`: texts for people have their times in it. Decides nothing. */
+  /** The zone of times in texts for people, such as `Europe/Berlin`. It influences no decision. */
   readonly timeZone: string
 }
 
-/** What is given for a platform; the row `default` is for all of them. */
+/** The given fields of each platform; the row `default` applies to all of them. */
 export type PlatformRows = Readonly<Record<string, Partial<PlatformPolicy>>>
 
 const BUILT_IN_DEFAULT: PlatformPolicy = {
@@ -47,7 +47,10 @@ const BUILT_IN_ROWS: PlatformRows = {
   campminder: { maxConcurrency: 1, burst: 2, maxRpsMilli: 1_000, minSpacingMs: 100 },
 }
 
-/** Field by field: the platform's row, its built-in row, the row `default`, the built-in default (BUDGET-1). */
+/**
+ * The first of these sources that has a field decides it: the platform's row, its built-in row, the row `default`,
+ * the built-in default (BUDGET-1).
+ */
 export function platformPolicy(platform: string, rows: PlatformRows): PlatformPolicy {
   return {
     ...BUILT_IN_DEFAULT,
@@ -57,7 +60,7 @@ export function platformPolicy(platform: string, rows: PlatformRows): PlatformPo
   }
 }
 
-/** The name of a platform is anybody's text, also `constructor`. */
+/** The name of a platform is free text, so it may be `constructor`. */
 function own(rows: PlatformRows, name: string): Partial<PlatformPolicy> | undefined {
   return Object.hasOwn(rows, name) ? rows[name] : undefined
 }

@@ -2,15 +2,15 @@ import { isPlainObject } from '../encoding/plain-object.ts'
 import { readU64, showU64 } from '../encoding/u64.ts'
 
 /**
- * The kinds of value a setting can have. A field knows its default, what it accepts (`expected`, in
- * words), why it exists (`purpose`), and how to read its written form; `undefined` means refused.
+ * The kinds of value that a setting can have. A field knows its default, what it accepts (`expected`, in words),
+ * why it exists (`purpose`), and how to read its written form; `undefined` means refused.
  */
 export interface Field<T> {
   readonly default: T
   readonly expected: string
   readonly purpose: string
   readonly read: (written: unknown) => T | undefined
-  /** For a value of many parts: what is wrong with which of them, a line each, to stand behind the path. */
+  /** For a value of many parts: the problems of its parts, one line each, to follow the path. */
   readonly problems?: (written: unknown) => readonly string[]
   /** The written form of a value, for the reference page and for showing a policy. */
   show(value: T): unknown
@@ -31,7 +31,7 @@ export function int(value: number, bounds: Bounds, purpose: string): Field<numbe
   }
 }
 
-/** An amount that may pass 2^53: fees, stakes, chain ids. */
+/** An amount that may exceed 2^53: fees, stakes, chain ids. */
 export function u64(value: bigint, min: bigint, purpose: string): Field<bigint> {
   return {
     default: value,
@@ -45,7 +45,7 @@ export function u64(value: bigint, min: bigint, purpose: string): Field<bigint> 
   }
 }
 
-/** A count that may be without limit: `null` is no limit, 0 is a limit of zero. */
+/** A count that may be unlimited: `null` is no limit, 0 is a limit of zero. */
 export function limit(value: number | null, bounds: Bounds, purpose: string): Field<number | null> {
   return {
     default: value,
@@ -94,7 +94,7 @@ export function flag(value: boolean, purpose: string): Field<boolean> {
   }
 }
 
-/** Whole numbers by name; the names are the operator's own. */
+/** Whole numbers by name. The operator chooses the names. */
 export function intsByName(
   value: Readonly<Record<string, number>>,
   bounds: Bounds,
@@ -122,7 +122,7 @@ export function names(value: readonly string[], purpose: string): Field<readonly
   }
 }
 
-/** A list that may be absent altogether: `null` lets everyone pass, `[]` nobody. */
+/** An optional list: `null` lets everyone pass, `[]` nobody. */
 export function allowList(purpose: string): Field<readonly string[] | null> {
   return {
     default: null,
@@ -152,7 +152,7 @@ export function window(
   }
 }
 
-/** `0.55` → 550; null for more than three decimals, which no integer thousandth stands for. */
+/** `0.55` → 550; null for more than three decimals, which integer thousandths cannot express. */
 export function exactThousandths(value: number): number | null {
   if (!Number.isFinite(value) || Math.abs(value) > 1e9) return null
   const [, decimals = ''] = /^-?\d+(?:\.(\d+))?$/.exec(String(value)) ?? [null, '----']

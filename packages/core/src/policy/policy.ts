@@ -194,7 +194,7 @@ export const POLICY_FIELDS = {
 /** All settings, checked, in the shape that code uses. */
 export type Policy = SettingsOf<typeof POLICY_FIELDS>
 
-/** What differs from the table, in written form, for each preset (POLICY-4). */
+/** The differences of each preset from the table, in written form (POLICY-4). */
 export const PRESETS = {
   fund: {},
   queue: {
@@ -214,7 +214,7 @@ export const PRESETS = {
 } as const
 export type Preset = keyof typeof PRESETS
 
-/** A checked policy from its written form (snake_case, only what differs from the preset). */
+/** Parses and checks a policy in written form (snake_case, only the differences from the preset). */
 export function parsePolicy(written: unknown, preset: Preset = 'queue'): Policy {
   const presets = Object.keys(PRESETS)
   if (!presets.includes(preset)) throw invalidParams('preset', `one of ${presets.join(', ')}`)
@@ -230,7 +230,7 @@ export function parsePolicy(written: unknown, preset: Preset = 'queue'): Policy 
   })
 }
 
-/** A whole policy in its written form; `parsePolicy` of it gives the same again, whatever the preset. */
+/** A whole policy in written form. `parsePolicy` gives the same policy again, whatever the preset. */
 export function showPolicy(policy: Policy): Record<string, unknown> {
   return showSettings(POLICY_FIELDS, policy)
 }
@@ -240,7 +240,7 @@ export function policySettings(): SettingPath[] {
   return settingPaths(POLICY_FIELDS)
 }
 
-/** Rules that more than one setting takes part in, where each of them is sound by itself. */
+/** Checks rules across several settings, each of which is sound by itself. */
 function crossProblems(policy: Policy, isSound: (prefix: string) => boolean): string[] {
   const problems: string[] = []
   const { fee, age, size, tier } = policy.priority.weights

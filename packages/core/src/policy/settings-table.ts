@@ -15,15 +15,15 @@ export interface SettingPath {
 }
 
 interface Reading<Values> {
-  /** What the whole is called, for a problem with all of it. */
+  /** The name of the whole table, for a problem with all of it. */
   readonly name: string
-  /** What holds where nothing is written; the defaults of the table where it is left out. */
+  /** The values of settings that are not written; if absent, the defaults of the table. */
   readonly base?: Values
-  /** Gets a line for everything that is wrong, so that one go repairs all of it (POLICY-2). */
+  /** Collects a line for every problem, so that one pass repairs all of them (POLICY-2). */
   readonly problems: string[]
 }
 
-/** Reads what is written (snake_case, in part or in whole) by a table of settings. */
+/** Reads settings in written form (snake_case, some or all) by a table. */
 export function readSettings<Table extends SettingsTable>(
   table: Table,
   written: unknown,
@@ -41,7 +41,7 @@ export function settingPaths(table: SettingsTable, prefix = ''): SettingPath[] {
   })
 }
 
-/** All values of a table in written form; `readSettings` of it gives the same values again. */
+/** All values of a table in written form. `readSettings` gives the same values again. */
 export function showSettings(table: SettingsTable, values: Values): Values {
   const shown = Object.entries(table).map(([key, entry]) => {
     const value = values[key]
@@ -53,7 +53,7 @@ export function showSettings(table: SettingsTable, values: Values): Values {
   return Object.fromEntries(shown) as Values
 }
 
-/** How many problems there are, and what they are, a line each. */
+/** The number of problems, and one line for each. */
 export function problemList(problems: readonly string[]): string {
   const count = problems.length === 1 ? '1 problem' : `${problems.length} problems`
   return `${count}:\n- ${problems.join('\n- ')}`
@@ -107,7 +107,7 @@ function readGroup(table: SettingsTable, written: unknown, group: Group): Values
   return values
 }
 
-/** The problem with a name that stands for nothing, and what may have been meant. */
+/** The problem with an unknown name, and the name that may have been meant. */
 export function unknownSetting(path: string, known: Iterable<string>): string {
   const all = [...known]
   const bare = path

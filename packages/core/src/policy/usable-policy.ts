@@ -3,8 +3,8 @@ import { FairleadError } from '../errors.ts'
 import { type Policy, type Preset, parsePolicy } from './policy.ts'
 
 /**
- * A policy that the engine of this version can carry out. A setting that nothing could satisfy yet would make every job of a
- * kind wait for ever, so it is refused by its name (ENGINE-12).
+ * A policy that this version of the engine supports. A setting that nothing can satisfy yet would make every job
+ * of a kind wait for ever, so it is refused by name (ENGINE-12).
  */
 export function usablePolicy(written: unknown, preset: Preset): Policy {
   const policy = parsePolicy(written, preset)

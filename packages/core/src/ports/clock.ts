@@ -1,15 +1,15 @@
-/** Where the engine gets the time from, and how it is woken. A test clock drives the same code. */
+/** The engine's source of time and wake-ups. A test clock drives the same code. */
 export interface Clock {
   now(): number
-  /** Calls once at or after the time; the function that is returned takes it back. */
+  /** Calls `wake` once, at or after the time. The returned function cancels it. */
   wakeAt(atMs: number, wake: () => void): () => void
-  /** For a clock of the real world, which goes on while the process may not. */
+  /** For a real clock, which goes on even if the process does not. */
   watch?(): StandstillWatch
 }
 
-/** Notices when the process has stood still: it was stopped, starved, or busy with one thing only. */
+/** Detects a standstill of the process: it was stopped, starved, or busy with one thing only. */
 export interface StandstillWatch {
-  /** Whether it has since the last call. */
+  /** True if the process has stood still since the last call. */
   hasHappened(): boolean
   end(): void
 }

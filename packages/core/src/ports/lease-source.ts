@@ -7,146 +7,152 @@ import type { Refusal } from '../match/eligibility.ts'
 import type { Lookup } from '../outcome/judge-attempt.ts'
 
 /**
- * Where a worker gets its leases from: the engine in this process, or one behind a wire. A worker opens
- * a session and is told of its leases by way of a listener; what it does with them are calls on the
- * session. Each call is answered once what it did is durable, and is refused with a `FairleadError`.
+ * A worker's source of leases: the engine in this process, or one behind a wire. A worker opens a session and
+ * hears of its leases through a listener. It acts on them by calls on the session. A call resolves once its effect
+ * is durable, and rejects with a `FairleadError`.
  */
 export interface LeaseSource {
   /**
-   * Connects a worker. The listener may be called before this resolves. A second session of the same
-   * worker takes the place of the first.
+   * Connects a worker. The listener may be called before this resolves. A second session of the same worker
+   * replaces the first.
    */
   open(hello: WorkerHello, listener: LeaseListener): Promise<LeaseSession>
 }
 
-/** What a worker says when it connects. */
+/** The first message of a worker. */
 export interface WorkerHello {
   readonly providerId: ProviderId
   readonly workerId: WorkerId
-  /** Leases that it takes at once. */
+  /** The number of leases that it takes at once. */
   readonly slots: number
-  /** The leases that it still has; others of its own it gives back. Null: it does not say. */
+  /** The leases that the worker still has; it gives back its other ones. Null if it does not say. */
   readonly holds: readonly LeaseId[] | null
-  /** What its provider takes from now on; a provider that is not there yet is registered. */
+  /** The offer of its provider from now on. An unknown provider is registered. */
   readonly offer?: {
     readonly kinds: readonly KindName[]
-    /** Models and task names; `*` is any. */
+    /** Models and task names; `*` means any. */
     readonly models: readonly string[]
-    /** The booking sites that it registers people at; `*` is any, left out is none. */
+    /** The booking sites that it registers people at; `*` means any. None if left out. */
     readonly platforms?: readonly string[]
   }
 }
 
-/** What a worker is told. Nothing of it is told before it is durable. */
+/** The messages to a worker. None is sent before it is durable. */
 export interface LeaseListener {
-  /** A lease to ack. The same one may come again, until it is acked. */
+  /** A lease to ack. It may be offered again until it is acked. */
   offer(offer: LeaseOffer): void
-  /** All that the worker holds: once it is connected, and after trouble. What else it has is lost. */
+  /** All leases that the worker holds, sent when it connects and after trouble. Any other lease of it is lost. */
   held(leases: readonly LeaseTimes[]): void
-  /** A lease has ended, and not by the worker's own word: its work is wanted no more. */
+  /** A lease has ended other than by the worker's own call. Its work is no longer wanted. */
   lost(leaseId: LeaseId, reason: LostReason): void
-  /** What keeps the provider from getting work, once it is known and whenever it changes; null: nothing does. */
+  /**
+   * The obstacle that keeps the provider from work, sent once it is known and on every change; null if there is
+   * none.
+   */
   notice?(notice: ProviderNotice | null): void
-  /** The session is over, and not by `close`. Retryable: open another. Else another took its place. */
+  /**
+   * The session is over, and not by `close`. If the error is retryable, open another session. If not, another one
+   * has replaced it.
+   */
   closed(reason: FairleadError): void
 }
 
-/** Why a provider gets no work whoever asks, and what to do about it (WORKER-15). */
+/** Why a provider gets no work from anyone, and what to do about it (WORKER-15). */
 export interface ProviderNotice {
   readonly reason: Refusal
   readonly message: string
 }
 
-/** Why a lease was lost: it was cancelled, or reached its deadline. */
+/** Why a lease was lost: it was cancelled, or it reached its deadline. */
 export type LostReason = CancelReason | 'deadline'
 
-/** The times of a lease on the clock of its source. */
+/** The times of a lease, by the clock of its source. */
 export interface LeaseTimes {
   readonly leaseId: LeaseId
-  /** When this was said: a worker counts from here, whatever its own clock shows. */
+  /** The time of this message. A worker counts from here, whatever its own clock shows. */
   readonly at: number
   readonly renewBy: number
   readonly deadline: number
 }
 
-/** A lease as its worker gets it, with the work. */
+/** A lease as its worker receives it, with the work. */
 export interface LeaseOffer extends LeaseTimes {
   readonly jobId: JobId
   readonly providerId: ProviderId
   readonly attempt: number
   readonly kind: KindName
   readonly model: string | null
-  /** Canonical CBOR, or what it stands for where the source has it decoded. */
+  /** Canonical CBOR, or its decoded form if the source decodes it. */
   readonly payload: Uint8Array | CborMap
   readonly ackBy: number
   readonly tStart: number
-  /** As it was issued; renewals add to the deadline. */
+  /** The length at issue. Renewals add to the deadline. */
   readonly lengthMs: number
-  /** Null: as often as its worker likes. */
+  /** Null if the worker may renew without limit. */
   readonly renewalsMax: number | null
-  /** W3C trace context of whoever asked for the work. */
+  /** The W3C trace context of the requester. */
   readonly traceparent: string | null
   /**
-   * Registrations only. `lookup` asks whether an earlier attempt has booked, and to send nothing: the
-   * answer is `fail` with a `lookup`.
+   * Registrations only. `lookup` asks if an earlier attempt has booked; the worker sends nothing and answers with
+   * `fail` and a `lookup`.
    */
   readonly task?: LeaseTask
-  /** Registrations only: the place in the session. */
+  /** Registrations only: the rank in the session. */
   readonly rank?: number
-  /** Registrations only, as hex: the same for all attempts of a job (ATTEMPT-6). */
+  /** Registrations only, as hex: equal for all attempts of a job (ATTEMPT-6). */
   readonly idempotencyKey?: string
 }
 
 export type LeaseTask = 'book' | 'lookup'
 
-/** What a worker says of a job that it has done. */
+/** A worker's report of a job that is done. */
 export interface LeaseResult {
   readonly output?: Uint8Array
-  /** What the bytes are: a media type of at most 128 bytes. */
+  /** The media type of the output, at most 128 bytes. */
   readonly contentType?: string
-  /** 32 bytes as `0x` hex; may be left out with an output. */
+  /** 32 bytes as `0x` hex; optional if there is an output. */
   readonly digest?: string
   /** Canonical CBOR. */
   readonly meta?: Uint8Array
   readonly actualUnits?: number
-  /** Tokens that it really took, of the prompt and of the answer. */
+  /** The tokens of prompt and answer that it really took. */
   readonly actualTokens?: number
 }
 
-/** What a worker says of a job that it could not do. */
+/** A worker's report of a job that it could not do. */
 export interface LeaseFailure {
   readonly code: string
   readonly permanent: boolean
-  /** For people: what went wrong. Of a registration it is not kept. */
+  /** The description of the failure, for people. Not stored for a registration. */
   readonly message?: string
-  /** Canonical CBOR: a stack, a status, whatever helps. Of a registration it is not kept. */
+  /** Canonical CBOR, such as a stack or a status. Not stored for a registration. */
   readonly details?: Uint8Array
-  /** Not to be tried again before then, as whatever failed asked for. */
+  /** The minimum wait before the next try, as the failed party asked for. */
   readonly retryAfterMs?: number
-  /** Registrations only, all of these: the status that the platform answered with. */
+  /** Only for registrations, like all fields below: the HTTP status of the platform's answer. */
   readonly http?: number
   /** The request may have arrived, and no answer came back. */
   readonly isUnknown?: boolean
-  /** The call that can book was not sent: what an earlier attempt left open stays open. */
+  /** The call that can book was not sent, so the outcome of an earlier attempt stays open. */
   readonly isUnsent?: boolean
-  /** How long after the answer to its ack the first call of the attempt went out; left out if none did. */
+  /** The time from the answer to its ack until the first call of the attempt went out; left out if none did. */
   readonly sentAfterMs?: number
-  /** What a look at the platform's bookings found; left out where nobody looked, or it is worth another look. */
+  /** The finding of a lookup; left out if there was no lookup, or if it is worth another one. */
   readonly lookup?: Lookup
 }
 
 export interface LeaseSession {
   ack(leaseId: LeaseId): Promise<void>
-  /** Gives the times as they are then. */
+  /** Returns the times of the lease after the renewal. */
   renew(leaseId: LeaseId): Promise<LeaseTimes>
   decline(leaseId: LeaseId): Promise<void>
-  /** Gives a lease back; nobody is charged. */
+  /** Gives a lease back without a charge. */
   release(leaseId: LeaseId): Promise<void>
   complete(leaseId: LeaseId, result: LeaseResult): Promise<void>
   fail(leaseId: LeaseId, failure: LeaseFailure): Promise<void>
   setSlots(slots: number): Promise<void>
-  /** The provider is alive. */
+  /** Tells the engine that the provider is alive. */
   heartbeat(): Promise<void>
-  /** The worker leaves; what it still holds waits for it to come back. */
+  /** The worker leaves. Its leases wait for it to come back. */
   close(): Promise<void>
 }

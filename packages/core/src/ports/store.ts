@@ -10,7 +10,7 @@ import type { JobStatus } from '../outcome/job-table.ts'
 import type { Policy } from '../policy/policy.ts'
 import type { Attestation, ClassCooldown, ProviderStatus } from '../registry/provider.ts'
 
-/** What never changes about a job. */
+/** The facts about a job that never change. */
 export interface JobFacts {
   readonly id: JobId
   /** Number of acceptance. */
@@ -24,10 +24,10 @@ export interface JobFacts {
   readonly shots: number
   readonly depthHint: number
   readonly units: number
-  /** The most tokens that it can take; 0 where it takes none. */
+  /** The most tokens that it can use; 0 if it uses none. */
   readonly tokens: number
   readonly regions: readonly string[] | null
-  /** What it asks of a provider beside kind, model and payload; null where it asks for nothing. */
+  /** Its demands on a provider beside kind, model and payload; null if there are none. */
   readonly needs: JobNeeds | null
   readonly ttlAbsSecs: number | null
   readonly enqueueTs: number
@@ -37,15 +37,15 @@ export interface JobFacts {
   readonly origin: JobOrigin | null
 }
 
-/** What becomes of it. */
+/** The parts of a job that change. */
 export interface JobState {
   readonly status: JobStatus
-  /** Of the newest lease; null before the first. */
+  /** The provider of the newest lease; null before the first. */
   readonly providerId: ProviderId | null
   readonly attempt: number | null
   readonly retries: number
   readonly declines: number
-  /** Acked attempts in a row whose worker was lost (WORKER-16). */
+  /** The number of consecutive acked attempts whose worker was lost (WORKER-16). */
   readonly workerLosses: number
   readonly notBefore: number | null
   readonly firstAssignedAt: number | null
@@ -57,10 +57,10 @@ export interface JobState {
 
 export type JobRow = JobFacts & JobState
 
-/** A job that is new. A `tx_hash` that the engine made is given as its bytes, which most stores keep it as. */
+/** A new job. If the engine made its `tx_hash`, this has the bytes, the form that most stores keep. */
 export type NewJobRow = Omit<JobRow, 'txHash'> & { readonly txHash: string | Uint8Array }
 
-/** What never changes about a lease. */
+/** The facts about a lease that never change. */
 export interface LeaseFacts extends Omit<LeaseTerms, 'ackTimeoutMs'> {
   readonly id: LeaseId
   readonly jobId: JobId
@@ -74,14 +74,14 @@ export interface LeaseFacts extends Omit<LeaseTerms, 'ackTimeoutMs'> {
   readonly round: number
 }
 
-/** What becomes of it. */
+/** The parts of a lease that change. */
 export interface LeaseState extends Pick<LeaseTerms, 'ackTimeoutMs'> {
   readonly status: LeaseStatus
   readonly tDeadline: number
   readonly renewals: number
   readonly isAcked: boolean
   readonly digest: string | null
-  /** The worker that it was pushed to; null where none serves it. */
+  /** The worker that it was pushed to; null if no worker serves the provider. */
   readonly workerId: WorkerId | null
 }
 
@@ -112,7 +112,7 @@ export interface ProviderRow {
   readonly cooldownUntil: number | null
   readonly classCooldowns: readonly ClassCooldown[]
   readonly units: readonly (readonly [KindName, number, number])[]
-  /** In order of id; null is a provider without workers of its own. */
+  /** In order of id; null for a provider without workers of its own. */
   readonly workers: readonly WorkerRow[] | null
 }
 
@@ -126,7 +126,7 @@ export interface WorkerRow {
 export interface ResultRow {
   readonly jobId: JobId
   readonly jobSeq: number
-  /** The owner, who may read it after the job is gone; null where an older version wrote the row. */
+  /** The owner, who may read it after the job is gone; null in rows of older versions. */
   readonly caller: Caller | null
   readonly leaseId: LeaseId
   readonly providerId: ProviderId
@@ -134,13 +134,16 @@ export interface ResultRow {
   readonly units: number
   readonly at: number
   readonly output: Uint8Array | null
-  /** What the bytes of the output are; null where nobody said. */
+  /** The media type of the output; null if the worker named none. */
   readonly contentType: string | null
-  /** What the worker said about its result, as canonical CBOR. */
+  /** The worker's data about its result, as canonical CBOR. */
   readonly meta: Uint8Array | null
 }
 
-/** Why an attempt failed, as its worker or the engine said it (FAIL-1). No part of the state: it decides nothing. */
+/**
+ * Why an attempt failed, according to its worker or the engine (FAIL-1). It is not part of the state: it
+ * influences no decision.
+ */
 export interface FailureRow {
   readonly jobId: JobId
   readonly jobSeq: number
@@ -152,10 +155,10 @@ export interface FailureRow {
   readonly details: Uint8Array | null
 }
 
-/** A job keeps the failures of so many of its newest attempts (FAIL-3). */
+/** The number of newest failed attempts whose failures a job keeps (FAIL-3). */
 export const FAILURES_KEPT = 10
 
-/** What one round decided for one kind, so that it can be explained (EXPLAIN-3). */
+/** The decisions of one round for one kind, for explanations (EXPLAIN-3). */
 export interface RoundRow {
   readonly height: number
   readonly kind: KindName
@@ -166,34 +169,34 @@ export interface RoundRow {
   readonly batchSize: number
   /** The policy's `match.order` at the time. */
   readonly order: Policy['match']['order']
-  /** Those that are asked first, `PROVIDERS_KEPT` at most: as shuffled, under `score` by rank. */
+  /** The providers that are asked first, at most `PROVIDERS_KEPT`: in shuffled order, or by rank under `score`. */
   readonly providers: readonly ProviderId[]
-  /** Under `score` the rank of each of them, from 0; equal ones share one. Else null. */
+  /** Under `score` the rank of each provider, from 0; equal ones share a rank. Else null. */
   readonly ranks: readonly number[] | null
   /** In the order in which they were made, each with the number of its list of refusals. */
   readonly assignments: readonly (readonly [JobId, ProviderId, number | null])[]
-  /** For each demand among the assigned jobs: who of the providers refused it by the end, and why. */
+  /** For each demand among the assigned jobs, the providers that refused it by the end, with reasons. */
   readonly refusals: readonly (readonly (readonly [ProviderId, Refusal])[])[]
 }
 
-/** Older rounds are forgotten. */
+/** The number of rounds that are kept; older ones are deleted. */
 export const ROUNDS_KEPT = 1_000
 
-/** Providers of a round that are kept for explaining it. */
+/** The number of providers of a round that are kept for its explanation. */
 export const PROVIDERS_KEPT = 20
 
 /**
- * One transition: audit entry, event and line of a timeline in one. The store links it to the entry
- * before (AUDIT-1), so that what is chained is what is stored.
+ * One transition: audit entry, event and timeline entry in one. The store links it to the previous entry
+ * (AUDIT-1), so that the chain covers exactly what is stored.
  */
 export interface JournalRecord extends AuditRecord {
-  /** One more than that of the entry before. */
+  /** One more than the number of the previous entry. */
   readonly seq: number
-  /** The job that it is about, by its number of acceptance, if it is about one. */
+  /** The number of acceptance of the affected job, if there is one. */
   readonly jobSeq: number | null
 }
 
-/** The finish time of a caller under fair shares; null forgets it. */
+/** The finish time of a caller under fair shares; null deletes it. */
 export interface ShareRow {
   readonly kind: KindName
   readonly caller: Caller
@@ -201,8 +204,8 @@ export interface ShareRow {
 }
 
 /**
- * A piece of the state of *admit*: of its limits, sessions and budgets, which limit, dispatch key or session it is
- * about, and what is to be remembered of it. Null forgets it.
+ * A piece of state under a key, such as that of a limit, session, dispatch key or token. The lane names its kind.
+ * Null deletes it.
  */
 export interface KeyedRow {
   readonly lane: string
@@ -210,12 +213,12 @@ export interface KeyedRow {
   readonly value: Uint8Array | null
 }
 
-/** Counters and settings by name: whatever else decides. */
+/** Counters and settings by name: all other state that influences decisions. */
 export type Meta = Readonly<Record<string, string>>
 
 /**
- * All that one batch of commands changed; every row is there once. Rows are named by what a store can
- * find without a search: a job by its number of acceptance, a lease by that and its attempt.
+ * All changes of one batch of commands; every row occurs once. Rows are named by what a store can find without a
+ * search. A job has its number of acceptance, a lease has that and its attempt.
  */
 export interface WriteBatch {
   readonly newJobs: readonly { readonly row: NewJobRow; readonly payload: Uint8Array }[]
@@ -224,26 +227,23 @@ export interface WriteBatch {
   readonly leases: readonly (LeaseState & Pick<LeaseFacts, 'id' | 'jobSeq' | 'attempt'>)[]
   readonly providers: readonly ProviderRow[]
   readonly results: readonly ResultRow[]
-  /** The jobs whose results are those of registrations, by number. It is not stored: it says what to encrypt. */
+  /** The numbers of the jobs whose results belong to registrations. This is not stored: it says what to encrypt. */
   readonly personalResults?: ReadonlySet<number>
-  /** Of a job the failure of attempt n deletes those of the attempts up to n − `FAILURES_KEPT`. */
+  /** The failure of attempt n deletes those of the job's attempts up to n − `FAILURES_KEPT`. */
   readonly failures: readonly FailureRow[]
   readonly shares: readonly ShareRow[]
   readonly lanes: readonly KeyedRow[]
   readonly rounds: readonly RoundRow[]
   readonly journal: readonly JournalRecord[]
-  /** Only what changed. */
+  /** Only changed values. */
   readonly meta: Meta
-  /**
-   * Of the registrations that ended in this span, its end excluded, nothing that they say of people is
-   * left (STORE-16).
-   */
+  /** Erases all personal data of the registrations that ended in this span, its end excluded (STORE-16). */
   readonly eraseEnded: EndedSpan | null
-  /** Ended jobs from before this time are deleted with their leases and failures; results may stay. */
+  /** Deletes jobs that ended before this time, with their leases and failures. Results may stay. */
   readonly pruneEndedBefore: number | null
-  /** Results from before this time are deleted, once their jobs are; null keeps them for good (STORE-10). */
+  /** Deletes results from before this time, once their jobs are deleted; null keeps them for good (STORE-10). */
   readonly pruneResultsBefore: number | null
-  /** Entries of the journal up to this number are deleted; at least one stays (STORE-15). */
+  /** Deletes journal entries up to this number; at least one entry stays (STORE-15). */
   readonly cutJournalAt: number | null
 }
 
@@ -252,9 +252,9 @@ export interface EndedSpan {
   readonly before: number
 }
 
-/** What an engine needs to go on exactly where the last commit left off. */
+/** The state that an engine needs to continue exactly after the last commit. */
 export interface Snapshot {
-  /** Jobs that are alive. */
+  /** Live jobs. */
   readonly jobs: readonly JobRow[]
   /** All leases of these jobs, oldest first. */
   readonly leases: readonly LeaseRow[]
@@ -273,12 +273,12 @@ export interface JobFilter {
   readonly kind?: KindName
   /** The model of an ai job, the name of a task, the platform of a registration. */
   readonly model?: string
-  /** The first digits of the id, 8 to 64 of them behind `0x`. */
+  /** The first digits of the id: `0x` and 8 to 64 digits. */
   readonly idPrefix?: string
   readonly afterHeight?: bigint
   /** Jobs accepted after this number. */
   readonly afterSeq: number
-  /** Given, the newest come first: of those accepted before this number. */
+  /** If given, the newest jobs come first, starting before this number. */
   readonly beforeSeq?: number
   readonly limit: number
 }
@@ -286,30 +286,30 @@ export interface JobFilter {
 /** A row of any table, for comparing whole states. */
 export type AnyRow = readonly [table: string, row: Readonly<Record<string, unknown>>]
 
-/** Committed state only. */
+/** Reads of committed state only. */
 export interface StoreReads {
   job(id: JobId): Promise<JobRow | null>
-  /** The jobs that callers enqueued under these keys before, each with its payload, or null. */
+  /** The jobs that callers enqueued earlier under these keys, each with its payload, or null. */
   jobsByTx(
     keys: readonly { readonly caller: Caller; readonly txHash: string }[],
   ): Promise<({ readonly id: JobId; readonly payload: Uint8Array } | null)[]>
-  /** The payloads of jobs, by their numbers of acceptance; null for one that is not there. */
+  /** The payloads of jobs by their numbers of acceptance; null for a job that does not exist. */
   payloads(seqs: readonly number[]): Promise<(Uint8Array | null)[]>
   jobs(filter: JobFilter): Promise<JobRow[]>
   leases(jobId: JobId): Promise<LeaseRow[]>
-  /** Of the newest attempts of a job that failed, oldest first. */
+  /** The failures of the newest failed attempts of a job, oldest first. */
   failures(jobId: JobId): Promise<FailureRow[]>
   lease(id: LeaseId): Promise<LeaseRow | null>
-  /** It outlives its job; of several jobs of one id, that of the newest. */
+  /** A result outlives its job. If several jobs had one id, this is the newest result. */
   result(jobId: JobId): Promise<ResultRow | null>
   round(height: number, kind: KindName): Promise<RoundRow | null>
-  /** Entries after a number that are still there, oldest first. */
+  /** The entries after a number that were not deleted, oldest first. */
   journal(afterSeq: number, limit: number): Promise<AuditEntry[]>
-  /** The entries about a job that are still there, oldest first. */
+  /** The entries about a job that were not deleted, oldest first. */
   timeline(jobId: JobId): Promise<AuditEntry[]>
-  /** Callers of assignments since a time, for their windows. */
+  /** The assignments since a time, for the windows of their callers. */
   assignmentsSince(atMs: number): Promise<Assigned[]>
-  /** Every row of every table in order of its id. */
+  /** Every row of every table, in order of its id. */
   everything(): Promise<AnyRow[]>
 }
 
@@ -317,9 +317,9 @@ export interface StoreReads {
 export interface Store {
   load(): Promise<Snapshot>
   /**
-   * One transaction. Once it resolves the batch survives a power cut; if it rejects, none of it
-   * happened. Commits are carried out in the order of the calls. One that was given before the refusal
-   * of an earlier one was heard is refused with it: it was built on what did not happen (STORE-2).
+   * Writes a batch in one transaction. If it resolves, the batch survives a power cut; if it rejects, nothing
+   * happened. Commits are carried out in the order of the calls. If one is refused, later commits that were
+   * already called are refused too: they build on changes that did not happen (STORE-2).
    */
   commit(batch: WriteBatch): Promise<void>
   readonly read: StoreReads

@@ -2,7 +2,7 @@ import type { Charge, Market } from '../market/market.ts'
 import type { Provider } from './provider.ts'
 import { moveProvider } from './provider-status.ts'
 
-/** What each happening does to a provider's health, in thousandths (HEALTH-1). */
+/** The effect of each event on a provider's health, in thousandths (HEALTH-1). */
 export const HEALTH = {
   ACK_TIMEOUT: -50,
   LEASE_EXPIRED: -150,
@@ -19,8 +19,8 @@ const COOLDOWN_BASE_SECS = 30
 const COOLDOWN_MAX_SECS = 900
 
 /**
- * Adds to the health, within 0 … 1000. An ACTIVE provider at 0 is SUSPENDED (HEALTH-2). Where the policy
- * has health off, nothing that happens to a provider touches it (HEALTH-7).
+ * Changes the health, within 0 … 1000. An ACTIVE provider at 0 is SUSPENDED (HEALTH-2). If the policy turns health
+ * off, this does nothing (HEALTH-7).
  */
 export function changeHealth(market: Market, provider: Provider, by: number): void {
   if (!hasHealth(market)) return
@@ -32,7 +32,10 @@ export function changeHealth(market: Market, provider: Provider, by: number): vo
   market.touch.provider(provider)
 }
 
-/** A charge: health, and from the third in a row on a cooldown for all work (HEALTH-3). */
+/**
+ * Charges a provider: its health falls. From `cooldown_after` charges in a row on, it cools down for all work
+ * (HEALTH-3).
+ */
 export function chargeProvider(market: Market, provider: Provider, charge: Charge): void {
   if (!hasHealth(market)) return
   provider.failures++
@@ -45,21 +48,21 @@ export function chargeProvider(market: Market, provider: Provider, charge: Charg
   changeHealth(market, provider, HEALTH[charge])
 }
 
-/** A job was COMPLETED: health, and the end of a run of failures, not of a cooldown (HEALTH-3). */
+/** Credits a COMPLETED job: health rises and a run of failures ends, but not a cooldown (HEALTH-3). */
 export function creditProvider(market: Market, provider: Provider): void {
   if (!hasHealth(market)) return
   provider.failures = 0
-  // Mostly it is as healthy as can be, and whether it passes the checks is as it was.
+  // Usually the health is at its maximum, and then no check of the provider changes.
   if (provider.health < HEALTH_MAX) changeHealth(market, provider, HEALTH.completion)
   else market.touch.provider(provider)
 }
 
-/** Whether providers have a health at all (HEALTH-7). */
+/** True if providers have a health at all (HEALTH-7). */
 export function hasHealth({ policy }: Pick<Market, 'policy'>): boolean {
   return policy.registry.health === 'on'
 }
 
-/** A heartbeat. In time it earns health, at most once an interval (HEALTH-4). */
+/** Records a heartbeat. If it is in time, it earns health, at most once an interval (HEALTH-4). */
 export function recordHeartbeat(market: Market, provider: Provider): void {
   const { heartbeatTimeoutMs, heartbeatIntervalMs } = market.policy.registry
   const { nowMs } = market
@@ -67,7 +70,7 @@ export function recordHeartbeat(market: Market, provider: Provider): void {
   const { creditedAt } = provider
   const isDue = creditedAt === null || nowMs - creditedAt >= heartbeatIntervalMs
   const isKnown = provider.lastHeartbeat === nowMs && provider.silentSteps === 0
-  // One of the same millisecond says nothing new.
+  // A second heartbeat in the same millisecond tells nothing new.
   if (isKnown && !isDue) return
   reschedule(market, provider, () => {
     provider.lastHeartbeat = nowMs
@@ -80,7 +83,7 @@ export function recordHeartbeat(market: Market, provider: Provider): void {
   } else market.pool.touch(provider, nowMs)
 }
 
-/** Its silence counts from now on, and earns or costs nothing (HEALTH-7). */
+/** The provider's silence counts from now on, without earning or costing health (HEALTH-7). */
 export function restartHeartbeat(market: Market, provider: Provider): void {
   reschedule(market, provider, () => {
     provider.lastHeartbeat = market.nowMs
@@ -90,8 +93,8 @@ export function restartHeartbeat(market: Market, provider: Provider): void {
 }
 
 /**
- * The provider has been silent for one more interval past the timeout (HEALTH-4). Once there is no
- * health left to lose, all steps up to the time that is being moved to are taken as one.
+ * The provider has been silent for one more interval past the timeout (HEALTH-4). At health 0 all steps up to
+ * `untilMs` are taken as one.
  */
 export function chargeSilence(market: Market, provider: Provider, untilMs: number): void {
   const { heartbeatTimeoutMs, heartbeatIntervalMs } = market.policy.registry
@@ -103,7 +106,7 @@ export function chargeSilence(market: Market, provider: Provider, untilMs: numbe
   changeHealth(market, provider, HEALTH.silence)
 }
 
-/** Makes a change that its next step of silence depends on. */
+/** Makes a change that the provider's next step of silence depends on. */
 function reschedule({ due }: Market, provider: Provider, change: () => void): void {
   const wasDue = due.silence.remove(provider)
   change()

@@ -5,8 +5,8 @@ import type { ProviderNotice } from '../ports/lease-source.ts'
 import { type Provider, type ProviderStatus, stakeNeeded } from './provider.ts'
 
 /**
- * Why a provider gets no work of any kind that it offers, and what to do about it (WORKER-15); null where it
- * may get some. A cooldown or a missed heartbeat passes by itself, and is not worth a word to its workers.
+ * Why a provider gets no work of any kind that it offers, and what to do about it (WORKER-15); null if it may get
+ * some. A cooldown or a missed heartbeat passes by itself, so workers are not told of it.
  */
 export function noticeOf(provider: Provider, nowMs: number, policy: Policy): ProviderNotice | null {
   let notice: ProviderNotice | null = null
@@ -20,7 +20,7 @@ export function noticeOf(provider: Provider, nowMs: number, policy: Policy): Pro
   return notice
 }
 
-/** What is wrong with a provider, and who can mend it how; null where time or its own workers do. */
+/** The problem of a provider and its remedy; null for a refusal without advice, such as one that passes by itself. */
 export function adviceOn(reason: Refusal, provider: Provider, policy: Policy): string | null {
   return ADVICE[reason]?.(provider, policy) ?? null
 }

@@ -12,7 +12,7 @@ import {
   type ProviderStatus,
 } from './provider.ts'
 
-/** A new provider. What it offers stays as it is; a second one under its id is refused (REGISTRY-4). */
+/** Registers a provider. A second one under its id is refused, and the offer of the first stays (REGISTRY-4). */
 export function registerProvider(market: Market, provider: Provider): void {
   if (!isProviderName(provider.id)) {
     const expected = 'provider: and 1 to 64 of a–z, 0–9, dot, dash and underscore'
@@ -29,7 +29,9 @@ export function registerProvider(market: Market, provider: Provider): void {
   market.emit({ type: 'providerRegistered', at: market.nowMs, providerId: provider.id })
 }
 
-/** A provider changes terms of its offer; what it holds over a lower number of leases is taken back. */
+/**
+ * Changes terms of a provider's offer. If it then may hold fewer leases, the newest ones above that are cancelled.
+ */
 export function updateOffer(
   market: Market,
   provider: Provider,
@@ -40,7 +42,7 @@ export function updateOffer(
   enforceLeaseCap(market, provider)
 }
 
-/** An operator's word. ACTIVE brings a provider back with at least `min_health` (REGISTRY-1). */
+/** An operator sets the status. ACTIVE brings a provider back with at least `min_health` (REGISTRY-1). */
 export function setProviderStatus(
   market: Market,
   provider: Provider,
@@ -62,7 +64,7 @@ export function setProviderStatus(
   market.touch.provider(provider)
 }
 
-/** Sets the status; whoever is JAILED, SUSPENDED or RETIRED loses its live leases (LEASE-7). */
+/** Sets the status. A provider that becomes JAILED, SUSPENDED or RETIRED loses its live leases (LEASE-7). */
 export function moveProvider(market: Market, provider: Provider, status: ProviderStatus): void {
   if (provider.status === status) return
   provider.status = status
@@ -73,7 +75,7 @@ export function moveProvider(market: Market, provider: Provider, status: Provide
   if (losesLeases) cancelDownTo(market, provider, 0, 'provider_status')
 }
 
-/** Holds the provider to what it may hold, after that was lowered (LEASE-7). Slots cancel nothing. */
+/** Cancels leases above the allowed number after it was lowered (LEASE-7). Fewer slots cancel nothing. */
 export function enforceLeaseCap(market: Market, provider: Provider): void {
   cancelDownTo(market, provider, allowedLeases(provider, market.policy), 'over_cap')
 }

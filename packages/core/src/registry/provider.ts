@@ -7,10 +7,7 @@ import type { Workers } from './workers.ts'
 export const PROVIDER_STATUSES = ['REGISTERED', 'ACTIVE', 'JAILED', 'SUSPENDED', 'RETIRED'] as const
 export type ProviderStatus = (typeof PROVIDER_STATUSES)[number]
 
-/**
- * What an operator may set from where; what is not written here is refused (REGISTRY-1). RETIRED is
- * final in every way.
- */
+/** The statuses that an operator may set from each status; all others are refused (REGISTRY-1). RETIRED is final. */
 // biome-ignore format: a table
 export const PROVIDER_TABLE: { readonly [From in ProviderStatus]: readonly ProviderStatus[] } = {
   REGISTERED: ['ACTIVE', 'JAILED', 'SUSPENDED', 'RETIRED'],
@@ -20,25 +17,25 @@ export const PROVIDER_TABLE: { readonly [From in ProviderStatus]: readonly Provi
   RETIRED:    [],
 }
 
-/** What a provider offers and under which terms; it changes only when it registers anew. */
+/** The offer of a provider and its terms. `updateOffer` replaces it as a whole. */
 export interface ProviderOffer {
   readonly capabilities: ReadonlySet<KindName>
-  /** Models and task names that it takes; `*` is any. */
+  /** The models and task names that it takes; `*` means any. */
   readonly models: ReadonlySet<string>
-  /** Booking sites that it registers people at; `*` is any. */
+  /** The booking sites that it registers people at; `*` means any. */
   readonly platforms: ReadonlySet<string>
   readonly maxDepth: number | null
   readonly maxShots: number | null
-  /** Qubits; null is no limit. */
+  /** Qubits; null means no limit. */
   readonly maxWidth: number | null
-  /** Gates that it can run; null is any. */
+  /** The gates that it can run; null means any. */
   readonly gates: ReadonlySet<string> | null
-  /** Precisions in which it runs its models; null is any. */
+  /** The precisions in which it runs its models; null means any. */
   readonly precision: ReadonlySet<string> | null
   readonly region: string | null
   readonly allow: ReadonlySet<Caller> | null
   readonly deny: ReadonlySet<Caller>
-  /** Leases that it takes at once, at most; null leaves it to the policy. */
+  /** The most leases that it takes at once; null leaves this to the policy. */
   readonly leasesMax: number | null
 }
 
@@ -63,18 +60,18 @@ export interface Provider extends IndexedItem {
   lastHeartbeat: number
   /** When a heartbeat last earned health. */
   creditedAt: number | null
-  /** Steps of silence past the timeout that were charged since the last heartbeat. */
+  /** The steps of silence past the timeout that were charged since the last heartbeat. */
   silentSteps: number
   /** 0 … 1000. */
   health: number
-  /** Charges in a row. */
+  /** The number of charges in a row. */
   failures: number
   cooldownUntil: number | null
   readonly classCooldowns: Map<string, ClassCooldown>
   liveLeases: number
-  /** Units taken, by kind and epoch. */
+  /** The units taken, by kind and epoch. */
   readonly units: Map<KindName, Map<number, number>>
-  /** Null: it is not served by workers, and they are no limit to it. */
+  /** Null if it is not served by workers; then they do not limit it. */
   readonly workers: Workers | null
 }
 
@@ -126,7 +123,7 @@ const NO_OFFER: ProviderOffer = {
   leasesMax: null,
 }
 
-/** An offer with some of its terms changed; one that is undefined stays as it is. Sets are the giver's own, and copied. */
+/** An offer with some terms changed; undefined keeps a term. Sets belong to the caller, so they are copied. */
 export function changedOffer(offer: ProviderOffer, changes: Partial<ProviderOffer>): ProviderOffer {
   const changed = Object.entries(changes)
     .filter(([, term]) => term !== undefined)
@@ -134,21 +131,27 @@ export function changedOffer(offer: ProviderOffer, changes: Partial<ProviderOffe
   return { ...offer, ...Object.fromEntries(changed) }
 }
 
-/** The minimum stake, added up over the kinds offered (REGISTRY-2). */
+/** The minimum stake, summed over the offered kinds (REGISTRY-2). */
 export function stakeNeeded(provider: Provider, policy: Policy): bigint {
   let needed = 0n
   for (const kind of provider.offer.capabilities) needed += policy.registry.minStake[kind]
   return needed
 }
 
-/** How many leases it may hold at once: the lowest of what it may and what its workers take (WORKER-1). */
+/**
+ * The most leases that it may hold at once: its allowed leases, or its workers' slots if these are fewer
+ * (WORKER-1).
+ */
 export function leaseCap(provider: Provider, policy: Policy): number {
   const cap = allowedLeases(provider, policy)
   const { workers } = provider
   return workers === null || workers.slots > cap ? cap : workers.slots
 }
 
-/** How many it may hold, whoever serves it: the lower of the policy's cap and its own (QUOTA-1). */
+/**
+ * The most leases that it may hold, whatever its workers take: the lower of the policy's cap and its own
+ * (QUOTA-1).
+ */
 export function allowedLeases(provider: Provider, policy: Policy): number {
   const cap = policy.queue.quotas.leasesMaxPerProvider
   const { leasesMax } = provider.offer
@@ -160,8 +163,8 @@ export function classKey(kind: KindName, model: string | null): string {
 }
 
 /**
- * When its silence next costs it health: each interval past the timeout (HEALTH-4). Where it has none, or
- * is known to live by its workers, silence costs nothing (HEALTH-7).
+ * When its silence next costs health: after each interval past the timeout (HEALTH-4). If health is off, or
+ * workers show that the provider is alive, silence costs nothing (HEALTH-7).
  */
 export function silenceDueAt(provider: Provider, policy: Policy): number {
   const { heartbeatTimeoutMs, heartbeatIntervalMs, health, liveness } = policy.registry

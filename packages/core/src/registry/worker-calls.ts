@@ -7,17 +7,17 @@ import type { Market } from '../market/market.ts'
 import type { Provider } from './provider.ts'
 import { forgetIdle, SLOTS_MAX, WORKERS_MAX, type Worker, type Workers } from './workers.ts'
 
-/** What a worker says when it connects. */
+/** The data that a worker sends when it connects. */
 export interface WorkerConnect {
   readonly workerId: WorkerId
   readonly slots: number
-  /** The leases that it still has; others of its own it disowns. Null: it does not say. */
+  /** The leases that the worker still has; it disowns its other ones. Null if it does not say. */
   readonly holds: readonly LeaseId[] | null
 }
 
 /**
- * A worker is there, for the first time or again. It goes on with its leases, which are returned, the
- * oldest first; those that it disowns are given back (WORKER-4, WORKER-5).
+ * Connects a worker, for the first time or again. It continues with its leases, which are returned, oldest first.
+ * Disowned leases are given back (WORKER-4, WORKER-5).
  */
 export function connectWorker(
   market: Market,
@@ -52,7 +52,7 @@ export function connectWorker(
   })
 }
 
-/** A connected worker takes more or fewer leases from now on; what it holds over that stays its own. */
+/** Changes the slots of a connected worker. It keeps leases that it holds above the new number. */
 export function setWorkerSlots(
   market: Market,
   provider: Provider,
@@ -72,7 +72,7 @@ export function setWorkerSlots(
   market.touch.provider(provider)
 }
 
-/** A worker has left. Its leases wait for it, or for another if they were not acked (WORKER-3). */
+/** Disconnects a worker. Its leases wait for it, or for another worker if they were not acked (WORKER-3). */
 export function disconnectWorker(market: Market, provider: Provider, workerId: WorkerId): void {
   const { nowMs: at } = market
   const workers = workersOf(provider)
@@ -86,13 +86,13 @@ export function disconnectWorker(market: Market, provider: Provider, workerId: W
   market.emit({ type: 'workerLeft', at, providerId: provider.id, workerId })
 }
 
-/** Of those that are connected, the sum is kept at hand: every check of a job asks for it. */
+/** Keeps the sum over connected workers up to date, because every check of a job reads it. */
 function resize(workers: Workers, worker: Worker, slots: number): void {
   workers.slots += slots - worker.slots
   worker.slots = slots
 }
 
-/** The live leases of one worker, the oldest first. */
+/** The live leases of one worker, oldest first. */
 export function leasesOfWorker(market: Market, { id }: Provider, workerId: WorkerId): Lease[] {
   const leases = [...(market.leasesOf.get(id)?.values() ?? [])]
   return leases.filter((lease) => lease.workerId === workerId).sort(olderFirst)

@@ -3,27 +3,27 @@ import type { WorkerId } from '../encoding/ids.ts'
 /** One process that serves a provider. */
 export interface Worker {
   readonly id: WorkerId
-  /** Leases that it takes at once. */
+  /** The number of leases that it takes at once. */
   slots: number
   /** Null while it is connected. */
   goneSince: number | null
-  /** Live leases that are its own. */
+  /** The number of its live leases. */
   leases: number
 }
 
 /**
- * The workers of one provider. A worker that left is kept while it has a live lease, because it may
- * come back for it; without one there is nothing to come back for, and it is forgotten (WORKER-4).
+ * The workers of one provider. A worker that has left is kept while it has a live lease, because it may come back
+ * for it. Without a live lease it is forgotten (WORKER-4).
  */
 export interface Workers {
   readonly byId: Map<WorkerId, Worker>
-  /** Of all that are connected, together: one of the three caps (WORKER-1). */
+  /** The sum over all connected workers: one of the three caps (WORKER-1). */
   slots: number
 }
 
-/** Workers of one provider, whether they are connected or not. */
+/** The most workers of one provider, connected or not. */
 export const WORKERS_MAX = 1_024
-/** What one worker may take at once; as high as the policy's own cap can be. */
+/** The most leases that one worker may take at once; as high as the policy's own cap can be. */
 export const SLOTS_MAX = 1_000_000
 
 export function newWorkers(workers: Iterable<Omit<Worker, 'leases'>> = []): Workers {
@@ -37,8 +37,8 @@ export function newWorkers(workers: Iterable<Omit<Worker, 'leases'>> = []): Work
 }
 
 /**
- * The worker that the next lease is pushed to: of those with a free slot the one with the most, then
- * the lowest id, so that a restarted dispatcher chooses the same (WORKER-2). Null if none is free.
+ * The worker that gets the next lease: the one with the most free slots, then the lowest id. So a restarted
+ * dispatcher chooses the same one (WORKER-2). Null if no slot is free.
  */
 export function freestWorker({ byId }: Workers): Worker | null {
   let best: Worker | null = null
@@ -53,7 +53,7 @@ export function freestWorker({ byId }: Workers): Worker | null {
   return best
 }
 
-/** One lease less. Who has left and holds nothing any more is forgotten. */
+/** Removes one lease of a worker. A worker that has left and holds nothing more is forgotten. */
 export function dropWorkerLease(workers: Workers, worker: Worker): void {
   worker.leases--
   forgetIdle(workers, worker)

@@ -11,23 +11,23 @@ import type { DispatchJob } from './dispatch-job.ts'
 import type { OrgDispatch } from './org-dispatch.ts'
 import { compareInSession, type SessionKey } from './session-order.ts'
 
-/** What a waiting registration waits for in its session (EXPLAIN-9). */
+/** The state of the session and budget that a waiting registration waits for (EXPLAIN-9). */
 export interface SessionWait extends SessionKey {
   readonly opensAt: number
   /** Null until the session opens. */
   readonly rank: number | null
   readonly sendAt: number | null
-  /** Attempts of its dispatch key that are under way, and how many may be. */
+  /** Attempts of its dispatch key in flight, and the maximum. */
   readonly inFlight: number
   readonly inFlightMax: number
-  /** Whole tokens of its dispatch key, and when there is one; null where that is not known. */
+  /** Whole tokens of its dispatch key, and when it next has one; null if that is not known. */
   readonly tokens: number
   readonly nextTokenAt: number | null
-  /** Whether somebody is to look if an earlier attempt has booked. */
+  /** True if the job waits for a lookup of an earlier attempt. */
   readonly isLookup: boolean
 }
 
-/** Why it waits as far as its session and budget go, and until when; null where they let it go. */
+/** Why its session or budget holds it, and until when; null if they let it go. */
 export interface SessionGate {
   readonly reason: 'not_open' | 'pacing' | 'backoff' | 'budget' | null
   readonly until: number | null
@@ -61,7 +61,7 @@ export function explainSession(
   return { wait, gate: { reason, until }, ...placeInSession(sessions, job) }
 }
 
-/** The gate of one waiting job after the other, for who counts them all. */
+/** Returns a function that gives the gate of one waiting job after another, for a caller that counts them all. */
 export function sessionGates({
   sessions,
   nowMs,
@@ -78,7 +78,7 @@ export function sessionGates({
   }
 }
 
-/** A copy, as it is now: to look at a budget must not change it. */
+/** A copy as of now: looking at a budget must not change it. */
 function budgetNow({ budget, policy }: OrgDispatch, nowMs: number): DispatchBudget {
   const now = { ...budget }
   advanceBudget(now, policy, nowMs)
@@ -111,12 +111,12 @@ function untilOf(
   if (reason === null) return null
   if (reason === 'not_open') return entry.scheduledTime
   if (reason !== 'budget') return reason === 'backoff' ? retryAt : entry.sendAt
-  // Until an attempt ends nobody knows when there is a slot.
+  // Until an attempt ends, nobody knows when a slot is free.
   if (inFlight >= inFlightMax) return null
   return lookupUntil === null ? tokenAt : pausedUntil
 }
 
-/** Its place among those of its session that wait; counted, because an explanation may take its time. */
+/** Its place among the waiting jobs of its session. It is counted, because an explanation may take its time. */
 function placeInSession(
   sessions: Market['sessions'],
   job: DispatchJob,

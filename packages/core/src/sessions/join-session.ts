@@ -10,17 +10,17 @@ import type { DispatchJob } from './dispatch-job.ts'
 import { type SessionKey, type SessionUser, sessionUser } from './session-order.ts'
 import type { SessionRecord } from './session-table.ts'
 
-/** What a registration says of its session. */
+/** The facts of a registration about its session. */
 export interface SessionFacts extends SessionKey, SessionUser {
   readonly scheduledTime: number
-  /** An operator may name another time than that of the session, and one in the past. */
+  /** An operator may name another time than that of the session, and a time in the past. */
   readonly isOperators: boolean
 }
 
-/** The latest time that can be written as a date. */
+/** The latest time that has a date form. */
 const TIME_MAX = 8_640_000_000_000_000
 
-/** The facts in a checked payload. */
+/** The session facts in a checked payload. */
 export function sessionFacts(payload: CborMap, isOperators: boolean): SessionFacts {
   const scheduledTime = Number(payload['scheduled_time'])
   if (scheduledTime > TIME_MAX) {
@@ -38,8 +38,8 @@ export function sessionFacts(payload: CborMap, isOperators: boolean): SessionFac
 }
 
 /**
- * An operator says when a session opens; who is in line moves with it, in the same order (SESSION-9). That counts also
- * where the session has opened already by the word of its first job alone (SESSION-11).
+ * An operator sets when a session opens. The jobs in line move with it, in the same order (SESSION-9). This also
+ * works if the session has already opened, but only by its first job's time (SESSION-11).
  */
 export function setOpening(market: Market, key: SessionKey, opensAt: number): SessionRecord {
   if (!Number.isSafeInteger(opensAt) || opensAt < 0 || opensAt > TIME_MAX) {
@@ -67,7 +67,7 @@ function refuseOpen({ sessions }: Market, group: SessionKey & { scheduledTime: n
   )
 }
 
-/** Whoever opened that long ago would end at once (TTL-1). */
+/** A registration whose session opened that long ago would end at once (TTL-1). */
 function refuseOver({ policy, nowMs }: Market, field: string, opensAt: number): void {
   const lifeSecs = KINDS.registration.ttlAbsSecs(policy)
   if (lifeSecs === null || opensAt + 1_000 * lifeSecs > nowMs) return
@@ -84,14 +84,14 @@ function moveLine(
 ): void {
   const moved = market.sessions.move(from, opensAt)
   if (moved.length === 0) return
-  // Their lives end with the opening.
+  // The lives of these jobs end relative to the opening.
   market.due.ttlAbs.rebuild()
   for (const { entry } of moved) {
     market.emit({ type: 'jobRescheduled', at: market.nowMs, jobId: entry.id, opensAt })
   }
 }
 
-/** Refuses a registration that its session does not admit; nothing has changed then. */
+/** Refuses a registration that its session does not admit, without changing anything. */
 export function checkSession(
   market: Market,
   facts: SessionFacts,
@@ -128,7 +128,7 @@ export function checkSession(
   )
 }
 
-/** Takes a registration that was checked into its session. */
+/** Adds a checked registration to its session. */
 export function joinSession(
   market: Market,
   { id, enqueueSeq: seq, caller }: Pick<Job, 'id' | 'enqueueSeq' | 'caller'>,

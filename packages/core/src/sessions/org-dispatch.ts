@@ -20,22 +20,22 @@ import type { SessionLane } from './session-lane.ts'
 import { SessionLanes } from './session-lanes.ts'
 import { bookWeightedTurn, nextTurn, weightedTurn } from './session-turns.ts'
 
-/** What is stored of a dispatch key, whole. */
+/** The whole stored state of a dispatch key. */
 export interface OrgDispatchState {
   readonly platform: string
   readonly orgRef: string
   readonly budget: DispatchBudget
   /** The session that was served last. */
   readonly servedLast: string | null
-  /** The last send of each session, oldest first; as far back as it can matter. */
+  /** The last send of each session, oldest first, as far back as it matters. */
   readonly lastSends: readonly (readonly [eventId: string, at: number])[]
-  /** The figures of weighted round robin that are not 0. */
+  /** The credits of weighted round robin that are not 0. */
   readonly credits: readonly (readonly [eventId: string, credit: number])[]
   /** See `OrgDispatch.unservedSince`. */
   readonly unservedSince: number | null
 }
 
-/** A job that may go now, with what has to be booked when it does. */
+/** A job that may be sent now, with the data to book the send. */
 export interface SendChoice {
   readonly job: DispatchJob
   readonly lane: SessionLane
@@ -43,8 +43,8 @@ export interface SendChoice {
 }
 
 /**
- * One dispatch key: an organisation's account at a platform. Its sessions share one budget and take
- * turns. `choose` finds the next send and changes nothing that is stored; `book` makes it happen.
+ * One dispatch key: an organisation's account at a platform. Its sessions share one budget and take turns.
+ * `choose` finds the next send and changes nothing that is stored; `book` carries it out.
  */
 export class OrgDispatch implements IndexedItem {
   readonly platform: string
@@ -53,17 +53,17 @@ export class OrgDispatch implements IndexedItem {
   readonly budget: DispatchBudget
   inFlight = 0
   /**
-   * Somebody of it could have gone and nobody was there to make the attempt: a number by which those who
-   * have waited for that longest come first (DISPATCH-5). Null for all others.
+   * Set if a job of it could have been sent, but no provider was there to make the attempt. The keys that have
+   * waited longest have the lowest numbers and come first (DISPATCH-5). Null for all other keys.
    */
   unservedSince: number | null
-  /** When it should be looked at again; see `nextSendAt`. */
+  /** When to check it again; see `nextSendAt`. */
   wakeAt = Infinity
   heapIndex = -1
   #servedLast: string | null
   readonly #lastSends: Map<string, number>
   readonly lanes = new SessionLanes()
-  /** Jobs for which somebody has to look whether they have booked (ATTEMPT-9). */
+  /** Jobs that wait for a lookup of an unknown outcome (ATTEMPT-9). */
   readonly lookups = new Set<DispatchJob>()
 
   constructor(
@@ -81,7 +81,7 @@ export class OrgDispatch implements IndexedItem {
     this.#lastSends = new Map(state?.lastSends)
   }
 
-  /** As of a time, where one is given: then it does not matter when it was last looked at. */
+  /** The state as of `nowMs`, if given. Then it does not matter when the budget was last advanced. */
   state(nowMs: number | null = null): OrgDispatchState {
     const budget = { ...this.budget }
     if (nowMs !== null) advanceBudget(budget, this.policy, nowMs)
@@ -96,19 +96,19 @@ export class OrgDispatch implements IndexedItem {
     }
   }
 
-  /** After a restart, when the live jobs are back. */
+  /** Call this after a restart, when the live jobs are back. */
   restoreCredits({ credits }: OrgDispatchState): void {
     for (const [eventId, credit] of credits) this.lanes.lane(eventId).credit = credit
   }
 
-  /** Takes the recoveries of the budget that are due; false if none is, and nothing has changed. */
+  /** Applies the budget's recoveries that are due. False if there are none, and nothing has changed. */
   recover(nowMs: number): boolean {
     return recoverBudget(this.budget, this.policy, nowMs)
   }
 
   /**
-   * Nothing lives in it, and nothing of what it has sent can hold anybody back: a new one would decide
-   * alike, but for whose turn is first (DISPATCH-9). Once true, this stays so until somebody joins.
+   * True if it has no live job, and none of its sends can hold a job back. A new key would make the same
+   * decisions, except for the first turn (DISPATCH-9). Once true, this stays true until a job joins.
    */
   isIdle(nowMs: number): boolean {
     if (this.inFlight > 0 || this.lookups.size > 0 || this.lanes.size > 0) return false
@@ -133,7 +133,10 @@ export class OrgDispatch implements IndexedItem {
     return lane === undefined || job === undefined ? null : { job, lane, ready }
   }
 
-  /** Of the jobs to look for now, the one whose time ends first; it needs a slot in flight, no token. */
+  /**
+   * The job whose lookup should go now: the one whose lookup time ends first. It needs a slot in flight, but no
+   * token.
+   */
   chooseLookup(nowMs: number): DispatchJob | null {
     if (this.lookups.size === 0 || !admitsLookup(this.budget, this.inFlight, nowMs)) return null
     let first: DispatchJob | null = null
@@ -144,7 +147,7 @@ export class OrgDispatch implements IndexedItem {
     return first
   }
 
-  /** Sends what `choose` gave. */
+  /** Sends the choice of `choose`. */
   book({ job, lane, ready }: SendChoice, nowMs: number): void {
     const { weights } = this.policy
     if (weights !== null) bookWeightedTurn(ready, weights, lane)
@@ -156,8 +159,8 @@ export class OrgDispatch implements IndexedItem {
   }
 
   /**
-   * When a send may become possible by the passing of time alone; never later than it does, and
-   * infinite when nothing waits. A recovery counts, because it may bring everything else forward.
+   * When time alone may make a send possible; infinite if no job waits. The answer is never too late. A recovery
+   * counts, because it may bring everything else forward.
    */
   nextSendAt(): number {
     const { budget, policy } = this
@@ -177,7 +180,7 @@ export class OrgDispatch implements IndexedItem {
     return at
   }
 
-  /** When a session has a ready job, or can have one. */
+  /** When a session has a ready job, or may have one. */
   #nextReadyAt(): number {
     const spacingMs = widenedSpacingMs(this.budget, this.policy)
     if (spacingMs === 0) return this.lanes.nextReadyAt()
@@ -194,7 +197,7 @@ export class OrgDispatch implements IndexedItem {
     return lastSend === undefined ? -Infinity : lastSend + spacingMs
   }
 
-  /** Kept in the order of time, so that those which no spacing can reach any more are in front. */
+  /** Kept in order of time, so that sends that no spacing can reach any more are in front. */
   #noteSend(eventId: string, nowMs: number): void {
     this.#lastSends.delete(eventId)
     this.#lastSends.set(eventId, nowMs)
@@ -206,7 +209,7 @@ export class OrgDispatch implements IndexedItem {
   }
 }
 
-/** By the end of the time that there is for it, then by id. */
+/** By the end of the lookup time, then by id. */
 function isLookedForFirst(a: DispatchJob, b: DispatchJob): boolean {
   const [untilA, untilB] = [a.lookupUntil ?? Infinity, b.lookupUntil ?? Infinity]
   return untilA < untilB || (untilA === untilB && a.entry.id < b.entry.id)

@@ -8,15 +8,15 @@ import {
 } from '../policy/platform-policy.ts'
 import { OrgDispatch, type OrgDispatchState } from './org-dispatch.ts'
 
-/** `(provider, org_ref)` of the request: whose budget a registration uses (SESSION-1). */
+/** `(provider, org_ref)` of the request: the budget that a registration uses (SESSION-1). */
 export interface DispatchKey {
   readonly platform: string
   readonly orgRef: string
 }
 
 /**
- * All dispatch keys, and when each of them has to be looked at again. A key that nothing happens to
- * costs nothing, however many there are.
+ * All dispatch keys, and when to check each of them again. A key without events costs nothing, however many there
+ * are.
  */
 export class OrgTable {
   #rows: PlatformRows
@@ -24,22 +24,22 @@ export class OrgTable {
   /** By platform, then by org_ref. */
   readonly #orgs = new Map<string, Map<string, OrgDispatch>>()
   readonly #wakes = new IndexedHeap<OrgDispatch>((a, b) => a.wakeAt < b.wakeAt)
-  /** Changed since their wake time was computed. */
+  /** Keys that changed since their wake time was computed. */
   readonly #stale = new Set<OrgDispatch>()
   /**
-   * Could send, but nobody was there to do it: time alone does not help them. Where only some were passed
-   * over, it does help the others, from the time that is given.
+   * Keys that could send, but had no provider; time alone does not help them. If only some of their jobs were
+   * passed over, the value is the time from which the other jobs may go.
    */
   readonly #unserved = new Map<OrgDispatch, number>()
 
-  /** Those for which it is known since when nobody is there. */
+  /** Keys with an `unservedSince`. */
   readonly #waiting = new Set<OrgDispatch>()
 
   constructor(rows: PlatformRows) {
     this.#rows = rows
   }
 
-  /** Kept for the platforms that are used; the names that people only ask about are anybody's. */
+  /** Policies are cached only for platforms in use, because anyone may ask about any name. */
   policyOf(platform: string): PlatformPolicy {
     return this.#policies.get(platform) ?? platformPolicy(platform, this.#rows)
   }
@@ -49,7 +49,7 @@ export class OrgTable {
     return this.#orgs.get(key.platform)?.get(key.orgRef)
   }
 
-  /** The dispatch key; a new one has a full bucket. */
+  /** The dispatch key. A new one has a full bucket. */
   get(key: DispatchKey, nowMs: number): OrgDispatch {
     return this.find(key) ?? this.#add(key, nowMs)
   }
@@ -64,7 +64,7 @@ export class OrgTable {
     return [...this.#orgs.values()].flatMap((orgs) => [...orgs.values()])
   }
 
-  /** One that is idle: used again, it is a new one. */
+  /** Forgets an idle key. If it is used again, it is a new one. */
   forget(org: OrgDispatch): void {
     const orgs = this.#orgs.get(org.platform)
     orgs?.delete(org.orgRef)
@@ -78,14 +78,17 @@ export class OrgTable {
     this.#waiting.delete(org)
   }
 
-  /** Something has changed that its next send depends on. */
+  /** Call this after a change that its next send depends on. */
   changed(org: OrgDispatch): void {
     this.#stale.add(org)
-    // The time that was given for the others may be too late by now.
+    // The time given for its other jobs may now be too late.
     if (this.#unserved.get(org) !== Infinity) this.#unserved.delete(org)
   }
 
-  /** Has a job to send and nobody to do it; it is due again at every call, and for others at a time. */
+  /**
+   * Marks a key that has a job to send but no provider. It is due again at every call, and its other jobs at
+   * `othersAt`.
+   */
   leaveUnserved(org: OrgDispatch, othersAt: number): void {
     this.#unserved.set(org, othersAt)
     this.#stale.add(org)
@@ -95,20 +98,20 @@ export class OrgTable {
     return this.#unserved.size + this.#waiting.size > 0
   }
 
-  /** When the first of them may be able to send; infinite if only something new can help. */
+  /** When the first key may be able to send; infinite if only a new event can help. */
   nextWakeAt(): number {
     this.#refresh()
     return this.#wakes.top()?.wakeAt ?? Infinity
   }
 
   /**
-   * Nobody was there to make their attempts: they are next, in this order and behind those who have waited
-   * for longer. Gives those that did not wait so far.
+   * Notes keys whose attempts no provider could make. They are next, in this order, after those that have waited
+   * longer. Returns the keys that were not waiting before.
    */
   noteUnserved(orgs: readonly OrgDispatch[]): OrgDispatch[] {
     const fresh = orgs.filter(({ unservedSince }) => unservedSince === null)
     if (fresh.length === 0) return fresh
-    // From those who wait now: a number that depended on others would be another one after a restart.
+    // Counted from the keys that wait now: a number that depended on others would differ after a restart.
     let last = 0
     for (const { unservedSince } of this.#waiting) last = Math.max(last, unservedSince ?? 0)
     for (const org of fresh) {
@@ -118,19 +121,19 @@ export class OrgTable {
     return fresh
   }
 
-  /** True for one that had waited. */
+  /** True if the key was waiting. */
   noteServed(org: OrgDispatch): boolean {
     org.unservedSince = null
     return this.#waiting.delete(org)
   }
 
   /**
-   * Takes out those that may be able to send: first those that nobody was there for, the longest first, then
-   * in the byte order of their keys (DISPATCH-5).
+   * Takes the keys that may be able to send. Unserved keys come first, the longest wait first of all. The others
+   * follow in the byte order of their keys (DISPATCH-5).
    */
   takeDue(nowMs: number): OrgDispatch[] {
     this.#refresh()
-    // Also those whose jobs have ended meanwhile: after a restart nothing else tells them from the others.
+    // Includes keys whose jobs have ended meanwhile: after a restart nothing distinguishes them from the others.
     const due = [...new Set([...this.#unserved.keys(), ...this.#waiting])]
     this.#unserved.clear()
     for (const org of due) this.#wakes.remove(org)
@@ -179,7 +182,7 @@ export class OrgTable {
   }
 }
 
-/** Who waits for somebody to make its attempts comes before who does not, and the longest first. */
+/** Keys that wait for a provider come first, longest wait first. */
 function compareWaits(
   { unservedSince: a }: OrgDispatch,
   { unservedSince: b }: OrgDispatch,

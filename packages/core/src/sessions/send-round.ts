@@ -18,8 +18,8 @@ import type { Service } from './session-dispatch.ts'
 const NO_PICKS: KindRound['batch']['picks'] = new Set()
 
 /**
- * The registrations of a round: what their sessions and budgets let go now, each to the first provider
- * that fits (DISPATCH-8). A token is taken only where somebody does. Null where nothing was sent.
+ * The registrations of a round. Each job that its session and budget let go now is given to the first provider
+ * that fits (DISPATCH-8). A token is taken only if one does. Null if nothing was sent.
  */
 export function sendRound(
   market: Market,
@@ -56,7 +56,7 @@ export function sendRound(
   return { round, leases }
 }
 
-/** Whether it may be the job itself that fits nobody, and not all that go to its platform. */
+/** True if the reason that no provider fits may be the job itself, and not its platform. */
 function isParticular({ policy, pool }: Market, job: Job, terms: RoundTerms): boolean {
   return (
     job.denials !== null ||

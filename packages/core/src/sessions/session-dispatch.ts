@@ -35,50 +35,53 @@ import {
   sessionId,
 } from './session-order.ts'
 
-/** One attempt goes out; or somebody is sent to look whether an earlier one has booked. */
+/** One send: an attempt, or a lookup of an earlier one. */
 export interface SessionSend {
   readonly at: number
   readonly job: DispatchJob
-  /** From 0; of a lookup, that of the attempt it is about. */
+  /** From 0. A lookup has the number of the attempt that it is about. */
   readonly attempt: number
   readonly isLookup: boolean
 }
 
-/** All that decides, as plain data: who goes on with it decides alike (DISPATCH-7). */
+/**
+ * All state that influences decisions, as plain data. A dispatch that continues from it decides alike
+ * (DISPATCH-7).
+ */
 export interface SessionDispatchState {
   readonly nowMs: number
   readonly orgs: readonly OrgDispatchState[]
   readonly groups: readonly OpenGroup[]
-  /** The jobs that have not ended. */
+  /** Jobs that have not ended. */
   readonly jobs: readonly { readonly entry: SessionJob; readonly state: DispatchJobState }[]
 }
 
-/** Is told of everything whose stored form has changed. */
+/** Called for every object whose stored form has changed. */
 export interface DispatchTouch {
   readonly job: (job: DispatchJob) => void
   readonly org: (org: OrgDispatch) => void
   readonly group: (group: OpenGroup) => void
-  /** A group has opened: those who waited have the ranks 0, 1, 2 … in this order. */
+  /** A group has opened: its waiting jobs got the ranks 0, 1, 2 … in this order. */
   readonly opened: (jobs: readonly SessionJob[]) => void
 }
 
 /**
- * Whether somebody can make an attempt: yes; nobody is there for this dispatch key; or nobody for this
- * very job, while others of the key might go.
+ * The answer to a request for an attempt. Either it is made, or there is no provider for this dispatch key. Or
+ * there is none for this job, while other jobs of the key may go.
  */
 export type Service = 'served' | 'nobody' | 'pass'
 
 /**
- * Registrations on their way to the platforms: who is sent when, and what becomes of it.
+ * Registrations on their way to the platforms: when each is sent, and what happens to it.
  *
- * A job joins its session, gets a rank when its group opens, waits until its send time has come and a
- * token, a free slot in flight and its session's turn are there, is sent, and ends or waits for a retry.
- * Everything acts at the time of the last `advance`. At one instant the driver calls `advance`, then
- * `outcome` for each attempt that ended, in the order of their sends, then `join`, `cancel` and
- * `sendReady` (DISPATCH-1). `nextDueAt` tells when it has to come back if nothing happens before.
+ * A job joins its session and gets a rank when its group opens. It waits until its send time has come, and until
+ * it has a token, a free slot in flight and its session's turn. Then it is sent, and ends or waits for a retry.
+ * Everything acts at the time of the last `advance`. At one instant the driver calls `advance`, then `outcome` for
+ * each ended attempt, in the order of their sends. Then it calls `join`, `cancel` and `sendReady` (DISPATCH-1).
+ * `nextDueAt` says when to come back if nothing happens before.
  *
- * Where an outcome is unknown and a look at the platform's bookings decides, a driver either brings
- * what was found along, or says `looks`: then the job waits until `sendReady` sends somebody to look.
+ * If an outcome is unknown and a lookup decides, a driver either passes the finding along, or sets `looks`. With
+ * `looks` the job waits until `sendReady` sends a lookup.
  */
 export class SessionDispatch {
   readonly #touch: DispatchTouch
@@ -86,7 +89,7 @@ export class SessionDispatch {
   readonly #orgs: OrgTable
   readonly #jobs = new Map<JobId, DispatchJob>()
   readonly #ranks: SessionRanks
-  /** Those of each session that have not ended. */
+  /** The jobs of each session that have not ended. */
   readonly #lines = new Map<string, SessionLine>()
   /** Jobs that wait for a retry, by the end of their window. */
   readonly #windows = new LazyHeap<DispatchJob>({
@@ -94,7 +97,7 @@ export class SessionDispatch {
     keyOf: (job) => windowEndsAt(job, this.policyOf(job.entry.platform)) + 1,
     before: (a, b) => a.entry.id < b.entry.id,
   })
-  /** Jobs that wait for somebody to look, by the end of the time that there is for it. */
+  /** Jobs that wait for a lookup, by the end of the time for it. */
   readonly #lookups = new LazyHeap<DispatchJob>({
     bitPair: 3,
     keyOf: ({ lookupUntil }) => (lookupUntil ?? Infinity) + 1,
@@ -108,7 +111,7 @@ export class SessionDispatch {
     options: {
       readonly state?: SessionDispatchState
       readonly touch?: DispatchTouch
-      /** Lookups are sent like attempts; else outcomes and cancels bring along what was found. */
+      /** If true, lookups are sent like attempts. If not, outcomes and cancels pass the finding along. */
       readonly looks?: boolean
     } = {},
   ) {
@@ -124,7 +127,7 @@ export class SessionDispatch {
     return this.#nowMs
   }
 
-  /** How many jobs wait: all that live and are not in flight. */
+  /** The number of waiting jobs: live ones that are not in flight. */
   get waitingSize(): number {
     return this.#jobs.size - this.#inFlight
   }
@@ -134,17 +137,17 @@ export class SessionDispatch {
     return this.#jobs.get(id)
   }
 
-  /** All that have not ended, in the order in which they joined. */
+  /** All jobs that have not ended, in the order of joining. */
   jobs(): IterableIterator<DispatchJob> {
     return this.#jobs.values()
   }
 
-  /** Those of a session that have not ended, in its order. */
+  /** The jobs of a session that have not ended, in its order. */
   line(key: SessionKey): readonly SessionJob[] {
     return this.#lines.get(sessionId(key))?.jobs() ?? []
   }
 
-  /** The place of a job in its session, from 1, and of how many; 0 for one that has ended. */
+  /** The place of a job in its session, from 1, and the number in line. The place of an ended job is 0. */
   placeOf(key: SessionKey, id: JobId): { readonly place: number; readonly of: number } {
     const line = this.#lines.get(sessionId(key))
     const job = this.#jobs.get(id)
@@ -156,19 +159,19 @@ export class SessionDispatch {
     return this.#orgs.policyOf(platform)
   }
 
-  /** The dispatch key of a job, as it stands. */
+  /** The dispatch key of a job in its current state. */
   orgOf({ entry }: DispatchJob): OrgDispatch {
     return this.#orgs.get(entry, this.#nowMs)
   }
 
-  /** Every dispatch key that has been used, in the byte order of the keys. */
+  /** Every dispatch key that was used, in the byte order of the keys. */
   orgs(): OrgDispatch[] {
     return this.#orgs
       .all()
       .sort((a, b) => compareText(a.platform, b.platform) || compareText(a.orgRef, b.orgRef))
   }
 
-  /** Windows that have ended and openings; gives the jobs that failed. Time never goes back. */
+  /** Ends windows that are over and opens groups. Returns the jobs that failed. Time never goes back. */
   advance(nowMs: number): DispatchJob[] {
     const before = this.#nowMs
     this.#nowMs = Math.max(before, nowMs)
@@ -176,7 +179,7 @@ export class SessionDispatch {
     for (const heap of [this.#windows, this.#lookups]) {
       for (let at = heap.topKey(); at <= this.#nowMs; at = heap.topKey()) {
         const job = heap.top() as DispatchJob
-        // A window that a change of policy shortened ends when that is noticed, not in the past.
+        // A window that a policy change has shortened ends when this is noticed, not in the past.
         this.#end(job, { ...windowExhausted(job), at: Math.max(at, before) })
         failed.push(job)
       }
@@ -186,8 +189,8 @@ export class SessionDispatch {
   }
 
   /**
-   * Moves the time and nothing else: for an outcome, which comes before all that falls due at the same
-   * instant (DISPATCH-1). What fell due earlier has happened by then.
+   * Only moves the time on: for an outcome, which comes before everything that falls due at the same instant
+   * (DISPATCH-1). Everything that fell due earlier has happened by then.
    */
   moveTo(nowMs: number): void {
     this.#nowMs = Math.max(this.#nowMs, nowMs)
@@ -205,7 +208,7 @@ export class SessionDispatch {
     return job
   }
 
-  /** How the attempt in flight ended; the job has an `end` now, or a `retryAt`, or waits for a look. */
+  /** Handles the end of the attempt in flight. The job then has an `end` or a `retryAt`, or waits for a lookup. */
   outcome(id: JobId, outcome: AttemptOutcome): DispatchJob {
     const job = this.#jobs.get(id)
     const sentAt = job?.sentAt ?? null
@@ -219,12 +222,12 @@ export class SessionDispatch {
       this.#touch.org(org)
     }
     const { isCancelNoted, isUnknown, lookupUntil } = job
-    // Who looks sends nothing: what comes of it is about the attempt before.
+    // A lookup sends nothing: its outcome is about the attempt before it.
     const wasUnknown = isUnknown || lookupUntil !== null
     const context = { policy, isCancelNoted, wasUnknown }
     if (this.#looks && needsLookup(outcome, context)) {
       const asked = askedToWaitMs(outcome)
-      // Once it was looked for in vain, the next look keeps the distance of late retries.
+      // After a fruitless lookup, the next one keeps the distance of late retries.
       const wait = lookupUntil === null ? asked : retryWaitMs(policy, Infinity, asked)
       this.#wantLookup(job, wait === 0 ? null : this.#nowMs + wait)
     } else {
@@ -235,8 +238,8 @@ export class SessionDispatch {
   }
 
   /**
-   * Ends a waiting job, notes the cancel of one in flight; null for one that has ended. `lookup` is
-   * what was found, where the last attempt could have booked and the platform can be asked.
+   * Ends a waiting job, or notes the cancel of one in flight; null for a job that has ended. `lookup` is the
+   * finding, if the last attempt may have booked and the platform can be asked.
    */
   cancel(id: JobId, lookup: Lookup | null = null): DispatchJob | null {
     const job = this.#jobs.get(id)
@@ -251,7 +254,7 @@ export class SessionDispatch {
     return job
   }
 
-  /** A job ends for a reason that is none of its session's; its attempt counts no more. */
+  /** Ends a job for a reason outside its session. Its attempt no longer counts. */
   drop(id: JobId): void {
     const job = this.#jobs.get(id)
     if (job === undefined) return
@@ -260,15 +263,15 @@ export class SessionDispatch {
   }
 
   /**
-   * Sends all that may go now, at most `most`. `serve` is asked before each send whether somebody is
-   * there to do it; if not, token and turn are kept, and it is asked again at the next call.
+   * Sends all jobs that may go now, at most `most`. Before each send, `serve` is asked for a provider. If there is
+   * none, token and turn are kept, and the next call asks again.
    */
   sendReady(
     serve: (job: DispatchJob, isLookup: boolean) => Service = () => 'served',
     most = Infinity,
   ): SessionSend[] {
     const sends: SessionSend[] = []
-    // Those that nobody is there for: who had nothing comes before who had something and wants more.
+    // Keys without a provider: those that got nothing come before those that got something and want more.
     const unserved: OrgDispatch[] = []
     const wanting: OrgDispatch[] = []
     for (const org of this.#orgs.takeDue(this.#nowMs)) {
@@ -287,7 +290,7 @@ export class SessionDispatch {
     return sends
   }
 
-  /** When the passing of time alone may change something next; null if it never does. */
+  /** When time alone may change something next; null if it never does. */
   nextDueAt(): number | null {
     const at = Math.min(this.nextSendAt(), this.nextEndOrOpeningAt())
     return at === Infinity ? null : at
@@ -298,32 +301,32 @@ export class SessionDispatch {
     return this.#orgs.nextWakeAt()
   }
 
-  /** When `advance` has something to do; infinite if it never has. */
+  /** When `advance` has something to do next; infinite if it never has. */
   nextEndOrOpeningAt(): number {
     return Math.min(this.#windows.topKey(), this.#lookups.topKey(), this.#ranks.nextOpeningAt())
   }
 
-  /** Whether somebody could go at once, had there been one to make the attempt. */
+  /** True if a job could go at once if there were a provider for it. */
   get hasUnserved(): boolean {
     return this.#orgs.hasUnserved
   }
 
-  /** Other policies from now on; ranks and send times that were given stay (BUDGET-8). */
+  /** Switches to other policies. Ranks and send times that were given stay (BUDGET-8). */
   changePolicies(rows: PlatformRows): void {
     this.#orgs.changePolicies(rows, this.#nowMs)
     this.#windows.rebuild()
-    // In an order that does not depend on who came first, or on a restart.
+    // Ordered, so that neither the order of arrival nor a restart matters.
     for (const org of this.orgs()) this.#touch.org(org)
   }
 
-  /** Whether those of a session with this time have their ranks: then it cannot be moved any more. */
+  /** True if the jobs of a session with this time have their ranks. */
   isOpen(group: SessionKey & { readonly scheduledTime: number }): boolean {
     return this.#ranks.isOpen(group)
   }
 
   /**
-   * Those of a session with one time get another one, and keep their order; gives who they are. If it has opened, those
-   * who were never sent lose their ranks and wait anew; the others go on as they are (SESSION-11).
+   * Moves the jobs of a session with one time to another time, in the same order, and returns them. If the group
+   * has opened, jobs that were never sent lose their ranks and wait again; the others stay (SESSION-11).
    */
   move(from: SessionKey & { readonly scheduledTime: number }, to: number): DispatchJob[] {
     const moved = this.isOpen(from)
@@ -337,12 +340,12 @@ export class SessionDispatch {
     return moved
   }
 
-  /** Nobody can join these sessions any more: gives their groups, which are forgotten. */
+  /** Forgets the groups of sessions that no job can join any more, and returns them. */
   forgetSessions(sessions: readonly SessionKey[]): Omit<OpenGroup, 'nextRank'>[] {
     return this.#ranks.forgetSessions(sessions)
   }
 
-  /** Forgets the dispatch keys that are idle and of which no session is known (DISPATCH-9); gives them. */
+  /** Forgets the dispatch keys that are idle and have no known session (DISPATCH-9), and returns them. */
   forgetIdle(isKnown: (key: DispatchKey) => boolean): OrgDispatch[] {
     const idle = this.orgs().filter((org) => !isKnown(org) && org.isIdle(this.#nowMs))
     for (const org of idle) this.#orgs.forget(org)
@@ -388,7 +391,7 @@ export class SessionDispatch {
     this.#open()
   }
 
-  /** One that has joined, not ended, and not lost this entry. */
+  /** The job of an entry, unless it has ended or lost this entry. */
   readonly #waiting = (entry: SessionJob): DispatchJob | undefined => {
     const job = this.#jobs.get(entry.id)
     return job === undefined || job.end !== null || job.entry !== entry ? undefined : job
@@ -412,7 +415,7 @@ export class SessionDispatch {
     return moved
   }
 
-  /** Stored from its first moment on: its bucket counts from then. */
+  /** Stored from the start, because its bucket counts from then. */
   #openOrg(key: DispatchKey): OrgDispatch {
     const org = this.#orgs.get(key, this.#nowMs)
     this.#touch.org(org)
@@ -440,7 +443,7 @@ export class SessionDispatch {
     }
   }
 
-  /** True if nobody is there for what is left. */
+  /** True if there is no provider for the rest. */
   #sendFrom(
     org: OrgDispatch,
     sends: SessionSend[],
@@ -473,8 +476,8 @@ export class SessionDispatch {
       this.#touch.org(org)
     }
     if (!isNobodyThere && passed.length === 0) return false
-    // Those who were passed over keep their places, and are asked for again like those of a key that nobody
-    // serves. The others do not wait for that.
+    // Jobs that were passed over keep their places and are asked for again, like those of a key without a provider.
+    // The other jobs do not wait for that.
     const othersAt = isNobodyThere ? Infinity : org.nextSendAt()
     for (const job of passed) {
       if (job.lookupUntil === null) org.lanes.enter(job)
@@ -497,7 +500,7 @@ export class SessionDispatch {
     return { at: this.#nowMs, job, attempt, isLookup }
   }
 
-  /** The attempt in flight is over. */
+  /** Books the end of the attempt in flight. */
   #land(job: DispatchJob, org: OrgDispatch): void {
     job.sentAt = null
     org.inFlight--
@@ -523,7 +526,7 @@ export class SessionDispatch {
     this.#touch.job(job)
   }
 
-  /** Nothing more is sent for the job until somebody has looked, or the time for that is over. */
+  /** Nothing more is sent for the job until a lookup is done, or the time for it is over. */
   #wantLookup(job: DispatchJob, notBefore: number | null): void {
     const org = this.orgOf(job)
     job.isUnknown = true
@@ -537,7 +540,7 @@ export class SessionDispatch {
     this.#touch.job(job)
   }
 
-  /** A job that has a time to wait for: that of its first attempt, or that of a retry. */
+  /** Queues a job that waits for a time: that of its first attempt, or that of a retry. */
   #queue(job: DispatchJob): void {
     const org = this.orgOf(job)
     org.lanes.enter(job)
@@ -545,7 +548,7 @@ export class SessionDispatch {
     this.#orgs.changed(org)
   }
 
-  /** Null: it ends for a reason of somebody else. */
+  /** Ends a job; null if the reason lies outside its session. */
   #end(job: DispatchJob, end: SessionEnd | null): void {
     const { entry } = job
     const org = this.orgOf(job)
@@ -563,12 +566,12 @@ export class SessionDispatch {
     this.#jobs.delete(entry.id)
     this.#orgs.changed(org)
     this.#touch.job(job)
-    // Its session may have been forgotten with it.
+    // The lane of its session may be gone with it, and its credit too.
     this.#touch.org(org)
   }
 }
 
-/** Its time is over; the last attempt may have booked all the same (ATTEMPT-4, ATTEMPT-9). */
+/** The end of a job whose retry window is over. Its last attempt may still have booked (ATTEMPT-4, ATTEMPT-9). */
 function windowExhausted({ isUnknown }: DispatchJob): Omit<SessionEnd, 'at'> {
   return { status: 'FAILED', reason: isUnknown ? 'outcome_unknown' : 'retry_window_exhausted' }
 }

@@ -6,16 +6,16 @@ import { compareInSession, type SessionJob } from './session-order.ts'
 const isBefore = (a: DispatchJob, b: DispatchJob): boolean => compareInSession(a.entry, b.entry) < 0
 
 /**
- * The jobs of one session that wait for a send. Those whose time has not come lie in the order of their
- * times; the others in the order of the session, where the first one goes next, retries included.
+ * The jobs of one session that wait for a send. Jobs whose time has not come are in the order of their times. The
+ * others are in session order, retries included, and the first of them goes next.
  */
 export class SessionLane implements IndexedItem {
   readonly eventId: string
-  /** Its figure in weighted round robin; forgotten with the last live job (DISPATCH-4). */
+  /** Its credit in weighted round robin; forgotten with the last live job (DISPATCH-4). */
   credit = 0
-  /** Jobs that have joined and not ended. */
+  /** The number of jobs that have joined and not ended. */
   live = 0
-  /** Kept by the dispatch key: whether it is among the ready ones, or when it will be. */
+  /** Set by `SessionLanes`: if the lane is among the ready ones, or when it will be. */
   isReady = false
   wakeAt = Infinity
   heapIndex = -1
@@ -26,7 +26,7 @@ export class SessionLane implements IndexedItem {
     before: isBefore,
   })
 
-  /** Groups that have opened, each with those who wait for their first attempt and lie in no heap yet. */
+  /** Groups that have opened, each with the jobs that wait for their first attempt and are in no heap yet. */
   #opened: OpenedGroup[] = []
 
   constructor(eventId: string) {
@@ -34,8 +34,8 @@ export class SessionLane implements IndexedItem {
   }
 
   /**
-   * Takes a group that has opened, in the order of its ranks. They come in when their times do: thousands
-   * open at one instant, and few of them are sent then.
+   * Adds a group that has opened, in the order of its ranks. Its jobs enter a heap when their time comes:
+   * thousands open at one instant, and few are sent then.
    */
   open(
     entries: readonly SessionJob[],
@@ -44,7 +44,7 @@ export class SessionLane implements IndexedItem {
     this.#opened.push({ entries, jobOf, next: 0 })
   }
 
-  /** A job that has a send time, or one that waits for its retry. */
+  /** Adds a job that has a send time, or that waits for its retry. */
   enter(job: DispatchJob): void {
     this.#due.enter(job)
   }
@@ -54,12 +54,12 @@ export class SessionLane implements IndexedItem {
     this.#ready.leave(job)
   }
 
-  /** From when on it has a ready job: in the past if it has one, infinite if none waits. */
+  /** When the lane has a ready job: in the past if it has one, infinite if no job waits. */
   readyAt(): number {
     return this.#ready.size > 0 ? -Infinity : Math.min(this.#due.topKey(), this.#nextOpened())
   }
 
-  /** Of the jobs that are ready the first in session order (DISPATCH-2). */
+  /** The first of the ready jobs in session order (DISPATCH-2). */
   first(nowMs: number): DispatchJob | undefined {
     for (const group of this.#opened) {
       for (let job = head(group); job !== null && readyAt(job) <= nowMs; job = head(group)) {
@@ -71,7 +71,7 @@ export class SessionLane implements IndexedItem {
     return this.#ready.top()
   }
 
-  /** When the next of those who lie in no heap may be sent. */
+  /** When the next job that is in no heap may be sent. */
   #nextOpened(): number {
     let at = Infinity
     for (const group of this.#opened) {
@@ -85,12 +85,12 @@ export class SessionLane implements IndexedItem {
 
 interface OpenedGroup {
   readonly entries: readonly SessionJob[]
-  /** Undefined for one that has ended. */
+  /** Undefined for a job that has ended. */
   readonly jobOf: (entry: SessionJob) => DispatchJob | undefined
   next: number
 }
 
-/** The first of a group that has not ended and was not taken. */
+/** The first job of a group that has not ended and was not taken. */
 function head(group: OpenedGroup): DispatchJob | null {
   for (; group.next < group.entries.length; group.next++) {
     const job = group.jobOf(group.entries[group.next] as SessionJob)

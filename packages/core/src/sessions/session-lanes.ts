@@ -6,9 +6,8 @@ import { SessionLane } from './session-lane.ts'
 import { indexAfter } from './session-turns.ts'
 
 /**
- * The sessions of one dispatch key that have a live job. Those with a ready job lie in the order of
- * their keys, the others in that of the times at which they will have one: a send looks at neither all
- * sessions nor all jobs.
+ * The sessions of one dispatch key that have a live job. Sessions with a ready job are in key order, the others in
+ * the order of the times at which they will have one. So a send looks neither at all sessions nor at all jobs.
  */
 export class SessionLanes {
   readonly #byEvent = new Map<string, SessionLane>()
@@ -21,7 +20,7 @@ export class SessionLanes {
     return this.#byEvent.size
   }
 
-  /** A job has joined its session. */
+  /** Counts a job that has joined its session. */
   addLive(eventId: string): void {
     let lane = this.#byEvent.get(eventId)
     if (lane === undefined) {
@@ -31,7 +30,7 @@ export class SessionLanes {
     lane.live++
   }
 
-  /** A job has ended. A session is forgotten with its last one. */
+  /** Counts a job that has ended. A session is forgotten with its last job. */
   dropLive(eventId: string): void {
     const lane = this.lane(eventId)
     lane.live--
@@ -47,7 +46,7 @@ export class SessionLanes {
     return lane
   }
 
-  /** The figures of weighted round robin that are not 0, in key order. */
+  /** The credits of weighted round robin that are not 0, in key order. */
   credits(): (readonly [eventId: string, credit: number])[] {
     const credits: [string, number][] = []
     for (const { eventId, credit } of this.#byEvent.values()) {
@@ -56,14 +55,14 @@ export class SessionLanes {
     return credits.sort(([a], [b]) => compareText(a, b))
   }
 
-  /** A job of a session waits from now on. */
+  /** Adds a waiting job of a session. */
   enter(job: DispatchJob): void {
     const lane = this.lane(job.entry.eventId)
     lane.enter(job)
     this.#reposition(lane)
   }
 
-  /** A group of a session has opened; see `SessionLane.open`. */
+  /** Adds a group of a session that has opened; see `SessionLane.open`. */
   open(eventId: string, ...group: Parameters<SessionLane['open']>): void {
     const lane = this.lane(eventId)
     lane.open(...group)
@@ -76,7 +75,7 @@ export class SessionLanes {
     this.#reposition(lane)
   }
 
-  /** The sessions that have a ready job now, in key order; a view, which later calls change. */
+  /** The sessions that have a ready job now, in key order. Later calls change the returned list. */
   ready(nowMs: number): readonly SessionLane[] {
     for (let lane = this.#waiting.top(); lane !== undefined; lane = this.#waiting.top()) {
       if (lane.wakeAt > nowMs) break
@@ -86,12 +85,12 @@ export class SessionLanes {
     return this.#ready
   }
 
-  /** From when on one of them has a ready job: in the past if one has, infinite if nothing waits. */
+  /** When a session has a ready job: in the past if one has, infinite if no job waits. */
   nextReadyAt(): number {
     return this.#ready.length > 0 ? -Infinity : (this.#waiting.top()?.wakeAt ?? Infinity)
   }
 
-  /** In no order. */
+  /** In no particular order. */
   all(): IterableIterator<SessionLane> {
     return this.#byEvent.values()
   }

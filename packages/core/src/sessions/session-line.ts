@@ -1,8 +1,8 @@
 import { insertionIndex, type SessionJob } from './session-order.ts'
 
 /**
- * Those of a session that have not ended, in its order (SESSION-2). A place is found by halves, so that it costs
- * a few looks however many stand in line; whoever joins nearly always comes last.
+ * The jobs of a session that have not ended, in its order (SESSION-2). A binary search finds a place, so it costs
+ * a few comparisons even in a long line. A job that joins nearly always comes last.
  */
 export class SessionLine {
   #jobs: SessionJob[] = []
@@ -25,13 +25,13 @@ export class SessionLine {
     if (place > 0) this.#jobs.splice(place - 1, 1)
   }
 
-  /** From 1; 0 for one that is not in line. */
+  /** From 1; 0 for a job that is not in line. */
   placeOf(job: SessionJob): number {
     const place = insertionIndex(this.#jobs, job)
     return this.#jobs[place - 1] === job ? place : 0
   }
 
-  /** Some have other times now. */
+  /** Call this after a change of some jobs' times. */
   rebuild(): void {
     const jobs = this.#jobs
     this.#jobs = []

@@ -6,52 +6,52 @@ import { isoUtc } from '../encoding/iso-utc.ts'
 import { compareText } from '../encoding/text.ts'
 import { platformPolicy } from '../policy/platform-policy.ts'
 
-/** `(provider, org_ref, event_id)` of the request; in code the booking site is the platform. */
+/** `(provider, org_ref, event_id)` of the request. The code calls the booking site the platform. */
 export interface SessionKey {
   readonly platform: string
   readonly orgRef: string
   readonly eventId: string
 }
 
-/** A user as a session knows one: by hashes, so that no state and no log has the user's id. */
+/** A user as a session knows one: by hashes, so that no state and no log contains the user's id. */
 export interface SessionUser {
-  /** Decides between two who joined in the same millisecond (SESSION-3). */
+  /** Decides between two jobs that joined in the same millisecond (SESSION-3). */
   readonly tieBreaker: string
-  /** Stands for the user, at whatever time: nobody has two places in a session (SESSION-10). */
+  /** Stands for the user at any time: a user has at most one place in a session (SESSION-10). */
   readonly seat: string
 }
 
 export interface SessionRequest extends SessionKey, SessionUser {
   readonly id: JobId
-  /** Number of acceptance of the job; it decides nothing. */
+  /** The number of acceptance of the job; it influences no decision. */
   readonly seq?: number
   readonly scheduledTime: number
 }
 
 /** One registration in its session. */
 export interface SessionJob extends SessionRequest {
-  /** It moves with its session, as long as nobody in it has a rank (SESSION-9). */
+  /** Changes if its session moves before it opens (SESSION-9). */
   scheduledTime: number
   readonly queuedAt: number
-  /** Its place in the group of its scheduled time; null until that time arrives (SESSION-4). */
+  /** Its rank in the group of its scheduled time; null until that time comes (SESSION-4). */
   rank: number | null
-  /** The earliest first attempt. */
+  /** The earliest time of the first attempt. */
   sendAt: number | null
 }
 
-/** A platform's own figure, else its built-in one, else the given default, else 50 (SESSION-5). */
+/** The given spacing of a platform, else its built-in one, else the given default, else 50 (SESSION-5). */
 export function minSpacingMs(platform: string, given: Readonly<Record<string, number>>): number {
   const rows = Object.entries(given).map(([name, spacing]) => [name, { minSpacingMs: spacing }])
   return platformPolicy(platform, Object.fromEntries(rows)).minSpacingMs
 }
 
-/** Decides between two who joined in the same millisecond; nobody can choose it (SESSION-3). */
+/** Decides between two jobs that joined in the same millisecond. No requester can choose it (SESSION-3). */
 export function tieBreaker(userId: string, scheduledTime: number, eventId: string): string {
   const time = isoUtc(scheduledTime)
   return sha256Hex(`${userId}${time}${eventId}`).slice(0, 16)
 }
 
-/** The same for all that a user asks of one event; it does not name the user. */
+/** Equal for all requests of a user for one event, without naming the user. */
 function seatOf(userId: string, eventId: string): string {
   return sha256Hex(JSON.stringify([userId, eventId])).slice(0, 16)
 }
@@ -74,7 +74,7 @@ export function compareInSession(a: SessionJob, b: SessionJob): number {
   )
 }
 
-/** For `sort`: sessions part by part, by UTF-8 bytes. */
+/** For `sort`: compares sessions part by part, by UTF-8 bytes. */
 export function compareSessions(a: SessionKey, b: SessionKey): number {
   return (
     compareText(a.platform, b.platform) ||
@@ -83,7 +83,7 @@ export function compareSessions(a: SessionKey, b: SessionKey): number {
   )
 }
 
-/** A group that has opened, and how far its ranks have come; stored, so that no rank is given twice. */
+/** A group that has opened, and its next rank. It is stored, so that no rank is given twice. */
 export interface OpenGroup extends SessionKey {
   readonly scheduledTime: number
   readonly nextRank: number
@@ -93,7 +93,7 @@ interface Group {
   readonly id: string
   readonly key: SessionKey
   readonly scheduledTime: number
-  /** Those that wait for the opening, in order, so that nothing is left to be sorted then; empty afterwards. */
+  /** The jobs that wait for the opening, already in order; empty afterwards. */
   waiting: SessionJob[]
   nextRank: number
   isOpen: boolean
@@ -101,9 +101,9 @@ interface Group {
 }
 
 /**
- * Ranks and send times (SESSION-4). The jobs of a session with one scheduled time are a group. When
- * that time arrives, those who wait get ranks in order; whoever comes later gets the next one. A rank
- * is never given twice and never moves, so a cancellation leaves a gap and nobody is overtaken.
+ * Ranks and send times (SESSION-4). The jobs of a session with one scheduled time are a group. When that time
+ * comes, the waiting jobs get ranks in order, and later jobs get the next ones. No rank of a group is given twice,
+ * so a cancellation leaves a gap and no job is overtaken.
  */
 export class SessionRanks {
   readonly #spacingMs: (platform: string) => number
@@ -116,7 +116,7 @@ export class SessionRanks {
   readonly #touch: (group: OpenGroup) => void
   #nowMs = 0
 
-  /** `touch` is told of every open group whose next rank has changed. */
+  /** `touch` is called for every open group whose next rank has changed. */
   constructor(
     spacingMs = (platform: string): number => minSpacingMs(platform, {}),
     touch: (group: OpenGroup) => void = () => {},
@@ -125,7 +125,7 @@ export class SessionRanks {
     this.#touch = touch
   }
 
-  /** Opens every group whose time has come, and gives who got a rank in each. Time never goes back. */
+  /** Opens every group whose time has come, and returns the jobs that got ranks, by group. Time never goes back. */
   advance(nowMs: number): SessionJob[][] {
     this.#nowMs = Math.max(this.#nowMs, nowMs)
     const opened: SessionJob[][] = []
@@ -135,29 +135,29 @@ export class SessionRanks {
     return opened
   }
 
-  /** Infinite while nobody waits for an opening. */
+  /** Infinite while no job waits for an opening. */
   nextOpeningAt(): number {
     return this.#openings.topKey()
   }
 
-  /** A registration comes in at the latest time seen. */
+  /** Adds a registration at the latest time seen. */
   join(request: SessionRequest): SessionJob {
     const job: SessionJob = { ...request, queuedAt: this.#nowMs, rank: null, sendAt: null }
     this.#addToGroup(job)
     return job
   }
 
-  /** Whether the jobs of a session with this time have got their ranks. */
+  /** True if the jobs of a session with this time have got their ranks. */
   isOpen(group: SessionKey & { readonly scheduledTime: number }): boolean {
     return this.#groups.get(groupId(group))?.isOpen === true
   }
 
-  /** One who has lost its rank, because the session opens at another time, waits anew (SESSION-11). */
+  /** Adds a job that has lost its rank because its session opens at another time (SESSION-11). */
   enter(job: SessionJob): void {
     this.#addToGroup(job)
   }
 
-  /** A group that has not opened gets another time, and keeps its order; gives who is in it. */
+  /** Moves a group that has not opened to another time, in the same order, and returns its jobs. */
   move(from: SessionKey & { readonly scheduledTime: number }, to: number): SessionJob[] {
     const moved = this.#groups.get(groupId(from))?.waiting ?? []
     this.forget(from)
@@ -168,18 +168,18 @@ export class SessionRanks {
     return moved
   }
 
-  /** Before the opening the gap closes; afterwards the rank stays empty. */
+  /** Before the opening the gap closes; afterwards the rank stays unused. */
   cancel(job: SessionJob): void {
     const group = this.#groups.get(groupId(job))
     if (group === undefined || group.isOpen) return
     const { waiting } = group
     const index = insertionIndex(waiting, job) - 1
     if (waiting[index] === job) waiting.splice(index, 1)
-    // As if it had never been: nobody has a rank in it.
+    // The group has given no rank, so it can go without a trace.
     if (waiting.length === 0) this.forget(job)
   }
 
-  /** No job of it is alive, and none will come: its ranks are not asked for again. */
+  /** Forgets a group that has no live job and will get none: its ranks are no longer needed. */
   forget(group: SessionKey & { readonly scheduledTime: number }): void {
     const id = groupId(group)
     const known = this.#groups.get(id)
@@ -188,7 +188,7 @@ export class SessionRanks {
     this.#groups.delete(id)
   }
 
-  /** All groups of some sessions; gives them in the order of their ids. */
+  /** Forgets all groups of some sessions, and returns them in the order of their ids. */
   forgetSessions(sessions: readonly SessionKey[]): Omit<OpenGroup, 'nextRank'>[] {
     const ids = new Set(sessions.map(sessionId))
     const gone = [...this.#groups.values()].filter(({ key }) => ids.has(sessionId(key)))
@@ -203,7 +203,7 @@ export class SessionRanks {
     return [...this.#groups.values()].filter(({ isOpen }) => isOpen).map(shownGroup)
   }
 
-  /** Goes on where another left off: with its open groups and those who had no rank yet. */
+  /** Continues where another instance left off, with its open groups and the jobs without a rank. */
   restore(openGroups: readonly OpenGroup[], unranked: readonly SessionJob[]): void {
     for (const { nextRank, ...session } of openGroups) {
       const group = this.#groupFor(session)
@@ -261,7 +261,10 @@ function shownGroup({ key, scheduledTime, nextRank }: Group): OpenGroup {
   return { ...key, scheduledTime, nextRank }
 }
 
-/** Behind all that come before it or are itself; whoever joins last nearly always comes last. */
+/**
+ * The index after all jobs that come before this one, and after the job itself. A new job nearly always comes
+ * last.
+ */
 export function insertionIndex(waiting: readonly SessionJob[], job: SessionJob): number {
   const last = waiting.at(-1)
   if (last === undefined || compareInSession(last, job) <= 0) return waiting.length

@@ -1,19 +1,19 @@
 import type { Caller, JobId } from '../encoding/ids.ts'
 import { compareSessions, type SessionKey, sessionId } from './session-order.ts'
 
-/** What is stored of a session. */
+/** The stored facts about a session. */
 export interface SessionRecord extends SessionKey {
-  /** The operator's, else that of the first job (SESSION-9). */
+  /** The operator's time, else that of the first job (SESSION-9). */
   readonly opensAt: number
-  /** An operator has said so; what only the first job has said may still be moved (SESSION-11). */
+  /** True if an operator has set the time. The time of a first job may still be moved (SESSION-11). */
   readonly isOperators: boolean
 }
 
-/** Somebody's place in a session: a job that is alive, or one that has booked or may have. */
+/** A user's place in a session, held by a job that is live, has booked, or may have booked. */
 export interface Seat extends SessionKey {
-  /** Stands for the user, and does not name him; see `seatOf`. */
+  /** Stands for the user without naming them; see `sessionUser`. */
   readonly seat: string
-  /** Whose user it is; null where that was not kept, which was so before callers had users of their own. */
+  /** The caller that the user belongs to; null in old rows, from before each caller had its own users. */
   readonly caller: Caller | null
   readonly jobId: JobId
 }
@@ -26,9 +26,9 @@ interface Session {
 }
 
 /**
- * The sessions that have been heard of: when each of them opens, and who has a place in it. Nobody has
- * two (SESSION-10). A session is kept until it is told to be forgotten, so that a late joiner meets the
- * ranks that were given, and one who has booked is still known.
+ * The known sessions: when each opens, and its taken places. A user has at most one place (SESSION-10). A session
+ * is kept until `forgetBefore` removes it. So a late job gets the next rank, and a user who has booked is still
+ * known.
  */
 export class SessionTable {
   readonly #sessions = new Map<string, Session>()
@@ -37,7 +37,7 @@ export class SessionTable {
     return this.#sessions.get(sessionId(key))?.record.opensAt ?? null
   }
 
-  /** True once an operator has said when it opens. */
+  /** True once an operator has set when it opens. */
   isOperators(key: SessionKey): boolean {
     return this.#sessions.get(sessionId(key))?.record.isOperators ?? false
   }
@@ -55,7 +55,7 @@ export class SessionTable {
     return record
   }
 
-  /** The job by which somebody's user has a place already; with null, by which anybody's has (SESSION-10). */
+  /** The job that holds a place for this caller's user; for a null caller, for any caller's user (SESSION-10). */
   holder(key: SessionKey, seat: string, caller: Caller | null): JobId | null {
     const held = this.#sessions.get(sessionId(key))?.seats.get(seat)
     if (held === undefined) return null
@@ -63,7 +63,7 @@ export class SessionTable {
     return [...held.values()].sort()[0] ?? null
   }
 
-  /** Gives up the place that a job holds and no longer lives for; null if it holds none. */
+  /** Releases the place of a job that has ended; null if it holds none. */
   release(key: SessionKey, jobId: JobId): Seat | null {
     const { platform, orgRef, eventId } = key
     for (const [seat, held] of this.#sessions.get(sessionId(key))?.seats ?? []) {
@@ -77,7 +77,7 @@ export class SessionTable {
     return null
   }
 
-  /** A job has joined; one of an earlier run that has booked only keeps its place. */
+  /** Records the place of a job. An ended job that has booked keeps its place but is not counted as live. */
   take({ seat, caller, jobId, ...key }: Seat, isLive: boolean): void {
     const session = this.#sessions.get(sessionId(key))
     if (session === undefined) return
@@ -87,7 +87,7 @@ export class SessionTable {
     if (isLive) session.live++
   }
 
-  /** A job has ended. Who has booked, or may have, keeps the place. */
+  /** Records the end of a job. A job that has booked, or may have, keeps its place. */
   leave(place: Seat, mayBeBooked: boolean): void {
     const session = this.#sessions.get(sessionId(place))
     if (session === undefined) return
@@ -96,8 +96,8 @@ export class SessionTable {
   }
 
   /**
-   * Forgets the sessions that opened before a time and have no live job, and says which: in the order of
-   * their keys, so that a restart changes nothing about it.
+   * Forgets the sessions that opened before a time and have no live job. Returns them in key order, so that a
+   * restart changes nothing about it.
    */
   forgetBefore(opensAt: number): { record: SessionRecord; taken: readonly Seat[] }[] {
     const forgotten: { record: SessionRecord; taken: readonly Seat[] }[] = []
@@ -109,13 +109,13 @@ export class SessionTable {
     return forgotten.sort((a, b) => compareSessions(a.record, b.record))
   }
 
-  /** The dispatch keys of which a session is known. */
+  /** Returns a test if any session of a dispatch key is known. */
   hasKey(): (key: Pick<SessionKey, 'platform' | 'orgRef'>) => boolean {
     const keys = new Set(this.records().map(keyId))
     return (key) => keys.has(keyId(key))
   }
 
-  /** All of them, in no order that counts. */
+  /** All sessions, in no particular order. */
   records(): SessionRecord[] {
     return [...this.#sessions.values()].map(({ record }) => record)
   }

@@ -3,13 +3,13 @@ import { compareText } from '../encoding/text.ts'
 /** A session of a dispatch key that has a ready job. */
 export interface Turn {
   readonly eventId: string
-  /** Its figure in weighted round robin. */
+  /** Its credit in weighted round robin. */
   credit: number
 }
 
 export type Weights = Readonly<Record<string, number>>
 
-/** Round robin: the next in key order behind the one served last (DISPATCH-3). `ready` is in key order. */
+/** Round robin: the next session in key order after the one served last (DISPATCH-3). `ready` is in key order. */
 export function nextTurn<T extends Turn>(
   ready: readonly T[],
   servedLast: string | null,
@@ -18,7 +18,7 @@ export function nextTurn<T extends Turn>(
   return ready[indexAfter(ready, servedLast)] ?? ready[0]
 }
 
-/** The index of the first that comes behind a key; that of the end if none does. */
+/** The index of the first turn after a key, or the length if there is none. */
 export function indexAfter(turns: readonly Turn[], eventId: string): number {
   let low = 0
   let high = turns.length
@@ -30,7 +30,7 @@ export function indexAfter(turns: readonly Turn[], eventId: string): number {
   return low
 }
 
-/** Smooth weighted round robin: who would be served (DISPATCH-4). `ready` is in key order. */
+/** Smooth weighted round robin: the session to serve (DISPATCH-4). `ready` is in key order. */
 export function weightedTurn<T extends Turn>(ready: readonly T[], weights: Weights): T | undefined {
   let best: T | undefined
   let bestFigure = -Infinity
@@ -43,7 +43,7 @@ export function weightedTurn<T extends Turn>(ready: readonly T[], weights: Weigh
   return best
 }
 
-/** Books the turn that `weightedTurn` gave: all gain their weight, the one served pays for all. */
+/** Books the turn that `weightedTurn` chose. Every session gains its weight, and the served one pays the sum. */
 export function bookWeightedTurn(ready: readonly Turn[], weights: Weights, served: Turn): void {
   let sum = 0
   for (const turn of ready) {

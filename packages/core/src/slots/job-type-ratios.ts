@@ -1,12 +1,12 @@
 import { compareText } from '../encoding/text.ts'
 import { FairleadError, invalidParams } from '../errors.ts'
 
-/** Ratios are millionths; those of all job types of an instance always add up to this. */
+/** Ratios are in millionths. Those of all job types of an instance always add up to this. */
 export const WHOLE_PPM = 1_000_000
 
 export type Ratios = ReadonlyMap<string, number>
 
-/** When and how far ratios move. All but the counts are millionths. */
+/** When ratios move, and how far. All values but the counts are millionths. */
 export interface RatioPolicy {
   readonly lowPpm: number
   readonly highPpm: number
@@ -21,7 +21,7 @@ export const RATIO_POLICY: RatioPolicy = {
   maxAdjustmentPpm: 200_000,
 }
 
-/** Those that are given stay; the others share the rest equally (SLOT-8). */
+/** Given ratios stay; the other types share the rest equally (SLOT-8). */
 export function initRatios(
   types: readonly { readonly name: string; readonly initialPpm: number | null }[],
 ): Ratios {
@@ -47,7 +47,7 @@ export function initRatios(
   )
 }
 
-/** How busy a job type is: `used` of `slots`, or nothing known about it. */
+/** The load of a job type: `used` of `slots`, or null if it is unknown. */
 export interface TypeLoad {
   readonly name: string
   readonly ratioPpm: number
@@ -59,7 +59,7 @@ export interface TypeLoad {
 /** Moves capacity from idle types to busy ones (SLOT-9). The sum never changes. */
 export function adjustRatios(types: readonly TypeLoad[], policy: RatioPolicy): Ratios {
   const ratios = new Map(types.map(({ name, ratioPpm }) => [name, ratioPpm]))
-  // A type that has borrowed uses more than it has; it is full, and no more than that.
+  // A type that has borrowed uses more than its slots; it counts as full.
   const movable = types
     .filter(isMovable)
     .map((type) => ({ ...type, used: Math.min(type.used, type.slots) }))
@@ -101,7 +101,9 @@ function giftOf({ ratioPpm, slots, used }: MovableType, policy: RatioPolicy): nu
   return Number((BigInt(most) * BigInt(slots - used)) / BigInt(slots))
 }
 
-/** By load, rounded down; what is left goes to the highest load, among equals the first by name. */
+/**
+ * Shares the pot by load, rounded down. The remainder goes to the highest load, among equals to the first by name.
+ */
 function sharedOut(pot: number, receivers: readonly MovableType[]): Map<string, number> {
   // Loads as whole numbers over one denominator, so that they add up exactly.
   const whole = receivers.reduce((product, { slots }) => product * BigInt(slots), 1n)

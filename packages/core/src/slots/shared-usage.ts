@@ -10,7 +10,7 @@ import {
   type Usage,
 } from './slot-pool.ts'
 
-/** A start that all instances count against one model, and the windows it is counted in (SLOT-5). */
+/** A start that all instances count against one model, with the windows that count it (SLOT-5). */
 export interface PoolStart {
   readonly estimate: JobEstimate
   readonly minute: number
@@ -24,9 +24,9 @@ export interface AcquireAnswer {
 }
 
 /**
- * What all instances together have started on one model: what was used in the current minute and day,
- * and what is in flight. It checks the whole requirement of a job, so the sum of what was started never
- * passes the model's limits, whatever the instances believe their shares to be.
+ * The starts of all instances together on one model: the usage in the current minute and day, and the jobs in
+ * flight. It checks the whole requirement of a job. So the sum of all starts never exceeds the model's limits,
+ * whatever the instances believe their shares to be.
  */
 export class SharedUsage {
   #limits: ModelLimits
@@ -44,24 +44,24 @@ export class SharedUsage {
     return this.#inFlight.size
   }
 
-  /** Used in the windows that are current. */
+  /** The usage in the current windows. */
   used(nowMs: number): Usage {
     this.#advance(nowMs)
     return { ...this.#used }
   }
 
-  /** The windows that are current. */
+  /** The current windows. */
   windows(nowMs: number): { readonly minute: number; readonly day: number } {
     this.#advance(nowMs)
     return { minute: this.#minute, day: this.#day }
   }
 
-  /** What is in flight under this reference. */
+  /** The start in flight under this reference. */
   start(ref: string): PoolStart | undefined {
     return this.#inFlight.get(ref)
   }
 
-  /** All that is in flight. */
+  /** All starts in flight. */
   starts(): IterableIterator<[ref: string, start: PoolStart]> {
     return this.#inFlight.entries()
   }
@@ -70,7 +70,7 @@ export class SharedUsage {
     this.#limits = limits
   }
 
-  /** Starts a job if all of it fits. The same `ref` again while it is in flight changes nothing. */
+  /** Starts a job if all of it fits. The same `ref` again, while it is in flight, changes nothing. */
   acquire(ref: string, estimate: JobEstimate, nowMs: number): AcquireAnswer {
     this.#advance(nowMs)
     if (this.#inFlight.has(ref)) return { allowed: true, denied: null }
@@ -82,8 +82,8 @@ export class SharedUsage {
   }
 
   /**
-   * Ends a job. What it did not use is given back to the windows that it started in, if they are still
-   * current; what it used beyond its estimate counts in the current ones (SLOT-7).
+   * Ends a job. Unused amounts return to the windows that it started in, if these are still current. Usage beyond
+   * the estimate counts in the current windows (SLOT-7).
    */
   release(ref: string, actual: JobEstimate | null, nowMs: number): { overage: JobEstimate } {
     this.#advance(nowMs)
@@ -119,7 +119,7 @@ export class SharedUsage {
       : start.day === this.#day
   }
 
-  /** A counter belongs to one window. Time never goes back. */
+  /** Resets counters whose window is over. Time never goes back. */
   #advance(nowMs: number): void {
     this.#nowMs = Math.max(this.#nowMs, nowMs)
     const minute = Math.floor(this.#nowMs / MINUTE_MS)

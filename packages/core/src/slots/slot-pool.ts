@@ -1,6 +1,6 @@
 import { type ExactInt, floorDiv, least, times } from '../encoding/exact-int.ts'
 
-/** What a provider allows for a model; null is no limit, 0 is a limit of zero. */
+/** The limits of a provider for a model. Null means no limit, 0 is a limit of zero. */
 export interface ModelLimits {
   readonly tpm: number | null
   readonly rpm: number | null
@@ -13,10 +13,10 @@ export type RateDimension = 'tpm' | 'rpm' | 'tpd' | 'rpd'
 export type Dimension = RateDimension | 'concurrency'
 export type Usage = Readonly<Record<RateDimension, number>>
 
-/** What one instance may use of each dimension; null where there is no limit. */
+/** The share of one instance in each dimension; null if there is no limit. */
 export type Shares = Readonly<Record<Dimension, number | null>>
 
-/** What one job of a type is thought to use. */
+/** The estimated usage of one job of a type. */
 export interface JobEstimate {
   readonly tokens: number
   readonly requests: number
@@ -24,7 +24,7 @@ export interface JobEstimate {
 
 export interface SlotPool {
   readonly shares: Shares
-  /** What the division leaves over, for whoever asks first (SLOT-3). */
+  /** The remainder of the division, which the first instance to ask may use (SLOT-3). */
   readonly common: Readonly<Record<RateDimension, number | null>>
   readonly totalSlots: number | null
 }
@@ -43,7 +43,7 @@ export function isOfMinute(dimension: RateDimension): boolean {
   return dimension === 'tpm' || dimension === 'rpm'
 }
 
-/** The part of a model's capacity that is one instance's (SLOT-2). */
+/** The share of one instance in a model's capacity (SLOT-2). */
 export function poolOf(input: {
   readonly limits: ModelLimits
   readonly used: Usage
@@ -72,7 +72,7 @@ export function poolOf(input: {
   return { shares, common, totalSlots: lowest(slots) }
 }
 
-/** How many jobs of a type may start in each window, and run at one time (SLOT-4). */
+/** How many jobs of a type may start in each window, and run at the same time (SLOT-4). */
 export interface TypeSlots {
   readonly candidates: Readonly<Record<Dimension, number | null>>
   readonly slots: {
@@ -88,7 +88,7 @@ export interface TypeSlots {
   } | null
 }
 
-/** In the order in which a tie is decided: the longer window first, then tokens. */
+/** The order that decides ties: the longer window first, then tokens. */
 const BY_WINDOW: readonly (readonly [Dimension, windowMs: number])[] = [
   ['tpd', DAY_MS],
   ['rpd', DAY_MS],
@@ -134,24 +134,25 @@ export function typeSlots(input: {
   }
 }
 
-/** What a start beyond the slots of its own type is decided by. */
+/** The inputs of the decision about a start beyond the slots of its own type. */
 export interface BorrowInput {
-  /** What all the starts that are asked for together take. */
+  /** The sum of all the requested starts. */
   readonly estimate: JobEstimate
-  /** Windows in which the type has slots of its own left: there it borrows nothing. */
+  /** True for windows in which the type has slots of its own left: there it borrows nothing. */
   readonly own: { readonly minute: boolean; readonly day: boolean }
-  /** What is left of the instance's part in the current windows; null where there is no limit. */
+  /** The rest of the instance's share in the current windows; null if there is no limit. */
   readonly left: Readonly<Record<RateDimension, number | null>>
-  /** What the free slots of the other types take of that. */
+  /** The part of that rest that the free slots of the other types need. */
   readonly kept: Usage
   readonly totalSlots: number | null
-  /** Of all types. */
+  /** The number of starts in flight, over all types. */
   readonly inFlight: number
 }
 
 /**
- * Whether a type whose slots are all taken may start of the model's own (SLOT-18). Slots at one time come back with the
- * next release, so those of idle types are lent. A window gives nothing back, so only the rest of its division is.
+ * True if a type whose slots are all taken may use other capacity of the model (SLOT-18). A concurrency slot comes
+ * back with the next release, so those of idle types are lent. A window gives nothing back, so only the rest of
+ * its division is.
  */
 export function mayBorrow(input: BorrowInput): boolean {
   const { estimate, own, left, kept, totalSlots, inFlight } = input
@@ -165,7 +166,7 @@ export function mayBorrow(input: BorrowInput): boolean {
 
 const NO_RATES = { tpm: null, rpm: null, tpd: null, rpd: null } as const
 
-/** `floor(remaining·k / (E·instances))`; null where no type uses any of it. */
+/** `floor(remaining·k / (E·instances))`; null if no type uses the dimension. */
 function slotsIn(
   remaining: number,
   instances: number,
@@ -178,7 +179,7 @@ function slotsIn(
   return Number(floorDiv(jobs, times(each, instances)))
 }
 
-/** `floor(whole·ratio / each)`, exactly: 100 at 290,000 ppm are 29. */
+/** `floor(whole·ratio / each)`, exact: 100 at 290,000 ppm gives 29. */
 function partOf(whole: number, ratioPpm: number, each: ExactInt): number {
   return Number(floorDiv(times(whole, ratioPpm), times(each, PPM)))
 }
