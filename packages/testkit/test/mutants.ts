@@ -626,9 +626,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a round that gave nobody anything is recorded',
     file: 'engine/dist/state/engine-state.js',
-    find: 'if (this.#isChanged)\n            this.#record(this.#accepted ?? command);',
-    replace:
-      "this.#isChanged ||= command.type === 'round'; if (this.#isChanged) this.#record(command);",
+    find: 'forgetEnded(market);\n        if (this.#isChanged) {',
+    replace: "forgetEnded(market);\n        if ((this.#isChanged ||= command.type === 'round')) {",
     expected: ['no-op'],
     scenario: 'storm',
   },

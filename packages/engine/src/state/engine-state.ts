@@ -243,7 +243,11 @@ export class EngineState {
     this.#accepted = null
     const reply = this.#carryOut(command)
     forgetEnded(market)
-    if (this.#isChanged) this.#record(this.#accepted ?? command)
+    if (this.#isChanged) {
+      // A gap moves deadlines of leases that no record of the journal names again.
+      if (command.type === 'resume') this.#digest.add(`resume ${command.gapMs}`)
+      this.#record(this.#accepted ?? command)
+    }
     return { reply, isChanged: this.#isChanged }
   }
 
