@@ -299,7 +299,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a user has two places in a session',
     file: 'core/dist/sessions/join-session.js',
-    find: 'const jobId = market.seats.holder(facts, seatOf(userId, eventId), sharedUsers ? null : caller);',
+    find: 'const jobId = market.seats.holder(facts, seat, sharedUsers ? null : caller);',
     replace: 'const jobId = null;',
     expected: ['session-place'],
     scenario: 'opening',
