@@ -244,8 +244,9 @@ export class EngineState {
     const reply = this.#carryOut(command)
     forgetEnded(market)
     if (this.#isChanged) {
-      // A gap moves deadlines of leases that no record of the journal names again.
-      if (command.type === 'resume') this.#digest.add(`resume ${command.gapMs}`)
+      // A gap moves deadlines of leases that no record of the journal names again. Without one, the journal has
+      // all that a resume did.
+      if (command.type === 'resume' && command.gapMs > 0) this.#digest.add(`resume ${command.gapMs}`)
       this.#record(this.#accepted ?? command)
     }
     return { reply, isChanged: this.#isChanged }
