@@ -147,6 +147,11 @@ export class OrgDispatch implements IndexedItem {
     return first
   }
 
+  /** True if it could send something now. */
+  isReady(nowMs: number): boolean {
+    return this.chooseLookup(nowMs) !== null || this.choose(nowMs) !== null
+  }
+
   /** Sends the choice of `choose`. */
   book({ job, lane, ready }: SendChoice, nowMs: number): void {
     const { weights } = this.policy

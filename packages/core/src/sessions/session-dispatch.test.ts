@@ -46,6 +46,20 @@ describe('sending', () => {
     expect(sendAt(0)).toEqual([4, 3, 2, 1])
   })
 
+  it('DISPATCH-5: a key without a job does not begin to wait when a round is full', () => {
+    const { dispatch, join, sendAt } = opened()
+    join(1)
+    // It waits for a provider of its own, and ends before there is one.
+    expect(sendAt(0, () => 'pass')).toEqual([])
+    dispatch.cancel(jobIdOf(1))
+    dispatch.sendReady(() => 'served', 0)
+    expect(dispatch.orgs().map(({ unservedSince }) => unservedSince)).toEqual([null])
+    // One with a job does.
+    join(2)
+    dispatch.sendReady(() => 'served', 0)
+    expect(dispatch.orgs().map(({ unservedSince }) => unservedSince)).toEqual([1])
+  })
+
   it('DISPATCH-5: where few are there to send, no key is served twice before another that waits', () => {
     // Workers of two platforms, with a place now and then, and restarts in between.
     const turns = fc.array(fc.record({ p: fc.nat(2), q: fc.nat(2), restarts: fc.boolean() }), {

@@ -275,13 +275,14 @@ export class SessionDispatch {
     const unserved: OrgDispatch[] = []
     const wanting: OrgDispatch[] = []
     for (const org of this.#orgs.takeDue(this.#nowMs)) {
-      if (sends.length >= most) {
-        unserved.push(org)
-        continue
-      }
       const before = sends.length
-      if (org.recover(this.#nowMs)) this.#touch.org(org)
-      const isLeft = this.#sendFrom(org, sends, { serve, most })
+      let isLeft = false
+      // Without a job it is only here because no restart came in between, so it must leave no trace.
+      if (org.nextSendAt() < Infinity) {
+        if (org.recover(this.#nowMs)) this.#touch.org(org)
+        isLeft =
+          before < most ? this.#sendFrom(org, sends, { serve, most }) : org.isReady(this.#nowMs)
+      }
       const isServed = !isLeft || sends.length > before
       if (isServed && this.#orgs.noteServed(org)) this.#touch.org(org)
       if (isLeft) (sends.length > before ? wanting : unserved).push(org)
