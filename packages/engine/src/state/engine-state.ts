@@ -246,7 +246,8 @@ export class EngineState {
     if (this.#isChanged) {
       // A gap moves deadlines of leases that no record of the journal names again. Without one, the journal has
       // all that a resume did.
-      if (command.type === 'resume' && command.gapMs > 0) this.#digest.add(`resume ${command.gapMs}`)
+      if (command.type === 'resume' && command.gapMs > 0)
+        this.#digest.add(`resume ${command.gapMs}`)
       this.#record(this.#accepted ?? command)
     }
     return { reply, isChanged: this.#isChanged }
