@@ -168,9 +168,11 @@ async function readSomething(world: World): Promise<string> {
 }
 
 /** With health off nothing that failed before is a reason to wait (HEALTH-7). */
-function checkRefusals({ ledger }: World, explanation: Explanation): void {
+function checkRefusals({ ledger, session }: World, explanation: Explanation): void {
   const { health, liveness } = ledger.book.policy.registry
-  if (health === 'on' || !('providers' in explanation)) return
+  // An explanation is made in memory, where a policy counts before it is stored.
+  const isOn = health === 'on' || session.engine.view.policy.registry.health === 'on'
+  if (isOn || !('providers' in explanation)) return
   for (const { id, refusal } of explanation.providers) {
     const isStale = refusal === 'heartbeat_stale' && liveness === 'worker'
     if (!isStale && !HEALTH_REFUSALS.has(refusal ?? '')) continue
