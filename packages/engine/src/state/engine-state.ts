@@ -660,9 +660,11 @@ export class EngineState {
       this.#roundHeight++
       for (const round of rounds) {
         if (round.assignments.length === 0) continue
-        this.#changes.rounds.push(roundRow(round, { market, rounds, height, seed }))
-        const counters = market.queues.get(round.kind)?.counters()
-        this.#digest.add(`round ${height} ${round.kind} ${counters?.grants} ${counters?.virtual}`)
+        const row = roundRow(round, { market, rounds, height, seed })
+        this.#changes.rounds.push(row)
+        const { grants, virtual } = market.queues.get(round.kind)?.counters() ?? {}
+        const refusals = JSON.stringify(row.refusals)
+        this.#digest.add(`round ${height} ${round.kind} ${grants} ${virtual} ${refusals}`)
       }
     }
     const { batchSize } = market.policy.queue
