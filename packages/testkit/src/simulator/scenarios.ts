@@ -286,7 +286,8 @@ export const SCENARIOS: readonly Scenario[] = [
         amountOf: ({ kind, model }: JobRow) => (kind === 'ai' && model === name ? 1 : 0),
       })),
       {
-        limit: { key: 'running', kind: 'concurrency', capacity: 3, timeoutSecs: 100_000 },
+        // No number of restarts, each after hours, adds up to this.
+        limit: { key: 'running', kind: 'concurrency', capacity: 3, timeoutSecs: 10_000_000 },
         amountOf: ({ kind }) => (kind === 'task' ? 1 : 0),
       },
     ],
