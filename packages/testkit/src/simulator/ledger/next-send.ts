@@ -19,12 +19,15 @@ export function nextSend(
     readonly policy: PlatformPolicy
     readonly atMs: number
     readonly fits: (job: JobEntry) => boolean
+    /** Those that this round has passed over, to which those are added that are now. */
+    readonly passed?: Set<Registration>
   },
 ): NextSend | null {
-  const { policy, atMs, fits } = now
+  const { policy, atMs, fits, passed = new Set() } = now
   const ready = new Set(
     [...org.jobs].filter(
-      (one) => readyFrom(one) <= atMs && org.spacedAt(policy, one.eventId) <= atMs,
+      (one) =>
+        !passed.has(one) && readyFrom(one) <= atMs && org.spacedAt(policy, one.eventId) <= atMs,
     ),
   )
   while (ready.size > 0) {
@@ -34,6 +37,7 @@ export function nextSend(
     const registration = own.reduce((a, b) => (isBefore(b, a) ? b : a))
     if (fits(registration.job)) return { registration, sessions }
     ready.delete(registration)
+    passed.add(registration)
   }
   return null
 }

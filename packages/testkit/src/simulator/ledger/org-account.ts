@@ -43,6 +43,8 @@ export class OrgAccount {
   inFlight = 0
   /** Keys that were sent from while this one could have been, since its own last send; each with the rounds. */
   readonly passedBy = new Map<string, Set<number>>()
+  /** Those that the newest round has passed over. */
+  #passed: { readonly round: number; readonly registrations: Set<Registration> } | null = null
   /** Of weighted round robin, those that are not 0. */
   readonly figures = new Map<string, number>()
 
@@ -103,6 +105,12 @@ export class OrgAccount {
     if (waitMs === 0) return
     this.pausedUntil = Math.max(this.pausedUntil ?? 0, at + waitMs)
     this.level = Math.min(this.level, TOKEN)
+  }
+
+  /** Those that a round has passed over; it asks for none of them again. */
+  passedIn(round: number): Set<Registration> {
+    if (this.#passed?.round !== round) this.#passed = { round, registrations: new Set() }
+    return this.#passed.registrations
   }
 
   take(eventId: string, atMs: number): void {

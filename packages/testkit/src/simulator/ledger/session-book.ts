@@ -218,7 +218,7 @@ export class SessionBook {
 
   /** Somebody is sent, to book or to look: was it the turn of this one, and allowed (DISPATCH-2 to 5)? */
   send(job: JobEntry, entry: SendEntry): void {
-    const { leaseId, at: atMs, details, fits } = entry
+    const { leaseId, at: atMs, details } = entry
     const registration = this.jobs.get(job.facts.id)
     if (registration === undefined) broken('rows', `job ${job.facts.id} is in no session`)
     const org = this.orgOf(registration)
@@ -240,7 +240,7 @@ export class SessionBook {
       if ((registration.retryAt ?? atMs) > atMs) broken('attempt', `job ${id} is looked for early`)
       this.#lookups.add(leaseId)
     } else {
-      this.#sendToBook(registration, org, { atMs, fits })
+      this.#sendToBook(registration, org, entry)
       registration.lastAttempt = leaseId
     }
     registration.firstSentAt ??= atMs
@@ -359,7 +359,7 @@ export class SessionBook {
   #sendToBook(
     registration: Registration,
     org: OrgAccount,
-    { atMs, fits }: { readonly atMs: number; readonly fits: SendEntry['fits'] },
+    { at: atMs, fits, round }: Pick<SendEntry, 'at' | 'fits' | 'round'>,
   ): void {
     const { eventId, job } = registration
     const { id } = job.facts
@@ -370,7 +370,8 @@ export class SessionBook {
     if (org.spacedAt(policy, eventId) > atMs) {
       broken('session-budget', `job ${id} was sent too close behind the one before it`)
     }
-    const due = nextSend(org, { policy, atMs, fits })
+    const passed = org.passedIn(round)
+    const due = nextSend(org, { policy, atMs, fits, passed })
     const dueId = due?.registration.job.facts.id
     if (due?.registration.eventId !== eventId) {
       broken(
