@@ -117,4 +117,5 @@ export type {
   WorkerHello,
 } from './ports/lease-source.ts'
 export type { CompleteRequest, Limiter, ReserveRequest } from './ports/limiter.ts'
-export type { FailureRow, JobRow, LeaseRow, ResultRow, Store } from './ports/store.ts'
+export type { FailureRow, JobRow, LeaseRow, ResultRow } from './ports/rows.ts'
+export type { Store } from './ports/store.ts'

@@ -84,7 +84,7 @@ export type { FairState } from './order/fair-shares.ts'
 export { scoreAt } from './order/score.ts'
 export { type QueueState, WaitingQueue } from './order/waiting-queue.ts'
 // Outcome
-export { registrationCode } from './outcome/attempt-error.ts'
+export { attemptError, registrationCode } from './outcome/attempt-error.ts'
 export { backoffSecs } from './outcome/backoff.ts'
 export { classifyAnswer, type ErrorTaxonomy, type OutcomeClass } from './outcome/classify.ts'
 export { decideProof } from './outcome/complete-lease.ts'
@@ -106,12 +106,12 @@ export {
 export { usablePolicy } from './policy/usable-policy.ts'
 // Ports: what the engine needs of the outside world
 export type { StandstillWatch } from './ports/clock.ts'
+export type { Log, LogEnd, LogRecord } from './ports/log.ts'
 export {
   type AnyRow,
   type EndedSpan,
   FAILURES_KEPT,
   type JobFacts,
-  type JobFilter,
   type JobState,
   type JournalRecord,
   type KeyedRow,
@@ -123,11 +123,10 @@ export {
   ROUNDS_KEPT,
   type RoundRow,
   type ShareRow,
-  type Snapshot,
-  type StoreReads,
   type WorkerRow,
   type WriteBatch,
-} from './ports/store.ts'
+} from './ports/rows.ts'
+export type { JobFilter, KeyPrints, Snapshot, StoreReads, Tables } from './ports/tables.ts'
 // Registry
 export { noticeOf } from './registry/notice.ts'
 export { classKey, leaseCap } from './registry/provider.ts'

@@ -1,5 +1,5 @@
 import { toHex } from '../encoding/bytes.ts'
-import type { JobRow, NewJobRow } from '../ports/store.ts'
+import type { JobRow, NewJobRow } from '../ports/rows.ts'
 
 /** The row of a new job as it is read back. */
 export function storedRow(row: NewJobRow): JobRow {

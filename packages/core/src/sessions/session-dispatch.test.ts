@@ -46,6 +46,16 @@ describe('sending', () => {
     expect(sendAt(0)).toEqual([4, 3, 2, 1])
   })
 
+  it('SESSION-11, DISPATCH-2: a session that moves to an earlier time after its opening keeps its order', () => {
+    const { dispatch, join, sendAt } = opened()
+    const { request } = scriptJob(1)
+    join(1)
+    expect(sendAt(0, () => 'nobody')).toEqual([])
+    join(2)
+    dispatch.move(request, request.scheduledTime - 100)
+    expect(sendAt(1)).toEqual([1, 2])
+  })
+
   it('DISPATCH-5: a key without a job does not begin to wait when a round is full', () => {
     const { dispatch, join, sendAt } = opened()
     join(1)

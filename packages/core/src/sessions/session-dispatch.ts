@@ -412,7 +412,9 @@ export class SessionDispatch {
       moved.push(job)
     }
     const org = moved[0] && this.orgOf(moved[0])
-    if (org !== undefined) this.#orgs.changed(org)
+    if (org === undefined) return moved
+    org.lanes.lane(from.eventId).rebuild()
+    this.#orgs.changed(org)
     return moved
   }
 

@@ -54,6 +54,12 @@ export class SessionLane implements IndexedItem {
     this.#ready.leave(job)
   }
 
+  /** Adopts earlier times of jobs that have left. Call it before they enter again. */
+  rebuild(): void {
+    this.#due.rebuild()
+    this.#ready.rebuild()
+  }
+
   /** When the lane has a ready job: in the past if it has one, infinite if no job waits. */
   readyAt(): number {
     return this.#ready.size > 0 ? -Infinity : Math.min(this.#due.topKey(), this.#nextOpened())
