@@ -18,10 +18,10 @@ import type {
   JobState,
   JournalRecord,
   ProviderRow,
+  Tables,
   WriteBatch,
 } from '@fairlead/core/internal'
 import fc from 'fast-check'
-import type { MemoryStore } from '../memory/memory-store.ts'
 import {
   batchOf,
   callerOf,
@@ -78,10 +78,10 @@ export const ANY_TX = range(CALLERS).flatMap((n) =>
 )
 
 /**
- * The k-th batch for a store in the state of `model`. Most are such as an engine writes; some break a
+ * The k-th batch for tables in the state of `model`. Most are such as an engine writes; some break a
  * rule, and have to be refused as a whole.
  */
-export async function anyBatch(draw: Draw, model: MemoryStore, k: number): Promise<WriteBatch> {
+export async function anyBatch(draw: Draw, model: Tables, k: number): Promise<WriteBatch> {
   const known = await model.read.jobs({ afterSeq: 0, limit: 1_000 })
   const alive = known.filter((job) => !hasEnded(job.status))
   const numbers = [...new Set(draw(few, fc.nat({ max: IDS - 1 })))]

@@ -18,7 +18,7 @@ import {
   sampleResult,
   sampleRound,
 } from './sample-rows.ts'
-import type { Subject } from './store-conformance.ts'
+import type { Subject } from './tables-conformance.ts'
 
 const JOB = sampleJob(1, { status: 'ASSIGNED' })
 const LEASE = sampleLease(1)
@@ -163,11 +163,11 @@ function twoNew(given: Partial<JobRow>): Partial<WriteBatch> {
   return { newJobs: [newJob(NEW), newJob(sampleJob(4, given))] }
 }
 
-export function batchRules({ store, reopen }: Subject): void {
-  const everything = () => store().read.everything()
+export function batchRules({ tables, apply, reopen }: Subject): void {
+  const everything = () => tables().read.everything()
 
   it.each(REFUSED)('%s: refuses %s, and all that came with it', async (_rule, _what, given) => {
-    await store().commit(BEFORE)
+    await apply(BEFORE)
     const before = await everything()
     const rest = {
       newJobs: [newJob(sampleJob(20))],
@@ -183,56 +183,54 @@ export function batchRules({ store, reopen }: Subject): void {
       ...given,
       newJobs: [...rest.newJobs, ...(given.newJobs ?? [])],
     })
-    const error = await store()
-      .commit(batch)
-      .catch((thrown: unknown) => thrown)
+    const error = await apply(batch).catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(FairleadError)
     expect(error).toMatchObject({ code: 'StoreUnavailable', cause: expect.any(Error) })
     expect(await everything()).toEqual(before)
     const chain = chained([sampleEntry(1), sampleEntry(2)])
-    expect(await store().read.timeline(JOB.id)).toEqual(chain.slice(0, 1))
+    expect(await tables().read.timeline(JOB.id)).toEqual(chain.slice(0, 1))
     // And it goes on, with numbers that the refused batch had taken.
-    await store().commit(batchOf(rest))
-    expect(await store().read.job(jobIdOf(20))).toEqual(sampleJob(20))
+    await apply(batchOf(rest))
+    expect(await tables().read.job(jobIdOf(20))).toEqual(sampleJob(20))
     await reopen()
     expect(await everything()).toHaveLength(before.length + 7)
-    expect(await store().read.timeline(JOB.id)).toEqual(chain)
+    expect(await tables().read.timeline(JOB.id)).toEqual(chain)
   })
 
   it('STORE-2: a bad value in the last row of a large batch leaves nothing behind', async () => {
     const newJobs = Array.from({ length: 500 }, (_, i) => newJob(sampleJob(i + 1)))
     const broken = { ...sampleJob(501), status: 'LOST' } as unknown as JobRow
     const batch = batchOf({ newJobs: [...newJobs, newJob(broken)], meta: { beat: '1' } })
-    await expect(store().commit(batch)).rejects.toMatchObject({ code: 'StoreUnavailable' })
+    await expect(apply(batch)).rejects.toMatchObject({ code: 'StoreUnavailable' })
     expect(await everything()).toEqual([])
-    await store().commit(batchOf({ newJobs, meta: { beat: '1' } }))
+    await apply(batchOf({ newJobs, meta: { beat: '1' } }))
     expect(await everything()).toHaveLength(1_001)
   })
 
   it('STORE-2: an empty batch changes nothing', async () => {
-    await store().commit(BEFORE)
+    await apply(BEFORE)
     const before = await everything()
-    await store().commit(batchOf({}))
+    await apply(batchOf({}))
     expect(await everything()).toEqual(before)
   })
 
-  it('STORE-2: commits are carried out in the order of the calls, awaited or not', async () => {
+  it('STORE-2: batches are applied in the order of the calls, awaited or not', async () => {
     const numbers = Array.from({ length: 30 }, (_, i) => i + 1)
-    const commits = numbers.map((n) => {
+    const applied = numbers.map((n) => {
       const jobs = n === 1 ? [] : [sampleJob(n - 1, { status: 'RUNNING' })]
       const journal = [sampleEntry(n, { jobSeq: n })]
-      return store().commit(
+      return apply(
         batchOf({ newJobs: [newJob(sampleJob(n))], jobs, journal, meta: { last: String(n) } }),
       )
     })
-    await Promise.all(commits)
+    await Promise.all(applied)
     await reopen()
-    const { jobs, meta } = await store().load()
+    const { jobs, meta } = await tables().load()
     expect(jobs.map(({ status }) => status)).toEqual(
       numbers.map((n) => (n === 30 ? 'QUEUED' : 'RUNNING')),
     )
     expect(meta).toEqual({ last: '30' })
-    const entries = await store().read.journal(0, 100)
+    const entries = await tables().read.journal(0, 100)
     expect(entries.map(({ seq }) => seq)).toEqual(numbers)
     expect(brokenSeq(entries)).toBeNull()
   })
@@ -240,76 +238,57 @@ export function batchRules({ store, reopen }: Subject): void {
   it('STORE-2: batches of any size, awaited or not, are what they were when they were given', async () => {
     const sizes = [10, 300_000, 20, 200_000, 262_144, 30, 700_000, 40, 261_000, 50]
     const payloads = sizes.map((size, n) => new Uint8Array(size).fill(n + 1))
-    const commits = payloads.map((payload, n) =>
-      store().commit(batchOf({ newJobs: [newJob(sampleJob(n + 1), payload)] })),
+    const applied = payloads.map((payload, n) =>
+      apply(batchOf({ newJobs: [newJob(sampleJob(n + 1), payload)] })),
     )
-    await Promise.all(commits)
+    await Promise.all(applied)
     await reopen()
-    const read = await store().read.payloads(sizes.map((_, n) => n + 1))
+    const read = await tables().read.payloads(sizes.map((_, n) => n + 1))
     expect(read.map((payload) => payload?.length)).toEqual(sizes)
     for (const [n, payload] of read.entries()) {
       expect(Buffer.compare(payload as Uint8Array, payloads[n] as Uint8Array)).toBe(0)
     }
   })
 
-  it.each([
-    ['breaks a rule', { newJobs: [newJob({ ...NEW, txHash: JOB.txHash })] }],
-    ['has a gap', { newJobs: [newJob(NEW)], journal: [sampleEntry(2), sampleEntry(1)] }],
-  ])(
-    'STORE-2: with a commit that %s goes one that was built on it, and no other',
-    async (_, bad) => {
-      const first = batchOf({ newJobs: [newJob(JOB)], journal: [sampleEntry(1)] })
-      const last = batchOf({ newJobs: [newJob(NEW)], journal: [sampleEntry(2)] })
-      const given = [first, batchOf(bad), last]
-      const outcomes = await Promise.allSettled(given.map((batch) => store().commit(batch)))
-      expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected'])
-      expect((await store().load()).jobs).toEqual([JOB])
-      // Once the refusal was heard it is a batch like any other.
-      await store().commit(last)
-      expect((await store().load()).jobs).toEqual([JOB, NEW])
-      expect(await store().read.journal(0, 9)).toEqual(chained([sampleEntry(1), sampleEntry(2)]))
-    },
-  )
-
   it('STORE-5: in one batch the old lease of a job ends and the next begins, in any order', async () => {
-    await store().commit(BEFORE)
+    await apply(BEFORE)
     const next = sampleLease(1, { attempt: 1 })
     const ended = { ...LEASE, status: 'EXPIRED' } as const
-    await store().commit(batchOf({ newLeases: [next], leases: [ended] }))
-    expect(await store().read.leases(JOB.id)).toEqual([ended, next])
+    await apply(batchOf({ newLeases: [next], leases: [ended] }))
+    expect(await tables().read.leases(JOB.id)).toEqual([ended, next])
   })
 
   it('STORE-5: in one batch an attempt that is over and the next one can both be new', async () => {
     const over = sampleLease(1, { status: 'CANCELLED' })
     const next = sampleLease(1, { attempt: 1 })
-    await store().commit(batchOf({ newJobs: [newJob(JOB)], newLeases: [next, over] }))
-    expect(await store().read.leases(JOB.id)).toEqual([over, next])
+    await apply(batchOf({ newJobs: [newJob(JOB)], newLeases: [next, over] }))
+    expect(await tables().read.leases(JOB.id)).toEqual([over, next])
   })
 
   it('STORE-5: one tx_hash of two callers is two jobs', async () => {
     const other = { ...NEW, caller: callerOf(2), txHash: JOB.txHash }
-    await store().commit(batchOf({ newJobs: [newJob(JOB), newJob(other)] }))
+    await apply(batchOf({ newJobs: [newJob(JOB), newJob(other)] }))
     const keys = [2, 1].map((n) => ({ caller: callerOf(n), txHash: JOB.txHash }))
-    const found = await store().read.jobsByTx(keys)
+    const found = await tables().read.jobsByTx(keys)
     expect(found.map((job) => job?.id)).toEqual([other.id, JOB.id])
   })
 
   it('STORE-6: an ended job or lease may be written again with the status that it has', async () => {
-    await store().commit(BEFORE)
-    await store().commit(batchOf({ jobs: [ENDED], leases: [ENDED_LEASE] }))
-    expect(await store().read.job(ENDED.id)).toEqual(ENDED)
-    expect(await store().read.lease(ENDED_LEASE.id)).toEqual(ENDED_LEASE)
+    await apply(BEFORE)
+    await apply(batchOf({ jobs: [ENDED], leases: [ENDED_LEASE] }))
+    expect(await tables().read.job(ENDED.id)).toEqual(ENDED)
+    expect(await tables().read.lease(ENDED_LEASE.id)).toEqual(ENDED_LEASE)
   })
 
   it('STORE-7: a change says what became of a job or lease, never what it is', async () => {
-    await store().commit(BEFORE)
+    await apply(BEFORE)
     const job = { ...JOB, status: 'RUNNING' } as const
     const lease = { ...LEASE, status: 'RENEWED' } as const
     const otherJob = { ...job, kind: 'task', tier: 'X', txHash: NEW.txHash, fee: 9n } as const
     const otherLease = { ...lease, tStart: 1, epoch: 2, round: 3, providerId: providerOf(9) }
-    await store().commit(batchOf({ jobs: [otherJob], leases: [otherLease] }))
-    expect(await store().read.job(JOB.id)).toEqual(job)
-    expect(await store().read.lease(LEASE.id)).toEqual(lease)
+    await apply(batchOf({ jobs: [otherJob], leases: [otherLease] }))
+    expect(await tables().read.job(JOB.id)).toEqual(job)
+    expect(await tables().read.lease(LEASE.id)).toEqual(lease)
   })
 
   it('STORE-7: a later row takes the place of the first', async () => {
@@ -323,12 +302,12 @@ export function batchRules({ store, reopen }: Subject): void {
       meta: { a: '1', b: '1' },
       lanes: ['a', 'b'].map((key) => ({ lane: 'x', key, value: Uint8Array.of(1) })),
     }
-    await store().commit({ ...BEFORE, ...before, shares: [{ ...share, finish: 6n }] })
+    await apply({ ...BEFORE, ...before, shares: [{ ...share, finish: 6n }] })
     const lanes = ['b', 'c'].map((key) => ({ lane: 'x', key, value: Uint8Array.of(2) }))
     const later = { providers: [provider], results: [result], meta: { b: '2', c: '3' }, lanes }
-    await store().commit(batchOf({ ...later, leases: [lease], shares: [share] }))
+    await apply(batchOf({ ...later, leases: [lease], shares: [share] }))
     await reopen()
-    const snapshot = await store().load()
+    const snapshot = await tables().load()
     expect(snapshot.providers).toEqual([provider])
     expect(snapshot.shares).toEqual([share])
     expect(snapshot.meta).toEqual({ a: '1', b: '2', c: '3' })
@@ -337,35 +316,35 @@ export function batchRules({ store, reopen }: Subject): void {
       ['b', 2],
       ['c', 2],
     ])
-    expect(await store().read.result(JOB.id)).toEqual(result)
-    expect(await store().read.lease(LEASE.id)).toEqual(lease)
+    expect(await tables().read.result(JOB.id)).toEqual(result)
+    expect(await tables().read.lease(LEASE.id)).toEqual(lease)
   })
 
   it('STORE-7: a later failure of the same attempt takes the place of the first', async () => {
     const first = [0, 1].map((attempt) => sampleFailure(1, { attempt, message: 'first' }))
     const second = sampleFailure(1, { attempt: 1, message: 'second' })
-    await store().commit({ ...BEFORE, failures: first })
-    await store().commit(batchOf({ failures: [second] }))
+    await apply({ ...BEFORE, failures: first })
+    await apply(batchOf({ failures: [second] }))
     await reopen()
-    expect(await store().read.failures(JOB.id)).toEqual([first[0], second])
+    expect(await tables().read.failures(JOB.id)).toEqual([first[0], second])
     const third = { ...second, message: 'third' }
-    await store().commit(batchOf({ failures: [third] }))
-    expect(await store().read.failures(JOB.id)).toEqual([first[0], third])
+    await apply(batchOf({ failures: [third] }))
+    expect(await tables().read.failures(JOB.id)).toEqual([first[0], third])
   })
 
   it('STORE-7: a share without a finish time is forgotten, a known one or not', async () => {
     const share = { kind: 'ai', caller: callerOf(1) } as const
-    await store().commit(batchOf({ shares: [{ ...share, finish: 6n }] }))
+    await apply(batchOf({ shares: [{ ...share, finish: 6n }] }))
     const strange = { ...share, caller: callerOf(2), finish: null }
-    await store().commit(batchOf({ shares: [{ ...share, finish: null }, strange] }))
-    expect((await store().load()).shares).toEqual([])
+    await apply(batchOf({ shares: [{ ...share, finish: null }, strange] }))
+    expect((await tables().load()).shares).toEqual([])
   })
 
   it('STORE-7: a piece of a lane without a value is forgotten, a known one or not', async () => {
     const lane = { lane: 'limit', key: 'k', value: Uint8Array.of(1) }
-    await store().commit(batchOf({ lanes: [lane] }))
+    await apply(batchOf({ lanes: [lane] }))
     const strange = { ...lane, key: 'other', value: null }
-    await store().commit(batchOf({ lanes: [{ ...lane, value: null }, strange] }))
-    expect((await store().load()).lanes).toEqual([])
+    await apply(batchOf({ lanes: [{ ...lane, value: null }, strange] }))
+    expect((await tables().load()).lanes).toEqual([])
   })
 }

@@ -14,7 +14,7 @@ import {
   sampleResult,
   sampleRound,
 } from './sample-rows.ts'
-import type { Subject } from './store-conformance.ts'
+import type { Subject } from './tables-conformance.ts'
 
 /** The result of a registration, with a booking number. */
 const BROUGHT = {
@@ -22,7 +22,7 @@ const BROUGHT = {
   meta: encodeCbor({ sent_after_ms: 3, note: 'B-7' }),
 }
 
-export function pruneRules({ store, reopen }: Subject): void {
+export function pruneRules({ tables, apply, reopen }: Subject): void {
   const ended = (n: number, endedAt: number) => sampleJob(n, { status: 'COMPLETED', endedAt })
 
   it('STORE-10: a job that ended before the time goes with all that is its own, the rest stays', async () => {
@@ -32,10 +32,10 @@ export function pruneRules({ store, reopen }: Subject): void {
     const journal = [1, 2, 3].map((n) => sampleEntry(n, { jobSeq: n }))
     const newJobs = jobs.map((row) => newJob(row))
     const failures = [1, 2].map((n) => sampleFailure(n))
-    await store().commit(batchOf({ newJobs, newLeases, results, failures, journal }))
-    await store().commit(batchOf({ pruneEndedBefore: START }))
+    await apply(batchOf({ newJobs, newLeases, results, failures, journal }))
+    await apply(batchOf({ pruneEndedBefore: START }))
     await reopen()
-    const { read } = store()
+    const { read } = tables()
     expect(await read.jobs({ afterSeq: 0, limit: 10 })).toEqual(jobs.slice(1))
     expect(await read.job(jobIdOf(1))).toBeNull()
     const keys = jobs.slice(0, 2)
@@ -69,12 +69,12 @@ export function pruneRules({ store, reopen }: Subject): void {
     ]
     // The last of them ends in the batch that erases.
     const results12 = [1, 2].map((n) => ({ ...sampleResult(n), ...BROUGHT }))
-    await store().commit(batchOf({ newJobs: newJobs.slice(0, -1), results: results12 }))
+    await apply(batchOf({ newJobs: newJobs.slice(0, -1), results: results12 }))
     const eraseEnded = { from: START, before: START + 10 }
-    await store().commit(batchOf({ newJobs: newJobs.slice(-1), eraseEnded }))
+    await apply(batchOf({ newJobs: newJobs.slice(-1), eraseEnded }))
     await reopen()
     const left = encodeCbor(where)
-    const { read } = store()
+    const { read } = tables()
     expect(await read.payloads([1, 2, 3, 4, 5, 6, 7])).toEqual(
       [said, left, left, said, said, said, Uint8Array.of(0xa0)].map((bytes) =>
         Uint8Array.from(bytes),
@@ -94,17 +94,17 @@ export function pruneRules({ store, reopen }: Subject): void {
     ])
     // What was erased is not erased again, and not brought back.
     const before = await read.everything()
-    await store().commit(batchOf({ eraseEnded }))
+    await apply(batchOf({ eraseEnded }))
     expect(await read.everything()).toEqual(before)
   })
 
   it('STORE-16: a result that outlives its job is erased before the job is deleted', async () => {
     const row = { ...ended(1, START), kind: 'registration' as const }
     const results = [{ ...sampleResult(1), ...BROUGHT }]
-    await store().commit(batchOf({ newJobs: [newJob(row)], results }))
+    await apply(batchOf({ newJobs: [newJob(row)], results }))
     const eraseEnded = { from: START, before: START + 1 }
-    await store().commit(batchOf({ eraseEnded, pruneEndedBefore: START + 1 }))
-    const { read } = store()
+    await apply(batchOf({ eraseEnded, pruneEndedBefore: START + 1 }))
+    const { read } = tables()
     expect(await read.job(jobIdOf(1))).toBeNull()
     const left = encodeCbor({ outcome: 'booked', fee_status: 'none' })
     expect((await read.result(jobIdOf(1)))?.output).toEqual(Uint8Array.from(left))
@@ -113,38 +113,38 @@ export function pruneRules({ store, reopen }: Subject): void {
   it('STORE-15: entries of the journal up to a number are deleted, and the chain goes on', async () => {
     const records = Array.from({ length: 100 }, (_, i) => sampleEntry(i + 1, { jobSeq: 1 }))
     const newJobs = [newJob(sampleJob(1))]
-    await store().commit(batchOf({ newJobs, journal: records.slice(0, 70) }))
-    await store().commit(batchOf({ journal: records.slice(70, 80), cutJournalAt: 40 }))
+    await apply(batchOf({ newJobs, journal: records.slice(0, 70) }))
+    await apply(batchOf({ journal: records.slice(70, 80), cutJournalAt: 40 }))
     const entries = chained(records)
-    const { read } = store()
+    const { read } = tables()
     expect(await read.journal(0, 1_000)).toEqual(entries.slice(40, 80))
     expect(await read.journal(45, 3)).toEqual(entries.slice(45, 48))
     expect(await read.timeline(jobIdOf(1))).toEqual(entries.slice(40, 80))
     await reopen()
-    await store().commit(batchOf({ journal: records.slice(80), cutJournalAt: 64 }))
+    await apply(batchOf({ journal: records.slice(80), cutJournalAt: 64 }))
     // What is gone cannot go again.
-    await store().commit(batchOf({ cutJournalAt: 64 }))
-    await store().commit(batchOf({ cutJournalAt: 3 }))
-    expect(await store().read.journal(0, 1_000)).toEqual(entries.slice(64))
-    expect((await store().load()).lastEntry).toBe(entries.length)
-    const all = (await store().read.everything()).filter(([table]) => table === 'journal')
+    await apply(batchOf({ cutJournalAt: 64 }))
+    await apply(batchOf({ cutJournalAt: 3 }))
+    expect(await tables().read.journal(0, 1_000)).toEqual(entries.slice(64))
+    expect((await tables().load()).lastEntry).toBe(entries.length)
+    const all = (await tables().read.everything()).filter(([table]) => table === 'journal')
     expect(all.map(([, row]) => row)).toEqual(entries.slice(64))
   })
 
   it('STORE-15: the newest entry stays', async () => {
-    await store().commit(batchOf({ journal: [sampleEntry(1), sampleEntry(2)] }))
+    await apply(batchOf({ journal: [sampleEntry(1), sampleEntry(2)] }))
     const code = 'StoreUnavailable'
-    await expect(store().commit(batchOf({ cutJournalAt: 2 }))).rejects.toMatchObject({ code })
-    await store().commit(batchOf({ cutJournalAt: 1 }))
+    await expect(apply(batchOf({ cutJournalAt: 2 }))).rejects.toMatchObject({ code })
+    await apply(batchOf({ cutJournalAt: 1 }))
     await reopen()
-    await store().commit(batchOf({ journal: [sampleEntry(3)] }))
+    await apply(batchOf({ journal: [sampleEntry(3)] }))
     const rest = chained([1, 2, 3].map((n) => sampleEntry(n))).slice(1)
-    expect(await store().read.journal(0, 9)).toEqual(rest)
+    expect(await tables().read.journal(0, 9)).toEqual(rest)
   })
 
   it('STORE-10: the names of a deleted job are free again, even in the same batch', async () => {
     const first = ended(1, START)
-    await store().commit(
+    await apply(
       batchOf({
         newJobs: [newJob(first)],
         newLeases: [sampleLease(1, { status: 'COMPLETED' })],
@@ -156,9 +156,9 @@ export function pruneRules({ store, reopen }: Subject): void {
     const newLeases = [sampleLease(1, { jobSeq: 2 })]
     const newJobs = [newJob(again, Uint8Array.of(2))]
     const journal = [sampleEntry(2, { jobSeq: 2 })]
-    await store().commit(batchOf({ newJobs, newLeases, journal, pruneEndedBefore: START + 1 }))
+    await apply(batchOf({ newJobs, newLeases, journal, pruneEndedBefore: START + 1 }))
     await reopen()
-    const { read } = store()
+    const { read } = tables()
     expect(await read.job(first.id)).toEqual(again)
     expect(await read.jobsByTx([first])).toEqual([{ id: first.id, payload: Uint8Array.of(2) }])
     expect(await read.payloads([1, 2])).toEqual([null, Uint8Array.of(2)])
@@ -171,8 +171,8 @@ export function pruneRules({ store, reopen }: Subject): void {
     const resultOf = (seq: number) => sampleResult(1, { jobSeq: seq, units: seq })
     const end = (seq: number) => ({ ...ended(1, START), seq })
     const begin = (seq: number) => [newJob(sampleJob(1, { seq }))]
-    const commit = (given: Partial<WriteBatch>) => store().commit(batchOf(given))
-    const result = () => store().read.result(jobIdOf(1))
+    const commit = (given: Partial<WriteBatch>) => apply(batchOf(given))
+    const result = () => tables().read.result(jobIdOf(1))
     const prune = { pruneEndedBefore: START + 1 }
 
     await commit({ newJobs: begin(1) })
@@ -193,28 +193,28 @@ export function pruneRules({ store, reopen }: Subject): void {
     expect(await result()).toBeNull()
     await commit({ jobs: [end(3)], ...prune })
     expect(await result()).toEqual(resultOf(2))
-    const rows = (await store().read.everything()).filter(([table]) => table === 'results')
+    const rows = (await tables().read.everything()).filter(([table]) => table === 'results')
     expect(rows.map(([, row]) => row)).toEqual([resultOf(1), resultOf(2)])
   })
 
   it('STORE-10: a result stays when its job is deleted in the batch that brings both', async () => {
     const newJobs = [newJob(ended(1, START))]
     const results = [sampleResult(1)]
-    await store().commit(batchOf({ newJobs, results, pruneEndedBefore: START + 1 }))
+    await apply(batchOf({ newJobs, results, pruneEndedBefore: START + 1 }))
     await reopen()
-    expect(await store().read.job(jobIdOf(1))).toBeNull()
-    expect(await store().read.result(jobIdOf(1))).toEqual(results[0])
+    expect(await tables().read.job(jobIdOf(1))).toBeNull()
+    expect(await tables().read.result(jobIdOf(1))).toEqual(results[0])
   })
 
   it('STORE-10: a result goes once it is old enough and its job is gone, and not before', async () => {
     const resultAt = (n: number, at: number) => sampleResult(n, { at })
     const left = async () => {
-      const rows = await store().read.everything()
+      const rows = await tables().read.everything()
       return rows
         .flatMap(([table, row]) => (table === 'results' ? [row['jobSeq'] as number] : []))
         .sort((a, b) => a - b)
     }
-    const commit = (given: Partial<WriteBatch>) => store().commit(batchOf(given))
+    const commit = (given: Partial<WriteBatch>) => apply(batchOf(given))
     const newJobs = [1, 2, 3].map((n) => newJob(ended(n, START + n)))
     const results = [1, 2, 3].map((n) => resultAt(n, START + n))
     await commit({ newJobs: [...newJobs, newJob(sampleJob(4))], results })
@@ -226,8 +226,8 @@ export function pruneRules({ store, reopen }: Subject): void {
     // The first two jobs go, and one result with them.
     await commit({ pruneEndedBefore: START + 3, pruneResultsBefore: START + 2 })
     expect(await left()).toEqual([2, 3, 4])
-    expect(await store().read.result(jobIdOf(1))).toBeNull()
-    expect(await store().read.result(jobIdOf(2))).toEqual(results[1])
+    expect(await tables().read.result(jobIdOf(1))).toBeNull()
+    expect(await tables().read.result(jobIdOf(2))).toEqual(results[1])
     await reopen()
     // No job goes, and the result of one that is gone does; its own time is not before it.
     await commit({ pruneEndedBefore: START + 3, pruneResultsBefore: START + 2 })
@@ -235,7 +235,7 @@ export function pruneRules({ store, reopen }: Subject): void {
     expect(await left()).toEqual([2, 3, 4])
     await commit({ pruneEndedBefore: START + 3, pruneResultsBefore: START + 3 })
     expect(await left()).toEqual([3, 4])
-    expect(await store().read.result(jobIdOf(2))).toBeNull()
+    expect(await tables().read.result(jobIdOf(2))).toBeNull()
     // Without an age for results they stay, and go when there is one again.
     await commit({ pruneEndedBefore: in10 })
     expect(await left()).toEqual([3, 4])
@@ -249,12 +249,12 @@ export function pruneRules({ store, reopen }: Subject): void {
     const newJobs = [newJob(ended(1, START)), newJob(ended(2, START))]
     const results = [sampleResult(1, { at: START }), sampleResult(2, { at: START + 1 })]
     const times = { pruneEndedBefore: START + 1, pruneResultsBefore: START + 1 }
-    await store().commit(batchOf({ newJobs, results, ...times }))
-    expect(await store().read.everything()).toEqual([['results', results[1]]])
+    await apply(batchOf({ newJobs, results, ...times }))
+    expect(await tables().read.everything()).toEqual([['results', results[1]]])
   })
 
   it('STORE-8: of the results of deleted jobs of one id, the newest that is left is found', async () => {
-    const commit = (given: Partial<WriteBatch>) => store().commit(batchOf(given))
+    const commit = (given: Partial<WriteBatch>) => apply(batchOf(given))
     const resultOf = (seq: number, at: number) => sampleResult(1, { jobSeq: seq, at })
     const [older, newer] = [resultOf(1, START + 9), resultOf(2, START)]
     for (const result of [older, newer]) {
@@ -262,60 +262,58 @@ export function pruneRules({ store, reopen }: Subject): void {
       await commit({ newJobs, results: [result] })
       await commit({ pruneEndedBefore: START + 1 })
     }
-    expect(await store().read.result(jobIdOf(1))).toEqual(newer)
+    expect(await tables().read.result(jobIdOf(1))).toEqual(newer)
     await commit({ pruneResultsBefore: START + 1 })
-    expect(await store().read.result(jobIdOf(1))).toEqual(older)
+    expect(await tables().read.result(jobIdOf(1))).toEqual(older)
     await commit({ pruneResultsBefore: START + 10 })
-    expect(await store().read.result(jobIdOf(1))).toBeNull()
+    expect(await tables().read.result(jobIdOf(1))).toBeNull()
   })
 
   it('STORE-10: a job keeps the failures of its newest attempts', async () => {
     const of = (attempt: number) => sampleFailure(1, { attempt })
     const attempts = async () => {
-      const failures = await store().read.failures(jobIdOf(1))
+      const failures = await tables().read.failures(jobIdOf(1))
       return failures.map(({ attempt }) => attempt)
     }
     const upTo = (last: number) => Array.from({ length: FAILURES_KEPT }, (_, i) => last - i)
     const newJobs = [newJob(sampleJob(1)), newJob(sampleJob(2))]
     const failures = upTo(FAILURES_KEPT - 1).map(of)
-    await store().commit(batchOf({ newJobs, failures: [...failures, sampleFailure(2)] }))
+    await apply(batchOf({ newJobs, failures: [...failures, sampleFailure(2)] }))
     expect(await attempts()).toEqual(upTo(FAILURES_KEPT - 1).toReversed())
-    await store().commit(batchOf({ failures: [of(FAILURES_KEPT)] }))
+    await apply(batchOf({ failures: [of(FAILURES_KEPT)] }))
     expect(await attempts()).toEqual(upTo(FAILURES_KEPT).toReversed())
     await reopen()
     // Several in one batch, and after a gap.
-    await store().commit(batchOf({ failures: [FAILURES_KEPT + 1, FAILURES_KEPT + 2].map(of) }))
+    await apply(batchOf({ failures: [FAILURES_KEPT + 1, FAILURES_KEPT + 2].map(of) }))
     expect(await attempts()).toEqual(upTo(FAILURES_KEPT + 2).toReversed())
-    await store().commit(batchOf({ failures: [of(3 * FAILURES_KEPT)] }))
+    await apply(batchOf({ failures: [of(3 * FAILURES_KEPT)] }))
     expect(await attempts()).toEqual([3 * FAILURES_KEPT])
-    expect(await store().read.failures(jobIdOf(2))).toEqual([sampleFailure(2)])
-    const rows = await store().read.everything()
+    expect(await tables().read.failures(jobIdOf(2))).toEqual([sampleFailure(2)])
+    const rows = await tables().read.everything()
     expect(rows.filter(([table]) => table === 'failures')).toHaveLength(2)
   })
 
   it('STORE-10: a job that takes the id of a deleted one has none of its failures', async () => {
     const newJobs = [newJob(ended(1, START))]
-    await store().commit(batchOf({ newJobs, failures: [sampleFailure(1)] }))
+    await apply(batchOf({ newJobs, failures: [sampleFailure(1)] }))
     const again = [newJob(sampleJob(1, { seq: 2 }))]
-    await store().commit(batchOf({ newJobs: again, pruneEndedBefore: START + 1 }))
-    expect(await store().read.failures(jobIdOf(1))).toEqual([])
+    await apply(batchOf({ newJobs: again, pruneEndedBefore: START + 1 }))
+    expect(await tables().read.failures(jobIdOf(1))).toEqual([])
   })
 
   it('STORE-2: a refused batch deletes nothing, and gives no name away', async () => {
     const first = ended(1, START)
     const newLeases = [sampleLease(1, { status: 'COMPLETED' })]
-    await store().commit(
-      batchOf({ newJobs: [newJob(first)], newLeases, journal: [sampleEntry(1)] }),
-    )
-    const before = await store().read.everything()
+    await apply(batchOf({ newJobs: [newJob(first)], newLeases, journal: [sampleEntry(1)] }))
+    const before = await tables().read.everything()
     const again = batchOf({
       newJobs: [newJob(sampleJob(1, { seq: 2 }), Uint8Array.of(2))],
       newLeases: [sampleLease(1, { jobSeq: 2 })],
       journal: [sampleEntry(2, { jobSeq: 2 }), sampleEntry(2)],
       pruneEndedBefore: START + 1,
     })
-    await expect(store().commit(again)).rejects.toMatchObject({ code: 'StoreUnavailable' })
-    const { read } = store()
+    await expect(apply(again)).rejects.toMatchObject({ code: 'StoreUnavailable' })
+    const { read } = tables()
     expect(await read.everything()).toEqual(before)
     expect(await read.job(first.id)).toEqual(first)
     expect((await read.jobsByTx([first])).map((job) => job?.id)).toEqual([first.id])
@@ -324,9 +322,9 @@ export function pruneRules({ store, reopen }: Subject): void {
   })
 
   it('STORE-10: a job whose end in this very batch is long ago goes at once', async () => {
-    await store().commit(batchOf({ newJobs: [newJob(sampleJob(1))] }))
-    await store().commit(batchOf({ jobs: [ended(1, START)], pruneEndedBefore: START + 1 }))
-    expect(await store().read.everything()).toEqual([])
+    await apply(batchOf({ newJobs: [newJob(sampleJob(1))] }))
+    await apply(batchOf({ jobs: [ended(1, START)], pruneEndedBefore: START + 1 }))
+    expect(await tables().read.everything()).toEqual([])
   })
 
   it('STORE-10: the newest rounds are kept, each with all of its kinds', async () => {
@@ -335,13 +333,13 @@ export function pruneRules({ store, reopen }: Subject): void {
       Array.from({ length: to - from + 1 }, (_, i) => from + i).flatMap((height) =>
         kinds.map((kind) => sampleRound(height, { kind, assignments: [], refusals: [] })),
       )
-    await store().commit(batchOf({ rounds: of(1, ROUNDS_KEPT) }))
-    expect(await store().read.round(1, 'ai')).not.toBeNull()
-    await store().commit(batchOf({ rounds: of(ROUNDS_KEPT + 1, ROUNDS_KEPT + 2) }))
+    await apply(batchOf({ rounds: of(1, ROUNDS_KEPT) }))
+    expect(await tables().read.round(1, 'ai')).not.toBeNull()
+    await apply(batchOf({ rounds: of(ROUNDS_KEPT + 1, ROUNDS_KEPT + 2) }))
     for (const kind of kinds) {
-      expect(await store().read.round(2, kind)).toBeNull()
-      expect(await store().read.round(3, kind)).not.toBeNull()
-      expect(await store().read.round(ROUNDS_KEPT + 2, kind)).not.toBeNull()
+      expect(await tables().read.round(2, kind)).toBeNull()
+      expect(await tables().read.round(3, kind)).not.toBeNull()
+      expect(await tables().read.round(ROUNDS_KEPT + 2, kind)).not.toBeNull()
     }
   })
 
@@ -349,10 +347,10 @@ export function pruneRules({ store, reopen }: Subject): void {
     const rounds = Array.from({ length: ROUNDS_KEPT + 50 }, (_, i) =>
       sampleRound(7 * ((i * 11) % (ROUNDS_KEPT + 50)) + 1, { assignments: [], refusals: [] }),
     )
-    await store().commit(batchOf({ rounds: rounds.slice(0, 600) }))
-    await store().commit(batchOf({ rounds: rounds.slice(600) }))
+    await apply(batchOf({ rounds: rounds.slice(0, 600) }))
+    await apply(batchOf({ rounds: rounds.slice(600) }))
     await reopen()
     const kept = rounds.toSorted((a, b) => a.height - b.height).slice(50)
-    expect(await store().read.everything()).toEqual(kept.map((row) => ['rounds', row]))
+    expect(await tables().read.everything()).toEqual(kept.map((row) => ['rounds', row]))
   })
 }

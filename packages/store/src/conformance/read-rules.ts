@@ -1,5 +1,5 @@
 import type { Caller, JobId, JobRow, LeaseId } from '@fairlead/core'
-import type { JobFilter } from '@fairlead/core/internal'
+import type { JobFilter, KeyPrints } from '@fairlead/core/internal'
 import { expect, it } from 'vitest'
 import {
   batchOf,
@@ -19,7 +19,7 @@ import {
   sampleResult,
   sampleRound,
 } from './sample-rows.ts'
-import type { Subject } from './store-conformance.ts'
+import type { Subject } from './tables-conformance.ts'
 
 /** One is stored in another way than the others, and one job in five has none. */
 const MODELS = ['m', 'm\u0000', '', 'M']
@@ -103,11 +103,12 @@ const FILTERS: readonly (readonly [filter: Partial<JobFilter>, seqs: number[]])[
   [{ kind: 'ai', status: 'RUNNING', providerId: providerOf(2) }, [6]],
 ]
 
-export function readRules({ store, reopen }: Subject): void {
-  const commitJobs = () => store().commit(batchOf({ newJobs: JOBS.map((row) => newJob(row)) }))
+export function readRules({ tables, apply, reopen }: Subject): void {
+  const applyJobs = () => apply(batchOf({ newJobs: JOBS.map((row) => newJob(row)) }))
 
-  it('STORE-4: a new store is empty', async () => {
-    expect(await store().load()).toEqual({
+  it('STORE-4: new tables are empty', async () => {
+    expect(await tables().load()).toEqual({
+      batch: 0,
       jobs: [],
       leases: [],
       providers: [],
@@ -116,7 +117,7 @@ export function readRules({ store, reopen }: Subject): void {
       meta: {},
       lastEntry: 0,
     })
-    expect(await store().read.everything()).toEqual([])
+    expect(await tables().read.everything()).toEqual([])
   })
 
   it('STORE-4: load gives what is alive, in order, after a restart as before', async () => {
@@ -131,7 +132,7 @@ export function readRules({ store, reopen }: Subject): void {
     const providers = [sampleProvider(2), sampleProvider(1)]
     const shares = [1, 2].map((n) => ({ kind: 'ai' as const, caller: callerOf(n), finish: 1n }))
     const journal = [sampleEntry(1), sampleEntry(2)]
-    await store().commit(
+    await apply(
       batchOf({
         newJobs: [...alive, ended].map((row) => newJob(row)),
         newLeases: leases,
@@ -141,7 +142,7 @@ export function readRules({ store, reopen }: Subject): void {
         meta: { enqueue_seq: '3' },
       }),
     )
-    const before = await store().load()
+    const before = await tables().load()
     expect(before.jobs).toEqual(alive.toReversed())
     // Oldest first, then by attempt, then in order of acceptance.
     expect(before.leases).toEqual([leases[1], leases[2], leases[0]])
@@ -150,14 +151,14 @@ export function readRules({ store, reopen }: Subject): void {
     expect(before.meta).toEqual({ enqueue_seq: '3' })
     expect(before.lastEntry).toBe(2)
     await reopen()
-    expect(await store().load()).toEqual(before)
+    expect(await tables().load()).toEqual(before)
   })
 
   for (const [filter, seqs] of FILTERS) {
     const shown = Object.entries(filter).map(([field, value]) => `${field} ${String(value)}`)
     it(`STORE-8: finds jobs by ${shown.join(', ') || 'nothing'}`, async () => {
-      await commitJobs()
-      const found = await store().read.jobs({ afterSeq: 0, limit: 100, ...filter })
+      await applyJobs()
+      const found = await tables().read.jobs({ afterSeq: 0, limit: 100, ...filter })
       expect(found.map(({ seq }) => seq)).toEqual(seqs)
       expect(found).toEqual(seqs.map((seq) => JOBS.find((job) => job.seq === seq)))
     })
@@ -169,14 +170,14 @@ export function readRules({ store, reopen }: Subject): void {
     const ids = ['7a', '7b', '7b1', '6a'].map((rest) => (start + rest).padEnd(66, '0') as JobId)
     const jobs = ids.map((id, i) => sampleJob(i + 1, { id }))
     const list = async (filter: Partial<JobFilter>) => {
-      const found = await store().read.jobs({ afterSeq: 0, limit: 9, ...filter })
+      const found = await tables().read.jobs({ afterSeq: 0, limit: 9, ...filter })
       return found.map(({ seq, status }) => [seq, status])
     }
-    await store().commit(batchOf({ newJobs: jobs.slice(0, 3).map((row) => newJob(row)) }))
+    await apply(batchOf({ newJobs: jobs.slice(0, 3).map((row) => newJob(row)) }))
     expect(await list({ idPrefix: `${start}7` })).toEqual([1, 2, 3].map((n) => [n, 'QUEUED']))
     await reopen()
     const running = { ...(jobs[1] as JobRow), status: 'RUNNING' } as const
-    await store().commit(batchOf({ newJobs: [newJob(jobs[3] as JobRow)], jobs: [running] }))
+    await apply(batchOf({ newJobs: [newJob(jobs[3] as JobRow)], jobs: [running] }))
     expect(await list({ idPrefix: `${start}7` })).toEqual([
       [1, 'QUEUED'],
       [2, 'RUNNING'],
@@ -198,21 +199,21 @@ export function readRules({ store, reopen }: Subject): void {
   it('STORE-8: failures of a job come oldest attempt first', async () => {
     const failures = [2, 0, 1].map((attempt) => sampleFailure(1, { attempt }))
     const newJobs = [newJob(sampleJob(1)), newJob(sampleJob(2))]
-    await store().commit(batchOf({ newJobs, failures: [...failures, sampleFailure(2)] }))
+    await apply(batchOf({ newJobs, failures: [...failures, sampleFailure(2)] }))
     const inOrder = [failures[1], failures[2], failures[0]]
-    expect(await store().read.failures(jobIdOf(1))).toEqual(inOrder)
+    expect(await tables().read.failures(jobIdOf(1))).toEqual(inOrder)
     const next = sampleFailure(1, { attempt: 3 })
-    await store().commit(batchOf({ failures: [next] }))
+    await apply(batchOf({ failures: [next] }))
     await reopen()
-    expect(await store().read.failures(jobIdOf(1))).toEqual([...inOrder, next])
-    expect(await store().read.failures(jobIdOf(2))).toEqual([sampleFailure(2)])
+    expect(await tables().read.failures(jobIdOf(1))).toEqual([...inOrder, next])
+    expect(await tables().read.failures(jobIdOf(2))).toEqual([sampleFailure(2)])
   })
 
   it('STORE-8: pages put together are the whole list', async () => {
-    await commitJobs()
+    await applyJobs()
     const seqs: number[] = []
     for (;;) {
-      const page = await store().read.jobs({ kind: 'ai', afterSeq: seqs.at(-1) ?? 0, limit: 3 })
+      const page = await tables().read.jobs({ kind: 'ai', afterSeq: seqs.at(-1) ?? 0, limit: 3 })
       if (page.length === 0) break
       seqs.push(...page.map(({ seq }) => seq))
     }
@@ -220,7 +221,7 @@ export function readRules({ store, reopen }: Subject): void {
   })
 
   it('STORE-8: what is not there is null or an empty list', async () => {
-    const { read } = store()
+    const { read } = tables()
     expect(await read.job(jobIdOf(1))).toBeNull()
     expect(await read.jobsByTx([{ caller: callerOf(1), txHash: hashOf(1) }])).toEqual([null])
     expect(await read.jobsByTx([])).toEqual([])
@@ -240,8 +241,8 @@ export function readRules({ store, reopen }: Subject): void {
     'STORE-8: under what is no id, %j, there is nothing, and the store goes on',
     async (text) => {
       const entry = sampleEntry(1, { jobSeq: 1 })
-      await store().commit(batchOf({ newJobs: [newJob(sampleJob(1))], journal: [entry] }))
-      const { read } = store()
+      await apply(batchOf({ newJobs: [newJob(sampleJob(1))], journal: [entry] }))
+      const { read } = tables()
       expect(await read.job(text as JobId)).toBeNull()
       expect(await read.lease(text as LeaseId)).toBeNull()
       expect(await read.result(text as JobId)).toBeNull()
@@ -255,8 +256,8 @@ export function readRules({ store, reopen }: Subject): void {
 
   it('STORE-8: payloads are in the order that was asked for, null where there is none', async () => {
     const newJobs = [1, 2, 3].map((n) => newJob(sampleJob(n), Uint8Array.of(n)))
-    await store().commit(batchOf({ newJobs }))
-    const { read } = store()
+    await apply(batchOf({ newJobs }))
+    const { read } = tables()
     const found = await read.payloads([3, 9, 1, 3, 2])
     expect(found).toEqual([[3], null, [1], [3], [2]].map((b) => b && Uint8Array.from(b)))
     const many = await read.payloads(Array.from({ length: 1_500 }, (_, i) => 1_500 - i))
@@ -266,14 +267,12 @@ export function readRules({ store, reopen }: Subject): void {
 
   it('STORE-8: jobs by key are in the order that was asked for, null where there is none', async () => {
     const jobs = [1, 2, 3].map((n) => sampleJob(n, { caller: callerOf(n) }))
-    await store().commit(
-      batchOf({ newJobs: jobs.map((row) => newJob(row, Uint8Array.of(row.seq))) }),
-    )
+    await apply(batchOf({ newJobs: jobs.map((row) => newJob(row, Uint8Array.of(row.seq))) }))
     const [first, second, third] = jobs as [JobRow, JobRow, JobRow]
     // The key of one under the name of another is nobody's.
     const strange = { caller: first.caller, txHash: second.txHash }
     const of = ({ id, seq }: JobRow) => ({ id, payload: Uint8Array.of(seq) })
-    expect(await store().read.jobsByTx([third, strange, first, third, second])).toEqual([
+    expect(await tables().read.jobsByTx([third, strange, first, third, second])).toEqual([
       of(third),
       null,
       of(first),
@@ -281,7 +280,7 @@ export function readRules({ store, reopen }: Subject): void {
       of(second),
     ])
     const absent = Array.from({ length: 1_500 }, (_, i) => ({ ...first, txHash: hashOf(i) }))
-    const found = await store().read.jobsByTx([...absent, first])
+    const found = await tables().read.jobsByTx([...absent, first])
     expect(found.filter((job) => job !== null)).toEqual([of(first)])
     expect(found).toHaveLength(1_501)
   })
@@ -289,16 +288,16 @@ export function readRules({ store, reopen }: Subject): void {
   it('STORE-8: a job is found by its key whenever it was stored', async () => {
     const jobs = Array.from({ length: 2_300 }, (_, i) => sampleJob(i + 1))
     const commit = (rows: readonly JobRow[]) =>
-      store().commit(batchOf({ newJobs: rows.map((row) => newJob(row, Uint8Array.of(1))) }))
+      apply(batchOf({ newJobs: rows.map((row) => newJob(row, Uint8Array.of(1))) }))
     const absent = jobs.map((row, i) => ({ caller: row.caller, txHash: hashOf(50_000 + i) }))
     const idsOf = async (rows: readonly JobRow[]) => {
-      const found = await store().read.jobsByTx([...rows, ...absent])
+      const found = await tables().read.jobsByTx([...rows, ...absent])
       return found.flatMap((job) => (job === null ? [] : [job.id]))
     }
     const ids = jobs.map(({ id }) => id)
     await commit(jobs.slice(0, 1_200))
     await reopen()
-    await store().load()
+    await tables().load()
     // What a store may do to know its keys goes on while it is asked for them.
     await commit(jobs.slice(1_200, 1_201))
     for (let i = 0; i < 5; i++)
@@ -312,8 +311,8 @@ export function readRules({ store, reopen }: Subject): void {
     const journal = [1, 2, 3, 4].map((seq) => sampleEntry(seq))
     const newJobs = [newJob(sampleJob(1)), newJob(sampleJob(2))]
     const newLeases = [...leases, sampleLease(2)]
-    await store().commit(batchOf({ newJobs, newLeases, journal }))
-    const { read } = store()
+    await apply(batchOf({ newJobs, newLeases, journal }))
+    const { read } = tables()
     expect(await read.leases(jobIdOf(1))).toEqual([leases[1], leases[2], leases[0]])
     expect(await read.journal(0, 2)).toEqual(chained(journal).slice(0, 2))
     expect((await read.journal(1, 2)).map(({ seq }) => seq)).toEqual([2, 3])
@@ -327,12 +326,12 @@ export function readRules({ store, reopen }: Subject): void {
     let last = 0
     for (const length of [1, 7, 0, 30, 2, 1]) {
       const journal = Array.from({ length }, (_, i) => sampleEntry(last + i + 1))
-      await store().commit(batchOf({ journal }))
+      await apply(batchOf({ journal }))
       last += length
     }
     const seqs: number[] = []
     for (;;) {
-      const page = await store().read.journal(seqs.length, 4)
+      const page = await tables().read.journal(seqs.length, 4)
       if (page.length === 0) break
       seqs.push(...page.map(({ seq }) => seq))
     }
@@ -344,12 +343,12 @@ export function readRules({ store, reopen }: Subject): void {
     const about = [1, 2, null, 1, 99, 1, 2, 1]
     const journal = about.map((jobSeq, i) => sampleEntry(i + 1, { jobSeq, subject: '' }))
     const newJobs = [newJob(sampleJob(1)), newJob(sampleJob(2))]
-    await store().commit(batchOf({ newJobs, journal: journal.slice(0, 5) }))
+    await apply(batchOf({ newJobs, journal: journal.slice(0, 5) }))
     const jobs = [sampleJob(1, { status: 'ASSIGNED' })]
-    await store().commit(batchOf({ jobs, journal: journal.slice(5, 7) }))
-    await store().commit(batchOf({ journal: journal.slice(7) }))
+    await apply(batchOf({ jobs, journal: journal.slice(5, 7) }))
+    await apply(batchOf({ journal: journal.slice(7) }))
     await reopen()
-    const { read } = store()
+    const { read } = tables()
     const entries = chained(journal)
     const of = (jobSeq: number) => entries.filter((_, i) => about[i] === jobSeq)
     expect(await read.timeline(jobIdOf(1))).toEqual(of(1))
@@ -360,15 +359,29 @@ export function readRules({ store, reopen }: Subject): void {
   it('STORE-8: assignments since a time, that time included, oldest first', async () => {
     const newJobs = [1, 2, 3].map((n) => newJob(sampleJob(n, { caller: callerOf(n) })))
     const leases = [1, 2, 3].map((n) => sampleLease(n, { tStart: START + 10 - n }))
-    await store().commit(batchOf({ newJobs, newLeases: leases }))
-    expect(await store().read.assignmentsSince(START + 8)).toEqual([
+    await apply(batchOf({ newJobs, newLeases: leases }))
+    expect(await tables().read.assignmentsSince(START + 8)).toEqual([
       { caller: callerOf(2), at: START + 8 },
       { caller: callerOf(1), at: START + 9 },
     ])
   })
 
+  it('STORE-5: gives the prints of all keys that a caller knows, page by page', async () => {
+    const jobs = [1, 2, 3, 4, 5].map((n) => sampleJob(n))
+    await apply(batchOf({ newJobs: jobs.map((row) => newJob(row)) }))
+    const start = (id: string): number => Number.parseInt(id.slice(2, 10), 16)
+    const prints: number[] = []
+    for (let after: number | null = 0; after !== null; ) {
+      const page: KeyPrints = await tables().keyPrints(after, 2)
+      prints.push(...page.prints)
+      after = page.lastSeq
+    }
+    const due = jobs.map(({ caller, txHash }) => (start(caller) ^ start(txHash)) >>> 0)
+    expect(prints).toEqual(due)
+  })
+
   it('STORE-9: everything is listed by table and id', async () => {
-    await commitJobs()
+    await applyJobs()
     const rounds = [sampleRound(10), sampleRound(9, { kind: 'task' }), sampleRound(9)]
     const meta = { b: '1', a: '2', '😀': '3', '\uffff': '4' }
     const journal = [sampleEntry(1), sampleEntry(2, { jobSeq: null })]
@@ -380,12 +393,12 @@ export function readRules({ store, reopen }: Subject): void {
     ]
     const shares = [{ kind: 'ai' as const, caller: callerOf(1), finish: 1n }]
     const results = [sampleResult(2), sampleResult(1)]
-    await store().commit(batchOf({ newLeases, rounds, meta, journal, results, failures, shares }))
-    const rows = await store().read.everything()
+    await apply(batchOf({ newLeases, rounds, meta, journal, results, failures, shares }))
+    const rows = await tables().read.everything()
     const of = (table: string) => rows.filter(([name]) => name === table).map(([, row]) => row)
-    const tables = ['jobs', 'payloads', 'leases', 'results', 'failures', 'shares', 'rounds']
-    tables.push('journal', 'meta')
-    expect([...new Set(rows.map(([table]) => table))]).toEqual(tables)
+    const names = ['jobs', 'payloads', 'leases', 'results', 'failures', 'shares', 'rounds']
+    names.push('journal', 'meta')
+    expect([...new Set(rows.map(([table]) => table))]).toEqual(names)
     expect(of('jobs')).toEqual(JOBS.toSorted((a, b) => (a.id < b.id ? -1 : 1)))
     const ids = JOBS.map(({ id }) => id).toSorted()
     expect(of('payloads').map((row) => row['jobId'])).toEqual(ids)

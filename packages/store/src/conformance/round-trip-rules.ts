@@ -26,7 +26,7 @@ import {
   sampleResult,
   sampleRound,
 } from './sample-rows.ts'
-import type { Subject } from './store-conformance.ts'
+import type { Subject } from './tables-conformance.ts'
 
 const ODD_TEXTS = [
   '',
@@ -74,19 +74,19 @@ const FULL_JOB: JobRow = {
   ],
 }
 
-export function roundTripRules({ store, reopen }: Subject): void {
+export function roundTripRules({ tables, apply, reopen }: Subject): void {
   it('STORE-1: a job comes back as it was written, with every field and with none', async () => {
     const bare = sampleJob(2, { model: null, kind: 'registration' })
     const needs = { precision: null, widthHint: 0, gates: null }
     const undemanding = sampleJob(3, { needs })
     const payload = Uint8Array.from({ length: 70_000 }, (_, i) => i % 251)
-    await store().commit(
+    await apply(
       batchOf({
         newJobs: [newJob(FULL_JOB, payload), newJob(bare, new Uint8Array()), newJob(undemanding)],
       }),
     )
     await reopen()
-    const { read } = store()
+    const { read } = tables()
     expect(await read.job(FULL_JOB.id)).toEqual(FULL_JOB)
     expect(await read.job(bare.id)).toEqual(bare)
     expect(await read.job(undemanding.id)).toEqual(undemanding)
@@ -97,22 +97,22 @@ export function roundTripRules({ store, reopen }: Subject): void {
     const payload = Uint8Array.of(1, 2, 3)
     const output = Buffer.of(4, 5, 6)
     const newJobs = [newJob(sampleJob(1), payload)]
-    await store().commit(batchOf({ newJobs, results: [sampleResult(1, { output })] }))
+    await apply(batchOf({ newJobs, results: [sampleResult(1, { output })] }))
     payload.fill(0)
     output.fill(0)
-    expect(await store().read.payloads([1])).toEqual([Uint8Array.of(1, 2, 3)])
-    expect((await store().read.result(jobIdOf(1)))?.output).toEqual(Uint8Array.of(4, 5, 6))
+    expect(await tables().read.payloads([1])).toEqual([Uint8Array.of(1, 2, 3)])
+    expect((await tables().read.result(jobIdOf(1)))?.output).toEqual(Uint8Array.of(4, 5, 6))
   })
 
   it('STORE-1: a change of a job comes back, its facts stay', async () => {
     const first = sampleJob(1)
-    await store().commit(batchOf({ newJobs: [newJob(first)] }))
+    await apply(batchOf({ newJobs: [newJob(first)] }))
     const { status, providerId, attempt, retries, declines, notBefore, firstAssignedAt } = FULL_JOB
     const { workerLosses, endedAt, reason, proofAwaitedSince, denials } = FULL_JOB
     const started = { status, providerId, attempt, retries, declines, notBefore, firstAssignedAt }
     const state = { ...started, workerLosses, endedAt, reason, proofAwaitedSince, denials }
-    await store().commit(batchOf({ jobs: [{ id: first.id, seq: first.seq, ...state }] }))
-    expect(await store().read.job(first.id)).toEqual({ ...first, ...state })
+    await apply(batchOf({ jobs: [{ id: first.id, seq: first.seq, ...state }] }))
+    expect(await tables().read.job(first.id)).toEqual({ ...first, ...state })
   })
 
   it('STORE-1: every status of jobs, leases and providers can be stored', async () => {
@@ -122,11 +122,11 @@ export function roundTripRules({ store, reopen }: Subject): void {
     const newLeases = LEASE_STATUSES.map((status, i) => sampleLease(i + 1, { status }))
     const providers = PROVIDER_STATUSES.map((status, i) => sampleProvider(i, { status }))
     const newJobs = jobs.map((row) => newJob(row))
-    await store().commit(batchOf({ newJobs, newLeases, providers }))
-    const { read } = store()
+    await apply(batchOf({ newJobs, newLeases, providers }))
+    const { read } = tables()
     expect(await Promise.all(jobs.map(({ id }) => read.job(id)))).toEqual(jobs)
     expect(await Promise.all(newLeases.map(({ id }) => read.lease(id)))).toEqual(newLeases)
-    expect((await store().load()).providers).toEqual(providers)
+    expect((await tables().load()).providers).toEqual(providers)
   })
 
   it('STORE-1: leases, providers, results, failures, rounds, shares and lanes come back with every field', async () => {
@@ -209,7 +209,7 @@ export function roundTripRules({ store, reopen }: Subject): void {
       key,
       value: Uint8Array.of(n, 0, 255),
     }))
-    await store().commit(
+    await apply(
       batchOf({
         newJobs: [newJob(sampleJob(1)), newJob(sampleJob(2))],
         newLeases: [lease, uncapped],
@@ -222,7 +222,7 @@ export function roundTripRules({ store, reopen }: Subject): void {
       }),
     )
     await reopen()
-    const { read } = store()
+    const { read } = tables()
     expect(await read.lease(lease.id)).toEqual(lease)
     expect(await read.lease(uncapped.id)).toEqual(uncapped)
     expect(await read.failures(jobIdOf(1))).toEqual(failures.slice(0, 2))
@@ -230,7 +230,7 @@ export function roundTripRules({ store, reopen }: Subject): void {
     expect(await Promise.all(results.map(({ jobId }) => read.result(jobId)))).toEqual(results)
     expect(await read.round(1, 'quantum')).toEqual(round)
     expect(await read.round(2, 'ai')).toEqual(empty)
-    const loaded = await store().load()
+    const loaded = await tables().load()
     expect(loaded).toMatchObject({ providers: [provider], shares: [share] })
     const byKey = lanes.toSorted((a, b) => compareText(a.key, b.key))
     expect(loaded.lanes).toEqual(byKey)
@@ -239,7 +239,7 @@ export function roundTripRules({ store, reopen }: Subject): void {
   it('STORE-1: a change of a lease comes back, its facts stay', async () => {
     const first = sampleLease(1)
     const newJobs = [newJob(sampleJob(1))]
-    await store().commit(batchOf({ newJobs, newLeases: [first] }))
+    await apply(batchOf({ newJobs, newLeases: [first] }))
     const state = {
       status: 'COMPLETED',
       tDeadline: START + 7,
@@ -249,9 +249,9 @@ export function roundTripRules({ store, reopen }: Subject): void {
       ackTimeoutMs: 1,
       workerId: 'w-2' as WorkerId,
     } as const
-    await store().commit(batchOf({ leases: [{ id: first.id, jobSeq: 1, attempt: 0, ...state }] }))
+    await apply(batchOf({ leases: [{ id: first.id, jobSeq: 1, attempt: 0, ...state }] }))
     await reopen()
-    expect(await store().read.lease(first.id)).toEqual({ ...first, ...state })
+    expect(await tables().read.lease(first.id)).toEqual({ ...first, ...state })
   })
 
   it('STORE-1: entries come back in one chain over batches and restarts, whatever they tell', async () => {
@@ -277,11 +277,11 @@ export function roundTripRules({ store, reopen }: Subject): void {
       [3, 4],
       [4, 10],
     ] as const) {
-      await store().commit(batchOf({ journal: records.slice(from, to) }))
-      expect((await store().load()).lastEntry).toBe(to)
+      await apply(batchOf({ journal: records.slice(from, to) }))
+      expect((await tables().load()).lastEntry).toBe(to)
       await reopen()
     }
-    const entries = await store().read.journal(0, 100)
+    const entries = await tables().read.journal(0, 100)
     expect(entries).toEqual(expected)
     expect(brokenSeq(entries)).toBeNull()
   })
@@ -294,11 +294,11 @@ export function roundTripRules({ store, reopen }: Subject): void {
       sampleEntry(i + 1, { actor: text, action: text, subject: text, details: { [text]: text } }),
     )
     const meta = Object.fromEntries(ODD_TEXTS.map((text) => [text, text]))
-    await store().commit(batchOf({ newJobs, journal, meta }))
+    await apply(batchOf({ newJobs, journal, meta }))
     await reopen()
     const rows = newJobs.map(({ row }) => row)
-    expect(await Promise.all(rows.map(({ id }) => store().read.job(id)))).toEqual(rows)
-    expect(await store().read.journal(0, 100)).toEqual(chained(journal))
-    expect((await store().load()).meta).toEqual(meta)
+    expect(await Promise.all(rows.map(({ id }) => tables().read.job(id)))).toEqual(rows)
+    expect(await tables().read.journal(0, 100)).toEqual(chained(journal))
+    expect((await tables().load()).meta).toEqual(meta)
   })
 }

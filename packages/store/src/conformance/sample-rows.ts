@@ -21,7 +21,7 @@ import {
   type RoundRow,
   type WriteBatch,
 } from '@fairlead/core/internal'
-import { copyOf } from '../memory/copy-of.ts'
+import { copyOf } from '../copy-of.ts'
 
 /** Rows with nothing special about them but what is given. */
 

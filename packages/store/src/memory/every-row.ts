@@ -4,12 +4,12 @@ import {
   keyedRowsInOrder,
   metaByName,
   providersById,
+  type StoredRows,
   sharesInOrder,
-  type Tables,
-} from './tables.ts'
+} from './stored-rows.ts'
 
 /** Every row of every table, in the order of STORE-9. */
-export function everyRow(tables: Tables): AnyRow[] {
+export function everyRow(tables: StoredRows): AnyRow[] {
   const jobs = [...tables.jobs.values()].sort((a, b) => compareAscii(a.row.id, b.row.id))
   const leases = jobs.flatMap((job) => [...job.leases.values()])
   const rounds = [...tables.rounds.values()].flatMap((kinds) => [...kinds.values()])

@@ -32,12 +32,12 @@ import {
   type WriteBatch,
   withoutPeople,
 } from '@fairlead/core/internal'
-import { copyOf } from './copy-of.ts'
-import { type StoredJob, type Tables, txKey } from './tables.ts'
+import { copyOf } from '../copy-of.ts'
+import { type StoredJob, type StoredRows, txKey } from './stored-rows.ts'
 import type { Transaction } from './transaction.ts'
 
 /** Writes a batch, or throws at its first row that breaks a rule; what it wrote is in the transaction. */
-export function writeBatch(tables: Tables, batch: WriteBatch, tx: Transaction): void {
+export function writeBatch(tables: StoredRows, batch: WriteBatch, tx: Transaction): void {
   // First, for new jobs that use the names of deleted ones; and last, for jobs that end in this batch
   // with an end before the time (STORE-10). A result may outlive its job, so it is erased before that goes.
   erase(tables, batch.eraseEnded, tx)
@@ -61,11 +61,17 @@ export function writeBatch(tables: Tables, batch: WriteBatch, tx: Transaction): 
   if (batch.cutJournalAt !== null) cutJournal(tables, batch.cutJournalAt, tx)
 }
 
-function insertJob(tables: Tables, given: NewJobRow, payload: Uint8Array, tx: Transaction): void {
+function insertJob(
+  tables: StoredRows,
+  given: NewJobRow,
+  payload: Uint8Array,
+  tx: Transaction,
+): void {
   const row = storedRow(given)
   refuseIf(tables.jobs.has(row.seq), `there is a job ${row.seq} already`)
   refuseIf(tables.seqById.has(row.id), `there is a job ${row.id} already`)
-  refuseIf(tables.seqByTx.has(txKey(row)), `its caller has used ${row.txHash} before`)
+  const isKnown = typeof given.txHash === 'string' && tables.seqByTx.has(txKey(row))
+  refuseIf(isKnown, `its caller has used ${row.txHash} before`)
   refuseOddState(row)
   const job: StoredJob = {
     row: copyOf(row),
@@ -76,10 +82,11 @@ function insertJob(tables: Tables, given: NewJobRow, payload: Uint8Array, tx: Tr
   }
   tx.set(tables.jobs, row.seq, job)
   tx.set(tables.seqById, row.id, row.seq)
-  tx.set(tables.seqByTx, txKey(row), row.seq)
+  // Nobody can repeat a hash that the engine drew, so there is nothing to find by it.
+  if (typeof given.txHash === 'string') tx.set(tables.seqByTx, txKey(row), row.seq)
 }
 
-function changeJob(tables: Tables, change: WriteBatch['jobs'][number], tx: Transaction): void {
+function changeJob(tables: StoredRows, change: WriteBatch['jobs'][number], tx: Transaction): void {
   const job = jobOf(tables, change.seq, change.id)
   const isOver = hasEnded(job.row.status)
   refuseIf(isOver && job.row.status !== change.status, `job ${change.id} has ended`)
@@ -100,7 +107,7 @@ function jobState(change: JobState): JobState {
   return { ...run, workerLosses, endedAt, reason, proofAwaitedSince, denials: copyOf(denials) }
 }
 
-function insertLease(tables: Tables, row: LeaseRow, tx: Transaction): void {
+function insertLease(tables: StoredRows, row: LeaseRow, tx: Transaction): void {
   const { leases } = jobOf(tables, row.jobSeq, row.jobId)
   refuseIf(tables.leaseKeys.has(row.id), `there is a lease ${row.id} already`)
   refuseIf(leases.has(row.attempt), `attempt ${row.attempt} of ${row.jobId} is another lease`)
@@ -109,7 +116,11 @@ function insertLease(tables: Tables, row: LeaseRow, tx: Transaction): void {
   tx.set(tables.leaseKeys, row.id, { jobSeq: row.jobSeq, attempt: row.attempt })
 }
 
-function changeLease(tables: Tables, change: WriteBatch['leases'][number], tx: Transaction): void {
+function changeLease(
+  tables: StoredRows,
+  change: WriteBatch['leases'][number],
+  tx: Transaction,
+): void {
   const { id, jobSeq, attempt, status } = change
   const leases = tables.jobs.get(jobSeq)?.leases
   const row = leases?.get(attempt)
@@ -125,7 +136,7 @@ function leaseState(change: LeaseState): LeaseState {
 }
 
 /** After all leases are written: in one batch a lease may end and the next begin, in any order. */
-function refuseTwoLive(tables: Tables, batch: WriteBatch): void {
+function refuseTwoLive(tables: StoredRows, batch: WriteBatch): void {
   for (const lease of [...batch.leases, ...batch.newLeases]) {
     if (!isLive(lease.status)) continue
     const leases = tables.jobs.get(lease.jobSeq)?.leases.values() ?? []
@@ -134,12 +145,12 @@ function refuseTwoLive(tables: Tables, batch: WriteBatch): void {
   }
 }
 
-function writeProvider(tables: Tables, row: ProviderRow, tx: Transaction): void {
+function writeProvider(tables: StoredRows, row: ProviderRow, tx: Transaction): void {
   refuseIf(!PROVIDER_STATUSES.includes(row.status), `${row.status} is no status of a provider`)
   tx.set(tables.providers, row.id, copyOf(row))
 }
 
-function writeResult(tables: Tables, row: ResultRow, tx: Transaction): void {
+function writeResult(tables: StoredRows, row: ResultRow, tx: Transaction): void {
   jobOf(tables, row.jobSeq, row.jobId)
   tx.set(tables.results, row.jobSeq, copyOf(row))
   const seqs = tables.seqsWithResult.get(row.jobId) ?? []
@@ -152,7 +163,7 @@ function writeResult(tables: Tables, row: ResultRow, tx: Transaction): void {
 }
 
 /** Those of old attempts go (STORE-10). */
-function writeFailure(tables: Tables, row: FailureRow, tx: Transaction): void {
+function writeFailure(tables: StoredRows, row: FailureRow, tx: Transaction): void {
   const { failures } = jobOf(tables, row.jobSeq, row.jobId)
   for (const attempt of failures.keys()) {
     if (attempt <= row.attempt - FAILURES_KEPT) tx.delete(failures, attempt)
@@ -160,19 +171,19 @@ function writeFailure(tables: Tables, row: FailureRow, tx: Transaction): void {
   tx.set(failures, row.attempt, copyOf(row))
 }
 
-function writeShare(tables: Tables, row: ShareRow, tx: Transaction): void {
+function writeShare(tables: StoredRows, row: ShareRow, tx: Transaction): void {
   const key = `${row.kind} ${row.caller}`
   if (row.finish === null) tx.delete(tables.shares, key)
   else tx.set(tables.shares, key, copyOf(row))
 }
 
-function writeKeyedRow(tables: Tables, { lane, key, value }: KeyedRow, tx: Transaction): void {
+function writeKeyedRow(tables: StoredRows, { lane, key, value }: KeyedRow, tx: Transaction): void {
   const name = JSON.stringify([lane, key])
   if (value === null) tx.delete(tables.lanes, name)
   else tx.set(tables.lanes, name, { lane, key, value: copyOf(value) })
 }
 
-function insertRound({ rounds }: Tables, row: RoundRow, tx: Transaction): void {
+function insertRound({ rounds }: StoredRows, row: RoundRow, tx: Transaction): void {
   refuseIf(!MATCH_ORDERS.includes(row.order), `${row.order} is no order of a round`)
   const kinds = rounds.get(row.height) ?? new Map()
   refuseIf(kinds.has(row.kind), `there is a round ${row.height} of ${row.kind} already`)
@@ -180,7 +191,7 @@ function insertRound({ rounds }: Tables, row: RoundRow, tx: Transaction): void {
   tx.set(rounds, row.height, kinds)
 }
 
-function dropOldRounds({ rounds }: Tables, tx: Transaction): void {
+function dropOldRounds({ rounds }: StoredRows, tx: Transaction): void {
   while (rounds.size > ROUNDS_KEPT) {
     let oldest = Number.POSITIVE_INFINITY
     for (const height of rounds.keys()) if (height < oldest) oldest = height
@@ -188,7 +199,7 @@ function dropOldRounds({ rounds }: Tables, tx: Transaction): void {
   }
 }
 
-function append(tables: Tables, record: JournalRecord, tx: Transaction): void {
+function append(tables: StoredRows, record: JournalRecord, tx: Transaction): void {
   const { journal } = tables
   const head = journal.at(-1) ?? EMPTY_AUDIT
   refuseIf(record.seq !== head.seq + 1, `entry ${head.seq + 1} is due, not ${record.seq}`)
@@ -201,14 +212,14 @@ function append(tables: Tables, record: JournalRecord, tx: Transaction): void {
   if (job !== undefined) tx.append(job.timeline, kept)
 }
 
-function cutJournal({ journal }: Tables, seq: number, tx: Transaction): void {
+function cutJournal({ journal }: StoredRows, seq: number, tx: Transaction): void {
   const head = journal.at(-1) ?? EMPTY_AUDIT
   refuseIf(seq >= head.seq, `entry ${seq} is the newest or not there, and one has to stay`)
   tx.cut(journal, Math.max(0, seq + 1 - (journal[0]?.seq ?? 1)))
 }
 
 /** Nothing but where and when stays of what these registrations said (STORE-16). */
-function erase({ jobs, results }: Tables, span: EndedSpan | null, tx: Transaction): void {
+function erase({ jobs, results }: StoredRows, span: EndedSpan | null, tx: Transaction): void {
   if (span === null) return
   for (const job of jobs.values()) {
     const { kind, endedAt, seq } = job.row
@@ -222,23 +233,28 @@ function erase({ jobs, results }: Tables, span: EndedSpan | null, tx: Transactio
   }
 }
 
-function prune(tables: Tables, batch: WriteBatch, tx: Transaction): void {
+function prune(tables: StoredRows, batch: WriteBatch, tx: Transaction): void {
   if (batch.pruneEndedBefore !== null) pruneJobs(tables, batch.pruneEndedBefore, tx)
   if (batch.pruneResultsBefore !== null) pruneResults(tables, batch.pruneResultsBefore, tx)
 }
 
-function pruneJobs(tables: Tables, before: number, tx: Transaction): void {
+function pruneJobs(tables: StoredRows, before: number, tx: Transaction): void {
   for (const { row, leases } of tables.jobs.values()) {
     if (row.endedAt === null || row.endedAt >= before) continue
     tx.delete(tables.jobs, row.seq)
     tx.delete(tables.seqById, row.id)
-    tx.delete(tables.seqByTx, txKey(row))
+    // Another job may have the same key, if this one has a hash that the engine drew.
+    if (tables.seqByTx.get(txKey(row)) === row.seq) tx.delete(tables.seqByTx, txKey(row))
     for (const { id } of leases.values()) tx.delete(tables.leaseKeys, id)
   }
 }
 
 /** The result of a job that is there stays, however old it is. */
-function pruneResults({ jobs, results, seqsWithResult }: Tables, before: number, tx: Transaction) {
+function pruneResults(
+  { jobs, results, seqsWithResult }: StoredRows,
+  before: number,
+  tx: Transaction,
+) {
   for (const { jobId, jobSeq, at } of results.values()) {
     if (at >= before || jobs.has(jobSeq)) continue
     tx.delete(results, jobSeq)
@@ -249,13 +265,13 @@ function pruneResults({ jobs, results, seqsWithResult }: Tables, before: number,
 }
 
 /** Leases, results and failures are written of jobs that are there; anything else is a mistake of the engine. */
-function jobOf(tables: Tables, seq: number, id: string): StoredJob {
+function jobOf(tables: StoredRows, seq: number, id: string): StoredJob {
   const job = tables.jobs.get(seq)
   if (job?.row.id !== id) throw refused(`there is no job ${seq} with the id ${id}`)
   return job
 }
 
-function refuseIf(condition: boolean, why: string): void {
+export function refuseIf(condition: boolean, why: string): void {
   if (condition) throw refused(why)
 }
 

@@ -3,105 +3,37 @@ import { appendAuditBytes, invariant, writeHex } from '@fairlead/core/internal'
 import type { SqlValue } from './driver.ts'
 
 /**
- * How cells travel to the thread of the store and lie in its log: one after the other in one buffer,
- * each behind a byte that tells its type. A structured clone of the same rows takes ten times as long.
+ * The form in which rows travel between threads: their cells one after the other in one buffer, each behind a byte
+ * that tells its type. A structured clone of the same rows takes ten times as long.
  */
 const TAG = { null: 0, byte: 1, u32: 2, double: 3, shortText: 4, text: 5, bytes: 6, id: 7 } as const
 
 const START_BYTES = 65_536
 const ID_BYTES = 32
-const NO_ID = { hex: '', at: 0 }
 
 export class CellWriter {
   #buffer = Buffer.allocUnsafeSlow(START_BYTES)
   /** Of the same memory: numbers are written by it in a third of the time. */
   #view = viewOf(this.#buffer)
   #at = 0
-  #alike = NO_ID
 
-  /** Bytes so far. */
+  /** Discards what a failed call left behind. */
+  start(): void {
+    this.#at = 0
+  }
+
+  /** The number of bytes so far. */
   get length(): number {
     return this.#at
   }
 
-  /** Forgets what another one began and did not finish. */
-  start(): void {
-    this.#at = 0
-    this.#alike = NO_ID
-  }
-
-  /** Begins a row, whose length will stand before it; returns where. */
-  openRow(): number {
-    const at = this.#room(4)
-    this.#at = at + 4
-    return at
-  }
-
-  closeRow(at: number): void {
-    this.#view.setUint32(at, this.#at - at - 4, true)
-  }
-
-  /** Without a tag, as the fields at fixed places of a row are. */
-  rawByte(n: number): void {
-    const at = this.#room(1)
-    this.#buffer[at] = n
-    this.#at = at + 1
-  }
-
-  rawUint32(n: number): void {
-    const at = this.#room(4)
-    this.#view.setUint32(at, n, true)
-    this.#at = at + 4
-  }
-
-  rawDouble(n: number): void {
-    const at = this.#room(8)
-    this.#view.setFloat64(at, n, true)
-    this.#at = at + 8
-  }
-
-  /** Returns where it stands. */
-  rawId(hex: string): number {
-    const at = this.#room(ID_BYTES)
-    this.#writeId(hex, at)
-    return at
-  }
-
-  rawIdBytes(id: Uint8Array): void {
-    const at = this.#room(ID_BYTES)
-    invariant(id.length === ID_BYTES, 'an id or hash is 32 bytes')
-    this.#buffer.set(id, at)
-    this.#at = at + ID_BYTES
-  }
-
-  /** The id that stands at a place once more, for a third of what it costs to read its digits again. */
-  rawIdAt(place: number): void {
-    const at = this.#room(ID_BYTES)
-    this.#buffer.copyWithin(at, place, place + ID_BYTES)
-    this.#at = at + ID_BYTES
-  }
-
-  /** An id that mostly is the same as the last one that was written so. */
-  rawIdAlike(hex: string): void {
-    if (hex === this.#alike.hex) this.rawIdAt(this.#alike.at)
-    else this.#alike = { hex, at: this.rawId(hex) }
-  }
-
-  /** Bytes behind their length. */
-  rawBytes(bytes: Uint8Array): void {
-    const at = this.#room(4 + bytes.length)
-    this.#view.setUint32(at, bytes.length, true)
-    this.#buffer.set(bytes, at + 4)
-    this.#at = at + 4 + bytes.length
-  }
-
-  /** What is hashed of an entry of the journal, behind its length. */
+  /** The bytes of a journal entry that its hash covers, as a cell of bytes. */
   record(seq: number, record: AuditRecord): void {
-    const at = this.openRow()
-    const { buffer, end } = appendAuditBytes(seq, record, this.#buffer, this.#at)
+    const at = this.#tag(TAG.bytes, 4)
+    const { buffer, end } = appendAuditBytes(seq, record, this.#buffer, at + 4)
     if (buffer !== this.#buffer) this.#use(buffer)
+    this.#view.setUint32(at, end - at - 4, true)
     this.#at = end
-    this.closeRow(at)
   }
 
   null(): void {
@@ -124,39 +56,55 @@ export class CellWriter {
     }
   }
 
+  /** Text that contains U+0000 becomes bytes, because a driver may cut text there. */
   text(text: string): void {
     const at = this.#tag(TAG.text, 4 + 3 * text.length)
     if (text.length < 0x40) {
       const bytes = this.#shortText(text, at + 1)
-      this.#buffer[at - 1] = TAG.shortText
-      this.#buffer[at] = bytes
-      this.#at = at + 1 + bytes
-    } else {
-      const bytes = this.#buffer.write(text, at + 4, 'utf8')
-      this.#view.setUint32(at, bytes, true)
-      this.#at = at + 4 + bytes
+      if (bytes !== null) {
+        this.#buffer[at - 1] = TAG.shortText
+        this.#buffer[at] = bytes
+        this.#at = at + 1 + bytes
+        return
+      }
     }
+    const bytes = this.#buffer.write(text, at + 4, 'utf8')
+    if (text.includes('\0')) this.#buffer[at - 1] = TAG.bytes
+    this.#view.setUint32(at, bytes, true)
+    this.#at = at + 4 + bytes
   }
 
-  /** Words and names are short and ASCII: a native call costs more than the loop. */
-  #shortText(text: string, at: number): number {
+  /** Words and names are short and ASCII: a native call costs more than the loop. Null for other text. */
+  #shortText(text: string, at: number): number | null {
     const buffer = this.#buffer
     for (let i = 0; i < text.length; i++) {
       const code = text.charCodeAt(i)
-      if (code > 0x7f) return buffer.write(text, at, 'utf8')
+      if (code > 0x7f || code === 0) return null
       buffer[at + i] = code
     }
     return text.length
   }
 
   bytes(bytes: Uint8Array): void {
-    this.#tag(TAG.bytes, 4 + bytes.length)
-    this.rawBytes(bytes)
+    const at = this.#tag(TAG.bytes, 4 + bytes.length)
+    this.#view.setUint32(at, bytes.length, true)
+    this.#buffer.set(bytes, at + 4)
+    this.#at = at + 4 + bytes.length
+  }
+
+  idBytes(id: Uint8Array): void {
+    invariant(id.length === ID_BYTES, 'an id or hash is 32 bytes')
+    const at = this.#tag(TAG.id, ID_BYTES)
+    this.#buffer.set(id, at)
+    this.#at = at + ID_BYTES
   }
 
   /** An id or hash: 0x and 64 hex digits, as its 32 bytes. */
   id(hex: string): void {
-    this.#writeId(hex, this.#tag(TAG.id, ID_BYTES))
+    const at = this.#tag(TAG.id, ID_BYTES)
+    const isWritten = hex.length === 2 + 2 * ID_BYTES && writeHex(hex, this.#buffer, at)
+    invariant(isWritten, 'an id or hash is 0x and 64 lower-case hex digits')
+    this.#at = at + ID_BYTES
   }
 
   cell(value: SqlValue): void {
@@ -180,27 +128,17 @@ export class CellWriter {
     this.#view = viewOf(buffer)
   }
 
-  #writeId(hex: string, at: number): void {
-    const isWritten = hex.length === 2 + 2 * ID_BYTES && writeHex(hex, this.#buffer, at)
-    invariant(isWritten, 'an id or hash is 0x and 64 lower-case hex digits')
-    this.#at = at + ID_BYTES
-  }
-
-  /** Writes a tag and makes room behind it; returns where its value begins. */
+  /** Writes a tag and makes room behind it. Returns the place of its value. */
   #tag(tag: number, room: number): number {
-    const at = this.#room(1 + room)
-    this.#buffer[at] = tag
-    this.#at = at + 1
-    return this.#at
-  }
-
-  #room(bytes: number): number {
-    if (this.#at + bytes > this.#buffer.length) {
-      const larger = Buffer.allocUnsafeSlow(2 * (this.#at + bytes))
-      this.#buffer.copy(larger, 0, 0, this.#at)
+    const at = this.#at
+    if (at + 1 + room > this.#buffer.length) {
+      const larger = Buffer.allocUnsafeSlow(2 * (at + 1 + room))
+      this.#buffer.copy(larger, 0, 0, at)
       this.#use(larger)
     }
-    return this.#at
+    this.#buffer[at] = tag
+    this.#at = at + 1
+    return at + 1
   }
 }
 
@@ -208,21 +146,21 @@ function viewOf({ buffer, byteOffset, byteLength }: Buffer): DataView {
   return new DataView(buffer, byteOffset, byteLength)
 }
 
-/** Reads cells from a place in a buffer on; bytes are views of it. */
+/** Reads cells one after the other. Bytes are views of the buffer. */
 export class CellReader {
-  #buffer: Buffer = Buffer.alloc(0)
+  readonly #buffer: Buffer
   #at = 0
 
-  /** Goes to a place. */
-  seek(buffer: Buffer, at: number): this {
-    this.#buffer = buffer
-    this.#at = at
-    return this
+  constructor({ buffer, byteOffset, length }: Uint8Array) {
+    this.#buffer = Buffer.from(buffer, byteOffset, length)
   }
 
-  /** Where the next cell is. */
-  get at(): number {
-    return this.#at
+  get isAtEnd(): boolean {
+    return this.#at === this.#buffer.length
+  }
+
+  number(): number {
+    return this.cell() as number
   }
 
   cell(): SqlValue {
@@ -243,7 +181,7 @@ export class CellReader {
         return buffer.readDoubleLE(at)
       case TAG.shortText:
         this.#at = at + 1 + (buffer[at] as number)
-        return buffer.toString('utf8', at + 1, this.#at)
+        return buffer.toString('latin1', at + 1, this.#at)
       case TAG.text:
         this.#at = at + 4 + buffer.readUInt32LE(at)
         return buffer.toString('utf8', at + 4, this.#at)
@@ -255,6 +193,13 @@ export class CellReader {
         this.#at = at + ID_BYTES
         return buffer.subarray(at, this.#at)
     }
+  }
+
+  /** The next cells. */
+  cells(count: number): SqlValue[] {
+    const list: SqlValue[] = []
+    this.cellsTo(list, count)
+    return list
   }
 
   /** Adds the next cells to a list. */

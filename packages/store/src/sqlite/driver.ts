@@ -1,60 +1,89 @@
 import { isBuiltin } from 'node:module'
 
 /**
- * The seam between the store and its driver. Both drivers have this interface: `node:sqlite` where
- * Node has it, else a package with the same calls and SQLite inside.
+ * The seam between the store and its driver. Both drivers have this interface: `node:sqlite` if Node has it in a
+ * version that can do this, else a package with the same calls and SQLite inside.
  */
 export type SqlValue = null | number | string | Uint8Array
 
-export type Columns = Readonly<Record<string, SqlValue>>
+export type NamedValues = Readonly<Record<string, SqlValue>>
 
+/** Rows are lists of their columns: objects take twice as long. */
 export interface Statement {
-  run(...params: readonly SqlValue[]): { readonly changes: number | bigint }
-  get(...params: readonly (SqlValue | Columns)[]): Columns | undefined
-  all(...params: readonly (SqlValue | Columns)[]): Columns[]
-  iterate(...params: readonly SqlValue[]): Iterable<Columns>
+  run(...params: readonly (SqlValue | NamedValues)[]): { readonly changes: number | bigint }
+  get(...params: readonly (SqlValue | NamedValues)[]): SqlValue[] | undefined
+  all(...params: readonly (SqlValue | NamedValues)[]): SqlValue[][]
+  setReturnArrays(isOn: boolean): void
 }
 
 export interface Database {
   readonly isTransaction: boolean
   exec(sql: string): void
   prepare(sql: string): Statement
-  function(name: string, call: (...values: SqlValue[]) => SqlValue): void
+  function(
+    name: string,
+    options: { readonly varargs: boolean },
+    call: (...values: SqlValue[]) => SqlValue,
+  ): void
   close(): void
 }
 
+interface DriverOptions {
+  readonly timeout: number
+  readonly readOnly?: boolean
+}
+
 interface Driver {
-  DatabaseSync: new (path: string, options: { readonly timeout: number }) => Database
+  DatabaseSync: new (path: string, options: DriverOptions) => Database
+}
+
+interface DriverOfNode extends Driver {
+  StatementSync: new () => Statement
 }
 
 // Not a literal, because the types of older Nodes do not know the module.
 const builtin: string = 'node:sqlite'
-const ofNode = isBuiltin(builtin) ? ((await import(builtin)) as Driver) : null
-/** The first versions of `node:sqlite` cannot tell whether a transaction is open. */
-const isOfNode = ofNode !== null && 'isTransaction' in ofNode.DatabaseSync.prototype
+const ofNode = isBuiltin(builtin) ? ((await import(builtin)) as DriverOfNode) : null
+/** The first versions of `node:sqlite` return objects only, and cannot tell if a transaction is open. */
+const isOfNode =
+  ofNode !== null &&
+  'isTransaction' in ofNode.DatabaseSync.prototype &&
+  'setReturnArrays' in ofNode.StatementSync.prototype
 const { DatabaseSync } = isOfNode ? ofNode : ((await import('@photostructure/sqlite')) as Driver)
 
-/** Opens a file without waiting for locks: who holds this one holds it until it stops. */
-export function openDatabase(path: string): Database {
-  return new DatabaseSync(path, { timeout: 0 })
+/** Opens a file. A lock of another process is waited for as long as `timeoutMs`. */
+export function openDatabase(path: string, timeoutMs = 0): Database {
+  return new DatabaseSync(path, { timeout: timeoutMs })
 }
 
 /**
- * Closes a file and gives up its lock. Without `node:sqlite` a connection lives on until the last of
- * its prepared statements is collected, so that here the lock is given up before the connection.
+ * Opens a file to look at it. A connection that may write would copy what it finds in the write-ahead log into the file when
+ * it closes, whatever that is.
  */
-export function closeDatabase(db: Database): void {
-  if (!isOfNode) {
-    try {
-      db.exec('PRAGMA journal_mode = DELETE')
-      db.exec('PRAGMA locking_mode = NORMAL')
-      // A lock goes with the next access, not before.
-      db.exec('SELECT 1 FROM sqlite_schema')
-    } catch {
-      // On a full or failing disk the log stays what it is: whole. The lock goes with the process.
-    }
-  }
-  db.close()
+export function openReadOnly(path: string): Database {
+  return new DatabaseSync(path, { timeout: 0, readOnly: true })
+}
+
+/**
+ * The rows that a query gives to a function: `SELECT tell(a, b) FROM t`. A connection that has prepared statements may stay
+ * open until these are collected, so a file that may be refused is read without any.
+ */
+export function told(db: Database, query: string): SqlValue[][] {
+  const rows: SqlValue[][] = []
+  db.function('tell', { varargs: true }, (...values) => {
+    // The memory of bytes may be the driver's.
+    rows.push(values.map((value) => (value instanceof Uint8Array ? value.slice() : value)))
+    return null
+  })
+  db.exec(query)
+  return rows
+}
+
+/** A statement whose rows are lists. */
+export function prepare(db: Database, sql: string): Statement {
+  const statement = db.prepare(sql)
+  statement.setReturnArrays(true)
+  return statement
 }
 
 /** SQLite's extended result code (its low byte is the primary one), or null for any other error. */

@@ -1,392 +1,294 @@
+import type { FailureRow, JobRow, LeaseRow, ResultRow } from '@fairlead/core'
+import { toHex } from '@fairlead/core'
 import type {
-  Caller,
-  FailureRow,
-  JobId,
-  JobRow,
-  LeaseId,
-  LeaseRow,
-  ProviderId,
-  ResultRow,
-  WorkerId,
-} from '@fairlead/core'
-import type {
-  Brought,
-  JobFacts,
-  JobState,
   KeyedRow,
-  LeaseFacts,
-  LeaseState,
   ProviderRow,
   RoundRow,
   ShareRow,
+  JobState as StateOfJob,
+  LeaseState as StateOfLease,
 } from '@fairlead/core/internal'
 import type { CellWriter } from './cell-codec.ts'
-import { jsonCell, jsonOf, listCell, listOf, rawOf, textCell, textOf } from './cells.ts'
-import type { Columns } from './driver.ts'
-import type { Block } from './journal-blocks.ts'
+import type { SqlValue } from './driver.ts'
 
 /**
- * The one place where a column becomes a field and a field a cell. For each table: its row out of the
- * columns, and the cells of the statement that writes it, in the order of that statement.
+ * The one place where a column becomes a field. The cells of a row on its way to the writer, the parameters of its
+ * statement and the row that a read returns all follow from these lists.
+ *
+ * - `id`: 0x and 64 digits, stored as 32 bytes
+ * - `text`: any text. A driver may cut text at U+0000, so text that contains it is stored as bytes.
+ * - `json`: lists and records; `list`: a list, stored as NULL if it is empty
+ * - `bigint`: decimal text, because the integers of SQLite end at 2^63
  */
+type Kind = 'id' | 'int' | 'text' | 'json' | 'list' | 'bigint' | 'bool' | 'bytes'
 
-/** Cells of a row in a batch, without what stands before them. */
-export const WIDTH = {
-  job: 16,
-  jobState: 11,
-  lease: 8,
-  leaseState: 6,
-  provider: 25,
-  result: 10,
-  failure: 4,
-  share: 3,
-  lane: 3,
-  round: 11,
-  meta: 2,
-} as const
+export interface Column {
+  readonly column: string
+  readonly field: string
+  readonly kind: Kind
+}
 
-export function jobRow(c: Columns): JobRow {
-  return {
-    id: c['id'] as JobId,
-    seq: c['seq'] as number,
-    kind: c['kind'] as JobRow['kind'],
-    caller: c['caller_id'] as Caller,
-    tier: textOf(c['tier']),
-    fee: BigInt(c['fee'] as string),
-    sizeBytes: c['size_bytes'] as number,
-    model: c['model'] === null ? null : textOf(c['model']),
-    shots: c['shots'] as number,
-    depthHint: c['depth_hint'] as number,
-    units: c['units'] as number,
-    tokens: c['tokens'] as number,
-    regions: c['regions'] === null ? null : jsonOf(c['regions']),
-    needs: c['needs'] === null ? null : jsonOf(c['needs']),
-    ttlAbsSecs: c['ttl_abs_secs'] as number | null,
-    enqueueTs: c['enqueue_ts'] as number,
-    chainId: BigInt(c['chain_id'] as string),
-    enqueueHeight: BigInt(c['enqueue_height'] as string),
-    txHash: c['tx_hash'] as string,
-    origin: c['origin'] === null ? null : jsonOf(c['origin']),
-    status: c['status'] as JobRow['status'],
-    providerId: c['provider_id'] as ProviderId | null,
-    attempt: c['attempt'] as number | null,
-    retries: c['retries'] as number,
-    declines: c['declines'] as number,
-    workerLosses: c['worker_losses'] as number,
-    notBefore: c['not_before'] as number | null,
-    firstAssignedAt: c['first_assigned_at'] as number | null,
-    endedAt: c['ended_at'] as number | null,
-    reason: c['reason'] as JobRow['reason'],
-    proofAwaitedSince: c['proof_awaited_since'] as number | null,
-    denials: listOf(c['denials']),
+/** Columns in the order of their table. */
+export interface RowType<Row> {
+  readonly columns: readonly Column[]
+  /** All fields in their order, so that each row is made with its final shape. */
+  readonly blank: Row
+}
+
+type Lines<Row> = readonly (readonly [column: string, field: keyof Row & string, kind: Kind])[]
+
+function rowType<Row extends object>(...lines: Lines<Row>): RowType<Row> {
+  const columns = lines.map(([column, field, kind]) => ({ column, field, kind }))
+  const blank = Object.fromEntries(columns.map(({ field }) => [field, null]))
+  return { columns, blank: blank as Row }
+}
+
+const JOB_STATE: Lines<StateOfJob> = [
+  ['status', 'status', 'text'],
+  ['provider_id', 'providerId', 'text'],
+  ['attempt', 'attempt', 'int'],
+  ['retries', 'retries', 'int'],
+  ['declines', 'declines', 'int'],
+  ['worker_losses', 'workerLosses', 'int'],
+  ['not_before', 'notBefore', 'int'],
+  ['first_assigned_at', 'firstAssignedAt', 'int'],
+  ['ended_at', 'endedAt', 'int'],
+  ['reason', 'reason', 'text'],
+  ['proof_awaited_since', 'proofAwaitedSince', 'int'],
+  ['denials', 'denials', 'list'],
+]
+
+export const JOB = rowType<JobRow>(
+  ['seq', 'seq', 'int'],
+  ['id', 'id', 'id'],
+  ['caller', 'caller', 'id'],
+  ['tx_hash', 'txHash', 'id'],
+  ['kind', 'kind', 'text'],
+  ['tier', 'tier', 'text'],
+  ['fee', 'fee', 'bigint'],
+  ['size_bytes', 'sizeBytes', 'int'],
+  ['model', 'model', 'text'],
+  ['shots', 'shots', 'int'],
+  ['depth_hint', 'depthHint', 'int'],
+  ['units', 'units', 'int'],
+  ['tokens', 'tokens', 'int'],
+  ['regions', 'regions', 'json'],
+  ['needs', 'needs', 'json'],
+  ['ttl_abs_secs', 'ttlAbsSecs', 'int'],
+  ['enqueue_ts', 'enqueueTs', 'int'],
+  ['chain_id', 'chainId', 'bigint'],
+  ['enqueue_height', 'enqueueHeight', 'bigint'],
+  ['origin', 'origin', 'json'],
+  ...JOB_STATE,
+)
+
+/** A change of a job: its number and id find it, the rest is what became of it. */
+export const JOB_CHANGE = rowType<StateOfJob & Pick<JobRow, 'seq' | 'id'>>(
+  ['seq', 'seq', 'int'],
+  ['id', 'id', 'id'],
+  ...JOB_STATE,
+)
+
+const LEASE_STATE: Lines<StateOfLease> = [
+  ['status', 'status', 'text'],
+  ['t_deadline', 'tDeadline', 'int'],
+  ['renewals', 'renewals', 'int'],
+  ['is_acked', 'isAcked', 'bool'],
+  ['digest', 'digest', 'id'],
+  ['ack_timeout_ms', 'ackTimeoutMs', 'int'],
+  ['worker_id', 'workerId', 'text'],
+]
+
+export const LEASE = rowType<LeaseRow>(
+  ['job', 'jobSeq', 'int'],
+  ['attempt', 'attempt', 'int'],
+  ['id', 'id', 'id'],
+  ['job_id', 'jobId', 'id'],
+  ['provider_id', 'providerId', 'text'],
+  ['t_start', 'tStart', 'int'],
+  ['epoch', 'epoch', 'int'],
+  ['round', 'round', 'int'],
+  ['length_ms', 'lengthMs', 'int'],
+  ['renew_alpha', 'renewAlpha', 'int'],
+  ['renew_beta', 'renewBeta', 'int'],
+  ['renewals_max', 'renewalsMax', 'int'],
+  ...LEASE_STATE,
+)
+
+/** A change of a lease: its job, attempt and id find it. */
+export const LEASE_CHANGE = rowType<StateOfLease & Pick<LeaseRow, 'jobSeq' | 'attempt' | 'id'>>(
+  ['job', 'jobSeq', 'int'],
+  ['attempt', 'attempt', 'int'],
+  ['id', 'id', 'id'],
+  ...LEASE_STATE,
+)
+
+export const PROVIDER = rowType<ProviderRow>(
+  ['id', 'id', 'text'],
+  ['status', 'status', 'text'],
+  ['capabilities', 'capabilities', 'json'],
+  ['models', 'models', 'json'],
+  ['platforms', 'platforms', 'json'],
+  ['max_depth', 'maxDepth', 'int'],
+  ['max_shots', 'maxShots', 'int'],
+  ['max_width', 'maxWidth', 'int'],
+  ['gates', 'gates', 'json'],
+  ['precision', 'precision', 'json'],
+  ['region', 'region', 'text'],
+  ['allow', 'allow', 'json'],
+  ['deny', 'deny', 'json'],
+  ['leases_max', 'leasesMax', 'int'],
+  ['stake', 'stake', 'bigint'],
+  ['attestation', 'attestation', 'json'],
+  ['last_heartbeat', 'lastHeartbeat', 'int'],
+  ['credited_at', 'creditedAt', 'int'],
+  ['silent_steps', 'silentSteps', 'int'],
+  ['health', 'health', 'int'],
+  ['failures', 'failures', 'int'],
+  ['cooldown_until', 'cooldownUntil', 'int'],
+  ['class_cooldowns', 'classCooldowns', 'json'],
+  ['units', 'units', 'json'],
+  ['workers', 'workers', 'json'],
+)
+
+export const RESULT = rowType<ResultRow>(
+  ['job', 'jobSeq', 'int'],
+  ['job_id', 'jobId', 'id'],
+  ['caller', 'caller', 'id'],
+  ['lease_id', 'leaseId', 'id'],
+  ['provider_id', 'providerId', 'text'],
+  ['digest', 'digest', 'id'],
+  ['units', 'units', 'int'],
+  ['at', 'at', 'int'],
+  ['output', 'output', 'bytes'],
+  ['content_type', 'contentType', 'text'],
+  ['meta', 'meta', 'bytes'],
+)
+
+export const FAILURE = rowType<FailureRow>(
+  ['job', 'jobSeq', 'int'],
+  ['attempt', 'attempt', 'int'],
+  ['job_id', 'jobId', 'id'],
+  ['at', 'at', 'int'],
+  ['code', 'code', 'text'],
+  ['message', 'message', 'text'],
+  ['details', 'details', 'bytes'],
+)
+
+export const ROUND = rowType<RoundRow>(
+  ['height', 'height', 'int'],
+  ['kind', 'kind', 'text'],
+  ['at', 'at', 'int'],
+  ['seed', 'seed', 'id'],
+  ['batch_digest', 'batchDigest', 'id'],
+  ['batch_size', 'batchSize', 'int'],
+  ['match_order', 'order', 'text'],
+  ['providers', 'providers', 'json'],
+  ['ranks', 'ranks', 'json'],
+  ['assignments', 'assignments', 'json'],
+  ['refusals', 'refusals', 'json'],
+)
+
+export const SHARE = rowType<ShareRow & { readonly finish: bigint }>(
+  ['kind', 'kind', 'text'],
+  ['caller', 'caller', 'id'],
+  ['finish', 'finish', 'bigint'],
+)
+
+export const LANE = rowType<KeyedRow & { readonly value: Uint8Array }>(
+  ['lane', 'lane', 'text'],
+  ['key', 'key', 'text'],
+  ['value', 'value', 'bytes'],
+)
+
+export const META = rowType<{ readonly name: string; readonly value: string }>(
+  ['name', 'name', 'text'],
+  ['value', 'value', 'text'],
+)
+
+/** Writes the cells of a row. */
+export function putRow(to: CellWriter, { columns }: RowType<unknown>, row: object): void {
+  for (const { field, kind } of columns) {
+    putCell(to, kind, (row as Readonly<Record<string, unknown>>)[field])
   }
 }
 
-/** The digits of a u64, kept for the next one: mostly it is the same. */
-class LastDigits {
-  #value = 0n
-  #text = '0'
-
-  text(value: bigint): string {
-    if (value !== this.#value) {
-      this.#value = value
-      this.#text = value.toString()
-    }
-    return this.#text
+function putCell(to: CellWriter, kind: Kind, value: unknown): void {
+  if (value === null) return to.null()
+  switch (kind) {
+    case 'int':
+      return to.number(value as number)
+    case 'text':
+      return to.text(value as string)
+    case 'id':
+      // A hash that the engine drew comes as bytes.
+      return typeof value === 'string' ? to.id(value) : to.idBytes(value as Uint8Array)
+    case 'bigint':
+      return to.text((value as bigint).toString())
+    case 'bool':
+      return to.number(value === true ? 1 : 0)
+    case 'bytes':
+      return to.bytes(value as Uint8Array)
+    case 'json':
+      return to.text(jsonOf(value))
+    case 'list':
+      return (value as readonly unknown[]).length === 0 ? to.null() : to.text(JSON.stringify(value))
   }
 }
 
-const heights = new LastDigits()
-const fees = new LastDigits()
-const chains = new LastDigits()
+/** A provider is written with every batch that it has part in, and mostly with the same lists. */
+const known = new WeakMap<object, string>()
 
-/** Behind number, id, caller and tx_hash. */
-export function putJob(to: CellWriter, row: Omit<JobFacts, 'txHash'>): void {
-  to.text(row.kind)
-  to.text(heights.text(row.enqueueHeight))
-  to.cell(textCell(row.tier))
-  to.text(fees.text(row.fee))
-  to.number(row.sizeBytes)
-  to.cell(row.model === null ? null : textCell(row.model))
-  to.number(row.shots)
-  to.number(row.depthHint)
-  to.number(row.units)
-  to.number(row.tokens)
-  to.cell(row.regions === null ? null : jsonCell(row.regions))
-  to.cell(row.needs === null ? null : jsonCell(row.needs))
-  to.cell(row.ttlAbsSecs)
-  to.number(row.enqueueTs)
-  to.text(chains.text(row.chainId))
-  to.cell(row.origin === null ? null : jsonCell(row.origin))
+function jsonOf(value: unknown): string {
+  const text = known.get(value as object)
+  if (text !== undefined) return text
+  const made = JSON.stringify(value)
+  if (Array.isArray(value)) known.set(value, made)
+  return made
 }
 
-/** Behind the status. */
-export function putJobState(to: CellWriter, state: JobState): void {
-  to.cell(state.providerId)
-  to.cell(state.attempt)
-  to.number(state.retries)
-  to.number(state.declines)
-  to.number(state.workerLosses)
-  to.cell(state.notBefore)
-  to.cell(state.firstAssignedAt)
-  to.cell(state.endedAt)
-  to.cell(state.reason)
-  to.cell(state.proofAwaitedSince)
-  to.cell(listCell(state.denials))
+/** The row of these cells, from a place on. */
+export function rowOf<Row extends object>(
+  { columns, blank }: RowType<Row>,
+  cells: Cells,
+  from = 0,
+): Row {
+  const row = { ...blank } as Record<string, unknown>
+  for (let i = 0; i < columns.length; i++) {
+    const { field, kind } = columns[i] as Column
+    row[field] = valueIn(kind, cells[from + i] as SqlValue)
+  }
+  return row as Row
 }
 
-export function leaseRow(c: Columns): LeaseRow {
-  return {
-    id: c['id'] as LeaseId,
-    jobId: c['job_id'] as JobId,
-    jobSeq: c['job'] as number,
-    providerId: c['provider_id'] as ProviderId,
-    attempt: c['attempt'] as number,
-    status: c['status'] as LeaseRow['status'],
-    tStart: c['t_start'] as number,
-    tDeadline: c['t_deadline'] as number,
-    renewals: c['renewals'] as number,
-    isAcked: c['is_acked'] === 1,
-    epoch: c['epoch'] as number,
-    round: c['round'] as number,
-    digest: c['digest'] as string | null,
-    lengthMs: c['length_ms'] as number,
-    ackTimeoutMs: c['ack_timeout_ms'] as number,
-    renewAlpha: c['renew_alpha'] as number,
-    renewBeta: c['renew_beta'] as number,
-    renewalsMax: c['renewals_max'] as number | null,
-    workerId: c['worker_id'] === null ? null : (textOf(c['worker_id']) as WorkerId),
+export type Cells = readonly SqlValue[]
+
+function valueIn(kind: Kind, cell: SqlValue): unknown {
+  if (cell === null) return kind === 'list' ? [] : null
+  switch (kind) {
+    case 'int':
+      return cell
+    case 'text':
+      return typeof cell === 'string' ? cell : Buffer.from(cell as Uint8Array).toString('utf8')
+    case 'id':
+      return typeof cell === 'string' ? cell : toHex(cell as Uint8Array)
+    case 'bigint':
+      return bigintOf(cell as string)
+    case 'bool':
+      return cell === 1
+    case 'bytes':
+      // The memory may be the driver's, or that of a whole page of rows.
+      return Uint8Array.from(cell as Uint8Array)
+    case 'json':
+    case 'list':
+      return JSON.parse(cell as string)
   }
 }
 
-/** Behind job, attempt and id. */
-export function putLease(to: CellWriter, row: LeaseFacts): void {
-  to.text(row.providerId)
-  to.number(row.tStart)
-  to.number(row.epoch)
-  to.number(row.round)
-  to.number(row.lengthMs)
-  to.number(row.renewAlpha)
-  to.number(row.renewBeta)
-  to.cell(row.renewalsMax)
-}
+/** Many rows in a row have the same. */
+let lastBigint = { text: '0', value: 0n }
 
-/** Behind the status. */
-export function putLeaseState(to: CellWriter, state: LeaseState): void {
-  to.number(state.tDeadline)
-  to.number(state.renewals)
-  to.number(state.isAcked ? 1 : 0)
-  if (state.digest === null) to.null()
-  else to.id(state.digest)
-  to.number(state.ackTimeoutMs)
-  to.cell(state.workerId === null ? null : textCell(state.workerId))
-}
-
-export function providerRow(c: Columns): ProviderRow {
-  return {
-    id: c['id'] as ProviderId,
-    status: c['status'] as ProviderRow['status'],
-    capabilities: jsonOf(c['capabilities']),
-    models: jsonOf(c['models']),
-    platforms: jsonOf(c['platforms']),
-    maxDepth: c['max_depth'] as number | null,
-    maxShots: c['max_shots'] as number | null,
-    maxWidth: c['max_width'] as number | null,
-    gates: c['gates'] === null ? null : jsonOf(c['gates']),
-    precision: c['precision'] === null ? null : jsonOf(c['precision']),
-    region: c['region'] === null ? null : textOf(c['region']),
-    allow: c['allow'] === null ? null : jsonOf(c['allow']),
-    deny: jsonOf(c['deny']),
-    leasesMax: c['leases_max'] as number | null,
-    stake: BigInt(c['stake'] as string),
-    attestation: c['attestation'] === null ? null : jsonOf(c['attestation']),
-    lastHeartbeat: c['last_heartbeat'] as number,
-    creditedAt: c['credited_at'] as number | null,
-    silentSteps: c['silent_steps'] as number,
-    health: c['health'] as number,
-    failures: c['failures'] as number,
-    cooldownUntil: c['cooldown_until'] as number | null,
-    classCooldowns: jsonOf(c['class_cooldowns']),
-    units: jsonOf(c['units']),
-    workers: c['workers'] === null ? null : jsonOf(c['workers']),
-  }
-}
-
-/** A provider is written with every batch that it has part in, and mostly with the very same lists. */
-const offered = new WeakMap<readonly unknown[], string>()
-
-function offeredCell(list: readonly unknown[]): string {
-  const known = offered.get(list)
-  if (known !== undefined) return known
-  const cell = jsonCell(list)
-  offered.set(list, cell)
-  return cell
-}
-
-export function putProvider(to: CellWriter, row: ProviderRow): void {
-  to.text(row.id)
-  to.text(row.status)
-  to.text(offeredCell(row.capabilities))
-  to.text(offeredCell(row.models))
-  to.text(offeredCell(row.platforms))
-  to.cell(row.maxDepth)
-  to.cell(row.maxShots)
-  to.cell(row.maxWidth)
-  to.cell(row.gates === null ? null : offeredCell(row.gates))
-  to.cell(row.precision === null ? null : offeredCell(row.precision))
-  to.cell(row.region === null ? null : textCell(row.region))
-  to.cell(row.allow === null ? null : offeredCell(row.allow))
-  to.text(offeredCell(row.deny))
-  to.cell(row.leasesMax)
-  to.text(row.stake.toString())
-  to.cell(row.attestation === null ? null : jsonCell(row.attestation))
-  to.number(row.lastHeartbeat)
-  to.cell(row.creditedAt)
-  to.number(row.silentSteps)
-  to.number(row.health)
-  to.number(row.failures)
-  to.cell(row.cooldownUntil)
-  to.text(jsonCell(row.classCooldowns))
-  to.text(jsonCell(row.units))
-  to.cell(row.workers === null ? null : offeredCell(row.workers))
-}
-
-export function resultRow(c: Columns): ResultRow {
-  return {
-    jobId: c['job_id'] as JobId,
-    jobSeq: c['job'] as number,
-    caller: c['caller_id'] as Caller | null,
-    leaseId: c['lease_id'] as LeaseId,
-    providerId: c['provider_id'] as ProviderId,
-    digest: c['digest'] as string,
-    units: c['units'] as number,
-    at: c['at'] as number,
-    ...broughtOf(c),
-    contentType: c['content_type'] === null ? null : textOf(c['content_type']),
-  }
-}
-
-/** The output and meta of a result. */
-export function broughtOf(c: Columns): Brought {
-  return {
-    output: c['output'] === null ? null : rawOf(c['output']),
-    meta: c['meta'] === null ? null : rawOf(c['meta']),
-  }
-}
-
-/** Behind the number of the job. */
-export function putResult(to: CellWriter, row: ResultRow): void {
-  to.id(row.jobId)
-  if (row.caller === null) to.null()
-  else to.id(row.caller)
-  to.id(row.leaseId)
-  to.text(row.providerId)
-  to.id(row.digest)
-  to.number(row.units)
-  to.number(row.at)
-  to.cell(row.output)
-  to.cell(row.contentType === null ? null : textCell(row.contentType))
-  to.cell(row.meta)
-}
-
-export function failureRow(c: Columns): FailureRow {
-  return {
-    jobId: c['job_id'] as JobId,
-    jobSeq: c['job'] as number,
-    attempt: c['attempt'] as number,
-    at: c['at'] as number,
-    code: textOf(c['code']),
-    message: c['message'] === null ? null : textOf(c['message']),
-    details: c['details'] === null ? null : rawOf(c['details']),
-  }
-}
-
-/** Behind job and attempt. */
-export function putFailure(to: CellWriter, row: FailureRow): void {
-  to.number(row.at)
-  to.cell(textCell(row.code))
-  to.cell(row.message === null ? null : textCell(row.message))
-  to.cell(row.details)
-}
-
-export function roundRow(c: Columns): RoundRow {
-  return {
-    height: c['height'] as number,
-    kind: c['kind'] as RoundRow['kind'],
-    at: c['at'] as number,
-    seed: c['seed'] as string,
-    batchDigest: c['batch_digest'] as string,
-    batchSize: c['batch_size'] as number,
-    order: c['match_order'] as RoundRow['order'],
-    providers: jsonOf(c['providers']),
-    ranks: c['ranks'] === null ? null : jsonOf(c['ranks']),
-    assignments: jsonOf(c['assignments']),
-    refusals: jsonOf(c['refusals']),
-  }
-}
-
-export function putRound(to: CellWriter, row: RoundRow): void {
-  to.number(row.height)
-  to.text(row.kind)
-  to.number(row.at)
-  to.id(row.seed)
-  to.id(row.batchDigest)
-  to.number(row.batchSize)
-  to.text(row.order)
-  to.text(jsonCell(row.providers))
-  to.cell(row.ranks === null ? null : jsonCell(row.ranks))
-  to.text(jsonCell(row.assignments))
-  to.text(jsonCell(row.refusals))
-}
-
-/** A share that is to be forgotten has no finish time. */
-export function putShare(to: CellWriter, { kind, caller, finish }: ShareRow): void {
-  to.text(kind)
-  to.id(caller)
-  to.cell(finish === null ? null : finish.toString())
-}
-
-/** A key may be any text, so it is stored as its bytes. One that is to be forgotten has no value. */
-export function putKeyedRow(to: CellWriter, { lane, key, value }: KeyedRow): void {
-  to.text(lane)
-  to.cell(Buffer.from(key, 'utf8'))
-  to.cell(value)
-}
-
-export function putMeta(to: CellWriter, [name, value]: readonly [string, string]): void {
-  to.cell(textCell(name))
-  to.cell(textCell(value))
-}
-
-export function shareRow(c: Columns): ShareRow & { readonly finish: bigint } {
-  return {
-    kind: c['kind'] as ShareRow['kind'],
-    caller: c['caller_id'] as Caller,
-    finish: BigInt(c['finish'] as string),
-  }
-}
-
-export function keyedRow(c: Columns): KeyedRow & { readonly value: Uint8Array } {
-  return { lane: c['lane'] as string, key: textOf(c['key']), value: rawOf(c['value']) }
-}
-
-export function blockRow(c: Columns): Block {
-  return { first: c['first'] as number, last: c['last'] as number, entries: rawOf(c['entries']) }
-}
-
-export function assignmentRow(c: Columns): { readonly caller: Caller; readonly at: number } {
-  return { caller: c['caller_id'] as Caller, at: c['t_start'] as number }
-}
-
-/** The payload of a job, with the id of it. */
-export function payloadRow(c: Columns): { readonly jobId: JobId; readonly payload: Uint8Array } {
-  return { jobId: c['job_id'] as JobId, payload: payloadOf(c) }
-}
-
-export function payloadOf(c: Columns): Uint8Array {
-  return rawOf(c['payload'])
-}
-
-export function metaRow(c: Columns): { readonly name: string; readonly value: string } {
-  return { name: textOf(c['name']), value: textOf(c['value']) }
+function bigintOf(text: string): bigint {
+  if (text !== lastBigint.text) lastBigint = { text, value: BigInt(text) }
+  return lastBigint.value
 }

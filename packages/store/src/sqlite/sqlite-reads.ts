@@ -1,211 +1,235 @@
-import {
-  type AuditEntry,
-  type Caller,
-  type FailureRow,
-  hasEnded,
-  type JobId,
-  type JobRow,
-  type KindName,
-  type LeaseId,
-  type LeaseRow,
-  type ResultRow,
-  toHex,
+import type {
+  AuditEntry,
+  Caller,
+  FailureRow,
+  JobId,
+  JobRow,
+  KindName,
+  LeaseId,
+  LeaseRow,
+  ResultRow,
 } from '@fairlead/core'
-import type { AnyRow, JobFilter, RoundRow, StoreReads } from '@fairlead/core/internal'
-import { findMany } from './bulk.ts'
-import { bytesOf, textCell } from './cells.ts'
-import type { Columns, SqlValue } from './driver.ts'
-import { entriesOf } from './journal-blocks.ts'
-import type { PendingRows } from './pending-rows.ts'
+import { fromHex, hasEnded, toHex } from '@fairlead/core'
 import {
-  assignmentRow,
-  blockRow,
-  failureRow,
-  jobRow,
-  keyedRow,
-  leaseRow,
-  metaRow,
-  payloadOf,
-  payloadRow,
-  providerRow,
-  resultRow,
-  roundRow,
-  shareRow,
+  type AnyRow,
+  type Assigned,
+  isHex32,
+  type JobFilter,
+  type RoundRow,
+  type StoreReads,
+} from '@fairlead/core/internal'
+import { isIdPrefix } from '../id-prefix.ts'
+import { checkedPayload, checkedResult } from './checksums.ts'
+import type { NamedValues, SqlValue } from './driver.ts'
+import { id48, type KeyHash } from './key-hash.ts'
+import { entryOf } from './record-codec.ts'
+import {
+  type Cells,
+  FAILURE,
+  JOB,
+  LANE,
+  LEASE,
+  META,
+  PROVIDER,
+  RESULT,
+  ROUND,
+  type RowType,
+  rowOf,
+  SHARE,
 } from './rows.ts'
 import type { Statements } from './statements.ts'
 
-/** What the port promises, as it is on the thread that has the connection. */
+/** The reads of the port, as they are on the thread that has the connection. */
 export type DirectReads = {
   readonly [Name in keyof StoreReads]: (
     ...args: Parameters<StoreReads[Name]>
   ) => Awaited<ReturnType<StoreReads[Name]>>
 }
 
-/** Characters of an id: 0x and its digits. */
+/** The characters of an id: 0x and its digits. */
 const ID_LENGTH = 66
 
 /** The tables in the order in which they are listed (STORE-9). The journal comes before the last. */
-const TABLES: readonly (readonly [table: string, row: (columns: Columns) => object])[] = [
-  ['jobs', jobRow],
-  ['payloads', payloadRow],
-  ['leases', leaseRow],
-  ['providers', providerRow],
-  ['results', resultRow],
-  ['failures', failureRow],
-  ['shares', shareRow],
-  ['lanes', keyedRow],
-  ['rounds', roundRow],
+const TABLES: readonly (readonly [table: string, row: (cells: Cells) => object])[] = [
+  ['jobs', (cells) => rowOf(JOB, cells)],
+  [
+    'payloads',
+    ([id, payload, crc]) => ({ jobId: idOf(id), payload: checkedPayload(payload, crc) }),
+  ],
+  ['leases', (cells) => rowOf(LEASE, cells)],
+  ['providers', (cells) => rowOf(PROVIDER, cells)],
+  ['results', resultOf],
+  ['failures', (cells) => rowOf(FAILURE, cells)],
+  ['shares', (cells) => rowOf(SHARE, cells)],
+  ['lanes', (cells) => rowOf(LANE, cells)],
+  ['rounds', (cells) => rowOf(ROUND, cells)],
 ]
 
-/** The read side. Commits are made on the same connection, so all it sees is committed. */
+/** The read side. It uses the writer's connection, so it sees every row that was applied. */
 export class SqliteReads implements DirectReads {
-  /** Those that find what they look for among the rows that are not in their tables yet, too. */
-  readonly lookAtPending: ReadonlySet<keyof DirectReads> = new Set(['payloads', 'jobsByTx'])
   readonly #statements: Statements
-  readonly #pending: PendingRows
+  readonly #keyHash: KeyHash
 
-  constructor(statements: Statements, pending: PendingRows) {
+  constructor(statements: Statements, keyHash: KeyHash) {
     this.#statements = statements
-    this.#pending = pending
+    this.#keyHash = keyHash
   }
 
   job(id: JobId): JobRow | null {
-    return this.#one('find-job', jobRow, bytesOf(id))
+    return this.#one(JOB, 'find-job', ...keyOf(id))
   }
 
   jobsByTx(keys: readonly { readonly caller: Caller; readonly txHash: string }[]) {
-    return keys.map((given) => {
-      const key = [bytesOf(given.caller), bytesOf(given.txHash)] as const
-      const pending = this.#pending.jobByKey(...key)
-      if (pending !== null) return { id: toHex(pending.id) as JobId, payload: pending.payload }
-      const found = this.#one('find-job-by-tx', payloadRow, ...key)
-      return found === null ? null : { id: found.jobId, payload: found.payload }
+    return keys.map((key) => {
+      const caller = fromHex(key.caller) as Uint8Array
+      const txHash = fromHex(key.txHash) as Uint8Array
+      const statement = this.#statements.get('find-job-by-key')
+      const cells = statement.get(this.#keyHash.of(caller, txHash), caller, txHash)
+      return cells === undefined
+        ? null
+        : { id: idOf(cells[0]) as JobId, payload: checkedPayload(cells[1], cells[2]) }
     })
   }
 
   payloads(seqs: readonly number[]): (Uint8Array | null)[] {
-    const found = new Map<SqlValue, Uint8Array>()
-    const unknown = seqs.filter((seq) => !this.#pending.hasPayload(seq))
-    for (const columns of findMany(this.#statements, 'find-payloads-20', unknown)) {
-      found.set(columns['job'] as number, payloadOf(columns))
-    }
-    return seqs.map((seq) => this.#pending.payload(seq) ?? found.get(seq) ?? null)
+    return seqs.map((seq) => {
+      const cells = this.#statements.get('find-payload').get(seq)
+      return cells === undefined ? null : checkedPayload(cells[0], cells[1])
+    })
   }
 
   jobs(filter: JobFilter): JobRow[] {
-    const { status, caller, idPrefix } = filter
-    const params = filterParams(filter)
-    const which = filter.beforeSeq === undefined ? '' : 'newest-'
+    const { status, caller, idPrefix, beforeSeq } = filter
+    if (caller !== undefined && !isHex32(caller)) return []
+    const which = beforeSeq === undefined ? '' : 'newest-'
+    const params = {
+      ...filterParams(filter),
+      ...(beforeSeq === undefined ? {} : { before_seq: beforeSeq }),
+    }
+    const callerId = caller === undefined ? null : bytesOfHex(caller)
     if (idPrefix !== undefined) {
-      return this.#all(`list-${which}jobs-by-prefix`, jobRow, {
+      if (!isIdPrefix(idPrefix)) return []
+      const [first, last] = ['0', 'f'].map((digit) => bytesOfHex(idPrefix.padEnd(ID_LENGTH, digit)))
+      return this.#all(JOB, `list-${which}jobs-by-prefix`, {
         ...params,
-        id_prefix: idPrefix,
-        first_id: bytesOf(idPrefix.padEnd(ID_LENGTH, '0')),
-        caller: caller === undefined ? null : bytesOf(caller),
+        first_id: first as Uint8Array,
+        last_id: last as Uint8Array,
+        first48: id48(first as Uint8Array),
+        last48: id48(last as Uint8Array),
+        caller: callerId,
       })
     }
-    if (caller !== undefined) {
-      const name = `list-${which}jobs-of-caller`
-      return this.#all(name, jobRow, { ...params, caller: bytesOf(caller) })
+    if (callerId !== null) {
+      return this.#all(JOB, `list-${which}jobs-of-caller`, {
+        ...params,
+        caller: callerId,
+        caller48: id48(callerId),
+      })
     }
     const isLive = status !== undefined && !hasEnded(status)
-    return this.#all(`list-${which}${isLive ? 'live-jobs' : 'jobs'}`, jobRow, params)
+    return this.#all(JOB, `list-${which}${isLive ? 'live-jobs' : 'jobs'}`, params)
   }
 
   leases(jobId: JobId): LeaseRow[] {
-    return this.#all('list-leases', leaseRow, bytesOf(jobId))
+    return this.#all(LEASE, 'list-leases', ...keyOf(jobId))
   }
 
   failures(jobId: JobId): FailureRow[] {
-    return this.#all('list-failures', failureRow, bytesOf(jobId))
+    return this.#all(FAILURE, 'list-failures', ...keyOf(jobId))
   }
 
   lease(id: LeaseId): LeaseRow | null {
-    return this.#one('find-lease', leaseRow, bytesOf(id))
+    return this.#one(LEASE, 'find-lease', ...keyOf(id))
   }
 
   result(jobId: JobId): ResultRow | null {
-    return this.#one('find-result', resultRow, bytesOf(jobId))
+    const cells = this.#statements.get('find-result').get(...keyOf(jobId))
+    return cells === undefined ? null : resultOf(cells)
   }
 
   round(height: number, kind: KindName): RoundRow | null {
-    return this.#one('find-round', roundRow, height, kind)
+    return this.#one(ROUND, 'find-round', height, kind)
   }
 
   journal(afterSeq: number, limit: number): AuditEntry[] {
-    const entries: AuditEntry[] = []
-    if (limit <= 0) return entries
-    for (const entry of this.#entriesFrom(afterSeq + 1)) {
-      if (entries.push(entry) === limit) break
-    }
-    return entries
+    return this.#statements.get('list-journal').all(afterSeq, Math.max(0, limit)).map(entryOf)
   }
 
   timeline(jobId: JobId): AuditEntry[] {
-    const seqs = this.#one('find-entries', ({ entries }) => entries as string, bytesOf(jobId)) ?? ''
-    const entries: AuditEntry[] = []
-    for (const seq of seqs.split(' ').filter(Boolean).map(Number)) {
-      for (const entry of this.#entriesFrom(seq)) {
-        // The entry itself may have been cut; then this is the oldest that is there.
-        if (entry.seq === seq) entries.push(entry)
-        break
-      }
-    }
-    return entries
+    return this.#statements
+      .get('list-timeline')
+      .all(...keyOf(jobId))
+      .map(entryOf)
   }
 
-  assignmentsSince(atMs: number): { readonly caller: Caller; readonly at: number }[] {
-    return this.#all('list-assignments', assignmentRow, atMs)
+  assignmentsSince(atMs: number): Assigned[] {
+    const rows = this.#statements.get('list-assignments').all(atMs)
+    return rows.map(([caller, at]) => ({ caller: idOf(caller) as Caller, at: at as number }))
   }
 
   everything(): AnyRow[] {
     const rows: AnyRow[] = []
     const list = (table: string, row: object) => rows.push([table, row as AnyRow[1]])
     for (const [table, row] of TABLES) {
-      for (const each of this.#all(`all-${table}`, row)) list(table, each)
+      for (const cells of this.#statements.get(`all-${table}`).all()) list(table, row(cells))
     }
-    for (const entry of this.#entriesFrom(1)) list('journal', entry)
-    for (const row of this.#all('all-meta', metaRow)) list('meta', row)
+    for (const entry of this.journal(0, Number.MAX_SAFE_INTEGER)) list('journal', entry)
+    for (const cells of this.#statements.get('all-meta').all()) list('meta', rowOf(META, cells))
     return rows
   }
 
-  /** Entries from a number on, block by block. */
-  *#entriesFrom(seq: number): Iterable<AuditEntry> {
-    for (const columns of this.#statements.get('list-journal').iterate(seq)) {
-      for (const entry of entriesOf(blockRow(columns))) if (entry.seq >= seq) yield entry
-    }
-  }
-
-  #one<Row>(name: string, row: (columns: Columns) => Row, ...params: SqlValue[]): Row | null {
-    const columns = this.#statements.get(name).get(...params)
-    return columns === undefined ? null : row(columns)
-  }
-
-  #all<Row>(
+  #one<Row extends object>(
+    type: RowType<Row>,
     name: string,
-    row: (columns: Columns) => Row,
-    ...params: readonly (SqlValue | Columns)[]
+    ...params: readonly SqlValue[]
+  ): Row | null {
+    const cells = this.#statements.get(name).get(...params)
+    return cells === undefined ? null : rowOf(type, cells)
+  }
+
+  #all<Row extends object>(
+    type: RowType<Row>,
+    name: string,
+    ...params: readonly (SqlValue | NamedValues)[]
   ): Row[] {
-    return this.#statements
-      .get(name)
-      .all(...params)
-      .map(row)
+    const rows = this.#statements.get(name).all(...params)
+    return rows.map((cells) => rowOf(type, cells))
   }
 }
 
+/** How a row is found by an id. Under a text that is no id there is nothing (STORE-8). */
+function keyOf(id: string): readonly [number, Uint8Array] {
+  if (!isHex32(id)) return NO_KEY
+  const bytes = bytesOfHex(id)
+  return [id48(bytes), bytes]
+}
+
+const NO_KEY = [-1, new Uint8Array()] as const
+
+function bytesOfHex(hex: string): Uint8Array {
+  return fromHex(hex) as Uint8Array
+}
+
+function idOf(cell: SqlValue | undefined): string {
+  return toHex(cell as Uint8Array)
+}
+
+function resultOf(cells: Cells): ResultRow {
+  return checkedResult(rowOf(RESULT, cells), cells.at(-1))
+}
+
 /** Null stands for any. */
-function filterParams(filter: JobFilter): Columns {
+function filterParams(filter: JobFilter): NamedValues {
   const { status = null, providerId = null, kind = null, model } = filter
   const { afterHeight, afterSeq, limit } = filter
-  const height = afterHeight === undefined ? null : afterHeight.toString()
   return {
     status,
     provider_id: providerId,
     kind,
-    model: model === undefined ? null : textCell(model),
-    after_height: height,
+    // As text is stored; see rows.ts.
+    model: model?.includes('\0') ? Buffer.from(model, 'utf8') : (model ?? null),
+    after_height: afterHeight === undefined ? null : afterHeight.toString(),
     after_seq: afterSeq,
-    ...(filter.beforeSeq === undefined ? {} : { before_seq: filter.beforeSeq }),
     limit,
   }
 }

@@ -1,327 +1,223 @@
 import { resolve } from 'node:path'
-import { Worker } from 'node:worker_threads'
-import type { JobRow, Store } from '@fairlead/core'
-import {
-  type Snapshot,
-  type StoreReads,
-  TransitMap,
-  type WriteBatch,
-} from '@fairlead/core/internal'
-import { type EncodedBatch, encodeBatch, JOB_AT } from './batch-codec.ts'
-import type { KeyParts } from './key-filter.ts'
-import { KnownKeys, partsAt, partsOfText } from './known-keys.ts'
-import { LogEnd } from './log-end.ts'
-import type {
-  Overview,
-  PackedPayloads,
-  Sealed,
-  SqliteFile,
-  SqliteOptions,
-  TimeMove,
-} from './sqlite-file.ts'
-import { PACE, type Pace } from './table-checkpointer.ts'
-import {
-  type Answer,
-  type Call,
-  errorOf,
-  type FileCall,
-  GIVEN_BATCH,
-  OPENED,
-  type ThreadData,
-} from './thread-calls.ts'
-import { shutAtExit, ThreadGate } from './thread-gate.ts'
-import { asUnavailable, builtOnRefused, isBuiltOnRefused, unavailable } from './unavailable.ts'
+import type { Store } from '@fairlead/core'
+import type { StoreReads, WriteBatch } from '@fairlead/core/internal'
+import type { BackupFile } from './backup-file.ts'
+import { isEmptyFile } from './file-mode.ts'
+import type { Overview, Sealed } from './load-tables.ts'
+import { OS_DISK } from './log/disk.ts'
+import { type FileLog, openLogFiles } from './log/open-log.ts'
+import { bringForward, type Progress } from './migrations/from-4/copy-store.ts'
+import { openTablesFile } from './open-tables.ts'
+import { OwnerLock } from './owner-lock.ts'
+import { SqliteTables } from './sqlite-tables.ts'
+import { hasLog, realPath, refuseFolder, refuseGap, tablesMissing } from './store-files.ts'
+import type { Pace, TablesFile, TimeMove } from './tables-file.ts'
+import type { TablesThreadData } from './tables-thread.ts'
+import { ThreadHost } from './thread-host.ts'
 
-export type { Overview, Sealed, SqliteOptions } from './sqlite-file.ts'
+export type { Overview, Sealed } from './load-tables.ts'
+export type { FileLog, LogStats } from './log/open-log.ts'
+export {
+  type LogFinding,
+  type LogItem,
+  type LogItemRecord,
+  readLogFiles,
+} from './log/read-log-files.ts'
+export type { Progress } from './migrations/from-4/copy-store.ts'
+export {
+  type BackupFacts,
+  checkBackup,
+  type Restored,
+  type Restoring,
+  restoreStore,
+} from './restore-store.ts'
+export type { Pace, TimeMove } from './tables-file.ts'
 
-/** A store in a file, which can also be looked at without loading it. */
-export interface SqliteStore extends Store {
-  overview(): Promise<Overview>
-  /** How much of it is encrypted with which key (FILES-3); it reads all payloads and results. */
-  sealed(): Promise<Sealed[]>
-  /** Times of jobs, leases and results after one become earlier, in a transaction with a batch (CLOCK-1). */
-  moveTimes(move: TimeMove, batch: WriteBatch): Promise<void>
+export interface SqliteOptions {
   /**
-   * Checkpoints what waits in the log into the tables, commits going on meanwhile. What was committed before
-   * the call is in the file itself then.
+   * `full` (default): what the log confirmed survives a power cut. `relaxed`: it survives the end of the process, but the
+   * newest records may be lost when the machine stops.
    */
-  checkpoint(): Promise<void>
+  readonly durability?: 'full' | 'relaxed'
+  /** Called while the jobs of a store of an older version are copied. */
+  readonly progress?: Progress
 }
 
-/** The built file, also where the tests run the sources. */
-const THREAD = new URL('../../dist/sqlite/store-thread.js', import.meta.url)
+/** What was found when a store was opened. */
+export interface OpenReport {
+  /** True if the store was not there before. */
+  readonly isNew: boolean
+  /** True if the store was closed in order the last time, or is new. */
+  readonly wasClean: boolean
+  /** The last batch that the tables reflect. */
+  readonly tablesBatch: number
+  /** The last batch of the log. Those after `tablesBatch` have to be replayed. */
+  readonly logBatch: number
+  /** Bytes of records that a crash tore, and that were never confirmed. */
+  readonly tornBytes: number
+}
 
-/** So long a batch that was written here waits for the other thread's word, if the disk was quicker. */
-const CHECK_WAIT_MS = 0.5
-/**
- * A disk that takes longer than this is not waited for again before so many times as long have passed: a fifth of
- * its time, at the most, the thread of the giver stands still. To hand a batch over costs more where the machine is slow, too.
- */
-const SLOW_MS = 2
-const SLOW_TIMES = 4
+/** A store in a file, with its log beside it. */
+export interface SqliteStore extends Store {
+  readonly log: FileLog
+  readonly tables: SqliteTables
+  readonly report: OpenReport
+  overview(): Promise<Overview>
+  /** How much of it is encrypted with which key (FILES-3). It reads all payloads and results. */
+  sealed(): Promise<Sealed[]>
+  /** Times of jobs, leases and results after one become earlier, in a transaction with a batch of rows (CLOCK-1). */
+  moveTimes(move: TimeMove, rows: WriteBatch): Promise<void>
+  /**
+   * Writes everything that was applied into a new file, which is a complete store by itself. Batches are applied meanwhile.
+   * Resolves with the last batch of the copy.
+   */
+  backup(to: string): Promise<number>
+}
 
-/** Jobs in one answer while loading. */
-const LOAD_PAGE = 5_000
+/** For tests: without threads, and with other bounds. */
+export interface SqliteInternals {
+  readonly isInline?: boolean
+  readonly pace?: Partial<Pace>
+  readonly segmentBytes?: number
+}
 
-/**
- * Opens a store, and makes one where no file is. Only one process at a time can (STORE-3). The pace is for
- * tests that want rows in their tables sooner.
- */
+/** Opens a store, and makes one where no file is. Only one process at a time can (STORE-3). */
 export async function openSqliteStore(
   path: string,
   options: SqliteOptions = {},
-  pace: Partial<Pace> = {},
+  internals: SqliteInternals = {},
 ): Promise<SqliteStore> {
-  // An absolute path is never taken for a URI.
-  const store = new ThreadedStore(resolve(path), options, { ...PACE, ...pace })
+  const file = realPath(path)
+  refuseFolder(file)
+  const lock = OwnerLock.take(file)
   try {
-    await store.opened
-    return store
+    return await openLocked(file, lock, options, internals)
   } catch (error) {
-    await store.end()
+    lock.release()
     throw error
   }
 }
 
-interface Waiting {
-  readonly resolve: (value: unknown) => void
-  readonly reject: (error: Error) => void
+async function openLocked(
+  path: string,
+  lock: OwnerLock,
+  { durability = 'full', progress = () => {} }: SqliteOptions,
+  { isInline = false, pace = {}, ...rest }: SqliteInternals,
+): Promise<SqliteStore> {
+  const isNew = isEmptyFile(path)
+  if (isNew && hasLog(path)) throw tablesMissing(path)
+  bringForward(path, progress)
+  const data: TablesThreadData = { path, options: { pace } }
+  const host: ThreadHost<TablesFile> = isInline
+    ? await ThreadHost.inline(() => openTablesFile(path, data.options), { path })
+    : await ThreadHost.onThread('tables-thread.js', { path, data })
+  try {
+    const { id, batch, wasClean } = await host.call('opened', [])
+    const createAfter = wasClean ? batch : null
+    const disk = isInline ? OS_DISK : undefined
+    const { log, report } = await openLogFiles(
+      path,
+      { storeId: id, createAfter, durability, ...rest },
+      disk,
+    )
+    try {
+      refuseGap(path, batch, report)
+      // From here on the tables alone are not complete.
+      await host.call('setClean', [false])
+    } catch (error) {
+      await log.close()
+      throw error
+    }
+    const tables = new SqliteTables(path, host)
+    const logBatch = log.end.batch
+    const { tornBytes } = report
+    const found = { isNew, wasClean, tablesBatch: batch, logBatch, tornBytes }
+    return new LockedStore(path, { lock, log, tables, report: found })
+  } catch (error) {
+    await host.close().catch(() => {})
+    throw error
+  }
 }
 
-/**
- * The store as its user has it. The connection is on a thread of its own: there is more to a commit
- * than waiting for the disk, and while one is written the engine prepares the next.
- */
-class ThreadedStore implements SqliteStore {
-  readonly opened: Promise<void>
+class LockedStore implements SqliteStore {
+  readonly log: FileLog
+  readonly tables: SqliteTables
   readonly read: StoreReads
+  readonly report: OpenReport
   readonly #path: string
-  readonly #thread: Worker
-  readonly #ended: Promise<void>
-  readonly #waiting = new TransitMap<number, Waiting>()
-  readonly #keys = new KnownKeys((afterSeq, limit) => this.#call('jobKeys', afterSeq, limit))
-  readonly #logEnd = new LogEnd()
-  /** Until then the disk is too slow to wait for. */
-  #slowUntil = 0
-  #lastId = OPENED
-  #refusalsHeard = 0
-  #isRefusing = false
+  readonly #lock: OwnerLock
   #closed: Promise<void> | null = null
 
-  constructor(path: string, options: SqliteOptions, pace: Pace) {
+  constructor(
+    path: string,
+    {
+      lock,
+      log,
+      tables,
+      report,
+    }: {
+      readonly lock: OwnerLock
+      readonly log: FileLog
+      readonly tables: SqliteTables
+      readonly report: OpenReport
+    },
+  ) {
     this.#path = path
-    const gate = new ThreadGate()
-    const forget = shutAtExit(gate)
-    const workerData: ThreadData = {
-      path,
-      options,
-      pace,
-      gate: gate.memory,
-      logEnd: this.#logEnd.memory,
-    }
-    this.#thread = new Worker(THREAD, { workerData, execArgv: [] })
-    this.#thread.on('message', (answer: Answer) => this.#hear(answer))
-    this.#thread.on('error', (error) => this.#lose(error))
-    this.#ended = new Promise((resolve) => {
-      this.#thread.on('exit', () => {
-        forget()
-        this.#lose(new Error('its thread has ended'))
-        resolve()
-      })
-    })
-    this.opened = new Promise((resolve, reject) => {
-      this.#waiting.set(OPENED, { resolve: () => resolve(), reject })
-    })
-    const read = <Name extends keyof StoreReads>(name: Name): StoreReads[Name] =>
-      ((...args: unknown[]) => this.#call('read', name, args)) as StoreReads[Name]
-    this.read = {
-      job: read('job'),
-      jobsByTx: (keys) => this.#jobsByTx(keys),
-      payloads: async (seqs) => unpacked(await this.#call('payloads', seqs)),
-      jobs: read('jobs'),
-      leases: read('leases'),
-      failures: read('failures'),
-      lease: read('lease'),
-      result: read('result'),
-      round: read('round'),
-      journal: read('journal'),
-      timeline: read('timeline'),
-      assignmentsSince: read('assignmentsSince'),
-      everything: read('everything'),
-    }
-  }
-
-  async load(): Promise<Snapshot> {
-    const rest = await this.#call('loadAllButJobs')
-    const jobs: JobRow[] = []
-    for (let page: JobRow[] | null = null; page === null || page.length === LOAD_PAGE; ) {
-      page = await this.#call('loadJobs', jobs.at(-1)?.seq ?? 0, LOAD_PAGE)
-      for (const row of page) jobs.push(row)
-    }
-    void this.#keys.begin()
-    return { ...rest, jobs }
-  }
-
-  /** The thread is asked for keys that may be there, and for no others. */
-  async #jobsByTx(keys: Parameters<StoreReads['jobsByTx']>[0]): ReturnType<StoreReads['jobsByTx']> {
-    const asked = keys.filter((key) => this.#keys.mayHave(partsOfText(key)))
-    if (asked.length === 0 && this.#closed === null) return keys.map(() => null)
-    const found = (await this.#call('read', 'jobsByTx', [asked])) as Awaited<
-      ReturnType<StoreReads['jobsByTx']>
-    >
-    const byKey = new Map(asked.map((key, i) => [key, found[i] ?? null]))
-    return keys.map((key) => byKey.get(key) ?? null)
+    this.#lock = lock
+    this.log = log
+    this.tables = tables
+    this.read = tables.read
+    this.report = report
   }
 
   overview(): Promise<Overview> {
-    return this.#call('overview')
+    return this.tables.overview()
   }
 
   sealed(): Promise<Sealed[]> {
-    return this.#call('sealed')
+    return this.tables.sealed()
   }
 
-  moveTimes(move: TimeMove, batch: WriteBatch): Promise<void> {
-    return this.#call('moveTimes', move, encodeBatch(batch).bytes)
+  moveTimes(move: TimeMove, rows: WriteBatch): Promise<void> {
+    return this.tables.moveTimes(move, rows)
   }
 
-  checkpoint(): Promise<void> {
-    return this.#call('checkpoint')
-  }
-
-  async commit(batch: WriteBatch): Promise<void> {
-    const { bytes, jobIds } = this.#encode(batch)
-    for (const at of jobIds) this.#keys.add(keyAt(bytes, at))
+  async backup(to: string): Promise<number> {
+    await this.tables.commit()
+    const file = resolve(to)
+    const data = { path: this.#path }
+    const host = await ThreadHost.onThread<BackupFile>('backup-thread.js', { path: file, data })
     try {
-      await (this.#isAlone(batch, bytes)
-        ? this.#commitAlone(bytes)
-        : this.#call('commit', bytes, this.#refusalsHeard))
-    } catch (error) {
-      if (!isBuiltOnRefused(error)) this.#refusalsHeard++
-      throw error
-    }
-  }
-
-  /** Whether a batch is small, nobody else waits for the thread, and the disk is quick; then the log is held. */
-  #isAlone(batch: WriteBatch, bytes: Uint8Array): boolean {
-    if (this.#waiting.size > 0 || this.#closed !== null) return false
-    const { pruneEndedBefore, pruneResultsBefore, eraseEnded, cutJournalAt } = batch
-    // These need not come into the log.
-    if (pruneEndedBefore !== null || pruneResultsBefore !== null) return false
-    if (eraseEnded !== null || cutJournalAt !== null) return false
-    if (performance.now() < this.#slowUntil || !this.#logEnd.tryHold()) return false
-    if (this.#logEnd.hasRoom(bytes)) return true
-    this.#logEnd.letGo()
-    return false
-  }
-
-  /** Writes a batch here and now, while the thread looks at it (STORE-17). */
-  async #commitAlone(bytes: Uint8Array): Promise<void> {
-    const log = this.#logEnd
-    const number = log.current.last + 1
-    const began = performance.now()
-    log.give(bytes, number)
-    this.#thread.postMessage(GIVEN_BATCH)
-    let trouble: unknown = null
-    try {
-      log.append(bytes)
-    } catch (error) {
-      trouble = error
-    }
-    log.letGo()
-    const now = performance.now()
-    const tookMs = now - began
-    if (tookMs > SLOW_MS) this.#slowUntil = now + SLOW_TIMES * tookMs
-    if (trouble === null && log.awaitChecked(number, CHECK_WAIT_MS)) return
-    try {
-      await this.#call('judgeGiven')
-    } catch (error) {
-      throw trouble === null ? error : asUnavailable(this.#path, trouble)
-    }
-  }
-
-  /** What cannot be encoded is refused here, and with it what is given before that is heard (STORE-2). */
-  #encode(batch: WriteBatch): EncodedBatch {
-    if (this.#isRefusing) throw builtOnRefused(this.#path)
-    try {
-      return encodeBatch(batch)
-    } catch (error) {
-      this.#isRefusing = true
-      queueMicrotask(() => {
-        this.#isRefusing = false
-      })
-      throw asUnavailable(this.#path, error)
+      return await host.call('copyTo', [file])
+    } finally {
+      await host.close()
     }
   }
 
   close(): Promise<void> {
-    this.#closed ??= this.#closeNow()
+    this.#closed ??= this.#closeAll()
     return this.#closed
   }
 
-  async #closeNow(): Promise<void> {
+  /** Ends as a killed process does, for tests. */
+  abandon(): Promise<void> {
+    this.#closed ??= this.#abandonAll()
+    return this.#closed
+  }
+
+  async #abandonAll(): Promise<void> {
+    await this.log.close()
+    await this.tables.close()
+    this.#lock.release()
+  }
+
+  async #closeAll(): Promise<void> {
     try {
-      await this.#call('close')
+      const { batch } = this.log.end
+      await this.log.close()
+      await this.tables.closeAt(batch)
     } finally {
-      await this.end()
+      this.#lock.release()
     }
   }
-
-  /** Once the file is closed, or could not be opened, the thread ends by itself. */
-  async end(): Promise<void> {
-    this.#thread.ref()
-    await this.#ended
-  }
-
-  #call<Name extends FileCall>(
-    name: Name,
-    ...args: Parameters<SqliteFile[Name]>
-  ): Promise<Awaited<ReturnType<SqliteFile[Name]>>> {
-    if (this.#closed !== null) {
-      const refusal = unavailable(this.#path, 'closed', 'it is closed; open it again')
-      return Promise.reject(refusal)
-    }
-    const call: Call = { id: ++this.#lastId, name, args }
-    // The bytes of a batch change hands; they are not copied.
-    const moved = name === 'commit' ? [(args[0] as Uint8Array).buffer as ArrayBuffer] : []
-    if (this.#waiting.size === 0) this.#thread.ref()
-    return new Promise((resolve, reject) => {
-      this.#waiting.set(call.id, { resolve: resolve as Waiting['resolve'], reject })
-      this.#thread.postMessage(call, moved)
-    })
-  }
-
-  #hear({ id, value, refusal }: Answer): void {
-    const waiting = this.#waiting.get(id)
-    this.#waiting.delete(id)
-    this.#rest()
-    if (refusal === undefined) waiting?.resolve(value)
-    else waiting?.reject(errorOf(refusal))
-  }
-
-  /** An open store alone keeps no process alive; a call that is under way does. */
-  #rest(): void {
-    if (this.#waiting.size === 0) this.#thread.unref()
-  }
-
-  #lose(cause: Error): void {
-    for (const { reject } of this.#waiting.values()) reject(asUnavailable(this.#path, cause))
-    this.#waiting.clear()
-    this.#closed ??= Promise.resolve()
-  }
-}
-
-/** The key of a new job, of which the id stands at a place. */
-function keyAt(bytes: Uint8Array, idAt: number): KeyParts {
-  const row = idAt - JOB_AT.id
-  return partsAt(bytes, row + JOB_AT.caller, row + JOB_AT.txHash)
-}
-
-function unpacked({ bytes, lengths }: PackedPayloads): (Uint8Array | null)[] {
-  let at = 0
-  return lengths.map((length) => {
-    if (length < 0) return null
-    at += length
-    return bytes.subarray(at - length, at)
-  })
 }

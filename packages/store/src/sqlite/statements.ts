@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import type { Database, Statement } from './driver.ts'
+import { type Database, prepare, type Statement } from './driver.ts'
 
 const FOLDER = new URL('../../src/sqlite/queries/', import.meta.url)
 
-/** The text of each query by its name, read once. */
+/** The text of each query by its name, read once. Those that tell are not prepared; see driver.ts. */
 const QUERIES = new Map(
   readdirSync(FOLDER)
-    .filter((name) => name.endsWith('.sql'))
+    .filter((name) => name.endsWith('.sql') && !name.startsWith('tell-'))
     .map((name) => [name.slice(0, -4), readFileSync(new URL(name, FOLDER), 'utf8')]),
 )
 
@@ -15,7 +15,7 @@ export class Statements {
   readonly #prepared: ReadonlyMap<string, Statement>
 
   constructor(db: Database) {
-    this.#prepared = new Map([...QUERIES].map(([name, sql]) => [name, db.prepare(sql)]))
+    this.#prepared = new Map([...QUERIES].map(([name, sql]) => [name, prepare(db, sql)]))
   }
 
   get(name: string): Statement {

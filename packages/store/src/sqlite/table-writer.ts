@@ -1,259 +1,302 @@
-import { FairleadError, JOB_STATUSES, LEASE_STATUSES } from '@fairlead/core'
+import { crc32 } from 'node:zlib'
+import { FairleadError } from '@fairlead/core'
 import {
   type EndedSpan,
   FAILURES_KEPT,
-  invariant,
+  moveAuditHash,
   ROUNDS_KEPT,
   resultWithoutPeople,
   withoutPeople,
 } from '@fairlead/core/internal'
-import {
-  FAILURE_AT,
-  JOB_AT,
-  JOB_STATE_AT,
-  LEASE_AT,
-  LEASE_STATE_AT,
-  RESULT_AT,
-  type RowAt,
-} from './batch-codec.ts'
-import { Bulk, findMany } from './bulk.ts'
-import { Callers } from './callers.ts'
+import { Bulk } from './bulk.ts'
 import { CellReader } from './cell-codec.ts'
-import type { SqlValue } from './driver.ts'
-import { chainBlocks, endOf, type JournalEnd, tailOf } from './journal-blocks.ts'
-import { idBytes, type PendingJob } from './pending-job.ts'
-import type { SmallTableRows } from './pending-others.ts'
-import { attemptIn, payloadIn } from './pending-rows.ts'
-import { blockRow, broughtOf, payloadOf, WIDTH } from './rows.ts'
+import { crcOfResult } from './checksums.ts'
+import type { Database, SqlValue } from './driver.ts'
+import { id48, KeyHash } from './key-hash.ts'
+import { columnsOf } from './record-codec.ts'
+import {
+  FAILURE,
+  JOB,
+  JOB_CHANGE,
+  LANE,
+  LEASE,
+  LEASE_CHANGE,
+  META,
+  PROVIDER,
+  RESULT,
+  ROUND,
+  type RowType,
+  SHARE,
+} from './rows.ts'
 import type { Statements } from './statements.ts'
-import type { StoredKeyHashes } from './stored-key-hashes.ts'
+import { loadStoreRow, type StoreRow, saveStoreRow } from './store-row.ts'
 
-/** Cells of an insert: the keys of the row, its facts, its status and state, and of a job its entries. */
-const JOB_COLUMNS = 4 + WIDTH.job + 1 + WIDTH.jobState + 1
-const LEASE_COLUMNS = 3 + WIDTH.lease + 1 + WIDTH.leaseState
+/** At most so many jobs, and so many results of deleted jobs, are deleted with one batch, because reads wait for it. */
+export const PRUNED_AT_ONCE = 1_000
 
-/** Ended jobs, and results of deleted jobs, from before these times are deleted; null deletes none. */
-export interface PruneTimes {
-  readonly endedBefore: number | null
-  readonly resultsBefore: number | null
-}
+/** The places of these among the cells of a result. */
+const OUTPUT_CELL = RESULT.columns.findIndex(({ field }) => field === 'output')
+const META_CELL = RESULT.columns.findIndex(({ field }) => field === 'meta')
 
-/** Writes into the tables; the transaction around it is the caller's. */
+const ENTRY_COLUMNS = ['seq', 'at', 'actor', 'action', 'subject', 'job', 'details', 'hash']
+
+/** Writes batches into the tables. The transaction is the caller's; after an error it is over. */
 export class TableWriter {
+  /** The row about the store after the last batch. */
+  row: StoreRow
+  /** True if personal data was erased since somebody set this to false. */
+  hasErased = false
+  readonly keyHash: KeyHash
   readonly #statements: Statements
-  readonly #callers: Callers
-  readonly #reader = new CellReader()
   readonly #jobs: Bulk
   readonly #payloads: Bulk
   readonly #leases: Bulk
   readonly #results: Bulk
+  readonly #replacedResults: Bulk
   readonly #failures: Bulk
-  readonly #keyHashes: StoredKeyHashes
-  /** Where the journal stands; null when that has to be looked up. */
-  #end: JournalEnd | null = null
+  readonly #entries: Bulk
+  readonly #rounds: Bulk
+  readonly #providers: Bulk
+  readonly #shares: Bulk
+  readonly #lanes: Bulk
+  readonly #meta: Bulk
 
-  constructor(statements: Statements, keyHashes: StoredKeyHashes) {
+  constructor(db: Database, statements: Statements) {
     this.#statements = statements
-    this.#keyHashes = keyHashes
-    this.#callers = new Callers(statements)
-    this.#jobs = new Bulk(statements, { one: 'insert-job', many: 'insert-jobs-20' })
-    this.#payloads = new Bulk(statements, { one: 'insert-payload', many: 'insert-payloads-20' })
-    this.#leases = new Bulk(statements, { one: 'insert-lease', many: 'insert-leases-20' })
-    this.#results = new Bulk(statements, { one: 'write-result', many: 'write-results-20' })
-    this.#failures = new Bulk(statements, { one: 'write-failure', many: 'write-failures-20' })
+    this.row = loadStoreRow(statements)
+    this.keyHash = new KeyHash(this.row.id)
+    this.#jobs = new Bulk(db, 'jobs', [...columnsIn(JOB), 'id48', 'caller48', 'key_hash'])
+    this.#payloads = new Bulk(db, 'payloads', ['job', 'payload', 'crc'])
+    this.#leases = new Bulk(db, 'leases', [...columnsIn(LEASE), 'id48'])
+    const result = [...columnsIn(RESULT), 'crc']
+    this.#results = new Bulk(db, 'results', result, 'IGNORE')
+    this.#replacedResults = new Bulk(db, 'results', result, 'REPLACE')
+    this.#failures = new Bulk(db, 'failures', columnsIn(FAILURE), 'REPLACE')
+    this.#entries = new Bulk(db, 'journal', ENTRY_COLUMNS)
+    this.#rounds = new Bulk(db, 'rounds', columnsIn(ROUND))
+    this.#providers = new Bulk(db, 'providers', columnsIn(PROVIDER), 'REPLACE')
+    this.#shares = new Bulk(db, 'shares', columnsIn(SHARE), 'REPLACE')
+    this.#lanes = new Bulk(db, 'lanes', columnsIn(LANE), 'REPLACE')
+    this.#meta = new Bulk(db, 'meta', columnsIn(META), 'REPLACE')
   }
 
-  writeJobs(jobs: readonly PendingJob[]): void {
-    const newJobs: SqlValue[] = []
+  /** After a rollback. */
+  reload(): void {
+    this.row = loadStoreRow(this.#statements)
+  }
+
+  /** Applies an encoded batch. Returns the number of its rows. */
+  apply(bytes: Uint8Array): number {
+    const reader = new CellReader(bytes)
+    const [from, before, ended, results, cut] = reader.cells(5) as (number | null)[]
+    const span = typeof from === 'number' && typeof before === 'number' ? { from, before } : null
+    const prune = (): void => this.#prune(ended ?? null, results ?? null)
+    // First, for new jobs that use the names of deleted ones; and last, for jobs that end in this batch with an end
+    // before the time (STORE-10). A result may outlive its job, so it is erased before the job is deleted.
+    if (span !== null) this.#erase(span)
+    prune()
+    let rows = this.#addJobs(reader)
+    rows += this.#change(reader, 'update-job', JOB_CHANGE)
+    rows += this.#change(reader, 'update-lease', LEASE_CHANGE)
+    rows += this.#addLeases(reader)
+    rows += this.#writeResults(reader)
+    rows += this.#writeFailures(reader)
+    rows += this.#addEntries(reader)
+    rows += this.#addRounds(reader)
+    rows += this.#write(reader, PROVIDER, this.#providers)
+    rows += this.#writeOrForget(reader, SHARE, this.#shares, 'forget-share')
+    rows += this.#writeOrForget(reader, LANE, this.#lanes, 'forget-lane')
+    rows += this.#write(reader, META, this.#meta)
+    if (span !== null) this.#erase(span)
+    prune()
+    if (typeof cut === 'number') this.#cutJournal(cut)
+    return rows
+  }
+
+  /** Times of jobs, leases and results after one become earlier (CLOCK-1). */
+  moveTimes({ afterMs, byMs }: { readonly afterMs: number; readonly byMs: number }): void {
+    for (const name of ['move-jobs', 'move-leases', 'move-results']) this.#run(name, byMs, afterMs)
+  }
+
+  /** Deletes everything that is due, however much it is. */
+  pruneAll(): void {
+    while (this.row.pruneEnded !== null || this.row.pruneResults !== null) this.#prune(null, null)
+  }
+
+  #addJobs(reader: CellReader): number {
+    const jobs: SqlValue[] = []
     const payloads: SqlValue[] = []
-    const newLeases: SqlValue[] = []
-    const results: SqlValue[] = []
-    const failures: SqlValue[] = []
-    for (const job of jobs) {
-      if (job.facts === null) this.#updateJob(job)
-      else {
-        this.#addJob(newJobs, job, job.facts)
-        payloads.push(job.seq, payloadIn(job.facts))
-      }
-      this.#writeLeases(job, newLeases)
-      if (job.result !== null) {
-        results.push(job.seq)
-        this.#cells(results, job.result, RESULT_AT.cells, WIDTH.result)
-      }
-      this.#addFailures(failures, job)
+    const count = reader.number()
+    for (let i = 0; i < count; i++) {
+      const at = jobs.length
+      reader.cellsTo(jobs, JOB.columns.length)
+      const hasKey = reader.number() === 1
+      const [id, caller, txHash] = [jobs[at + 1], jobs[at + 2], jobs[at + 3]] as Uint8Array[]
+      jobs.push(id48(id as Uint8Array), id48(caller as Uint8Array))
+      jobs.push(hasKey ? this.keyHash.of(caller as Uint8Array, txHash as Uint8Array) : null)
+      const payload = reader.cell() as Uint8Array
+      payloads.push(jobs[at] as number, payload, crc32(payload))
     }
-    this.#jobs.write(newJobs, JOB_COLUMNS)
-    this.#payloads.write(payloads, 2)
-    this.#leases.write(newLeases, LEASE_COLUMNS)
-    this.#results.write(results, 1 + WIDTH.result)
-    this.#failures.write(failures, 2 + WIDTH.failure)
+    this.row.jobs += this.#jobs.write(jobs)
+    this.#payloads.write(payloads)
+    return count
   }
 
-  writeKeyedRows(rows: readonly RowAt[]): void {
-    for (const row of rows) {
-      const cells = this.#cells([], row, 0, WIDTH.lane)
-      if (cells[2] === null) this.#run('forget-lane', cells.slice(0, 2))
-      else this.#run('write-lane', cells)
+  #addLeases(reader: CellReader): number {
+    const leases: SqlValue[] = []
+    const count = reader.number()
+    for (let i = 0; i < count; i++) {
+      const at = leases.length
+      reader.cellsTo(leases, LEASE.columns.length)
+      leases.push(id48(leases[at + 2] as Uint8Array))
     }
+    this.row.leases += this.#leases.write(leases)
+    return count
   }
 
-  writeRounds(rows: readonly RowAt[]): void {
-    for (const row of rows) this.#run('insert-round', this.#cells([], row, 0, WIDTH.round))
-  }
-
-  /** Looks at all that are kept: not to be called for each few that are written. */
-  dropOldRounds(): void {
-    this.#run('drop-old-rounds', [ROUNDS_KEPT])
-  }
-
-  writeSmallTables({ providers, shares, meta }: SmallTableRows): void {
-    for (const row of providers.values()) {
-      this.#run('write-provider', this.#cells([], row, 0, WIDTH.provider))
+  #change(reader: CellReader, name: string, type: RowType<unknown>): number {
+    const count = reader.number()
+    for (let i = 0; i < count; i++) {
+      const changes = this.#run(name, ...reader.cells(type.columns.length))
+      if (changes !== 1) throw refused(`${name}: there is no such row, or it has ended otherwise`)
     }
-    for (const row of shares.values()) this.#writeShare(this.#cells([], row, 0, WIDTH.share))
-    for (const row of meta.values()) this.#run('write-meta', this.#cells([], row, 0, WIDTH.meta))
+    return count
   }
 
-  /** Chains records to the journal. */
-  append(records: readonly Uint8Array[]): void {
-    const { blocks, end } = chainBlocks(this.journalEnd, records)
-    for (const block of blocks) {
-      this.#run('append-journal', [block.first, block.last, block.entries])
+  /** Mostly they are new. Those that are there are counted once. */
+  #writeResults(reader: CellReader): number {
+    const cells: SqlValue[] = []
+    const count = reader.number()
+    for (let i = 0; i < count; i++) {
+      const at = cells.length
+      reader.cellsTo(cells, RESULT.columns.length)
+      const [output, meta] = [cells[at + OUTPUT_CELL], cells[at + META_CELL]]
+      cells.push(crcOfResult(output as Uint8Array | null, meta as Uint8Array | null))
     }
-    this.#end = end
+    const inserted = this.#results.write(cells)
+    this.row.results += inserted
+    if (inserted < count) this.#replacedResults.write(cells)
+    return count
   }
 
-  /** Deletes jobs with all that goes with them, and the results of deleted jobs that are due (STORE-10). */
-  prune({ endedBefore, resultsBefore }: PruneTimes): void {
-    if (endedBefore !== null) this.pruneJobs(endedBefore, resultsBefore)
-    if (resultsBefore !== null) this.pruneKeptResults(resultsBefore)
-  }
-
-  /** Deletes jobs. Their results go if they are due; the others stay to be found. */
-  pruneJobs(endedBefore: number, resultsBefore: number | null): void {
-    this.#keyHashes.prune(endedBefore)
-    for (const name of ['keep-results', 'prune-results']) {
-      this.#run(name, [endedBefore, resultsBefore])
+  /** The newest failure deletes those of old attempts. */
+  #writeFailures(reader: CellReader): number {
+    const count = reader.number()
+    for (let i = 0; i < count; i++) {
+      const cells = reader.cells(FAILURE.columns.length)
+      const [job, attempt] = cells as [number, number]
+      this.#failures.write(cells)
+      if (attempt >= FAILURES_KEPT) this.#run('drop-old-failures', job, attempt - FAILURES_KEPT)
     }
-    for (const name of ['prune-payloads', 'prune-leases', 'prune-failures', 'prune-jobs']) {
-      this.#run(name, [endedBefore])
+    return count
+  }
+
+  #addEntries(reader: CellReader): number {
+    const { row } = this
+    const cells: SqlValue[] = []
+    const hash = Uint8Array.from(row.journalHash)
+    const count = reader.number()
+    for (let i = 0; i < count; i++) {
+      const [seq, job, record] = reader.cells(3) as [number, number | null, Buffer]
+      if (seq !== row.journalLast + 1)
+        throw refused(`entry ${row.journalLast + 1} is due, not ${seq}`)
+      row.journalLast = seq
+      moveAuditHash(hash, record)
+      const { at, actor, action, subject, details } = columnsOf(record)
+      cells.push(seq, at, actor, action, subject, job, details, Uint8Array.from(hash))
     }
+    row.journalHash = hash
+    this.#entries.write(cells)
+    return count
   }
 
-  /** Deletes results that outlived their jobs. */
-  pruneKeptResults(before: number): void {
-    for (const name of ['prune-kept-results', 'forget-kept-results']) this.#run(name, [before])
+  #addRounds(reader: CellReader): number {
+    const count = this.#write(reader, ROUND, this.#rounds)
+    if (count > 0) this.#run('drop-old-rounds', ROUNDS_KEPT)
+    return count
   }
 
-  /** Of registrations that ended in a span nothing but where and when stays (STORE-16). */
-  erase({ from, before }: EndedSpan): void {
-    const ended = this.#statements.get('find-ended-registrations').all(from, before)
-    const seqs = ended.map(({ seq }) => seq as number)
-    for (const columns of findMany(this.#statements, 'find-payloads-20', seqs)) {
-      const left = withoutPeople(payloadOf(columns))
-      this.#run('replace-payload', [left, columns['job'] as number])
+  #write(reader: CellReader, type: RowType<unknown>, bulk: Bulk): number {
+    const count = reader.number()
+    bulk.write(reader.cells(count * type.columns.length))
+    return count
+  }
+
+  /** A row without its last value is deleted. */
+  #writeOrForget(reader: CellReader, type: RowType<unknown>, bulk: Bulk, forget: string): number {
+    const count = reader.number()
+    for (let i = 0; i < count; i++) {
+      const cells = reader.cells(type.columns.length)
+      if (cells.at(-1) === null) this.#run(forget, ...cells.slice(0, -1))
+      else bulk.write(cells)
     }
-    for (const columns of findMany(this.#statements, 'find-outputs-20', seqs)) {
-      const { output, meta } = resultWithoutPeople(broughtOf(columns))
-      this.#run('replace-output', [output, meta, columns['job'] as number])
-    }
+    return count
   }
 
-  /** Deletes entries of the journal up to a number (STORE-15). */
-  cutJournal(seq: number): void {
-    if (seq >= this.journalEnd.seq) {
-      throw new FairleadError(
-        'InvalidState',
-        `entry ${seq} is the newest or not there; one has to stay`,
-      )
-    }
-    const columns = this.#statements.get('list-journal').get(seq)
-    const rest = columns === undefined ? null : tailOf(blockRow(columns), seq)
-    this.#run('cut-journal', [seq])
-    if (rest !== null) this.#run('append-journal', [rest.first, rest.last, rest.entries])
-  }
-
-  /** To be called after each transaction. */
-  afterTransaction(outcome: { readonly didFail: boolean }): void {
-    this.#callers.forget(outcome)
-    this.#keyHashes.afterTransaction(outcome)
-    if (outcome.didFail) this.#end = null
-  }
-
-  get journalEnd(): JournalEnd {
-    if (this.#end === null) {
-      const columns = this.#statements.get('find-journal-end').get()
-      this.#end = endOf(columns === undefined ? null : blockRow(columns))
-    }
-    return this.#end
-  }
-
-  #addJob(to: SqlValue[], job: PendingJob, facts: RowAt): void {
-    const { bytes, at } = facts
-    const caller = { bytes, at: at + JOB_AT.caller }
-    const txHash = { bytes, at: at + JOB_AT.txHash }
-    to.push(job.seq, idBytes(job.id), this.#callers.numberOf(caller), idBytes(txHash))
-    this.#cells(to, facts, JOB_AT.payload + 4 + payloadIn(facts).length, WIDTH.job)
-    this.#addJobState(to, job.state as RowAt)
-    to.push(job.entries)
-  }
-
-  #addJobState(to: SqlValue[], state: RowAt): void {
-    to.push(JOB_STATUSES[state.bytes[state.at + JOB_STATE_AT.status] as number] as string)
-    this.#cells(to, state, JOB_STATE_AT.cells, WIDTH.jobState)
-  }
-
-  #updateJob({ seq, id, state, entries }: PendingJob): void {
-    if (state === null) {
-      if (entries !== '') this.#run('note-entries', [seq, entries])
-      return
-    }
-    const cells: SqlValue[] = [seq, idBytes(id)]
-    this.#addJobState(cells, state)
-    cells.push(entries)
-    invariant(this.#run('update-job', cells) === 1, 'a change of a job was checked before')
-  }
-
-  /** Changes before new ones: an old lease of the same job may have to end first. */
-  #writeLeases({ seq, leases }: PendingJob, newLeases: SqlValue[]): void {
-    for (const { attempt, id, facts, state } of leases) {
-      if (state === null) continue
-      const cells = facts === null ? [] : newLeases
-      cells.push(seq, attempt, idBytes(id))
-      if (facts !== null) this.#cells(cells, facts, LEASE_AT.cells, WIDTH.lease)
-      cells.push(LEASE_STATUSES[state.bytes[state.at + LEASE_STATE_AT.status] as number] as string)
-      this.#cells(cells, state, LEASE_STATE_AT.cells, WIDTH.leaseState)
-      if (facts !== null) continue
-      invariant(this.#run('update-lease', cells) === 1, 'a change of a lease was checked before')
+  /** Only where and when stays of what these registrations said (STORE-16). */
+  #erase({ from, before }: EndedSpan): void {
+    for (const cells of this.#statements.get('list-ended-registrations').all(from, before)) {
+      this.hasErased = true
+      const [seq, payload, hasResult, output, meta] = cells as [number, ...SqlValue[]]
+      const bytes = withoutPeople(payload as Uint8Array)
+      this.#run('replace-payload', bytes, crc32(bytes), seq)
+      if (hasResult !== 1) continue
+      const left = resultWithoutPeople({
+        output: output as Uint8Array | null,
+        meta: meta as Uint8Array | null,
+      })
+      const crc = crcOfResult(left.output, left.meta)
+      this.#run('replace-output', left.output, left.meta, crc, seq)
     }
   }
 
-  /** The newest deletes old ones from the table. Those that wait beside it were seen to when it came. */
-  #addFailures(to: SqlValue[], { seq, failures }: PendingJob): void {
-    let newest = 0
-    for (const row of failures) {
-      const attempt = attemptIn(row)
-      newest = Math.max(newest, attempt)
-      to.push(seq, attempt)
-      this.#cells(to, row, FAILURE_AT.cells, WIDTH.failure)
+  /** Deletes the next jobs with all that goes with them, and the next results of deleted jobs (STORE-10). */
+  #prune(endedBefore: number | null, resultsBefore: number | null): void {
+    const { row } = this
+    if (endedBefore !== null) row.pruneEnded = Math.max(endedBefore, row.pruneEnded ?? 0)
+    if (resultsBefore !== null) row.pruneResults = resultsBefore
+    const { pruneEnded: ended, pruneResults: results } = row
+    if (ended !== null) {
+      this.#run('keep-results', ended, PRUNED_AT_ONCE, results)
+      row.results -= this.#run('prune-results', ended, PRUNED_AT_ONCE, results)
+      this.#run('prune-payloads', ended, PRUNED_AT_ONCE)
+      row.leases -= this.#run('prune-leases', ended, PRUNED_AT_ONCE)
+      this.#run('prune-failures', ended, PRUNED_AT_ONCE)
+      const jobs = this.#run('prune-jobs', ended, PRUNED_AT_ONCE)
+      row.jobs -= jobs
+      if (jobs < PRUNED_AT_ONCE) row.pruneEnded = null
     }
-    if (newest >= FAILURES_KEPT) this.#run('drop-old-failures', [seq, newest - FAILURES_KEPT])
+    if (results !== null) {
+      const count = this.#run('prune-kept-results', results, PRUNED_AT_ONCE)
+      row.results -= count
+      this.#run('forget-kept-results', results, PRUNED_AT_ONCE)
+      if (count < PRUNED_AT_ONCE && row.pruneEnded === null) row.pruneResults = null
+    }
   }
 
-  #writeShare([kind, caller, finish]: readonly SqlValue[]): void {
-    const id = Buffer.from(caller as Uint8Array)
-    const no = this.#callers.numberOf({ bytes: id, at: 0 })
-    if (finish === null) this.#run('forget-share', [kind as SqlValue, no])
-    else this.#run('write-share', [kind as SqlValue, no, finish as SqlValue])
+  #cutJournal(seq: number): void {
+    const { row } = this
+    if (seq >= row.journalLast) {
+      throw refused(`entry ${seq} is the newest or not there, and one has to stay`)
+    }
+    if (seq < row.journalFirst) return
+    const [hash] = this.#statements.get('find-entry-hash').get(seq) as [Uint8Array]
+    row.journalBefore = Uint8Array.from(hash)
+    row.journalFirst = seq + 1
+    this.#run('cut-journal', seq)
+    // Reads before the next commit need the hash.
+    saveStoreRow(this.#statements, row)
   }
 
-  /** Adds cells of a row, from a place in it on. */
-  #cells(to: SqlValue[], { bytes, at }: RowAt, from: number, count: number): SqlValue[] {
-    this.#reader.seek(bytes, at + from).cellsTo(to, count)
-    return to
-  }
-
-  #run(name: string, params: readonly SqlValue[]): number {
+  #run(name: string, ...params: readonly SqlValue[]): number {
     return Number(this.#statements.get(name).run(...params).changes)
   }
+}
+
+function columnsIn({ columns }: RowType<unknown>): string[] {
+  return columns.map(({ column }) => column)
+}
+
+function refused(why: string): FairleadError {
+  return new FairleadError('InvalidState', why)
 }

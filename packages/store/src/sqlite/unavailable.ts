@@ -3,7 +3,7 @@ import { sqliteCode } from './driver.ts'
 
 const CONSTRAINT = 19
 
-/** What the operating system says of the log, as SQLite would say it of the file. */
+/** Errors of the operating system as result codes of SQLite. */
 const CODES: Readonly<Record<string, number>> = {
   ENOSPC: 13,
   EDQUOT: 13,
@@ -11,13 +11,20 @@ const CODES: Readonly<Record<string, number>> = {
   EACCES: 3,
   EPERM: 3,
   EROFS: 8,
+  ENOENT: 14,
+  ENOTDIR: 14,
+  EISDIR: 14,
 }
 
-/** What SQLite's result codes, primary or extended, mean to whoever runs the store, and what to do (STORE-12). */
+/** The meaning of SQLite's result codes, primary or extended, for the person who runs the store (STORE-12). */
 const CAUSES: Readonly<Record<number, { readonly reason: string; readonly advice: string }>> = {
   3: {
     reason: 'permission',
     advice: 'access is refused; let this user read and write the file and its folder',
+  },
+  5: {
+    reason: 'busy',
+    advice: 'another program reads or writes it; end the transaction of that program and try again',
   },
   8: {
     reason: 'readonly',
@@ -43,7 +50,7 @@ const CAUSES: Readonly<Record<number, { readonly reason: string; readonly advice
   [CONSTRAINT]: {
     reason: 'constraint',
     advice:
-      'the batch breaks an invariant of the store; nothing of it was written, please report it',
+      'the batch breaks an invariant of the store; nothing of it was applied, please report it',
   },
   3850: {
     reason: 'readonly',
@@ -76,27 +83,9 @@ export function asUnavailable(path: string, error: unknown): FairleadError {
   const known = CAUSES[code] ?? CAUSES[code & 0xff]
   if (known !== undefined) return unavailable(path, known.reason, known.advice, { cause: error })
   const what = error instanceof Error ? error.message : 'unknown error'
-  return unavailable(path, 'failed', `it failed (${what}); nothing was written`, { cause: error })
+  return unavailable(path, 'failed', `it failed (${what})`, { cause: error })
 }
 
 function systemCode(error: unknown): number | undefined {
   return error instanceof Error && 'code' in error ? CODES[String(error.code)] : undefined
-}
-
-const BUILT_ON_REFUSED = 'built_on_refused'
-
-/** A batch that was given before the refusal of the one before it was heard (STORE-2). */
-export function builtOnRefused(path: string): FairleadError {
-  return unavailable(
-    path,
-    BUILT_ON_REFUSED,
-    'the batch before this one was refused; nothing was written',
-    {
-      cause: new Error('the batch before this one was refused'),
-    },
-  )
-}
-
-export function isBuiltOnRefused(error: unknown): boolean {
-  return error instanceof FairleadError && error.details['reason'] === BUILT_ON_REFUSED
 }

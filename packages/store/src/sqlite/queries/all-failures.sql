@@ -1,4 +1,4 @@
--- all-failures: STORE-9, every failure in order of its job's id, then of its attempt.
+-- all-failures: STORE-9, every row of failures in order.
 -- in: nothing      out: a row each
-SELECT * FROM failure_rows
+SELECT * FROM failures
 ORDER BY job_id, attempt

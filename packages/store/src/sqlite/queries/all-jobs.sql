@@ -1,4 +1,4 @@
--- all-jobs: STORE-9, every job in order of its id.
+-- all-jobs: STORE-9, every row of jobs in order.
 -- in: nothing      out: a row each
-SELECT * FROM job_rows
+SELECT * FROM jobs
 ORDER BY id

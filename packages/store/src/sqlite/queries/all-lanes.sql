@@ -1,4 +1,4 @@
--- all-lanes: STORE-9, every piece of the state of admit in order of its lane and key.
+-- all-lanes: STORE-9, every row of lanes in order.
 -- in: nothing      out: a row each
-SELECT lane, key, value FROM lanes
-ORDER BY lane, key
+SELECT * FROM lanes
+ORDER BY lane, CAST(key AS BLOB)

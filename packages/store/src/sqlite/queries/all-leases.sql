@@ -1,4 +1,4 @@
--- all-leases: STORE-9, every lease in order of its id.
+-- all-leases: STORE-9, every row of leases in order.
 -- in: nothing      out: a row each
-SELECT * FROM lease_rows
+SELECT * FROM leases
 ORDER BY id

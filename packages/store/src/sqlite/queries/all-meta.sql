@@ -1,4 +1,4 @@
--- all-meta: STORE-9, every counter and setting in order of its name.
+-- all-meta: STORE-9, every row of meta in order.
 -- in: nothing      out: a row each
-SELECT name, value FROM meta
+SELECT * FROM meta
 ORDER BY CAST(name AS BLOB)

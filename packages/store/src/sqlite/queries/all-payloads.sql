@@ -1,6 +1,5 @@
 -- all-payloads: STORE-9, every payload in order of its job's id.
 -- in: nothing      out: a row each
-SELECT '0x' || lower(hex(jobs.id)) AS job_id, payloads.payload
-FROM payloads
+SELECT jobs.id, payloads.payload, payloads.crc FROM payloads
 JOIN jobs ON jobs.seq = payloads.job
 ORDER BY jobs.id

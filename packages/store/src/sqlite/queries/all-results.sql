@@ -1,4 +1,4 @@
--- all-results: STORE-9, every result in order of its job's id, then of its job's number.
+-- all-results: STORE-9, every row of results in order.
 -- in: nothing      out: a row each
-SELECT * FROM result_rows
+SELECT * FROM results
 ORDER BY job_id, job

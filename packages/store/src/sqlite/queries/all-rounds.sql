@@ -1,4 +1,4 @@
--- all-rounds: STORE-9, every round in order of its height and kind.
+-- all-rounds: STORE-9, every row of rounds in order.
 -- in: nothing      out: a row each
-SELECT * FROM round_rows
+SELECT * FROM rounds
 ORDER BY height, kind

@@ -1,4 +1,4 @@
--- all-shares: STORE-9, every share in order of its kind and its caller's id.
+-- all-shares: STORE-9, every row of shares in order.
 -- in: nothing      out: a row each
-SELECT * FROM share_rows
-ORDER BY kind, caller_id
+SELECT * FROM shares
+ORDER BY kind, caller

@@ -1,4 +1,4 @@
--- count-live-jobs: STORE-4, how many jobs are alive.
+-- count-live-jobs: the number of live jobs.
 -- in: nothing      out: one row
-SELECT count(*) AS live FROM jobs
+SELECT count(*) FROM jobs
 WHERE ended_at IS NULL

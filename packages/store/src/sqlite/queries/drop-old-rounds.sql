@@ -1,6 +1,4 @@
--- drop-old-rounds: STORE-10, only the newest rounds are kept, each with all of its kinds.
--- in: how many      out: a change for each row that was dropped
+-- drop-old-rounds: STORE-10, all but the newest heights.
+-- in: the number of heights that stay      out: a change each
 DELETE FROM rounds
-WHERE height < (
-  SELECT min(height) FROM (SELECT DISTINCT height FROM rounds ORDER BY height DESC LIMIT ?)
-)
+WHERE height <= (SELECT DISTINCT height FROM rounds ORDER BY height DESC LIMIT 1 OFFSET ?)

@@ -1,6 +1,4 @@
 -- find-lease: one lease.
--- in: id      out: one row, or none
-SELECT lease_rows.* FROM all_names
-JOIN leases ON leases.job = all_names.job
-JOIN lease_rows ON lease_rows.job = leases.job AND lease_rows.attempt = leases.attempt
-WHERE all_names.name = name_of(?1) AND leases.id = ?1
+-- in: the first 48 bits of its id, its id      out: one row, or none
+SELECT * FROM leases
+WHERE id48 = ? AND id = ?

@@ -1,11 +1,11 @@
--- find-result: the result of a job; it outlives the job (TTL-3).
--- in: id of the job      out: one row, or none
-SELECT * FROM result_rows
+-- find-result: STORE-8, the result of the job with an id, or of the newest deleted job with it.
+-- in: the first 48 bits of the id, the id      out: one row, or none
+SELECT * FROM results
 WHERE job = coalesce(
+  (SELECT seq FROM jobs WHERE id48 = ?1 AND id = ?2),
   (
-    SELECT jobs.seq FROM all_names
-    JOIN jobs ON jobs.seq = all_names.job
-    WHERE all_names.name = name_of(?1) AND jobs.id = ?1
-  ),
-  (SELECT max(job) FROM kept_results WHERE job_id = ?1)
+    SELECT max(kept_results.job) FROM kept_results
+    JOIN results ON results.job = kept_results.job
+    WHERE kept_results.id48 = ?1 AND results.job_id = ?2
+  )
 )

@@ -1,4 +1,4 @@
--- find-round: what a round decided for a kind.
+-- find-round: the decisions of a round for a kind.
 -- in: height, kind      out: one row, or none
-SELECT * FROM round_rows
+SELECT * FROM rounds
 WHERE height = ? AND kind = ?

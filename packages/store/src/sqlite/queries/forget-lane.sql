@@ -1,3 +1,3 @@
--- forget-lane: STORE-7, a piece without a value has no row.
--- in: lane, key      out: one change, or none if there was no row
+-- forget-lane: STORE-7, a piece of a lane without a value.
+-- in: lane, key      out: one change, or none
 DELETE FROM lanes WHERE lane = ? AND key = ?

@@ -1,6 +1,8 @@
--- keep-results: STORE-10, the results of jobs that are about to be deleted stay to be found, unless they are due.
--- in: time before which the job ended, time before which a result is due or null for none      out: a change each
-INSERT OR IGNORE INTO kept_results (job_id, job, at)
-SELECT jobs.id, jobs.seq, results.at FROM jobs
+-- keep-results: STORE-10, the results that stay of the next jobs to delete.
+-- in: time before which the jobs ended, how many jobs, time before which a result goes or null for none
+-- out: a change each
+INSERT INTO kept_results (id48, job, at)
+SELECT jobs.id48, jobs.seq, results.at FROM jobs
 JOIN results ON results.job = jobs.seq
-WHERE jobs.ended_at < ?1 AND (?2 IS NULL OR results.at >= ?2)
+WHERE jobs.seq IN (SELECT seq FROM jobs WHERE ended_at < ?1 ORDER BY ended_at, seq LIMIT ?2)
+  AND (?3 IS NULL OR results.at >= ?3)

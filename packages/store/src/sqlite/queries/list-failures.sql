@@ -1,9 +1,6 @@
--- list-failures: the failures of a job, oldest attempt first.
--- in: id of the job      out: a row each
-SELECT * FROM failure_rows
-WHERE job = (
-  SELECT jobs.seq FROM all_names
-  JOIN jobs ON jobs.seq = all_names.job
-  WHERE all_names.name = name_of(?1) AND jobs.id = ?1
-)
-ORDER BY attempt
+-- list-failures: STORE-8, why attempts of a job failed, the oldest first.
+-- in: the first 48 bits of its id, its id      out: a row each
+SELECT failures.* FROM jobs
+JOIN failures ON failures.job = jobs.seq
+WHERE jobs.id48 = ? AND jobs.id = ?
+ORDER BY failures.attempt

@@ -1,5 +1,12 @@
--- list-journal: STORE-8, the blocks from the one that has an entry on.
--- in: number of the entry      out: a row each, oldest first
-SELECT first, last, entries FROM journal
-WHERE first >= coalesce((SELECT max(first) FROM journal WHERE first <= ?1), 0)
-ORDER BY first
+-- list-journal: STORE-8, entries after a number, each with the hash of the one before it.
+-- in: the number, limit      out: a row each
+SELECT
+  seq, at, actor, action, subject, details, hash,
+  coalesce(
+    (SELECT before.hash FROM journal AS before WHERE before.seq = journal.seq - 1),
+    (SELECT journal_before FROM store)
+  )
+FROM journal
+WHERE seq > ?
+ORDER BY seq
+LIMIT ?

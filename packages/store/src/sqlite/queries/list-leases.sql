@@ -1,9 +1,6 @@
--- list-leases: the leases of a job, oldest first.
--- in: id of the job      out: a row each
-SELECT * FROM lease_rows
-WHERE job = (
-  SELECT jobs.seq FROM all_names
-  JOIN jobs ON jobs.seq = all_names.job
-  WHERE all_names.name = name_of(?1) AND jobs.id = ?1
-)
-ORDER BY attempt
+-- list-leases: STORE-8, the leases of a job by attempt.
+-- in: the first 48 bits of its id, its id      out: a row each
+SELECT leases.* FROM jobs
+JOIN leases ON leases.job = jobs.seq
+WHERE jobs.id48 = ? AND jobs.id = ?
+ORDER BY leases.attempt

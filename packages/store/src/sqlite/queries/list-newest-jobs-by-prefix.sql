@@ -1,12 +1,10 @@
 -- list-newest-jobs-by-prefix: STORE-8, as list-newest-jobs for the first digits of an id.
--- in: after_seq, before_seq, limit, id_prefix, first_id: the least id that begins so; caller, status, provider_id, kind, model, after_height, each null for any
+-- in: after_seq, before_seq, limit, first_id and last_id: the least and greatest id that begin so, first48 and last48: the starts of these; caller, status, provider_id, kind, model, after_height, each null for any
 -- out: at most `limit` rows
-SELECT * FROM job_rows
--- All ids that begin so have one name.
-WHERE seq IN (SELECT job FROM all_names WHERE name = name_of(@first_id))
-  AND substr(id, 1, length(@id_prefix)) = @id_prefix
+SELECT * FROM jobs
+WHERE id48 BETWEEN @first48 AND @last48 AND id BETWEEN @first_id AND @last_id
   AND seq > @after_seq AND seq < @before_seq
-  AND (@caller IS NULL OR caller = (SELECT no FROM callers WHERE callers.id = @caller))
+  AND (@caller IS NULL OR caller = @caller)
   AND (@status IS NULL OR status = @status)
   AND (@provider_id IS NULL OR provider_id = @provider_id)
   AND (@kind IS NULL OR kind = @kind)

@@ -1,7 +1,5 @@
--- load-leases: STORE-4, the leases of all jobs that are alive, oldest first.
--- in: nothing      out: a row each
-SELECT lease_rows.*
-FROM jobs
-JOIN lease_rows ON lease_rows.job = jobs.seq
-WHERE jobs.ended_at IS NULL
-ORDER BY lease_rows.t_start, lease_rows.attempt, jobs.seq
+-- load-leases: STORE-4, the leases of the live jobs between two numbers.
+-- in: the number before the first, the last      out: a row each
+SELECT leases.* FROM jobs
+JOIN leases ON leases.job = jobs.seq
+WHERE jobs.ended_at IS NULL AND jobs.seq > ? AND jobs.seq <= ?

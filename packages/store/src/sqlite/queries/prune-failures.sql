@@ -1,4 +1,4 @@
--- prune-failures: STORE-10, a job that was kept long enough goes with its failures (TTL-3).
--- in: time before which it ended      out: a change each
+-- prune-failures: STORE-10, the failures of the next jobs to delete.
+-- in: time before which the jobs ended, how many jobs      out: a change each
 DELETE FROM failures
-WHERE job IN (SELECT seq FROM jobs WHERE ended_at < ?)
+WHERE job IN (SELECT seq FROM jobs WHERE ended_at < ? ORDER BY ended_at, seq LIMIT ?)

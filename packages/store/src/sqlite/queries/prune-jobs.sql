@@ -1,4 +1,4 @@
--- prune-jobs: STORE-10, a job that was kept long enough is deleted (TTL-3). Its payload and leases go first.
--- in: time before which it ended      out: a change each
+-- prune-jobs: STORE-10, the next jobs to delete. Their other rows go first.
+-- in: time before which they ended, how many      out: a change each
 DELETE FROM jobs
-WHERE ended_at < ?
+WHERE seq IN (SELECT seq FROM jobs WHERE ended_at < ? ORDER BY ended_at, seq LIMIT ?)

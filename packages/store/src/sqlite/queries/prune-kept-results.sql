@@ -1,4 +1,4 @@
--- prune-kept-results: STORE-10, results that outlived their jobs and are due. forget-kept-results follows.
--- in: time before which a result is due      out: a change each
+-- prune-kept-results: STORE-10, the next results of deleted jobs to delete. forget-kept-results follows.
+-- in: time before which a result goes, how many      out: a change each
 DELETE FROM results
-WHERE job IN (SELECT job FROM kept_results WHERE at < ?)
+WHERE job IN (SELECT job FROM kept_results WHERE at < ? ORDER BY at, id48, job LIMIT ?)

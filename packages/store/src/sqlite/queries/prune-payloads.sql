@@ -1,4 +1,4 @@
--- prune-payloads: STORE-10, a job that was kept long enough goes with its payload (TTL-3).
--- in: time before which it ended      out: a change each
+-- prune-payloads: STORE-10, the payloads of the next jobs to delete.
+-- in: time before which the jobs ended, how many jobs      out: a change each
 DELETE FROM payloads
-WHERE job IN (SELECT seq FROM jobs WHERE ended_at < ?)
+WHERE job IN (SELECT seq FROM jobs WHERE ended_at < ? ORDER BY ended_at, seq LIMIT ?)

@@ -1,3 +1,3 @@
 -- replace-output: STORE-16, what is left of a result.
--- in: output, meta, number of the job      out: one change
-UPDATE results SET output = ?, meta = ? WHERE job = ?
+-- in: output, meta, the CRC-32 of both, number of the job      out: one change
+UPDATE results SET output = ?, meta = ?, crc = ? WHERE job = ?

@@ -1,6 +1,5 @@
--- update-lease: STORE-6, what became of a lease. One that has ended keeps its status for good (STATE-3).
--- in: number of the job, attempt, id, the columns in the order of putLeaseState
--- out: one change, or none if there is no such lease or it has ended otherwise
+-- update-lease: STORE-6, what became of a lease. An ended lease keeps its status (STATE-3).
+-- in: the columns in the order of LEASE_CHANGE      out: one change, or none if there is no such lease or it ended otherwise
 UPDATE OR ROLLBACK leases SET
   status = ?4, t_deadline = ?5, renewals = ?6, is_acked = ?7, digest = ?8, ack_timeout_ms = ?9,
   worker_id = ?10

@@ -1,0 +1,73 @@
+import { closeSync, existsSync, fsyncSync, openSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { openDatabase, openReadOnly } from './driver.ts'
+import { makePrivate } from './file-mode.ts'
+import { Statements } from './statements.ts'
+import { loadStoreRow, saveStoreRow } from './store-row.ts'
+import { asUnavailable, unavailable } from './unavailable.ts'
+
+/**
+ * Copies the committed state of a store into a new file, on a connection of its own: batches are applied meanwhile. The copy is
+ * complete without a log. Returns its batch.
+ */
+export class BackupFile {
+  readonly #path: string
+
+  constructor(path: string) {
+    this.#path = path
+  }
+
+  copyTo(to: string): number {
+    refuseExisting(to)
+    try {
+      makePrivate(to)
+      this.#vacuumInto(to)
+      const batch = markClean(to)
+      for (const path of [to, dirname(to)]) sync(path)
+      return batch
+    } catch (error) {
+      for (const end of ['', '-journal', '-wal', '-shm']) rmSync(to + end, { force: true })
+      throw asUnavailable(to, error)
+    }
+  }
+
+  close(): void {}
+
+  /** One read transaction, so the copy is of one moment. */
+  #vacuumInto(to: string): void {
+    const db = openReadOnly(this.#path)
+    try {
+      db.exec(`VACUUM INTO '${to.replaceAll("'", "''")}'`)
+    } finally {
+      db.close()
+    }
+  }
+}
+
+function refuseExisting(to: string): void {
+  if (!existsSync(to)) return
+  throw unavailable(to, 'exists', 'it exists already; give the path of a file that does not')
+}
+
+/** The copy has no log beside it, and needs none. */
+function markClean(path: string): number {
+  const db = openDatabase(path)
+  try {
+    db.exec('PRAGMA journal_mode = DELETE')
+    const statements = new Statements(db)
+    const row = loadStoreRow(statements)
+    saveStoreRow(statements, { ...row, isClean: true })
+    return row.batch
+  } finally {
+    db.close()
+  }
+}
+
+function sync(path: string): void {
+  const file = openSync(path, 'r')
+  try {
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}

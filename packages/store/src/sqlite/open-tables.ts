@@ -1,0 +1,58 @@
+import { checkTables, startOf } from './check-tables.ts'
+import { type Database, openDatabase, openReadOnly } from './driver.ts'
+import { isEmptyFile, makePrivate } from './file-mode.ts'
+import { migrate, SCHEMA_VERSION, versionOf } from './migrate.ts'
+import { PACE, type Pace, TablesFile } from './tables-file.ts'
+import { asUnavailable } from './unavailable.ts'
+
+export interface TablesOptions {
+  readonly pace?: Partial<Pace>
+}
+
+/** How long a lock of another program is waited for. Calls wait meanwhile. */
+const LOCK_WAIT_MS = 1_000
+
+/** Holds the indexes on ids, whose pages are written at random, for a few million jobs. */
+const CACHE_KIB = 262_144
+
+/** Opens the tables, or makes them where no file is. The caller has the lock of the store. */
+export function openTablesFile(path: string, { pace }: TablesOptions = {}): TablesFile {
+  let db: Database | null = null
+  try {
+    const version = isEmptyFile(path) ? 0 : inspect(path)
+    makePrivate(path)
+    db = openDatabase(path, LOCK_WAIT_MS)
+    configure(db)
+    migrate(db, version)
+    return new TablesFile(path, db, { ...PACE, ...pace })
+  } catch (error) {
+    db?.close()
+    throw asUnavailable(path, error)
+  }
+}
+
+/** The version of a file that can be used; any other is refused and left as it is. */
+function inspect(path: string): number {
+  const start = startOf(path)
+  const db = openReadOnly(path)
+  try {
+    const version = versionOf(db, path)
+    if (version === SCHEMA_VERSION) checkTables(path, db, start)
+    return version
+  } finally {
+    db.close()
+  }
+}
+
+function configure(db: Database): void {
+  db.exec('PRAGMA journal_mode = WAL')
+  // What a power cut takes from the tables, the log still has.
+  db.exec('PRAGMA synchronous = NORMAL')
+  // Deleted rows are overwritten (AUDIT-10).
+  db.exec('PRAGMA secure_delete = ON')
+  db.exec('PRAGMA temp_store = MEMORY')
+  db.exec(`PRAGMA cache_size = -${CACHE_KIB}`)
+  // An open transaction writes nothing before its commit.
+  db.exec('PRAGMA cache_spill = OFF')
+  db.exec('PRAGMA wal_autocheckpoint = 0')
+}

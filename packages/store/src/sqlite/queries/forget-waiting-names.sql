@@ -1,4 +1,0 @@
--- forget-waiting-names: those that were moved.
--- in: the first, the first that stays      out: a change each
-DELETE FROM waiting_names
-WHERE name >= ? AND name < ?

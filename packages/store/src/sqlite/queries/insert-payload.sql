@@ -1,4 +1,0 @@
--- insert-payload: the payload of a new job.
--- in: number of the job, payload      out: one change
-INSERT OR ROLLBACK INTO payloads (job, payload)
-VALUES (?, ?)

@@ -1,0 +1,63 @@
+import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import type { LogReport } from './log/open-log.ts'
+import { unavailable } from './unavailable.ts'
+
+/** A store that is reached by a symbolic link is the same store. */
+export function realPath(path: string): string {
+  const absolute = resolve(path)
+  try {
+    if (existsSync(absolute)) return realpathSync(absolute)
+    return join(realpathSync(dirname(absolute)), basename(absolute))
+  } catch {
+    // The folder does not exist, which opening the file will tell.
+    return absolute
+  }
+}
+
+export function refuseFolder(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return
+  const advice =
+    'it cannot be opened, because it is a folder; check that its folder exists, and give the path of a file in it'
+  throw unavailable(path, 'cannot_open', advice)
+}
+
+export function hasLog(path: string): boolean {
+  const start = `${basename(path)}-log-`
+  try {
+    return readdirSync(dirname(path)).some((name) => name.startsWith(start))
+  } catch {
+    return false
+  }
+}
+
+export function tablesMissing(path: string): Error {
+  return unavailable(
+    path,
+    'tables_missing',
+    'the file is missing or empty, and its log is here: without it all jobs of before the log are lost; ' +
+      `bring the file back, or a backup of it; to begin anew, move ${basename(path)}-log-* away`,
+  )
+}
+
+/** The log has to continue what the tables reflect, without a gap. */
+export function refuseGap(path: string, batch: number, { first, end }: LogReport): void {
+  if (first > batch + 1) {
+    throw unavailable(
+      path,
+      'tables_too_old',
+      `its tables end with batch ${batch}, and its log begins with batch ${first}: they are an old copy, and the ` +
+        `batches between are in no file; bring back the newest copy of the file (and its -wal, if there is one)`,
+      { details: { tablesBatch: batch, logFirst: first } },
+    )
+  }
+  if (end.batch < batch) {
+    throw unavailable(
+      path,
+      'log_too_old',
+      `its log ends with batch ${end.batch}, and its tables reflect batch ${batch}: the log is an old copy, or was cut; ` +
+        'bring back the newest files of the log',
+      { details: { tablesBatch: batch, logEnd: end.batch } },
+    )
+  }
+}

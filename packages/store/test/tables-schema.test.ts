@@ -1,0 +1,119 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { hasEnded, isLive, JOB_STATUSES, LEASE_STATUSES, PROVIDER_STATUSES } from '@fairlead/core'
+import { MATCH_ORDERS } from '@fairlead/core/internal'
+import { expect, it } from 'vitest'
+import {
+  type Column,
+  FAILURE,
+  JOB,
+  JOB_CHANGE,
+  LANE,
+  LEASE,
+  LEASE_CHANGE,
+  META,
+  PROVIDER,
+  RESULT,
+  ROUND,
+  SHARE,
+} from '../src/sqlite/rows.ts'
+
+const folder = join(import.meta.dirname, '..', 'src', 'sqlite')
+const schema = readAll('migrations')
+  .map(({ sql }) => sql)
+  .join('\n')
+const queries = readAll('queries')
+
+/** The lists of words that a column is compared with, in order of appearance. */
+function wordsOf(sql: string, column: string): string[][] {
+  const lists = sql.matchAll(new RegExp(`\\b${column} IN\\s*\\(([^)]*)\\)`, 'g'))
+  return [...lists].map(([, list = '']) =>
+    [...list.matchAll(/'([\w-]+)'/g)].map(([, word = '']) => word),
+  )
+}
+
+/** The last statement that makes a table or index: a migration may have built it anew. */
+function madeBy(start: string, end: string): string {
+  const found = schema.match(new RegExp(`${start}[\\s\\S]*?${end}`, 'g')) ?? []
+  return found.at(-1) ?? ''
+}
+
+function tableOf(name: string): string {
+  return madeBy(`CREATE TABLE ${name} \\(`, '\\n\\)')
+}
+
+it('STORE-6: the words of the CHECKs are those of the state tables', () => {
+  const liveJobs = JOB_STATUSES.filter((status) => !hasEnded(status))
+  expect(wordsOf(tableOf('jobs'), 'status')).toEqual([[...JOB_STATUSES], liveJobs])
+  expect(wordsOf(tableOf('leases'), 'status')).toEqual([[...LEASE_STATUSES]])
+  expect(wordsOf(tableOf('providers'), 'status')).toEqual([[...PROVIDER_STATUSES]])
+  expect(wordsOf(tableOf('rounds'), 'match_order')).toEqual([[...MATCH_ORDERS]])
+})
+
+it('STORE-5: live leases are the same in the index, in the queries and in the state table', () => {
+  const index = madeBy('CREATE UNIQUE INDEX live_leases', ';')
+  const live = LEASE_STATUSES.filter(isLive)
+  expect(wordsOf(index, 'status')).toEqual([live])
+  const update = queries.find(({ name }) => name === 'update-lease')
+  expect(wordsOf(update?.sql ?? '', 'status')).toEqual([live])
+})
+
+/** The columns of a table, or of an update by the number of its parameter. */
+function columnsOf(table: string): string[] {
+  return [...tableOf(table).matchAll(/^ {2}(\w+) +(?:INTEGER|TEXT|BLOB|ANY)/gm)].map(
+    ([, name = '']) => name,
+  )
+}
+
+it.each([
+  ['jobs', JOB, ['id48', 'caller48', 'key_hash']],
+  ['leases', LEASE, ['id48']],
+  ['results', RESULT, ['crc']],
+  ['failures', FAILURE, []],
+  ['providers', PROVIDER, []],
+  ['shares', SHARE, []],
+  ['lanes', LANE, []],
+  ['rounds', ROUND, []],
+  ['meta', META, []],
+] as const)(
+  'STORE-1: the columns of %s are those of rows.ts, in their order',
+  (table, type, more) => {
+    const columns = (type.columns as readonly Column[]).map(({ column }) => column)
+    expect(columnsOf(table)).toEqual([...columns, ...more])
+  },
+)
+
+it.each([
+  ['update-job', JOB_CHANGE],
+  ['update-lease', LEASE_CHANGE],
+] as const)(
+  'STORE-1: the parameters of %s.sql are the columns of a change, in their order',
+  (name, type) => {
+    const sql = queries.find((query) => query.name === name)?.sql ?? ''
+    const params = [...sql.matchAll(/(\w+) = \?(\d+)/g)].map(([, column = '', n]) => ({
+      column,
+      n: Number(n),
+    }))
+    const columns = (type.columns as readonly Column[]).map(({ column }) => column)
+    // The status is compared, too.
+    for (const { column, n } of params) expect(columns[n - 1]).toBe(column)
+    expect(new Set(params.map(({ n }) => n)).size).toBe(columns.length)
+  },
+)
+
+it.each(queries)('$name.sql tells its rule, its inputs and its result', ({ name, sql }) => {
+  expect(sql).toMatch(new RegExp(`^-- ${name}: .*\\n(-- .*\\n)*-- in: .*(\\n-- | {2,})out: `))
+  expect(withoutComments(sql)).not.toContain(';')
+})
+
+function withoutComments(sql: string): string {
+  return sql.replaceAll(/^\s*--.*\n/gm, '')
+}
+
+function readAll(kind: 'migrations' | 'queries'): { name: string; sql: string }[] {
+  const files = readdirSync(join(folder, kind)).filter((file) => file.endsWith('.sql'))
+  return files.map((file) => ({
+    name: file.replace(/\.sql$/, ''),
+    sql: readFileSync(join(folder, kind, file), 'utf8'),
+  }))
+}
