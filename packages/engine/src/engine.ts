@@ -26,7 +26,7 @@ import {
   type Store,
   type WorkerId,
 } from '@fairlead/core'
-import { heldByOther, invalidParams, wholeNumber } from '@fairlead/core/internal'
+import { heldByOther, invalidParams, type StoreReads, wholeNumber } from '@fairlead/core/internal'
 import { readChainFields } from './commands/chain-fields.ts'
 import { checkFilter, checkId, type ListFilter } from './commands/check-arguments.ts'
 import type {
@@ -46,6 +46,7 @@ import {
   explainAttempts,
 } from './explain/explain.ts'
 import type { EngineLoop, Recover } from './loop/engine-loop.ts'
+import type { Projector } from './projector/projector.ts'
 import { completionDigest } from './state/completion.ts'
 import { type EngineEvent, eventOf } from './state/journal.ts'
 import { EngineView } from './view/engine-view.ts'
@@ -103,6 +104,8 @@ export class Engine {
   readonly limiter: Limiter
   readonly #loop: EngineLoop
   readonly #store: Store
+  readonly #projector: Projector
+  readonly #read: StoreReads
   readonly #random: () => Uint8Array
   readonly #subscribers: Subscribers
   readonly #connections: Connections
@@ -110,17 +113,22 @@ export class Engine {
   constructor(parts: {
     readonly loop: EngineLoop
     readonly store: Store
+    readonly projector: Projector
+    /** Reads that see everything that was answered before. */
+    readonly read: StoreReads
     readonly random: () => Uint8Array
     readonly subscribers: Subscribers
     readonly connections: Connections
   }) {
     this.#loop = parts.loop
     this.#store = parts.store
+    this.#projector = parts.projector
+    this.#read = parts.read
     this.#random = parts.random
     this.#subscribers = parts.subscribers
     this.#connections = parts.connections
     this.limiter = new EngineLimiter(this.#loop)
-    this.view = new EngineView(() => this.#loop.state, this.#store.read)
+    this.view = new EngineView(() => this.#loop.state, this.#read)
   }
 
   /** Enqueues a job, given in the form of the API. The engine makes a key for a request without one. */
@@ -189,7 +197,7 @@ export class Engine {
 
   async getJob(jobId: JobId): Promise<JobRow> {
     checkId('task_id', jobId)
-    const row = await this.#store.read.job(jobId)
+    const row = await this.#read.job(jobId)
     if (row === null) throw notFound('job', jobId)
     return withJson(row)
   }
@@ -197,7 +205,7 @@ export class Engine {
   /** Why the newest attempts of a job failed, oldest first (FAIL-3). */
   async failures(jobId: JobId): Promise<readonly FailureRow[]> {
     await this.getJob(jobId)
-    return this.#store.read.failures(jobId)
+    return this.#read.failures(jobId)
   }
 
   /** A page of jobs, by acceptance or newest first. `cursor` fetches the next page; it is null at the end. */
@@ -212,7 +220,7 @@ export class Engine {
     while (next !== null && jobs.length < size) {
       const from = order === 'oldest' ? { afterSeq: next } : { afterSeq: 0, beforeSeq: next }
       const wanted = Math.min(ROWS_AT_ONCE, size - jobs.length)
-      const page: readonly JobRow[] = await this.#store.read.jobs({
+      const page: readonly JobRow[] = await this.#read.jobs({
         ...rest,
         ...from,
         limit: wanted,
@@ -226,23 +234,23 @@ export class Engine {
   /** The result of a COMPLETED job. Every other state has an error of its own. */
   async getResult(jobId: JobId): Promise<ResultRow> {
     checkId('task_id', jobId)
-    const result = await this.#store.read.result(jobId)
+    const result = await this.#read.result(jobId)
     if (result !== null) return result
     const { status, reason } = await this.getJob(jobId)
     // The job may have completed between the two reads.
-    const written = status === 'COMPLETED' ? await this.#store.read.result(jobId) : null
+    const written = status === 'COMPLETED' ? await this.#read.result(jobId) : null
     if (written !== null) return written
     if (!hasEnded(status)) {
       throw new FairleadError('NoResultYet', `job ${jobId} is ${status}; ask again later`, {
         status,
       })
     }
-    throw noResult({ id: jobId, status, reason }, (await this.#store.read.failures(jobId)).at(-1))
+    throw noResult({ id: jobId, status, reason }, (await this.#read.failures(jobId)).at(-1))
   }
 
   async timeline(jobId: JobId): Promise<readonly AuditEntry[]> {
     await this.getJob(jobId)
-    return this.#store.read.timeline(jobId)
+    return this.#read.timeline(jobId)
   }
 
   /**
@@ -253,7 +261,7 @@ export class Engine {
     checkId('task_id', jobId)
     for (let awaited = 0; ; awaited++) {
       // Requested together, so that no write comes in between.
-      const { read } = this.#store
+      const read = this.#read
       const [job, leases, failures, timeline] = await Promise.all([
         this.getJob(jobId),
         read.leases(jobId),
@@ -268,9 +276,9 @@ export class Engine {
           const attempts = explainAttempts({ ...tried, rounds: [] })
           return { ...explainWaiting(market, waiting), job, ...attempts }
         }
-        // A round has assigned it, and the write is in flight. If the write fails or the engine closes, the next
-        // read shows what is stored.
-        await this.#submit({ type: 'tick' }).catch(() => this.#loop.written())
+        // A round has assigned it, and the append is in flight. An engine that closes writes it all the same; if
+        // the append fails, nobody knows.
+        await this.#submit({ type: 'tick' }).catch(() => this.#projector.whole())
         continue
       }
       const heights = leases.slice(-ATTEMPTS_EXPLAINED).map(({ round }) => round)
@@ -428,7 +436,7 @@ export class Engine {
     })
     try {
       for (let isMore = true; isMore; ) {
-        const entries = await this.#store.read.journal(last, PAGE_MAX)
+        const entries = await this.#read.journal(last, PAGE_MAX)
         // Entries may have been deleted during the replay.
         refusePruned(last, this.view.journalCut)
         for (const entry of entries) guarded(() => listener(eventOf(entry)))
@@ -459,7 +467,7 @@ export class Engine {
     const { nowMs, policy } = market
     const lastSeq = this.#subscribers.lastSeq
     const journal = { policy: policy.journal, cut: journalCut, lastSeq }
-    const cut = await findCut(this.#store, { beforeMs, nowMs, ...journal })
+    const cut = await findCut(this.#read, { beforeMs, nowMs, ...journal })
     if (cut === null) return { deleted: 0, cut: journalCut }
     const deleted = await this.#submit<number>({ type: 'cutJournal', cut }, acting)
     return { deleted, cut: this.#loop.state.journalCut }
@@ -492,7 +500,22 @@ export class Engine {
   async close(): Promise<void> {
     await this.#loop.close()
     this.#connections.closeAll()
+    // The next start replays what the tables lack.
+    await this.#projector.close().catch(() => undefined)
     await this.#store.close()
+  }
+
+  /**
+   * Brings everything that was answered into the tables, durably. Resolves with the number of the last batch that
+   * they reflect.
+   */
+  checkpoint(): Promise<number> {
+    return this.#projector.sync()
+  }
+
+  /** Changes that the tables do not have yet. */
+  get changesBehind(): number {
+    return this.#projector.behind
   }
 
   #submit<Reply>(command: Submission, acting: Acting | null = null): Promise<Reply> {
@@ -508,7 +531,7 @@ export class Engine {
   /** Answers for a lease that only the store still has. It can no longer change, but the answer must be right. */
   readonly #lookUpLease: Recover = async (command, refusal) => {
     const { leaseId } = command as Submission & OnLease
-    const row = isNotFound(refusal) ? await this.#store.read.lease(leaseId) : null
+    const row = isNotFound(refusal) ? await this.#read.lease(leaseId) : null
     if (row === null) throw refusal
     this.#onEndedLease(command as Submission & OnLease, row)
   }
@@ -533,7 +556,7 @@ export class Engine {
   }
 
   async #refuseEnded(jobId: JobId, by: Caller | 'operator'): Promise<void> {
-    const row = await this.#store.read.job(jobId)
+    const row = await this.#read.job(jobId)
     if (row === null) return
     if (by !== 'operator' && by !== row.caller) throw foreignJob(jobId)
     throw neverChanges(jobId, row.status)

@@ -2,9 +2,18 @@
 
 export type { Census, QueueCensus } from './view/census.ts'
 export type { Acting, Command, OutsideNote, Submission, TokenFacts } from './commands/command.ts'
-export { decodeBatch, encodeBatch, type LogBatch, type LogEntry } from './log/batch.ts'
-export { assignedSince, stateOf } from './log/recovery.ts'
-export { Replica, ReplicaDiverged } from './log/replica.ts'
+export { type AcceptedReplay, acceptReplay } from './log/accept-replay.ts'
+export {
+  decodeBatch,
+  encodeBatch,
+  type LogBatch,
+  type LogEntry,
+  UnreadableBatch,
+} from './log/batch.ts'
+export { newIncarnation } from './log/incarnation.ts'
+export { assignedSince, catchUp, recoverState, stateOf } from './log/recovery.ts'
+export { replayRefusal } from './log/replay-refusal.ts'
+export { type Difference, Replica, ReplicaDiverged } from './log/replica.ts'
 export { type Completed, Engine, type Holder, type Requester } from './engine.ts'
 export { EngineState, type Outcome } from './state/engine-state.ts'
 export { EngineView, type JobFactsInMemory, type LeaseFactsInMemory } from './view/engine-view.ts'
@@ -21,10 +30,12 @@ export { durationText } from './explain/duration-text.ts'
 export { type FixedClock, fixClock, type MovableStore } from './projector/fix-clock.ts'
 export { explanationText } from './explain/explanation-text.ts'
 export { refusePruned } from './commands/journal-cut.ts'
-export { sealKeyId } from './projector/sealed-store.ts'
+export { Sealer, sealKeyId } from './commands/sealer.ts'
+export { NO_ROWS } from './projector/no-rows.ts'
 export { type EngineEvent, type EngineNote, eventOf } from './state/journal.ts'
 export { type EngineOptions, openEngine } from './open-engine.ts'
 export type { Deliveries } from './workers/outbox.ts'
+export { acceptReport } from './commands/accept-command.ts'
 export { acceptEnqueue } from './commands/accept-enqueue.ts'
 export { KnownKeys } from './commands/known-keys.ts'
 export { prepareCommands } from './commands/prepare-commands.ts'
@@ -35,4 +46,5 @@ export type {
   SessionEntry,
 } from './view/session-view.ts'
 export type { Unsubscribe } from './view/subscribers.ts'
+export { VERSION } from './version.ts'
 export { SystemClock } from './loop/system-clock.ts'

@@ -1,23 +1,26 @@
 import { randomBytes } from 'node:crypto'
 import { type Clock, FairleadError, type Preset, type Store, toHex } from '@fairlead/core'
-import { type Snapshot, usablePolicy } from '@fairlead/core/internal'
+import { isUnreadable, type Snapshot, usablePolicy } from '@fairlead/core/internal'
+import { KnownKeys } from './commands/known-keys.ts'
 import { prepareCommands } from './commands/prepare-commands.ts'
+import { Sealer } from './commands/sealer.ts'
 import { Engine } from './engine.ts'
-import { assignedSince, stateOf } from './log/recovery.ts'
+import { LogWriter } from './log/log-writer.ts'
+import { recoverState } from './log/recovery.ts'
+import { replayRefusal } from './log/replay-refusal.ts'
 import { EngineLoop } from './loop/engine-loop.ts'
 import { SystemClock } from './loop/system-clock.ts'
-import { SealedStore } from './projector/sealed-store.ts'
+import { NO_ROWS } from './projector/no-rows.ts'
+import { Projector } from './projector/projector.ts'
 import type { EngineState } from './state/engine-state.ts'
 import { META } from './state/meta.ts'
+import { VERSION } from './version.ts'
 import { Subscribers } from './view/subscribers.ts'
 import { Connections } from './workers/connections.ts'
 import { PayloadCache } from './workers/payload-cache.ts'
 
 /** A store further ahead of the clock than this was written by another clock. */
 export const AHEAD_MAX_MS = 60_000
-/** Page size for events that were missed. */
-const CATCH_UP_PAGE = 1_000
-
 export interface EngineOptions {
   /** A store given as a promise is closed if the engine cannot be opened. */
   readonly store: Store | Promise<Store>
@@ -34,7 +37,7 @@ export interface EngineOptions {
   readonly sealKeys?: readonly Uint8Array[]
 }
 
-/** Opens an engine on a store: loads the live state and continues where the last engine stopped. */
+/** Opens an engine on a store: recovers the state and continues where the last engine stopped. */
 export async function openEngine(options: EngineOptions): Promise<Engine> {
   const given = await options.store
   try {
@@ -45,61 +48,116 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   }
 }
 
-async function openOn(given: Store, options: EngineOptions): Promise<Engine> {
-  const { clock = new SystemClock(), random = randomIds(), sealKeys = [] } = options
+async function openOn(store: Store, options: EngineOptions): Promise<Engine> {
+  const { clock = new SystemClock(), random = randomIds() } = options
   // An invalid policy is reported even if the store's own policy will be used.
   usablePolicy(options.policy ?? {}, options.preset ?? 'queue')
-  const store = sealKeys.length === 0 ? given : new SealedStore(given, sealKeys)
-  let found: Snapshot = await store.load()
+  const { tables, log } = store
+  const sealer = new Sealer(options.sealKeys ?? [])
+  let found: Snapshot = await tables.load()
   if (found.meta[META.installationSeed] === undefined) {
     await install(store, options, random, clock)
-    found = await store.load()
+    found = await tables.load()
   } else refuseFuture(found, clock.now())
 
-  const connections = new Connections()
-  const payloads = new PayloadCache(store)
-  const subscribers = new Subscribers(found.lastEntry)
-  const stateFrom = async (snapshot: Snapshot): Promise<EngineState> => {
-    await subscribers.catchUp(snapshot.lastEntry, (after) =>
-      store.read.journal(after, CATCH_UP_PAGE),
-    )
-    const since = assignedSince(snapshot)
-    const assigned = since === null ? [] : await store.read.assignmentsSince(since)
-    const state = stateOf(snapshot, assigned)
-    // Time never goes back: a clock that lags a little starts at the last time that the store has seen.
-    const nowMs = Math.max(clock.now(), state.market.nowMs)
-    const gapMs = nowMs - state.market.nowMs
-    state.apply({ type: 'resume', gapMs, present: connections.present() }, nowMs)
-    state.welcome((providerId, workerId) => connections.sessionOf(providerId, workerId))
-    return state
-  }
-  const loop: EngineLoop = new EngineLoop({
-    store,
+  const keys = new KnownKeys()
+  const projector = new Projector({
+    tables,
+    log,
     clock,
-    state: await stateFrom(found),
-    reload: async () => stateFrom(await store.load()),
+    batch: found.batch,
+    applied: (batch) => {
+      keys.applied(batch)
+      loop?.caughtUp()
+    },
+  })
+  let loop: EngineLoop | null = null
+  const recover = (snapshot: Snapshot): Promise<EngineState> =>
+    recoverState(store, snapshot, {
+      applied: ({ command }) => {
+        if (command.type !== 'enqueue') return
+        const { caller, txHash, jobId: id, payloadCbor, chainId, enqueueHeight } = command.request
+        // A key that the engine made is asked for by nobody. The tables may lack the others for long.
+        if (typeof txHash !== 'string') return
+        const payload = sealer.openedPayload(payloadCbor)
+        const erased = isUnreadable(payload) ? { erased: { chainId, enqueueHeight } } : {}
+        keys.add(`${caller}${txHash}`, { id, payload, ...erased })
+      },
+      replayed: (state, batch) => {
+        keys.handed(batch)
+        projector.replayed(state, batch)
+      },
+    })
+  let state: EngineState
+  try {
+    state = await recover(found)
+    // What is opened in the past was checked before; the log may go further than the tables.
+    refuseFuture({ meta: { [META.beat]: String(state.market.nowMs) } }, clock.now())
+    projector.continueWith(state)
+    if (found.meta[META.version] !== VERSION) {
+      // From now on the log is written by this version, and the tables say so before its first record.
+      await projector.sync()
+      await tables.apply({ ...NO_ROWS, meta: { [META.version]: VERSION } }, log.end.batch)
+      await tables.sync()
+    }
+  } catch (error) {
+    // Whoever opens the store again loads its tables. Nobody else may write to them by then.
+    await projector.stop()
+    throw replayRefusal(error, found)
+  }
+
+  const connections = new Connections()
+  const read = sealer.opened(projector.read)
+  const fast = sealer.opened(tables.read)
+  const payloads = new PayloadCache(fast, read)
+  const subscribers = new Subscribers(state.journalSeq)
+  const opened: EngineLoop = new EngineLoop({
+    clock,
+    writer: (refused) => new LogWriter({ log, clock, refused }),
+    projector,
+    keys,
+    sealer,
+    state,
+    recover: async () => {
+      await projector.atRest()
+      payloads.clear()
+      const recovered = await recover(await tables.load())
+      projector.continueWith(recovered)
+      return recovered
+    },
+    accepted: (seq, payload) => payloads.add(seq, payload),
+    present: () => connections.present(),
+    welcome: (current) => {
+      current.welcome((providerId, workerId) => connections.sessionOf(providerId, workerId))
+    },
     prepare: (commands) =>
       prepareCommands(commands, {
-        store,
-        market: loop.state.market,
-        written: () => loop.written(),
+        read: fast,
+        upToDate: {
+          result: async (id) => sealer.opened(await projector.whole()).result(id),
+          assignmentsSince: async (at) => (await projector.whole()).assignmentsSince(at),
+        },
+        market: opened.state.market,
+        keys,
       }),
     deliver: (outcome) => {
-      subscribers.tell(outcome.batch.journal)
-      payloads.add(outcome.batch.newJobs)
-      const { state } = loop
+      subscribers.tell(outcome.journal)
+      const { state: current } = opened
       connections.deliver(outcome, {
-        nowMs: () => loop.state.market.nowMs,
+        nowMs: () => opened.state.market.nowMs,
         payloads,
         clock,
-        // A refusal means that the engine is closed or reloading, and the offer is void either way.
-        withdraw: (leaseId) => void loop.submit({ type: 'withdraw', leaseId }).catch(() => {}),
-        isCurrent: () => loop.state === state,
+        // A refusal means that the engine is closed or cannot write, and the offer is void either way.
+        withdraw: (leaseId) => void opened.submit({ type: 'withdraw', leaseId }).catch(() => {}),
+        isCurrent: () => opened.state === current,
       })
       payloads.forget(outcome.ended)
     },
   })
-  return new Engine({ loop, store, random, subscribers, connections })
+  loop = opened
+  // In the background: until then keys are looked up in the tables.
+  keys.filter.fill(tables, () => opened.isClosed).catch(() => undefined)
+  return new Engine({ loop: opened, projector, store, read, random, subscribers, connections })
 }
 
 /** Returns 32 random bytes at a time. A hundred are drawn at once, because a draw costs more than its bytes. */
@@ -118,38 +176,24 @@ function randomIds(): () => Uint8Array {
 
 /** Writes the rows that a new store must have. */
 async function install(
-  store: Store,
+  { tables }: Store,
   { policy = {}, preset = 'queue' }: EngineOptions,
   random: () => Uint8Array,
   clock: Clock,
 ): Promise<void> {
-  await store.commit({
-    newJobs: [],
-    jobs: [],
-    newLeases: [],
-    leases: [],
-    providers: [],
-    results: [],
-    failures: [],
-    shares: [],
-    lanes: [],
-    rounds: [],
-    journal: [],
-    meta: {
-      [META.installationSeed]: toHex(random()),
-      [META.policy]: JSON.stringify(policy),
-      [META.preset]: preset,
-      [META.beat]: String(clock.now()),
-    },
-    eraseEnded: null,
-    pruneEndedBefore: null,
-    pruneResultsBefore: null,
-    cutJournalAt: null,
-  })
+  const meta = {
+    [META.installationSeed]: toHex(random()),
+    [META.policy]: JSON.stringify(policy),
+    [META.preset]: preset,
+    [META.version]: VERSION,
+    [META.beat]: String(clock.now()),
+  }
+  await tables.apply({ ...NO_ROWS, meta }, 0)
+  await tables.sync()
 }
 
 /** Checked only at the start. If the clock goes back while the engine runs, engine time stands still. */
-function refuseFuture({ meta }: Snapshot, wallMs: number): void {
+function refuseFuture({ meta }: Pick<Snapshot, 'meta'>, wallMs: number): void {
   const beat = Number(meta[META.beat] ?? wallMs)
   if (beat <= wallMs + AHEAD_MAX_MS) return
   throw new FairleadError(

@@ -100,7 +100,7 @@ describe('limits inside the queue', () => {
     await ask(700)
     await finish(worker.offered, 2 ** 53 - 1)
     expect(await held()).toBe(2 * 700)
-    const entries = await store.read.journal(0, 1_000)
+    const entries = await engine.view.read.journal(0, 1_000)
     expect(entries.filter(({ action }) => action === 'limitExcess')).toHaveLength(2)
   })
 
@@ -124,7 +124,7 @@ describe('limits inside the queue', () => {
     await engine.limiter.define({ ...TPM, capacity: 400 })
     await engine.limiter.complete({ leaseId: 'last' })
     expect(await reserve('new', 400)).toMatchObject({ allowed: true })
-    const entries = await store.read.journal(0, 1_000)
+    const entries = await engine.view.read.journal(0, 1_000)
     const told = entries.filter(({ subject }) => subject === TPM.key)
     expect(told.map(({ action, actor }) => [action, actor])).toEqual([
       ['limitDefined', 'operator'],

@@ -65,7 +65,7 @@ const FIELDS: Fields = {
       kind: fc.constantFrom(...KIND_NAMES),
       jobId: id<JobId>(),
       caller: id<Caller>(),
-      txHash: fc.uint8Array({ minLength: 32, maxLength: 32 }),
+      txHash: fc.oneof(hex32, fc.uint8Array({ minLength: 32, maxLength: 32 })),
       chainId: u64,
       enqueueHeight: u64,
       payloadCbor: bytes,

@@ -13,7 +13,6 @@ import {
   type EngineState,
   encodeBatch,
   type LogEntry,
-  prepareCommands,
   Replica,
   ReplicaDiverged,
   type Submission,
@@ -23,7 +22,7 @@ import { fc, test } from '@fast-check/vitest'
 import { describe, expect, it } from 'vitest'
 import { anyCommand } from './any-command.ts'
 import { ACME, DIGEST } from './rig.ts'
-import { START, stateFrom, submit, TraceMaker } from './trace.ts'
+import { preparedOn, START, stateFrom, submit, TraceMaker } from './trace.ts'
 
 const STEPS = 300
 const UNKNOWN = `0x${'9'.repeat(64)}`
@@ -44,23 +43,13 @@ async function run(seed: number): Promise<Run> {
   const entries: LogEntry[] = []
   for (let i = 0; i < STEPS; i++) {
     const { at, command } = maker.next(state)
-    const prepared = await preparedFor(store, state, command)
+    const prepared = await preparedOn(store, state, command)
     steps.push({ at, command: prepared })
     refusalOf(() => submit(state, prepared, at))
-    const { commands, batch } = state.takeOutcome()
-    entries.push(...commands.entries)
-    await store.commit(batch)
+    entries.push(...state.takeOutcome().commands.entries)
+    await store.tables.apply(state.takeRows(), i + 1)
   }
   return { steps, store, state, entries }
-}
-
-async function preparedFor(
-  store: MemoryStore,
-  { market }: EngineState,
-  command: Submission,
-): Promise<Submission> {
-  const written = () => Promise.resolve()
-  return (await prepareCommands([command], { store, market, written }))?.[0] ?? command
 }
 
 /** The code of the refusal, or null. */
@@ -81,8 +70,8 @@ function fresh(seed: number): Promise<EngineState> {
 /** All that is stored in the end, without the time of the last command. */
 async function hashOf(state: EngineState): Promise<string> {
   const store = new MemoryStore()
-  const { batch } = state.takeRows()
-  await store.commit({ ...batch, meta: { ...batch.meta, beat: '0' } })
+  const rows = state.takeRows()
+  await store.tables.apply({ ...rows, meta: { ...rows.meta, beat: '0' } }, 1)
   return stateHash(store)
 }
 
@@ -134,7 +123,7 @@ describe('what changes the state', () => {
       }
       const [due, found] = [await fresh(seed), other]
       for (const { at, command } of steady.steps) refusalOf(() => submit(due, command, at))
-      expect(found.takeBatch().digest).toBe(due.takeBatch().digest)
+      expect(found.digest).toBe(due.digest)
       expect(await hashOf(found)).toBe(await hashOf(due))
     },
   )
@@ -150,10 +139,10 @@ describe('what changes the state', () => {
       for (let from = 0; from < entries.length; ) {
         const cut = entries.slice(from, from + (sizes.next().value as number))
         for (const { command, at } of cut) leader.apply(command, at)
-        replica.apply(++batch, encodeBatch({ entries: cut, digest: leader.takeBatch().digest }))
+        replica.apply(++batch, encodeBatch({ entries: cut, digest: leader.digest }))
         from += cut.length
       }
-      expect(replica.state.takeBatch().digest).toBe(state.takeBatch().digest)
+      expect(replica.state.digest).toBe(state.digest)
       expect(await hashOf(replica.state)).toBe(await hashOf(leader))
     },
   )
@@ -164,9 +153,10 @@ describe('what changes the state', () => {
       const { entries, store } = await run(seed)
       const often = new MemoryStore()
       const state = await stateFrom(often, seed % 2 === 0 ? 'queue' : 'fund')
+      let taken = 0
       for (const { command, at } of entries) {
         state.apply(command, at)
-        await often.commit(state.takeRows().batch)
+        await often.tables.apply(state.takeRows(), ++taken)
       }
       expect(await stateHash(often)).toBe(await stateHash(store))
     },
@@ -221,7 +211,7 @@ describe('what is recorded', () => {
     expect(isChanged(complete, START + 3)).toBe(true)
     // The job has left memory: the engine answers from the store, and the state knows nothing of it.
     expect(() => isChanged(complete, START + 4)).toThrow(FairleadError)
-    const types = state.takeBatch().entries.map(({ command }) => command.type)
+    const types = state.takeOutcome().commands.entries.map(({ command }) => command.type)
     expect(types).toEqual(['ack', 'heartbeat', 'complete'])
   })
 
@@ -238,7 +228,7 @@ describe('what is recorded', () => {
     ]
     const command: Command = { type: 'reserveLimits', requests: [good, ...wrong, good] }
     expect(state.apply(command, START + 1).reply).toHaveLength(5)
-    const { entries } = decodeBatch(encodeBatch(state.takeBatch()))
+    const { entries } = decodeBatch(encodeBatch(state.takeOutcome().commands))
     expect(entries).toEqual([
       { command: { type: 'reserveLimits', requests: [good] }, at: START + 1 },
     ])
@@ -257,7 +247,7 @@ describe('what is recorded', () => {
       before: null,
     }
     submit(state, asked, START)
-    const [entry] = decodeBatch(encodeBatch(state.takeBatch())).entries
+    const [entry] = decodeBatch(encodeBatch(state.takeOutcome().commands)).entries
     const session = {
       ...{ platform: 'p', orgRef: 'o', eventId: 'e', scheduledTime: START + 9, isOperators: false },
       ...sessionUser('user-1', START + 9, 'e'),
@@ -270,7 +260,7 @@ describe('what is recorded', () => {
     const { state, leaseId } = await withLease()
     const little = { leaseId, by: provider, code: '', permanent: undefined as unknown as boolean }
     state.apply({ type: 'fail', ...little }, START + 1)
-    const { entries } = decodeBatch(encodeBatch(state.takeBatch()))
+    const { entries } = decodeBatch(encodeBatch(state.takeOutcome().commands))
     expect(entries[0]?.command).toEqual({ type: 'fail', ...little, permanent: false })
   })
 })
@@ -282,7 +272,7 @@ describe('a replica', () => {
   const digestOf = async (seed: number, entries: readonly LogEntry[]): Promise<number> => {
     const state = await fresh(seed)
     for (const { command, at } of entries) state.apply(command, at)
-    return state.takeBatch().digest
+    return state.digest
   }
 
   it('COMMAND-4: stops at the first batch whose digest differs, and names it', async () => {
@@ -321,7 +311,7 @@ describe('a replica', () => {
       const store = new MemoryStore()
       const before = await stateFrom(store, 'queue')
       for (const { command, at } of entries.slice(0, half)) before.apply(command, at)
-      await store.commit(before.takeRows().batch)
+      await store.tables.apply(before.takeRows(), half)
       const replica = new Replica(await stateFrom(store, 'queue'))
       const digest = await digestOf(seed, entries)
       const record = encodeBatch({ entries: entries.slice(half), digest })
@@ -338,9 +328,9 @@ describe('the digest', () => {
     for (const { command, at } of entries) {
       once.apply(command, at)
       often.apply(command, at)
-      often.takeBatch()
+      often.takeOutcome()
     }
-    expect(often.takeBatch().digest).toBe(once.takeBatch().digest)
+    expect(often.digest).toBe(once.digest)
   })
 
   it.each(['enqueue', 'cancel', 'round', 'reserveLimits', 'complete'] as const)(
@@ -354,7 +344,7 @@ describe('the digest', () => {
       const part = await fresh(12)
       for (const { command, at } of entries.toSpliced(missing, 1))
         refusalOf(() => part.apply(command, at))
-      expect(part.takeBatch().digest).not.toBe(whole.takeBatch().digest)
+      expect(part.digest).not.toBe(whole.digest)
     },
   )
 })

@@ -1,7 +1,8 @@
 // A process with an engine and two workers under load, made to be killed. It says on standard output what
-// it has had answered, line by line: `E key job` for an enqueue, `C job` for a completion. As `drain` it
-// takes nothing new in, and ends when all that is left has been done. Told to hurry, its store carries rows into
-// their tables within milliseconds, a few at a time, so that it dies in the middle of that.
+// it has had answered, line by line: `E key job` for an enqueue, `C job` for a completion. The first line is `R n`
+// with the number of batches that it has to replay. As `drain` it takes nothing new in, and ends when all that is
+// left has been done. Told to hurry, its tables commit and checkpoint within milliseconds, a few rows at a time, so
+// that it dies in the middle of that.
 import { setTimeout as delay } from 'node:timers/promises'
 import { worker } from '@fairlead/client'
 import { callerOf } from '@fairlead/core'
@@ -11,21 +12,15 @@ import { openSqliteStore } from '@fairlead/store/sqlite'
 const [file, from, mode, haste] = process.argv.slice(2)
 const CALLERS = 16
 const WAITING_MAX = 200
-const HURRIED = {
-  waitMs: 5,
-  alongMs: 5,
-  jobsAtOnce: 64,
-  jobsTogether: 8,
-  jobsInCalm: 8,
-  quietMs: 1,
-  hashesWaiting: 200,
-}
+const HURRIED = { rows: 64, bytes: 65_536, ms: 5, checkpointBytes: 65_536, checkpointMs: 10 }
 const by = { caller: callerOf('crash') }
 let next = Number(from)
 const say = (line) => process.stdout.write(`${line}\n`)
 
+const store = await openSqliteStore(file, {}, haste === 'hurry' ? { pace: HURRIED } : {})
+say(`R ${store.report.logBatch - store.report.tablesBatch}`)
 const engine = await openEngine({
-  store: await openSqliteStore(file, {}, haste === 'hurry' ? HURRIED : {}),
+  store,
   // A dead worker's leases come back soon: each process is another worker.
   policy: { queue: { worker_lost_ms: 300 } },
 })

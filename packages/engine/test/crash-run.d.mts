@@ -3,6 +3,8 @@ export interface CrashReport {
   readonly seed: number
   /** The last process ended by itself, with nothing left to do. */
   readonly drained: boolean
+  /** Batches that were in the log alone when a process began. */
+  readonly replayed: number
   readonly jobs: number
   readonly answered: { readonly enqueues: number; readonly completions: number }
   readonly jobs_lost: number

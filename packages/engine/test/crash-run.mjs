@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { brokenSeq, callerOf, hasEnded, taggedHashHex } from '@fairlead/core'
 import { SeededDice } from '@fairlead/core/internal'
+import { catchUp } from '@fairlead/engine'
 import { openSqliteStore } from '@fairlead/store/sqlite'
 
 /** A process lives this long after its first answer, at most. */
@@ -19,10 +20,10 @@ export async function runCrashes({ kills, seed, onKill = () => {} }) {
   const folder = mkdtempSync(join(tmpdir(), 'fairlead-crash-'))
   const file = join(folder, 'fairlead.db')
   const dice = new SeededDice(taggedHashHex('fairlead|crash', seed))
-  const seen = { enqueued: new Map(), completed: new Map(), recoveryMs: [] }
+  const seen = { enqueued: new Map(), completed: new Map(), recoveryMs: [], replayed: 0 }
   for (let n = 1; n <= kills; n++) {
     const lifeMs = dice.draw(LIFE_MS)
-    // Half of them die with all in the log, the others with some of it in the tables.
+    // Half of them die with nearly all of it in the log alone, the others with most of it in the tables.
     const haste = dice.draw(2) === 0 ? 'hurry' : 'wait'
     await live({ file, seen, mode: 'load', haste, lifeMs })
     const { enqueued, completed, recoveryMs } = seen
@@ -31,7 +32,8 @@ export async function runCrashes({ kills, seed, onKill = () => {} }) {
     onKill({ kill: n, life_ms: lifeMs, recovery_ms, ...counts })
   }
   const drained = await live({ file, seen, mode: 'drain', lifeMs: DRAIN_MS })
-  const report = { kills, seed, drained, ...(await inspect(file, seen)) }
+  const { replayed } = seen
+  const report = { kills, seed, drained, replayed, ...(await inspect(file, seen)) }
   rmSync(folder, { recursive: true })
   return report
 }
@@ -48,11 +50,15 @@ async function live({ file, seen, mode, haste = 'wait', lifeMs }) {
   const kill = () => child.kill('SIGKILL')
   let timer = mode === 'drain' ? setTimeout(kill, lifeMs) : null
   for await (const line of createInterface({ input: child.stdout })) {
+    const [type, first, jobId] = line.split(' ')
+    if (type === 'R') {
+      seen.replayed += Number(first)
+      continue
+    }
     if (timer === null) {
       seen.recoveryMs.push(performance.now() - started)
       timer = setTimeout(kill, lifeMs)
     }
-    const [type, first, jobId] = line.split(' ')
     if (type === 'E') seen.enqueued.set(first, jobId)
     else seen.completed.set(first, (seen.completed.get(first) ?? 0) + 1)
   }
@@ -67,6 +73,8 @@ async function live({ file, seen, mode, haste = 'wait', lifeMs }) {
 /** What the store says, against what was answered to a caller. */
 export async function inspect(file, { enqueued, completed, recoveryMs }, subject = 'crash') {
   const store = await openSqliteStore(file)
+  // If the last process did not end by itself, the log has more than the tables.
+  await catchUp(store)
   const { read } = store
   const caller = callerOf(subject)
   let lost = 0

@@ -1,4 +1,5 @@
 import {
+  type AuditEntry,
   FairleadError,
   type LeaseId,
   type ProviderId,
@@ -22,14 +23,14 @@ export interface Disk {
   cutOff?(): void
 }
 
-/** What becomes of an engine after each of its commits. */
-export type AfterCommit = 'goes on' | 'is closed' | 'is killed'
+/** What becomes of an engine after each of its batches. */
+export type AfterBatch = 'goes on' | 'is closed' | 'is killed'
 
 /** All that can be seen of a run from outside. */
 export interface Seen {
-  /** Of all rows, after each commit that changed some. */
+  /** Of all rows, after each batch. */
   readonly hashes: string[]
-  /** As they were written, in their order. */
+  /** In the order in which they were given. */
   readonly leases: LeaseId[]
   readonly answers: string[]
   /** Workers and the leases that they were offered. */
@@ -60,14 +61,14 @@ const POLICY = {
 
 /**
  * Runs turns on an engine as `openEngine` gives it: its loop, its timers, and workers with sessions. After each
- * commit it goes on; or it is closed or killed, and another one is opened on what is stored, at the same time
+ * batch it goes on; or it is closed or killed, and another one is opened on what is stored, at the same time
  * of the clock.
  *
  * A restart cuts every connection (WORKER-7). For all else to be the same, the workers of an engine that goes
- * on leave after each commit, too. They come back with whatever happens next and in the same turn, be it calls
- * or a timer of the engine: if they came back alone, that would be a commit, and they would be gone again.
+ * on leave after each batch, too. They come back with whatever happens next and in the same turn, be it calls
+ * or a timer of the engine: if they came back alone, that would be a batch, and they would be gone again.
  */
-export function runEngine(disk: Disk, after: AfterCommit, nextTurn: NextTurn): Promise<Seen> {
+export function runEngine(disk: Disk, after: AfterBatch, nextTurn: NextTurn): Promise<Seen> {
   return new EngineRun(disk, after).through(nextTurn)
 }
 
@@ -87,18 +88,18 @@ interface Life {
 
 class EngineRun {
   readonly #disk: Disk
-  readonly #after: AfterCommit
+  readonly #after: AfterBatch
   readonly #clock = new WatchedClock(RUN_START)
   readonly #seen: Seen = { hashes: [], leases: [], answers: [], offers: [], rows: [] }
   readonly #crew = new Map<string, Member>()
   /** Those of the crew that are connected. */
   #here: Promise<ManualWorker>[] = []
   #life: Life | null = null
-  /** That were not looked at yet. */
-  #commits = 0
+  /** Batches that were not looked at yet. */
+  #batches = 0
   #drawn = 0
 
-  constructor(disk: Disk, after: AfterCommit) {
+  constructor(disk: Disk, after: AfterBatch) {
     this.#disk = disk
     this.#after = after
   }
@@ -106,10 +107,11 @@ class EngineRun {
   async through(nextTurn: NextTurn): Promise<Seen> {
     this.#life = await this.#open()
     await this.#clock.advance(0)
-    await this.#afterCommit()
+    await this.#afterBatch()
     const next = () => nextTurn(this.#now.store)
     for (let turn = await next(); turn !== undefined; turn = await next()) await this.#take(turn)
-    this.#seen.rows = await this.#now.store.read.everything()
+    this.#seen.rows = await (await this.#caughtUp()).read.everything()
+    this.#seen.leases.push(...leasesOf(this.#seen.rows))
     await this.#now.engine.close()
     return this.#seen
   }
@@ -120,9 +122,8 @@ class EngineRun {
   }
 
   async #open(): Promise<Life> {
-    const store = new WatchedStore(await this.#disk.open(), (batch) => {
-      this.#commits++
-      this.#seen.leases.push(...batch.newLeases.map(({ id }) => id))
+    const store = new WatchedStore(await this.#disk.open(), () => {
+      this.#batches++
       if (this.#after === 'is killed') this.#disk.cutOff?.()
     })
     this.#clock.store = store
@@ -139,7 +140,7 @@ class EngineRun {
     this.#comeBack()
     this.#seen.answers.push(...(await Promise.all(calls)))
     await this.#clock.settle()
-    await this.#afterCommit()
+    await this.#afterBatch()
   }
 
   /** Lets the engine do what it does by itself until then. */
@@ -151,12 +152,12 @@ class EngineRun {
       }
       await clock.advance(Math.max(0, clock.nextWakeAt - clock.now()))
       clock.beforeWake = () => {}
-      await this.#afterCommit()
+      await this.#afterBatch()
     }
     await clock.advance(until - clock.now())
   }
 
-  async #afterCommit(): Promise<void> {
+  async #afterBatch(): Promise<void> {
     const workers = await Promise.all(this.#here.splice(0))
     if (this.#after === 'goes on') {
       await this.#hasChanged()
@@ -175,21 +176,28 @@ class EngineRun {
     }
   }
 
-  /** Whether there was a commit. */
+  /** True if there was a batch. */
   async #hasChanged(): Promise<boolean> {
-    if (this.#commits === 0) return false
-    expect(this.#commits, 'commits without a restart').toBe(1)
-    this.#commits = 0
-    const hash = await stateHash(this.#now.store)
+    if (this.#batches === 0) return false
+    expect(this.#batches, 'batches without a restart').toBe(1)
+    this.#batches = 0
+    const hash = await stateHash(await this.#caughtUp())
     this.#seen.hashes.push(hash)
     return true
   }
 
-  /** The next one has some time to say who is gone, which is a commit as well. */
+  /** The store, once the rows of all batches have come. */
+  async #caughtUp(): Promise<WatchedStore> {
+    const { engine, store } = this.#now
+    await engine.listJobs({ limit: 1 })
+    return store
+  }
+
+  /** The next one has some time to say who is gone, which is a batch as well. */
   async #restart(): Promise<void> {
     const { engine, store } = this.#now
-    // What one that was killed does from now on nobody sees.
-    if (this.#after === 'is killed') store.onCommit = () => {}
+    // Nobody sees what an engine does after it was killed.
+    if (this.#after === 'is killed') store.onAppend = () => {}
     await engine.close()
     this.#life = await this.#open()
     await this.#clock.advance(0)
@@ -217,6 +225,14 @@ class EngineRun {
       return ManualWorker.connect(this.#now.engine, providerId, { id, slots, holds })
     })
   }
+}
+
+/** The leases that were given, in order. */
+function leasesOf(rows: Seen['rows']): LeaseId[] {
+  const entries = rows.flatMap(([table, row]) => (table === 'journal' ? [row] : []))
+  return entries.flatMap(({ action, details }) =>
+    action === 'jobAssigned' ? [(details as AuditEntry['details'])['leaseId'] as LeaseId] : [],
+  )
 }
 
 function keyOf({ providerId, workerId }: Pick<Member, 'providerId' | 'workerId'>): string {

@@ -1,15 +1,17 @@
 import { type Caller, callerOf, type JobId, type LeaseOffer, type ProviderId } from '@fairlead/core'
-import { isoUtc, ROUNDS_KEPT, type WriteBatch } from '@fairlead/core/internal'
+import { isoUtc, ROUNDS_KEPT } from '@fairlead/core/internal'
 import {
   type AssignedExplanation,
   type Engine,
   explanationText,
+  NO_ROWS,
   openEngine,
   type RoundExplanation,
   type WaitingExplanation,
 } from '@fairlead/engine'
-import { MemoryStore, TestClock } from '@fairlead/testkit'
+import { TestClock } from '@fairlead/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { HeldStore } from './held-store.ts'
 import { ManualWorker } from './manual-worker.ts'
 
 const START = 1_760_000_000_000
@@ -20,41 +22,12 @@ const AI = { kind: 'ai', payload: { model: 'm', prompt: '0x', max_tokens: 100 } 
 const OFFER = { capabilities: new Set(['task', 'ai'] as const), models: new Set(['*']) }
 const SCORE = { match: { fairness: 'score' } }
 
-const NOTHING: WriteBatch = {
-  newJobs: [],
-  jobs: [],
-  newLeases: [],
-  leases: [],
-  providers: [],
-  results: [],
-  failures: [],
-  shares: [],
-  lanes: [],
-  rounds: [],
-  journal: [],
-  meta: {},
-  eraseEnded: null,
-  pruneEndedBefore: null,
-  pruneResultsBefore: null,
-  cutJournalAt: null,
-}
-
-/** A store whose writes can be held up. */
-class SlowStore extends MemoryStore {
-  gate: Promise<void> = Promise.resolve()
-
-  override async commit(batch: WriteBatch): Promise<void> {
-    await this.gate
-    await super.commit(batch)
-  }
-}
-
-let store: SlowStore
+let store: HeldStore
 let clock: TestClock
 let engine: Engine
 
 beforeEach(async () => {
-  store = new SlowStore()
+  store = new HeldStore()
   clock = new TestClock(START)
   // The seeds of the rounds come from the first draw, so the orders of providers are always the same.
   let draws = 0
@@ -116,11 +89,11 @@ describe('an assigned job', () => {
     const first = await enqueue()
     const second = await enqueue()
     const [one, two] = [...(await roundsOf(first)), ...(await roundsOf(second))]
-    const leases = await Promise.all([first, second].map((id) => store.read.leases(id)))
+    const leases = await Promise.all([first, second].map((id) => engine.view.read.leases(id)))
     const heights = leases.flat().map(({ round }) => round)
     expect([one?.height, two?.height]).toEqual(heights)
     expect(one?.seed).not.toBe(two?.seed)
-    const kept = await store.read.round(heights[1] as number, 'task')
+    const kept = await engine.view.read.round(heights[1] as number, 'task')
     const { providers } = two as RoundExplanation
     const by = workers.find(({ offers }) => offers.some(({ jobId }) => jobId === second))
     const place = providers.indexOf(by?.offered.providerId as ProviderId) + 1
@@ -174,7 +147,7 @@ describe('an assigned job', () => {
     // A policy that an engine does not take yet, but that a store may have.
     await engine.close()
     const policy = JSON.stringify({ queue: { completion: { ai_verification: 'proof' } } })
-    await store.commit({ ...NOTHING, meta: { policy } })
+    await store.tables.apply({ ...NO_ROWS, meta: { policy } }, store.log.end.batch)
     engine = await openEngine({ store, clock })
     const a = await provider('a', 1)
     const jobId = await enqueue(AI)
@@ -214,21 +187,18 @@ describe('an assigned job', () => {
     await provider('a', 1)
     await engine.setProviderStatus(providerId('a'), 'JAILED')
     const jobId = await enqueue()
-    let open = () => {}
-    store.gate = new Promise((done) => {
-      open = done
-    })
+    store.isHolding = true
     const freed = engine.setProviderStatus(providerId('a'), 'ACTIVE')
     await clock.settle()
-    // A round has taken it by now, and the store does not know yet.
-    expect((await store.read.job(jobId))?.status).toBe('QUEUED')
+    // A round has taken it by now, and the log does not know yet.
+    expect((await engine.getJob(jobId)).status).toBe('QUEUED')
     let explained: unknown = null
     const asked = engine.explain(jobId).then((explanation) => {
       explained = explanation
     })
     await clock.settle()
     expect(explained).toBeNull()
-    open()
+    await store.letGo()
     await Promise.all([freed, asked])
     expect(explained).toMatchObject({ job: { status: 'ASSIGNED' }, attempts: [{}] })
   })

@@ -21,8 +21,9 @@ function tempPath(): string {
 
 async function opened(path: string, nowMs: number) {
   const clock = new TestClock(nowMs)
-  // One that is not opened yet is closed if the engine cannot be opened.
-  const engine = await openEngine({ store: openSqliteStore(path), clock })
+  // One that is not opened yet is closed if the engine cannot be opened. Without threads it has no time of its own.
+  const store = openSqliteStore(path, {}, { isInline: true })
+  const engine = await openEngine({ store, clock })
   return { clock, engine }
 }
 
@@ -56,10 +57,10 @@ describe('a store that was written by a clock far ahead', () => {
       message: expect.stringContaining('doctor --fix-clock') as string,
     })
     const store = await openSqliteStore(path)
-    const { jobs, leases, providers } = await store.load()
+    const { jobs, leases, providers } = await store.tables.load()
     const beat = START + AHEAD
     expect(await fixClock(store, START)).toEqual({ before: beat, after: START })
-    const moved = await store.load()
+    const moved = await store.tables.load()
     const back = (at: number | null) => (at === null || at <= START ? at : at - AHEAD)
     expect(moved.jobs).toEqual(
       jobs.map((row) => ({
@@ -106,7 +107,7 @@ describe('a store that was written by a clock far ahead', () => {
     const path = tempPath()
     await storeFromTheFuture(path)
     const store = await openSqliteStore(path)
-    const { lastEntry } = await store.load()
+    const { lastEntry } = await store.tables.load()
     await fixClock(store, START)
     const entries = await store.read.journal(0, 100)
     expect(entries.at(-1)).toMatchObject({

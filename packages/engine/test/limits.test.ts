@@ -7,6 +7,7 @@ import { limiterConformance, START, type TrialLimiter } from '@fairlead/limiter/
 import { openSqliteStore } from '@fairlead/store/sqlite'
 import { MemoryStore } from '@fairlead/testkit'
 import { afterEach, describe, expect, it } from 'vitest'
+import { HeldStore } from './held-store.ts'
 
 /** A clock that is moved by hand, and wakes nobody: calls come at their own times. */
 class HandClock implements Clock {
@@ -34,9 +35,9 @@ async function openTrial(limits: readonly Limit[]): Promise<TrialLimiter> {
 
 limiterConformance('engine', { open: openTrial })
 
-describe('a store that is away', () => {
+describe('a log that is away', () => {
   it('ADMIT-1: a reserve that may not be stored answers backend_error, and the same call again tells', async () => {
-    const store = new MemoryStore()
+    const store = new HeldStore()
     const clock = new HandClock()
     const { limiter, ...engine } = await openEngine({ store, clock }).then((opened) => ({
       limiter: opened.limiter,

@@ -1,11 +1,17 @@
-import { brokenSeq, callerOf, type ProviderId } from '@fairlead/core'
+import { brokenSeq, callerOf, type JobId, type ProviderId } from '@fairlead/core'
 import type { EngineEvent } from '@fairlead/engine'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { HeldAppend } from './held-store.ts'
 import { ACME, ATLAS, Call, DIGEST, OFFER, outcomesOf, Rig, START } from './rig.ts'
 
 const OTHER_DIGEST = `0x${'e'.repeat(64)}`
 
 let rig: Rig
+
+/** The number of jobs that a record adds. */
+function enqueuesIn({ commands }: HeldAppend): number {
+  return commands.filter(({ type }) => type === 'enqueue').length
+}
 
 beforeEach(async () => {
   rig = await Rig.open()
@@ -33,7 +39,7 @@ describe('what is asked while a batch is written', () => {
     const two = await rig.store.underWay()
     expect(await first.done).toBe('ok')
     expect(await rig.jobs()).toEqual([first.value])
-    expect(two.batch.newJobs).toHaveLength(3)
+    expect(enqueuesIn(two)).toBe(3)
     await rig.clock.settle()
     expect(later.map(({ outcome }) => outcome)).toEqual(Array(4).fill('pending'))
 
@@ -59,6 +65,11 @@ describe('what is asked while a batch is written', () => {
       if (fate === 'confirmed') await write.confirm()
       else write.fail()
       expect(await outcomesOf(calls)).toEqual(outcomes)
+      // Either way it happened: the record of a refused append is given again.
+      await rig.store.letGo()
+      await rig.clock.advance(250)
+      const again = new Call(rig.engine.registerProvider(borealis, OFFER))
+      expect(await again.done).toBe('InvalidState')
     },
   )
 
@@ -99,10 +110,14 @@ describe('many waiting jobs', () => {
     const two = await rig.store.underWay()
     await rig.clock.settle()
     expect(rig.store.held).toBe(0)
-    expect([one, two].map(({ batch }) => batch.newLeases.length)).toEqual([512, 512])
+    const roundsIn = ({ commands }: HeldAppend) =>
+      commands.filter(({ type }) => type === 'round').length
+    expect([one, two].map(roundsIn)).toEqual([2, 2])
     await one.confirm()
+    await rig.clock.settle()
+    expect(worker.value?.offers).toHaveLength(512)
     const three = await rig.store.underWay()
-    expect(three.batch.newLeases).toHaveLength(512)
+    expect(roundsIn(three)).toBe(2)
     await two.confirm()
     await three.confirm()
     await rig.clock.settle()
@@ -111,18 +126,18 @@ describe('many waiting jobs', () => {
     expect(worker.value?.offers).toHaveLength(JOBS)
   })
 
-  it('ENGINE-2: of leases that were not written nobody hears, and their jobs are given anew', async () => {
+  it('LOOP-1: of leases that are not known to be written nobody hears, and no job is given twice', async () => {
     const lost = new Call(rig.connect('w-1', { slots: JOBS }))
     const one = await rig.store.underWay()
-    const two = await rig.store.underWay()
+    await rig.store.underWay()
     one.fail()
-    two.fail()
     rig.store.isHolding = false
     expect(await lost.done).toBe('StoreUnavailable')
     const worker = await rig.connect('w-1', { slots: JOBS })
     await rig.clock.settle()
     expect(worker.offers).toHaveLength(JOBS)
     expect(new Set(worker.offers.map(({ jobId }) => jobId)).size).toBe(JOBS)
+    expect(rig.engine.stats().leases).toBe(JOBS)
   })
 })
 
@@ -137,7 +152,7 @@ describe('many commands', () => {
     const two = await rig.store.underWay()
     const third = many('c')
     await rig.clock.settle()
-    expect(two.batch.newJobs).toHaveLength(48)
+    expect(enqueuesIn(two)).toBe(48)
     expect(rig.store.held).toBe(0)
     expect(pending([first, ...second, ...third])).toBe(97)
     await one.confirm()
@@ -152,8 +167,8 @@ describe('many commands', () => {
     expect(await rig.jobs()).toHaveLength(97)
   })
 
-  it('ENGINE-2: fail with the batch that they were built on, though it is not the last', async () => {
-    const loads = rig.store.loads
+  it('LOOP-1: have an unknown outcome with the batch that they were built on, and all of them happened', async () => {
+    const { loads } = rig.store
     rig.store.isHolding = true
     const calls = [rig.enqueue('a')]
     const one = await rig.store.underWay()
@@ -161,19 +176,21 @@ describe('many commands', () => {
     const two = await rig.store.underWay()
     calls.push(...many('c'))
     await rig.clock.settle()
-    one.fail()
-    // What is still with the store may be in it or not: nothing is loaded before that is known.
-    const next = rig.enqueue('d')
-    await rig.clock.settle()
-    expect(rig.store.loads).toBe(loads)
     rig.store.isHolding = false
-    await two.confirm()
+    one.fail()
     expect(await outcomesOf(calls)).toEqual(Array(97).fill('StoreUnavailable'))
+    // The log refuses what comes behind a refused record.
+    await expect(two.store()).rejects.toMatchObject({ code: 'StoreUnavailable' })
+    const next = rig.enqueue('d')
     expect(await next.done).toBe('ok')
-    expect(rig.store.loads).toBe(loads + 1)
-    expect(await rig.jobs()).toEqual([next.value])
-    expect(await outcomesOf(many('b'))).toEqual(Array(48).fill('ok'))
-    expect(await rig.jobs()).toHaveLength(49)
+    const jobs = await rig.jobs()
+    expect(jobs).toHaveLength(98)
+    expect(jobs.at(-1)).toBe(next.value)
+    const again = [rig.enqueue('a'), ...many('b'), ...many('c')]
+    expect(await outcomesOf(again)).toEqual(Array(97).fill('ok'))
+    expect(again.map(({ value }) => value)).toEqual(jobs.slice(0, 97))
+    expect(await rig.jobs()).toEqual(jobs)
+    expect(rig.store.loads).toBe(loads)
   })
 
   it('ENGINE-2: that are all refused wait for what is being written too', async () => {
@@ -194,36 +211,58 @@ describe('many commands', () => {
     calls.filter(({ outcome }) => outcome === 'pending').length
 })
 
-describe('a write that fails', () => {
-  it('ENGINE-2: fails the batch that was built on it too, and nothing of either has happened', async () => {
+describe('an append that fails', () => {
+  it('LOOP-1: leaves its batch and the next one unknown, tells nobody, and happens once the log is back', async () => {
     const worker = await rig.connect()
     const events: EngineEvent[] = []
     await rig.engine.onEvent((event) => events.push(event))
-    const loads = rig.store.loads
+    const { loads } = rig.store
     rig.store.isHolding = true
     const first = rig.enqueue('a')
     const one = await rig.store.underWay()
     const second = rig.enqueue('b')
     await rig.clock.settle()
+    rig.store.isFull = true
     one.fail()
     expect(await outcomesOf([first, second])).toEqual(['StoreUnavailable', 'StoreUnavailable'])
     await rig.clock.settle()
-    expect(rig.store.loads).toBe(loads + 1)
     expect(await rig.jobs()).toEqual([])
     expect([events, worker.offers]).toEqual([[], []])
-    expect(rig.engine.stats()).toMatchObject({ waiting: { task: 0 }, leases: 0 })
 
+    rig.store.isFull = false
     rig.store.isHolding = false
-    const next = rig.enqueue('a')
-    expect(await next.done).toBe('ok')
-    await rig.clock.settle()
-    expect(await rig.jobs()).toEqual([next.value])
-    expect(worker.offers.map(({ jobId }) => jobId)).toEqual([next.value])
-    expect(events.map(({ type }) => type)).toEqual(['jobEnqueued', 'jobAssigned'])
-    expect(brokenSeq(await rig.store.read.journal(0, 100))).toBeNull()
+    await rig.clock.advance(250)
+    const jobs = await rig.jobs()
+    expect(jobs).toHaveLength(2)
+    // An offer that was not acked is pushed again after an outage.
+    expect(new Set(worker.offers.map(({ jobId }) => jobId))).toEqual(new Set(jobs))
+    const types = ['jobEnqueued', 'jobAssigned', 'jobEnqueued', 'jobAssigned']
+    expect(events.map(({ type }) => type)).toEqual(types)
+    const again = [rig.enqueue('a'), rig.enqueue('b')]
+    expect(await outcomesOf(again)).toEqual(['ok', 'ok'])
+    expect(again.map(({ value }) => value)).toEqual(jobs)
+    expect(await rig.jobs()).toEqual(jobs)
+    expect(rig.store.loads).toBe(loads)
+    expect(brokenSeq(await rig.engine.view.read.journal(0, 100))).toBeNull()
   })
 
-  it('ENGINE-2: if only its answer was lost it counts, and what was built on it does not', async () => {
+  it('LOOP-1: is given again with the same number and the same bytes', async () => {
+    rig.store.isHolding = true
+    const first = rig.enqueue('a')
+    const one = await rig.store.underWay()
+    one.fail()
+    expect(await first.done).toBe('StoreUnavailable')
+    const second = rig.enqueue('b')
+    const again = await rig.store.underWay()
+    expect(again.record).toEqual(one.record)
+    await again.confirm()
+    const next = await rig.store.underWay()
+    expect(next.record.batch).toBe(one.record.batch + 1)
+    await next.confirm()
+    expect(await second.done).toBe('ok')
+  })
+
+  it('LOOP-1: if only its answer was lost, it is found in the log and happened once', async () => {
     rig.store.isHolding = true
     const first = rig.enqueue('a')
     const one = await rig.store.underWay()
@@ -233,14 +272,13 @@ describe('a write that fails', () => {
     one.fail()
     expect(await outcomesOf([first, second])).toEqual(['StoreUnavailable', 'StoreUnavailable'])
     await rig.store.letGo()
-    expect(await rig.jobs()).toHaveLength(1)
     const again = [rig.enqueue('a'), rig.enqueue('b')]
     expect(await outcomesOf(again)).toEqual(['ok', 'ok'])
     expect(await rig.jobs()).toEqual(again.map(({ value }) => value))
-    expect(brokenSeq(await rig.store.read.journal(0, 100))).toBeNull()
+    expect(brokenSeq(await rig.engine.view.read.journal(0, 100))).toBeNull()
   })
 
-  it('ENGINE-2: does not fail what had not been applied yet', async () => {
+  it('LOOP-1: does not fail what had not been applied yet', async () => {
     rig.store.isHolding = true
     const first = rig.enqueue('a')
     const one = await rig.store.underWay()
@@ -252,15 +290,31 @@ describe('a write that fails', () => {
     rig.store.isHolding = false
     lookUp.release()
     expect(await second.done).toBe('ok')
-    expect(await rig.jobs()).toEqual([second.value])
+    const again = rig.enqueue('a')
+    expect(await again.done).toBe('ok')
+    expect(await rig.jobs()).toEqual([again.value, second.value])
+  })
+
+  it('LOOP-1: nothing is applied before the log has the record', async () => {
+    rig.store.isFull = true
+    expect(await rig.enqueue('a').done).toBe('StoreUnavailable')
+    const digest = rig.engine.stats()
+    expect(await outcomesOf([rig.enqueue('b'), rig.enqueue('c')])).toEqual(
+      Array(2).fill('StoreUnavailable'),
+    )
+    expect(rig.engine.stats()).toEqual(digest)
+    rig.store.isFull = false
+    await rig.clock.advance(250)
+    expect(await rig.jobs()).toHaveLength(1)
   })
 
   it('ENGINE-2: nothing is explained that was never stored', async () => {
     rig.store.isHolding = true
     const asked = rig.enqueue('a')
     const write = await rig.store.underWay()
-    const jobId = write.batch.newJobs[0]?.row.id
-    if (jobId === undefined) throw new Error('no job is being written')
+    const jobId = write.commands.flatMap((command) =>
+      command.type === 'enqueue' ? [command.request.jobId] : [],
+    )[0] as JobId
     const early = new Call(rig.engine.explain(jobId))
     expect(await early.done).toBe('NotFound')
     await write.confirm()
@@ -325,7 +379,7 @@ describe('what ended in the batch that is being written', () => {
     expect((await result).digest).toBe(DIGEST)
   })
 
-  it('ENGINE-2: has not ended if that fails', async () => {
+  it('LOOP-1: has ended if that fails, as soon as the log is back', async () => {
     const offer = await rig.offered('a', await rig.connect())
     rig.store.isHolding = true
     const calls: Call<unknown>[] = [rig.complete(offer)]
@@ -334,15 +388,16 @@ describe('what ended in the batch that is being written', () => {
     await rig.clock.settle()
     write.fail()
     expect(await outcomesOf(calls)).toEqual(Array(3).fill('StoreUnavailable'))
-    rig.store.isHolding = false
     expect((await rig.engine.getJob(offer.jobId)).status).toBe('ASSIGNED')
-    expect(await rig.complete(offer, OTHER_DIGEST).done).toBe('ok')
-    expect((await rig.engine.getResult(offer.jobId)).digest).toBe(OTHER_DIGEST)
+    rig.store.isHolding = false
+    expect(await rig.complete(offer, OTHER_DIGEST).done).toBe('LeaseNotLive')
+    expect(await rig.complete(offer).done).toBe('ok')
+    expect((await rig.engine.getResult(offer.jobId)).digest).toBe(DIGEST)
   })
 })
 
 describe('an engine that closes while a batch is written', () => {
-  it('ENGINE-2: answers all that was asked, after writing it', async () => {
+  it('LOOP-2: answers all that was asked, after writing it', async () => {
     rig.store.isHolding = true
     const first = rig.enqueue('a')
     const write = await rig.store.underWay()
@@ -361,7 +416,7 @@ describe('an engine that closes while a batch is written', () => {
     expect(await rig.store.read.jobs({ afterSeq: 0, limit: 1_000 })).toHaveLength(302)
   })
 
-  it('ENGINE-2: answers all that was asked, though the write fails', async () => {
+  it('LOOP-2: answers all that was asked, though an append fails', async () => {
     rig.store.isHolding = true
     const first = rig.enqueue('a')
     const write = await rig.store.underWay()
@@ -374,7 +429,7 @@ describe('an engine that closes while a batch is written', () => {
     expect(outcomes).toEqual(['StoreUnavailable', 'StoreUnavailable', 'ok'])
   })
 
-  it('ENGINE-2: and though the store does not come back', async () => {
+  it('LOOP-2: and though the log does not come back', async () => {
     rig.store.isHolding = true
     const calls: Call<unknown>[] = [rig.enqueue('a')]
     const write = await rig.store.underWay()
@@ -382,25 +437,26 @@ describe('an engine that closes while a batch is written', () => {
     await rig.clock.settle()
     calls.push(rig.enqueue('c'))
     const closed = new Call(rig.engine.close())
-    rig.store.isDown = true
+    rig.store.isFull = true
     write.fail()
     expect(await outcomesOf(calls)).toEqual(Array(3).fill('StoreUnavailable'))
     expect(await closed.done).toBe('ok')
   })
 })
 
-it('ENGINE-2: a store that throws instead of answering leaves nobody waiting', async () => {
+it('LOOP-1: a log that throws instead of answering leaves nobody waiting', async () => {
   rig.store.isHolding = true
   const first = rig.enqueue('a')
   const write = await rig.store.underWay()
   const applied = rig.enqueue('b')
   await rig.clock.settle()
-  rig.store.commit = () => {
-    throw new Error('no such store')
+  const { append } = rig.store.log
+  rig.store.log.append = () => {
+    throw new Error('no such log')
   }
   await write.confirm()
   expect(await outcomesOf([first, applied])).toEqual(['ok', 'StoreUnavailable'])
-  Reflect.deleteProperty(rig.store, 'commit')
+  rig.store.log.append = append
   rig.store.isHolding = false
   expect(await rig.enqueue('b').done).toBe('ok')
 })

@@ -7,9 +7,9 @@ import {
   type ProviderId,
   type Store,
 } from '@fairlead/core'
-import { type Engine, openEngine } from '@fairlead/engine'
+import { type Engine, openEngine, Replica, recoverState } from '@fairlead/engine'
 import { MemoryStore, TestClock } from '@fairlead/testkit'
-import { HeldStore } from './held-store.ts'
+import { type HeldAppend, HeldStore } from './held-store.ts'
 import { ManualWorker } from './manual-worker.ts'
 
 export const START = 1_760_000_000_000
@@ -50,10 +50,11 @@ export class Rig {
   readonly clock: TestClock
   engine: Engine
 
-  readonly #inner: Store
+  /** The store under the one that waits. */
+  readonly inner: Store
 
   private constructor(inner: Store, store: HeldStore, clock: TestClock, engine: Engine) {
-    this.#inner = inner
+    this.inner = inner
     this.store = store
     this.clock = clock
     this.engine = engine
@@ -72,14 +73,25 @@ export class Rig {
   async restart(downMs: number): Promise<void> {
     await this.engine.close()
     await this.clock.advance(downMs)
-    this.store = new HeldStore(this.#inner)
+    this.store = new HeldStore(this.inner)
+    this.engine = await openEngine({ store: this.store, clock: this.clock })
+    await this.clock.settle()
+  }
+
+  /** The process dies at this point, and the next one starts so much later. What is under way is lost. */
+  async crash(downMs = 0): Promise<void> {
+    this.store.die()
+    await this.clock.advance(downMs)
+    this.store = new HeldStore(this.inner)
     this.engine = await openEngine({ store: this.store, clock: this.clock })
     await this.clock.settle()
   }
 
   async close(): Promise<void> {
-    this.store.isDown = false
     this.store.isFull = false
+    this.store.areTablesFull = false
+    this.store.isUnloadable = false
+    this.store.letRowsGo()
     await this.store.letGo()
     await this.engine.close()
   }
@@ -114,6 +126,14 @@ export class Rig {
 
   cancel(jobId: JobId, by: Caller | 'operator' = ACME): Call<void> {
     return new Call(this.engine.cancel(jobId, by))
+  }
+
+  /** The leases after a record whose append is under way, according to a replica. */
+  async leasesAfter({ record }: HeldAppend): Promise<LeaseId[]> {
+    const { tables } = this.store
+    const replica = new Replica(await recoverState(this.store, await tables.load()))
+    replica.apply(record.batch, record.body)
+    return [...replica.state.market.leases.keys()]
   }
 
   async jobs(): Promise<JobId[]> {

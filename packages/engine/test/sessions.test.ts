@@ -144,8 +144,10 @@ describe('an opening', () => {
 
 describe('what is remembered', () => {
   const SOON = { ...POLICY, queue: { ttl: { gc_horizon_secs: 200 } } }
-  const lanes = async () =>
-    (await store.load()).lanes.filter(({ lane }) => lane.startsWith('session'))
+  const lanes = async () => {
+    await engine.checkpoint()
+    return (await store.tables.load()).lanes.filter(({ lane }) => lane.startsWith('session'))
+  }
 
   it('DISPATCH-9, SESSION-10: sessions, groups and dispatch keys are forgotten, in memory and in the store', async () => {
     await engine.setPolicy(SOON)

@@ -1,6 +1,6 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import type { Store } from '@fairlead/core'
 import { openSqliteStore } from '@fairlead/store/sqlite'
 import { onTestFinished } from 'vitest'
@@ -20,39 +20,43 @@ export class SqliteDisk implements Disk {
 
   async open(): Promise<Store> {
     this.#path = this.#next
-    const store = await openSqliteStore(this.#path)
-    // Who is killed each time never carries anything over; at times some is in the tables, some in the log.
-    if (this.#images % 3 === 2) await store.checkpoint()
-    return store
+    return openSqliteStore(this.#path)
   }
 
   /** The files as they are. */
   cutOff(): void {
     this.#next = join(this.#folder, `state-${++this.#images}.db`)
-    for (const [end, content] of atOneTime(this.#path)) {
-      if (content !== null) writeFileSync(this.#next + end, content)
-    }
+    for (const [end, content] of atOneTime(this.#path)) writeFileSync(this.#next + end, content)
   }
 }
 
-type Files = readonly (readonly [end: string, content: Uint8Array | null])[]
+/** The contents of the tables' files and of those of the log, by the ends of their names. */
+type Files = ReadonlyMap<string, Uint8Array>
 
-/** Its own thread may write to them meanwhile; what is found twice was there between the two looks. */
+/** Other threads may write to them meanwhile. A content that is found twice was there between the two looks. */
 function atOneTime(path: string): Files {
   for (let files = filesOf(path); ; ) {
     const again = filesOf(path)
-    if (again.every(([, content], i) => isSame(content, files[i]?.[1] ?? null))) return again
+    const isSame = [...again].every(([end, content]) => {
+      const before = files.get(end)
+      return before !== undefined && Buffer.compare(content, before) === 0
+    })
+    if (isSame && again.size === files.size) return again
     files = again
   }
 }
 
 function filesOf(path: string): Files {
-  return ['', '-wal', '-log-a', '-log-b'].map((end) => [
-    end,
-    existsSync(path + end) ? readFileSync(path + end) : null,
-  ])
-}
-
-function isSame(a: Uint8Array | null, b: Uint8Array | null): boolean {
-  return a === null || b === null ? a === b : Buffer.compare(a, b) === 0
+  const files = new Map<string, Uint8Array>()
+  for (const name of readdirSync(dirname(path)).sort()) {
+    const end = name.startsWith(basename(path)) ? name.slice(basename(path).length) : null
+    if (end === null || !/^(|-wal|-log-\d+)$/.test(end)) continue
+    try {
+      files.set(end, readFileSync(path + end))
+    } catch (error) {
+      // It was deleted since, and the next look will differ.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    }
+  }
+  return files
 }

@@ -63,14 +63,16 @@ it('ENGINE-6: a standstill is charged to nobody, and what was applied before it 
   await clock.settle()
   clock.standStill(60_000)
   calls.push(enqueue())
-  const two = await store.underWay()
-  expect(two.batch.newJobs).toHaveLength(1)
   await one.confirm()
-  expect(store.loads).toBe(loads)
+  const two = await store.underWay()
+  // What was applied before it, the gap, and then what was asked after it.
+  const types = two.commands.map(({ type }) => type)
+  expect(types.slice(0, 3)).toEqual(['enqueue', 'resume', 'enqueue'])
+  expect(two.commands[1]).toMatchObject({ gapMs: 60_000 })
   store.isHolding = false
   await two.confirm()
   expect(await outcomesOf(calls)).toEqual(['ok', 'ok', 'ok'])
-  expect(store.loads).toBe(loads + 1)
+  expect(store.loads).toBe(loads)
   const deadlines = worker.heldLeases.map(({ deadline }) => deadline)
   expect(deadlines).toEqual(Array(JOBS).fill(START + 60_000 + 600_000))
   const completions = worker.offers
@@ -78,6 +80,25 @@ it('ENGINE-6: a standstill is charged to nobody, and what was applied before it 
     .map(({ leaseId }) => engine.complete({ leaseId, by: ATLAS, digest: DIGEST }))
   await Promise.all(completions)
   await engine.close()
+})
+
+it('ENGINE-6, LOOP-2: an engine that closes right after a standstill writes the gap, and all rows come', async () => {
+  const clock = new RealTime(START)
+  const store = new HeldStore()
+  const engine = await openEngine({ store, clock })
+  await offered(engine)
+  const { batch } = store.log.end
+  store.isHolding = true
+  const calls = Array.from({ length: JOBS }, () => new Call(engine.enqueue(TASK, { caller: ACME })))
+  const append = await store.underWay()
+  clock.standStill(60_000)
+  const closed = new Call(engine.close())
+  await clock.settle()
+  store.isHolding = false
+  await append.confirm()
+  expect(new Set(await outcomesOf([...calls, closed]))).toEqual(new Set(['ok']))
+  expect(store.log.end.batch).toBe(batch + 2)
+  expect((await store.tables.load()).batch).toBe(batch + 2)
 })
 
 it('ENGINE-6: a process that was busy with one thing for three seconds counts as restarted', async () => {
@@ -105,7 +126,7 @@ it.each(['nothing', 'an enqueue'])(
     store.isHolding = true
     const calls = [new Call(engine.enqueue(TASK, { caller: ACME }))]
     const write = await store.underWay()
-    expect(write.batch.newLeases).toHaveLength(1)
+    expect(write.commands.map(({ type }) => type)).toContain('round')
     await clock.advance(6_000)
     if (meanwhile === 'an enqueue') calls.push(new Call(engine.enqueue(TASK, { caller: ACME })))
     await clock.settle()

@@ -1,12 +1,9 @@
-import { type Clock, callerOf } from '@fairlead/core'
+import { type Clock, callerOf, type JobId } from '@fairlead/core'
 import { openEngine } from '@fairlead/engine'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { HeldStore } from './held-store.ts'
 import type { ManualWorker } from './manual-worker.ts'
 import { Call, Rig, START } from './rig.ts'
-
-/** By itself the engine tries this often in ten seconds, at most. */
-const TRIES = 41
 
 let rig: Rig
 let worker: ManualWorker
@@ -17,93 +14,91 @@ beforeEach(async () => {
 })
 afterEach(() => rig.close())
 
-/** Calls of the store in this time. */
-async function triesIn(ms: number): Promise<{ readonly loads: number; readonly commits: number }> {
-  const { loads, tries } = rig.store
+/** The appends and the loads in this time. */
+async function callsIn(ms: number): Promise<{ readonly loads: number; readonly appends: number }> {
+  const { loads, appends } = rig.store
   await rig.clock.advance(ms)
-  return { loads: rig.store.loads - loads, commits: rig.store.tries - tries }
+  return { loads: rig.store.loads - loads, appends: rig.store.appends - appends }
 }
 
-describe('a store that is down', () => {
-  it('ENGINE-2: is asked four times a second, and the engine goes on by itself when it is back', async () => {
+describe('a log that takes nothing', () => {
+  it('LOOP-1: is given the record four times a second, and the engine goes on by itself when it is back', async () => {
     const offer = await rig.offered('a', worker)
-    rig.store.isDown = true
-    expect(await rig.enqueue('b').done).toBe('StoreUnavailable')
-    const { loads, commits } = await triesIn(10_000)
-    expect(loads).toBeGreaterThanOrEqual(TRIES - 2)
-    expect(loads).toBeLessThanOrEqual(TRIES)
-    // Without a state there is nothing to write.
-    expect(commits).toBe(0)
-    for (let i = 0; i < 10; i++) expect(await triesIn(0)).toEqual({ loads: 0, commits: 0 })
-
-    rig.store.isDown = false
-    await rig.clock.advance(250)
-    expect((await triesIn(900)).loads).toBe(0)
-    // Its ack is due in 5 s of engine time, the time that the store was down not counted.
-    expect((await rig.engine.getJob(offer.jobId)).retries).toBe(0)
-    await rig.clock.advance(5_000)
-    expect((await rig.engine.getJob(offer.jobId)).retries).toBe(1)
-    expect(await rig.enqueue('b').done).toBe('ok')
-  })
-
-  it('ENGINE-2: is asked again by whoever calls, once a call, and nobody waits for it', async () => {
-    rig.store.isDown = true
-    expect(await rig.enqueue('a').done).toBe('StoreUnavailable')
-    await rig.clock.settle()
-    const { loads } = rig.store
-    for (let i = 0; i < 5; i++) expect(await rig.enqueue('a').done).toBe('StoreUnavailable')
-    await rig.clock.settle()
-    expect(rig.store.loads - loads).toBeLessThanOrEqual(5)
-    rig.store.isDown = false
-    expect(await rig.enqueue('a').done).toBe('ok')
-  })
-
-  it('ENGINE-2: answers none of what was told meanwhile, and keeps the connections', async () => {
-    await rig.offered('a', worker)
-    rig.store.isDown = true
-    expect(await rig.enqueue('b').done).toBe('StoreUnavailable')
-    await rig.clock.advance(20_000)
-    expect(worker.closedBy).toBeNull()
-    rig.store.isDown = false
-    await rig.clock.advance(250)
-    expect(worker.heldLeases).toHaveLength(1)
-    const acked = new Call(worker.session.ack(worker.offered.leaseId))
-    expect(await acked.done).toBe('ok')
-  })
-})
-
-describe('a store that can be read and takes nothing', () => {
-  it('ENGINE-2: is given something four times a second, and the engine goes on by itself', async () => {
     rig.store.isFull = true
-    expect(await rig.enqueue('a').done).toBe('StoreUnavailable')
-    const { loads, commits } = await triesIn(10_000)
-    // From the first sign of life on, which is due after a second.
-    for (const tries of [loads, commits]) {
-      expect(tries).toBeGreaterThanOrEqual(TRIES - 5)
-      expect(tries).toBeLessThanOrEqual(TRIES)
-    }
-    for (let i = 0; i < 10; i++) expect(await triesIn(0)).toEqual({ loads: 0, commits: 0 })
+    expect(await rig.enqueue('b').done).toBe('StoreUnavailable')
+    expect(await callsIn(10_000)).toEqual({ loads: 0, appends: 40 })
+    for (let i = 0; i < 10; i++) expect(await callsIn(0)).toEqual({ loads: 0, appends: 0 })
 
     rig.store.isFull = false
     await rig.clock.advance(250)
-    const sound = await triesIn(10_000)
-    expect(sound.loads).toBe(0)
     // A sign of life every second.
-    expect(sound.commits).toBe(10)
-    expect(await rig.enqueue('a').done).toBe('ok')
+    const { loads, appends } = await callsIn(3_000)
+    expect([loads, appends]).toEqual([0, 3])
+    // Its ack is due in 5 s of engine time. The outage does not count.
+    expect((await rig.engine.getJob(offer.jobId)).retries).toBe(0)
+    await rig.clock.advance(2_000)
+    expect((await rig.engine.getJob(offer.jobId)).retries).toBe(1)
+    expect(await rig.enqueue('b').done).toBe('ok')
+    expect(await rig.jobs()).toHaveLength(2)
   })
 
-  it('ENGINE-2: and what waits is dispatched then without a call', async () => {
+  it('LOOP-1: notices by itself, from the first sign of life on', async () => {
+    rig.store.isFull = true
+    expect(await callsIn(999)).toEqual({ loads: 0, appends: 0 })
+    expect(await callsIn(1)).toEqual({ loads: 0, appends: 1 })
+    expect(await callsIn(1_000)).toEqual({ loads: 0, appends: 4 })
+  })
+
+  it('LOOP-1: is tried again by each call, once a call, and nobody waits for it', async () => {
+    rig.store.isFull = true
+    expect(await rig.enqueue('a').done).toBe('StoreUnavailable')
+    const { appends } = rig.store
+    for (let i = 0; i < 5; i++) expect(await rig.enqueue(`b-${i}`).done).toBe('StoreUnavailable')
+    expect(rig.store.appends - appends).toBe(5)
+    rig.store.isFull = false
+    expect(await rig.enqueue('c').done).toBe('ok')
+    // The first call was applied, and the five after it were not.
+    expect(await rig.jobs()).toHaveLength(2)
+  })
+
+  it('LOOP-1: keeps the connections, and their workers hear again what they hold', async () => {
+    const { leaseId } = await rig.offered('a', worker)
+    rig.store.isFull = true
+    expect(await rig.enqueue('b').done).toBe('StoreUnavailable')
+    await rig.clock.advance(20_000)
+    expect(worker.closedBy).toBeNull()
+    rig.store.isFull = false
+    await rig.clock.advance(250)
+    expect(worker.heldLeases).toHaveLength(2)
+    expect(await new Call(worker.session.ack(leaseId)).done).toBe('ok')
+  })
+
+  it('LOOP-1, ENGINE-4: an outage moves deadlines on the same state, and is charged to nobody', async () => {
+    const offer = await rig.offered('a', worker)
+    expect(await rig.ack(offer).done).toBe('ok')
+    const { loads } = rig.store
+    rig.store.isFull = true
+    expect(await rig.enqueue('b').done).toBe('StoreUnavailable')
+    await rig.clock.advance(3_600_000)
+    rig.store.isFull = false
+    await rig.clock.advance(250)
+    expect(await rig.engine.getJob(offer.jobId)).toMatchObject({ status: 'RUNNING', retries: 0 })
+    const held = worker.heldLeases.find(({ leaseId }) => leaseId === offer.leaseId)
+    expect(held?.deadline).toBe(START + 600_000 + 3_600_250)
+    expect(rig.store.loads).toBe(loads)
+  })
+
+  it('LOOP-1: after an outage the waiting jobs are dispatched without a call', async () => {
     await worker.session.close()
     expect(await rig.enqueue('a').done).toBe('ok')
     rig.store.isHolding = true
     const connecting = new Call(rig.connect('w-2'))
-    const write = await rig.store.underWay()
-    // The worker is there and its offer too, but nobody knows.
-    await write.store()
+    const append = await rig.store.underWay()
+    // The worker is there and so is its offer, but nobody knows.
+    await append.store()
     rig.store.isFull = true
     rig.store.isHolding = false
-    write.fail()
+    append.fail()
     expect(await connecting.done).toBe('StoreUnavailable')
     await rig.clock.advance(3_000)
     rig.store.isFull = false
@@ -112,9 +107,31 @@ describe('a store that can be read and takes nothing', () => {
     await rig.clock.settle()
     expect(next.offers).toHaveLength(1)
   })
+
+  it('LOOP-1: nothing is explained whose outcome is unknown', async () => {
+    await worker.session.close()
+    const enqueued = rig.enqueue('a')
+    expect(await enqueued.done).toBe('ok')
+    const explain = () => new Call(rig.engine.explain(enqueued.value as JobId))
+    rig.store.isFull = true
+    expect(await new Call(rig.connect('w-2')).done).toBe('StoreUnavailable')
+    expect(await explain().done).toBe('StoreUnavailable')
+    rig.store.isFull = false
+    expect(await explain().done).toBe('ok')
+  })
+
+  it('LOOP-1: reads answer what was answered before, for as long as the outage lasts', async () => {
+    const before = rig.enqueue('a')
+    expect(await before.done).toBe('ok')
+    rig.store.isFull = true
+    expect(await rig.enqueue('b').done).toBe('StoreUnavailable')
+    expect(await rig.jobs()).toEqual([before.value])
+    await rig.clock.advance(1_000)
+    expect(await rig.jobs()).toEqual([before.value])
+  })
 })
 
-describe('a write that fails under a clock that has gone back', () => {
+describe('an append that fails under a clock that has gone back', () => {
   it('ENGINE-6: is got over however far that was, and time stands still meanwhile', async () => {
     const store = new HeldStore()
     let nowMs = START
@@ -129,10 +146,9 @@ describe('a write that fails under a clock that has gone back', () => {
     store.isFull = true
     expect(await enqueue().done).toBe('StoreUnavailable')
     store.isFull = false
-    const call = enqueue()
-    expect(await call.done).toBe('ok')
+    expect(await enqueue().done).toBe('ok')
     const { jobs } = await engine.listJobs()
-    expect(jobs.map(({ enqueueTs }) => enqueueTs)).toEqual([START, START])
+    expect(jobs.map(({ enqueueTs }) => enqueueTs)).toEqual([START, START, START])
     await engine.close()
   })
 })

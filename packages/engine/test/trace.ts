@@ -7,21 +7,26 @@ import {
   type LeaseFailure,
   type LeaseId,
   type Limit,
-  type Policy,
   type ProviderId,
-  parsePolicy,
   type Seed,
   type Store,
   taggedHash,
   taggedHashHex,
+  toHex,
   type WorkerId,
 } from '@fairlead/core'
 import { SeededDice } from '@fairlead/core/internal'
 import {
   acceptEnqueue,
-  EngineState,
+  acceptReport,
+  assignedSince,
+  type EngineState,
   KnownKeys,
+  NO_ROWS,
+  prepareCommands,
+  Sealer,
   type Submission,
+  stateOf,
   type TokenFacts,
 } from '@fairlead/engine'
 
@@ -346,28 +351,56 @@ function connect(
   return { type: 'connectWorker', providerId, workerId, session: 1, slots, holds: null }
 }
 
-/** A state on a store, without the loop: for tests that decide themselves when to write. */
-export async function stateFrom(store: Store, preset: 'queue' | 'fund'): Promise<EngineState> {
-  const policy: Policy = parsePolicy({
-    ...SHORT,
-    match: { fairness: preset === 'queue' ? 'tenant' : 'score' },
-  })
-  const { meta, ...rest } = await store.load()
-  const snapshot = { ...rest, meta: { beat: String(START), ...meta } }
-  const assigned = await store.read.assignmentsSince(Number(snapshot.meta.beat) - 5_000)
-  return new EngineState({
-    snapshot,
-    policy,
-    assigned,
-    installationSeed: taggedHash('installation', 1),
-  })
+/** Writes the rows that a new store must have for a trace. */
+async function install({ tables }: Store, preset: 'queue' | 'fund'): Promise<void> {
+  const policy = { ...SHORT, match: { fairness: preset === 'queue' ? 'tenant' : 'score' } }
+  const meta = {
+    installation_seed: toHex(taggedHash('installation', 1)),
+    policy: JSON.stringify(policy),
+    preset: 'queue',
+    beat: String(START),
+  }
+  await tables.apply({ ...NO_ROWS, meta }, 0)
 }
 
-/** What the loop does with a command whose facts were looked up, where all before it is stored. */
-export function submit(state: EngineState, command: Submission, at: number): unknown {
+/** A state on a store, without the loop: for tests that decide themselves when to write. It replays no log. */
+export async function stateFrom(store: Store, preset: 'queue' | 'fund'): Promise<EngineState> {
+  if ((await store.tables.load()).meta['policy'] === undefined) await install(store, preset)
+  const snapshot = await store.tables.load()
+  const since = assignedSince(snapshot)
+  const assigned = since === null ? [] : await store.read.assignmentsSince(since)
+  return stateOf(snapshot, assigned)
+}
+
+/** Looks up what a command needs, on tables that have everything. */
+export async function preparedOn(
+  { read }: Store,
+  { market }: EngineState,
+  command: Submission,
+): Promise<Submission> {
+  const keys = { mustLookUp: () => true }
+  return (await prepareCommands([command], { read, upToDate: read, keys, market }))?.[0] ?? command
+}
+
+const SEALER = new Sealer([])
+
+/** What the loop does with a command whose facts were looked up. */
+export function submit(
+  state: EngineState,
+  command: Submission,
+  at: number,
+  keys = new KnownKeys(),
+): unknown {
+  const { market } = state
+  if (command.type === 'complete' || command.type === 'fail') {
+    return state.apply(acceptReport(command, market, SEALER), at).reply
+  }
   if (command.type !== 'enqueue') return state.apply(command, at).reply
-  const { policy, nowMs } = state.market
-  const keys = new KnownKeys()
-  const accepted = acceptEnqueue(command, { policy, nowMs: Math.max(at, nowMs), keys })
-  return 'known' in accepted ? accepted.known : state.apply(accepted.command, at).reply
+  const { policy, nowMs } = market
+  const atMs = Math.max(at, nowMs)
+  const accepted = acceptEnqueue(command, { policy, nowMs: atMs, keys, sealer: SEALER })
+  if ('known' in accepted) return accepted.known
+  const id = state.apply(accepted.command, at).reply as JobId
+  if (accepted.key !== null) keys.add(accepted.key, { id, payload: accepted.payload })
+  return id
 }

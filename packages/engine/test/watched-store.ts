@@ -1,33 +1,47 @@
 import type { Store } from '@fairlead/core'
-import type { Snapshot, StoreReads, WriteBatch } from '@fairlead/core/internal'
+import type { Log, LogEnd, StoreReads, Tables } from '@fairlead/core/internal'
 import { TestClock } from '@fairlead/testkit'
 
-/** A store that tells of each commit, and whether it is at rest. */
+/** A store that tells of each append, and whether it is at rest. */
 export class WatchedStore implements Store {
+  readonly log: Log
+  readonly tables: Tables
   readonly read: StoreReads
-  /** Called when a batch is stored, before the engine hears of it. */
-  onCommit: (batch: WriteBatch) => void
+  /** Called when a record is in the log, before the engine hears of it. */
+  onAppend: () => void
   readonly #inner: Store
   readonly #underWay = new Set<Promise<unknown>>()
   /** Calls that began or ended. */
   #moves = 0
 
-  constructor(inner: Store, onCommit: (batch: WriteBatch) => void) {
+  constructor(inner: Store, onAppend: () => void) {
     this.#inner = inner
-    this.onCommit = onCommit
+    this.onAppend = onAppend
+    const { log, tables } = inner
     const reads = Object.entries(inner.read).map(([name, read]) => [
       name,
       (...args: never[]) => this.#watch((read as (...given: never[]) => Promise<unknown>)(...args)),
     ])
     this.read = Object.fromEntries(reads) as StoreReads
-  }
-
-  load(): Promise<Snapshot> {
-    return this.#watch(this.#inner.load())
-  }
-
-  commit(batch: WriteBatch): Promise<void> {
-    return this.#watch(this.#inner.commit(batch).then(() => this.onCommit(batch)))
+    this.log = {
+      get end(): LogEnd {
+        return log.end
+      },
+      append: (record) => this.#watch(log.append(record).then(() => this.onAppend())),
+      read: (afterBatch) => log.read(afterBatch),
+      trim: (upToBatch) => this.#watch(log.trim(upToBatch)),
+      scrub: () => this.#watch(log.scrub()),
+      close: () => log.close(),
+    }
+    this.tables = {
+      read: this.read,
+      load: () => this.#watch(tables.load()),
+      keyPrints: (afterSeq, limit) => this.#watch(tables.keyPrints(afterSeq, limit)),
+      apply: (rows, batch) => this.#watch(tables.apply(rows, batch)),
+      sync: () => this.#watch(tables.sync()),
+      scrub: () => this.#watch(tables.scrub()),
+      close: () => tables.close(),
+    }
   }
 
   close(): Promise<void> {

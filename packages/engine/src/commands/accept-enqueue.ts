@@ -7,11 +7,14 @@ import {
 } from '@fairlead/core/internal'
 import type { EnqueueCommand, EnqueueRequest, KnownJob } from './command.ts'
 import type { KnownKeys } from './known-keys.ts'
+import type { Sealer } from './sealer.ts'
 
 /** A new job to enqueue, or the id of the job that this caller already enqueued under the same key. */
 export type Acceptance =
   | {
       readonly command: EnqueueCommand
+      /** The payload in the clear. */
+      readonly payload: Uint8Array
       /** Null if the engine made the key for a request without one: no caller can repeat it. */
       readonly key: string | null
     }
@@ -27,10 +30,17 @@ export function acceptEnqueue(
     policy,
     nowMs,
     keys,
-  }: { readonly policy: Policy; readonly nowMs: number; readonly keys: KnownKeys },
+    sealer,
+  }: {
+    readonly policy: Policy
+    readonly nowMs: number
+    readonly keys: KnownKeys
+    readonly sealer: Sealer
+  },
 ): Acceptance {
-  const { txHash, caller, tier, before, isOperator = false, enqueueBlock = null } = asked
-  invariant(before !== 'unknown', 'what was enqueued before has been looked up')
+  const { txHash, caller, tier, isOperator = false, enqueueBlock = null } = asked
+  // A key that was not looked up is not in the tables.
+  const before = asked.before === 'unknown' ? null : asked.before
   const accepted = acceptRequest(asked.request, policy, {
     caller,
     chainId: policy.chain.id,
@@ -50,9 +60,13 @@ export function acceptEnqueue(
     )
   }
   const origin = isFromChain ? { ...asked.origin, txHash: hexOf(accepted.txHash) } : asked.origin
-  const { kind, payload } = request
-  const session = kind === 'registration' ? sessionFacts(payload, isOperator) : null
-  return { command: { type: 'enqueue', request, tier, origin, session }, key }
+  const { kind, jobId, payload: fields, payloadCbor: payload } = request
+  if (kind !== 'registration') {
+    return { command: { type: 'enqueue', request, tier, origin, session: null }, payload, key }
+  }
+  const session = sessionFacts(fields, isOperator)
+  const sealed = { ...request, payloadCbor: sealer.payload(payload, jobId) }
+  return { command: { type: 'enqueue', request: sealed, tier, origin, session }, payload, key }
 }
 
 /**

@@ -131,10 +131,14 @@ const NOTES: Readonly<
 > = {
   accessRefused: [['subject', 'by', 'reason'], ['attempts']],
   dataRead: [['subject', 'by', 'caller'], ['reads']],
+  backupMade: [
+    ['subject', 'path'],
+    ['batch', 'bytes'],
+  ],
 }
 
 const note: Check = expecting(
-  'a note: accessRefused with subject, by and reason as text and attempts as a count, or dataRead with subject, by and caller and reads',
+  'a note: accessRefused with subject, by and reason as text and attempts as a count, dataRead with subject, by and caller and reads, or backupMade with subject, path, batch and bytes',
   (v) => {
     if (!isPlainObject(v) || !isText(v['type'])) return false
     const [texts, counts] = Object.hasOwn(NOTES, v['type']) ? (NOTES[v['type']] ?? []) : []

@@ -124,14 +124,16 @@ function record<Fields extends object>(codecs: FieldCodecs<Fields>): FieldCodec<
   }
 }
 
-/** The 32 bytes of a key, given as bytes or hex; they are read back as bytes. */
+/** The 32 bytes of a key: as hex if the caller chose it, as bytes if the engine made it. The tables find the former. */
 const txHash: FieldCodec<string | Uint8Array> = {
   put: (to, value) => {
-    if (typeof value !== 'string') return bytes.put(to, value)
+    const isNamed = typeof value === 'string'
+    flag.put(to, isNamed)
+    if (!isNamed) return bytes.put(to, value)
     invariant(isHex32(value), 'the key of an accepted request is 32 bytes')
     to.hex(value)
   },
-  take: (from) => from.bytes(),
+  take: (from) => (flag.take(from) ? from.hex() : from.bytes()),
 }
 
 const onLease: FieldCodecs<OnLease> = { leaseId: hex(), by: text(), workerId: optional(text()) }
@@ -215,6 +217,7 @@ const COMMANDS: {
       meta: nullable(bytes),
       actualUnits: nullable(uint),
       actualTokens: optional(nullable(uint)),
+      isFeeFailed: optional(flag),
     },
   ],
   fail: [

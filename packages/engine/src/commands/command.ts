@@ -55,6 +55,16 @@ export type OutsideNote =
       readonly caller: string
       readonly reads: number
     }
+  /** A backup of the store was made. */
+  | {
+      readonly type: 'backupMade'
+      readonly subject: 'store'
+      /** On the machine of the server. */
+      readonly path: string
+      /** The last batch that it has. */
+      readonly batch: number
+      readonly bytes: number
+    }
 
 /** The journal's facts about a token. They hold no name, and nothing that helps to guess the token. */
 export interface TokenFacts {
@@ -135,6 +145,8 @@ export type Command =
       readonly actualUnits: number | null
       /** Tokens of the prompt and the answer. If left out, the estimate stays. */
       readonly actualTokens?: number | null
+      /** The output of a registration says that its fee was not taken (FEE-2). The output itself may be sealed. */
+      readonly isFeeFailed?: boolean | undefined
     } & OnLease)
   | ({ readonly type: 'fail' } & LeaseFailure & OnLease)
   /** The offer of this lease could not be delivered to the worker. */

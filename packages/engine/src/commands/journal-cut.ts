@@ -1,17 +1,12 @@
-import {
-  type AuditEntry,
-  type AuditHead,
-  FairleadError,
-  type Policy,
-  type Store,
-} from '@fairlead/core'
+import { type AuditEntry, type AuditHead, FairleadError, type Policy } from '@fairlead/core'
+import type { StoreReads } from '@fairlead/core/internal'
 
 /**
  * Finds the last entry that may be deleted: it is older than `beforeMs`. The policy keeps it neither for its age
  * nor among the newest entries. Null if there is none (AUDIT-8).
  */
 export async function findCut(
-  store: Store,
+  read: Pick<StoreReads, 'journal'>,
   options: {
     readonly beforeMs: number
     readonly nowMs: number
@@ -28,7 +23,7 @@ export async function findCut(
   let [low, high] = [cut.seq + 1, lastSeq - policy.keepEntries]
   while (low <= high) {
     const middle = Math.floor((low + high) / 2)
-    const [entry] = await store.read.journal(middle - 1, 1)
+    const [entry] = await read.journal(middle - 1, 1)
     if (entry?.seq === middle && entry.at < before) {
       found = entry
       low = middle + 1

@@ -4,11 +4,17 @@ import {
   type Market,
   type Policy,
   parsePolicy,
-  type Store,
   toHex,
 } from '@fairlead/core'
-import { acceptRequest, isErased, isUnreadable, readTxHash } from '@fairlead/core/internal'
+import {
+  acceptRequest,
+  isErased,
+  isUnreadable,
+  readTxHash,
+  type StoreReads,
+} from '@fairlead/core/internal'
 import type { EnqueueRequest, KnownJob, Submission } from './command.ts'
+import type { KnownKeys } from './known-keys.ts'
 
 interface Key {
   readonly caller: Caller
@@ -19,10 +25,12 @@ interface Key {
 
 /** The sources of the lookups. */
 interface Sources {
-  readonly store: Store
   readonly market: Pick<Market, 'policy' | 'nowMs'>
-  /** Resolves once the store has every assignment made until now. */
-  readonly written: () => Promise<void>
+  readonly keys: Pick<KnownKeys, 'mustLookUp'>
+  /** Reads that may lack the newest jobs; their keys are known. */
+  readonly read: Pick<StoreReads, 'job' | 'jobsByTx'>
+  /** Reads that see everything that happened until now. */
+  readonly upToDate: Pick<StoreReads, 'result' | 'assignmentsSince'>
 }
 
 /**
@@ -34,11 +42,14 @@ export function prepareCommands(
   commands: readonly Submission[],
   sources: Sources,
 ): Promise<readonly Submission[]> | null {
-  const asked = new Map<Submission, Key | null>()
+  const asked = new Map<Submission, Key>()
   for (const command of commands) {
-    if (command.type === 'enqueue' && command.before === 'unknown') {
-      asked.set(command, keyOf(command, sources.market.policy))
-    }
+    if (command.type !== 'enqueue' || command.before !== 'unknown') continue
+    const key = keyOf(command, sources.market.policy)
+    if (key === null) continue
+    // A result may outlive its job, and the filter has the keys of jobs.
+    const mayHaveResult = key.chainPayload !== undefined
+    if (mayHaveResult || sources.keys.mustLookUp(key.caller + key.txHash)) asked.set(command, key)
   }
   const isPolicySet = commands.some(({ type }) => type === 'setPolicy')
   return asked.size === 0 && !isPolicySet ? null : lookUp(commands, asked, sources)
@@ -46,33 +57,32 @@ export function prepareCommands(
 
 async function lookUp(
   commands: readonly Submission[],
-  asked: ReadonlyMap<Submission, Key | null>,
+  asked: ReadonlyMap<Submission, Key>,
   sources: Sources,
 ): Promise<readonly Submission[]> {
-  const keys = [...asked.values()].filter((key) => key !== null)
-  const known = keys.length === 0 ? [] : await sources.store.read.jobsByTx(keys)
+  const keys = [...asked.values()]
+  const known = keys.length === 0 ? [] : await sources.read.jobsByTx(keys)
   const found = (await Promise.all(known.map((job) => knownJob(job, sources)))).values()
   const prepared = await lookUpAssigned(commands, sources)
   for (const [command, key] of asked) {
-    const stored = key === null ? null : (found.next().value ?? null)
-    const before = stored ?? (await keptResult(key, sources))
+    const before = found.next().value ?? (await keptResult(key, sources))
     prepared.set(command, { ...command, before } as Submission)
   }
   return commands.map((command) => prepared.get(command) ?? command)
 }
 
 /** A job from a chain whose result is still kept: a repeat gets the answer of the first request (ENQUEUE-17). */
-async function keptResult(key: Key | null, { store }: Sources): Promise<KnownJob | null> {
-  const { chainPayload: payload } = key ?? {}
-  if (key === null || payload === undefined) return null
-  const result = await store.read.result(key.txHash as JobId)
+async function keptResult(key: Key, { upToDate }: Sources): Promise<KnownJob | null> {
+  const { chainPayload: payload } = key
+  if (payload === undefined) return null
+  const result = await upToDate.result(key.txHash as JobId)
   return result === null ? null : { id: result.jobId, payload }
 }
 
 /** A registration that was partly erased or cannot be decrypted is recognised by its id. */
-async function knownJob(job: KnownJob | null, { store }: Sources): Promise<KnownJob | null> {
+async function knownJob(job: KnownJob | null, { read }: Sources): Promise<KnownJob | null> {
   if (job === null || !(isErased(job.payload) || isUnreadable(job.payload))) return job
-  const row = await store.read.job(job.id)
+  const row = await read.job(job.id)
   if (row === null) return null
   const { chainId, enqueueHeight } = row
   return { ...job, erased: { chainId, enqueueHeight } }
@@ -97,12 +107,11 @@ function keyOf(
 
 /**
  * Adds to each policy change the assignments that its window needs (QUOTA-4). Memory reaches back as far as the
- * current window. For a longer window the store is asked. It is complete once no write is in flight: a round is
- * always the last of its batch.
+ * current window. For a longer window the tables are asked.
  */
 async function lookUpAssigned(
   commands: readonly Submission[],
-  { store, market, written }: Sources,
+  { market, upToDate }: Sources,
 ): Promise<Map<Submission, Submission>> {
   const prepared = new Map<Submission, Submission>()
   let knownSecs = windowSecs(market.policy)
@@ -110,8 +119,7 @@ async function lookUpAssigned(
     if (command.type !== 'setPolicy') continue
     const secs = secsOf(command)
     if (secs !== null && secs > knownSecs) {
-      await written()
-      const assigned = await store.read.assignmentsSince(market.nowMs - 1_000 * secs)
+      const assigned = await upToDate.assignmentsSince(market.nowMs - 1_000 * secs)
       prepared.set(command, { ...command, assigned })
     } else prepared.set(command, { ...command, assigned: null })
     knownSecs = secs ?? knownSecs

@@ -31,6 +31,18 @@ export function encodeBatch({ entries, digest }: LogBatch): Uint8Array {
   return writer.done()
 }
 
+/** The bytes of a record are no batch of commands, or of another format. */
+export class UnreadableBatch extends Error {
+  override readonly name = 'UnreadableBatch'
+  readonly batch: number
+
+  constructor(batch: number, options: { readonly cause: unknown }) {
+    const why = options.cause instanceof Error ? options.cause.message : String(options.cause)
+    super(`batch ${batch}: its commands cannot be read (${why})`, options)
+    this.batch = batch
+  }
+}
+
 /** Throws if the bytes are no batch of this format. */
 export function decodeBatch(bytes: Uint8Array): LogBatch {
   const reader = new ByteReader(bytes)

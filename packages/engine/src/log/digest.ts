@@ -20,6 +20,12 @@ export class Digest {
     this.#pending += piece + END
   }
 
+  /** Continues from another sum. */
+  continueFrom(sum: number): void {
+    this.#pending = ''
+    this.#sum = sum
+  }
+
   get sum(): number {
     if (this.#pending !== '') {
       this.#sum = crc32(this.#pending, this.#sum)

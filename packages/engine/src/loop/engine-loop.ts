@@ -1,17 +1,21 @@
-import { type Clock, FairleadError, type Store } from '@fairlead/core'
+import { type Clock, FairleadError, type JobId } from '@fairlead/core'
 import { isDueBy, nextClaimAt, nextDueAt, type StandstillWatch } from '@fairlead/core/internal'
+import { acceptReport } from '../commands/accept-command.ts'
 import { acceptEnqueue } from '../commands/accept-enqueue.ts'
 import { checkCommand } from '../commands/check-arguments.ts'
-import type { EnqueueRequest, Submission } from '../commands/command.ts'
-import { KnownKeys } from '../commands/known-keys.ts'
+import type { Command, EnqueueRequest, OfWorker, Submission } from '../commands/command.ts'
+import type { KnownKeys } from '../commands/known-keys.ts'
+import type { Sealer } from '../commands/sealer.ts'
+import type { LogWriter } from '../log/log-writer.ts'
+import type { Projector } from '../projector/projector.ts'
 import type { EngineState, Outcome, RoundReply } from '../state/engine-state.ts'
 
 /** How often a running engine stores a heartbeat. */
 const BEAT_MS = 1_000
 /** How often ended jobs are pruned. */
 const PRUNE_MS = 60_000
-/** How long to wait before the next automatic reload, after a reload or the write after it has failed. */
-const RELOAD_MS = 250
+/** How long to wait before the next try to recover the state. */
+const RECOVER_MS = 250
 /**
  * Commands in one turn. While the first batch is written, the next commands are applied. In one single batch the
  * engine and its store would only wait for each other. A turn takes a part of a long queue: the first batches are
@@ -52,31 +56,39 @@ interface Call {
   refusal: FairleadError | null
 }
 
+/** A batch on its way to the log, and what to tell once it is there. */
+interface Flight {
+  readonly outcomes: Outcome[]
+  calls: Call[]
+}
+
 /**
  * The single writer (ENGINE-2). Commands are applied in order of arrival to the open batch, which grows while
- * earlier batches are written. Then a round runs, and one transaction writes the changes. Callers hear of the
- * result only after that. A failed write has had no visible effect: all callers of its batch and of later batches
- * get `StoreUnavailable`. The state is then reloaded from the store.
+ * earlier batches are appended to the log. Then a round runs, and the batch goes to the log. Callers hear of the
+ * result once it is durable. If an append fails, nobody knows its outcome: all callers of its batch and of later
+ * ones get `StoreUnavailable`, the state keeps their commands, and nothing new is applied until they are stored.
  */
 export class EngineLoop {
-  readonly #store: Store
   readonly #clock: Clock
-  readonly #reload: () => Promise<EngineState>
+  readonly #writer: LogWriter
+  readonly #projector: Projector
+  readonly #keys: KnownKeys
+  readonly #sealer: Sealer
+  readonly #recover: () => Promise<EngineState>
   readonly #deliver: (outcome: Outcome) => void
+  readonly #accepted: (seq: number, payload: Uint8Array) => void
+  readonly #present: () => readonly OfWorker[]
+  readonly #welcome: (state: EngineState) => void
   readonly #prepare: Prepare
   #state: EngineState
-  #keys = new KnownKeys()
   readonly #waiting: Call[] = []
+  /** Enqueues that wait until the tables have caught up (PROJECT-3). */
+  #heldBack: Call[] = []
   /** The calls of the open batch. */
   #applied: Call[] = []
   #turn: Promise<void> | null = null
-  /** The number of batches that the store is writing. */
-  #writing = 0
-  /** The start times of these writes, oldest first. */
-  readonly #writingSince: number[] = []
+  #flights: Flight[] = []
   #hasStoodStill = false
-  #lastWrite: Promise<void> = Promise.resolve()
-  #newestCommit: Promise<void> = Promise.resolve()
   #cancelWake: () => void = () => {}
   #wantsRound = true
   /** True if the last round of a turn was full, but the turn had reached its limit of rounds. */
@@ -85,30 +97,51 @@ export class EngineLoop {
   #lastPruned: number
   #lastRound = 0
   #isClosed = false
-  /** False after a failed write, until the state has been reloaded. */
+  /** False after a defect, until the state has been recovered. */
   #isSound = true
   readonly #watch: StandstillWatch | null
-  /** No automatic reload before this time; 0 after a successful write. */
-  #reloadAt = 0
+  /** No automatic recovery before this time. */
+  #recoverAt = 0
 
   constructor(options: {
-    readonly store: Store
     readonly clock: Clock
+    readonly writer: (refused: (cause: unknown) => void) => LogWriter
+    readonly projector: Projector
+    readonly keys: KnownKeys
+    readonly sealer: Sealer
     readonly state: EngineState
-    readonly reload: () => Promise<EngineState>
+    /** Builds the state again from the tables and the log. */
+    readonly recover: () => Promise<EngineState>
     readonly deliver: (outcome: Outcome) => void
+    /** Is told the payload of each new job, in the clear. */
+    readonly accepted: (seq: number, payload: Uint8Array) => void
+    /** The workers that are connected to this process. */
+    readonly present: () => readonly OfWorker[]
+    /** Tells the workers again what they hold. */
+    readonly welcome: (state: EngineState) => void
     /** Looks up the facts that commands need, right before they are applied; null if there are none. */
     readonly prepare: Prepare
   }) {
-    this.#store = options.store
     this.#clock = options.clock
+    this.#writer = options.writer((cause) => this.#refuseAll(cause))
+    this.#projector = options.projector
+    this.#keys = options.keys
+    this.#sealer = options.sealer
     this.#state = options.state
-    this.#reload = options.reload
+    this.#recover = options.recover
     this.#deliver = options.deliver
+    this.#accepted = options.accepted
+    this.#present = options.present
+    this.#welcome = options.welcome
     this.#prepare = options.prepare
     this.#watch = options.clock.watch?.() ?? null
     this.#lastPruned = Math.floor(options.state.market.nowMs / PRUNE_MS)
-    this.#schedule()
+    this.#resume(options.clock.now())
+    this.#goOn()
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed
   }
 
   get state(): EngineState {
@@ -119,7 +152,7 @@ export class EngineLoop {
   submit(command: Submission, recover: Recover | null = null): Promise<unknown> {
     return new Promise((resolve, reject) => {
       this.#refuseUnfit(command)
-      this.#waiting.push(callOf(command, { resolve, reject, index: 0, recover }))
+      this.#queue(callOf(command, { resolve, reject, index: 0, recover }))
       this.#start()
     })
   }
@@ -154,7 +187,7 @@ export class EngineLoop {
           reject(error as Error, index)
           continue
         }
-        this.#waiting.push(callOf(command, { resolve, reject, index, recover: null }))
+        this.#queue(callOf(command, { resolve, reject, index, recover: null }))
       }
       if (this.#waiting.length > 0) this.#start()
     })
@@ -166,23 +199,39 @@ export class EngineLoop {
     checkCommand(command)
   }
 
-  /** Resolves when no write is in flight. All earlier assignments are then stored or have failed. */
-  async written(): Promise<void> {
-    while (this.#writing > 0) await this.#lastWrite
+  /** The tables have caught up, in part or in whole. */
+  caughtUp(): void {
+    if (this.#heldBack.length === 0 || this.#projector.isBehind) return
+    this.#waiting.push(...this.#heldBack)
+    this.#heldBack = []
+    this.#start()
   }
 
   /** Answers and writes the submitted commands, then stops. */
   async close(): Promise<void> {
     this.#isClosed = true
     this.#cancelWake()
-    while (this.#turn !== null || this.#writing > 0) await (this.#turn ?? this.#lastWrite)
-    await this.#run()
-    await this.#lastWrite
+    this.#waiting.push(...this.#heldBack)
+    this.#heldBack = []
+    const mustWrite = () => this.#state.recorded > 0 && this.#isSound && !this.#writer.isStuck
+    const isBusy = () =>
+      this.#turn !== null || this.#waiting.length > 0 || this.#applied.length > 0 || mustWrite()
+    do {
+      this.#start()
+      await this.#turn
+      await this.#writer.rest()
+    } while (isBusy())
     this.#watch?.end()
   }
 
+  #queue(call: Call): void {
+    const isHeldBack = call.command.type === 'enqueue' && this.#projector.isBehind
+    if (isHeldBack) this.#heldBack.push(call)
+    else this.#waiting.push(call)
+  }
+
   #start(): void {
-    // Waits one turn of the event loop, so that commands of the same turn share a transaction.
+    // Waits one turn of the event loop, so that commands of the same turn share a batch.
     this.#turn ??= new Promise<void>((done) => {
       setImmediate(() => {
         void this.#run().finally(() => {
@@ -195,22 +244,23 @@ export class EngineLoop {
   }
 
   #goOn(): void {
-    const isWork = this.#applied.length > 0 || (this.#hasMoreRounds && !this.#isClosed)
-    if (this.#waiting.length > 0 || (isWork && this.#mayWrite())) this.#start()
-    else if (this.#isClosed) return
-    // A write in flight continues by itself, but a session's opening does not wait for it.
-    else if (this.#writing > 0) this.#scheduleSend()
-    // Reload the state at once after a failed write. If the reload or the next write fails too, wait until
-    // `#reloadAt`.
-    else if (!this.#isSound && this.#reloadAt <= this.#clock.now()) this.#start()
+    if (this.#waiting.length > 0) return this.#start()
+    if (this.#isClosed) return
+    // A call that changed nothing waits for the appends in flight, and is answered in a turn of its own.
+    const isWork = this.#state.recorded > 0 || this.#applied.length > 0 || this.#hasMoreRounds
+    if (isWork && this.#isSound && this.#mayWrite()) this.#start()
+    // An append in flight continues by itself, but a session's opening does not wait for it.
+    else if (this.#writer.pending > 0 && !this.#writer.isStuck) this.#scheduleSend()
     else this.#schedule()
   }
 
   #mayWrite(): boolean {
-    if (this.#writing === 0) return true
+    const { isStuck, pending } = this.#writer
+    if (isStuck) return false
+    if (pending === 0) return true
     const isMuch = this.#applied.length >= BATCH_WORTH_HANDING_OVER || this.#hasMoreRounds
-    if (this.#writing < WRITES_MAX && isMuch) return true
-    return this.#writing < WRITES_MAX_AT_OPENING && this.#isSendDue()
+    if (pending < WRITES_MAX && isMuch) return true
+    return pending < WRITES_MAX_AT_OPENING && this.#isSendDue()
   }
 
   /** True if a registration may be sent now: it has its own time to keep (DISPATCH-8). */
@@ -226,115 +276,124 @@ export class EngineLoop {
 
   #scheduleSend(): void {
     const at = this.#nextSessionAt()
-    if (this.#writing >= WRITES_MAX_AT_OPENING || at === Number.POSITIVE_INFINITY) return
+    if (this.#writer.pending >= WRITES_MAX_AT_OPENING || at === Number.POSITIVE_INFINITY) return
     this.#cancelWake()
     this.#cancelWake = this.#clock.wakeAt(Math.max(at, this.#clock.now()), () => this.#start())
   }
 
-  /** Applies the waiting commands. If the store has capacity, it also hands over the open batch. */
+  /** Applies the waiting commands. If the log has capacity, it also hands over the open batch. */
   async #run(): Promise<void> {
     const batch = this.#waiting.splice(0, partOf(this.#waiting.length))
+    let isApplying = false
     try {
       const hasStoodStill = this.#watch?.hasHappened() === true
-      // Do not expire offers that were never delivered.
-      if (!hasStoodStill && this.#isWriteSlow(this.#writingSince[0])) await this.written()
-      if (hasStoodStill || this.#hasStoodStill) this.#leaveState()
-      const given = batch.map(({ command }) => command)
-      let commands: readonly Submission[] = given
+      let commands: readonly Submission[]
       do {
-        await this.#restoreState()
-        this.#keys.forgetStored()
-        const prepared = this.#prepare(given)
+        if (this.#writer.isStuck) await this.#writer.retry()
+        // Do not expire offers that were never delivered.
+        if (!hasStoodStill && this.#isWriteSlow()) await this.#writer.rest()
+        if (this.#writer.isStuck) throw this.#unknownOutcome
+        await this.#makeSound()
+        commands = batch.map(({ command }) => command)
+        this.#keys.forgetApplied()
+        const prepared = this.#prepare(commands)
         if (prepared !== null) commands = await prepared
-        // A failed write meanwhile makes the looked-up facts stale.
-      } while (!this.#isSound)
+        // Meanwhile an append may have been refused.
+      } while (this.#writer.isStuck || !this.#isSound)
+      isApplying = true
       const now = this.#clock.now()
+      if (hasStoodStill || this.#hasStoodStill) this.#resume(now)
       for (let i = 0; i < batch.length; i++) {
         this.#apply(batch[i] as Call, commands[i] as Submission, now)
       }
-      if (this.#mayWrite()) this.#finishBatch(now)
+      if (this.#mayWrite()) {
+        this.#dispatch(now)
+        this.#handOver()
+      }
     } catch (cause) {
-      // An error in the middle of a batch discards the whole open batch.
-      this.#fail(new Set([...this.#applied, ...batch]), cause)
+      if (isApplying) this.#discard(batch, cause)
+      else refuse(batch, cause)
     }
   }
+
+  /** Why calls are refused while the writer is stuck. */
+  #unknownOutcome: FairleadError | null = null
 
   #apply(call: Call, command: Submission, now: number): void {
     try {
       call.reply =
         command.type === 'enqueue'
           ? this.#enqueue(command, now)
-          : this.#state.apply(command, now).reply
+          : this.#state.apply(this.#acceptedForm(command), now).reply
       this.#wantsRound ||= command.type !== 'heartbeat'
     } catch (error) {
-      // A refusal changes nothing. Any other error is a defect and discards the whole batch.
+      // A refusal changes nothing. Any other error is a defect and discards the open batch.
       if (!(error instanceof FairleadError) || error.code === 'Internal') throw error
       call.refusal = error
     }
     this.#applied.push(call)
   }
 
+  #acceptedForm(command: Command): Command {
+    const isReport = command.type === 'complete' || command.type === 'fail'
+    return isReport ? acceptReport(command, this.#state.market, this.#sealer) : command
+  }
+
   /** A known job is answered with its id. No command is applied or recorded for it. */
-  #enqueue(asked: EnqueueRequest, now: number): unknown {
+  #enqueue(asked: EnqueueRequest, now: number): JobId {
     const { policy, nowMs } = this.#state.market
     const keys = this.#keys
-    const accepted = acceptEnqueue(asked, { policy, nowMs: Math.max(now, nowMs), keys })
+    const atMs = Math.max(now, nowMs)
+    const accepted = acceptEnqueue(asked, { policy, nowMs: atMs, keys, sealer: this.#sealer })
     if ('known' in accepted) return accepted.known
-    const { command, key } = accepted
-    const { reply } = this.#state.apply(command, now)
-    const { jobId: id, payloadCbor: payload } = command.request
+    const { command, key, payload } = accepted
+    const id = this.#state.apply(command, now).reply as JobId
+    this.#accepted(this.#state.enqueueSeq, payload)
     if (key !== null) keys.add(key, { id, payload })
-    return reply
+    return id
   }
 
-  #finishBatch(now: number): void {
-    this.#dispatch(now)
-    this.#writeBatch()
-  }
-
-  #writeBatch(): void {
+  /** Hands the open batch to the log. */
+  #handOver(): void {
     const calls = this.#applied
     const outcome = this.#state.takeOutcome()
-    const keys = this.#keys.takeAdded()
-    const write = this.#write(outcome)
-    // Cleared only now: if a line above throws, the calls of this batch still get an answer.
     this.#applied = []
-    if (write === null) return this.#tell(outcome, calls)
-    this.#writing++
-    this.#writingSince.push(this.#clock.now())
-    this.#lastWrite = write
-      .then(
-        () => {
-          this.#keys.stored(keys)
-          this.#tell(outcome, calls)
-        },
-        (cause: unknown) => this.#fail([...calls, ...this.#applied], cause),
-      )
-      .finally(() => {
-        this.#writing--
-        if (this.#isWriteSlow(this.#writingSince.shift())) this.#hasStoodStill = true
-        if (this.#turn === null) this.#goOn()
+    if (outcome.commands.entries.length > 0) {
+      const flight: Flight = { outcomes: [outcome], calls }
+      this.#flights.push(flight)
+      const batch = this.#writer.append(outcome.commands, (since) => {
+        this.#stored(flight, batch, since)
       })
+      this.#keys.handed(batch)
+      this.#projector.handed(batch)
+      return
+    }
+    // An answer that changes nothing may rely on an append in flight: it waits for that.
+    const newest = this.#flights.at(-1)
+    if (newest === undefined) return this.#tell({ outcomes: [outcome], calls })
+    newest.outcomes.push(outcome)
+    newest.calls = [...newest.calls, ...calls]
   }
 
-  /**
-   * Null if there is nothing to wait for. An answer that changes nothing may rely on a write in flight: it waits
-   * for that write and fails with it.
-   */
-  #write({ commands, batch }: Outcome): Promise<void> | null {
-    if (commands.entries.length > 0) this.#newestCommit = this.#store.commit(batch)
-    else if (this.#writing === 0) return null
-    return this.#newestCommit
+  #stored(flight: Flight, batch: number, since: number): void {
+    this.#flights.shift()
+    if (this.#clock.now() - since >= STANDSTILL_MS) this.#hasStoodStill = true
+    this.#projector.stored(batch)
+    // Offers and answers go before the rows, which take their time.
+    this.#tell(flight)
+    this.#projector.release()
+    if (this.#turn === null) this.#goOn()
   }
 
-  #isWriteSlow(since: number | undefined): boolean {
-    return since !== undefined && this.#clock.now() - since >= STANDSTILL_MS
+  /** True if callers have waited for an append for so long that they cannot have acted in time. */
+  #isWriteSlow(): boolean {
+    const since = this.#writer.pendingSince
+    return since !== null && this.#clock.now() - since >= STANDSTILL_MS
   }
 
   /** Delivers and answers after a successful write. */
-  #tell(outcome: Outcome, calls: readonly Call[]): void {
-    this.#reloadAt = 0
-    this.#deliver(outcome)
+  #tell({ outcomes, calls }: Flight): void {
+    for (const outcome of outcomes) this.#deliver(outcome)
     for (const { command, resolve, reject, index, recover, reply, refusal } of calls) {
       if (refusal === null) resolve(reply, index)
       else if (recover === null) reject(refusal, index)
@@ -373,42 +432,59 @@ export class EngineLoop {
     if (now - state.recordedAt >= BEAT_MS) state.apply({ type: 'beat' }, now)
   }
 
-  #fail(failed: Iterable<Call>, cause: unknown): void {
+  /** An append was refused. Nobody may build on it, and nobody knows if it happened. */
+  #refuseAll(cause: unknown): void {
+    this.#hasStoodStill = true
+    this.#projector.refused(cause)
+    const error = new FairleadError(
+      'StoreUnavailable',
+      `the log cannot be written, and the outcome is unknown; ask again with the same key (${messageOf(cause)})`,
+      {},
+      { cause },
+    )
+    this.#unknownOutcome = error
+    const calls = [...this.#flights.flatMap((flight) => flight.calls), ...this.#applied]
+    for (const flight of this.#flights) flight.calls = []
+    this.#applied = []
+    for (const { reject, index } of calls) reject(error, index)
+    if (this.#turn === null) this.#goOn()
+  }
+
+  /** After a defect the state is wrong, and the open batch is discarded. */
+  #discard(batch: readonly Call[], cause: unknown): void {
+    refuse(new Set([...this.#applied, ...batch]), cause)
     this.#applied = []
     this.#wantsRound = true
     this.#hasMoreRounds = false
     this.#isSound = false
-    const error = new FairleadError(
-      'StoreUnavailable',
-      `the change was not stored and has not happened; try again (${messageOf(cause)})`,
-      {},
-      { cause },
-    )
-    for (const { reject, index } of failed) reject(error, index)
+    this.#projector.discard(cause)
   }
 
-  /**
-   * Continues after a standstill as if the engine had been restarted, so that nobody is charged for it (ENGINE-4).
-   * Changes applied before the standstill are written. Deadlines that passed since have no effect. The state is
-   * then reloaded.
-   */
-  #leaveState(): void {
-    if (this.#applied.length > 0) this.#writeBatch()
-    this.#isSound = false
-  }
-
-  /** Nothing may build on changes that were not stored, so the state is reloaded from the store. */
-  async #restoreState(): Promise<void> {
-    if (this.#isSound) return
-    // Wait first: writes in flight may still become part of the stored state.
-    await this.written()
-    this.#reloadAt = this.#clock.now() + RELOAD_MS
-    this.#state = await this.#reload()
-    this.#keys = new KnownKeys()
-    // A long reload counts as a standstill itself, so the watch is reset.
-    this.#watch?.hasHappened()
+  /** Nobody could reach the engine since its last command, which is charged to nobody (ENGINE-4). */
+  #resume(now: number): void {
     this.#hasStoodStill = false
+    // Time never goes back: a clock that lags a little continues at the last time that the state has seen.
+    const at = Math.max(now, this.#state.market.nowMs)
+    const gapMs = at - this.#state.market.nowMs
+    this.#state.apply({ type: 'resume', gapMs, present: this.#present() }, at)
+    this.#welcome(this.#state)
+    this.#wantsRound = true
+  }
+
+  /** After a defect the state is built again from what was stored. */
+  async #makeSound(): Promise<void> {
+    if (this.#isSound) return
+    this.#recoverAt = this.#clock.now() + RECOVER_MS
+    // What was handed over before the defect happened.
+    await this.#writer.rest()
+    if (this.#writer.isStuck) throw this.#unknownOutcome
+    this.#keys.dropOpen()
+    this.#state = await this.#recover()
+    // A long recovery counts as a standstill itself, so the watch is reset.
+    this.#watch?.hasHappened()
+    this.#resume(this.#clock.now())
     this.#isSound = true
+    this.#recoverAt = 0
   }
 
   /** Sets one timer for the next thing that falls due. */
@@ -427,7 +503,8 @@ export class EngineLoop {
     }
     if (isWaiting) at = Math.min(at, this.#lastRound + market.policy.queue.dispatchIntervalMs)
     if (this.#wantsRound) at = Math.min(at, now)
-    at = Math.max(at, this.#reloadAt)
+    if (this.#writer.isStuck) at = this.#writer.retryAt
+    if (!this.#isSound) at = Math.max(now, this.#recoverAt)
     this.#cancelWake = this.#clock.wakeAt(at, () => this.#start())
   }
 }
@@ -437,6 +514,14 @@ function callOf(
   { resolve, reject, index, recover }: Pick<Call, 'resolve' | 'reject' | 'index' | 'recover'>,
 ): Call {
   return { command, resolve, reject, index, recover, reply: undefined, refusal: null }
+}
+
+/** Refuses calls that did not happen. */
+function refuse(calls: Iterable<Call>, cause: unknown): void {
+  const isSaid = cause instanceof FairleadError && cause.code === 'StoreUnavailable'
+  const text = `the change has not happened; try again (${messageOf(cause)})`
+  const error = isSaid ? cause : new FairleadError('StoreUnavailable', text, {}, { cause })
+  for (const { reject, index } of calls) reject(error, index)
 }
 
 function messageOf(cause: unknown): string {

@@ -1,6 +1,5 @@
 import {
   type FailureRow,
-  hasEnded,
   type Job,
   KIND_NAMES,
   type Lease,
@@ -31,9 +30,9 @@ export class Changes {
   providers = new Set<Provider>()
   readonly sessions: SessionRows
   results: ResultRow[] = []
-  personalResults = new Set<number>()
   failures: FailureRow[] = []
   rounds: RoundRow[] = []
+  journal: JournalRecord[] = []
   meta: Record<string, string> = {}
   eraseEnded: EndedSpan | null = null
   pruneEndedBefore: number | null = null
@@ -45,16 +44,21 @@ export class Changes {
     this.sessions = new SessionRows(touched)
   }
 
-  /** Takes all changes, and the jobs that have ended. `lastSeq` is the number of the newest job. */
+  /** A measure of the work that `take` would do. */
+  get size(): number {
+    return this.jobs.size + this.leases.size + this.results.length + this.journal.length
+  }
+
+  /** Takes all changes. `lastSeq` is the number of the newest job. */
   take(parts: {
     readonly market: Market
     readonly journal: readonly JournalRecord[]
     readonly lastSeq: number
     readonly tokens: readonly KeyedRow[]
-  }): { readonly batch: WriteBatch; readonly ended: readonly Job[] } {
+  }): WriteBatch {
     const { market, journal, lastSeq, tokens } = parts
-    const { newJobs, jobs } = this.#jobRows(lastSeq)
-    const { newLeases, leases } = this.#leaseRows()
+    const { newJobs, jobs, gone } = this.#jobRows(lastSeq)
+    const { newLeases, leases } = this.#leaseRows(gone)
     const providers = []
     for (const provider of this.providers) providers.push(providerRow(provider))
     const batch: WriteBatch = {
@@ -63,42 +67,58 @@ export class Changes {
       newLeases,
       leases,
       providers,
-      results: this.results,
-      ...(this.personalResults.size === 0 ? {} : { personalResults: this.personalResults }),
-      failures: this.failures,
+      results: this.results.filter(({ jobSeq }) => !gone.has(jobSeq)),
+      failures: this.failures.filter(({ jobSeq }) => !gone.has(jobSeq)),
       shares: shareRows(market),
       lanes: [...limitRows(market.limits.takeChanges()), ...this.sessions.take(market), ...tokens],
       rounds: this.rounds,
-      journal,
+      journal: this.journal.length === 0 ? journal : [...this.journal, ...journal],
       meta: this.meta,
       eraseEnded: this.eraseEnded,
       pruneEndedBefore: this.pruneEndedBefore,
       pruneResultsBefore: this.pruneResultsBefore,
       cutJournalAt: this.cutJournalAt,
     }
-    const ended = []
-    for (const job of this.jobs) if (hasEnded(job.status)) ended.push(job)
     this.#reset()
-    return { batch, ended }
+    return batch
   }
 
-  #jobRows(lastSeq: number): Pick<WriteBatch, 'newJobs' | 'jobs'> {
+  /**
+   * A job that was accepted, ended and pruned since the last call is left out with all that goes with it. The next
+   * job under its key may be in the same batch. A result that outlives its job needs its row for a moment.
+   */
+  #jobRows(
+    lastSeq: number,
+  ): Pick<WriteBatch, 'newJobs' | 'jobs'> & { readonly gone: ReadonlySet<number> } {
     const newJobs = []
     const jobs = []
+    const gone = new Set<number>()
     const firstNew = lastSeq - this.requests.length + 1
+    const keptFrom = this.pruneEndedBefore ?? Number.NEGATIVE_INFINITY
+    const withResult = this.#jobsWithResults()
     for (const job of this.jobs) {
       if (job.enqueueSeq < firstNew) jobs.push(jobState(job))
-      else {
+      else if (job.endedAt !== null && job.endedAt < keptFrom && !withResult.has(job.enqueueSeq)) {
+        gone.add(job.enqueueSeq)
+      } else {
         const request = this.requests[job.enqueueSeq - firstNew] as JobRequest
         newJobs.push({ row: jobRow(job, request), payload: request.payloadCbor })
       }
     }
-    return { newJobs, jobs }
+    return { newJobs, jobs, gone }
   }
 
-  #leaseRows(): Pick<WriteBatch, 'newLeases' | 'leases'> {
+  /** The numbers of jobs whose results are not pruned. */
+  #jobsWithResults(): ReadonlySet<number> {
+    const keptFrom = this.pruneResultsBefore ?? Number.NEGATIVE_INFINITY
+    return new Set(this.results.filter(({ at }) => at >= keptFrom).map(({ jobSeq }) => jobSeq))
+  }
+
+  #leaseRows(gone: ReadonlySet<number>): Pick<WriteBatch, 'newLeases' | 'leases'> {
     const newLeases = []
-    for (const [lease, height] of this.newLeases) newLeases.push(leaseRow(lease, height))
+    for (const [lease, height] of this.newLeases) {
+      if (!gone.has(lease.job.enqueueSeq)) newLeases.push(leaseRow(lease, height))
+    }
     const leases = []
     for (const lease of this.leases) if (!this.newLeases.has(lease)) leases.push(leaseState(lease))
     return { newLeases, leases }
@@ -112,9 +132,9 @@ export class Changes {
     this.newLeases = new Map()
     this.providers = new Set()
     this.results = []
-    this.personalResults = new Set()
     this.failures = []
     this.rounds = []
+    this.journal = []
     this.meta = {}
     this.eraseEnded = null
     this.pruneEndedBefore = null

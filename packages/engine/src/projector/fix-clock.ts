@@ -1,11 +1,13 @@
 import type { Store } from '@fairlead/core'
 import type { WriteBatch } from '@fairlead/core/internal'
+import { catchUp } from '../log/recovery.ts'
 import { AHEAD_MAX_MS } from '../open-engine.ts'
 import { META } from '../state/meta.ts'
 import { movedKeyedRow, movedProvider } from './moved-rows.ts'
+import { NO_ROWS } from './no-rows.ts'
 
 /** A store that can move the times of jobs and leases together with the rows of a batch. */
-export interface MovableStore extends Pick<Store, 'load'> {
+export interface MovableStore extends Pick<Store, 'log' | 'tables'> {
   /**
    * Makes every time of a job, lease or result after `afterMs` earlier by `byMs`, in one transaction with the
    * batch.
@@ -28,7 +30,7 @@ export interface FixedClock {
  * audit log stay; the log gets an entry. Null if the store is not ahead.
  */
 export async function fixClock(store: MovableStore, wallMs: number): Promise<FixedClock | null> {
-  const { providers, lanes, meta, lastEntry } = await store.load()
+  const { providers, lanes, meta, lastEntry } = await catchUp(store)
   const before = Number(meta[META.beat] ?? wallMs)
   if (before <= wallMs + AHEAD_MAX_MS) return null
   const byMs = before - wallMs
@@ -37,16 +39,9 @@ export async function fixClock(store: MovableStore, wallMs: number): Promise<Fix
   await store.moveTimes(
     { afterMs: wallMs, byMs },
     {
-      newJobs: [],
-      jobs: [],
-      newLeases: [],
-      leases: [],
+      ...NO_ROWS,
       providers: providers.map((row) => movedProvider(row, move)),
-      results: [],
-      failures: [],
-      shares: [],
       lanes: lanes.map((row) => movedKeyedRow(row, move)),
-      rounds: [],
       journal: [
         {
           seq: lastEntry + 1,
@@ -64,10 +59,6 @@ export async function fixClock(store: MovableStore, wallMs: number): Promise<Fix
           ? {}
           : { [META.erasedBefore]: String(move(Number(erasedBefore))) }),
       },
-      eraseEnded: null,
-      pruneEndedBefore: null,
-      pruneResultsBefore: null,
-      cutJournalAt: null,
     },
   )
   return { before, after: wallMs }

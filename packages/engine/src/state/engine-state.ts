@@ -12,6 +12,7 @@ import {
   FairleadError,
   failLease,
   forgetEnded,
+  fromHex,
   type Job,
   type JobId,
   keptSince,
@@ -32,6 +33,7 @@ import {
   renewLease,
   type Seed,
   setProviderStatus,
+  taggedHash,
   taggedHashHex,
   updateOffer,
   type WorkerId,
@@ -44,6 +46,7 @@ import {
   epochOf,
   FOUND_OUTPUT,
   invariant,
+  type JournalRecord,
   leasesOfWorker,
   newWorkers,
   noticeOf,
@@ -64,20 +67,17 @@ import { Changes } from '../projector/changes.ts'
 import { roundRow } from '../projector/round-row.ts'
 import { leaseTimes } from '../workers/lease-offer.ts'
 import { type Deliveries, Outbox } from '../workers/outbox.ts'
-import { checkCompletion, resultRow, saysFeeFailed } from './completion.ts'
+import { resultRow } from './completion.ts'
 import { type EngineNote, Journal } from './journal.ts'
 import { KnownTokens } from './known-tokens.ts'
 import { META, QUEUE_KEYS } from './meta.ts'
 import { restoreMarket } from './restore-market.ts'
 
-/** The result of a batch of commands: the commands, the rows to write, and then the messages for workers. */
-export interface Outcome extends Rows {
+/** A batch of commands, and what to tell once it is stored. */
+export interface Outcome extends Deliveries {
   readonly commands: LogBatch
-}
-
-/** The changed rows, the ended jobs, and the messages for workers. */
-export interface Rows extends Deliveries {
-  readonly batch: WriteBatch
+  /** The events of the batch. */
+  readonly journal: readonly JournalRecord[]
   /** Jobs that have ended. */
   readonly ended: readonly Job[]
 }
@@ -129,6 +129,10 @@ export class EngineState {
   /** The last notice that workers of a provider received. It is not part of the state: it influences no decision. */
   readonly #notices = new Map<ProviderId, string>()
   #isPolicyNew = false
+  /** Providers that changed since the last outcome. */
+  #touched = new Set<Provider>()
+  /** Jobs that have ended since the last outcome. */
+  #ended: Job[] = []
   /** The counters as last written, by name. */
   readonly #counters = new Map<string, number | bigint>()
   #erasedBefore: number
@@ -145,14 +149,13 @@ export class EngineState {
     readonly policy: Policy
     /** Past assignments, as far back as the windows of requesters reach. */
     readonly assigned: readonly Assigned[]
-    readonly installationSeed: Uint8Array
   }) {
-    const { snapshot, policy, assigned, installationSeed } = options
+    const { snapshot, policy, assigned } = options
     const nowMs = Number(snapshot.meta[META.beat])
     this.#recordedAt = nowMs
     this.#digest = new Digest(Number(snapshot.meta[META.digest] ?? 0))
     this.#journal = new Journal(snapshot.lastEntry, this.#digest)
-    this.#installationSeed = installationSeed
+    this.#installationSeed = beaconSeed(snapshot)
     this.#journalCut = cutOf(snapshot)
     this.#enqueueSeq = Number(snapshot.meta[META.enqueueSeq] ?? 0)
     this.#roundHeight = Number(snapshot.meta[META.roundHeight] ?? 0)
@@ -177,6 +180,7 @@ export class EngineState {
         job: (job) => {
           this.#isChanged = true
           this.#changes.jobs.add(job)
+          if (job.endedAt !== null) this.#ended.push(job)
         },
         lease: (lease) => {
           this.#isChanged = true
@@ -186,6 +190,7 @@ export class EngineState {
         provider: (provider) => {
           this.#isChanged = true
           this.#changes.providers.add(provider)
+          this.#touched.add(provider)
         },
         failure: ({ job, attempt }, { code, message, details }) => {
           const { id: jobId, enqueueSeq: jobSeq } = job
@@ -207,7 +212,17 @@ export class EngineState {
     return this.#recordedAt
   }
 
-  /** How many commands have changed something since the last `takeBatch`. */
+  /** The number of the last job that was accepted. */
+  get enqueueSeq(): number {
+    return this.#enqueueSeq
+  }
+
+  /** The number of the newest entry of the journal. */
+  get journalSeq(): number {
+    return this.#journal.seq
+  }
+
+  /** How many commands have changed something since the last `takeOutcome`. */
   get recorded(): number {
     return this.#entries.length
   }
@@ -403,43 +418,66 @@ export class EngineState {
     this.#changes.meta[META.erasedBefore] = String(before)
   }
 
-  /** Ends a batch: returns its commands, the changed rows, and the messages for workers. */
+  /**
+   * Ends a batch. Takes the commands that changed something since the last call, which lead to this state again
+   * (ENGINE-1), and the messages about them.
+   */
   takeOutcome(): Outcome {
-    const commands = this.takeBatch()
-    return { commands, ...this.takeRows() }
-  }
-
-  /** Takes the commands that changed something since the last call. They lead to this state again (ENGINE-1). */
-  takeBatch(): LogBatch {
+    this.#takeNotices()
     const entries = this.#entries
     this.#entries = []
-    return { entries, digest: this.#digest.sum }
+    const ended = this.#ended
+    this.#ended = []
+    const journal = this.#journal.take()
+    for (const record of journal) this.#changes.journal.push(record)
+    return { commands: { entries, digest: this.digest }, journal, ended, ...this.#outbox.take() }
+  }
+
+  /** Covers every decision until now (COMMAND-5). */
+  get digest(): number {
+    return this.#digest.sum
+  }
+
+  /**
+   * True if jobs were pruned since the last `takeRows`. Rows have to be taken before the next batch then: a job of
+   * that may have the key of a pruned one, and rows of one take may not name two jobs alike.
+   */
+  get hasPruned(): boolean {
+    return this.#changes.pruneEndedBefore !== null
+  }
+
+  /** Continues from a recorded digest that this state does not agree with (REPLAY-2). */
+  acceptDigest(digest: number): void {
+    this.#digest.continueFrom(digest)
+  }
+
+  /** A measure of the work that `takeRows` would do. */
+  get changedRows(): number {
+    return this.#changes.size
   }
 
   /**
    * Takes the rows that changed since the last call, as of the last command. It may be called at any time: it
    * affects no decision, and rows do not show where batches end.
    */
-  takeRows(): Rows {
+  takeRows(): WriteBatch {
     this.#noteCounters()
-    this.#takeNotices()
     this.#changes.meta[META.beat] = String(this.#recordedAt)
     this.#changes.meta[META.digest] = String(this.#digest.sum)
-    const journal = this.#journal.take()
-    const { batch, ended } = this.#changes.take({
+    return this.#changes.take({
       market: this.market,
-      journal,
+      journal: this.#journal.take(),
       lastSeq: this.#enqueueSeq,
       tokens: this.#tokens.take(),
     })
-    return { batch, ended, ...this.#outbox.take() }
   }
 
   /** Tells workers when the notice about their provider's right to work changes (WORKER-15). */
   #takeNotices(): void {
     const { pool, nowMs, policy } = this.market
-    const changed = this.#isPolicyNew ? pool.all() : this.#changes.providers
+    const changed = this.#isPolicyNew ? pool.all() : this.#touched
     this.#isPolicyNew = false
+    if (this.#touched.size > 0) this.#touched = new Set()
     for (const provider of changed) {
       const notice = noticeOf(provider, nowMs, policy)
       const { id: providerId } = provider
@@ -477,16 +515,12 @@ export class EngineState {
 
   #complete(command: Extract<Command, { type: 'complete' }>): void {
     const { market } = this
-    checkCompletion(command, market.policy)
     const isFirst = market.leases.get(command.leaseId)?.status !== 'COMPLETED'
     const lease = completeLease(market, command)
     if (lease.job.status === 'COMPLETED' && isFirst) {
       this.#changes.results.push(resultRow(lease, command, market.nowMs))
-      const { id: jobId, enqueueSeq, session } = lease.job
-      if (session === null) return
-      this.#changes.personalResults.add(enqueueSeq)
-      if (saysFeeFailed(command.output)) {
-        this.#note({ type: 'feeFailed', at: market.nowMs, jobId })
+      if (command.isFeeFailed === true) {
+        this.#note({ type: 'feeFailed', at: market.nowMs, jobId: lease.job.id })
       }
     }
   }
@@ -724,6 +758,14 @@ export class EngineState {
     if (provider !== undefined) return provider
     throw new FairleadError('NotFound', `there is no provider ${id}`, { providerId: id })
   }
+}
+
+/** The seed of all beacons. A restored backup draws others than the store that it was made of. */
+function beaconSeed({ meta }: Snapshot): Uint8Array {
+  const seed = fromHex(meta[META.installationSeed] ?? '')
+  invariant(seed !== null, 'a store has an installation seed')
+  const incarnation = fromHex(meta[META.incarnation] ?? '')
+  return incarnation === null ? seed : taggedHash('fairlead|incarnation', seed, incarnation)
 }
 
 function cutOf({ meta }: Snapshot): AuditHead {

@@ -55,6 +55,19 @@ export type EngineNote = { readonly at: number } & (
       readonly before: number
       readonly after: number
     }
+  | {
+      readonly type: 'storeRestored'
+      readonly subject: 'store'
+      /** The last batch that the backup has. */
+      readonly batch: number
+    }
+  | {
+      readonly type: 'replayAccepted'
+      readonly subject: 'store'
+      /** The batches that were replayed, and those of them that decided otherwise. */
+      readonly batches: number
+      readonly differences: number
+    }
   | { readonly type: 'placeReleased'; readonly jobId: JobId }
   /** For a booked registration: its success fee was not taken (FEE-2). */
   | { readonly type: 'feeFailed'; readonly jobId: JobId }
@@ -81,6 +94,11 @@ export class Journal {
   constructor(seq: number, digest: Digest) {
     this.#seq = seq
     this.#digest = digest
+  }
+
+  /** The number of the newest record. */
+  get seq(): number {
+    return this.#seq
   }
 
   /** `about` is the number of the affected job, if the caller knows it. Otherwise it is looked up. */

@@ -21,6 +21,10 @@ export const META = {
   journalCut: 'journal_cut',
   /** Personal data of registrations that ended before this time has been erased. */
   erasedBefore: 'erased_before',
+  /** Random; new with each restored backup, so that lease ids never repeat with another meaning. */
+  incarnation: 'incarnation',
+  /** The version that wrote the log after the tables. */
+  version: 'version',
   /** Set once there was a token (TOKEN-1). */
   tokensSeen: 'tokens_seen',
   /** When something last changed, heartbeats included. */

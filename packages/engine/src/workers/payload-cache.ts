@@ -1,5 +1,5 @@
-import type { Job, Lease, Store } from '@fairlead/core'
-import { isUnreadable, TransitMap, type WriteBatch } from '@fairlead/core/internal'
+import type { Job, Lease } from '@fairlead/core'
+import { isUnreadable, type StoreReads, TransitMap } from '@fairlead/core/internal'
 
 /** The limit of the cache. The payload of a job that far back in the queue can be read from the store later. */
 const BYTES_MAX = 8 * 1024 * 1024
@@ -9,21 +9,22 @@ const BYTES_MAX = 8 * 1024 * 1024
  * be read back. Other payloads come from the store. An entry stays until its job is offered or has ended.
  */
 export class PayloadCache {
-  readonly #store: Store
+  readonly #tables: Pick<StoreReads, 'payloads'>
+  readonly #upToDate: Pick<StoreReads, 'payloads'>
   /** By number of acceptance. */
   readonly #payloads = new TransitMap<number, Uint8Array>()
   #bytes = 0
 
-  constructor(store: Store) {
-    this.#store = store
+  /** `tables` may lack the newest jobs; `upToDate` first waits until they are there. */
+  constructor(tables: Pick<StoreReads, 'payloads'>, upToDate: Pick<StoreReads, 'payloads'>) {
+    this.#tables = tables
+    this.#upToDate = upToDate
   }
 
-  add(newJobs: WriteBatch['newJobs']): void {
-    for (const { row, payload } of newJobs) {
-      if (this.#bytes + payload.length > BYTES_MAX) continue
-      this.#payloads.set(row.seq, payload)
-      this.#bytes += payload.length
-    }
+  add(seq: number, payload: Uint8Array): void {
+    if (this.#bytes + payload.length > BYTES_MAX) return
+    this.#payloads.set(seq, payload)
+    this.#bytes += payload.length
   }
 
   /** Removes and returns the payload of a job, if it is cached. */
@@ -37,11 +38,19 @@ export class PayloadCache {
 
   /** Reads payloads from the store; null for one that cannot be decrypted (FILES-4). */
   async read(leases: readonly Lease[]): Promise<(Uint8Array | null)[]> {
-    const payloads = await this.#store.read.payloads(leases.map(({ job }) => job.enqueueSeq))
+    const seqs = leases.map(({ job }) => job.enqueueSeq)
+    let payloads = await this.#tables.payloads(seqs)
+    if (payloads.includes(null)) payloads = await this.#upToDate.payloads(seqs)
     return payloads.map((payload) => {
       if (payload === null) return new Uint8Array()
       return isUnreadable(payload) ? null : payload
     })
+  }
+
+  /** Drops all payloads. Those of a discarded batch had numbers that other jobs will get. */
+  clear(): void {
+    this.#payloads.clear()
+    this.#bytes = 0
   }
 
   /** Drops the payloads of ended jobs. */

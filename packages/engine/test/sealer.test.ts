@@ -8,10 +8,10 @@ import {
   type LeaseOffer,
   type ProviderId,
 } from '@fairlead/core'
-import { type Engine, openEngine } from '@fairlead/engine'
+import type { LogRecord, StoreReads, WriteBatch } from '@fairlead/core/internal'
+import { type Engine, type Holder, NO_ROWS, openEngine, Sealer } from '@fairlead/engine'
 import { MemoryStore, TestClock } from '@fairlead/testkit'
 import { describe, expect, it } from 'vitest'
-import { SealedStore } from '../src/projector/sealed-store.ts'
 import { ManualWorker } from './manual-worker.ts'
 import { ACME, START } from './rig.ts'
 
@@ -60,6 +60,7 @@ describe('personal data at rest', () => {
     const store = new MemoryStore()
     const first = await engineOn(store, [KEY])
     const id = await first.enqueue(REQUEST, { caller: ACME })
+    await first.close()
     const later = await engineOn(store, [randomBytes(32), KEY])
     expect(await later.enqueue(REQUEST, { caller: ACME })).toBe(id)
   })
@@ -68,6 +69,7 @@ describe('personal data at rest', () => {
     const store = new MemoryStore()
     const first = await engineOn(store, [KEY])
     const id = await first.enqueue(REQUEST, { caller: ACME })
+    await first.close()
     const later = await engineOn(store, [randomBytes(32)])
     const mine = {
       ...REQUEST,
@@ -96,10 +98,14 @@ describe('personal data at rest', () => {
     const engine = await engineOn(store, [KEY])
     const id = await engine.enqueue(REQUEST, { caller: ACME })
     const { seq } = await engine.getJob(id)
-    const { payloads } = store.read
-    store.read.payloads = async (seqs) =>
-      (await payloads(seqs)).map((payload) => payload && Uint8Array.from(payload).fill(0, 60, 61))
-    const [read] = await new SealedStore(store, [KEY]).read.payloads([seq])
+    const damaged: StoreReads = {
+      ...store.read,
+      payloads: async (seqs) =>
+        (await store.read.payloads(seqs)).map(
+          (payload) => payload && Uint8Array.from(payload).fill(0, 60, 61),
+        ),
+    }
+    const [read] = await new Sealer([KEY]).opened(damaged).payloads([seq])
     expect(decodeCbor(read as Uint8Array)).toHaveProperty('unreadable', true)
   })
 
@@ -139,11 +145,9 @@ describe('personal data at rest', () => {
     expect(await under()).not.toContain(NAME)
     expect(await under()).toContain('sealed')
     // Another key does not open it: how it ended is left, and a mark.
-    const without = await openEngine({ store, clock, sealKeys: [randomBytes(32)] })
-    const [shown] = await resultOf(without, id)
+    const shown = (await new Sealer([randomBytes(32)]).opened(store.read).result(id))?.output
     const end = { outcome: 'booked', fee_status: 'charged' }
     expect(decodeCbor(shown as Uint8Array)).toEqual({ ...end, unreadable: true })
-    await without.close()
     await clock.advance(200_000)
     const left = [
       encodeCbor({ outcome: 'booked', fee_status: 'charged' }),
@@ -171,7 +175,7 @@ describe('personal data at rest', () => {
     const { leaseId } = worker.offers[0] as LeaseOffer
     const output = encodeCbor({ outcome: 'booked', booking_number: NAME })
     await engine.complete({ leaseId, by: provider, workerId: worker.id, output })
-    expect((await store.read.result(id))?.output).toEqual(output)
+    expect((await engine.view.read.result(id))?.output).toEqual(output)
     await engine.close()
   })
 
@@ -225,6 +229,111 @@ describe('personal data at rest', () => {
     await engine.close()
   })
 })
+
+describe('the log', () => {
+  const PHONE = '+49 151 5550123'
+  const PERSONAL = [NAME, 'user-4711', PHONE, 'swim-shorts', 'BK-778899', 'Kim lives at']
+
+  /** All that a session of registrations brings about: bookings, failures with messages, cancellations. */
+  async function session(store: MemoryStore, sealKeys: readonly Uint8Array[]): Promise<void> {
+    const clock = new TestClock(START)
+    const engine = await openEngine({ store, clock, sealKeys })
+    const provider = 'provider:signup' as ProviderId
+    await engine.registerProvider(provider, {
+      ...{ capabilities: new Set(['registration'] as const), platforms: new Set(['bookeo']) },
+    })
+    const worker = await ManualWorker.connect(engine, provider, { id: 'w-1', slots: 4 })
+    const args = { child: NAME, phone: PHONE, wears: 'swim-shorts' }
+    for (const n of [1, 2, 3]) {
+      const payload = { ...REQUEST.payload, user_id: `user-4711-${n}`, args }
+      await engine.enqueue({ ...REQUEST, idempotency_key: `k-${n}`, payload }, { caller: ACME })
+    }
+    await clock.advance(62_000)
+    expect(worker.offers).toHaveLength(3)
+    const [one, two, three] = worker.offers.map(({ leaseId }) => {
+      return { leaseId, by: provider, workerId: worker.id }
+    }) as [Holder, Holder, Holder]
+    const booking = { outcome: 'booked', fee_status: 'failed', booking_number: 'BK-778899' }
+    const meta = encodeCbor({ seat: NAME })
+    await engine.complete({ ...one, output: encodeCbor(booking), meta })
+    const said = { message: `Kim lives at 5 Elm Road, ${PHONE}`, details: encodeCbor({ of: NAME }) }
+    await engine.fail({ ...two, code: 'sold_out', permanent: true, http: 409, ...said })
+    await engine.fail({ ...three, code: 'busy', permanent: false, http: 429, ...said })
+    await clock.advance(1_000)
+    await engine.checkpoint()
+  }
+
+  /** The bytes of all records and rows as latin-1 text, in which every text of ASCII shows. */
+  async function bytesOf(store: KeptLog): Promise<string> {
+    const rows = await store.read.everything()
+    const parts = [...store.bodies, ...rows.flatMap(([, row]) => Object.values(row))]
+    const text = (part: unknown): string =>
+      part instanceof Uint8Array
+        ? Buffer.from(part).toString('latin1')
+        : JSON.stringify(part, (_, value: unknown) =>
+            typeof value === 'bigint' ? `${value}` : value,
+          )
+    return parts.map(text).join('\n')
+  }
+
+  it('SEAL-1: has nothing of people, and neither have the tables', async () => {
+    const store = new KeptLog()
+    await session(store, [KEY])
+    const bytes = await bytesOf(store)
+    for (const text of PERSONAL) expect(bytes).not.toContain(text)
+    // Place and time of a registration are no secret, nor is the end of it.
+    for (const text of ['bookeo', 'swim', 'booked', 'sold_out']) expect(bytes).toContain(text)
+  })
+
+  it('SEAL-1: is searched for what would be found without keys', async () => {
+    const store = new KeptLog()
+    await session(store, [])
+    const bytes = await bytesOf(store)
+    for (const text of [NAME, 'user-4711', PHONE, 'BK-778899']) expect(bytes).toContain(text)
+    // The words of a booking site are left out either way (FAIL-5).
+    expect(bytes).not.toContain('Kim lives at')
+  })
+
+  it('SEAL-1, RECOVER-1: a replica without the key follows, and decides the same about fees', async () => {
+    const store = new KeptLog()
+    await session(store, [KEY])
+    const journal = await store.read.journal(0, 1_000)
+    expect(journal.map(({ action }) => action)).toContain('feeFailed')
+    const clock = new TestClock(START + 63_000)
+    const replayed = new MemoryStore()
+    await replayed.tables.apply({ ...NO_ROWS, meta: store.installed }, 0)
+    for (const record of store.records) await replayed.log.append(record)
+    const engine = await openEngine({ store: replayed, clock })
+    expect(await engine.view.read.journal(0, journal.length)).toEqual(journal)
+    await engine.close()
+  })
+})
+
+/** A store that remembers all records, those that were trimmed included. */
+class KeptLog extends MemoryStore {
+  readonly records: LogRecord[] = []
+  /** The named values of the new store. */
+  installed: WriteBatch['meta'] = {}
+
+  constructor() {
+    super()
+    const { log, tables } = this
+    const append = log.append.bind(log)
+    log.append = (record) => {
+      this.records.push({ ...record, body: Uint8Array.from(record.body) })
+      return append(record)
+    }
+    const apply = tables.apply.bind(tables)
+    tables.apply = (rows, batch) => {
+      if (batch === 0) this.installed = rows.meta
+      return apply(rows, batch)
+    }
+  }
+
+  get bodies(): Uint8Array[] {
+    return this.records.map(({ body }) => body)
+  }
+}
 
 async function opened(engine: Engine, seq: number): Promise<CborMap> {
   const [payload] = await engine.view.read.payloads([seq])

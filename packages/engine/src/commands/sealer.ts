@@ -4,11 +4,12 @@ import {
   decodeCbor,
   encodeCbor,
   FairleadError,
+  type JobId,
+  type LeaseId,
   type ResultRow,
-  type Store,
 } from '@fairlead/core'
 import {
-  type Snapshot,
+  type Brought,
   type StoreReads,
   sealedIn,
   sealedInResult,
@@ -16,7 +17,6 @@ import {
   sealedResult,
   unreadablePayload,
   unreadableResult,
-  type WriteBatch,
 } from '@fairlead/core/internal'
 
 const KEY_BYTES = 32
@@ -26,69 +26,52 @@ const TAG_BYTES = 16
 const HEAD_BYTES = KEY_ID_BYTES + NONCE_BYTES
 
 /**
- * A store that encrypts the payloads of registrations, which contain personal data (AUDIT-9). Their results
- * contain booking numbers and are encrypted too (AUDIT-11). A sealed value is the id of its key, a nonce, the
- * AES-256-GCM ciphertext and its tag. Place and time of a registration stay readable beside it, also after
- * erasure. A payload's nonce is derived from the key and the job id, and the job id covers the payload. So no
- * nonce is used twice, and the same commands give the same rows. The first key encrypts; every key decrypts.
+ * Encrypts what registrations have of people, before it becomes part of a command (AUDIT-9): payloads hold personal
+ * data, and results hold booking numbers (AUDIT-11). So neither the log nor the tables ever have it in the clear. A
+ * sealed value is the id of its key, a nonce, the AES-256-GCM ciphertext and its tag. Place and time of a
+ * registration stay readable beside it, also after erasure. A payload's nonce is derived from the key and the job
+ * id, and the job id covers the payload, so no nonce is used twice. The first key encrypts; every key decrypts.
+ * Without keys nothing is encrypted.
  */
-export class SealedStore implements Store {
-  readonly read: StoreReads
-  readonly #inner: Store
+export class Sealer {
   readonly #keys: readonly SealKey[]
 
-  constructor(inner: Store, keys: readonly Uint8Array[]) {
-    this.#inner = inner
+  constructor(keys: readonly Uint8Array[]) {
     this.#keys = keys.map(sealKey)
-    const { read } = inner
-    this.read = {
-      job: (...args) => read.job(...args),
-      jobs: (...args) => read.jobs(...args),
-      leases: (...args) => read.leases(...args),
-      failures: (...args) => read.failures(...args),
-      lease: (...args) => read.lease(...args),
+  }
+
+  payload(payload: Uint8Array, jobId: JobId): Uint8Array {
+    const [key] = this.#keys
+    return key === undefined ? payload : sealedPayload(payload, seal(payload, jobId, key))
+  }
+
+  /** The nonce covers all sealed bytes, so a result that is reported again with other bytes gets another nonce. */
+  result<Result extends Brought>(result: Result, leaseId: LeaseId): Result {
+    const [key] = this.#keys
+    if (key === undefined) return result
+    const { output, meta } = result
+    const plain = encodeCbor({ output, meta })
+    const about = Buffer.concat([Buffer.from(`result|${leaseId}|`), plain])
+    return { ...result, ...sealedResult(result, seal(plain, about, key)) }
+  }
+
+  /** Reads that decrypt. A value that cannot be opened is marked as unreadable. */
+  opened(read: StoreReads): StoreReads {
+    if (this.#keys.length === 0) return read
+    return {
+      ...read,
       result: async (...args) => this.#openedResult(await read.result(...args)),
-      round: (...args) => read.round(...args),
-      journal: (...args) => read.journal(...args),
-      timeline: (...args) => read.timeline(...args),
-      assignmentsSince: (...args) => read.assignmentsSince(...args),
-      everything: () => read.everything(),
       payloads: async (seqs) =>
-        (await read.payloads(seqs)).map((payload) => payload && this.#opened(payload)),
+        (await read.payloads(seqs)).map((payload) => payload && this.openedPayload(payload)),
       jobsByTx: async (keys) =>
         (await read.jobsByTx(keys)).map(
-          (found) => found && { ...found, payload: this.#opened(found.payload) },
+          (found) => found && { ...found, payload: this.openedPayload(found.payload) },
         ),
     }
   }
 
-  load(): Promise<Snapshot> {
-    return this.#inner.load()
-  }
-
-  commit(batch: WriteBatch): Promise<void> {
-    const [key] = this.#keys
-    const { personalResults } = batch
-    const hasAny = batch.newJobs.some(({ row }) => row.kind === 'registration')
-    if (key === undefined || (!hasAny && personalResults === undefined)) {
-      return this.#inner.commit(batch)
-    }
-    const newJobs = batch.newJobs.map(({ row, payload }) =>
-      row.kind === 'registration'
-        ? { row, payload: sealedPayload(payload, seal(payload, row.id, key)) }
-        : { row, payload },
-    )
-    const results = batch.results.map((row) =>
-      personalResults?.has(row.jobSeq) === true ? sealedRow(row, key) : row,
-    )
-    return this.#inner.commit({ ...batch, newJobs, results })
-  }
-
-  close(): Promise<void> {
-    return this.#inner.close()
-  }
-
-  #opened(payload: Uint8Array): Uint8Array {
+  /** A payload in the clear, or one that is marked as unreadable. */
+  openedPayload(payload: Uint8Array): Uint8Array {
     const sealed = sealedIn(payload)
     return sealed === null ? payload : (this.#open(sealed) ?? unreadablePayload(payload))
   }
@@ -133,14 +116,6 @@ function sealKey(key: Uint8Array): SealKey {
   }
   const id = createHash('sha256').update('fairlead|seal').update(key).digest()
   return { id: id.subarray(0, KEY_ID_BYTES), key }
-}
-
-/** The nonce covers all sealed bytes, so a result that is rewritten with other bytes gets another nonce. */
-function sealedRow(row: ResultRow, key: SealKey): ResultRow {
-  const { output, meta, leaseId } = row
-  const plain = encodeCbor({ output, meta })
-  const about = Buffer.concat([Buffer.from(`result|${leaseId}|`), plain])
-  return { ...row, ...sealedResult(row, seal(plain, about, key)) }
 }
 
 function bytesOrNull(value: unknown): Uint8Array | null {
