@@ -2,7 +2,7 @@ import { CborFloat, type CborValue, encodeCbor, type Store, toHex } from '@fairl
 import { sha3 } from '@fairlead/core/internal'
 
 /** SHA3 over the canonical CBOR of all rows, by table and id: two stores with one hash are alike. */
-export async function stateHash(store: Store): Promise<string> {
+export async function stateHash(store: Pick<Store, 'read'>): Promise<string> {
   const rows = (await store.read.everything()).map(([table, row]) => [table, plain(row)])
   return toHex(sha3(encodeCbor(rows as CborValue)))
 }

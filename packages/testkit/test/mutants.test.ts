@@ -3,7 +3,7 @@ import { occurrences, simulateMutant } from './mutant-lab.ts'
 import { MUTANTS } from './mutants.ts'
 
 /** Within so many steps a mutant must be found; nearly all are within two thousand. */
-const STEPS_MAX = 6_000
+const STEPS_MAX = 20_000
 const MINUTE = 60_000
 
 /**

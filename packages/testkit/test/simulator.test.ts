@@ -73,8 +73,14 @@ const WANTED = [
   'jobCancelNoted',
   'jobFailed.outcome_unknown',
   'jobFailed.retry_window_exhausted',
-  // Commits behind two or more that hang: an opening does not wait for a slow disk.
+  // Appends behind two or more that hang: an opening does not wait for a slow disk.
   'crowded',
+  'refused',
+  'cut',
+  'defect',
+  'replayed',
+  // Moments at which enqueues wait for the tables.
+  'heldBack',
 ]
 
 describe('a seed', () => {

@@ -9,6 +9,7 @@ import {
   type LeaseResult,
   type LeaseSession,
   type LeaseTimes,
+  type Preset,
   type ProviderId,
   type WorkerId,
 } from '@fairlead/core'
@@ -100,7 +101,14 @@ export class Desk {
   readonly #payloadsOfKey = new Map<string, Set<string>>()
   readonly #requestsOfKey = new Map<string, Set<string>>()
   readonly #jobsFault = new Set<LeaseId>()
-  /** Calls without an answer yet, and answers so far. */
+  /** Calls on live leases without an answer yet. */
+  #onLive = new Set<LeaseCall>()
+  /** Enqueues without an answer yet. */
+  #enqueues = 0
+  /** Changes of policy without an answer yet. They need facts of the tables, and all others wait with them. */
+  #policies = 0
+  /** Calls so far, those without an answer yet, and answers so far. */
+  calls = 0
   open = 0
   activity = 0
 
@@ -114,6 +122,24 @@ export class Desk {
   connect(session: Session): void {
     this.#session = session
     this.open = 0
+    this.#onLive = new Set()
+    this.#policies = 0
+    this.#enqueues = 0
+  }
+
+  /** An enqueue waits for its answer. */
+  get isHeldBack(): boolean {
+    return this.#enqueues > 0
+  }
+
+  /** Tables that take nothing keep nobody from working: only enqueues and reads wait for them (PROJECT-3). */
+  checkPrompt(): void {
+    if (this.#policies > 0) return
+    for (const { verb, leaseId } of this.#onLive) {
+      const status = this.#disk.leases.get(leaseId)?.status
+      if (status !== undefined && isLiveStatus(status))
+        broken('back-pressure', `${verb} of the live lease ${leaseId} waits for the tables`)
+    }
   }
 
   said(leaseId: LeaseId): Said | null {
@@ -143,10 +169,12 @@ export class Desk {
       addTo(this.#payloadsOfKey, name, JSON.stringify([request['kind'], request['payload']]))
       addTo(this.#requestsOfKey, name, JSON.stringify(request))
     }
+    this.#enqueues++
     const sent = key === null ? request : { ...request, idempotency_key: key }
     this.#send(
       (engine) => engine.enqueue(sent, { caller, tier, isOperator }),
       (answer, jobId) => {
+        this.#enqueues--
         if (order.isOdd && answer === 'ok')
           broken('answer', `an odd request was accepted as ${jobId}`)
         if (answer === 'InvalidParams' || answer === 'LimitExceeded') {
@@ -193,9 +221,13 @@ export class Desk {
   onLease(call: LeaseCall, session: LeaseSession | null, then: (answer: Answer) => void): void {
     const { verb, leaseId, code, permanent } = call
     if (verb === 'fail' && permanent && JOBS_FAULTS.has(code)) this.#jobsFault.add(leaseId)
+    const status = this.#disk.leases.get(leaseId)?.status
+    const onLive = this.#onLive
+    if (status !== undefined && isLiveStatus(status)) onLive.add(call)
     this.#send<unknown>(
       (engine) => (session === null ? callBeside(engine, call) : callThrough(session, call)),
       (answer, reply) => {
+        onLive.delete(call)
         if (answer === 'ok') this.#checkDone(call, reply)
         else this.#checkRefusal(call, answer)
         then(answer)
@@ -211,6 +243,24 @@ export class Desk {
     this.#send(make, then)
   }
 
+  setPolicy(written: Readonly<Record<string, unknown>>, preset: Preset): void {
+    this.#policies++
+    this.#send(
+      (engine) => engine.setPolicy(written, preset),
+      () => {
+        this.#policies--
+      },
+    )
+  }
+
+  /** A question, with what is answered. */
+  read<Reply>(
+    make: (engine: Session['engine']) => Promise<Reply>,
+    then: (answer: Answer, reply: Reply | null) => void,
+  ): void {
+    this.#send(make, then)
+  }
+
   #send<Reply>(
     make: (engine: Session['engine']) => Promise<Reply>,
     answered: (answer: Answer, reply: Reply | null) => void,
@@ -218,6 +268,7 @@ export class Desk {
     const session = this.#session
     if (session === null) return
     const faultsBefore = session.store.faults
+    const wasTroubled = session.store.isTroubled
     const hear = (answer: Answer, reply: Reply | null): void => {
       // Of an engine that is gone nobody hears anything.
       if (session !== this.#session) return
@@ -229,6 +280,7 @@ export class Desk {
         this.#caught(error)
       }
     }
+    this.calls++
     this.open++
     make(session.engine).then(
       (reply) => hear('ok', reply),
@@ -236,7 +288,8 @@ export class Desk {
         if (!(error instanceof FairleadError) || error.code === 'Internal')
           return this.#caught(error)
         const isFault = error.code === 'StoreUnavailable'
-        if (isFault && session.store.faults === faultsBefore && !session.isOver) {
+        const isTrouble = wasTroubled || session.store.faults > faultsBefore
+        if (isFault && !isTrouble && !session.isOver) {
           this.#caught(new Error(`${error.message}, and the store had no fault`))
         }
         hear(error.code, null)
@@ -334,6 +387,9 @@ export class Desk {
   #checkResult({ leaseId, digest, output, contentType }: LeaseCall, jobId: JobId): void {
     const result = this.#disk.results.get(jobId)
     if (result === undefined || result.leaseId !== leaseId || result.digest !== digest) return
+    const payload = this.#disk.payloads.get(jobId)
+    // An answer that waited for long may come after people were erased.
+    if (payload !== undefined && isErased(payload)) return
     if (firstDifference(result.output, output ?? null) !== null)
       broken('result-kept', `the result of ${jobId} has another output`)
     if (result.contentType !== (contentType ?? null))

@@ -13,6 +13,8 @@ const STACK_KEPT = 2
 /** Rounds of honest work until all is done; each lets some seconds pass. */
 const DRAIN_MAX = 100
 const WAIT_MAX_MS = 10_000
+/** An engine tries again within this time. */
+const WAKE_MS = 1_000
 /** Where there are tasks of this name, bad ones stay bad to the end: the others have to come through beside them. */
 const ALWAYS_FAILS = 'boom'
 
@@ -103,11 +105,15 @@ export async function runSeed(options: {
 async function drain(world: World): Promise<void> {
   await world.faults.pause(async () => {
     await world.settle()
-    while (world.session.store.isBusy) {
-      world.session.store.releaseRead()
-      world.session.store.release('ok')
+    const { store } = world.session
+    while (store.isBusy) {
+      store.reads.release()
+      store.log.release('ok')
+      store.tables.release('ok')
       await world.settle()
     }
+    // What was refused is given again after a moment.
+    await world.walk(WAKE_MS)
     const isSpared = !world.scenario.tasks.includes(ALWAYS_FAILS)
     for (const worker of world.workers) worker.becomeHonest(isSpared)
     world.sites.isCalm = true
@@ -131,11 +137,11 @@ async function drain(world: World): Promise<void> {
     }
     // Time that has just moved may have led to calls.
     await world.settle()
+    if (world.desk.open > 0) broken('answer', `${world.desk.open} calls were never answered`)
+    world.ledger.compareAll()
+    world.ledger.checkChain()
+    await world.compareStores()
   })
-  if (world.desk.open > 0) broken('answer', `${world.desk.open} calls were never answered`)
-  world.ledger.compareAll()
-  world.ledger.checkChain()
-  await world.compareStores()
   world.check()
 }
 
@@ -150,12 +156,12 @@ async function skipWait(world: World): Promise<void> {
   await world.settle()
 }
 
-function countsOf({ ledger, disk, crowded }: World): Record<string, number> {
+function countsOf({ ledger, disk, tally }: World): Record<string, number> {
   const counts: Record<string, number> = {
     accepted: ledger.book.accepted,
     rounds: ledger.book.rounds,
     entries: disk.journal.length,
-    crowded,
+    ...tally,
   }
   for (const { action, details } of disk.journal) {
     const { reason } = details as { readonly reason?: string }

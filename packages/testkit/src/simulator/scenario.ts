@@ -46,8 +46,16 @@ export interface FaultRates {
   readonly late: number
   readonly loadFails: number
   readonly readFails: number
-  /** The store is out of reach for some seconds. */
+  /** The log and all reads are out of reach for some seconds. */
   readonly outage: number
+  /** The same for rows on their way to the tables, which may also take nothing for a long time. */
+  readonly applyFails: number
+  readonly applyLate: number
+  readonly applyOutage: number
+  /** The process is killed in the middle of a call. */
+  readonly cut: number
+  /** One in so many steps shows a defect of the engine, which has to begin again from what is stored. */
+  readonly defect: number
 }
 
 /** A world to simulate: who takes part, under which policy, and what goes wrong how often. */

@@ -1,7 +1,7 @@
 import type { JobRow, KindName } from '@fairlead/core'
 import { BAD_TASKS } from './actors/worker.ts'
 import type { Dice } from './dice.ts'
-import type { CallerPlan, Profile, ProviderPlan, Scenario } from './scenario.ts'
+import type { CallerPlan, FaultRates, Profile, ProviderPlan, Scenario } from './scenario.ts'
 
 const KINDS: ReadonlySet<KindName> = new Set(['ai', 'quantum', 'task', 'registration'])
 const CALLERS: readonly CallerPlan[] = [
@@ -147,8 +147,20 @@ const BASE: Scenario = {
   providers: (dice) => cast(dice, 6),
   actors: { caller: 20, worker: 52, operator: 3, clock: 19, store: 3, restart: 1, reader: 2 },
   clock: { tick: 70, walk: 10, edge: 16, leap: 2, back: 2 },
-  operator: { policy: 3, status: 3, revive: 6, stake: 1, offer: 3, cancel: 2, opening: 1 },
-  faults: { fails: 90, lost: 120, late: 25, loadFails: 8, readFails: 150, outage: 400 },
+  operator: { policy: 6, status: 3, revive: 6, stake: 1, offer: 4, cancel: 2, opening: 1 },
+  faults: {
+    fails: 90,
+    lost: 120,
+    late: 25,
+    loadFails: 8,
+    readFails: 150,
+    outage: 400,
+    applyFails: 90,
+    applyLate: 25,
+    applyOutage: 400,
+    cut: 600,
+    defect: 600,
+  },
   limits: [],
   liveMax: 40,
   oddOneIn: 15,
@@ -156,6 +168,21 @@ const BASE: Scenario = {
   cancelOneIn: 14,
   isUniform: false,
   withBound: false,
+}
+
+/** A store that often fails. */
+const TROUBLE: FaultRates = {
+  fails: 40,
+  lost: 40,
+  late: 10,
+  loadFails: 6,
+  readFails: 60,
+  outage: 120,
+  applyFails: 40,
+  applyLate: 10,
+  applyOutage: 200,
+  cut: 300,
+  defect: 300,
 }
 
 /** The worlds that are simulated, each with a weakness of its own to look for. */
@@ -214,7 +241,19 @@ export const SCENARIOS: readonly Scenario[] = [
     name: 'storm',
     about: 'a store that fails all the time, and restarts',
     actors: { ...BASE.actors, store: 8, restart: 3 },
-    faults: { fails: 30, lost: 30, late: 6, loadFails: 4, readFails: 30, outage: 60 },
+    faults: {
+      fails: 30,
+      lost: 30,
+      late: 6,
+      loadFails: 4,
+      readFails: 30,
+      outage: 60,
+      applyFails: 20,
+      applyLate: 6,
+      applyOutage: 100,
+      cut: 120,
+      defect: 200,
+    },
   },
   {
     ...BASE,
@@ -292,7 +331,7 @@ export const SCENARIOS: readonly Scenario[] = [
       },
     ],
     actors: { ...BASE.actors, caller: 30, store: 5, restart: 3 },
-    faults: { fails: 40, lost: 40, late: 10, loadFails: 6, readFails: 60, outage: 120 },
+    faults: TROUBLE,
   },
   {
     ...BASE,
@@ -313,7 +352,7 @@ export const SCENARIOS: readonly Scenario[] = [
     actors: { ...BASE.actors, caller: 24, worker: 80, operator: 6, store: 5, restart: 2 },
     clock: { tick: 60, walk: 6, edge: 24, leap: 1, back: 2 },
     operator: { ...BASE.operator, cancel: 12, opening: 4 },
-    faults: { fails: 40, lost: 40, late: 10, loadFails: 6, readFails: 60, outage: 120 },
+    faults: TROUBLE,
     liveMax: 60,
   },
   {
@@ -345,7 +384,7 @@ export const SCENARIOS: readonly Scenario[] = [
       })),
     actors: { ...BASE.actors, caller: 40, operator: 0 },
     clock: { tick: 90, walk: 10, edge: 0, leap: 0, back: 2 },
-    faults: { fails: 40, lost: 0, late: 20, loadFails: 8, readFails: 150, outage: 200 },
+    faults: { ...BASE.faults, fails: 40, lost: 0, late: 20, outage: 200 },
     liveMax: 60,
     oddOneIn: 0,
     cancelOneIn: 0,
@@ -389,7 +428,7 @@ export const SCENARIOS: readonly Scenario[] = [
     actors: { ...BASE.actors, caller: 14, worker: 70, operator: 1 },
     clock: { tick: 92, walk: 8, edge: 0, leap: 0, back: 2 },
     operator: { policy: 1, status: 0, revive: 1, stake: 1, offer: 0, cancel: 0, opening: 0 },
-    faults: { fails: 90, lost: 120, late: 25, loadFails: 8, readFails: 150, outage: 0 },
+    faults: { ...BASE.faults, outage: 0 },
     liveMax: 80,
     cancelOneIn: 0,
     isUniform: true,

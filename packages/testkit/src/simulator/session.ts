@@ -1,8 +1,8 @@
 import { FairleadError } from '@fairlead/core'
-import { type Engine, openEngine } from '@fairlead/engine'
+import { type Engine, openEngine, ReplicaDiverged } from '@fairlead/engine'
 import type { ClockSession, SimClock } from './sim-clock.ts'
-import type { SimDisk } from './sim-disk.ts'
-import { SimStore, type StoreFates } from './sim-store.ts'
+import { SimStore, type StoreFiles } from './sim-store.ts'
+import type { StoreFates } from './store-fates.ts'
 
 /** One life of an engine: from its opening to its close or its death. */
 export class Session {
@@ -10,9 +10,12 @@ export class Session {
   readonly #clock: ClockSession
   #engine: Engine | null = null
   isOver = false
+  /** It ended as it should. */
+  isClosed = false
+  #killed: () => void = () => {}
 
-  constructor(disk: SimDisk, clock: SimClock, fates: StoreFates) {
-    this.store = new SimStore(disk, fates)
+  constructor(files: StoreFiles, clock: SimClock, fates: StoreFates) {
+    this.store = new SimStore(files, fates)
     this.#clock = clock.open()
   }
 
@@ -25,16 +28,23 @@ export class Session {
     return this.#engine !== null && !this.isOver
   }
 
-  /** The code of the refusal, or null once the engine is open. */
+  /** The code of the refusal, or null once the engine is open or was killed. */
   async open(options: {
     readonly policy: unknown
     readonly preset: 'queue' | 'fund'
     readonly random: () => Uint8Array
   }): Promise<string | null> {
+    const killed = new Promise<null>((resolve) => {
+      this.#killed = () => resolve(null)
+    })
     try {
-      this.#engine = await openEngine({ ...options, store: this.store, clock: this.#clock })
+      const opened = openEngine({ ...options, store: this.store, clock: this.#clock })
+      this.#engine = await Promise.race([opened, killed])
       return null
     } catch (error) {
+      // A replay that differs is what the simulator looks for, and no refusal that passes.
+      if (error instanceof FairleadError && error.cause instanceof ReplicaDiverged)
+        throw error.cause
       if (error instanceof FairleadError && error.code !== 'Internal') return error.code
       throw error
     }
@@ -44,13 +54,15 @@ export class Session {
   async close(): Promise<void> {
     await this.engine.close()
     this.isOver = true
+    this.isClosed = true
     this.#clock.kill()
   }
 
-  /** As a power cut would end it. */
-  kill(written: number): void {
+  /** As `kill -9` would end it, or a power cut; see `SimStore`. */
+  kill(left: { readonly written: number; readonly kept: number }): void {
     this.isOver = true
     this.#clock.kill()
-    this.store.kill(written)
+    this.store.kill(left)
+    this.#killed()
   }
 }

@@ -1,25 +1,24 @@
 import { FairleadError } from '@fairlead/core'
-import { compareText, type WriteBatch } from '@fairlead/core/internal'
+import { compareText, type LogRecord, type WriteBatch } from '@fairlead/core/internal'
 import {
-  assignedSince,
   decodeBatch,
   type EngineState,
   type LogEntry,
   Replica,
   ReplicaDiverged,
-  stateOf,
 } from '@fairlead/engine'
+import { compareDisks } from './compare-disks.ts'
 import type { Dice } from './dice.ts'
 import { firstDifference } from './first-difference.ts'
+import { loadState } from './load-state.ts'
 import { SimDisk, shareKey } from './sim-disk.ts'
-import type { Commit } from './sim-store.ts'
 import { broken } from './violation.ts'
 
 /** What rows say of the last command alone: not what it has decided. */
 const LAST_COMMAND = ['beat', 'digest']
 
 /**
- * A replica with tables of its own (COMMAND-4). It gets the recorded commands and nothing else, writes rows at other
+ * A replica with tables of its own (COMMAND-4). It gets the records of the log and nothing else, writes rows at other
  * moments than the engine, in the middle of batches too, and begins anew from them when the engine does not.
  */
 export class Shadow {
@@ -34,12 +33,16 @@ export class Shadow {
     this.#dice = dice
   }
 
-  /** A batch has reached the disk of the engine. */
-  written({ batch, record }: Commit, disk: SimDisk): void {
-    if (record === null) return this.#disk.write(batch)
-    this.#batch++
+  /** The rows that a new store begins with. */
+  installed(rows: WriteBatch): void {
+    this.#disk.write(rows)
+  }
+
+  /** A record has reached the log; `disk` has all that has happened by then. */
+  written({ batch, body }: LogRecord, disk: SimDisk): void {
+    this.#batch = batch
     try {
-      this.#follow(record)
+      this.#follow(body)
     } catch (error) {
       if (!(error instanceof ReplicaDiverged)) throw error
       broken('replay', error.message)
@@ -51,24 +54,19 @@ export class Shadow {
   compare(disk: SimDisk): void {
     if (this.#replica === null) return
     this.#write(this.#replica.state)
-    const [due, found] = [disk.everything(), this.#disk.everything()]
-    const place = due.findIndex((row, i) => firstDifference(row, found[i]) !== null)
-    const difference = firstDifference(due[place] ?? due.length, found[place] ?? found.length)
-    if (difference === null) return
-    const [table, row = {}] = due[place] ?? []
-    const name = [row.id, row.lane, row.key].filter((part) => part !== undefined).map(String)
-    broken('replay', `${table} ${name.join(' ')} of the replica differs at ${difference}`)
+    compareDisks({ due: disk, found: this.#disk }, { invariant: 'replay', of: 'the replica' })
   }
 
-  #follow(record: Uint8Array): void {
+  #follow(body: Uint8Array): void {
     this.#replica ??= new Replica(this.#load())
     const { state } = this.#replica
-    if (this.#dice.oneIn(60)) this.#checkDigest(state, record)
+    if (this.#dice.oneIn(15)) this.#checkDigest(state, body)
     let isFresh = false
-    this.#replica.apply(this.#batch, record, (entry) => {
+    this.#replica.apply(this.#batch, body, (entry) => {
       this.#applied.push({ batch: this.#batch, entry })
       if (isFresh) this.#checkChange(state, entry)
-      else if (this.#dice.oneIn(10)) this.#write(state)
+      // The engine takes no rows of what comes behind a pruning together with those before.
+      else if (entry.command.type === 'prune' || this.#dice.oneIn(10)) this.#write(state)
       else return
       isFresh = this.#dice.oneIn(4)
     })
@@ -76,23 +74,21 @@ export class Shadow {
   }
 
   #write(state: EngineState): WriteBatch {
-    const { batch } = state.takeRows()
-    this.#disk.write(batch)
+    const rows = state.takeRows()
+    this.#disk.write(rows)
     this.#applied = []
-    return batch
+    return rows
   }
 
   #load(): EngineState {
-    const snapshot = this.#disk.snapshot()
-    const since = assignedSince(snapshot)
-    return stateOf(snapshot, since === null ? [] : this.#disk.assignmentsSince(since))
+    return loadState(this.#disk, this.#batch)
   }
 
   /** Another replica on what this one has written, which catches up with it. */
   #again(before: EngineState): Replica {
     const replica = new Replica(this.#load())
     for (const { batch, entry } of this.#applied) replica.applyEntry(batch, entry)
-    const [due, found] = [before.takeBatch().digest, replica.state.takeBatch().digest]
+    const [due, found] = [before.digest, replica.state.digest]
     if (found !== due) {
       broken('replay', `after a restart the digest of batch ${this.#batch} is ${found}, not ${due}`)
     }
@@ -101,18 +97,18 @@ export class Shadow {
 
   /** All before this command is written; a sign of life is there to change nothing but the time. */
   #checkChange(state: EngineState, { command }: LogEntry): void {
-    const before = this.#disk.everything()
-    const { pruneEndedBefore } = this.#write(state)
-    if (command.type === 'beat' || pruneEndedBefore !== null) return
-    const lasting = (rows: ReturnType<SimDisk['everything']>) =>
+    const before = this.#disk.rows()
+    const { pruneEndedBefore, journal } = this.#write(state)
+    if (command.type === 'beat' || pruneEndedBefore !== null || journal.length > 0) return
+    const lasting = (rows: ReturnType<SimDisk['rows']>) =>
       rows.filter(([table, { id }]) => table !== 'meta' || !LAST_COMMAND.includes(String(id)))
-    if (firstDifference(lasting(before), lasting(this.#disk.everything())) !== null) return
+    if (firstDifference(lasting(before), lasting(this.#disk.rows())) !== null) return
     broken('no-op', `${command.type} is recorded, and changes no row`)
   }
 
   /** Where a command is missing, or comes after the next, something else may be decided; then the digest tells. */
-  #checkDigest(state: EngineState, record: Uint8Array): void {
-    const { entries } = decodeBatch(record)
+  #checkDigest(state: EngineState, body: Uint8Array): void {
+    const { entries } = decodeBatch(body)
     if (entries.length < 2) return
     this.#write(state)
     const [right, wrong] = [this.#load(), this.#load()]
@@ -124,7 +120,7 @@ export class Shadow {
     for (const [i, command] of others.entries()) {
       applyIfPossible(wrong, { command, at: entries[i]?.at ?? 0 })
     }
-    if (right.takeBatch().digest !== wrong.takeBatch().digest) return
+    if (right.digest !== wrong.digest) return
     const difference = firstDifference(decided(right), decided(wrong))
     if (difference === null) return
     const { type } = entries[place]?.command ?? {}
@@ -143,7 +139,7 @@ function applyIfPossible(state: EngineState, { command, at }: LogEntry): void {
 
 /** The rows that tell what was decided (COMMAND-5). */
 function decided(state: EngineState): unknown {
-  const { journal, newLeases, rounds, shares } = state.takeRows().batch
+  const { journal, newLeases, rounds, shares } = state.takeRows()
   const sorted = [...shares].sort((a, b) => compareText(shareKey(a), shareKey(b)))
   return { journal, newLeases, rounds, shares: sorted }
 }

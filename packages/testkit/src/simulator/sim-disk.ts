@@ -45,9 +45,8 @@ function partsOf(batch: WriteBatch, isOfThese: (jobSeq: number) => boolean): Job
 }
 
 /**
- * What has been written: the part of a store that survives any crash. It keeps the promises of the
- * port, but where a real store would refuse a batch that breaks one of its guards (STORE-5, STORE-6),
- * here the simulation ends with the name of what was broken.
+ * Tables of rows. They keep the promises of the port, but where a real store would refuse a batch that breaks one of
+ * its guards (STORE-5, STORE-6), here the simulation ends with the name of what was broken.
  */
 export class SimDisk {
   readonly jobs = new Map<JobId, JobRow>()
@@ -73,6 +72,22 @@ export class SimDisk {
   readonly #leasesOf = new Map<JobId, LeaseId[]>()
   /** The journal as far as it has been asked for. */
   readonly #chain: AuditEntry[] = []
+
+  /** Other tables with the same rows. */
+  copy(): SimDisk {
+    const copy = new SimDisk()
+    copyMaps(this, copy)
+    copyMaps(
+      { failures: this.#failures, bySeq: this.#bySeq, byTx: this.#byTx, leasesOf: this.#leasesOf },
+      { failures: copy.#failures, bySeq: copy.#bySeq, byTx: copy.#byTx, leasesOf: copy.#leasesOf },
+    )
+    for (const [id, failures] of this.#failures) copy.#failures.set(id, new Map(failures))
+    for (const [id, leases] of this.#leasesOf) copy.#leasesOf.set(id, [...leases])
+    for (const record of this.journal) copy.journal.push(record)
+    for (const entry of this.#chain) copy.#chain.push(entry)
+    copy.#cutAt = this.#cutAt
+    return copy
+  }
 
   write(batch: WriteBatch): void {
     // Rows of many commands may have the end of a job, its pruning, and a new job under its key: in this order.
@@ -108,7 +123,7 @@ export class SimDisk {
   }
 
   /** What is alive, in the order of STORE-4. */
-  snapshot(): Snapshot {
+  snapshot(batch: number): Snapshot {
     const jobs = [...this.jobs.values()]
       .filter(({ status }) => !hasEndedStatus(status))
       .sort((a, b) => a.seq - b.seq)
@@ -116,13 +131,14 @@ export class SimDisk {
       .flatMap(({ id }) => this.leasesOf(id))
       .sort((a, b) => a.tStart - b.tStart || a.attempt - b.attempt || a.jobSeq - b.jobSeq)
     return {
+      batch,
       jobs,
       leases,
       providers: sortedValues(this.providers),
       shares: sortedValues(this.shares),
       lanes: sortedValues(this.lanes),
       meta: Object.fromEntries(this.meta),
-      lastEntry: this.chain().at(-1)?.seq ?? 0,
+      lastEntry: this.journal.at(-1)?.seq ?? 0,
     }
   }
 
@@ -195,8 +211,11 @@ export class SimDisk {
 
   /** Every row of every table in the order of STORE-9. */
   everything(): AnyRow[] {
-    const named = (table: string, rows: readonly object[]): AnyRow[] =>
-      rows.map((row) => [table, { ...row } as Readonly<Record<string, unknown>>])
+    return [...this.rows(), ...named('journal', this.entriesAfter(0))]
+  }
+
+  /** The same without the journal, which only ever grows. */
+  rows(): AnyRow[] {
     const valued = (table: string, values: ReadonlyMap<string, unknown>): AnyRow[] =>
       sortedEntries(values).map(([id, value]) => [table, { id, value }])
     return [
@@ -212,7 +231,6 @@ export class SimDisk {
       ...named('shares', sortedValues(this.shares)),
       ...named('lanes', sortedValues(this.lanes)),
       ...named('rounds', sortedValues(this.rounds)),
-      ...named('journal', this.entriesAfter(0)),
       ...valued('meta', this.meta),
     ]
   }
@@ -331,6 +349,20 @@ export class SimDisk {
       this.#leasesOf.delete(id)
       this.#failures.delete(id)
     }
+  }
+}
+
+function named(table: string, rows: readonly object[]): AnyRow[] {
+  return rows.map((row) => [table, { ...row } as Readonly<Record<string, unknown>>])
+}
+
+/** Copies the entries of each map and set to the one of the same name. */
+function copyMaps(from: object, to: object): void {
+  for (const [name, entries] of Object.entries(from)) {
+    const copy = (to as Readonly<Record<string, unknown>>)[name]
+    if (entries instanceof Map)
+      for (const [key, value] of entries) (copy as Map<unknown, unknown>).set(key, value)
+    if (entries instanceof Set) for (const item of entries) (copy as Set<unknown>).add(item)
   }
 }
 

@@ -1,8 +1,5 @@
-import { FairleadError } from '@fairlead/core'
-import type { Explanation } from '@fairlead/engine'
 import type { Worker } from './actors/worker.ts'
 import type { Dice } from './dice.ts'
-import { hasEndedStatus } from './ledger/own-rules.ts'
 import type { Actor, ClockMove } from './scenario.ts'
 import { broken } from './violation.ts'
 import type { World } from './world.ts'
@@ -14,11 +11,22 @@ const BACK_MAX_MS = 90_000
 /** One step: one act of one actor, one move of the clock, or one fault. Gives a line for the report. */
 export async function takeStep(world: World): Promise<string> {
   const { dice, scenario } = world
+  const { defect } = scenario.faults
+  if (defect > 0 && dice.oneIn(defect) && world.isAtRest) world.armDefect()
   const actor = dice.weighted(scenario.actors)
   const text = await ACTS[actor](world)
   // Some steps share a turn of the engine with the next.
   if (dice.oneIn(2)) await world.settle()
-  return `${actor} ${text}`
+  return `${actor} ${text}${await reopen(world)}`
+}
+
+/** A process that was killed in the middle of something is followed by the next. */
+async function reopen(world: World): Promise<string> {
+  if (!world.session.isOver) return ''
+  const away = timeAway(world.dice)
+  await world.jump(away)
+  await world.open()
+  return `; the engine is killed, the next opens ${away} ms later`
 }
 
 const ACTS: Readonly<Record<Actor, (world: World) => string | Promise<string>>> = {
@@ -26,7 +34,7 @@ const ACTS: Readonly<Record<Actor, (world: World) => string | Promise<string>>> 
   worker: (world) => someWorker(world).act(),
   operator: operate,
   clock: (world) => MOVES[world.dice.weighted(world.scenario.clock)](world),
-  store: releaseCommit,
+  store: releaseCall,
   restart,
   reader: readSomething,
 }
@@ -42,7 +50,10 @@ async function operate(world: World): Promise<string> {
   const act = world.operator.choose()
   if (act !== 'policy') return world.operator.act(act)
   await world.settle()
-  if (!world.isAtRest || world.ledger.overdue(world.clock.now()) !== null) return 'waits'
+  // It needs facts of the tables, and everybody would wait with it.
+  const isBehind = world.session.store.isBehind
+  if (!world.isAtRest || isBehind || world.ledger.overdue(world.clock.now()) !== null)
+    return 'waits'
   const text = world.operator.act('policy')
   await world.settle()
   world.forgetWaits()
@@ -90,21 +101,26 @@ const MOVES: Readonly<Record<ClockMove, (world: World) => string | Promise<strin
   },
 }
 
-function releaseCommit(world: World): string {
-  const { store } = world.session
-  if (!store.isBusy) return 'is well'
+function releaseCall(world: World): string {
+  const { log, tables, reads, isBusy } = world.session.store
+  if (!isBusy) return 'is well'
   world.disturb()
-  if (world.dice.oneIn(2) && store.releaseRead()) return 'ends a late look-up'
+  const turn = world.dice.below(3)
+  if (turn === 0 && reads.release()) return 'ends a late look-up'
+  const applied = turn === 1 && tables.isBusy ? world.faults.endApply() : null
+  if (applied !== null) {
+    tables.release(applied)
+    return `ends a late call of the tables: ${applied}`
+  }
   const fate = world.faults.end()
-  store.release(fate)
-  return `ends a late commit: ${fate}`
+  return log.release(fate) ? `ends a late append: ${fate}` : 'lets others wait'
 }
 
-/** Closed or killed, also while a commit hangs; then some time, at worst a clock that went back. */
+/** Closed or killed, also while a call hangs; then some time, at worst a clock that went back. */
 async function restart(world: World): Promise<string> {
   const { dice } = world
   const isKill = !dice.oneIn(3)
-  if (isKill) world.session.kill(dice.below(3))
+  if (isKill) world.kill()
   else await closeWell(world)
   const away = timeAway(dice)
   const back = dice.oneIn(12) ? dice.between(1, 90_000) : 0
@@ -120,77 +136,30 @@ function timeAway(dice: Dice): number {
 }
 
 async function closeWell(world: World): Promise<void> {
-  let isClosed = false
-  const { store } = world.session
-  const closed = world.session.close().then(() => {
-    isClosed = true
-  })
-  while (!isClosed) {
-    store.releaseRead()
-    store.release(world.faults.end())
+  const { session } = world
+  const { log, tables, reads } = session.store
+  const faultsBefore = session.store.faults
+  const wasTroubled = session.store.isTroubled
+  void session.close()
+  while (!session.isOver) {
+    reads.release()
+    log.release(world.faults.end())
+    const applied = world.faults.endApply()
+    if (applied !== null) tables.release(applied)
     await world.settle()
+    // Tables that take nothing for long are waited for.
+    if (tables.isBusy) await world.walk(world.dice.between(1, 4_000))
   }
-  await closed
+  // It may have been killed as well.
+  if (!session.isClosed) return
   if (world.desk.open > 0)
     broken('answer', `${world.desk.open} calls were not answered before the close`)
+  if (!wasTroubled && session.store.faults === faultsBefore) world.checkSynced()
 }
 
-/** Reads answer at any time, and with what is stored. */
+/** Reads are asked at any time. */
 async function readSomething(world: World): Promise<string> {
-  const { engine } = world.session
-  const ids = world.desk.receipts()
-  if (ids.length === 0) return 'has nothing to read'
-  const id = world.dice.pick(ids)
-  // A batch may reach the disk while a read is under way: it sees the one or the other.
-  const stored = () => world.disk.jobs.get(id)?.status
-  const before = stored()
-  const read = await orNull(engine.getJob(id))
-  if (read?.status !== before && read?.status !== stored()) {
-    broken('answer', `job ${id} reads as ${read?.status}, stored is ${stored()}`)
-  }
-  const had = world.disk.results.has(id)
-  const result = await orNull(engine.getResult(id))
-  if ((result !== null) !== had && (result !== null) !== world.disk.results.has(id)) {
-    broken('answer', `job ${id} has another result than is stored`)
-  }
-  const row = world.disk.jobs.get(id)
-  if (row === undefined) return `reads ${id}, which is deleted`
-  const told = (await engine.timeline(id)).at(-1)
-  if (hasEndedStatus(row.status) && told?.at !== row.endedAt) {
-    broken('answer', `the timeline of ${id} has no end`)
-  }
-  // May wait for what is being written.
-  world.desk.send(
-    (asked) => asked.explain(id).then((explanation) => checkRefusals(world, explanation)),
-    () => {},
-  )
-  return `reads ${id}`
-}
-
-/** With health off nothing that failed before is a reason to wait (HEALTH-7). */
-function checkRefusals({ ledger, session }: World, explanation: Explanation): void {
-  const { health, liveness } = ledger.book.policy.registry
-  // An explanation is made in memory, where a policy counts before it is stored.
-  const isOn = health === 'on' || session.engine.view.policy.registry.health === 'on'
-  if (isOn || !('providers' in explanation)) return
-  for (const { id, refusal } of explanation.providers) {
-    const isStale = refusal === 'heartbeat_stale' && liveness === 'worker'
-    if (!isStale && !HEALTH_REFUSALS.has(refusal ?? '')) continue
-    broken('fails-alone', `${id} refuses ${explanation.job.id} with ${refusal}, and has no health`)
-  }
-}
-
-const HEALTH_REFUSALS: ReadonlySet<string> = new Set([
-  'unhealthy',
-  'cooling_down',
-  'class_cooling_down',
-])
-
-async function orNull<T>(read: Promise<T>): Promise<T | null> {
-  try {
-    return await read
-  } catch (error) {
-    if (error instanceof FairleadError && error.code !== 'Internal') return null
-    throw error
-  }
+  // What the engine was told has to have reached those who asked.
+  await world.hop()
+  return world.reader.read(world.session.store.log.confirmed)
 }

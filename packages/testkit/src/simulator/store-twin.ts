@@ -1,31 +1,32 @@
 import type { JobId } from '@fairlead/core'
 import type { WriteBatch } from '@fairlead/core/internal'
-import { MemoryStore } from '@fairlead/store/memory'
+import { MemoryTables } from '@fairlead/store/memory'
 import { firstDifference } from './first-difference.ts'
 import type { SimDisk } from './sim-disk.ts'
 import { broken } from './violation.ts'
 
 /**
- * A real store that gets every batch which reaches the simulated disk, and must end up with the same rows:
- * the disk says on its own what is deleted when (STORE-5 to STORE-10).
+ * The tables of a real store, which get all that has happened and must end up with the same rows: the simulated ones
+ * say on their own what is deleted when (STORE-5 to STORE-10).
  */
 export class StoreTwin {
-  readonly #store = new MemoryStore()
+  readonly #tables = new MemoryTables()
   readonly #caught: (error: unknown) => void
   /** Jobs that may be gone by now, with results that may not. */
   readonly #everStored = new Set<JobId>()
+  #batch = 0
 
   constructor(caught: (error: unknown) => void) {
     this.#caught = caught
   }
 
-  written(batch: WriteBatch): void {
-    for (const { row } of batch.newJobs) this.#everStored.add(row.id)
-    this.#store.commit(batch).catch(this.#caught)
+  written(rows: WriteBatch): void {
+    for (const { row } of rows.newJobs) this.#everStored.add(row.id)
+    this.#tables.apply(rows, this.#batch++).catch(this.#caught)
   }
 
   async compare(disk: SimDisk): Promise<void> {
-    const { read } = this.#store
+    const { read } = this.#tables
     for (const id of this.#everStored) {
       const stored = {
         job: await read.job(id),

@@ -35,6 +35,13 @@ export const INVARIANTS = {
   durable: 'nobody is told of anything before it is durable (ENGINE-2)',
   answer: 'an answer agrees with what is stored (STATE-8, LEASE-8, COMPLETE-1)',
   idempotency: 'one caller and key is one job (ENQUEUE-6)',
+  log: 'the log has every batch once, in order, and no fewer than the tables may lose (ENGINE-2)',
+  downtime:
+    'the time that an engine is away, and no other, is charged to nobody (ENGINE-4, ENGINE-6)',
+  projection:
+    'the tables of the leader have what happened, and nothing that may not have happened (PROJECT-1)',
+  recovery: 'what a killed process leaves leads to all that happened (RECOVER-1)',
+  'back-pressure': 'tables that take nothing delay reads and enqueues, nothing else (PROJECT-3)',
   replay:
     'a replica comes to the same digests and rows, with restarts or without (ENGINE-1, ENGINE-4, COMMAND-4)',
   digest: 'the digest of a batch tells of every decision (COMMAND-5)',

@@ -83,10 +83,7 @@ export class Operator {
   }
 
   setPolicy(written: Readonly<Record<string, unknown>>): string {
-    this.#desk.send(
-      (engine) => engine.setPolicy(written, this.#scenario.preset),
-      () => {},
-    )
+    this.#desk.setPolicy(written, this.#scenario.preset)
     return `sets the policy ${JSON.stringify(written)}`
   }
 

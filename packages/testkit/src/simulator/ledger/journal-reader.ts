@@ -123,6 +123,9 @@ export class JournalReader {
       case 'accessRefused':
       case 'dataRead':
       case 'clockFixed':
+      case 'backupMade':
+      case 'storeRestored':
+      case 'replayAccepted':
       case 'limitDefined':
       case 'tokenChanged':
       case 'limitReset':

@@ -24,7 +24,7 @@ const FULL_EVERY = 32
 
 /**
  * An account of its own of all that is durable, built from the journal and checked against the rows,
- * batch by batch as they reach the disk. It knows the rules and nothing of the engine.
+ * batch by batch as they reach the log. It knows the rules and nothing of the engine.
  */
 export class Ledger {
   readonly book: Book
@@ -38,8 +38,6 @@ export class Ledger {
   #batches = 0
   /** The time of the last batch, as it says itself. */
   beat: number
-  /** How long the engine was away before it loaded; counts from its first batch on. */
-  #gapMs = 0
   #seq = 0
 
   constructor(options: {
@@ -64,15 +62,28 @@ export class Ledger {
     this.#reader = new JournalReader(this.#moment, options.hearsay, bound)
   }
 
-  /** An engine has loaded what is stored; its downtime is charged to nobody (ENGINE-4). */
-  loaded(nowMs: number): void {
-    const now = Math.max(nowMs, this.beat)
-    this.#gapMs = now - this.beat
+  /** Nobody could reach an engine for so long, which is charged to nobody (ENGINE-4). */
+  resumed(gapMs: number): void {
+    for (const lease of this.book.live) {
+      lease.ackBy += gapMs
+      lease.deadline += gapMs
+    }
+    for (const { workers } of this.book.providers.values()) {
+      for (const worker of workers.values())
+        if (worker.goneSince !== null) worker.goneSince += gapMs
+    }
   }
 
-  /** A batch has reached the disk. */
+  /** A worker is connected. */
+  get hasWorkers(): boolean {
+    for (const { workers } of this.book.providers.values()) {
+      for (const { goneSince } of workers.values()) if (goneSince === null) return true
+    }
+    return false
+  }
+
+  /** All rows of one batch, or of a part of it. */
   written(batch: WriteBatch): void {
-    this.#shift()
     const beat = Number(batch.meta['beat'] ?? this.beat)
     if (beat < this.beat) broken('transition', `time went back from ${this.beat} to ${beat}`)
     this.#takePolicy(batch, beat)
@@ -182,19 +193,6 @@ export class Ledger {
     for (const { cooldownUntil, classCooldowns } of this.book.providers.values()) {
       yield cooldownUntil ?? 0
       yield* classCooldowns.values()
-    }
-  }
-
-  #shift(): void {
-    const gap = this.#gapMs
-    if (gap === 0) return
-    this.#gapMs = 0
-    for (const lease of this.book.live) {
-      lease.ackBy += gap
-      lease.deadline += gap
-    }
-    for (const { workers } of this.book.providers.values()) {
-      for (const worker of workers.values()) if (worker.goneSince !== null) worker.goneSince += gap
     }
   }
 
