@@ -61,7 +61,7 @@ describe('a failure of a handler in this process', () => {
     })
     const jobId = await rig.enqueue()
     expect(await rig.status(jobId)).toBe(status)
-    expect(await rig.store.read.failures(jobId)).toMatchObject([{ attempt: 0, ...kept }])
+    expect(await rig.engine.view.read.failures(jobId)).toMatchObject([{ attempt: 0, ...kept }])
   })
 
   it('FAIL-1: the details of an error are its name, its stack and its cause', async () => {
@@ -71,7 +71,7 @@ describe('a failure of a handler in this process', () => {
     await rig.worker(async () => {
       throw new OutOfLuck('not my day', { cause: new Error('rain') })
     })
-    const [failure] = await rig.store.read.failures(await rig.enqueue())
+    const [failure] = await rig.engine.view.read.failures(await rig.enqueue())
     const details = decodeCbor(failure?.details ?? new Uint8Array()) as Record<string, string>
     expect(details).toMatchObject({ name: 'OutOfLuck', cause: 'rain' })
     expect(details['stack']).toMatch(/not my day\n\s+at .*failures\.test\.ts/)
@@ -85,7 +85,7 @@ describe('a failure of a handler in this process', () => {
     await rig.worker(() => {
       throw error
     })
-    const [failure] = await rig.store.read.failures(await rig.enqueue())
+    const [failure] = await rig.engine.view.read.failures(await rig.enqueue())
     expect(failure?.code).toMatch(/^[a_b]{64}$/)
     expect(Buffer.byteLength(failure?.message ?? '')).toBeGreaterThan(4_000)
     const details = decodeCbor(failure?.details ?? new Uint8Array()) as Record<string, string>
@@ -115,14 +115,14 @@ describe('a failure of a handler in this process', () => {
   it('FAIL-1: the failure of a refused result has the message of the refusal', async () => {
     await rig.engine.setPolicy({ queue: { completion: { output_max_bytes: 2 } } })
     await rig.worker(() => 'three')
-    const [failure] = await rig.store.read.failures(await rig.enqueue())
+    const [failure] = await rig.engine.view.read.failures(await rig.enqueue())
     expect(failure).toMatchObject({ code: 'invalid_result' })
     expect(failure?.message).toMatch(/output.*2/)
   })
 
   it('FAIL-1: words about a result that have no encoding fail it as an invalid result', async () => {
     await rig.worker(() => new Completion({ value: 1, meta: { lone: '\ud800' } }))
-    const [failure] = await rig.store.read.failures(await rig.enqueue())
+    const [failure] = await rig.engine.view.read.failures(await rig.enqueue())
     expect(failure).toMatchObject({ code: 'invalid_result' })
     expect(failure?.message).toMatch(/^meta: expected/)
   })
@@ -136,7 +136,7 @@ describe('a failure of a handler in this process', () => {
       }
     })
     const jobId = await rig.enqueue()
-    expect(await rig.store.read.failures(jobId)).toMatchObject([{ code: 'error' }])
+    expect(await rig.engine.view.read.failures(jobId)).toMatchObject([{ code: 'error' }])
   })
 })
 

@@ -178,7 +178,7 @@ describe('a value that cannot be written as JSON', () => {
         reason: 'permanent_error',
         retries: 1,
       })
-      const [failure] = await rig.store.read.failures(jobId)
+      const [failure] = await rig.engine.view.read.failures(jobId)
       expect(failure).toMatchObject({ code: 'output_not_serializable' })
       expect(failure?.message).toContain(text)
     },

@@ -92,6 +92,12 @@ export class Rig {
     return started
   }
 
+  /** The providers as they are stored. */
+  async providers(): Promise<readonly unknown[]> {
+    await this.engine.checkpoint()
+    return (await this.store.tables.load()).providers
+  }
+
   /** The output of a completed job, as text. */
   async output(jobId: JobId): Promise<string> {
     return Buffer.from((await this.engine.getResult(jobId)).output ?? []).toString()

@@ -27,7 +27,7 @@ import { HttpMeter } from './metrics/http-meter.ts'
 import { LoopLag } from './metrics/loop-lag.ts'
 import { meteredLimiter } from './metrics/metered-limiter.ts'
 import type { MeteredStore } from './metrics/metered-store.ts'
-import { meterCommits, meterState, newRegistry } from './metrics/metrics.ts'
+import { meterAppends, meterState, meterStorage, newRegistry } from './metrics/metrics.ts'
 import { RpcMeter } from './metrics/rpc-meter.ts'
 import { ServerStats } from './metrics/server-stats.ts'
 import { SignupMeter } from './metrics/signup-meter.ts'
@@ -36,6 +36,7 @@ import { Turns } from './rpc/turns.ts'
 import { isLoopback, type ServerOptions } from './server-options.ts'
 import { Registrations } from './signup/registrations.ts'
 import { SignupDesk } from './signup/signup-desk.ts'
+import { StorageDesk } from './storage-desk.ts'
 import { JobSpans } from './trace/job-spans.ts'
 import { startTracing, type Tracing } from './trace/tracing.ts'
 import { PollDesk } from './workers/poll-desk.ts'
@@ -86,7 +87,15 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
     platformName,
   })
   const { registry, meter, signup, lag, tracing } = watch
-  if (store !== undefined) meterCommits(registry, store, logger)
+  const storage = new StorageDesk({
+    engine,
+    store: store ?? null,
+    keyFile: options.keyFile ?? null,
+  })
+  if (store !== undefined) {
+    meterAppends(registry, store, logger)
+    meterStorage(registry, storage)
+  }
   const heap = new HeapGuard({
     sharePercent: limits.heapSharePercent,
     jobs: () => engine.view.jobsInMemory,
@@ -117,6 +126,7 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
       limiter,
       limitOwners: new LimitOwners(engine.view, limiter, options.limiter !== undefined),
       stats,
+      storage,
       signup,
       notes,
       heap,

@@ -10,6 +10,8 @@ export interface ServerOptions {
   readonly engine: Engine
   /** The store that the engine was opened on, for its metrics and for `/readyz`. */
   readonly store?: MeteredStore
+  /** The file of the keys that personal data is encrypted with; whoever makes a backup is told of it. */
+  readonly keyFile?: string
   /** Where limits are counted; left out, in the engine, which has their definitions in any case. It stays its owner's. */
   readonly limiter?: Limiter
   readonly listen: { readonly host: string; readonly port: number }

@@ -202,7 +202,7 @@ describe('a server', () => {
     ])
     expect(noted[0]?.details['by']).toMatch(/127\.0\.0\.1$/)
     await rig.server.close()
-    const all = (await rig.store.read.journal(0, 1_000)).filter(
+    const all = (await rig.engine.view.read.journal(0, 1_000)).filter(
       ({ action }) => action === 'accessRefused',
     )
     expect(all).toHaveLength(4)
@@ -231,7 +231,7 @@ describe('a server', () => {
     for (let i = 0; i < 200; i++) await rig.call('operator', 'aicf.listJobs', {})
     await rig.call('admin', 'signup.list', {})
     await rig.server.close()
-    const reads = (await rig.store.read.journal(0, 1_000)).filter(
+    const reads = (await rig.engine.view.read.journal(0, 1_000)).filter(
       ({ action }) => action === 'dataRead',
     )
     const tokens = new Map(rig.tokenFile.list().map(({ id, role }) => [`token:${id}`, role]))

@@ -1,12 +1,21 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { METHODS, type MethodName } from '@fairlead/protocol'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { AI, type FormName, type Person, Rig, TASK } from './rig.ts'
 
 let rigs: Readonly<Record<FormName, Rig>>
+let folder: string
 beforeAll(async () => {
-  rigs = { json: await Rig.open(), cbor: await Rig.open() }
+  folder = mkdtempSync(join(tmpdir(), 'fairlead-forms-'))
+  // Only a store in a file can be backed up.
+  rigs = { json: await Rig.open({ isOnFile: true }), cbor: await Rig.open({ isOnFile: true }) }
 })
-afterAll(() => Promise.all(Object.values(rigs).map((rig) => rig.close())))
+afterAll(async () => {
+  await Promise.all(Object.values(rigs).map((rig) => rig.close()))
+  rmSync(folder, { recursive: true })
+})
 
 /** One person after the other makes every call that HTTP can, all of them good. */
 async function story(form: FormName): Promise<Map<MethodName, unknown[]>> {
@@ -94,6 +103,7 @@ async function story(form: FormName): Promise<Map<MethodName, unknown[]>> {
   await call('auditor', 'audit.verify')
   await call('admin', 'audit.prune', { before: 1_713_200_123_000 })
   await call('operator', 'stats.get')
+  await call('admin', 'storage.backup', { path: join(folder, `${form}.db`) })
   await call('alice', 'rpc.discover')
   return answers
 }
@@ -104,6 +114,7 @@ function masked(value: unknown, isMeasured = false): unknown {
     return value
       .replace(/0x[0-9a-f]{40,}/g, 'ID')
       .replace(/SCH-\w{6}/g, 'REFERENCE')
+      .replace(/\S+\.db$/, 'PATH')
       .replace(/token:[0-9a-f]+/g, 'TOKEN')
       .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
       .replace(/\w+, \d+ \w+ \d{4}, [\d:]+ UTC/g, 'TIME')
@@ -121,7 +132,7 @@ it('RPC-6: every good call has the same answer in JSON and in CBOR', async () =>
   const overHttp = Object.keys(METHODS).filter((method) => !method.startsWith('events.'))
   expect([...json.keys()].toSorted()).toEqual(overHttp.toSorted())
   for (const [method, answers] of json) {
-    const isMeasured = method === 'stats.get'
+    const isMeasured = method === 'stats.get' || method === 'storage.backup'
     expect(masked(cbor.get(method), isMeasured), method).toEqual(masked(answers, isMeasured))
   }
 })

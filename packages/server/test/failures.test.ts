@@ -1,3 +1,4 @@
+import { NO_ROWS } from '@fairlead/engine'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Bench } from './bench.ts'
 import { Rig, TASK } from './rig.ts'
@@ -60,7 +61,7 @@ describe('why a job failed', () => {
   it('FAIL-1: the status and the last error of a job are of one moment', async () => {
     const { task_id } = await rig.call('alice', 'aicf.enqueue', TASK)
     const { lease_id } = await bench.offered(task_id)
-    const { read } = rig.store
+    const { read } = rig.engine.view
     const readJob = read.job.bind(read)
     vi.spyOn(read, 'job').mockImplementationOnce(async (id) => {
       const row = await readJob(id)
@@ -98,24 +99,8 @@ it('RESULT-5: the owner, and no other requester, reads a result that outlives it
   const { lease_id } = await bench.offered(task_id)
   await bench.call('aicf.completeLease', lease_id, { output: '0x01' })
   // As if the job had been kept for long enough.
-  await rig.store.commit({
-    newJobs: [],
-    jobs: [],
-    newLeases: [],
-    leases: [],
-    providers: [],
-    results: [],
-    failures: [],
-    shares: [],
-    lanes: [],
-    rounds: [],
-    journal: [],
-    meta: {},
-    eraseEnded: null,
-    pruneEndedBefore: Number.MAX_SAFE_INTEGER,
-    pruneResultsBefore: null,
-    cutJournalAt: null,
-  })
+  const rows = { ...NO_ROWS, pruneEndedBefore: Number.MAX_SAFE_INTEGER }
+  await rig.store.tables.apply(rows, await rig.engine.checkpoint())
   expect(await rig.outcome('alice', 'aicf.getJob', { task_id })).toBe('NotFound')
   expect(await rig.call('alice', 'aicf.getResult', { task_id })).toMatchObject({ output: '0x01' })
   expect(await rig.outcome('bob', 'aicf.getResult', { task_id })).toBe('Forbidden')

@@ -15,7 +15,7 @@ const FORMS = ['json', 'cbor'] as const
 describe('aicf.enqueue', () => {
   it.each(FORMS)('WIRE-1: answers with the receipt of a durable job (%s)', async (form) => {
     const receipt = await rig.call('alice', 'aicf.enqueue', { ...AI, max_fee_u64: 2_500_000 }, form)
-    const row = await rig.store.read.job(receipt.task_id)
+    const row = await rig.engine.view.read.job(receipt.task_id)
     expect(receipt).toEqual({
       schema_version: 0,
       task_id: row?.id,

@@ -117,8 +117,8 @@ describe('operations', () => {
         'fairlead_lease_duration_seconds',
         'fairlead_enqueue_to_assign_seconds',
         'fairlead_assign_to_complete_seconds',
-        'fairlead_commit_rows',
-        'fairlead_commit_duration_seconds',
+        'fairlead_append_bytes',
+        'fairlead_append_duration_seconds',
         'fairlead_engine_loop_lag_seconds',
         'fairlead_providers',
         'fairlead_provider_health_min_ratio',
@@ -131,7 +131,7 @@ describe('operations', () => {
       expect(name).toMatch(/^[a-z][a-z0-9_]*$/)
       expect(help).not.toBe('')
       expect(name.endsWith('_total'), name).toBe(type === 'COUNTER')
-      if (type === 'HISTOGRAM') expect(name, name).toMatch(/_(?:seconds|rows)$/)
+      if (type === 'HISTOGRAM') expect(name, name).toMatch(/_(?:seconds|bytes)$/)
       expect(JSON.stringify(samples)).not.toMatch(/0x[0-9a-f]{8}|provider:|made\.up|alice/)
     }
     const of = (name: string) => own.find((metric) => metric.name === name)?.metrics
@@ -286,7 +286,7 @@ describe('shutting down', () => {
     expect((await bench.socket.closed).code).toBe(1001)
     await closing
     await expect(rig.get('/livez')).rejects.toThrow()
-    const left = (await rig.store.read.journal(0, 100)).filter(
+    const left = (await rig.engine.view.read.journal(0, 100)).filter(
       ({ action }) => action === 'workerLeft',
     )
     expect(left.map(({ subject }) => subject).sort()).toEqual(['provider:atlas', 'provider:borea'])

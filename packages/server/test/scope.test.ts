@@ -232,7 +232,7 @@ describe('a token that only reads', () => {
     rig = await Rig.open()
     const wanted = { role: 'admin', subject: 'a', scope: { readOnly: true } } as const
     const { token, record } = rig.tokenFile.create(wanted)
-    const seq = (await rig.store.read.journal(0, 1_000)).length
+    const seq = (await rig.engine.view.read.journal(0, 1_000)).length
     for (const { name, example } of WRITES) {
       const message = { jsonrpc: '2.0', id: 1, method: name, params: example.params }
       const { body } = await rig.post(null, message, 'json', { authorization: `Bearer ${token}` })
@@ -243,7 +243,7 @@ describe('a token that only reads', () => {
         },
       })
     }
-    const entries = await rig.store.read.journal(seq, 1_000)
+    const entries = await rig.engine.view.read.journal(seq, 1_000)
     expect(entries.filter(({ action }) => action !== 'accessRefused')).toEqual([])
     for (const { name, example } of READS) {
       const message = { jsonrpc: '2.0', id: 1, method: name, params: example.params }
@@ -256,7 +256,7 @@ describe('a token that only reads', () => {
   it('SCOPE-4: what only reads writes nothing', async () => {
     rig = await Rig.open()
     const { task_id } = await rig.call('alice', 'aicf.enqueue', TASK)
-    const seq = (await rig.store.read.journal(0, 1_000)).length
+    const seq = (await rig.engine.view.read.journal(0, 1_000)).length
     const socket = await rig.socket('admin')
     for (const { name, example } of READS) {
       const params = { ...example.params } as Record<string, unknown>
@@ -264,7 +264,7 @@ describe('a token that only reads', () => {
       if ('after_seq' in params) params['after_seq'] = 0
       await socket.call(name, params).catch(() => undefined)
     }
-    const written = await rig.store.read.journal(seq, 1_000)
+    const written = await rig.engine.view.read.journal(seq, 1_000)
     // That somebody looked is noted (AUDIT-12).
     expect(written.filter(({ action }) => action !== 'dataRead')).toEqual([])
     expect(READS.map(({ name }) => name)).toContain('aicf.getJob')

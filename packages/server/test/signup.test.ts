@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import { encodeCbor, FairleadError, toHex } from '@fairlead/core'
-import type { WriteBatch } from '@fairlead/core/internal'
+import { NO_ROWS } from '@fairlead/engine'
 import type { ParamsOf } from '@fairlead/protocol'
 import { dateText } from '@fairlead/signup/records'
 import parsePrometheus from 'parse-prometheus-text-format'
@@ -19,11 +19,6 @@ const POLICY = {
 }
 
 /** A batch that changes nothing. */
-const NOTHING: WriteBatch = {
-  ...{ newJobs: [], jobs: [], newLeases: [], leases: [], providers: [], results: [], shares: [] },
-  ...{ failures: [], lanes: [], rounds: [], journal: [], meta: {} },
-  ...{ eraseEnded: null, pruneEndedBefore: null, pruneResultsBefore: null, cutJournalAt: null },
-}
 
 let rig: Rig
 beforeEach(async () => {
@@ -375,6 +370,7 @@ describe('an opening', () => {
       rig.get('/metrics', 'admin').then((answer) => answer.text()),
     ])
     const events = await rig.engine.view.read.journal(0, 1_000)
+    await rig.engine.checkpoint()
     const rows = [...(await rig.store.read.everything())]
     for (const one of [...told, events, rows]) {
       expect(inspect(one, { depth: 20 })).not.toMatch(/kimberley/i)
@@ -435,7 +431,8 @@ describe('an opening', () => {
     await end(first, { output: BOOKED })
     const before = await rig.call('alice', 'signup.list', {})
     expect(before.registrations).toMatchObject([{ user_id: 'u1' }])
-    await rig.store.commit({ ...NOTHING, eraseEnded: { from: 0, before: Date.now() + 1 } })
+    const rows = { ...NO_ROWS, eraseEnded: { from: 0, before: Date.now() + 1 } }
+    await rig.store.tables.apply(rows, await rig.engine.checkpoint())
     const { registrations } = await rig.call('alice', 'signup.list', {})
     expect(registrations).toEqual([
       { ...before.registrations[0], user_id: null, booking_number: null },

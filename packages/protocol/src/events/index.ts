@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { accessRefused } from './access-refused.ts'
 import { auditPruned } from './audit-pruned.ts'
+import { backupMade } from './backup-made.ts'
 import { clockFixed } from './clock-fixed.ts'
 import { dataRead } from './data-read.ts'
 import { feeFailed } from './fee-failed.ts'
@@ -28,6 +29,8 @@ import { providerRegistered } from './provider-registered.ts'
 import { providerStaked } from './provider-staked.ts'
 import { providerStatus } from './provider-status.ts'
 import { providerUpdated } from './provider-updated.ts'
+import { replayAccepted } from './replay-accepted.ts'
+import { storeRestored } from './store-restored.ts'
 import { tokenChanged } from './token-changed.ts'
 import type { Topic } from './topics.ts'
 import { workerConnected } from './worker-connected.ts'
@@ -57,6 +60,9 @@ export const EVENTS = {
   accessRefused,
   dataRead,
   clockFixed,
+  backupMade,
+  storeRestored,
+  replayAccepted,
   openingSet,
   placeReleased,
   feeFailed,
@@ -94,6 +100,9 @@ export const event = z
     accessRefused.schema,
     dataRead.schema,
     clockFixed.schema,
+    backupMade.schema,
+    storeRestored.schema,
+    replayAccepted.schema,
     openingSet.schema,
     placeReleased.schema,
     feeFailed.schema,

@@ -43,6 +43,7 @@ import { signupSchedule } from './signup-schedule.ts'
 import { signupSetOpening } from './signup-set-opening.ts'
 import { stake } from './stake.ts'
 import { statsGet } from './stats-get.ts'
+import { storageBackup } from './storage-backup.ts'
 import { updateProvider } from './update-provider.ts'
 
 /** Every method, by its name on the wire. */
@@ -92,6 +93,7 @@ export const METHODS = {
   'audit.prune': auditPrune,
   'audit.verify': auditVerify,
   'stats.get': statsGet,
+  'storage.backup': storageBackup,
   'rpc.discover': discover,
 } as const
 export type MethodName = keyof typeof METHODS

@@ -43,6 +43,7 @@ export const statsGet = defineMethod({
         ...{ limit_bytes: 4_345_298_944, used_bytes: 61_341_696 },
         ...{ live_bytes: 48_234_496, live_max_bytes: 1_086_324_736 },
       },
+      storage: { log_bytes: 33_554_432, log_batches: 12, behind_changes: 3 },
     },
   },
 })

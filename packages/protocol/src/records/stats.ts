@@ -58,6 +58,14 @@ export const stats = z
         live_max_bytes: count.describe('enqueues are refused while more is alive'),
       })
       .describe('memory of the server'),
+    storage: z
+      .strictObject({
+        log_bytes: count.describe('size of the files of the log'),
+        log_batches: count.describe('batches that the log keeps, because the tables may lack them'),
+        behind_changes: count.describe('changes that the tables do not have yet'),
+      })
+      .nullable()
+      .describe('null: the server does not know its store'),
   })
   .meta({ id: 'Stats' })
 

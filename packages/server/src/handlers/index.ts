@@ -29,6 +29,7 @@ import {
   policyGet,
   policySet,
   statsGet,
+  storageBackup,
 } from './operations.ts'
 import {
   getProvider,
@@ -97,5 +98,6 @@ export const HANDLERS: Handlers = {
   'audit.prune': auditPrune,
   'audit.verify': auditVerify,
   'stats.get': statsGet,
+  'storage.backup': storageBackup,
   'rpc.discover': discover,
 }

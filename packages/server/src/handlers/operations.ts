@@ -48,6 +48,14 @@ export const auditPrune: Handlers['audit.prune'] = async ({ before }, call, { en
   return { deleted, head: cut }
 }
 
-export const statsGet: Handlers['stats.get'] = (_, __, { stats }) => stats.take()
+export const statsGet: Handlers['stats.get'] = async (_, __, { stats, storage }) => ({
+  ...stats.take(),
+  storage: await storage.figures(),
+})
+
+export const storageBackup: Handlers['storage.backup'] = async ({ path }, call, { storage }) => {
+  const { keyFile, ...made } = await storage.backup(path, actingAs(call))
+  return { ...made, key_file: keyFile }
+}
 
 export const discover: Handlers['rpc.discover'] = (_, __, { openRpc }) => openRpc()

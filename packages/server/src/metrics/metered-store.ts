@@ -1,82 +1,76 @@
 import type { Store } from '@fairlead/core'
-import type { WriteBatch } from '@fairlead/core/internal'
+import type { Log, LogEnd, LogRecord } from '@fairlead/core/internal'
 
-/** What is known of the writes of a store. */
+/** The state of the writes of a store. */
 export interface StoreHealth {
-  /** When writes began to be refused; null while they are taken. */
+  /** When appends began to be refused; null while they are taken. */
   readonly failingSince: number | null
-  /** When the write that has been under way the longest began; null while none is. */
+  /** When the append that has been under way the longest began; null while none is. */
   readonly pendingSince: number | null
 }
 
-/** Is told of every write. */
-export type CommitListener = (commit: {
-  readonly rows: number
+/** The size of a log, for those who watch it. */
+export interface LogFigures {
+  readonly bytes: number
+  /** The numbers of the batches that it has; none if `oldest` is above `newest`. */
+  readonly oldest: number
+  readonly newest: number
+}
+
+/** A store that is metered. One in a file tells more of its log, and makes backups. */
+export interface MeterableStore extends Store {
+  readonly log: Log & { readonly stats?: () => Promise<LogFigures> }
+  /** Resolves with the last batch of the copy. */
+  readonly backup?: (to: string) => Promise<number>
+}
+
+/** Is told of every append. */
+export type AppendListener = (append: {
+  readonly bytes: number
   readonly ms: number
   readonly isTaken: boolean
   /** Why it was not. */
   readonly cause?: unknown
-  /** Whether with it writes began to be refused, or are taken again. */
+  /** True if with it appends began to be refused, or are taken again. */
   readonly isTurn: boolean
 }) => void
 
 /**
- * A sign of life has no rows, and may fit where nothing else does: it does not tell for so long after a refusal
- * that writes are taken again. Then it does, because without traffic there is nothing else that could.
- */
-const DOUBT_MS = 10_000
-
-/**
- * A store that says how its writes go. Open the engine on it and give it to the server as well: then the
- * metrics have the size and time of commits, and `/readyz` fails when writes are refused.
+ * A store that says how its writes go. Open the engine on it and give it to the server as well: then the metrics have
+ * the size and time of appends, and `/readyz` fails when they are refused.
  */
 export class MeteredStore implements Store {
+  readonly log: Log
+  readonly tables: Store['tables']
   readonly read: Store['read']
-  readonly #store: Store
-  #listener: CommitListener = () => {}
-  #failingSince: number | null = null
-  #refusedAt = 0
-  readonly #pending = new Set<{ readonly at: number }>()
+  readonly #store: MeterableStore
+  readonly #log: MeteredLog
 
-  constructor(store: Store) {
+  constructor(store: MeterableStore) {
     this.#store = store
+    this.#log = new MeteredLog(store.log)
+    this.log = this.#log
+    this.tables = store.tables
     this.read = store.read
   }
 
   get health(): StoreHealth {
-    const [oldest] = this.#pending
-    return { failingSince: this.#failingSince, pendingSince: oldest?.at ?? null }
+    return this.#log.health
   }
 
-  onCommit(listener: CommitListener): void {
-    this.#listener = listener
+  onAppend(listener: AppendListener): void {
+    this.#log.listener = listener
   }
 
-  load(): ReturnType<Store['load']> {
-    return this.#store.load()
+  /** Null if the log does not tell. */
+  async logFigures(): Promise<LogFigures | null> {
+    return (await this.#store.log.stats?.()) ?? null
   }
 
-  async commit(batch: WriteBatch): Promise<void> {
-    const startedAt = performance.now()
-    const pending = { at: startedAt }
-    this.#pending.add(pending)
-    try {
-      await this.#store.commit(batch)
-    } catch (cause) {
-      this.#pending.delete(pending)
-      const isTurn = this.#failingSince === null
-      this.#failingSince ??= startedAt
-      this.#refusedAt = performance.now()
-      const ms = this.#refusedAt - startedAt
-      this.#listener({ rows: rowsOf(batch), ms, isTaken: false, cause, isTurn })
-      throw cause
-    }
-    this.#pending.delete(pending)
-    const now = performance.now()
-    const rows = rowsOf(batch)
-    const isTurn = this.#failingSince !== null && (rows > 0 || now - this.#refusedAt > DOUBT_MS)
-    if (isTurn) this.#failingSince = null
-    this.#listener({ rows, ms: now - startedAt, isTaken: true, isTurn })
+  /** Null if the store makes no backups. */
+  get backup(): ((to: string) => Promise<number>) | null {
+    const { backup } = this.#store
+    return backup === undefined ? null : (to) => backup.call(this.#store, to)
   }
 
   close(): Promise<void> {
@@ -84,8 +78,58 @@ export class MeteredStore implements Store {
   }
 }
 
-function rowsOf(batch: WriteBatch): number {
-  const { newJobs, jobs, newLeases, leases, providers, results, shares, rounds, journal } = batch
-  const lists = [newJobs, jobs, newLeases, leases, providers, results, shares, rounds, journal]
-  return lists.reduce((sum, { length }) => sum + length, 0)
+class MeteredLog implements Log {
+  listener: AppendListener = () => {}
+  readonly #log: Log
+  #failingSince: number | null = null
+  readonly #pending = new Set<{ readonly at: number }>()
+
+  constructor(log: Log) {
+    this.#log = log
+  }
+
+  get health(): StoreHealth {
+    const [oldest] = this.#pending
+    return { failingSince: this.#failingSince, pendingSince: oldest?.at ?? null }
+  }
+
+  get end(): LogEnd {
+    return this.#log.end
+  }
+
+  async append(record: LogRecord): Promise<void> {
+    const bytes = record.body.length
+    const pending = { at: performance.now() }
+    this.#pending.add(pending)
+    const took = () => performance.now() - pending.at
+    try {
+      await this.#log.append(record)
+    } catch (cause) {
+      this.#pending.delete(pending)
+      const isTurn = this.#failingSince === null
+      this.#failingSince ??= pending.at
+      this.listener({ bytes, ms: took(), isTaken: false, cause, isTurn })
+      throw cause
+    }
+    this.#pending.delete(pending)
+    const isTurn = this.#failingSince !== null
+    this.#failingSince = null
+    this.listener({ bytes, ms: took(), isTaken: true, isTurn })
+  }
+
+  read(afterBatch: number): AsyncIterable<LogRecord> {
+    return this.#log.read(afterBatch)
+  }
+
+  trim(upToBatch: number): Promise<void> {
+    return this.#log.trim(upToBatch)
+  }
+
+  scrub(): Promise<void> {
+    return this.#log.scrub()
+  }
+
+  close(): Promise<void> {
+    return this.#log.close()
+  }
 }

@@ -2,6 +2,7 @@ import type { Engine } from '@fairlead/engine'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { HeapGuard } from '../heap-guard.ts'
 import type { Logger } from '../log.ts'
+import type { StorageDesk } from '../storage-desk.ts'
 import type { EventMeter } from './event-meter.ts'
 import type { LoopLag } from './loop-lag.ts'
 import type { MeteredStore } from './metered-store.ts'
@@ -14,35 +15,62 @@ export function newRegistry(): Registry {
   return registry
 }
 
-/** Size, time and fate of commits. */
-export function meterCommits(registry: Registry, store: MeteredStore, logger: Logger): void {
+/** Size, time and fate of appends to the log. */
+export function meterAppends(registry: Registry, store: MeteredStore, logger: Logger): void {
   const registers = [registry]
-  const rows = new Histogram({
-    name: 'fairlead_commit_rows',
-    help: 'Rows of a commit.',
-    buckets: [1, 4, 16, 64, 256, 1_024, 4_096, 16_384],
+  const bytes = new Histogram({
+    name: 'fairlead_append_bytes',
+    help: 'Bytes of a batch of commands.',
+    buckets: [64, 256, 1_024, 4_096, 16_384, 65_536, 262_144],
     registers,
   })
   const seconds = new Histogram({
-    name: 'fairlead_commit_duration_seconds',
-    help: 'Time that a commit took until it was durable.',
+    name: 'fairlead_append_duration_seconds',
+    help: 'Time that an append to the log took until it was durable.',
     buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5],
     registers,
   })
   const failures = new Counter({
-    name: 'fairlead_commit_failures_total',
-    help: 'Commits that the store refused.',
+    name: 'fairlead_append_failures_total',
+    help: 'Appends that the log refused.',
     registers,
   })
-  store.onCommit((commit) => {
-    rows.observe(commit.rows)
-    seconds.observe(commit.ms / 1_000)
-    if (!commit.isTaken) failures.inc()
+  store.onAppend((append) => {
+    bytes.observe(append.bytes)
+    seconds.observe(append.ms / 1_000)
+    if (!append.isTaken) failures.inc()
     // Once, not for each: a disk that is full need not be filled with that, too.
-    if (!commit.isTurn) return
-    if (commit.isTaken) logger.warn({}, 'the store takes writes again')
-    else logger.error({ err: commit.cause }, 'the store refuses writes')
+    if (!append.isTurn) return
+    if (append.isTaken) logger.warn({}, 'the store takes writes again')
+    else logger.error({ err: append.cause }, 'the store refuses writes')
   })
+}
+
+/** The size of the log, and how far the tables are behind it. A store without files does not tell. */
+export function meterStorage(registry: Registry, storage: StorageDesk): void {
+  const figures = {
+    fairlead_log_bytes: ['log_bytes', 'Bytes of the files of the log.'],
+    fairlead_log_batches: [
+      'log_batches',
+      'Batches that the log keeps; a start after a crash replays most of them.',
+    ],
+    fairlead_tables_behind_changes: [
+      'behind_changes',
+      'Changes that the tables do not have yet; from 200000 on enqueues wait.',
+    ],
+  } as const
+  for (const [name, [field, help]] of Object.entries(figures)) {
+    const gauge: Gauge = new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect: async () => {
+        // A store that is down says nothing, and must not hide the other metrics.
+        const found = await storage.figures().catch(() => null)
+        if (found !== null) gauge.set(found[field])
+      },
+    })
+  }
 }
 
 /** What is looked at when somebody asks for the metrics. */

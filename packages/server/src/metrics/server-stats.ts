@@ -30,7 +30,8 @@ export class ServerStats {
     this.#startedAt = Date.now()
   }
 
-  take(): Stats {
+  /** All but what the store has to be asked for. */
+  take(): Omit<Stats, 'storage'> {
     const { view } = this.#engine
     const { queues, leases, workers, providers } = view.census()
     const { totals, rates, shares } = this.#meter

@@ -10,6 +10,7 @@ import type { LimitOwners } from '../limit-owners.ts'
 import type { ServerLimits } from '../limits.ts'
 import type { ServerStats } from '../metrics/server-stats.ts'
 import type { SignupDesk } from '../signup/signup-desk.ts'
+import type { StorageDesk } from '../storage-desk.ts'
 import type { PollDesk } from '../workers/poll-desk.ts'
 import type { ProviderPulse } from '../workers/provider-pulse.ts'
 import type { SocketPeer } from '../ws/socket-peer.ts'
@@ -35,6 +36,7 @@ export interface Services {
   readonly limiter: Limiter
   readonly limitOwners: LimitOwners
   readonly stats: ServerStats
+  readonly storage: StorageDesk
   readonly signup: SignupDesk
   readonly notes: AccessNotes
   readonly heap: HeapGuard

@@ -80,6 +80,7 @@ const TOUCHES: { readonly [Name in WritingMethod]: TouchesOf<Name> } = {
   'limits.completeMany': ({ requests }) => requests.map((one) => limits(listIn(one, 'actuals'))),
   'policy.set': NOTHING,
   'audit.prune': NOTHING,
+  'storage.backup': NOTHING,
 }
 
 /** A job by its kind and its name: of an ai job its model, of a registration its platform, of a quantum job none. */
