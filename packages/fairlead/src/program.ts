@@ -107,6 +107,7 @@ const HEADINGS: readonly (readonly [heading: string, names: readonly string[]])[
   ['Jobs:', ['enqueue', 'jobs', 'explain']],
   ['Workers:', ['worker', 'providers']],
   ['Server:', ['serve', 'top', 'policy', 'token', 'doctor']],
+  ['Store:', ['backup', 'restore', 'log']],
   ['Limits:', ['limits']],
   ['Sign-ups:', ['signup', 'sessions', 'registrations']],
   ['Audit:', ['audit']],

@@ -24,7 +24,7 @@ export async function readerNotes(config: Config): Promise<string[]> {
   }
   // A server holds its store for as long as it runs; it writes the name of its process beside it.
   const isHeld = existsSync(`${store.path}.holder`)
-  if (!isHeld && (await answers(client.url))) {
+  if (!isHeld && (await isAnswering(client.url))) {
     notes.push(
       `Warning: the server at ${client.url} runs on another store and does not know this token. ${advice}`,
     )
@@ -32,7 +32,8 @@ export async function readerNotes(config: Config): Promise<string[]> {
   return notes
 }
 
-async function answers(url: string): Promise<boolean> {
+/** True if a server answers there. */
+export async function isAnswering(url: string): Promise<boolean> {
   const base = url.replace(/^ws/, 'http').replace(/\/+$/, '')
   try {
     return (await fetch(`${base}/livez`, { signal: AbortSignal.timeout(ANSWER_MS) })).ok

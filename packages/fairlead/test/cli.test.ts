@@ -46,6 +46,7 @@ describe('fairlead', () => {
       'Jobs',
       'Workers',
       'Server',
+      'Store',
       'Limits',
       'Sign-ups',
       'Audit',
@@ -83,7 +84,7 @@ describe('fairlead', () => {
   })
 
   it('keeps out of git the files that a server leaves in the checkout', () => {
-    const left = ['', '-wal', '-shm', '-log-a', '-log-b', '.holder', '.key', '.tokens.json']
+    const left = ['', '-wal', '-shm', '-log-1', '-log-2', '.holder', '.key', '.tokens.json']
     const files = left.map((end) => `fairlead.db${end}`)
     const { stdout } = spawnSync('git', ['check-ignore', ...files], { cwd: root, encoding: 'utf8' })
     expect(stdout.trim().split('\n')).toEqual(files)

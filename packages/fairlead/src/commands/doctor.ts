@@ -12,7 +12,7 @@ export const doctor = command<Flags>({
   name: 'doctor',
   summary: 'Check the installation, and say what to do about what is wrong.',
   details:
-    'Looks at the configuration, the store and its schema, the clock, the port, permissions, tokens, and\n' +
+    'Looks at the configuration, the store, its schema and its log, the clock, the port, permissions, tokens, and\n' +
     'Redis and the booking sites if they are configured. It changes nothing. Ends with 1 if anything has to be repaired.\n' +
     'With --fix-clock it first repairs a store that was written by a clock more than a minute ahead, which no server opens:\n' +
     'times after now become earlier by as much, deadlines and waits too; openings of sessions stay. The audit log has an entry of it.',

@@ -3,6 +3,7 @@ import { auditExport } from './audit-export.ts'
 import { auditList } from './audit-list.ts'
 import { auditPrune } from './audit-prune.ts'
 import { auditVerify } from './audit-verify.ts'
+import { backup } from './backup.ts'
 import { conformance } from './conformance.ts'
 import { demo } from './demo.ts'
 import { doctor } from './doctor.ts'
@@ -18,6 +19,8 @@ import { limitsList } from './limits-list.ts'
 import { limitsReset } from './limits-reset.ts'
 import { limitsSet } from './limits-set.ts'
 import { limitsShow } from './limits-show.ts'
+import { logAcceptReplay } from './log-accept-replay.ts'
+import { logVerify } from './log-verify.ts'
 import { policyCheck } from './policy-check.ts'
 import { policySet } from './policy-set.ts'
 import { policyShow } from './policy-show.ts'
@@ -28,6 +31,7 @@ import { registrationsCancel } from './registrations-cancel.ts'
 import { registrationsList } from './registrations-list.ts'
 import { registrationsSchedule } from './registrations-schedule.ts'
 import { registrationsShow } from './registrations-show.ts'
+import { restore } from './restore.ts'
 import { serve } from './serve.ts'
 import { sessionsList } from './sessions-list.ts'
 import { sessionsSetOpening } from './sessions-set-opening.ts'
@@ -65,6 +69,10 @@ export const COMMANDS: readonly Command<never>[] = [
   tokenChange,
   tokenRevoke,
   doctor,
+  backup,
+  restore,
+  logVerify,
+  logAcceptReplay,
   limitsList,
   limitsShow,
   limitsSet,
@@ -94,6 +102,7 @@ export const GROUPS: Readonly<Record<string, { readonly summary: string }>> = {
   providers: { summary: 'List and show providers, and change their status.' },
   sessions: { summary: 'List, show and watch sessions, and say when they open.' },
   registrations: { summary: 'Schedule, list, show and cancel registrations.' },
+  log: { summary: 'Verify the log of a store, and replay it after an upgrade.' },
   token: { summary: 'Create, list, change and revoke tokens.' },
   audit: { summary: 'List, verify and export the audit log.' },
 }

@@ -151,7 +151,11 @@ function withPaths(
       tlsKey: resolvedOrNull('server.tls_key', tlsKey),
       tlsClientCa: resolvedOrNull('server.tls_client_ca', tlsClientCa),
     },
-    store: { path: store },
+    store: {
+      ...settings.store,
+      path: store,
+      archive: resolvedOrNull('store.archive', settings.store.archive),
+    },
     tokens: { path: resolvedOrNull('tokens.path', settings.tokens.path) },
     signup: {
       ...settings.signup,

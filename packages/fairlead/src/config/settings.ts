@@ -38,6 +38,9 @@ export const SETTINGS = {
   },
   store: {
     path: text('./fairlead.db', 'SQLite file with all state; made where there is none'),
+    archive: optional(text('', 'folder for commands that the log does not need any more; personal data is left out'), 'they are not kept'),
+    archiveDays: int(90, { min: 1, max: 36_500 }, 'files of the archive that are older are removed'),
+    archiveBytes: int(10_737_418_240, { min: 1_048_576, max: 1_125_899_906_842_624 }, 'bytes of all files of the archive; beyond, the oldest are removed'),
   },
   tokens: {
     path: optional(text('', 'file with the hashed tokens'), 'beside the store'),

@@ -1,8 +1,10 @@
 import { existsSync } from 'node:fs'
 import type { FairleadError } from '@fairlead/core'
 import { openSqliteStore } from '@fairlead/store/sqlite'
+import { olderSchema, storeFiles } from '../storage/store-files.ts'
 import { type Finding, fail, ok } from './check.ts'
 import { checkKey } from './check-key.ts'
+import { checkFiles, checkReplay } from './check-storage.ts'
 
 export interface StoreFindings {
   readonly findings: readonly Finding[]
@@ -14,11 +16,20 @@ export interface StoreFindings {
   readonly hadTokens: boolean
 }
 
+const NOTHING_KNOWN = { isHeld: false, beatMs: null, hadTokens: false }
+
 /** Opens the store as a server would, looks at what is in it, and closes it. */
 export async function checkStore(path: string): Promise<StoreFindings> {
-  if (!existsSync(path)) {
+  const files = storeFiles(path)
+  // Tables that are gone while their log is there are no new store.
+  if (!existsSync(path) && files.logFiles.length === 0) {
     const text = `${path} is not there yet; the first start makes it.`
-    return { findings: [ok('store', text)], isHeld: false, beatMs: null, hadTokens: false }
+    return { ...NOTHING_KNOWN, findings: [ok('store', text)] }
+  }
+  const older = olderSchema(path)
+  if (older !== null) {
+    const text = `It is version ${older}, of an earlier Fairlead. The next start copies it into new files, and keeps it as ${path}.before-5.`
+    return { ...NOTHING_KNOWN, findings: [ok('schema', text), checkFiles(path, files)] }
   }
   try {
     const store = await openSqliteStore(path)
@@ -30,6 +41,8 @@ export async function checkStore(path: string): Promise<StoreFindings> {
         findings: [
           ok('store', `${path} opens; live jobs in it: ${liveJobs}.`),
           ok('schema', 'Its schema is that of this Fairlead.'),
+          checkFiles(path, files),
+          checkReplay(store.report),
           key,
         ],
         isHeld: false,
@@ -40,23 +53,24 @@ export async function checkStore(path: string): Promise<StoreFindings> {
       await store.close()
     }
   } catch (error) {
-    return refused(error as FairleadError)
+    const found = refused(error as FairleadError)
+    const isThere = existsSync(path)
+    return isThere ? { ...found, findings: [...found.findings, checkFiles(path, files)] } : found
   }
 }
 
-/** The store says itself what to do; which of the two checks it fails is in its reason. */
+/** The store says itself what to do; the check that it fails is in its reason. */
 function refused({ message, details }: FairleadError): StoreFindings {
   const reason = details?.['reason']
   if (reason === 'held') {
     const text = 'Another process has it open; if that is your server, all is well.'
-    return { findings: [ok('store', text)], isHeld: true, beatMs: null, hadTokens: false }
+    return { ...NOTHING_KNOWN, findings: [ok('store', text)], isHeld: true }
   }
-  const name = reason === 'newer_schema' || reason === 'not_a_store' ? 'schema' : 'store'
-  const [what = message, advice = message] = message.split('; ')
-  return {
-    findings: [fail(name, `${what}.`, `${advice[0]?.toUpperCase()}${advice.slice(1)}.`)],
-    isHeld: false,
-    beatMs: null,
-    hadTokens: false,
-  }
+  const isOfSchema = ['newer_schema', 'older_schema', 'newer_format', 'not_a_store']
+  const name = isOfSchema.includes(String(reason)) ? 'schema' : 'store'
+  // The defect comes first, and behind it all that is to be done.
+  const [what = message, ...advice] = message.split('; ')
+  const todo = advice.length === 0 ? message : advice.join('; ')
+  const finding = fail(name, `${what}.`, `${todo[0]?.toUpperCase()}${todo.slice(1)}.`)
+  return { ...NOTHING_KNOWN, findings: [finding] }
 }

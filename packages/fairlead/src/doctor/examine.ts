@@ -3,6 +3,7 @@ import type { Config } from '../config/load-config.ts'
 import { keyPath } from '../serve/seal-key.ts'
 import { tokensPath } from '../tokens.ts'
 import { type Finding, fail, ok, warn } from './check.ts'
+import { checkArchive } from './check-archive.ts'
 import { checkClock, checkFolder, checkNode, checkPermissions } from './check-host.ts'
 import { checkPort, checkServer } from './check-port.ts'
 import { checkSites } from './check-providers.ts'
@@ -28,6 +29,7 @@ export async function examine(load: () => Promise<Config>): Promise<Finding[]> {
   findings.push(checkFolder(store.path))
   const stored = await checkStore(store.path)
   findings.push(...stored.findings, checkClock(Date.now(), stored.beatMs))
+  if (store.archive !== null) findings.push(checkArchive(store.archive))
   findings.push(
     checkPermissions([store.path, keyPath(store.path), tokensPath(config)]),
     checkTokens(config, stored.hadTokens),

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { openEngine } from '@fairlead/engine'
 import {
   createLogger,
@@ -12,8 +13,9 @@ import type { Config } from '../config/load-config.ts'
 import { shareFromFirstToken, shareQueue, withCallerShare } from './caller-share.ts'
 import { followProviders, openProviders } from './follow-providers.ts'
 import { openRedisLimits } from './redis-limits.ts'
-import { sealKeys } from './seal-key.ts'
+import { keyPath, sealKeys } from './seal-key.ts'
 import { tlsPaths } from './tls-paths.ts'
+import { withArchive } from './with-archive.ts'
 
 export interface Serving {
   readonly url: string
@@ -58,7 +60,7 @@ export async function startServing(options: Options): Promise<Serving> {
   try {
     await refuseAddress({ listen: { host, port }, tokens })
     const file = await openSqliteStore(settings.store.path)
-    const store = new MeteredStore(file)
+    const store = new MeteredStore(withArchive(file, settings.store, logger))
     close = async () => {
       sitesFile?.close()
       await store.close()
@@ -97,6 +99,7 @@ export async function startServing(options: Options): Promise<Serving> {
     const server = await startServer({
       engine,
       store,
+      keyFile: resolve(keyPath(settings.store.path)),
       listen: { host, port },
       tokens,
       logger,
