@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { heapBytes } from '../bench.ts'
+import { CpuMeter } from './cpu.ts'
 import type { Subject, Work } from './subject.ts'
 
 /** What one run of a scenario gives: figures by name. */
@@ -31,6 +32,7 @@ const WARM_UP_SECONDS = 2
 export const SCENARIOS = {
   'enqueue-1': (subject, sizes) => enqueueInFlight(subject, sizes, 1),
   'enqueue-100': (subject, sizes) => enqueueInFlight(subject, sizes, IN_FLIGHT),
+  'enqueue-keyed': enqueueKeyed,
   'enqueue-batch': enqueueBatches,
   drain,
   steady,
@@ -46,7 +48,7 @@ export type ScenarioName = keyof typeof SCENARIOS
 export async function warmUp(subject: Subject): Promise<void> {
   const done = new Countdown(Number.POSITIVE_INFINITY)
   const stop = await subject.work({ load: 'flow', asking() {}, completed: done.take })
-  done.setGoal(await enqueueFor(subject, { seconds: WARM_UP_SECONDS, inFlight: IN_FLIGHT }))
+  done.setGoal(await enqueueFor(subject.enqueue, { seconds: WARM_UP_SECONDS, inFlight: IN_FLIGHT }))
   await done.reached
   await stop()
   await load(subject, WARM_UP_JOBS)
@@ -60,9 +62,22 @@ async function enqueueInFlight(
   { seconds }: Sizes,
   inFlight: number,
 ): Promise<Figures> {
+  const cpu = new CpuMeter()
   const started = performance.now()
-  const jobs = await enqueueFor(subject, { seconds, inFlight })
-  return { rate: (1_000 * jobs) / (performance.now() - started) }
+  const jobs = await enqueueFor(subject.enqueue, { seconds, inFlight })
+  return { rate: (1_000 * jobs) / (performance.now() - started), ...cpu.perJob(jobs) }
+}
+
+/** As an SDK sends them. */
+async function enqueueKeyed(
+  { enqueueKeyed: enqueue }: Subject,
+  { seconds }: Sizes,
+): Promise<Figures> {
+  if (enqueue === undefined) return {}
+  const cpu = new CpuMeter()
+  const started = performance.now()
+  const jobs = await enqueueFor(enqueue, { seconds, inFlight: IN_FLIGHT })
+  return { rate: (1_000 * jobs) / (performance.now() - started), ...cpu.perJob(jobs) }
 }
 
 /** One batch after the other: each caller knows that its batch was taken before it sends the next. */
@@ -77,7 +92,9 @@ async function enqueueBatches(subject: Subject, { seconds }: Sizes): Promise<Fig
 
 async function drain(subject: Subject, { jobs }: Sizes): Promise<Figures> {
   await load(subject, jobs)
-  return { rate: (1_000 * jobs) / (await drainMs(subject, jobs)) }
+  const cpu = new CpuMeter()
+  const ms = await drainMs(subject, jobs)
+  return { rate: (1_000 * jobs) / ms, ...cpu.perJob(jobs) }
 }
 
 /**
@@ -87,13 +104,15 @@ async function drain(subject: Subject, { jobs }: Sizes): Promise<Figures> {
 async function steady(subject: Subject, { seconds }: Sizes): Promise<Figures> {
   const done = new Countdown(Number.POSITIVE_INFINITY)
   const stop = await subject.work({ load: 'flow', asking() {}, completed: done.take })
+  const cpu = new CpuMeter()
   const started = performance.now()
-  const jobs = await enqueueFor(subject, { seconds, inFlight: IN_FLIGHT })
+  const jobs = await enqueueFor(subject.enqueue, { seconds, inFlight: IN_FLIGHT })
   done.setGoal(jobs)
   await done.reached
   const rate = (1_000 * jobs) / (performance.now() - started)
+  const spent = cpu.perJob(jobs)
   await stop()
-  return { rate }
+  return { rate, ...spent }
 }
 
 /** From the call that enqueues to the start of the handler. */
@@ -150,6 +169,7 @@ export function percentiles(values: Float64Array): Figures {
  */
 async function backlog(subject: Subject, { jobs, drained }: Sizes): Promise<Figures> {
   const before = heapBytes()
+  const rssBefore = process.memoryUsage().rss
   let ms = 0
   let done = 0
   let waiting = 0
@@ -165,6 +185,7 @@ async function backlog(subject: Subject, { jobs, drained }: Sizes): Promise<Figu
     rate: (1_000 * done) / ms,
     heapPerJob: (heapBytes() - before) / jobs,
     rss: process.memoryUsage().rss,
+    rssPerJob: (process.memoryUsage().rss - rssBefore) / jobs,
     ...(subject.serverBytes === undefined ? {} : { server: await subject.serverBytes() }),
   }
 }
@@ -237,13 +258,13 @@ async function manyTenants(subject: Subject, { jobs }: Sizes): Promise<Figures> 
 
 /** Enqueues one by one for a while, so many at once; gives how many it were. */
 async function enqueueFor(
-  subject: Subject,
+  enqueue: Subject['enqueue'],
   { seconds, inFlight }: { readonly seconds: number; readonly inFlight: number },
 ): Promise<number> {
   const until = performance.now() + 1_000 * seconds
   let next = 0
   const callers = Array.from({ length: inFlight }, async () => {
-    while (performance.now() < until) await subject.enqueue(next++)
+    while (performance.now() < until) await enqueue(next++)
   })
   await Promise.all(callers)
   return next

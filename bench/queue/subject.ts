@@ -6,6 +6,8 @@
 export interface Subject {
   /** Takes in one job; resolves once the subject calls it accepted. */
   readonly enqueue: (n: number, tenant?: string) => Promise<unknown>
+  /** The same under a key of the caller's own, which makes it safe to ask again. */
+  readonly enqueueKeyed?: (n: number) => Promise<unknown>
   /** Takes in `count` jobs in one call of the subject's own. */
   readonly enqueueBatch: (first: number, count: number, tenant?: string) => Promise<unknown>
   /** What is to be done after a bulk load, before its jobs are worked on. */

@@ -13,7 +13,7 @@ interface Bullmq {
 
 interface Queue {
   waitUntilReady(): Promise<unknown>
-  add(name: string, data: Payload): Promise<unknown>
+  add(name: string, data: Payload, options?: { jobId: string }): Promise<unknown>
   addBulk(jobs: readonly { name: string; data: Payload }[]): Promise<unknown>
   obliterate(options: { force: boolean }): Promise<void>
   close(): Promise<void>
@@ -55,6 +55,7 @@ export async function openBullmq(place: Place): Promise<Subject> {
   await queue.waitUntilReady()
   return {
     enqueue: (n) => queue.add('job', payloadNumber(n)),
+    enqueueKeyed: (n) => queue.add('job', payloadNumber(n), { jobId: `key-${n}` }),
     // The documented way for many: one pipeline.
     enqueueBatch: (first, count) =>
       queue.addBulk(

@@ -39,13 +39,15 @@ export async function openFairlead(
   }
   return {
     enqueue: (n, tenant = 'bench') => engine.enqueue(requestNumber(n), requesterOf(tenant)),
+    enqueueKeyed: (n) =>
+      engine.enqueue({ ...requestNumber(n), idempotency_key: `key-${n}` }, requesterOf('bench')),
     async enqueueBatch(first, count, tenant = 'bench') {
       const requests = Array.from({ length: count }, (_, i) => requestNumber(first + i))
       const answers = await engine.enqueueMany(requests, requesterOf(tenant))
       for (const answer of answers) if (answer.status === 'rejected') throw answer.reason
     },
     // A backlog at rest: it is in the tables, and the log is empty.
-    afterLoad: () => store.checkpoint(),
+    afterLoad: () => engine.checkpoint(),
     work: (work) => startWorkers(engine, work),
     close: () => engine.close(),
   }
