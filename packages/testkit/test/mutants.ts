@@ -434,8 +434,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'rows are given to the tables before the log has their batch',
     file: 'engine/dist/projector/projector.js',
-    find: 'this.#changedSince = now;\n        this.#handed = batch;',
-    replace: 'this.#changedSince = now;\n        this.#handed = batch; this.#stored = batch;',
+    find: 'const now = this.#clock.now();\n        this.#handed = batch;',
+    replace: 'const now = this.#clock.now();\n        this.#handed = batch; this.#stored = batch;',
     expected: ['projection'],
     scenario: 'storm',
   },

@@ -53,8 +53,7 @@ export class Projector {
   #stored: number
   #takenOf: number
   #inTables: number
-  /** When a batch was handed over of which no rows were taken. */
-  #changedSince = 0
+  #takenAt = 0
   #cancelWake: (() => void) | null = null
   #isReadWaiting = false
   /** Set from a defect until the state was recovered. */
@@ -113,14 +112,13 @@ export class Projector {
   /** A batch was handed to the log; the state is at its end. */
   handed(batch: number): void {
     const now = this.#clock.now()
-    if (this.#takenOf === this.#handed) this.#changedSince = now
     this.#handed = batch
     const { changedRows, hasPruned } = this.#source
     const isSmallOrLarge = changedRows <= FEW_CHANGES || changedRows >= MANY_CHANGES
-    const isDue = hasPruned || isSmallOrLarge || now - this.#changedSince >= TAKE_MS
+    const isDue = hasPruned || isSmallOrLarge || now - this.#takenAt >= TAKE_MS
     if (isDue || this.#isReadWaiting) this.#take()
     else {
-      this.#cancelWake ??= this.#clock.wakeAt(this.#changedSince + TAKE_MS, () => this.#takeLate())
+      this.#cancelWake ??= this.#clock.wakeAt(this.#takenAt + TAKE_MS, () => this.#takeLate())
     }
   }
 
@@ -238,6 +236,7 @@ export class Projector {
     this.#cancelWake?.()
     this.#cancelWake = null
     this.#isReadWaiting = false
+    this.#takenAt = this.#clock.now()
     if (this.#takenOf === this.#handed) return
     const changes = this.#source.changedRows
     this.#takenOf = this.#handed
