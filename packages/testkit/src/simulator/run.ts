@@ -1,5 +1,7 @@
 import { stateHash } from '../state-hash.ts'
+import { disarmDefect } from './defects.ts'
 import type { JobEntry } from './ledger/book.ts'
+import { weighRows } from './row-weight.ts'
 import type { Scenario } from './scenario.ts'
 import { SCENARIOS } from './scenarios.ts'
 import { takeStep } from './steps.ts'
@@ -92,6 +94,9 @@ export async function runSeed(options: {
     return { steps: step, failure, hash: '', counts: {} }
   } finally {
     Error.stackTraceLimit = stackTraceLimit
+    // Other engines of this process are as they are.
+    weighRows(1)
+    disarmDefect()
   }
   return {
     steps: step,
