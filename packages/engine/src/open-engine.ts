@@ -91,7 +91,7 @@ async function openOn(store: Store, options: EngineOptions): Promise<Engine> {
   let state: EngineState
   try {
     state = await recover(found)
-    // What is opened in the past was checked before; the log may go further than the tables.
+    // The beat of the tables was checked before; the log may go further than the tables.
     refuseFuture({ meta: { [META.beat]: String(state.market.nowMs) } }, clock.now())
     projector.continueWith(state)
     if (found.meta[META.version] !== VERSION) {

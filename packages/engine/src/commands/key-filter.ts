@@ -54,7 +54,7 @@ export class KeyFilter {
   }
 }
 
-/** Of a key, which is the caller's id and the hash of what the caller chose: the first four bytes of both, mixed. */
+/** A key is a caller's id and the hash of a text that the caller chose. The first four bytes of both, mixed. */
 function fingerprint(key: string): number {
   const caller = Number.parseInt(key.slice(...FIRST), 16)
   const chosen = Number.parseInt(key.slice(ID_LENGTH + FIRST[0], ID_LENGTH + FIRST[1]), 16)

@@ -475,7 +475,7 @@ export class EngineLoop {
   async #makeSound(): Promise<void> {
     if (this.#isSound) return
     this.#recoverAt = this.#clock.now() + RECOVER_MS
-    // What was handed over before the defect happened.
+    // Batches that were handed over before the defect did happen.
     await this.#writer.rest()
     if (this.#writer.isStuck) throw this.#unknownOutcome
     this.#keys.dropOpen()
