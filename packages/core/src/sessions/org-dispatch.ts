@@ -53,8 +53,8 @@ export class OrgDispatch implements IndexedItem {
   readonly budget: DispatchBudget
   inFlight = 0
   /**
-   * Set if a job of it could have been sent, but no provider was there to make the attempt. The keys that have
-   * waited longest have the lowest numbers and come first (DISPATCH-5). Null for all other keys.
+   * Set if a job of it could have been sent, but no provider was there for it, or a limit was full. The keys that
+   * have waited longest have the lowest numbers and come first (DISPATCH-5). Null for all other keys.
    */
   unservedSince: number | null
   /** When to check it again; see `nextSendAt`. */

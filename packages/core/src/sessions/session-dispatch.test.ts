@@ -166,6 +166,19 @@ describe('sending', () => {
     expect(sendAt(1)).toEqual([1, 2])
   })
 
+  it('DISPATCH-5: a limit that two keys share serves them in turns', () => {
+    const { join, sendAt } = opened()
+    for (const n of [1, 3, 5]) join(n, { orgRef: 'north' })
+    for (const n of [2, 4, 6]) join(n, { orgRef: 'south' })
+    const oneAtATime = () => {
+      let left = 1
+      return (): Service => (left-- > 0 ? 'served' : 'pass')
+    }
+    const served = [0, 1, 2, 3, 4, 5].flatMap((ms) => sendAt(ms, oneAtATime()))
+    const keys = served.map((n) => (n % 2 === 1 ? 'north' : 'south'))
+    expect(keys).toEqual(['north', 'south', 'north', 'south', 'north', 'south'])
+  })
+
   it('DISPATCH-9: a dispatch key is forgotten once it is idle and its budget as new, not before', () => {
     const { dispatch, join, sendAt, refused, booked } = opened({
       ...{ burst: 2, maxRpsMilli: 1_000, maxConcurrency: 1, minSpacingMs: 100 },

@@ -271,7 +271,7 @@ export class SessionDispatch {
     most = Infinity,
   ): SessionSend[] {
     const sends: SessionSend[] = []
-    // Keys without a provider: those that got nothing come before those that got something and want more.
+    // Keys with a job that no provider took: those that got nothing come before those that got something and want more.
     const unserved: OrgDispatch[] = []
     const wanting: OrgDispatch[] = []
     for (const org of this.#orgs.takeDue(this.#nowMs)) {
@@ -446,7 +446,7 @@ export class SessionDispatch {
     }
   }
 
-  /** True if there is no provider for the rest. */
+  /** True if a job that could go is left, because no provider is there for it. */
   #sendFrom(
     org: OrgDispatch,
     sends: SessionSend[],
@@ -487,7 +487,7 @@ export class SessionDispatch {
       else org.lookups.add(job)
     }
     this.#orgs.leaveUnserved(org, othersAt)
-    return isNobodyThere
+    return true
   }
 
   #send(job: DispatchJob, isLookup: boolean): SessionSend {
