@@ -38,7 +38,7 @@ export type { Deliveries } from './workers/outbox.ts'
 export { acceptReport } from './commands/accept-command.ts'
 export { acceptEnqueue } from './commands/accept-enqueue.ts'
 export { KnownKeys } from './commands/known-keys.ts'
-export { prepareCommands } from './commands/prepare-commands.ts'
+export { LookUps } from './commands/look-ups.ts'
 export type {
   KeyFigures,
   RegistrationFacts,

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { type Clock, FairleadError, type Preset, type Store, toHex } from '@fairlead/core'
 import { isUnreadable, type Snapshot, usablePolicy } from '@fairlead/core/internal'
 import { KnownKeys } from './commands/known-keys.ts'
-import { prepareCommands } from './commands/prepare-commands.ts'
+import { LookUps } from './commands/look-ups.ts'
 import { Sealer } from './commands/sealer.ts'
 import { Engine } from './engine.ts'
 import { LogWriter } from './log/log-writer.ts'
@@ -130,16 +130,16 @@ async function openOn(store: Store, options: EngineOptions): Promise<Engine> {
     welcome: (current) => {
       current.welcome((providerId, workerId) => connections.sessionOf(providerId, workerId))
     },
-    prepare: (commands) =>
-      prepareCommands(commands, {
-        read: fast,
-        upToDate: {
-          result: async (id) => sealer.opened(await projector.whole()).result(id),
-          assignmentsSince: async (at) => (await projector.whole()).assignmentsSince(at),
-        },
-        market: opened.state.market,
-        keys,
-      }),
+    lookUps: new LookUps({
+      clock,
+      market: () => opened.state.market,
+      keys,
+      read: fast,
+      upToDate: {
+        result: async (id) => sealer.opened(await projector.whole()).result(id),
+        assignmentsSince: async (at) => (await projector.whole()).assignmentsSince(at),
+      },
+    }),
     deliver: (outcome) => {
       subscribers.tell(outcome.journal)
       const { state: current } = opened
@@ -147,8 +147,7 @@ async function openOn(store: Store, options: EngineOptions): Promise<Engine> {
         nowMs: () => opened.state.market.nowMs,
         payloads,
         clock,
-        // A refusal means that the engine is closed or cannot write, and the offer is void either way.
-        withdraw: (leaseId) => void opened.submit({ type: 'withdraw', leaseId }).catch(() => {}),
+        withdraw: (leaseId) => opened.submit({ type: 'withdraw', leaseId }),
         isCurrent: () => opened.state === current,
       })
       payloads.forget(outcome.ended)

@@ -134,7 +134,7 @@ describe('the next session of a worker', () => {
     expect(await failing.done).toBe('StoreUnavailable')
     await rig.clock.advance(100)
     // With the batch after the outage the worker will hear again what it holds.
-    const next = rig.enqueue('c')
+    const next = new Call(rig.engine.heartbeat(ATLAS))
     await (await rig.store.underWay()).confirm()
     const resumed = await rig.store.underWay()
     expect(resumed.commands.map(({ type }) => type)).toContain('resume')
@@ -234,6 +234,20 @@ describe('an offer whose work cannot be read', () => {
       health: 1_000,
       failures: 0,
     })
+  })
+
+  it('WORKER-12: is taken back although the log refuses that for a while', async () => {
+    const { worker, leaseId, jobId } = await comeBack()
+    await rig.clock.advance(2_400)
+    rig.store.isFull = true
+    await rig.clock.advance(1_000)
+    rig.store.isFull = false
+    rig.store.isUnreadable = false
+    await rig.clock.advance(1_000)
+    const [first] = await rig.engine.view.read.leases(jobId)
+    expect(first).toMatchObject({ id: leaseId, status: 'CANCELLED', isAcked: false })
+    expect(worker.offered.jobId).toBe(jobId)
+    expect((await rig.engine.getJob(jobId)).retries).toBe(0)
   })
 
   it('WORKER-12: is not read again for a worker that has left', async () => {

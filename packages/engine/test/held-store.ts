@@ -32,7 +32,7 @@ export interface HeldAnswer {
 /** The outcome of an append: stored and answered, refused, or stored with its answer lost. */
 export type AppendFate = 'ok' | 'fails' | 'answer lost'
 
-type HeldRead = 'jobsByTx' | 'journal' | 'payloads' | 'result'
+type HeldRead = 'assignmentsSince' | 'jobsByTx' | 'journal' | 'payloads' | 'result'
 
 /** A store that answers when the test allows it, or never. It wraps one that keeps its promises. */
 export class HeldStore implements Store {
@@ -74,6 +74,8 @@ export class HeldStore implements Store {
     const { read } = inner
     this.read = {
       ...read,
+      assignmentsSince: (...args) =>
+        this.#gated('assignmentsSince', read.assignmentsSince(...args)),
       jobsByTx: (...args) => this.#gated('jobsByTx', read.jobsByTx(...args)),
       journal: (...args) => this.#gated('journal', read.journal(...args)),
       payloads: async (...args) => {
@@ -156,6 +158,13 @@ export class HeldStore implements Store {
     })
     const asked = new Promise<void>((ask) => this.#gates.set(name, { ask, open }))
     return { asked, release }
+  }
+
+  /** The next answer of a read is a failure. Resolves when it was asked. */
+  failAnswer(name: HeldRead): Promise<void> {
+    const open = Promise.reject(unavailable('the disk cannot be read'))
+    open.catch(() => {})
+    return new Promise<void>((ask) => this.#gates.set(name, { ask, open }))
   }
 
   async #append(record: LogRecord): Promise<void> {

@@ -6,7 +6,7 @@ import { SeededDice } from '@fairlead/core/internal'
 import { openSqliteStore } from '@fairlead/store/sqlite'
 import { MemoryStore } from '@fairlead/testkit'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import type { HeldAppend } from './held-store.ts'
+import type { HeldAnswer, HeldAppend } from './held-store.ts'
 import { ATLAS, Call, outcomesOf, Rig } from './rig.ts'
 
 const STORES: readonly (readonly [string, () => Promise<Store>])[] = [
@@ -167,6 +167,58 @@ describe.each(STORES)('one key, %s', (_, openStore) => {
   })
 })
 
+describe('a look-up of keys that hangs', () => {
+  let rig: Rig
+
+  beforeEach(async () => {
+    rig = await Rig.open()
+  })
+  afterEach(() => rig.close())
+
+  it('KEYS-3: holds back enqueues in their order, and nothing else', async () => {
+    const worker = await rig.connect('w-1', { slots: 2 })
+    const [one, two] = [await rig.offered('a', worker), await rig.offered('b', worker)]
+    const lookUp = rig.store.holdAnswer('jobsByTx')
+    const held = [rig.enqueue('c'), rig.enqueue('d')]
+    await lookUp.asked
+    held.push(rig.enqueue('a'), rig.enqueue('e'))
+    const others = [
+      rig.ack(one),
+      rig.complete(one),
+      rig.ack(two),
+      new Call(rig.engine.fail({ leaseId: two.leaseId, by: ATLAS, code: 'oom', permanent: true })),
+      new Call(rig.engine.heartbeat(ATLAS)),
+    ]
+    expect(await outcomesOf(others)).toEqual(others.map(() => 'ok'))
+    expect(held.map(({ outcome }) => outcome)).toEqual(held.map(() => 'pending'))
+    lookUp.release()
+    expect(await outcomesOf(held)).toEqual(held.map(() => 'ok'))
+    const [c, d, a, e] = held.map(({ value }) => value)
+    expect(a).toBe(one.jobId)
+    expect(await rig.jobs()).toEqual([one.jobId, two.jobId, c, d, e])
+  })
+
+  it('KEYS-3: refuses only the enqueues that asked, if the tables do not tell', async () => {
+    const lookUp = rig.store.failAnswer('jobsByTx')
+    const asked = rig.enqueue('c')
+    const heartbeat = new Call(rig.engine.heartbeat(ATLAS))
+    await lookUp
+    expect(await outcomesOf([asked, heartbeat])).toEqual(['StoreUnavailable', 'ok'])
+    expect(await rig.enqueue('c').done).toBe('ok')
+    expect(await rig.jobs()).toHaveLength(1)
+  })
+
+  it('KEYS-3: an engine that closes answers the enqueues that wait for it', async () => {
+    const lookUp = rig.store.holdAnswer('jobsByTx')
+    const held = rig.enqueue('c')
+    await lookUp.asked
+    const closed = rig.engine.close()
+    lookUp.release()
+    expect(await held.done).toBe('ok')
+    await closed
+  })
+})
+
 /** Callers who ask for a few keys again and again, over a store that does as it likes. */
 async function play(seed: number): Promise<{ readonly rig: Rig; readonly taken: Taken }> {
   const dice = new SeededDice(taggedHashHex('fairlead|keys', seed) as Seed)
@@ -178,7 +230,13 @@ async function play(seed: number): Promise<{ readonly rig: Rig; readonly taken: 
     })
   rig.store.isHolding = true
   const asked: Promise<unknown>[] = []
+  let lookUp: HeldAnswer | null = null
   for (let i = 0; i < 60; i++) {
+    lookUp?.release()
+    // Answers that tell what was there a while ago, and rows that come meanwhile.
+    lookUp = dice.draw(3) === 0 ? rig.store.holdAnswer('jobsByTx') : null
+    if (dice.draw(3) === 0) rig.store.isHoldingRows = true
+    else if (dice.draw(2) === 0) rig.store.letRowsGo()
     // At times more than a batch takes before it is handed over.
     const count = dice.draw(6) === 0 ? 80 : 1 + dice.draw(4)
     for (let n = 0; n < count; n++) {
@@ -194,6 +252,8 @@ async function play(seed: number): Promise<{ readonly rig: Rig; readonly taken: 
     if (fate < 2) write.fail()
     else await write.confirm()
   }
+  lookUp?.release()
+  rig.store.letRowsGo()
   await rig.store.letGo()
   await Promise.all(asked)
   return { rig, taken }

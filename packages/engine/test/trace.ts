@@ -1,6 +1,7 @@
 import {
   type Caller,
   callerOf,
+  FairleadError,
   isLive,
   type JobId,
   type Lease,
@@ -22,8 +23,8 @@ import {
   assignedSince,
   type EngineState,
   KnownKeys,
+  LookUps,
   NO_ROWS,
-  prepareCommands,
   Sealer,
   type Submission,
   stateOf,
@@ -379,7 +380,14 @@ export async function preparedOn(
   command: Submission,
 ): Promise<Submission> {
   const keys = { mustLookUp: () => true }
-  return (await prepareCommands([command], { read, upToDate: read, keys, market }))?.[0] ?? command
+  const clock = { now: () => market.nowMs, wakeAt: () => () => {} }
+  const lookUps = new LookUps({ clock, read, upToDate: read, keys, market: () => market })
+  const [prepared] =
+    command.type === 'enqueue'
+      ? await lookUps.earlierJobs([command])
+      : ((await lookUps.windows([command])) ?? [command])
+  if (prepared instanceof FairleadError) throw prepared
+  return prepared ?? command
 }
 
 const SEALER = new Sealer([])

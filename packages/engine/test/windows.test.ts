@@ -53,6 +53,22 @@ describe('a policy that sets or lengthens the window of requesters', () => {
     expect(await isAssigned('d')).toBe(false)
   })
 
+  it('KEYS-4: is refused if the tables do not answer within a second, and everything else goes on', async () => {
+    const held = rig.store.holdAnswer('assignmentsSince')
+    const change = new Call(rig.engine.setPolicy(LONG))
+    await held.asked
+    const other = rig.enqueue('a')
+    await rig.clock.advance(999)
+    expect([change.outcome, other.outcome]).toEqual(['pending', 'pending'])
+    await rig.clock.advance(1)
+    expect(await change.done).toBe('StoreUnavailable')
+    expect(await other.done).toBe('ok')
+    held.release()
+    await rig.engine.setPolicy(LONG)
+    expect(await isAssigned('b')).toBe(true)
+    expect(await isAssigned('c')).toBe(false)
+  })
+
   it('QUOTA-4: counts what is being written when it is set', async () => {
     rig.store.isHolding = true
     const calls: Call<unknown>[] = [rig.enqueue('a'), rig.enqueue('b')]

@@ -160,8 +160,16 @@ function readTxOrKey(hash: unknown, key: unknown, policy: Policy, to: Uint8Array
   const bytes = utf8Length(key)
   const max = policy.caps.idempotencyKey
   if (bytes > max) throw limitExceeded('idempotency_key', max, bytes)
-  return sha3(utf8(key))
+  if (key !== keyRead) {
+    keyRead = key
+    keyHash = sha3(utf8(key))
+  }
+  return keyHash
 }
+
+/** A key is mostly hashed twice in a row: to find out if it is known, and for its request. */
+let keyRead = ''
+let keyHash: Uint8Array = new Uint8Array()
 
 function readAmount(written: unknown, field: string): bigint {
   const value = readU64(written)

@@ -103,7 +103,7 @@ export interface EnqueueRequest {
   readonly caller: Caller
   readonly tier: string
   readonly origin: JobOrigin | null
-  /** The job that this caller enqueued under the same key before; see `prepareCommands`. */
+  /** The job that this caller enqueued under the same key before; see `LookUps`. */
   readonly before: KnownJob | 'unknown' | null
   /** An operator may name an opening time for a registration's session that differs from the known one. */
   readonly isOperator?: boolean
@@ -183,7 +183,7 @@ export type Command =
       readonly type: 'setPolicy'
       readonly written: unknown
       readonly preset: Preset
-      /** Earlier assignments, needed if the new window reaches further back; see `prepareCommands`. */
+      /** Earlier assignments, needed if the new window reaches further back; see `LookUps`. */
       readonly assigned: readonly Assigned[] | 'unknown' | null
     } & Acting)
   /** A limit in the form of the API, new or changed. */

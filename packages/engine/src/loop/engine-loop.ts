@@ -5,6 +5,7 @@ import { acceptEnqueue } from '../commands/accept-enqueue.ts'
 import { checkCommand } from '../commands/check-arguments.ts'
 import type { Command, EnqueueRequest, OfWorker, Submission } from '../commands/command.ts'
 import type { KnownKeys } from '../commands/known-keys.ts'
+import { type LookUps, unanswered } from '../commands/look-ups.ts'
 import type { Sealer } from '../commands/sealer.ts'
 import type { LogWriter } from '../log/log-writer.ts'
 import type { Projector } from '../projector/projector.ts'
@@ -41,17 +42,16 @@ const STANDSTILL_MS = 3_000
 /** Answers a refused command after all, or throws a refusal of its own. */
 export type Recover = (command: Submission, refusal: FairleadError) => Promise<unknown>
 
-/** Looks up the facts that commands need; null if there are none. */
-type Prepare = (commands: readonly Submission[]) => Promise<readonly Submission[]> | null
-
 /** A command whose caller waits, and the answer to give once its batch is stored. */
 interface Call {
-  readonly command: Submission
+  command: Submission
   readonly resolve: (reply: unknown, index: number) => void
   readonly reject: (error: Error, index: number) => void
   /** Its index among the commands that were submitted together. */
   readonly index: number
   readonly recover: Recover | null
+  /** True once the tables told if the key of this enqueue is known. */
+  isLookedUp: boolean
   reply: unknown
   refusal: FairleadError | null
 }
@@ -79,11 +79,17 @@ export class EngineLoop {
   readonly #accepted: (seq: number, payload: Uint8Array) => void
   readonly #present: () => readonly OfWorker[]
   readonly #welcome: (state: EngineState) => void
-  readonly #prepare: Prepare
+  readonly #lookUps: LookUps
   #state: EngineState
   readonly #waiting: Call[] = []
   /** Enqueues that wait until the tables have caught up (PROJECT-3). */
   #heldBack: Call[] = []
+  /** Enqueues whose keys only the tables know, and those behind them. */
+  #unknown: Call[] = []
+  /** The look-up of earlier ones. */
+  #lookUp: Promise<void> | null = null
+  /** Enqueues whose keys were looked up, and that wait to be applied. */
+  #lookedUp = 0
   /** The calls of the open batch. */
   #applied: Call[] = []
   #turn: Promise<void> | null = null
@@ -119,8 +125,7 @@ export class EngineLoop {
     readonly present: () => readonly OfWorker[]
     /** Tells the workers again what they hold. */
     readonly welcome: (state: EngineState) => void
-    /** Looks up the facts that commands need, right before they are applied; null if there are none. */
-    readonly prepare: Prepare
+    readonly lookUps: LookUps
   }) {
     this.#clock = options.clock
     this.#writer = options.writer((cause) => this.#refuseAll(cause))
@@ -133,7 +138,7 @@ export class EngineLoop {
     this.#accepted = options.accepted
     this.#present = options.present
     this.#welcome = options.welcome
-    this.#prepare = options.prepare
+    this.#lookUps = options.lookUps
     this.#watch = options.clock.watch?.() ?? null
     this.#lastPruned = Math.floor(options.state.market.nowMs / PRUNE_MS)
     this.#resume(options.clock.now())
@@ -215,10 +220,13 @@ export class EngineLoop {
     this.#heldBack = []
     const mustWrite = () => this.#state.recorded > 0 && this.#isSound && !this.#writer.isStuck
     const isBusy = () =>
-      this.#turn !== null || this.#waiting.length > 0 || this.#applied.length > 0 || mustWrite()
+      [this.#turn, this.#lookUp].some((work) => work !== null) ||
+      this.#waiting.length + this.#unknown.length + this.#applied.length > 0 ||
+      mustWrite()
     do {
       this.#start()
       await this.#turn
+      await this.#lookUp
       await this.#writer.rest()
     } while (isBusy())
     this.#watch?.end()
@@ -287,24 +295,25 @@ export class EngineLoop {
     let isApplying = false
     try {
       const hasStoodStill = this.#watch?.hasHappened() === true
-      let commands: readonly Submission[]
       do {
         if (this.#writer.isStuck) await this.#writer.retry()
         // Do not expire offers that were never delivered.
         if (!hasStoodStill && this.#isWriteSlow()) await this.#writer.rest()
         if (this.#writer.isStuck) throw this.#unknownOutcome
         await this.#makeSound()
-        commands = batch.map(({ command }) => command)
-        this.#keys.forgetApplied()
-        const prepared = this.#prepare(commands)
-        if (prepared !== null) commands = await prepared
+        const windows = this.#lookUps.windows(batch.map(({ command }) => command))
+        if (windows !== null) settle(batch, await windows)
         // Meanwhile an append may have been refused.
       } while (this.#writer.isStuck || !this.#isSound)
       isApplying = true
       const now = this.#clock.now()
       if (hasStoodStill || this.#hasStoodStill) this.#resume(now)
-      for (let i = 0; i < batch.length; i++) {
-        this.#apply(batch[i] as Call, commands[i] as Submission, now)
+      // A look-up in flight, or one whose answers wait, may not have seen these keys in the tables.
+      if (this.#lookUp === null && this.#lookedUp === 0) this.#keys.forgetApplied()
+      for (const call of batch) {
+        if (call.refusal !== null) this.#applied.push(call)
+        else if (this.#mustLookUp(call)) this.#unknown.push(call)
+        else this.#apply(call, now)
       }
       if (this.#mayWrite()) {
         this.#dispatch(now)
@@ -313,13 +322,51 @@ export class EngineLoop {
     } catch (cause) {
       if (isApplying) this.#discard(batch, cause)
       else refuse(batch, cause)
+    } finally {
+      this.#lookedUp -= batch.filter(({ isLookedUp }) => isLookedUp).length
+      this.#lookUpKeys()
     }
+  }
+
+  /** Enqueues keep their order: those behind one that has to wait for the tables wait with it (KEYS-3). */
+  #mustLookUp({ command, isLookedUp }: Call): boolean {
+    if (command.type !== 'enqueue' || isLookedUp) return false
+    return this.#unknown.length > 0 || this.#lookUp !== null || this.#lookUps.mustAsk(command)
+  }
+
+  /** Asks the tables for the keys of enqueues that wait for that. All other commands go on. */
+  #lookUpKeys(): void {
+    if (this.#unknown.length === 0 || this.#lookUp !== null || this.#lookedUp > 0) return
+    const calls = this.#unknown
+    this.#unknown = []
+    this.#lookUp = this.#askFor(calls).then(() => {
+      this.#lookUp = null
+      this.#lookedUp = calls.filter(({ isLookedUp }) => isLookedUp).length
+      this.#waiting.unshift(...calls, ...this.#unknown)
+      this.#unknown = []
+      this.#start()
+    })
+  }
+
+  async #askFor(calls: readonly Call[]): Promise<void> {
+    const requests = calls.map(({ command }) => command as EnqueueRequest)
+    const asked = requests.map((request) => this.#lookUps.mustAsk(request))
+    let told: readonly (EnqueueRequest | FairleadError)[]
+    try {
+      told = await this.#lookUps.earlierJobs(requests)
+    } catch (cause) {
+      const refusal = unanswered(cause)
+      told = requests.map((request, i) => (asked[i] === true ? refusal : request))
+    }
+    settle(calls, told)
+    for (const [i, call] of calls.entries()) call.isLookedUp = asked[i] === true
   }
 
   /** Why calls are refused while the writer is stuck. */
   #unknownOutcome: FairleadError | null = null
 
-  #apply(call: Call, command: Submission, now: number): void {
+  #apply(call: Call, now: number): void {
+    const { command } = call
     try {
       call.reply =
         command.type === 'enqueue'
@@ -452,7 +499,8 @@ export class EngineLoop {
 
   /** After a defect the state is wrong, and the open batch is discarded. */
   #discard(batch: readonly Call[], cause: unknown): void {
-    refuse(new Set([...this.#applied, ...batch]), cause)
+    refuse(new Set([...this.#applied, ...this.#unknown, ...batch]), cause)
+    this.#unknown = []
     this.#applied = []
     this.#wantsRound = true
     this.#hasMoreRounds = false
@@ -513,7 +561,26 @@ function callOf(
   command: Submission,
   { resolve, reject, index, recover }: Pick<Call, 'resolve' | 'reject' | 'index' | 'recover'>,
 ): Call {
-  return { command, resolve, reject, index, recover, reply: undefined, refusal: null }
+  // One literal: this runs for every command.
+  return {
+    command,
+    resolve,
+    reject,
+    index,
+    recover,
+    isLookedUp: false,
+    reply: undefined,
+    refusal: null,
+  }
+}
+
+/** Gives calls their commands with all facts, or the refusals of those that the tables did not tell. */
+function settle(calls: readonly Call[], told: readonly (Submission | FairleadError)[]): void {
+  for (const [i, call] of calls.entries()) {
+    const command = told[i] as Submission | FairleadError
+    if (command instanceof FairleadError) call.refusal = command
+    else call.command = command
+  }
 }
 
 /** Refuses calls that did not happen. */

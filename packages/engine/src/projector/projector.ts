@@ -7,7 +7,7 @@ const TAKE_MS = 50
 /** So few changes are taken at once, while the log syncs. Then no read has to wait for them. */
 const FEW_CHANGES = 32
 /** So many changes are not left for later, so that no take lasts long. */
-const MANY_CHANGES = 1_024
+const MANY_CHANGES = 4_096
 /** How long to wait before rows that were refused are given again. */
 const RETRY_MS = 250
 /** Changes on the way to the tables from which on enqueues wait. */

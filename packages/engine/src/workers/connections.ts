@@ -25,7 +25,7 @@ interface Delivery {
   readonly payloads: PayloadCache
   readonly clock: Clock
   /** Takes back a lease that was not delivered to its worker. */
-  readonly withdraw: (leaseId: LeaseId) => void
+  readonly withdraw: (leaseId: LeaseId) => Promise<unknown>
   /** False once the state was reloaded: every worker has then been told again what it holds. */
   readonly isCurrent: () => boolean
 }
@@ -145,7 +145,7 @@ export class Connections {
    * charge, and its job gets another.
    */
   #readLater(unread: readonly Offered[], delivery: Delivery): void {
-    const { nowMs, clock, withdraw } = delivery
+    const { nowMs, clock } = delivery
     // Between two commands the time of the state lags behind the clock, unless the clock went back.
     const at = Math.max(nowMs(), clock.now())
     let waitMs = READ_AGAIN_MS
@@ -153,7 +153,7 @@ export class Connections {
     for (const one of unread) {
       if (this.#listenerFor(one) === undefined) continue
       const leftMs = ackDueAt(one.lease) - Math.ceil(one.lease.terms.ackTimeoutMs / 2) - at
-      if (leftMs <= 0) withdraw(one.lease.id)
+      if (leftMs <= 0) this.#withdraw(one, delivery)
       else {
         again.push(one)
         waitMs = Math.min(waitMs, leftMs)
@@ -161,6 +161,15 @@ export class Connections {
     }
     if (again.length === 0) return
     clock.wakeAt(clock.now() + waitMs, () => void this.#pushRead(again, delivery))
+  }
+
+  /** A store that is away for a moment must not leave the worker charged: it is asked again. */
+  #withdraw(one: Offered, delivery: Delivery): void {
+    const { clock, withdraw, isCurrent } = delivery
+    const again = (): void => {
+      if (isCurrent()) this.#readLater([one], delivery)
+    }
+    withdraw(one.lease.id).catch(() => clock.wakeAt(clock.now() + READ_AGAIN_MS, again))
   }
 
   /**
