@@ -208,6 +208,21 @@ describe('a look-up of keys that hangs', () => {
     expect(await rig.jobs()).toHaveLength(1)
   })
 
+  it('KEYS-1, KEYS-3: asked for twice by many that were looked up together is one job', async () => {
+    const lookUp = rig.store.holdAnswer('jobsByTx')
+    const first = rig.enqueue('k')
+    await lookUp.asked
+    const others = Array.from({ length: 40 }, (_, n) => rig.enqueue(`k-${n}`))
+    // All of them are looked up next.
+    const again = others.map((_, n) => rig.enqueue(`k-${n}`))
+    lookUp.release()
+    const answers = outcomesOf([first, ...others, ...again])
+    // Reads make the rows of the first come meanwhile.
+    for (let i = 0; i < 20; i++) await rig.jobs()
+    expect(await answers).toEqual(Array(81).fill('ok'))
+    expect(again.map(({ value }) => value)).toEqual(others.map(({ value }) => value))
+  })
+
   it('KEYS-3: an engine that closes answers the enqueues that wait for it', async () => {
     const lookUp = rig.store.holdAnswer('jobsByTx')
     const held = rig.enqueue('c')

@@ -183,8 +183,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a key that was used is not looked up',
-    file: 'engine/dist/commands/prepare-commands.js',
-    find: 'await sources.read.jobsByTx(keys)',
+    file: 'engine/dist/commands/look-ups.js',
+    find: 'await read.jobsByTx([...asked.values()])',
     replace: '[]',
     expected: ['idempotency', 'rows'],
     scenario: 'mixed',
@@ -482,6 +482,7 @@ export const MUTANTS: readonly Mutant[] = [
       'idempotency',
       'event-stream',
       'rows',
+      'recovery',
       'projection',
       'replay',
       'journal',
@@ -785,7 +786,7 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "if (event.type === 'jobEnqueued') return ''; if (event.type === 'jobEnqueued')",
     expected: ['digest'],
     scenario: 'storm',
-    seed: 43,
+    seed: 103,
   },
   {
     name: 'a round that gave nobody anything is recorded',

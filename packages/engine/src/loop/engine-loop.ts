@@ -88,7 +88,7 @@ export class EngineLoop {
   #unknown: Call[] = []
   /** The look-up of earlier ones. */
   #lookUp: Promise<void> | null = null
-  /** Enqueues whose keys were looked up, and that wait to be applied. */
+  /** The number of enqueues whose keys were looked up. They are the first that wait, and go into one turn. */
   #lookedUp = 0
   /** The calls of the open batch. */
   #applied: Call[] = []
@@ -291,7 +291,8 @@ export class EngineLoop {
 
   /** Applies the waiting commands. If the log has capacity, it also hands over the open batch. */
   async #run(): Promise<void> {
-    const batch = this.#waiting.splice(0, partOf(this.#waiting.length))
+    const batch = this.#waiting.splice(0, Math.max(partOf(this.#waiting.length), this.#lookedUp))
+    this.#lookedUp = 0
     let isApplying = false
     try {
       const hasStoodStill = this.#watch?.hasHappened() === true
@@ -308,8 +309,7 @@ export class EngineLoop {
       isApplying = true
       const now = this.#clock.now()
       if (hasStoodStill || this.#hasStoodStill) this.#resume(now)
-      // A look-up in flight, or one whose answers wait, may not have seen these keys in the tables.
-      if (this.#lookUp === null && this.#lookedUp === 0) this.#keys.forgetApplied()
+      this.#keys.forgetApplied()
       for (const call of batch) {
         if (call.refusal !== null) this.#applied.push(call)
         else if (this.#mustLookUp(call)) this.#unknown.push(call)
@@ -323,7 +323,6 @@ export class EngineLoop {
       if (isApplying) this.#discard(batch, cause)
       else refuse(batch, cause)
     } finally {
-      this.#lookedUp -= batch.filter(({ isLookedUp }) => isLookedUp).length
       this.#lookUpKeys()
     }
   }
@@ -331,7 +330,8 @@ export class EngineLoop {
   /** Enqueues keep their order: those behind one that has to wait for the tables wait with it (KEYS-3). */
   #mustLookUp({ command, isLookedUp }: Call): boolean {
     if (command.type !== 'enqueue' || isLookedUp) return false
-    return this.#unknown.length > 0 || this.#lookUp !== null || this.#lookUps.mustAsk(command)
+    const isBehindOthers = this.#unknown.length + this.#lookedUp > 0 || this.#lookUp !== null
+    return isBehindOthers || this.#lookUps.mustAsk(command)
   }
 
   /** Asks the tables for the keys of enqueues that wait for that. All other commands go on. */
@@ -341,7 +341,7 @@ export class EngineLoop {
     this.#unknown = []
     this.#lookUp = this.#askFor(calls).then(() => {
       this.#lookUp = null
-      this.#lookedUp = calls.filter(({ isLookedUp }) => isLookedUp).length
+      this.#lookedUp = calls.length
       this.#waiting.unshift(...calls, ...this.#unknown)
       this.#unknown = []
       this.#start()

@@ -697,8 +697,9 @@ export class EngineState {
         const row = roundRow(round, { market, rounds, height, seed })
         this.#changes.rounds.push(row)
         const { grants, virtual } = market.queues.get(round.kind)?.counters() ?? {}
-        const refusals = JSON.stringify(row.refusals)
-        this.#digest.add(`round ${height} ${round.kind} ${grants} ${virtual} ${refusals}`)
+        const { batchDigest, providers, ranks, refusals } = row
+        const lists = JSON.stringify([providers, ranks, refusals])
+        this.#digest.add(`round ${height} ${row.kind} ${batchDigest} ${grants} ${virtual} ${lists}`)
       }
     }
     const { batchSize } = market.policy.queue
