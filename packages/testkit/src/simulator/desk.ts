@@ -250,6 +250,8 @@ export class Desk {
       () => {
         this.#policies--
       },
+      // One with a longer window does not wait forever for tables that hang (KEYS-4).
+      ({ store }) => store.tables.hangs,
     )
   }
 
@@ -264,11 +266,13 @@ export class Desk {
   #send<Reply>(
     make: (engine: Session['engine']) => Promise<Reply>,
     answered: (answer: Answer, reply: Reply | null) => void,
+    excuses: (session: Session) => number = () => 0,
   ): void {
     const session = this.#session
     if (session === null) return
+    const excusesBefore = excuses(session)
     const faultsBefore = session.store.faults
-    const wasTroubled = session.store.isTroubled
+    const { isTroubled: wasTroubled, isBehind: wasBehind } = session.store
     const hear = (answer: Answer, reply: Reply | null): void => {
       // Of an engine that is gone nobody hears anything.
       if (session !== this.#session) return
@@ -288,7 +292,10 @@ export class Desk {
         if (!(error instanceof FairleadError) || error.code === 'Internal')
           return this.#caught(error)
         const isFault = error.code === 'StoreUnavailable'
-        const isTrouble = wasTroubled || session.store.faults > faultsBefore
+        const isTrouble =
+          wasTroubled ||
+          session.store.faults > faultsBefore ||
+          excuses(session) > (wasBehind ? 0 : excusesBefore)
         if (isFault && !isTrouble && !session.isOver) {
           this.#caught(new Error(`${error.message}, and the store had no fault`))
         }

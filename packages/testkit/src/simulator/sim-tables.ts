@@ -34,6 +34,8 @@ export class SimTables implements Tables {
   isFailing = false
   /** When a call last hung or failed. */
   troubledAt = 0
+  /** The number of calls that hung. */
+  hangs = 0
 
   constructor(
     file: TableFile,
@@ -138,8 +140,10 @@ export class SimTables implements Tables {
     return new Promise<Answer>((resolve, reject) => {
       const call: Call = { carryOut, resolve, reject }
       const fate = this.#pending.length > 0 ? 'late' : this.#fates.apply()
-      if (fate === 'late') this.#pending.push(call)
-      else this.#decide(call, fate)
+      if (fate === 'late') {
+        this.hangs++
+        this.#pending.push(call)
+      } else this.#decide(call, fate)
     })
   }
 
