@@ -11,6 +11,7 @@ import { ATLAS, Call, outcomesOf, Rig } from './rig.ts'
 
 const STORES: readonly (readonly [string, () => Promise<Store>])[] = [
   ['in memory', async () => new MemoryStore()],
+  ['on SQLite in memory', () => openSqliteStore(':memory:')],
   [
     'on SQLite',
     () => {

@@ -49,7 +49,7 @@ export async function fixClock(store: MovableStore, wallMs: number): Promise<Fix
           actor: 'doctor',
           action: 'clockFixed',
           subject: 'clock',
-          details: { before, after: wallMs },
+          details: { subject: 'clock', before, after: wallMs },
           jobSeq: null,
         },
       ],

@@ -11,7 +11,7 @@ export class Subscribers {
   readonly #events = new Set<(event: EngineEvent) => void>()
   #lastSeq: number
 
-  /** `lastSeq` is the number of the last entry that is not delivered. */
+  /** `lastSeq` is the number of the newest entry that was stored before. */
   constructor(lastSeq: number) {
     this.#lastSeq = lastSeq
   }
@@ -26,23 +26,8 @@ export class Subscribers {
     return () => this.#events.delete(listener)
   }
 
-  /** Delivers stored entries. After a batch whose answer was lost, delivery waits for `catchUp`. */
+  /** Delivers the entries of the next batch. */
   tell(entries: readonly Entry[]): void {
-    const [first] = entries
-    if (first?.seq === this.#lastSeq + 1) this.#tell(entries)
-  }
-
-  /** Call this after a load, with the number of the last entry: a batch whose answer was lost was not delivered. */
-  async catchUp(seq: number, read: (afterSeq: number) => Promise<readonly Entry[]>): Promise<void> {
-    while (this.#lastSeq < seq && this.#events.size > 0) {
-      const entries = await read(this.#lastSeq)
-      if (entries.length === 0) break
-      this.#tell(entries)
-    }
-    this.#lastSeq = Math.max(this.#lastSeq, seq)
-  }
-
-  #tell(entries: readonly Entry[]): void {
     this.#lastSeq = entries.at(-1)?.seq ?? this.#lastSeq
     if (this.#events.size === 0) return
     for (const event of entries.map(eventOf)) {

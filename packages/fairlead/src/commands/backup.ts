@@ -16,8 +16,8 @@ export const backup = command<{ store?: string }>({
   options: [STORE_OPTION],
   needs: 'server',
   examples: [
-    ['fairlead backup /var/backups/monday.db', 'Of the server at FAIRLEAD_URL.'],
-    ['fairlead backup monday.db --store fairlead.db', 'Of a store whose server is stopped.'],
+    ['fairlead backup /var/backups/monday.db', 'The store of the server at FAIRLEAD_URL.'],
+    ['fairlead backup monday.db --store fairlead.db', 'A store whose server is stopped.'],
   ],
 
   async run({ args, flags, config, client, terminal, print }) {

@@ -21,7 +21,7 @@ export const registrationsList = command<Flags>({
   needs: 'server',
   examples: [
     ['fairlead registrations list', 'All that you may see.'],
-    ['fairlead registrations list --event swim-tue-9 --json', 'Of one event, for a program.'],
+    ['fairlead registrations list --event swim-tue-9 --json', 'Those of one event, for a program.'],
   ],
 
   async run({ flags, client, print, terminal }) {

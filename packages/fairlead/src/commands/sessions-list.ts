@@ -17,7 +17,7 @@ export const sessionsList = command<Flags>({
   needs: 'server',
   examples: [
     ['fairlead sessions list', 'All that you may see.'],
-    ['fairlead sessions list --provider bookeo --json', 'Of one site, for a program.'],
+    ['fairlead sessions list --provider bookeo --json', 'Those of one site, for a program.'],
   ],
 
   async run({ flags, client, print }) {

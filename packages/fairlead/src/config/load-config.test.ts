@@ -184,6 +184,7 @@ describe('what is wrong', () => {
       'match:\n  order: best\n',
       'match.order: expected one of first-fit, rotate, score, got "best"',
     ],
+    ['store:\n  path: ":memory:"\n', 'store.path: expected a file; jobs in memory would be gone'],
   ])('a wrong name or value is told with the right ones: %j', (text, problem) => {
     yaml(text)
     expect(problemsOf()).toEqual([expect.stringContaining(problem)])

@@ -53,6 +53,9 @@ export function loadConfig({ env, cwd, file, sets = [], named = {} }: ConfigInpu
   const ofPolicy = [...values].filter(([path]) => isPolicy(path))
   const wrong: string[] = []
   const settings = readSettings(SETTINGS, nested(own), { name: 'settings', problems: wrong })
+  if (settings.store.path === ':memory:') {
+    wrong.push('store.path: expected a file; jobs in memory would be gone with the server')
+  }
   const writtenPolicy = ofPolicy.length === 0 ? null : nested(ofPolicy)
   const policy = readPolicy(writtenPolicy ?? {}, settings, wrong)
   problems.push(...wrong.map((problem) => withOrigin(problem, origins)))

@@ -88,6 +88,13 @@ export class MemoryLog implements Log {
 
   async scrub(): Promise<void> {}
 
+  /** As those of a log in files, of which it has none. */
+  async stats(): Promise<{ bytes: number; segments: number; oldest: number; newest: number }> {
+    const { records, trimmed } = this.#content
+    const bytes = records.reduce((sum, { body }) => sum + body.length, 0)
+    return { bytes, segments: 0, oldest: trimmed + 1, newest: this.#end }
+  }
+
   async close(): Promise<void> {}
 
   #recordOf(batch: number): LogRecord | undefined {

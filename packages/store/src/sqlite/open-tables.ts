@@ -9,6 +9,9 @@ export interface TablesOptions {
   readonly pace?: Partial<Pace>
 }
 
+/** The path that SQLite takes for no file. */
+export const IN_MEMORY = ':memory:'
+
 /** How long a lock of another program is waited for. Calls wait meanwhile. */
 const LOCK_WAIT_MS = 1_000
 
@@ -29,6 +32,14 @@ export function openTablesFile(path: string, { pace }: TablesOptions = {}): Tabl
     db?.close()
     throw asUnavailable(path, error)
   }
+}
+
+/** Tables without a file. They last as long as the object. */
+export function openTablesInMemory({ pace }: TablesOptions = {}): TablesFile {
+  const db = openDatabase(IN_MEMORY)
+  configure(db)
+  migrate(db, 0)
+  return new TablesFile(IN_MEMORY, db, { ...PACE, ...pace })
 }
 
 /** The version of a file that can be used; any other is refused and left as it is. */

@@ -1,13 +1,14 @@
 import { resolve } from 'node:path'
-import type { Store } from '@fairlead/core'
+import { FairleadError, type Store } from '@fairlead/core'
 import type { StoreReads, WriteBatch } from '@fairlead/core/internal'
+import { MemoryLog } from '../memory/memory-log.ts'
 import type { BackupFile } from './backup-file.ts'
 import { isEmptyFile } from './file-mode.ts'
 import type { Overview, Sealed } from './load-tables.ts'
 import { OS_DISK } from './log/disk.ts'
 import { type FileLog, openLogFiles } from './log/open-log.ts'
 import { bringForward, type Progress } from './migrations/from-4/copy-store.ts'
-import { openTablesFile } from './open-tables.ts'
+import { IN_MEMORY, openTablesFile, openTablesInMemory } from './open-tables.ts'
 import { OwnerLock } from './owner-lock.ts'
 import { SqliteTables } from './sqlite-tables.ts'
 import { hasLog, realPath, refuseFolder, refuseGap, tablesMissing } from './store-files.ts'
@@ -81,12 +82,16 @@ export interface SqliteInternals {
   readonly segmentBytes?: number
 }
 
-/** Opens a store, and makes one where no file is. Only one process at a time can (STORE-3). */
+/**
+ * Opens a store, and makes one where no file is. Only one process at a time can (STORE-3). The path `:memory:` makes a new
+ * store without files and threads, which is gone when it is closed (STORE-19).
+ */
 export async function openSqliteStore(
   path: string,
   options: SqliteOptions = {},
   internals: SqliteInternals = {},
 ): Promise<SqliteStore> {
+  if (path === IN_MEMORY) return openInMemory(internals)
   const file = realPath(path)
   refuseFolder(file)
   const lock = OwnerLock.take(file)
@@ -139,13 +144,21 @@ async function openLocked(
   }
 }
 
+async function openInMemory({ pace = {} }: SqliteInternals): Promise<SqliteStore> {
+  const host = await ThreadHost.inline(() => openTablesInMemory({ pace }), { path: IN_MEMORY })
+  const tables = new SqliteTables(IN_MEMORY, host)
+  const lock = { release: () => {} }
+  const report = { isNew: true, wasClean: true, tablesBatch: 0, logBatch: 0, tornBytes: 0 }
+  return new LockedStore(IN_MEMORY, { lock, log: new MemoryLog(), tables, report })
+}
+
 class LockedStore implements SqliteStore {
   readonly log: FileLog
   readonly tables: SqliteTables
   readonly read: StoreReads
   readonly report: OpenReport
   readonly #path: string
-  readonly #lock: OwnerLock
+  readonly #lock: Pick<OwnerLock, 'release'>
   #closed: Promise<void> | null = null
 
   constructor(
@@ -156,7 +169,7 @@ class LockedStore implements SqliteStore {
       tables,
       report,
     }: {
-      readonly lock: OwnerLock
+      readonly lock: Pick<OwnerLock, 'release'>
       readonly log: FileLog
       readonly tables: SqliteTables
       readonly report: OpenReport
@@ -183,6 +196,9 @@ class LockedStore implements SqliteStore {
   }
 
   async backup(to: string): Promise<number> {
+    if (this.#path === IN_MEMORY) {
+      throw new FairleadError('InvalidState', 'a store in memory has no backup; open one on a file')
+    }
     await this.tables.commit()
     const file = resolve(to)
     const data = { path: this.#path }
