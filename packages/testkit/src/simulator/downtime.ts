@@ -80,9 +80,11 @@ export class Downtime {
     const [least, most] = [at - (due?.at ?? at), at - last.nowMs]
     if (gapMs < least || gapMs > most)
       broken('downtime', `a gap of ${gapMs} ms is charged to nobody, it was ${least} to ${most} ms`)
-    // After a slow append the engine goes on making its next record, so one record may tell of two.
+    // After a slow append the engine goes on making its next record, so one record may tell of two. A refusal of the same
+    // millisecond may have come after this resume, and be told of by the next.
+    for (const known of before) if (known.at === at) known.mustBeTold = false
     this.#standstills = this.#standstills.filter(
-      (known) => !before.includes(known) || (!known.mustBeTold && known.at > at),
+      (known) => !before.includes(known) || (!known.mustBeTold && known.at >= at),
     )
   }
 }
