@@ -1,7 +1,8 @@
-import { utf8Length } from './bytes.ts'
+import { hexLength, utf8Length, writeHex } from './bytes.ts'
 import {
   CBOR_DEPTH_MAX,
   CborFloat,
+  CborHex,
   type CborMap,
   type CborValue,
   refusedCbor,
@@ -113,6 +114,7 @@ function write(value: CborValue, depth: number): void {
   if (typeof value !== 'object') throw refusedCbor(`a value of type ${typeof value}`)
   if (value instanceof CborFloat) return writeFloat(value.value)
   if (value instanceof Uint8Array) return writeBytes(value)
+  if (value instanceof CborHex) return writeHexBytes(value.hex)
   if (depth >= CBOR_DEPTH_MAX) throw refusedCbor(`nested deeper than ${CBOR_DEPTH_MAX}`)
   if (Array.isArray(value)) {
     writeHead(4, value.length)
@@ -252,6 +254,14 @@ function writeAscii(text: string): boolean {
 function writeBytes(bytes: Uint8Array): void {
   writeHead(2, bytes.length)
   writeRaw(bytes)
+}
+
+function writeHexBytes(hex: string): void {
+  const bytes = hexLength(hex)
+  writeHead(2, bytes)
+  reserve(bytes)
+  if (!writeHex(hex, out, length)) throw refusedCbor('bytes that are not 0x and lower-case hex')
+  length += bytes
 }
 
 function writeRaw(bytes: Uint8Array): void {

@@ -15,6 +15,7 @@ export type CborValue =
   | string
   | Uint8Array
   | CborFloat
+  | CborHex
   | readonly CborValue[]
   | CborMap
 export type CborMap = { readonly [key: string]: CborValue }
@@ -24,6 +25,14 @@ export class CborFloat {
   readonly value: number
   constructor(value: number) {
     this.value = value
+  }
+}
+
+/** Bytes that are kept as `0x` hex. They are encoded as bytes, and every byte string decodes to a `Uint8Array`. */
+export class CborHex {
+  readonly hex: string
+  constructor(hex: string) {
+    this.hex = hex
   }
 }
 

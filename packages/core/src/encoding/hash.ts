@@ -43,6 +43,11 @@ export function uvarint(n: number | bigint): Uint8Array {
   return out.subarray(0, writeUvarint(out, 0, n))
 }
 
+/** SHA-256 of bytes as `0x` hex: the fingerprint of a certificate. */
+export function sha256Of(data: Uint8Array): string {
+  return `0x${hash('sha256', data, 'hex')}`
+}
+
 /** SHA-256 as hex without `0x`: the form that session tie breakers and idempotency keys use. */
 export function sha256Hex(text: string): string {
   return createHash('sha256').update(text, 'utf8').digest('hex')

@@ -110,6 +110,27 @@ export function claimKey(claim: {
     .hex()
 }
 
+/** Names the work that a proof proves. Work that is signed twice has the same nullifier (ID-11). */
+export function nullifierOf(work: {
+  readonly typeId: number
+  readonly chainId: number | bigint
+  readonly taskId: JobId
+  readonly leaseId: LeaseId
+}): string {
+  return hashInput()
+    .text('AICF|nullifier')
+    .int(work.typeId)
+    .int(work.chainId)
+    .id(work.taskId)
+    .id(work.leaseId)
+    .hex()
+}
+
+/** Names a chain of certificates that was presented for a class (ID-12). */
+export function attestationHash(className: string, chain: readonly Uint8Array[]): string {
+  return taggedHashHex('AICF|attestation', className, ...chain)
+}
+
 /** The caller that stands for a token's text subject (ID-8). */
 export function callerOf(subject: string): Caller {
   return taggedHashHex('AICF|caller', subject) as Caller

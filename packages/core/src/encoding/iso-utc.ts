@@ -33,6 +33,17 @@ function civilDate(days: number): { year: number; month: number; day: number } {
   return { year, month, day }
 }
 
+/** The start of a day of the Gregorian calendar: the inverse of `civilDate`. */
+export function utcMs(date: { readonly year: number; readonly month: number; readonly day: number }): number {
+  const years = date.month <= 2 ? date.year - 1 : date.year
+  const era = Math.floor(years / 400)
+  const yearOfEra = years - era * 400
+  const marchMonth = (date.month + 9) % 12
+  const dayOfYear = Math.floor((153 * marchMonth + 2) / 5) + date.day - 1
+  const leapDays = Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100)
+  return (era * 146_097 + yearOfEra * 365 + leapDays + dayOfYear - 719_468) * 86_400_000
+}
+
 function pad(n: number, width: number): string {
   return String(n).padStart(width, '0')
 }

@@ -28,6 +28,16 @@ export interface Kind {
   readonly ttlAbsSecs: (policy: Policy) => number | null
   readonly unitsPerEpoch: (policy: Policy) => number | null
   readonly verification: (policy: Policy) => 'none' | 'proof'
+  /** Null if no proof of such work exists. */
+  readonly proof: ProofType | null
+}
+
+/** The form of the proofs of a kind (PROOF-1). */
+export interface ProofType {
+  readonly typeId: number
+  readonly name: string
+  /** True if a proof says how its trap circuits went. */
+  readonly hasTraps: boolean
 }
 
 /** The demands of a job on a provider beside its kind. */
@@ -69,6 +79,7 @@ export const KINDS: Readonly<Record<KindName, Kind>> = {
     ttlAbsSecs: ({ queue }) => queue.ttl.absDefaultAiSecs,
     unitsPerEpoch: ({ queue }) => queue.quotas.aiUnitsPerEpoch,
     verification: ({ queue }) => queue.completion.aiVerification,
+    proof: { typeId: 2, name: 'AI_V1', hasTraps: false },
   },
   quantum: {
     fields: { shots: count, circuit: byteString(1), depth_hint: u32Hint },
@@ -80,6 +91,7 @@ export const KINDS: Readonly<Record<KindName, Kind>> = {
     ttlAbsSecs: ({ queue }) => queue.ttl.absDefaultQuantumSecs,
     unitsPerEpoch: ({ queue }) => queue.quotas.quantumUnitsPerEpoch,
     verification: ({ queue }) => queue.completion.quantumVerification,
+    proof: { typeId: 3, name: 'QUANTUM_V1', hasTraps: true },
   },
   task: {
     fields: { args: jsonObject, name: text },
@@ -91,6 +103,7 @@ export const KINDS: Readonly<Record<KindName, Kind>> = {
     ttlAbsSecs: ({ queue }) => queue.ttl.absDefaultTaskSecs,
     unitsPerEpoch: ({ queue }) => queue.quotas.taskUnitsPerEpoch,
     verification: ({ queue }) => queue.completion.taskVerification,
+    proof: null,
   },
   registration: {
     fields: {
@@ -116,7 +129,17 @@ export const KINDS: Readonly<Record<KindName, Kind>> = {
     unitsPerEpoch: ({ queue }) => queue.quotas.registrationUnitsPerEpoch,
     // A booking at a platform needs no proof.
     verification: () => 'none',
+    proof: null,
   },
+}
+
+/** The proof type with this number; null if there is none. */
+export function proofTypeOf(typeId: unknown): ProofType | null {
+  for (const kind of KIND_NAMES) {
+    const { proof } = KINDS[kind]
+    if (proof !== null && proof.typeId === typeId) return proof
+  }
+  return null
 }
 
 export function isKindName(name: unknown): name is KindName {

@@ -5,6 +5,7 @@ import { KINDS, type KindName } from '../enqueue/kinds.ts'
 import type { JobNeeds } from '../market/job.ts'
 import type { QueuedJob, Shape } from '../order/queued-job.ts'
 import type { Policy } from '../policy/policy.ts'
+import { isAttestedFor } from '../registry/attestation/attestation.ts'
 import { classKey, leaseCap, type Provider, stakeNeeded } from '../registry/provider.ts'
 
 /** Why a provider does not fit a job: the first failed check, in this order (MATCH-3). */
@@ -59,10 +60,7 @@ export function providerRefusal(
   const { registry } = policy
   if (provider.status !== 'ACTIVE') return 'provider_not_active'
   if (registry.attestationRequired[kind]) {
-    const { attestation } = provider
-    const valid =
-      attestation !== null && nowMs >= attestation.notBefore && nowMs < attestation.notAfter
-    if (!valid) return 'attestation_invalid'
+    if (!isAttestedFor(kind, provider.attestation, nowMs, policy)) return 'attestation_invalid'
   }
   if (provider.stake < stakeNeeded(provider, policy)) return 'stake_below_minimum'
   if (isSilent(provider, nowMs, policy)) return 'heartbeat_stale'

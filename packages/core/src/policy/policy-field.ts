@@ -45,6 +45,35 @@ export function u64(value: bigint, min: bigint, purpose: string): Field<bigint> 
   }
 }
 
+/** An amount that may exceed 2^53, or null for no limit. */
+export function u64OrNull(value: bigint | null, max: bigint, purpose: string): Field<bigint | null> {
+  return {
+    default: value,
+    expected: `a whole number from 0 to ${max} (above 2^53 − 1 as a decimal string), or null for no limit`,
+    purpose,
+    read: (written) => {
+      if (written === null) return null
+      const read = readU64(written)
+      return read !== null && read <= max ? read : undefined
+    },
+    show: (kept) => (kept === null ? null : showU64(kept)),
+  }
+}
+
+/** A name of 1 to `max` characters. */
+export function text(value: string, max: number, purpose: string): Field<string> {
+  return {
+    default: value,
+    expected: `text of 1 to ${max} characters`,
+    purpose,
+    read: (written) => {
+      const isText = typeof written === 'string' && written.isWellFormed()
+      return isText && written.length >= 1 && written.length <= max ? written : undefined
+    },
+    show: same,
+  }
+}
+
 /** A count that may be unlimited: `null` is no limit, 0 is a limit of zero. */
 export function limit(value: number | null, bounds: Bounds, purpose: string): Field<number | null> {
   return {

@@ -1,5 +1,7 @@
 import { FairleadError, invalidParams } from '../errors.ts'
 import { admitRules } from './admit-policy.ts'
+import { attestationClasses, fingerprints } from './attestation-policy.ts'
+import { ECONOMICS_FIELDS, economicsProblems } from './economics-policy.ts'
 import { platforms } from './platform-field.ts'
 import {
   allowList,
@@ -9,6 +11,7 @@ import {
   limit,
   names,
   oneOf,
+  text,
   thousandths,
   u64,
   window,
@@ -22,6 +25,7 @@ import {
   showSettings,
   snakeCase,
 } from './settings-table.ts'
+import { SLA_FIELDS, slaProblems } from './sla-policy.ts'
 
 const DAY_SECS = 86_400
 const anyCount = { min: 0, max: Number.MAX_SAFE_INTEGER }
@@ -43,6 +47,8 @@ export const MATCH_ORDERS = ['first-fit', 'rotate', 'score'] as const
 export const POLICY_FIELDS = {
   chain: {
     id: u64(1n, 0n, 'chain that job ids are bound to'),
+    minerId: text('operator', 128, 'who has the miner\'s share of a proof that no block brought'),
+    finalityK: int(12, { min: 0, max: 1_000_000 }, 'blocks after which a claim is final, where there is a chain'),
   },
   journal: {
     keepSecs: int(7 * DAY_SECS, { min: 0, max: 3_650 * DAY_SECS }, 'age up to which no entry of the journal can be deleted'),
@@ -170,10 +176,19 @@ export const POLICY_FIELDS = {
     heartbeatIntervalMs: int(60_000, { min: 1_000, max: DAY_SECS * 1_000 }, 'how often a heartbeat earns health, and silence costs it'),
     minHealth: int(600, portion, 'health in thousandths below which a provider gets no work'),
     cooldownAfter: int(3, { min: 1, max: 1_000 }, 'failures in a row after which a provider cools down'),
+    unstakeDelaySecs: int(DAY_SECS, { ...secs, min: 0 }, 'how long stake that is taken out can still be slashed'),
+    attestationClasses: attestationClasses('classes of hardware: the kinds that each vouches for, and the roots that it may end in'),
+    attestationRevoked: fingerprints('certificates that no attestation may contain'),
     deniedRegions: names([], 'regions whose providers get no work'),
     requestersAllow: allowList('the only callers that get work done'),
     requestersDeny: names([], 'callers that get no work done'),
   },
+  proof: {
+    unitsMaxPpm: int(1_100_000, { min: 0, max: 1_000_000_000 }, 'units that a proof may claim for each estimated unit'),
+    trapsMinPpm: int(980_000, { min: 0, max: 1_000_000 }, 'part of the trap shots that has to pass'),
+  },
+  economics: ECONOMICS_FIELDS,
+  sla: SLA_FIELDS,
   sessions: {
     platforms: platforms('budget, pace, retries and meaning of answers, by platform; `default` for all others'),
   },
@@ -248,6 +263,8 @@ function crossProblems(policy: Policy, isSound: (prefix: string) => boolean): st
   if (sum !== 1_000 && isSound('priority.weights')) {
     problems.push(`priority.weights: expected weights that add up to 1, got ${sum / 1_000}`)
   }
+  if (isSound('economics.split_bps')) problems.push(...economicsProblems(policy.economics))
+  if (isSound('sla.slash')) problems.push(...slaProblems(policy.sla))
   for (const [key, value] of Object.entries(policy.queue.lease)) {
     if (value === null || !key.endsWith('Secs')) continue
     if (policy.queue.ackTimeoutMs < value * 1_000) continue

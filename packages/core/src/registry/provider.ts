@@ -42,6 +42,8 @@ export interface ProviderOffer {
 export interface Attestation {
   readonly notBefore: number
   readonly notAfter: number
+  /** Its class, which names kinds of work; absent, it stands for all kinds (ATTEST-4). */
+  readonly className?: string
 }
 
 /** A cooldown for one kind and model. */
