@@ -92,6 +92,46 @@ export {
   type ProviderStatus,
 } from './registry/provider.ts'
 
+// Proofs of work, and the attestations behind them
+export { publicKeyOf, signEd25519, verifyEd25519 } from './encoding/ed25519.ts'
+export { attestationHash, nullifierOf } from './encoding/ids.ts'
+export { attestationMessage } from './registry/attestation/check-attestation.ts'
+export {
+  type BuiltProof,
+  buildProof,
+  ENVELOPE_BYTES_MAX,
+  type Proof,
+  readProof,
+} from './settle/proof/envelope.ts'
+export { NO_ATTESTATION } from './settle/proof/check-proof.ts'
+export type { ProofBody, Qos, Traps } from './settle/proof/proof-body.ts'
+
+// Settlement: batches, and how anybody verifies them
+export { type Batch, batchIdOf, NO_BATCH, type Totals } from './settle/epoch/batch.ts'
+export {
+  type ClaimLine,
+  type PayoutLine,
+  readPayoutLine,
+  showClaimLine,
+  showPayoutLine,
+} from './settle/epoch/line.ts'
+export {
+  EMPTY_ROOT,
+  type MerkleSibling,
+  merkleProof,
+  merkleRoot,
+  type MerkleTree,
+} from './settle/epoch/merkle.ts'
+export type { SplitBps } from './settle/epoch/price.ts'
+export {
+  batchProblem,
+  brokenBatch,
+  type ListedBatch,
+  unanchoredBatch,
+  verifyPayoutLine,
+  type WholeBatch,
+} from './settle/epoch/verify-batch.ts'
+
 // Audit
 export {
   type AuditEntry,

@@ -11,6 +11,7 @@ export { type Loggable, pseudonym, REDACTED, redactor } from './audit/redact.ts'
 export { TransitMap } from './collections/transit-map.ts'
 // Values, hashes, ids
 export { compareAscii, isHex32, writeHex } from './encoding/bytes.ts'
+export { readPublicKey } from './encoding/ed25519.ts'
 export type { ExactInt } from './encoding/exact-int.ts'
 export { type HashField, sha3, uvarint } from './encoding/hash.ts'
 export { isProviderName } from './encoding/ids.ts'
@@ -22,6 +23,7 @@ export { readU64, showU64, U64_MAX } from './encoding/u64.ts'
 export { wholeNumber } from './encoding/whole-number.ts'
 // Enqueue
 export { newJob } from './enqueue/enqueue-job.ts'
+export { KINDS, type Kind, type ProofType, proofTypeOf } from './enqueue/kinds.ts'
 export {
   type Brought,
   isErased,
@@ -73,7 +75,7 @@ export type { EndReason, JobNeeds, KnownEndReason } from './market/job.ts'
 export type { CancelReason, SessionTouch, Touch } from './market/market.ts'
 export { connectedWorkers, resumeMarket } from './market/resume-market.ts'
 // Match
-export { refusalOf, type Terms } from './match/eligibility.ts'
+export { providerRefusal, refusalOf, type Terms } from './match/eligibility.ts'
 export { type ProviderCheck, termsNow } from './match/explain-job.ts'
 export { type KindRound, matchRound } from './match/match-round.ts'
 export { ProviderPool } from './match/provider-pool.ts'
@@ -90,6 +92,13 @@ export { classifyAnswer, type ErrorTaxonomy, type OutcomeClass } from './outcome
 export { decideProof } from './outcome/complete-lease.ts'
 export { FOUND_OUTPUT } from './outcome/fail-attempt.ts'
 export { type AttemptOutcome, type Lookup, lookupDecides } from './outcome/judge-attempt.ts'
+export {
+  type AttestationClass,
+  type AttestationClasses,
+  classNamed,
+} from './policy/attestation-policy.ts'
+export type { DepthRow, Economics } from './policy/economics-policy.ts'
+export { type FundPolicy, policyHash } from './policy/fund-hash.ts'
 // Settings
 export { type PlatformPolicy, type PlatformRows, platformPolicy } from './policy/platform-policy.ts'
 export { MATCH_ORDERS, policySettings } from './policy/policy.ts'
@@ -103,6 +112,7 @@ export {
   settingPaths,
   snakeCase,
 } from './policy/settings-table.ts'
+export { BANDS, type Band, type Dimension, type Severity, type Sla } from './policy/sla-policy.ts'
 export { usablePolicy } from './policy/usable-policy.ts'
 // Ports: what the engine needs of the outside world
 export type { StandstillWatch } from './ports/clock.ts'
@@ -128,8 +138,49 @@ export {
 } from './ports/rows.ts'
 export type { JobFilter, KeyPrints, Snapshot, StoreReads, Tables } from './ports/tables.ts'
 // Registry
+export {
+  type AcceptedAttestation,
+  attestationProblem,
+  isAttestedFor,
+  kindsOf,
+} from './registry/attestation/attestation.ts'
+export {
+  ATTESTATION_REASONS,
+  type AttestationReason,
+  type AttestationRequest,
+  CHALLENGE_MS,
+  type Challenge,
+  checkAttestation,
+} from './registry/attestation/check-attestation.ts'
 export { noticeOf } from './registry/notice.ts'
-export { classKey, leaseCap } from './registry/provider.ts'
+export { type Attestation, classKey, leaseCap, stakeNeeded } from './registry/provider.ts'
+export { type Figures, figuresOf, type Metric, type Metrics } from './registry/sla/figures.ts'
+export {
+  type Conduct,
+  conductIn,
+  type Judgement,
+  judge,
+  type KindConduct,
+  type Violation,
+  withOffence,
+} from './registry/sla/judge.ts'
+export { type Outcome, SLA_RESULTS, type SlaResult, unitMs } from './registry/sla/outcome.ts'
+export { OutcomeWindow, type OutcomeWindowState } from './registry/sla/outcome-window.ts'
+export {
+  admitted,
+  type Credentials,
+  JAILED_FOR_GOOD,
+  jailed,
+  NEW_STANDING,
+  penaltyEnd,
+  type Standing,
+  type StandingStatus,
+  setStanding,
+  statusEndsAt,
+  statusOf,
+  suspended,
+  withoutHealth,
+} from './registry/standing/standing.ts'
 export {
   connectWorker,
   disconnectWorker,
@@ -160,6 +211,61 @@ export {
   tieBreaker,
 } from './sessions/session-order.ts'
 export type { Seat, SessionRecord } from './sessions/session-table.ts'
+// Settlement: proofs, claims, closes and the books
+export type {
+  Await,
+  Block,
+  ChainHead,
+  Claim,
+  ClaimEvent,
+  ClaimsState,
+  ClaimTerms,
+} from './settle/chain/claim.ts'
+export { Claims } from './settle/chain/claims.ts'
+export type { DueLine } from './settle/epoch/budget.ts'
+export {
+  type CloseInput,
+  closeEpoch,
+  type EpochClose,
+  type PreviousBatch,
+} from './settle/epoch/close-epoch.ts'
+export {
+  type BilledClaim,
+  type CloseTerms,
+  Epochs,
+  type EpochsState,
+} from './settle/epoch/epochs.ts'
+export { type Price, type PricedWork, priceClaim, splitAmount } from './settle/epoch/price.ts'
+export {
+  EXTERNAL,
+  FUND,
+  ISSUANCE,
+  isPayable,
+  minerAccount,
+  type Staked,
+  stakeAccount,
+  type Transfer,
+  type Unstaking,
+  unstakingAccount,
+  unstakingSum,
+} from './settle/ledger/account.ts'
+export { Ledger, type LedgerState, type PayoutRecord } from './settle/ledger/ledger.ts'
+export {
+  changeStake,
+  type Slash,
+  type StakeChange,
+  slashable,
+} from './settle/ledger/stake-change.ts'
+export {
+  type AcceptedProof,
+  type AwaitedLease,
+  checkProof,
+  type ProofAttestation,
+  type ProofContext,
+  type ProofReason,
+  type ProofVerdict,
+  type ProvedJob,
+} from './settle/proof/check-proof.ts'
 // Slots and job types
 export { adjustRatios, initRatios, type Ratios } from './slots/job-type-ratios.ts'
 export { SharedUsage } from './slots/shared-usage.ts'

@@ -128,9 +128,12 @@ describe('fairlead conformance', () => {
       'limits',
       'match',
       'priority',
+      'proof',
       'session-dispatch',
       'session-order',
+      'settlement',
       'shuffle',
+      'sla',
       'slots',
       'task-id',
     ])

@@ -89,5 +89,7 @@ function timeOf(text: string): number | null {
   const [, name = '', ...numbers] = parts
   const month = MONTHS.indexOf(name) + 1
   const [day = 0, hours = 0, minutes = 0, seconds = 0, year = 0] = numbers.map(Number)
-  return month === 0 ? null : utcMs({ year, month, day }) + (hours * 3_600 + minutes * 60 + seconds) * 1_000
+  return month === 0
+    ? null
+    : utcMs({ year, month, day }) + (hours * 3_600 + minutes * 60 + seconds) * 1_000
 }

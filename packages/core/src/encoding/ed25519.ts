@@ -1,10 +1,4 @@
-import {
-  createPrivateKey,
-  createPublicKey,
-  type KeyObject,
-  sign,
-  verify,
-} from 'node:crypto'
+import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
 import { invalidParams } from '../errors.ts'
 import { asBuffer, fromHex, toHex } from './bytes.ts'
 

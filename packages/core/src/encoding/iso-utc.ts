@@ -34,7 +34,11 @@ function civilDate(days: number): { year: number; month: number; day: number } {
 }
 
 /** The start of a day of the Gregorian calendar: the inverse of `civilDate`. */
-export function utcMs(date: { readonly year: number; readonly month: number; readonly day: number }): number {
+export function utcMs(date: {
+  readonly year: number
+  readonly month: number
+  readonly day: number
+}): number {
   const years = date.month <= 2 ? date.year - 1 : date.year
   const era = Math.floor(years / 400)
   const yearOfEra = years - era * 400

@@ -46,7 +46,11 @@ export function u64(value: bigint, min: bigint, purpose: string): Field<bigint> 
 }
 
 /** An amount that may exceed 2^53, or null for no limit. */
-export function u64OrNull(value: bigint | null, max: bigint, purpose: string): Field<bigint | null> {
+export function u64OrNull(
+  value: bigint | null,
+  max: bigint,
+  purpose: string,
+): Field<bigint | null> {
   return {
     default: value,
     expected: `a whole number from 0 to ${max} (above 2^53 − 1 as a decimal string), or null for no limit`,

@@ -111,7 +111,7 @@ function violationsOf(kinds: readonly KindConduct[], sla: Sla): Violation[] {
 
 /** The worst threshold that the figure is beyond; a figure of no samples is beyond none. */
 function severityOf(dimension: Dimension, { value, samples }: Metric, sla: Sla): Severity | null {
-  if (samples === 0) return null
+  if (samples < 1) return null
   const row = sla.slash[dimension]
   const isBeyond = (severity: Severity): boolean => {
     const threshold = row[severity]

@@ -91,10 +91,7 @@ export function suspended(standing: Standing): Standing {
 }
 
 /** The penalty that comes with a slash: jail, never shortened (SLA-8). */
-export function jailed(
-  standing: Standing,
-  { nowMs, epochs, epochSecs }: EpochSpan,
-): Standing {
+export function jailed(standing: Standing, { nowMs, epochs, epochSecs }: EpochSpan): Standing {
   if (epochs === 0) return standing
   const until = penaltyEnd(standing.jailedUntil, { nowMs, epochs, epochSecs })
   return { ...standing, jailedUntil: until }
@@ -107,7 +104,10 @@ export interface EpochSpan {
 }
 
 /** The end of a cooldown or a jail that starts now, or the end so far if that is later; null if there is none. */
-export function penaltyEnd(soFar: number | null, { nowMs, epochs, epochSecs }: EpochSpan): number | null {
+export function penaltyEnd(
+  soFar: number | null,
+  { nowMs, epochs, epochSecs }: EpochSpan,
+): number | null {
   if (epochs === 0) return soFar
   const end = Math.min(nowMs + 1_000 * epochSecs * epochs, JAILED_FOR_GOOD)
   return soFar === null || soFar < end ? end : soFar
@@ -121,7 +121,11 @@ export interface Credentials {
   readonly attestation: Attestation | null
 }
 
-function suffices({ kinds, stake, attestation }: Credentials, nowMs: number, policy: Policy): boolean {
+function suffices(
+  { kinds, stake, attestation }: Credentials,
+  nowMs: number,
+  policy: Policy,
+): boolean {
   const { minStake, attestationRequired } = policy.registry
   let needed = 0n
   for (const kind of kinds) {

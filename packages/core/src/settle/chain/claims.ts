@@ -122,7 +122,10 @@ export class Claims {
     check: (item: Item, at: number) => ProofVerdict,
   ): readonly ClaimEvent[] {
     if (!terms.hasChain) {
-      throw new FairleadError('InvalidState', 'there is no chain; send proofs with aicf.submitProof')
+      throw new FairleadError(
+        'InvalidState',
+        'there is no chain; send proofs with aicf.submitProof',
+      )
     }
     this.#refuseMisplaced(block)
     const events: ClaimEvent[] = []

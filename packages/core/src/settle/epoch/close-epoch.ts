@@ -11,12 +11,12 @@ import {
   type Transfer,
   unstakingAccount,
 } from '../ledger/account.ts'
+import { changeStake, type Slash, type StakeChange, slashable } from '../ledger/stake-change.ts'
 import { type Batch, batchIdOf, NO_BATCH, type Totals } from './batch.ts'
 import { type Budgeted, type DueLine, payDue } from './budget.ts'
 import { appendClaimLine, appendPayoutLine, type ClaimLine, type PayoutLine } from './line.ts'
 import { type MerkleTree, merkleRoot, merkleTree } from './merkle.ts'
 import { splitAmount } from './price.ts'
-import { changeStake, type Slash, type StakeChange, slashable } from './stake-change.ts'
 
 /** Everything that a close depends on, as plain data: it may be computed in another thread (SETTLE-15). */
 export interface CloseInput {

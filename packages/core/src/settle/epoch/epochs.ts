@@ -4,11 +4,11 @@ import { policyHash } from '../../policy/fund-hash.ts'
 import type { Policy } from '../../policy/policy.ts'
 import type { Claim } from '../chain/claim.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import type { Slash } from '../ledger/stake-change.ts'
 import type { DueLine } from './budget.ts'
 import type { CloseInput, EpochClose, PreviousBatch } from './close-epoch.ts'
 import type { ClaimLine } from './line.ts'
 import { type PricedWork, priceClaim } from './price.ts'
-import type { Slash } from './stake-change.ts'
 
 /** What is earned and not settled, as data, in a fixed order (SETTLE-15). */
 export interface EpochsState {

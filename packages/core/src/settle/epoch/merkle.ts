@@ -105,7 +105,11 @@ function levelAbove(below: Uint8Array): Uint8Array {
   for (let at = 0, to = 0; at < below.length; at += pair, to += HASH_BYTES) {
     const out = above.subarray(to, to + HASH_BYTES)
     if (at + pair > below.length) out.set(below.subarray(at))
-    else hashInput().raw(NODE).raw(below.subarray(at, at + pair)).digestTo(out)
+    else
+      hashInput()
+        .raw(NODE)
+        .raw(below.subarray(at, at + pair))
+        .digestTo(out)
   }
   return above
 }

@@ -1,12 +1,7 @@
 import { type AuditEntry, EMPTY_AUDIT } from '../../audit/chain.ts'
 import { FairleadError } from '../../errors.ts'
 import { type Batch, batchIdOf } from './batch.ts'
-import {
-  appendClaimLine,
-  appendPayoutLine,
-  type ClaimLine,
-  type PayoutLine,
-} from './line.ts'
+import { appendClaimLine, appendPayoutLine, type ClaimLine, type PayoutLine } from './line.ts'
 import { isInTree, leafOf, type MerkleSibling, merkleRoot, merkleTree } from './merkle.ts'
 
 /** True if a payout line with its siblings belongs to a batch with this root. Needs nothing else (SETTLE-14). */
@@ -65,26 +60,26 @@ export function unanchoredBatch(
   batches: readonly ListedBatch[],
   head: { readonly seq: number; readonly hash: string } = EMPTY_AUDIT,
 ): string | null {
-  const open = new Map(
-    batches
-      .filter(({ batch }) => batch.auditSeq >= head.seq)
-      .map((listed) => [listed.batchId, listed]),
-  )
-  const anchors = Map.groupBy(open.values(), ({ batch }) => batch.auditSeq)
+  const waiting = batches.filter(({ batch }) => batch.auditSeq >= head.seq)
+  const anchors = new Map<number, ListedBatch[]>()
+  for (const listed of waiting) {
+    const { auditSeq } = listed.batch
+    anchors.set(auditSeq, [...(anchors.get(auditSeq) ?? []), listed])
+  }
   const anchored = new Set<string>()
   const anchor = (seq: number, hash: string): void => {
     for (const { batchId, batch } of anchors.get(seq) ?? []) {
       if (batch.auditHead === hash) anchored.add(batchId)
     }
   }
+  const settled = new Set<unknown>()
   anchor(head.seq, head.hash)
   for (const { seq, hash, action, details } of entries) {
-    const settled = action === 'epochSettled' ? details['batch_id'] : null
-    if (typeof settled === 'string' && anchored.has(settled)) open.delete(settled)
+    const named = details['batch_id']
+    if (action === 'epochSettled' && anchored.has(named as string)) settled.add(named)
     anchor(seq, hash)
   }
-  for (const batchId of open.keys()) return batchId
-  return null
+  return waiting.find(({ batchId }) => !settled.has(batchId))?.batchId ?? null
 }
 
 /** A batch that has no encoding has no id either. */

@@ -2,7 +2,6 @@ import { utf8Length } from '../../encoding/bytes.ts'
 import { compareText } from '../../encoding/text.ts'
 import { U64_MAX } from '../../encoding/u64.ts'
 import { FairleadError, invalidParams, invariant } from '../../errors.ts'
-import type { StakeChange } from '../epoch/stake-change.ts'
 import {
   EXTERNAL,
   ISSUANCE,
@@ -13,6 +12,7 @@ import {
   type Unstaking,
   unstakingAccount,
 } from './account.ts'
+import type { StakeChange } from './stake-change.ts'
 
 /** The books as data, in byte order of the names. Accounts at 0 are left out. */
 export interface LedgerState {
@@ -57,7 +57,8 @@ export class Ledger {
   stake(providerId: string, amount: bigint): Transfer {
     refuseAmount(amount)
     const most = U64_MAX - this.balance(stakeAccount(providerId))
-    if (amount > most) throw invalidParams('amount', `at most ${most}, or the stake is over 2^64 − 1`)
+    if (amount > most)
+      throw invalidParams('amount', `at most ${most}, or the stake is over 2^64 − 1`)
     return this.#move({ from: EXTERNAL, to: stakeAccount(providerId), amount })
   }
 

@@ -97,7 +97,8 @@ export function checkProof(envelope: Uint8Array, context: ProofContext): ProofVe
     return refused(failure('NullifierReused', 'this work has been claimed', { nullifier }), taskId)
   }
   const job = context.jobOf(taskId)
-  if (job === null) return refused(failure('NotFound', `there is no job ${taskId}`, { taskId }), null)
+  if (job === null)
+    return refused(failure('NotFound', `there is no job ${taskId}`, { taskId }), null)
   const { awaits } = job
   const error = standingError(context, taskId, awaits)
   if (error !== null || awaits === null) return refused(error as FairleadError, taskId)

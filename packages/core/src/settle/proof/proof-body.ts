@@ -71,7 +71,10 @@ export function decodeBody(
       availabilityPpm: u64In(qos, 'availability_ppm', 'qos.'),
     },
     attestationHash: hexIn(map, 'attestation_hash', 32),
-    traps: traps && { shots: u64In(traps, 'shots', 'traps.'), passed: u64In(traps, 'passed', 'traps.') },
+    traps: traps && {
+      shots: u64In(traps, 'shots', 'traps.'),
+      passed: u64In(traps, 'passed', 'traps.'),
+    },
   }
   refuseOutOfBounds(body)
   return { body, signature: bytesIn(map, 'signature', ED25519_SIGNATURE_BYTES) }
@@ -96,7 +99,12 @@ export function decodeMap(bytes: Uint8Array, field: string): CborMap {
     value = decodeCbor(bytes)
   } catch (error) {
     if (!(error instanceof FairleadError)) throw error
-    throw new FairleadError('InvalidParams', `${field}: ${error.message}`, { field }, { cause: error })
+    throw new FairleadError(
+      'InvalidParams',
+      `${field}: ${error.message}`,
+      { field },
+      { cause: error },
+    )
   }
   if (!isPlainObject(value)) throw invalidParams(field, 'a map in canonical CBOR')
   return value as CborMap

@@ -3,6 +3,9 @@ import { audit } from './audit.ts'
 import { backoff } from './backoff.ts'
 import { cbor } from './cbor.ts'
 import { fair } from './fair.ts'
+import { proof } from './fund/proof.ts'
+import { settlement } from './fund/settlement.ts'
+import { sla } from './fund/sla.ts'
 import { hashes } from './hashes.ts'
 import { lease } from './lease.ts'
 import { limits, limitsOnRedis } from './limits.ts'
@@ -30,6 +33,9 @@ const SUITES: ReadonlyMap<string, Suite> = new Map([
   ['slots', slots],
   ['limits', limits],
   ['audit', audit],
+  ['proof', proof],
+  ['settlement', settlement],
+  ['sla', sla],
 ])
 
 /** With the address of a Redis, those that can run on one do so. */

@@ -1,4 +1,4 @@
-import { type Staked, type Unstaking, unstakingSum } from '../ledger/account.ts'
+import { type Staked, type Unstaking, unstakingSum } from './account.ts'
 
 /** A slash as the judgement asks for it (SLA-7). */
 export interface Slash {
