@@ -56,9 +56,14 @@ export class Ledger {
   /** Stake that came in from outside (STAKE-1). */
   stake(providerId: string, amount: bigint): Transfer {
     refuseAmount(amount)
-    const most = U64_MAX - this.balance(stakeAccount(providerId))
-    if (amount > most)
-      throw invalidParams('amount', `at most ${most}, or the stake is over 2^64 − 1`)
+    const observed = this.balance(stakeAccount(providerId)) + amount
+    if (observed > U64_MAX) {
+      throw new FairleadError('LimitExceeded', 'amount: the stake would be over 2^64 − 1', {
+        limit: 'stake',
+        max: U64_MAX,
+        observed,
+      })
+    }
     return this.#move({ from: EXTERNAL, to: stakeAccount(providerId), amount })
   }
 
