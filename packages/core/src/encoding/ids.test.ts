@@ -4,15 +4,18 @@ import { describe, expect, it } from 'vitest'
 import { FairleadError } from '../errors.ts'
 import { compareAscii } from './bytes.ts'
 import {
+  attestationHash,
   callerOf,
   claimKey,
   idBytes,
   idempotencyKey,
   isProviderName,
   type JobId,
+  type LeaseId,
   leaseId,
   localBeacon,
   matchSeed,
+  nullifierOf,
   type ProviderId,
   pairHash,
   providerIdOf,
@@ -159,6 +162,25 @@ describe('the hashes of a round', () => {
         expect(claimKey({ taskId: id, height, nullifier })).toBe(
           `0x${h('AICF|claim', bare(id), int(height), nullifier)}`,
         )
+      }),
+    )
+  })
+
+  it('ID-11: a nullifier is H over type, chain, task and lease, whatever the bytes of the proof', () => {
+    fc.assert(
+      fc.property(fc.nat(9), u64s, jobIds, jobIds, (typeId, chainId, taskId, lease) => {
+        expect(nullifierOf({ typeId, chainId, taskId, leaseId: lease as string as LeaseId })).toBe(
+          `0x${h('AICF|nullifier', int(typeId), int(chainId), bare(taskId), bare(lease))}`,
+        )
+      }),
+    )
+  })
+
+  it('ID-12: an attestation hash is H over the class and each certificate', () => {
+    fc.assert(
+      fc.property(fc.string(), fc.array(fc.uint8Array(), { maxLength: 5 }), (name, chain) => {
+        const expected = `0x${h('AICF|attestation', text(name), ...chain)}`
+        expect(attestationHash(name, chain)).toBe(expected)
       }),
     )
   })
