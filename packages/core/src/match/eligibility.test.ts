@@ -54,6 +54,8 @@ const STATUS: Row[] = [
   ['an attestation from the next millisecond on', attested([1, 10]), 'attestation_invalid'],
   ['an attestation up to the next millisecond', attested([-10, 1]), null],
   ['an attestation up to now', attested([-10, 0]), 'attestation_invalid'],
+  ['an attestation of a class that names the kind', classed(['ai']), null],
+  ['an attestation of a class that names another', classed(['quantum']), 'attestation_invalid'],
   [
     'no attestation where only another kind requires one',
     {
@@ -447,6 +449,15 @@ function termsOf(policy: Policy, windowFull: boolean): Parameters<typeof refusal
 function withoutStake(written: { registry?: { min_stake?: object } }): object {
   const min_stake = { ai: 0, quantum: 0, task: 0, ...written.registry?.min_stake }
   return { ...written, registry: { ...written.registry, min_stake } }
+}
+
+function classed(kinds: readonly string[]): Row[1] {
+  const attestation_classes = { tee: { kinds, roots: [] } }
+  const attestation = { notBefore: START, notAfter: START + 10, className: 'tee' }
+  return {
+    policy: { registry: { ...attestationRequired.registry, attestation_classes } },
+    provider: { attestation },
+  }
 }
 
 function attested(span: readonly [number, number] | null): Row[1] {

@@ -19,7 +19,7 @@ export interface DepthRow {
   readonly dPpm: number
 }
 
-/** What work is worth, who gets it, and what an epoch may cost (SETTLE-1). */
+/** The worth of work, who gets it, and the budget of an epoch (SETTLE-1). */
 // biome-ignore format: one setting a line, so that the table can be read as one
 export const ECONOMICS_FIELDS = {
   baseRate: {

@@ -7,7 +7,7 @@ import type { Attestation } from '../provider.ts'
 export interface AcceptedAttestation extends Attestation {
   readonly className: string
   readonly hash: string
-  /** Of its certificates, leaf first, the root last. */
+  /** One for each certificate, leaf first, the root last. */
   readonly fingerprints: readonly string[]
 }
 

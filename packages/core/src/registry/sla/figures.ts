@@ -50,7 +50,7 @@ export function figuresOf(outcomes: readonly Outcome[]): Figures {
   }
 }
 
-/** Rounded to the provider's disadvantage: fails up, availability down. Of nothing: 0 and 10^6. */
+/** Rounded to the provider's disadvantage: fails up, availability down. Without outcomes: 0 and 10^6. */
 export function rates(counts: {
   readonly outcomes: number
   readonly charges: number

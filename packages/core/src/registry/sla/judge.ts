@@ -26,7 +26,7 @@ export interface KindConduct {
   readonly kind: KindName
   /** As it stands at the close. */
   readonly band: Band
-  /** Of the outcomes of the epoch. */
+  /** Over the outcomes of the epoch. */
   readonly metrics: Metrics
 }
 

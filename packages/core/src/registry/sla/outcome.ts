@@ -1,7 +1,7 @@
 import { floorDiv } from '../../encoding/exact-int.ts'
 import type { Traps } from '../../settle/proof/proof-body.ts'
 
-/** What counts for or against a provider (SLA-1). Everything else that ends a lease counts for nothing. */
+/** The results that count for or against a provider (SLA-1). Everything else that ends a lease counts for nothing. */
 export const SLA_RESULTS = [
   'completed',
   'provider_fail',
@@ -18,7 +18,7 @@ export interface Outcome {
   readonly epoch: number
   /** Milliseconds for each estimated unit; null unless it is a completion. */
   readonly unitMs: number | null
-  /** Of a signed proof with traps, also of one that failed by them; else null. */
+  /** From a signed proof with traps, also from one that failed by them; else null. */
   readonly traps: Traps | null
 }
 

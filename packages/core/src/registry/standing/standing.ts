@@ -62,7 +62,7 @@ export function setStanding(standing: Standing, status: unknown): Standing {
       return { ...standing, suspended: true, jailedUntil: null }
     case 'JAILED':
       return { ...standing, jailedUntil: JAILED_FOR_GOOD }
-    default:
+    case 'RETIRED':
       return { ...standing, retired: true }
   }
 }

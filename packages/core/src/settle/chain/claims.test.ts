@@ -268,7 +268,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ op: fc.constant('wait' as const) }),
 )
 
-/** What a step does to the claims, refusals included. The proof of an odd job may fail its traps. */
+/** The effect of a step on the claims, refusals included. The proof of an odd job may fail its traps. */
 function run(target: Claims, step: Step, nowMs: number, terms: ClaimTerms): unknown {
   const check = (which: number): ProofVerdict => {
     const awaits = target.awaitOf(job(which))

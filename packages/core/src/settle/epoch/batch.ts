@@ -21,7 +21,7 @@ export interface Totals {
   /** Numbers of lines. */
   readonly claims: number
   readonly payouts: number
-  /** Of the claim lines. */
+  /** The sum over the claim lines. */
   readonly gross: bigint
   readonly budget: bigint | null
   readonly paid: bigint
@@ -34,7 +34,7 @@ export interface Totals {
   readonly debits: Readonly<Record<string, bigint>>
   /** By provider: matured stake that it got back. */
   readonly unstaked: Readonly<Record<string, bigint>>
-  /** What stays due. */
+  /** The sum of all that stays due. */
   readonly deferred: bigint
   readonly carry: bigint
 }

@@ -22,7 +22,7 @@ export interface Budgeted {
   readonly budget: bigint | null
   readonly payments: readonly Payment[]
   readonly paid: bigint
-  /** What stays due, in its order. */
+  /** The lines that stay due, in their order. */
   readonly due: readonly DueLine[]
   readonly carry: bigint
 }

@@ -26,7 +26,7 @@ export interface CloseInput {
   readonly policyHash: string
   /** The claims up to this epoch that no close has taken. */
   readonly lines: readonly ClaimLine[]
-  /** What earlier closes left due. */
+  /** The lines that earlier closes left due. */
   readonly due: readonly DueLine[]
   /** At most one for each provider. */
   readonly slashes: readonly Slash[]
@@ -54,7 +54,7 @@ export interface EpochClose {
   readonly claims: readonly ClaimLine[]
   readonly payouts: readonly PayoutLine[]
   readonly payoutTree: MerkleTree
-  /** What stays due, in its order. */
+  /** The lines that stay due, in their order. */
   readonly due: readonly DueLine[]
   /** One for each pair of accounts, by (from, to) as UTF-8 bytes. */
   readonly transfers: readonly Transfer[]

@@ -10,11 +10,11 @@ import type { CloseInput, EpochClose, PreviousBatch } from './close-epoch.ts'
 import type { ClaimLine } from './line.ts'
 import { type PricedWork, priceClaim } from './price.ts'
 
-/** What is earned and not settled, as data, in a fixed order (SETTLE-15). */
+/** The earnings that are not settled, as data, in a fixed order (SETTLE-15). */
 export interface EpochsState {
   /** Claim lines that no close has taken, in the order in which they became FINAL. */
   readonly lines: readonly ClaimLine[]
-  /** What closes left due, by epoch and claim key. */
+  /** The lines that closes left due, by epoch and claim key. */
   readonly due: readonly DueLine[]
   /** The last epoch that was closed; null before the first. */
   readonly lastClosed: number | null

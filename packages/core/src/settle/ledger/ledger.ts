@@ -20,7 +20,7 @@ export interface LedgerState {
   readonly unstaking: readonly (readonly [providerId: string, requests: readonly Unstaking[]])[]
 }
 
-/** What was really paid out to someone (LEDGER-3). */
+/** Money that was really paid out (LEDGER-3). */
 export interface PayoutRecord {
   readonly account: string
   readonly amount: bigint

@@ -11,7 +11,7 @@ export interface StakeChange {
   readonly providerId: string
   readonly debits: { readonly stake: bigint; readonly unstaking: bigint }
   readonly matured: bigint
-  /** What is left of the requests. */
+  /** The requests that are left. */
   readonly unstaking: readonly Unstaking[]
 }
 

@@ -142,7 +142,7 @@ class RegistryScript {
     )
   }
 
-  /** What follows from every command about a provider. */
+  /** The consequences of every command about a provider. */
   #settle(id: string): void {
     const entry = this.#get(id)
     const { provider } = entry
