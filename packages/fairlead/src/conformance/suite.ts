@@ -1,5 +1,5 @@
 import { FairleadError } from '@fairlead/core'
-import { readU64 } from '@fairlead/core/internal'
+import { invalidParams, readU64 } from '@fairlead/core/internal'
 
 /** JSON as it is read from a vector file. */
 // biome-ignore lint/suspicious/noExplicitAny: a vector's shape is its suite's own business
@@ -23,6 +23,13 @@ export function suite(run: (input: Json) => Json): Suite {
 export function amount(written: Json): bigint {
   const value = readU64(written)
   if (value === null) throw new TypeError(`${JSON.stringify(written)} is not an amount`)
+  return value
+}
+
+/** An amount as a call has it: one that cannot be read is refused as a server would refuse it. */
+export function givenAmount(written: Json): bigint {
+  const value = readU64(written)
+  if (value === null) throw invalidParams('amount', 'a whole number')
   return value
 }
 

@@ -27,7 +27,7 @@ import {
   unstakingSum,
   withoutHealth,
 } from '@fairlead/core/internal'
-import { amount, type Json, refusal } from '../../suite.ts'
+import { givenAmount, type Json, refusal } from '../../suite.ts'
 
 /** A script of `sla`: stake, attestation, slashes and an operator's words, and the statuses that they make. */
 export function registryScript({ registry, steps }: Json): Json {
@@ -78,11 +78,11 @@ class RegistryScript {
     },
     stake: ({ provider_id: id, amount: given }) => {
       this.#get(id)
-      this.#ledger.stake(id, amount(given))
+      this.#ledger.stake(id, givenAmount(given))
     },
     unstake: ({ provider_id: id, amount: given }) => {
       this.#get(id)
-      this.#ledger.unstake(id, amount(given), this.#now + UNSTAKE_MS)
+      this.#ledger.unstake(id, givenAmount(given), this.#now + UNSTAKE_MS)
     },
     attest: ({ provider_id: id, kinds, not_before: notBefore, not_after: notAfter }) => {
       const className = `of ${kinds.join(', ')}`
@@ -107,7 +107,7 @@ class RegistryScript {
     slash: (step) => {
       const entry = this.#get(step.provider_id)
       const span = { nowMs: this.#now, epochSecs: this.#epochSecs }
-      this.#slash(step.provider_id, amount(step.amount))
+      this.#slash(step.provider_id, givenAmount(step.amount))
       entry.standing = jailed(entry.standing, { ...span, epochs: step.jail_epochs })
       const { provider } = entry
       provider.cooldownUntil = penaltyEnd(provider.cooldownUntil, {

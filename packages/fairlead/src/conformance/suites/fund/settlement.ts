@@ -17,7 +17,7 @@ import {
   type PayoutRecord,
   showU64,
 } from '@fairlead/core/internal'
-import { amount, type Json, refusal, suite } from '../../suite.ts'
+import { amount, givenAmount, type Json, refusal, suite } from '../../suite.ts'
 
 /** §18: prices, closes, batches and the books. */
 export const settlement = suite((input) => {
@@ -73,16 +73,16 @@ class FundScript {
       return {}
     },
     stake: ({ provider_id, amount: given }) => {
-      this.#ledger.stake(provider_id, amount(given))
+      this.#ledger.stake(provider_id, givenAmount(given))
       return { stake: shown(this.#ledger.staked(provider_id).stake) }
     },
     unstake: ({ provider_id, amount: given }) => {
       const maturesAt = this.#now + this.#unstakeMs
-      this.#ledger.unstake(provider_id, amount(given), maturesAt)
+      this.#ledger.unstake(provider_id, givenAmount(given), maturesAt)
       return { stake: shown(this.#ledger.staked(provider_id).stake), matures_at: maturesAt }
     },
     payout: ({ account, amount: given, reference }) => {
-      const payout = { account, amount: amount(given) }
+      const payout = { account, amount: givenAmount(given) }
       this.#ledger.recordPayout({ ...payout, reference }, this.#payouts.get(reference) ?? null)
       this.#payouts.set(reference, payout)
       return { balance: shown(this.#ledger.balance(account)) }
