@@ -1,6 +1,6 @@
 import { invariant } from '@fairlead/core/internal'
 import type { LogFault } from '../src/conformance/log-faults.ts'
-import { type Disk, OS_DISK } from '../src/sqlite/log/disk.ts'
+import { type Disk, OS_DISK } from '../src/log-files/disk.ts'
 
 /** The disk of the machine with faults: an act fails, or the process dies. A sync is only counted, as the power stays on. */
 export class FaultyDisk implements Disk {

@@ -1,7 +1,7 @@
 // An object for the tests of a thread host.
 import { FairleadError } from '@fairlead/core'
-import { serveCalls } from '../dist/sqlite/serve-calls.js'
-import { Moved } from '../dist/sqlite/thread-messages.js'
+import { serveCalls } from '../dist/thread/serve-calls.js'
+import { Moved } from '../dist/thread/thread-messages.js'
 
 class Hosted {
   #calls = []

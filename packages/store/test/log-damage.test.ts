@@ -8,8 +8,8 @@ import {
   sampleRecord,
   sampleRecords,
 } from '../src/conformance/sample-records.ts'
-import { recordBytes } from '../src/sqlite/log/record.ts'
-import { HEADER_BYTES } from '../src/sqlite/log/segment-header.ts'
+import { recordBytes } from '../src/log-files/record.ts'
+import { HEADER_BYTES } from '../src/log-files/segment-header.ts'
 import { SMALL, TempLog } from './temp-log.ts'
 
 type Files = Map<number, Buffer>

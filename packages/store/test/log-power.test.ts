@@ -2,7 +2,7 @@ import { FairleadError } from '@fairlead/core'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { recordsOf, sampleRecord } from '../src/conformance/sample-records.ts'
-import { type FileLog, openLogFiles } from '../src/sqlite/log/open-log.ts'
+import { type FileLog, openLogFiles } from '../src/log-files/open-log.ts'
 import { PowerDisk } from './power-disk.ts'
 import { SMALL, STORE_ID } from './temp-log.ts'
 

@@ -2,8 +2,8 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { recordsOf, sampleRecord, sampleRecords } from '../src/conformance/sample-records.ts'
-import { type FileLog, openLogFiles } from '../src/sqlite/log/open-log.ts'
-import { readLogFiles } from '../src/sqlite/log/read-log-files.ts'
+import { type FileLog, openLogFiles } from '../src/log-files/open-log.ts'
+import { readLogFiles } from '../src/log-files/read-log-files.ts'
 import { STORE_ID } from './temp-log.ts'
 import { tempPath } from './temp-store.ts'
 
@@ -108,7 +108,7 @@ it.each([
 it('LOG-14: a process may exit in the middle of an append, with its own code, and harms nothing', async () => {
   const path = tempPath()
   const script = `
-    import { openLogFiles } from './dist/sqlite/log/open-log.js'
+    import { openLogFiles } from './dist/log-files/open-log.js'
     import { sampleRecords } from './dist/conformance/sample-records.js'
     const storeId = Uint8Array.from({ length: 16 }, (_, i) => i)
     const { log } = await openLogFiles(${JSON.stringify(path)}, { storeId, createAfter: 0 })

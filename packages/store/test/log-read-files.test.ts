@@ -1,9 +1,9 @@
 import { rmSync, truncateSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { appendAll, sampleRecord, sampleRecords } from '../src/conformance/sample-records.ts'
-import { readLogFiles } from '../src/sqlite/log/read-log-files.ts'
-import { recordBytes } from '../src/sqlite/log/record.ts'
-import { HEADER_BYTES } from '../src/sqlite/log/segment-header.ts'
+import { readLogFiles } from '../src/log-files/read-log-files.ts'
+import { recordBytes } from '../src/log-files/record.ts'
+import { HEADER_BYTES } from '../src/log-files/segment-header.ts'
 import { TempLog } from './temp-log.ts'
 import { tempPath } from './temp-store.ts'
 

@@ -2,7 +2,7 @@
 // then it trims. Started by the tests, which kill it. After a last number it closes the log, or leaves it open.
 import { writeSync } from 'node:fs'
 import { sampleRecord } from '../dist/conformance/sample-records.js'
-import { openLogFiles } from '../dist/sqlite/log/open-log.js'
+import { openLogFiles } from '../dist/log-files/open-log.js'
 
 const [path, durability = 'full', last = 'none', end = 'close'] = process.argv.slice(2)
 const KEPT = 40

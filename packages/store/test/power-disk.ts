@@ -1,5 +1,5 @@
 import { invariant } from '@fairlead/core/internal'
-import type { Disk } from '../src/sqlite/log/disk.ts'
+import type { Disk } from '../src/log-files/disk.ts'
 
 const SECTOR_BYTES = 512
 

@@ -16,7 +16,7 @@ import {
   RESULT,
   ROUND,
   SHARE,
-} from '../src/sqlite/rows.ts'
+} from '../src/sqlite/rows/rows.ts'
 
 const folder = join(import.meta.dirname, '..', 'src', 'sqlite')
 const schema = readAll('migrations')

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { OpenLog } from '../src/conformance/log-conformance.ts'
-import type { LogFilesOptions } from '../src/sqlite/log/open-log.ts'
-import { type FileLog, type LogReport, openLogFiles } from '../src/sqlite/log/open-log.ts'
+import type { LogFilesOptions } from '../src/log-files/open-log.ts'
+import { type FileLog, type LogReport, openLogFiles } from '../src/log-files/open-log.ts'
 import { FaultyDisk } from './faulty-disk.ts'
 import { tempPath } from './temp-store.ts'
 

@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { FairleadError } from '@fairlead/core'
 import { describe, expect, it } from 'vitest'
-import { ThreadHost } from '../src/sqlite/thread-host.ts'
-import { Moved } from '../src/sqlite/thread-messages.ts'
+import { ThreadHost } from '../src/thread/thread-host.ts'
+import { Moved } from '../src/thread/thread-messages.ts'
 
 interface Hosted {
   add(a: number, b: number): number
@@ -20,7 +20,7 @@ interface Hosted {
   close(): void
 }
 
-const FILE = '../../test/hosted-child.mjs'
+const FILE = '../test/hosted-child.mjs'
 
 function onThread(isBroken = false): Promise<ThreadHost<Hosted>> {
   return ThreadHost.onThread<Hosted>(FILE, { path: '/some.db', data: { isBroken } })
@@ -108,7 +108,7 @@ describe('an object on a thread', () => {
 
   it('LOG-14: an idle one keeps no process alive, and a call under way does', () => {
     const script = `
-      import { ThreadHost } from './dist/sqlite/thread-host.js'
+      import { ThreadHost } from './dist/thread/thread-host.js'
       const host = await ThreadHost.onThread(${JSON.stringify(FILE)}, { path: '/some.db', data: {} })
       host.call('later', ['done']).then(console.log)`
     const root = join(import.meta.dirname, '..')

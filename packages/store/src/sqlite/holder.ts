@@ -1,6 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { OWNER_ONLY } from './file-mode.ts'
+import { OWNER_ONLY } from '../file-mode.ts'
 
 /**
  * Who has a store open, in a text file beside it. Only a name plate: the lock itself is SQLite's, held

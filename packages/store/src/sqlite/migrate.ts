@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { unavailable } from '../unavailable.ts'
 import { type Database, told } from './driver.ts'
-import { unavailable } from './unavailable.ts'
 
 /** Marks a file as a Fairlead store: "FLD1". */
 const APPLICATION_ID = 0x464c4431

@@ -1,7 +1,7 @@
+import { makePrivate } from '../file-mode.ts'
+import { asUnavailable, unavailable } from '../unavailable.ts'
 import { type Database, openDatabase, sqliteCode } from './driver.ts'
-import { makePrivate } from './file-mode.ts'
 import { readHolder, removeHolder, writeHolder } from './holder.ts'
-import { asUnavailable, unavailable } from './unavailable.ts'
 
 const BUSY = 5
 

@@ -1,38 +1,38 @@
 import { resolve } from 'node:path'
 import { FairleadError, type Store } from '@fairlead/core'
 import type { StoreReads, WriteBatch } from '@fairlead/core/internal'
+import { isEmptyFile } from '../file-mode.ts'
+import { OS_DISK } from '../log-files/disk.ts'
+import { type FileLog, openLogFiles } from '../log-files/open-log.ts'
 import { MemoryLog } from '../memory/memory-log.ts'
-import type { BackupFile } from './backup-file.ts'
-import { isEmptyFile } from './file-mode.ts'
-import type { Overview, Sealed } from './load-tables.ts'
-import { OS_DISK } from './log/disk.ts'
-import { type FileLog, openLogFiles } from './log/open-log.ts'
+import { ThreadHost } from '../thread/thread-host.ts'
+import type { BackupFile } from './backup/backup-file.ts'
 import { bringForward, type Progress } from './migrations/from-4/copy-store.ts'
-import { IN_MEMORY, openTablesFile, openTablesInMemory } from './open-tables.ts'
 import { OwnerLock } from './owner-lock.ts'
-import { SqliteTables } from './sqlite-tables.ts'
 import { hasLog, realPath, refuseFolder, refuseGap, tablesMissing } from './store-files.ts'
-import type { Pace, TablesFile, TimeMove } from './tables-file.ts'
-import type { TablesThreadData } from './tables-thread.ts'
-import { ThreadHost } from './thread-host.ts'
+import type { Overview, Sealed } from './tables/load-tables.ts'
+import { IN_MEMORY, openTablesFile, openTablesInMemory } from './tables/open-tables.ts'
+import { SqliteTables } from './tables/sqlite-tables.ts'
+import type { Pace, TablesFile, TimeMove } from './tables/tables-file.ts'
+import type { TablesThreadData } from './tables/tables-thread.ts'
 
-export type { Overview, Sealed } from './load-tables.ts'
-export type { FileLog, LogStats } from './log/open-log.ts'
+export type { FileLog, LogStats } from '../log-files/open-log.ts'
 export {
   type LogFinding,
   type LogItem,
   type LogItemRecord,
   readLogFiles,
-} from './log/read-log-files.ts'
-export type { Progress } from './migrations/from-4/copy-store.ts'
+} from '../log-files/read-log-files.ts'
 export {
   type BackupFacts,
   checkBackup,
   type Restored,
   type Restoring,
   restoreStore,
-} from './restore-store.ts'
-export type { Pace, TimeMove } from './tables-file.ts'
+} from './backup/restore-store.ts'
+export type { Progress } from './migrations/from-4/copy-store.ts'
+export type { Overview, Sealed } from './tables/load-tables.ts'
+export type { Pace, TimeMove } from './tables/tables-file.ts'
 
 export interface SqliteOptions {
   /**
@@ -115,7 +115,7 @@ async function openLocked(
   const data: TablesThreadData = { path, options: { pace } }
   const host: ThreadHost<TablesFile> = isInline
     ? await ThreadHost.inline(() => openTablesFile(path, data.options), { path })
-    : await ThreadHost.onThread('tables-thread.js', { path, data })
+    : await ThreadHost.onThread('sqlite/tables/tables-thread.js', { path, data })
   try {
     const { id, batch, wasClean } = await host.call('opened', [])
     const createAfter = wasClean ? batch : null
@@ -202,7 +202,10 @@ class LockedStore implements SqliteStore {
     await this.tables.commit()
     const file = resolve(to)
     const data = { path: this.#path }
-    const host = await ThreadHost.onThread<BackupFile>('backup-thread.js', { path: file, data })
+    const host = await ThreadHost.onThread<BackupFile>('sqlite/backup/backup-thread.js', {
+      path: file,
+      data,
+    })
     try {
       return await host.call('copyTo', [file])
     } finally {

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import type { LogReport } from './log/open-log.ts'
-import { unavailable } from './unavailable.ts'
+import type { LogReport } from '../log-files/open-log.ts'
+import { unavailable } from '../unavailable.ts'
 
 /** A store that is reached by a symbolic link is the same store. */
 export function realPath(path: string): string {

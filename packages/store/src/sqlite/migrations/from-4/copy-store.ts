@@ -1,12 +1,12 @@
 import { existsSync, linkSync, renameSync, rmSync, statSync } from 'node:fs'
 import type { WriteBatch } from '@fairlead/core/internal'
-import { encodeBatch } from '../../batch-codec.ts'
+import { isEmptyFile } from '../../../file-mode.ts'
+import { asUnavailable, unavailable } from '../../../unavailable.ts'
 import { type Database, openDatabase, openReadOnly } from '../../driver.ts'
-import { isEmptyFile } from '../../file-mode.ts'
 import { versionOf } from '../../migrate.ts'
-import { openTablesFile } from '../../open-tables.ts'
-import type { TablesFile } from '../../tables-file.ts'
-import { asUnavailable, unavailable } from '../../unavailable.ts'
+import { encodeBatch } from '../../rows/batch-codec.ts'
+import { openTablesFile } from '../../tables/open-tables.ts'
+import type { TablesFile } from '../../tables/tables-file.ts'
 import { OldRows, type Part } from './old-rows.ts'
 
 const VERSION = 4

@@ -14,7 +14,7 @@ import {
   type RowType,
   rowOf,
   SHARE,
-} from '../../rows.ts'
+} from '../../rows/rows.ts'
 
 const FOLDER = new URL('../../../../src/sqlite/migrations/from-4/', import.meta.url)
 

@@ -1,5 +1,7 @@
 import type { KeyPrints } from '@fairlead/core/internal'
-import { type Database, prepare, type Statement } from './driver.ts'
+import type { Moved } from '../../thread/thread-messages.ts'
+import { asUnavailable, unavailable } from '../../unavailable.ts'
+import { type Database, prepare, type Statement } from '../driver.ts'
 import {
   keyPrints,
   type LoadedJobs,
@@ -17,8 +19,6 @@ import { type DirectReads, SqliteReads } from './sqlite-reads.ts'
 import { Statements } from './statements.ts'
 import { type StoreRow, saveStoreRow } from './store-row.ts'
 import { TableWriter } from './table-writer.ts'
-import type { Moved } from './thread-messages.ts'
-import { asUnavailable, unavailable } from './unavailable.ts'
 
 /** The bounds of what is applied and not committed. */
 export interface Pace {

@@ -1,5 +1,5 @@
 import { FairleadError } from '@fairlead/core'
-import { sqliteCode } from './driver.ts'
+import { sqliteCode } from './sqlite/driver.ts'
 
 const CONSTRAINT = 19
 

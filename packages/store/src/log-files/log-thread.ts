@@ -1,4 +1,4 @@
-import { serveCalls } from '../serve-calls.ts'
+import { serveCalls } from '../thread/serve-calls.ts'
 import { LogFiles } from './log-files.ts'
 import type { LogFilesOptions } from './open-segments.ts'
 

@@ -1,5 +1,5 @@
 import { invariant } from '@fairlead/core/internal'
-import type { Cells } from './rows.ts'
+import type { Cells } from '../rows/rows.ts'
 import type { Statements } from './statements.ts'
 
 /**

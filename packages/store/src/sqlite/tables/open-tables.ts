@@ -1,9 +1,9 @@
+import { isEmptyFile, makePrivate } from '../../file-mode.ts'
+import { asUnavailable } from '../../unavailable.ts'
+import { type Database, openDatabase, openReadOnly } from '../driver.ts'
+import { migrate, SCHEMA_VERSION, versionOf } from '../migrate.ts'
 import { checkTables, startOf } from './check-tables.ts'
-import { type Database, openDatabase, openReadOnly } from './driver.ts'
-import { isEmptyFile, makePrivate } from './file-mode.ts'
-import { migrate, SCHEMA_VERSION, versionOf } from './migrate.ts'
 import { PACE, type Pace, TablesFile } from './tables-file.ts'
-import { asUnavailable } from './unavailable.ts'
 
 export interface TablesOptions {
   readonly pace?: Partial<Pace>

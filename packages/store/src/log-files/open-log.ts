@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import type { Log, LogEnd, LogRecord } from '@fairlead/core/internal'
-import { ThreadHost } from '../thread-host.ts'
+import { ThreadHost } from '../thread/thread-host.ts'
 import type { Disk } from './disk.ts'
 import { LogFiles, type LogStats } from './log-files.ts'
 import type { LogThreadData } from './log-thread.ts'
@@ -35,7 +35,7 @@ export async function openLogFiles(
   const open = () => LogFiles.open(data.path, options, disk)
   const host: ThreadHost<LogFiles> =
     disk === undefined
-      ? await ThreadHost.onThread('log/log-thread.js', { path, data })
+      ? await ThreadHost.onThread('log-files/log-thread.js', { path, data })
       : await ThreadHost.inline(open, { path })
   const report = await host.call('report', [])
   return { log: new HostedLog(host, report.end), report }

@@ -8,12 +8,9 @@ import {
   resultWithoutPeople,
   withoutPeople,
 } from '@fairlead/core/internal'
-import { Bulk } from './bulk.ts'
-import { CellReader } from './cell-codec.ts'
-import { crcOfResult } from './checksums.ts'
-import type { Database, SqlValue } from './driver.ts'
-import { id48, KeyHash } from './key-hash.ts'
-import { columnsOf } from './record-codec.ts'
+import type { Database, SqlValue } from '../driver.ts'
+import { CellReader } from '../rows/cell-codec.ts'
+import { columnsOf } from '../rows/record-codec.ts'
 import {
   FAILURE,
   JOB,
@@ -27,7 +24,10 @@ import {
   ROUND,
   type RowType,
   SHARE,
-} from './rows.ts'
+} from '../rows/rows.ts'
+import { Bulk } from './bulk.ts'
+import { crcOfResult } from './checksums.ts'
+import { id48, KeyHash } from './key-hash.ts'
 import type { Statements } from './statements.ts'
 import { loadStoreRow, type StoreRow, saveStoreRow } from './store-row.ts'
 

@@ -8,8 +8,8 @@ import type {
   JobState as StateOfJob,
   LeaseState as StateOfLease,
 } from '@fairlead/core/internal'
+import type { SqlValue } from '../driver.ts'
 import type { CellWriter } from './cell-codec.ts'
-import type { SqlValue } from './driver.ts'
 
 /**
  * The one place where a column becomes a field. The cells of a row on its way to the writer, the parameters of its

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
 import { FairleadError, type ResultRow } from '@fairlead/core'
-import type { SqlValue } from './driver.ts'
+import type { SqlValue } from '../driver.ts'
 
 /**
  * SQLite has no checksums, and gives zeros for the last page of a large value that is lost. So the values that may be large

@@ -11,18 +11,18 @@ import {
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { WriteBatch } from '@fairlead/core/internal'
-import { encodeBatch } from './batch-codec.ts'
-import { problemsIn, startOf, storeRowIn } from './check-tables.ts'
-import { openDatabase, openReadOnly } from './driver.ts'
-import { makePrivate } from './file-mode.ts'
-import { SCHEMA_VERSION, versionOf } from './migrate.ts'
-import { openTablesFile } from './open-tables.ts'
-import { OwnerLock } from './owner-lock.ts'
-import { realPath, refuseFolder } from './store-files.ts'
-import { asUnavailable, unavailable } from './unavailable.ts'
+import { makePrivate } from '../../file-mode.ts'
+import { asUnavailable, unavailable } from '../../unavailable.ts'
+import { openDatabase, openReadOnly } from '../driver.ts'
+import { SCHEMA_VERSION, versionOf } from '../migrate.ts'
+import { OwnerLock } from '../owner-lock.ts'
+import { encodeBatch } from '../rows/batch-codec.ts'
+import { realPath, refuseFolder } from '../store-files.ts'
+import { problemsIn, startOf, storeRowIn } from '../tables/check-tables.ts'
+import { openTablesFile } from '../tables/open-tables.ts'
 
 const RENEW_ID = readFileSync(
-  new URL('../../src/sqlite/queries/renew-store-id.sql', import.meta.url),
+  new URL('../../../src/sqlite/queries/renew-store-id.sql', import.meta.url),
   'utf8',
 )
 

@@ -1,5 +1,5 @@
+import { serveCalls } from '../../thread/serve-calls.ts'
 import { openTablesFile, type TablesOptions } from './open-tables.ts'
-import { serveCalls } from './serve-calls.ts'
 
 /** The arguments of `openTablesFile`. */
 export interface TablesThreadData {

@@ -1,9 +1,9 @@
 import { Worker } from 'node:worker_threads'
 import { FairleadError } from '@fairlead/core'
 import { TransitMap } from '@fairlead/core/internal'
+import { asUnavailable, unavailable } from '../unavailable.ts'
 import { shutAtExit, ThreadGate } from './thread-gate.ts'
 import { type Answer, type Call, Moved, OPENED, type ThreadData } from './thread-messages.ts'
-import { asUnavailable, unavailable } from './unavailable.ts'
 
 /** An object that a host can run. */
 export interface Closable {
@@ -45,7 +45,7 @@ export class ThreadHost<Served extends Closable> {
   }
 
   /**
-   * Starts a file that calls `serveCalls`, named by its built path below `dist/sqlite`: `log/log-thread.js`. `data` is cloned and
+   * Starts a file that calls `serveCalls`, named by its built path below `dist`: `log-files/log-thread.js`. `data` is cloned and
    * given to the function that opens the object. Rejects with the error of that function.
    */
   static async onThread<Served extends Closable>(
@@ -140,7 +140,7 @@ class ThreadGuest implements Guest {
     const forget = shutAtExit(gate)
     const workerData: ThreadData = { data, path, gate: gate.memory }
     // The built file, also where tests run the sources. Flags of the process, such as loaders, are not for it.
-    const url = new URL(`../../dist/sqlite/${file}`, import.meta.url)
+    const url = new URL(`../../dist/${file}`, import.meta.url)
     this.#thread = new Worker(url, { workerData, execArgv: [] })
     this.#thread.on('message', (answer: Answer) => this.#hear(answer))
     this.#thread.on('error', (error) => this.#lose(error))

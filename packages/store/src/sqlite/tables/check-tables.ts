@@ -1,9 +1,9 @@
 import { closeSync, openSync, readFileSync, readSync } from 'node:fs'
-import { type Database, told } from './driver.ts'
+import { unavailable } from '../../unavailable.ts'
+import { type Database, told } from '../driver.ts'
 import { marksIn, type StoreRow, storeRowOf } from './store-row.ts'
-import { unavailable } from './unavailable.ts'
 
-const QUERIES = new URL('../../src/sqlite/queries/', import.meta.url)
+const QUERIES = new URL('../../../src/sqlite/queries/', import.meta.url)
 const STORE_ROW = readFileSync(new URL('tell-store.sql', QUERIES), 'utf8')
 const INDEX_SUMS = readFileSync(new URL('tell-index-sums.sql', QUERIES), 'utf8')
 const COUNTS = readFileSync(new URL('tell-counts.sql', QUERIES), 'utf8')

@@ -1,6 +1,6 @@
 import type { AuditRecord } from '@fairlead/core'
 import { appendAuditBytes, invariant, writeHex } from '@fairlead/core/internal'
-import type { SqlValue } from './driver.ts'
+import type { SqlValue } from '../driver.ts'
 
 /**
  * The form in which rows travel between threads: their cells one after the other in one buffer, each behind a byte

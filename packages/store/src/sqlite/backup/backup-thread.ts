@@ -1,4 +1,4 @@
+import { serveCalls } from '../../thread/serve-calls.ts'
 import { BackupFile } from './backup-file.ts'
-import { serveCalls } from './serve-calls.ts'
 
 serveCalls(({ path }: { readonly path: string }) => new BackupFile(path))

@@ -1,13 +1,13 @@
 import type { JobRow, LeaseRow } from '@fairlead/core'
 import type { KeyPrints, Snapshot, StoreReads, Tables, WriteBatch } from '@fairlead/core/internal'
-import { encodeBatch } from './batch-codec.ts'
-import { CellReader } from './cell-codec.ts'
-import type { SqlValue } from './driver.ts'
+import type { ThreadHost } from '../../thread/thread-host.ts'
+import { asUnavailable } from '../../unavailable.ts'
+import type { SqlValue } from '../driver.ts'
+import { encodeBatch } from '../rows/batch-codec.ts'
+import { CellReader } from '../rows/cell-codec.ts'
+import { JOB, LEASE, rowOf } from '../rows/rows.ts'
 import type { Overview, PackedPayloads, Sealed } from './load-tables.ts'
-import { JOB, LEASE, rowOf } from './rows.ts'
 import type { TablesFile, TimeMove } from './tables-file.ts'
-import type { ThreadHost } from './thread-host.ts'
-import { asUnavailable } from './unavailable.ts'
 
 /** The number of jobs in one answer while loading. */
 const LOAD_PAGE = 4_000

@@ -1,6 +1,6 @@
 import type { LogRecord } from '@fairlead/core/internal'
-import { notNext, trimmedAway } from '../../append-rules.ts'
-import { Moved } from '../thread-messages.ts'
+import { notNext, trimmedAway } from '../append-rules.ts'
+import { Moved } from '../thread/thread-messages.ts'
 import { asUnavailable } from '../unavailable.ts'
 import { AppendQueue } from './append-queue.ts'
 import { damaged } from './damage.ts'

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { type Database, prepare, type Statement } from './driver.ts'
+import { type Database, prepare, type Statement } from '../driver.ts'
 
-const FOLDER = new URL('../../src/sqlite/queries/', import.meta.url)
+const FOLDER = new URL('../../../src/sqlite/queries/', import.meta.url)
 
 /** The text of each query by its name, read once. Those that tell are not prepared; see driver.ts. */
 const QUERIES = new Map(

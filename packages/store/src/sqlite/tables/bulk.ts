@@ -1,4 +1,4 @@
-import { type Database, prepare, type SqlValue, type Statement } from './driver.ts'
+import { type Database, prepare, type SqlValue, type Statement } from '../driver.ts'
 
 /** One statement with so many rows takes two thirds of the time of one for each row. More gain nothing. */
 const ROWS = 16

@@ -1,10 +1,10 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { FairleadError } from '@fairlead/core'
 import { invariant } from '@fairlead/core/internal'
+import { asUnavailable } from '../unavailable.ts'
 import { ThreadGate } from './thread-gate.ts'
 import type { Closable } from './thread-host.ts'
 import { type Answer, type Call, Moved, OPENED, type ThreadData } from './thread-messages.ts'
-import { asUnavailable } from './unavailable.ts'
 
 /** Runs an act unless the process exits. An exiting process waits until the act is over. */
 export type Pass = (act: () => void) => void

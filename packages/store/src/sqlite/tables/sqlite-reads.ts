@@ -18,11 +18,9 @@ import {
   type RoundRow,
   type StoreReads,
 } from '@fairlead/core/internal'
-import { isIdPrefix } from '../id-prefix.ts'
-import { checkedPayload, checkedResult } from './checksums.ts'
-import type { NamedValues, SqlValue } from './driver.ts'
-import { id48, type KeyHash } from './key-hash.ts'
-import { entryOf } from './record-codec.ts'
+import { isIdPrefix } from '../../id-prefix.ts'
+import type { NamedValues, SqlValue } from '../driver.ts'
+import { entryOf } from '../rows/record-codec.ts'
 import {
   type Cells,
   FAILURE,
@@ -36,7 +34,9 @@ import {
   type RowType,
   rowOf,
   SHARE,
-} from './rows.ts'
+} from '../rows/rows.ts'
+import { checkedPayload, checkedResult } from './checksums.ts'
+import { id48, type KeyHash } from './key-hash.ts'
 import type { Statements } from './statements.ts'
 
 /** The reads of the port, as they are on the thread that has the connection. */

@@ -1,7 +1,7 @@
 import { type AuditEntry, type CborMap, decodeCbor, toHex } from '@fairlead/core'
 import { invariant } from '@fairlead/core/internal'
-import { copyOf } from '../copy-of.ts'
-import type { SqlValue } from './driver.ts'
+import { copyOf } from '../../copy-of.ts'
+import type { SqlValue } from '../driver.ts'
 import type { Cells } from './rows.ts'
 
 /**

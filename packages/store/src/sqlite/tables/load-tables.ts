@@ -1,9 +1,9 @@
 import type { KeyPrints, Snapshot } from '@fairlead/core/internal'
-import { CellWriter } from './cell-codec.ts'
-import { LANE, META, PROVIDER, type RowType, rowOf, SHARE } from './rows.ts'
+import { Moved } from '../../thread/thread-messages.ts'
+import { CellWriter } from '../rows/cell-codec.ts'
+import { LANE, META, PROVIDER, type RowType, rowOf, SHARE } from '../rows/rows.ts'
 import type { Statements } from './statements.ts'
 import type { StoreRow } from './store-row.ts'
-import { Moved } from './thread-messages.ts'
 
 /** What goes from the thread of the tables to their user as a whole, or in large pieces. */
 

@@ -1,10 +1,10 @@
 import { closeSync, existsSync, fsyncSync, openSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { openDatabase, openReadOnly } from './driver.ts'
-import { makePrivate } from './file-mode.ts'
-import { Statements } from './statements.ts'
-import { loadStoreRow, saveStoreRow } from './store-row.ts'
-import { asUnavailable, unavailable } from './unavailable.ts'
+import { makePrivate } from '../../file-mode.ts'
+import { asUnavailable, unavailable } from '../../unavailable.ts'
+import { openDatabase, openReadOnly } from '../driver.ts'
+import { Statements } from '../tables/statements.ts'
+import { loadStoreRow, saveStoreRow } from '../tables/store-row.ts'
 
 /**
  * Copies the committed state of a store into a new file, on a connection of its own: batches are applied meanwhile. The copy is

@@ -1,5 +1,5 @@
 import type { LogRecord } from '@fairlead/core/internal'
-import { isSameRecord, notNext, otherRecord } from '../../append-rules.ts'
+import { isSameRecord, notNext, otherRecord } from '../append-rules.ts'
 import { asUnavailable } from '../unavailable.ts'
 import { BODY_BYTES_MAX, recordBytes } from './record.ts'
 
