@@ -4,9 +4,9 @@ import { createInterface } from 'node:readline'
 import type { NodeClient } from '@fairlead/client'
 import { type AuditEntry, type AuditHead, brokenSeq, EMPTY_AUDIT } from '@fairlead/core'
 import type { ResultOf } from '@fairlead/protocol'
-import { escaped } from './escaped.ts'
-import { misuse } from './flags.ts'
-import type { Terminal } from './terminal.ts'
+import { misuse } from './flags/flags.ts'
+import { escaped } from './terminal/escaped.ts'
+import type { Terminal } from './terminal/terminal.ts'
 
 type Entry = ResultOf<'audit.list'>['entries'][number]
 

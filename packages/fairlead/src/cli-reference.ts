@@ -2,7 +2,7 @@ import type { Command as Program } from 'commander'
 import { COMMANDS } from './commands/index.ts'
 import { EXIT, EXIT_MEANS } from './exit-codes.ts'
 import { buildProgram } from './program.ts'
-import { flowed, wrapped } from './wrapped.ts'
+import { flowed, wrapped } from './terminal/wrapped.ts'
 
 /** The reference page of the command line, from the tree that parses it. */
 export function cliReference(): string {

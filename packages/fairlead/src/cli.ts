@@ -2,7 +2,7 @@ import { CommanderError } from 'commander'
 import type { Call, NamedFlags } from './command.ts'
 import { EXIT, exitOf } from './exit-codes.ts'
 import { buildProgram, type Parsed } from './program.ts'
-import { processTerminal, type Terminal } from './terminal.ts'
+import { processTerminal, type Terminal } from './terminal/terminal.ts'
 
 /** Somebody waits at a terminal: tell soon that no server answers. */
 const PATIENCE_MS = 3_000
@@ -96,7 +96,7 @@ async function explain(error: unknown, terminal: Terminal, isJson: boolean): Pro
   if (name === 'FairleadError') {
     const advice = code === 'Unauthorized' ? '; here that is FAIRLEAD_TOKEN, or --token' : ''
     const shown = { error: { code, message: `${message}${advice}`, details, retryable } }
-    const { messageLines } = await import('./lines-error.ts')
+    const { messageLines } = await import('./terminal/lines-error.ts')
     const [first = '', ...rest] = messageLines(error as Error)
     terminal.note(isJson ? JSON.stringify(shown) : [`fairlead: ${first}${advice}`, ...rest])
     return exitOf({ code, retryable })

@@ -1,6 +1,6 @@
 import type { NodeClient } from '@fairlead/client'
 import type { Config } from './config/load-config.ts'
-import type { Lines, Terminal } from './terminal.ts'
+import type { Lines, Terminal } from './terminal/terminal.ts'
 
 /** One command: what it is called, what it takes, what it does. */
 export interface Command<Flags = object> {

@@ -3,7 +3,7 @@ import { Command as Program } from 'commander'
 import type { Command, Option } from './command.ts'
 import { COMMANDS, GROUPS } from './commands/index.ts'
 import { EXIT, EXIT_MEANS } from './exit-codes.ts'
-import { flowed, wrapped } from './wrapped.ts'
+import { flowed, wrapped } from './terminal/wrapped.ts'
 
 /** What the parser found: the command, and what was written behind it. */
 export interface Parsed {

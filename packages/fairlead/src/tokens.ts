@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { scopeText, TokenFile, type TokenRecord } from '@fairlead/server/tokens'
 import type { Config } from './config/load-config.ts'
-import { table } from './table.ts'
+import { table } from './terminal/table.ts'
 
 /** Where the tokens of an installation are kept: beside its store, unless it says otherwise. */
 export function tokensPath({ settings }: Config): string {

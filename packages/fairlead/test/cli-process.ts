@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { main } from '../dist/cli.js'
-import { type Lines, palette, type Terminal } from '../dist/terminal.js'
+import { type Lines, palette, type Terminal } from '../dist/terminal/terminal.js'
 
 const BIN = join(import.meta.dirname, '..', 'bin', 'fairlead.mjs')
 

@@ -16,7 +16,7 @@ export const auditExport = command<{ after: string; out?: string }>({
   ],
 
   async run({ flags, client, terminal }) {
-    const { wholeNumber } = await import('../flags.ts')
+    const { wholeNumber } = await import('../flags/flags.ts')
     const { exportLog } = await import('../audit.ts')
     const afterSeq = wholeNumber('--after', flags.after)
     const count = await exportLog(await client(), {

@@ -13,7 +13,7 @@ export const auditList = command<{ after: string; limit: string }>({
   examples: [['fairlead audit list --after 1000 --limit 20', 'Twenty entries from number 1001.']],
 
   async run({ flags, client, print, isJson, terminal }) {
-    const { wholeNumber } = await import('../flags.ts')
+    const { wholeNumber } = await import('../flags/flags.ts')
     const { auditPages, auditLine } = await import('../audit.ts')
     const afterSeq = wholeNumber('--after', flags.after)
     const limit = wholeNumber('--limit', flags.limit, { min: 1, max: 1_000_000 })

@@ -21,7 +21,7 @@ export const auditPrune = command<{ before?: string }>({
   ],
 
   async run({ flags, client, print }) {
-    const { misuse, pastTime } = await import('../flags.ts')
+    const { misuse, pastTime } = await import('../flags/flags.ts')
     if (flags.before === undefined) throw misuse('--before: say from before when, as in 30d')
     const before = pastTime('--before', flags.before, Date.now())
     const found = await (await client()).call('audit.prune', { before })

@@ -2,7 +2,7 @@ import { command } from '../command.ts'
 import type { Difference } from '../conformance/differences.ts'
 import type { SuiteReport } from '../conformance/run-vectors.ts'
 import { EXIT } from '../exit-codes.ts'
-import type { Terminal } from '../terminal.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 
 /** `fairlead conformance <dir>`: do the rules of this build give what the vectors expect? */
 export const conformance = command<{ suite?: string; redis?: string }>({

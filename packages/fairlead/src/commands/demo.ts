@@ -1,6 +1,6 @@
 import { command } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
-import type { Terminal } from '../terminal.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 
 interface Flags {
   readonly exit?: boolean
@@ -41,7 +41,7 @@ export const demo = command<Flags>({
   ],
 
   async run({ flags, terminal, print, isJson }) {
-    const { wholeNumber } = await import('../flags.ts')
+    const { wholeNumber } = await import('../flags/flags.ts')
     const seed = wholeNumber('--seed', flags.seed)
     if (flags.rules === true) return showRules(seed, terminal, print)
     const perKind = wholeNumber('--jobs', flags.jobs, { min: 1, max: 100_000 })
@@ -59,7 +59,7 @@ async function showRules(
 ): Promise<number> {
   const { runRulesMarket } = await import('../demo/rules-market.ts')
   const { rulesFigures, rulesReport } = await import('../demo/rules-report.ts')
-  const { progressBar } = await import('../progress-bar.ts')
+  const { progressBar } = await import('../terminal/progress-bar.ts')
   const { bold, dim } = terminal.colors
   terminal.note(`A dozen providers, a few hundred jobs, seed ${seed}.`)
   const result = runRulesMarket(seed, (done, of, simulatedMs) => {

@@ -1,7 +1,7 @@
 import { command } from '../command.ts'
 import type { Finding } from '../doctor/check.ts'
 import { EXIT } from '../exit-codes.ts'
-import type { Terminal } from '../terminal.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 
 interface Flags {
   readonly fixClock?: boolean

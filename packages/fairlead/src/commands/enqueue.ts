@@ -52,8 +52,8 @@ export const enqueue = command<Flags>({
   ],
 
   async run({ args, flags, client, print, isJson, terminal }) {
-    const { requestsOf } = await import('../enqueue-requests.ts')
-    const { sendRequests } = await import('../send-requests.ts')
+    const { requestsOf } = await import('../jobs/enqueue-requests.ts')
+    const { sendRequests } = await import('../jobs/send-requests.ts')
     const wanted = requestsOf(args, flags)
     const server = await client()
     const { receipts, refusals } = await sendRequests(server, wanted, (done) => {
@@ -62,7 +62,7 @@ export const enqueue = command<Flags>({
     terminal.progress('')
     let code: number = EXIT.ok
     if (flags.wait === true) {
-      const { waitForResults } = await import('../wait-for-results.ts')
+      const { waitForResults } = await import('../jobs/wait-for-results.ts')
       code = await waitForResults(server, receipts, { print, isJson, terminal })
     } else if (receipts.length > 0) {
       const ids = receipts.map(({ task_id }) => task_id)

@@ -16,7 +16,7 @@ export const explain = command({
   ],
 
   async run({ args, client, print }) {
-    const { resolveTaskId } = await import('../resolve-task-id.ts')
+    const { resolveTaskId } = await import('../jobs/resolve-task-id.ts')
     const server = await client()
     const explanation = await server.explain(await resolveTaskId(server, args[0] as string))
     print(explanation, explanation.text.split('\n'))

@@ -10,7 +10,7 @@ export const jobsCancel = command({
   examples: [['fairlead jobs cancel 0x2f1d…', 'Ends with 3 if the job has ended otherwise.']],
 
   async run({ args, client, print }) {
-    const { resolveTaskId } = await import('../resolve-task-id.ts')
+    const { resolveTaskId } = await import('../jobs/resolve-task-id.ts')
     const server = await client()
     const task_id = await resolveTaskId(server, args[0] as string)
     const status = await server.cancel(task_id)

@@ -39,8 +39,8 @@ export const jobsList = command<Flags>({
 
   async run({ flags, client, print, terminal }) {
     const { JOB_STATUSES, KIND_NAMES } = await import('@fairlead/core')
-    const { oneOfWords, wholeNumber } = await import('../flags.ts')
-    const { jobsTable } = await import('../show-jobs.ts')
+    const { oneOfWords, wholeNumber } = await import('../flags/flags.ts')
+    const { jobsTable } = await import('../show/show-jobs.ts')
     const limit = wholeNumber('--limit', flags.limit, { min: 1, max: 1_000_000 })
     const filter = {
       ...(flags.status === undefined

@@ -11,8 +11,8 @@ export const jobsRetry = command({
   examples: [['fairlead jobs retry 0x2f1d…', 'Print the id of the new job.']],
 
   async run({ args, client, print }) {
-    const { misuse } = await import('../flags.ts')
-    const { resolveTaskId } = await import('../resolve-task-id.ts')
+    const { misuse } = await import('../flags/flags.ts')
+    const { resolveTaskId } = await import('../jobs/resolve-task-id.ts')
     const server = await client()
     const { job } = await server.getJob(await resolveTaskId(server, args[0] as string))
     const { kind, task_id, status, request } = job

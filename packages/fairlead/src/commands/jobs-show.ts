@@ -13,8 +13,8 @@ export const jobsShow = command({
   ],
 
   async run({ args, client, print, terminal }) {
-    const { jobText } = await import('../show-jobs.ts')
-    const { resolveTaskId } = await import('../resolve-task-id.ts')
+    const { jobText } = await import('../show/show-jobs.ts')
+    const { resolveTaskId } = await import('../jobs/resolve-task-id.ts')
     const server = await client()
     const task_id = await resolveTaskId(server, args[0] as string)
     const found = await server.getJob(task_id)

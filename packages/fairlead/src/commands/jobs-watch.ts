@@ -27,11 +27,11 @@ export const jobsWatch = command<{ after?: string; name?: string }>({
   ],
 
   async run({ args, flags, client, isJson, terminal }) {
-    const { wholeNumber } = await import('../flags.ts')
-    const { eventLine } = await import('../show-jobs.ts')
-    const { JobNames } = await import('../job-names.ts')
-    const { resolveTaskId } = await import('../resolve-task-id.ts')
-    const { untilSignal } = await import('../until-signal.ts')
+    const { wholeNumber } = await import('../flags/flags.ts')
+    const { eventLine } = await import('../show/show-jobs.ts')
+    const { JobNames } = await import('../jobs/job-names.ts')
+    const { resolveTaskId } = await import('../jobs/resolve-task-id.ts')
+    const { untilSignal } = await import('../terminal/until-signal.ts')
     const [typed] = args
     const server = await client()
     // An iterator of events would wait for a server for as long as it takes.

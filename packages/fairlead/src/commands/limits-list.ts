@@ -10,7 +10,7 @@ export const limitsList = command({
   examples: [['fairlead limits list', 'All of them, in order of key.']],
 
   async run({ client, print }) {
-    const { limitsTable } = await import('../show-limits.ts')
+    const { limitsTable } = await import('../show/show-limits.ts')
     const server = await client()
     const limits: LimitRecord[] = []
     let cursor: string | null = null

@@ -12,7 +12,7 @@ export const limitsReset = command({
   examples: [['fairlead limits reset global:llm:openai:gpt-5.2:tpm', 'Nothing is held of it.']],
 
   async run({ args, client, print }) {
-    const { limitText } = await import('../show-limits.ts')
+    const { limitText } = await import('../show/show-limits.ts')
     const { limit } = await (await client()).call('limits.reset', { key: args[0] as string })
     print(limit, limitText(limit))
     return EXIT.ok

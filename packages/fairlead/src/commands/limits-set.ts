@@ -2,7 +2,7 @@ import type { NodeClient } from '@fairlead/client'
 import type { LimitDefinition } from '@fairlead/protocol'
 import { command } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
-import type { LimitFlags } from '../limit-flags.ts'
+import type { LimitFlags } from '../flags/limit-flags.ts'
 
 /** `fairlead limits set`. */
 export const limitsSet = command<LimitFlags>({
@@ -36,9 +36,9 @@ export const limitsSet = command<LimitFlags>({
 
   async run({ args, flags, client, print }) {
     const { LIMIT_KINDS } = await import('@fairlead/core/internal')
-    const { readLimitFlags } = await import('../limit-flags.ts')
-    const { misuse } = await import('../flags.ts')
-    const { limitText } = await import('../show-limits.ts')
+    const { readLimitFlags } = await import('../flags/limit-flags.ts')
+    const { misuse } = await import('../flags/flags.ts')
+    const { limitText } = await import('../show/show-limits.ts')
     const key = args[0] as string
     const given = readLimitFlags(flags)
     const server = await client()

@@ -10,7 +10,7 @@ export const limitsShow = command({
   examples: [['fairlead limits show global:llm:openai:gpt-5.2:tpm', 'One limit.']],
 
   async run({ args, client, print }) {
-    const { limitText } = await import('../show-limits.ts')
+    const { limitText } = await import('../show/show-limits.ts')
     const { limit } = await (await client()).call('limits.get', { key: args[0] as string })
     print(limit, limitText(limit))
     return EXIT.ok

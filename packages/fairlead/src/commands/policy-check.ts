@@ -36,8 +36,8 @@ async function refuseWrongProviders(path: string | null): Promise<void> {
   const [{ checkProviders }, { problemList }, { LinesError }, { escaped }] = await Promise.all([
     import('@fairlead/signup'),
     import('@fairlead/core/internal'),
-    import('../lines-error.ts'),
-    import('../escaped.ts'),
+    import('../terminal/lines-error.ts'),
+    import('../terminal/escaped.ts'),
   ])
   const problems = checkProviders(path)
   if (problems.length === 0) return

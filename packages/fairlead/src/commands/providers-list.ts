@@ -12,7 +12,7 @@ export const providersList = command<{ status?: string }>({
   examples: [['fairlead providers list --status ACTIVE', 'Who can get work.']],
 
   async run({ flags, client, print }) {
-    const { providersTable } = await import('../show-providers.ts')
+    const { providersTable } = await import('../show/show-providers.ts')
     const server = await client()
     const filter = (
       flags.status === undefined ? {} : { status: flags.status }

@@ -10,7 +10,7 @@ export const providersShow = command({
   examples: [['fairlead providers show provider:atlas', 'One provider with its workers.']],
 
   async run({ args, client, print }) {
-    const { providerText } = await import('../show-providers.ts')
+    const { providerText } = await import('../show/show-providers.ts')
     const provider_id = args[0] as string
     const { provider } = await (await client()).call('aicf.getProvider', { provider_id })
     print(provider, providerText(provider))

@@ -16,7 +16,7 @@ export const registrationsCancel = command({
   ],
 
   async run({ args, client, print }) {
-    const { resolveRegistration } = await import('../resolve-task-id.ts')
+    const { resolveRegistration } = await import('../jobs/resolve-task-id.ts')
     const server = await client()
     const id = await resolveRegistration(server, args[0] as string)
     const canceled = await server.cancelRegistration(id)

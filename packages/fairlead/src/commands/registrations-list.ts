@@ -25,8 +25,8 @@ export const registrationsList = command<Flags>({
   ],
 
   async run({ flags, client, print, terminal }) {
-    const { wholeNumber } = await import('../flags.ts')
-    const { registrationsTable } = await import('../show-registrations.ts')
+    const { wholeNumber } = await import('../flags/flags.ts')
+    const { registrationsTable } = await import('../show/show-registrations.ts')
     const limit = wholeNumber('--limit', flags.limit, { min: 1, max: 1_000_000 })
     const filter = {
       ...(flags.provider === undefined ? {} : { provider: flags.provider }),

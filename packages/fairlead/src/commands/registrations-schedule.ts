@@ -44,8 +44,8 @@ export const registrationsSchedule = command<Flags>({
   ],
 
   async run({ args, flags, client, print }) {
-    const { jsonObject, moment } = await import('../flags.ts')
-    const { inputOf } = await import('../read-input.ts')
+    const { jsonObject, moment } = await import('../flags/flags.ts')
+    const { inputOf } = await import('../flags/read-input.ts')
     const [provider = '', org_ref = '', event_id = '', user_id = ''] = args
     const session = { provider, org_ref, event_id }
     const given = jsonObject('--args', inputOf(flags.args))

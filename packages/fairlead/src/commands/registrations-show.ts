@@ -12,8 +12,8 @@ export const registrationsShow = command({
   examples: [['fairlead registrations show SCH-7F3K2Q', 'Its text and its timeline.']],
 
   async run({ args, client, print, terminal }) {
-    const { registrationText } = await import('../show-registrations.ts')
-    const { resolveRegistration } = await import('../resolve-task-id.ts')
+    const { registrationText } = await import('../show/show-registrations.ts')
+    const { resolveRegistration } = await import('../jobs/resolve-task-id.ts')
     const server = await client()
     const id = await resolveRegistration(server, args[0] as string)
     const shown = await server.auditRegistration(id)

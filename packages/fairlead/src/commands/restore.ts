@@ -1,6 +1,6 @@
 import { command } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
-import { STORE_OPTION, storeFlag } from '../store-flag.ts'
+import { STORE_OPTION, storeFlag } from '../flags/store-flag.ts'
 
 /** `fairlead restore`. */
 export const restore = command<{ store?: string; force?: boolean }>({
@@ -25,7 +25,7 @@ export const restore = command<{ store?: string; force?: boolean }>({
 
   async run({ args, flags, config, terminal, print }) {
     const { restoreBackup } = await import('../storage/restore-backup.ts')
-    const { escaped } = await import('../escaped.ts')
+    const { escaped } = await import('../terminal/escaped.ts')
     const [from = ''] = args
     const loaded = await config(storeFlag(flags))
     terminal.progress(`Checking and copying ${escaped(from)} …`)

@@ -61,7 +61,7 @@ export const serve = command<Flags>({
   async run({ flags, config, isJson, terminal }) {
     const { startServing } = await import('../serve/start-serving.ts')
     const { openTokens } = await import('../tokens.ts')
-    const { untilSignal } = await import('../until-signal.ts')
+    const { untilSignal } = await import('../terminal/until-signal.ts')
     const loaded = await config({
       'server.host': { flag: '--host', raw: flags.host },
       'server.port': { flag: '--port', raw: flags.port },

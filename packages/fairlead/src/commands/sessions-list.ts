@@ -21,7 +21,7 @@ export const sessionsList = command<Flags>({
   ],
 
   async run({ flags, client, print }) {
-    const { sessionsTable } = await import('../show-sessions.ts')
+    const { sessionsTable } = await import('../show/show-sessions.ts')
     const { sessions } = await (await client()).call('signup.listSessions', {
       ...(flags.provider === undefined ? {} : { provider: flags.provider }),
       ...(flags.org === undefined ? {} : { org_ref: flags.org }),

@@ -20,7 +20,7 @@ export const sessionsSetOpening = command({
   ],
 
   async run({ args, client, print }) {
-    const { moment } = await import('../flags.ts')
+    const { moment } = await import('../flags/flags.ts')
     const [provider = '', org_ref = '', event_id = '', time = ''] = args
     const opens_at = moment('time', time, Date.now())
     const session = { provider, org_ref, event_id, opens_at }

@@ -15,8 +15,8 @@ export const sessionsShow = command<{ readonly limit: string }>({
   examples: [['fairlead sessions show bookeo org-1 swim-tue-9', 'One session.']],
 
   async run({ args, flags, client, print }) {
-    const { wholeNumber } = await import('../flags.ts')
-    const { sessionText } = await import('../show-sessions.ts')
+    const { wholeNumber } = await import('../flags/flags.ts')
+    const { sessionText } = await import('../show/show-sessions.ts')
     const [provider = '', org_ref = '', event_id = ''] = args
     const limit = wholeNumber('--limit', flags.limit, { min: 1, max: 1_000 })
     const session = await (await client()).getSession({ provider, org_ref, event_id, limit })

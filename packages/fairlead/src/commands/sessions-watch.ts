@@ -18,9 +18,9 @@ export const sessionsWatch = command<{ readonly interval: string }>({
   ],
 
   async run({ args, flags, client, isJson, terminal }) {
-    const { duration } = await import('../flags.ts')
-    const { sessionLine } = await import('../show-sessions.ts')
-    const { untilSignal } = await import('../until-signal.ts')
+    const { duration } = await import('../flags/flags.ts')
+    const { sessionLine } = await import('../show/show-sessions.ts')
+    const { untilSignal } = await import('../terminal/until-signal.ts')
     const [provider = '', org_ref = '', event_id = ''] = args
     const intervalMs = Math.max(100, duration('--interval', flags.interval))
     const server = await client()

@@ -37,7 +37,7 @@ export const signup = command<Flags>({
 
   async run(call) {
     const { serveSignups } = await import('../signup/serve-signups.ts')
-    const { duration, misuse, wholeNumber } = await import('../flags.ts')
+    const { duration, misuse, wholeNumber } = await import('../flags/flags.ts')
     const { flags, client, config, terminal, isJson } = call
     const { settings } = await config({
       'signup.providers': { flag: '--providers', raw: flags.providers },

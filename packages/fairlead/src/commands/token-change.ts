@@ -1,7 +1,7 @@
 import { command } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
-import { SCOPE_DETAILS, SCOPE_OPTIONS, type ScopeFlags } from '../scope-flags.ts'
-import { STORE_OPTION, storeFlag } from '../store-flag.ts'
+import { SCOPE_DETAILS, SCOPE_OPTIONS, type ScopeFlags } from '../flags/scope-flags.ts'
+import { STORE_OPTION, storeFlag } from '../flags/store-flag.ts'
 
 /** `fairlead token change`: another scope for the same token. */
 export const tokenChange = command<ScopeFlags & { store?: string }>({
@@ -26,8 +26,8 @@ export const tokenChange = command<ScopeFlags & { store?: string }>({
   async run({ args, config, flags, print }) {
     const { openTokens } = await import('../tokens.ts')
     const { scopeText } = await import('@fairlead/server/tokens')
-    const { misuse } = await import('../flags.ts')
-    const { readScopeFlags } = await import('../scope-flags.ts')
+    const { misuse } = await import('../flags/flags.ts')
+    const { readScopeFlags } = await import('../flags/scope-flags.ts')
     const change = readScopeFlags(flags)
     if (Object.keys(change).length === 0) {
       throw misuse('expected what to change, as in --kinds ai,task or --read-only')

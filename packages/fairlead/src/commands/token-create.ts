@@ -1,7 +1,7 @@
 import { command } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
-import { SCOPE_DETAILS, SCOPE_OPTIONS, type ScopeFlags } from '../scope-flags.ts'
-import { STORE_OPTION, storeFlag } from '../store-flag.ts'
+import { SCOPE_DETAILS, SCOPE_OPTIONS, type ScopeFlags } from '../flags/scope-flags.ts'
+import { STORE_OPTION, storeFlag } from '../flags/store-flag.ts'
 
 interface Flags extends ScopeFlags {
   readonly role?: string
@@ -43,9 +43,9 @@ export const tokenCreate = command<Flags>({
   ],
 
   async run({ flags, config, print, terminal }) {
-    const { duration, misuse } = await import('../flags.ts')
+    const { duration, misuse } = await import('../flags/flags.ts')
     const { openTokens, readerNotes } = await import('../tokens.ts')
-    const { readScopeFlags } = await import('../scope-flags.ts')
+    const { readScopeFlags } = await import('../flags/scope-flags.ts')
     const { role, subject, tier, expires } = flags
     if (role === undefined || subject === undefined) {
       throw misuse('expected --role and --subject, as in: --role requester --subject acme')

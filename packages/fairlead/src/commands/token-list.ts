@@ -1,6 +1,6 @@
 import { command } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
-import { STORE_OPTION, storeFlag } from '../store-flag.ts'
+import { STORE_OPTION, storeFlag } from '../flags/store-flag.ts'
 
 /** `fairlead token list`. */
 export const tokenList = command<{ store?: string }>({

@@ -23,7 +23,7 @@ export const top = command<Flags>({
   ],
 
   async run({ flags, client, print, isJson, terminal }) {
-    const { duration } = await import('../flags.ts')
+    const { duration } = await import('../flags/flags.ts')
     const { topText } = await import('../top/top-text.ts')
     const intervalMs = Math.max(100, duration('--interval', flags.interval))
     const server = await client()

@@ -56,7 +56,7 @@ export const worker = command<Flags>({
   async run(call) {
     const { serveWithProgram } = await import('../worker/serve-with-program.ts')
     const { isThere } = await import('../worker/run-program.ts')
-    const { duration, misuse, oneOfWords, wholeNumber } = await import('../flags.ts')
+    const { duration, misuse, oneOfWords, wholeNumber } = await import('../flags/flags.ts')
     const { flags, client, terminal, isJson } = call
     if (flags.exec === undefined) {
       throw misuse('--exec: expected a program to run for each job, as in --exec ./handler.sh')

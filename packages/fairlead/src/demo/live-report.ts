@@ -1,6 +1,6 @@
 import { durationText } from '@fairlead/engine'
-import { table } from '../table.ts'
-import type { Lines } from '../terminal.ts'
+import { table } from '../terminal/table.ts'
+import type { Lines } from '../terminal/terminal.ts'
 import { LIVE_PROVIDERS } from './live-cast.ts'
 import type { OpeningFigures } from './live-opening.ts'
 import { spaced } from './rules-report.ts'

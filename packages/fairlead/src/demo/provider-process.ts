@@ -4,7 +4,7 @@
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { connect } from '@fairlead/client'
-import { escaped } from '../escaped.ts'
+import { escaped } from '../terminal/escaped.ts'
 import type { LiveProvider } from './live-cast.ts'
 import { answerTo } from './live-work.ts'
 

@@ -1,7 +1,7 @@
 import type { JobStatus, WaitExplanation } from '@fairlead/core'
 import { leaseCap } from '@fairlead/core/internal'
-import { table } from '../table.ts'
-import type { Lines } from '../terminal.ts'
+import { table } from '../terminal/table.ts'
+import type { Lines } from '../terminal/terminal.ts'
 import type { DemoResult } from './rules-market.ts'
 
 /** What happened in the market, for a person. */

@@ -4,7 +4,7 @@
 import { createInterface } from 'node:readline'
 import { connect } from '@fairlead/client'
 import { readProviders, signupWorker } from '@fairlead/signup'
-import { escaped } from '../escaped.ts'
+import { escaped } from '../terminal/escaped.ts'
 
 interface Orders {
   readonly url: string

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { get } from 'node:https'
 import { createServer } from 'node:net'
-import { escaped } from '../escaped.ts'
+import { escaped } from '../terminal/escaped.ts'
 import { type Finding, fail, ok, warn } from './check.ts'
 
 const ANSWER_MS = 2_000

@@ -1,8 +1,8 @@
 import type { NodeClient } from '@fairlead/client'
 import { durationText } from '@fairlead/engine'
 import { ProvidersFile, type SignupEvent, signupWorker } from '@fairlead/signup'
-import type { Terminal } from '../terminal.ts'
-import { untilSignal } from '../until-signal.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { untilSignal } from '../terminal/until-signal.ts'
 
 interface Serving {
   readonly client: NodeClient

@@ -1,7 +1,7 @@
 import type { Stats } from '@fairlead/client'
 import { durationText } from '@fairlead/engine'
-import { table } from '../table.ts'
-import type { Terminal } from '../terminal.ts'
+import { table } from '../terminal/table.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 
 interface Look {
   readonly columns: number

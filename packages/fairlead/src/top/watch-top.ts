@@ -1,6 +1,6 @@
 import type { Stats } from '@fairlead/client'
-import type { Terminal } from '../terminal.ts'
-import { untilSignal } from '../until-signal.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { untilSignal } from '../terminal/until-signal.ts'
 import { topText } from './top-text.ts'
 
 const ENTER = '\u001b[?1049h\u001b[?25l'

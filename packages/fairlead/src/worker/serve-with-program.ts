@@ -1,8 +1,8 @@
 import { AttemptFailure, type Job, type NodeClient } from '@fairlead/client'
 import { decodeCbor, type KindName } from '@fairlead/core'
 import { durationText } from '@fairlead/engine'
-import type { Terminal } from '../terminal.ts'
-import { untilSignal } from '../until-signal.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { untilSignal } from '../terminal/until-signal.ts'
 import { type ProgramDetails, runProgram } from './run-program.ts'
 
 interface Serving {

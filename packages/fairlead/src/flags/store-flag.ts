@@ -1,4 +1,4 @@
-import type { NamedFlags, Option } from './command.ts'
+import type { NamedFlags, Option } from '../command.ts'
 
 /** For commands that work beside a store; it means the same as in `serve`. */
 export const STORE_OPTION: Option = {

@@ -1,4 +1,4 @@
-import type { Option } from './command.ts'
+import type { Option } from '../command.ts'
 
 /** The flags that hold a token to a part of what its role may. */
 export interface ScopeFlags {

@@ -1,5 +1,5 @@
 import type { LimitDefinition, LimitRecord } from '@fairlead/protocol'
-import { table } from './table.ts'
+import { table } from '../terminal/table.ts'
 
 /** Limits as a table. */
 export function limitsTable(limits: readonly LimitRecord[]): string[] {

@@ -1,6 +1,6 @@
 import type { ProviderRecord } from '@fairlead/client'
 import { durationText } from '@fairlead/engine'
-import { table } from './table.ts'
+import { table } from '../terminal/table.ts'
 
 /** Providers as a table. */
 export function providersTable(providers: readonly ProviderRecord[]): string[] {

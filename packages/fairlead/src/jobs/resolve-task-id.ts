@@ -1,7 +1,7 @@
 import type { NodeClient } from '@fairlead/client'
 import { FairleadError } from '@fairlead/core'
-import { LinesError } from './lines-error.ts'
-import { table } from './table.ts'
+import { LinesError } from '../terminal/lines-error.ts'
+import { table } from '../terminal/table.ts'
 
 /** Digits of a short id, as lists show it. Every command takes it. */
 const SHORT_DIGITS = 10

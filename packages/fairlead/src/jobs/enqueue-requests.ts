@@ -2,11 +2,11 @@ import type { EnqueueOptions, EnqueueRequest } from '@fairlead/client'
 import { type Caller, FairleadError, parsePolicy } from '@fairlead/core'
 import { acceptRequest } from '@fairlead/core/internal'
 import { checkParams, METHODS } from '@fairlead/protocol'
-import type { EnqueueFlags } from './commands/enqueue.ts'
-import { escaped } from './escaped.ts'
-import { duration, jsonObject, misuse, oneOfWords, wholeNumber } from './flags.ts'
-import { LinesError } from './lines-error.ts'
-import { inputOf, readFile, STDIN } from './read-input.ts'
+import type { EnqueueFlags } from '../commands/enqueue.ts'
+import { duration, jsonObject, misuse, oneOfWords, wholeNumber } from '../flags/flags.ts'
+import { inputOf, readFile, STDIN } from '../flags/read-input.ts'
+import { escaped } from '../terminal/escaped.ts'
+import { LinesError } from '../terminal/lines-error.ts'
 
 const KINDS = ['task', 'ai', 'quantum'] as const
 

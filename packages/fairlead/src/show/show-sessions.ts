@@ -1,7 +1,7 @@
 import type { SessionRecord } from '@fairlead/client'
 import { durationText } from '@fairlead/engine'
 import type { ResultOf } from '@fairlead/protocol'
-import { table } from './table.ts'
+import { table } from '../terminal/table.ts'
 
 type Session = ResultOf<'signup.getSession'>
 

@@ -1,9 +1,9 @@
 import type { JobSummary, WireEvent } from '@fairlead/client'
 import { durationText } from '@fairlead/engine'
 import type { ResultOf } from '@fairlead/protocol'
-import { shortId } from './resolve-task-id.ts'
-import { table } from './table.ts'
-import type { Terminal } from './terminal.ts'
+import { shortId } from '../jobs/resolve-task-id.ts'
+import { table } from '../terminal/table.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 
 type Colors = Terminal['colors']
 type Entries = ResultOf<'aicf.getTimeline'>['entries']

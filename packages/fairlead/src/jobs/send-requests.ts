@@ -1,7 +1,7 @@
 import type { JobReceipt, NodeClient } from '@fairlead/client'
 import { FairleadError } from '@fairlead/core'
+import { EXIT, exitOf } from '../exit-codes.ts'
 import type { Wanted } from './enqueue-requests.ts'
-import { EXIT, exitOf } from './exit-codes.ts'
 
 /** Requests that wait for their answers at once. */
 const AT_ONCE = 200

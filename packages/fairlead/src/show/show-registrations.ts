@@ -1,9 +1,9 @@
 import type { RegistrationRecord } from '@fairlead/client'
 import { durationText } from '@fairlead/engine'
 import type { ResultOf } from '@fairlead/protocol'
+import { table } from '../terminal/table.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 import { stepLines } from './show-jobs.ts'
-import { table } from './table.ts'
-import type { Terminal } from './terminal.ts'
 
 const right = (title: string) => ({ title, align: 'right' as const })
 

@@ -1,9 +1,9 @@
 import { FairleadError, type JobReceipt, type NodeClient, type ReadResult } from '@fairlead/client'
 import type { ResultOf } from '@fairlead/protocol'
-import type { Call } from './command.ts'
-import { EXIT } from './exit-codes.ts'
-import { errorSentence } from './show-jobs.ts'
-import type { Terminal } from './terminal.ts'
+import type { Call } from '../command.ts'
+import { EXIT } from '../exit-codes.ts'
+import { errorSentence } from '../show/show-jobs.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 
 type Job = ResultOf<'aicf.getJob'>['job']
 type Output = Pick<Call<never>, 'print' | 'terminal' | 'isJson'>
