@@ -2,8 +2,8 @@ import { parseArgs } from 'node:util'
 import { grouped, ProgressBar } from './progress-bar.ts'
 import { reportOf } from './report.ts'
 import { RUN_STEPS } from './run.ts'
-import { SCENARIOS } from './scenarios.ts'
 import { type Progress, type Simulation, simulate } from './simulate.ts'
+import { SCENARIOS } from './world/scenarios.ts'
 
 /** All went well; an invariant was broken; the command was not understood; Ctrl-C. */
 const EXIT = { ok: 0, failed: 1, usage: 2, stopped: 130 } as const

@@ -1,12 +1,12 @@
 import { stateHash } from '../state-hash.ts'
-import { disarmDefect } from './defects.ts'
 import type { JobEntry } from './ledger/book.ts'
-import { weighRows } from './row-weight.ts'
-import type { Scenario } from './scenario.ts'
-import { SCENARIOS } from './scenarios.ts'
-import { takeStep } from './steps.ts'
 import { broken, type InvariantName, Violation } from './violation.ts'
-import { World } from './world.ts'
+import { disarmDefect } from './world/defects.ts'
+import { weighRows } from './world/row-weight.ts'
+import type { Scenario } from './world/scenario.ts'
+import { SCENARIOS } from './world/scenarios.ts'
+import { takeStep } from './world/steps.ts'
+import { World } from './world/world.ts'
 
 /** Steps of one run: long enough for jobs to be deleted, short enough to be read. */
 export const RUN_STEPS = 2_000

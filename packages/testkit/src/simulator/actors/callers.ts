@@ -1,7 +1,7 @@
 import { type Caller, callerOf, type JobId, type KindName } from '@fairlead/core'
-import type { Desk, Order } from '../desk.ts'
 import type { Dice } from '../dice.ts'
-import type { CallerPlan, Scenario } from '../scenario.ts'
+import type { CallerPlan, Scenario } from '../world/scenario.ts'
+import type { Desk, Order } from './desk.ts'
 import type { SignupRequests } from './signup-requests.ts'
 
 type OtherKind = Exclude<KindName, 'registration'>

@@ -1,9 +1,9 @@
 import type { ProviderId, ProviderOffer } from '@fairlead/core'
-import type { Desk } from '../desk.ts'
 import type { Dice } from '../dice.ts'
-import { isUnserved } from '../ledger/fits.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { OperatorAct, Scenario } from '../scenario.ts'
+import { isUnserved } from '../ledger/rules/fits.ts'
+import type { OperatorAct, Scenario } from '../world/scenario.ts'
+import type { Desk } from './desk.ts'
 
 /** Changes the terms under everybody's feet. */
 export class Operator {

@@ -1,11 +1,11 @@
 import type { AuditEntry, JobId } from '@fairlead/core'
 import type { Engine, Explanation } from '@fairlead/engine'
-import type { Desk } from '../desk.ts'
+import type { JobHistory, JobSight } from '../checks/job-history.ts'
+import type { Truth } from '../checks/truth.ts'
 import type { Dice } from '../dice.ts'
-import type { JobHistory, JobSight } from '../job-history.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { Truth } from '../truth.ts'
 import { broken } from '../violation.ts'
+import type { Desk } from './desk.ts'
 
 /** Asks what has become of jobs. An answer tells of all that was answered before the question. */
 export class Reader {

@@ -1,7 +1,7 @@
-import type { Order } from '../desk.ts'
 import type { Dice } from '../dice.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { SimClock } from '../sim-clock.ts'
+import type { SimClock } from '../world/sim-clock.ts'
+import type { Order } from './desk.ts'
 
 const PLATFORMS = ['plain', 'keyed', 'asks', 'asks', 'both'] as const
 const EVENTS = ['art', 'ski', 'ärm', 'swim'] as const

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto'
 import type { LeaseId, LeaseOffer, ProviderId, WorkerId } from '@fairlead/core'
-import type { BookingSites } from '../booking-sites.ts'
-import type { Answer, Desk, LeaseCall, LeaseVerb } from '../desk.ts'
+import type { Witness } from '../checks/witness.ts'
 import type { Dice } from '../dice.ts'
-import { type FailureWords, failureWords } from '../failure-words.ts'
-import type { Said } from '../ledger/own-attempts.ts'
-import type { Profile } from '../scenario.ts'
-import type { Witness } from '../witness.ts'
-import type { Watch, WorkerEars } from '../worker-link.ts'
-import { WorkerLink } from '../worker-link.ts'
+import type { Said } from '../ledger/rules/own-attempts.ts'
+import type { Profile } from '../world/scenario.ts'
+import type { BookingSites } from './booking-sites.ts'
 import { madeUpId } from './callers.ts'
+import type { Answer, Desk, LeaseCall, LeaseVerb } from './desk.ts'
+import { type FailureWords, failureWords } from './failure-words.ts'
+import type { Watch, WorkerEars } from './worker-link.ts'
+import { WorkerLink } from './worker-link.ts'
 
 /** What a worker may do in its step. */
 type Deed =

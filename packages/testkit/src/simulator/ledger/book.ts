@@ -12,11 +12,11 @@ import type {
   WorkerId,
 } from '@fairlead/core'
 import type { ProviderRow } from '@fairlead/core/internal'
-import type { FailureWords } from '../failure-words.ts'
+import type { FailureWords } from '../actors/failure-words.ts'
 import { broken } from '../violation.ts'
-import type { Given, SimLimit } from './limit-spans.ts'
-import { ttlAbsAt } from './own-rules.ts'
-import { SessionBook } from './session-book.ts'
+import type { Given, SimLimit } from './rules/limit-spans.ts'
+import { ttlAbsAt } from './rules/own-rules.ts'
+import { SessionBook } from './sessions/session-book.ts'
 
 /** A job as the journal tells it. */
 export interface JobEntry {
