@@ -45,7 +45,8 @@ import {
   explainAssigned,
   explainAttempts,
 } from './explain/explain.ts'
-import type { EngineLoop, Recover } from './loop/engine-loop.ts'
+import type { Recover } from './loop/call.ts'
+import type { EngineLoop } from './loop/engine-loop.ts'
 import type { Projector } from './projector/projector.ts'
 import { completionDigest } from './state/completion.ts'
 import { type EngineEvent, eventOf } from './state/journal.ts'

@@ -5,11 +5,13 @@ import { acceptEnqueue } from '../commands/accept-enqueue.ts'
 import { checkCommand } from '../commands/check-arguments.ts'
 import type { Command, EnqueueRequest, OfWorker, Submission } from '../commands/command.ts'
 import type { KnownKeys } from '../commands/known-keys.ts'
-import { type LookUps, unanswered } from '../commands/look-ups.ts'
+import type { LookUps } from '../commands/look-ups.ts'
 import type { Sealer } from '../commands/sealer.ts'
 import type { LogWriter } from '../log/log-writer.ts'
 import type { Projector } from '../projector/projector.ts'
 import type { EngineState, Outcome, RoundReply } from '../state/engine-state.ts'
+import { type Call, callOf, messageOf, type Recover, refuse, settle } from './call.ts'
+import { KeyLookUps } from './key-look-ups.ts'
 
 /** How often a running engine stores a heartbeat. */
 const BEAT_MS = 1_000
@@ -39,23 +41,6 @@ const ROUNDS_PER_TURN = 2
 /** A write that takes this long is a standstill: callers that wait for its answer cannot act meanwhile (ENGINE-6). */
 const STANDSTILL_MS = 3_000
 
-/** Answers a refused command after all, or throws a refusal of its own. */
-export type Recover = (command: Submission, refusal: FairleadError) => Promise<unknown>
-
-/** A command whose caller waits, and the answer to give once its batch is stored. */
-interface Call {
-  command: Submission
-  readonly resolve: (reply: unknown, index: number) => void
-  readonly reject: (error: Error, index: number) => void
-  /** Its index among the commands that were submitted together. */
-  readonly index: number
-  readonly recover: Recover | null
-  /** True once the tables told if the key of this enqueue is known. */
-  isLookedUp: boolean
-  reply: unknown
-  refusal: FairleadError | null
-}
-
 /** A batch on its way to the log, and what to tell once it is there. */
 interface Flight {
   readonly outcomes: Outcome[]
@@ -80,16 +65,11 @@ export class EngineLoop {
   readonly #present: () => readonly OfWorker[]
   readonly #welcome: (state: EngineState) => void
   readonly #lookUps: LookUps
+  readonly #keyLookUps: KeyLookUps
   #state: EngineState
   readonly #waiting: Call[] = []
   /** Enqueues that wait until the tables have caught up (PROJECT-3). */
   #heldBack: Call[] = []
-  /** Enqueues whose keys only the tables know, and those behind them. */
-  #unknown: Call[] = []
-  /** The look-up of earlier ones. */
-  #lookUp: Promise<void> | null = null
-  /** The number of enqueues whose keys were looked up. They are the first that wait, and go into one turn. */
-  #lookedUp = 0
   /** The calls of the open batch. */
   #applied: Call[] = []
   #turn: Promise<void> | null = null
@@ -139,6 +119,10 @@ export class EngineLoop {
     this.#present = options.present
     this.#welcome = options.welcome
     this.#lookUps = options.lookUps
+    this.#keyLookUps = new KeyLookUps(options.lookUps, (calls) => {
+      this.#waiting.unshift(...calls)
+      this.#start()
+    })
     this.#watch = options.clock.watch?.() ?? null
     this.#lastPruned = Math.floor(options.state.market.nowMs / PRUNE_MS)
     this.#resume(options.clock.now())
@@ -220,13 +204,14 @@ export class EngineLoop {
     this.#heldBack = []
     const mustWrite = () => this.#state.recorded > 0 && this.#isSound && !this.#writer.isStuck
     const isBusy = () =>
-      [this.#turn, this.#lookUp].some((work) => work !== null) ||
-      this.#waiting.length + this.#unknown.length + this.#applied.length > 0 ||
+      this.#turn !== null ||
+      this.#keyLookUps.isBusy ||
+      this.#waiting.length + this.#applied.length > 0 ||
       mustWrite()
     do {
       this.#start()
       await this.#turn
-      await this.#lookUp
+      await this.#keyLookUps.rest()
       await this.#writer.rest()
     } while (isBusy())
     this.#watch?.end()
@@ -291,8 +276,8 @@ export class EngineLoop {
 
   /** Applies the waiting commands. If the log has capacity, it also hands over the open batch. */
   async #run(): Promise<void> {
-    const batch = this.#waiting.splice(0, Math.max(partOf(this.#waiting.length), this.#lookedUp))
-    this.#lookedUp = 0
+    const count = Math.max(partOf(this.#waiting.length), this.#keyLookUps.takeAnswered())
+    const batch = this.#waiting.splice(0, count)
     let isApplying = false
     try {
       const hasStoodStill = this.#watch?.hasHappened() === true
@@ -312,8 +297,7 @@ export class EngineLoop {
       this.#keys.forgetApplied()
       for (const call of batch) {
         if (call.refusal !== null) this.#applied.push(call)
-        else if (this.#mustLookUp(call)) this.#unknown.push(call)
-        else this.#apply(call, now)
+        else if (!this.#keyLookUps.holds(call)) this.#apply(call, now)
       }
       if (this.#mayWrite()) {
         this.#dispatch(now)
@@ -323,43 +307,8 @@ export class EngineLoop {
       if (isApplying) this.#discard(batch, cause)
       else refuse(batch, cause)
     } finally {
-      this.#lookUpKeys()
+      this.#keyLookUps.start()
     }
-  }
-
-  /** Enqueues keep their order: those behind one that has to wait for the tables wait with it (KEYS-3). */
-  #mustLookUp({ command, isLookedUp }: Call): boolean {
-    if (command.type !== 'enqueue' || isLookedUp) return false
-    const isBehindOthers = this.#unknown.length + this.#lookedUp > 0 || this.#lookUp !== null
-    return isBehindOthers || this.#lookUps.mustAsk(command)
-  }
-
-  /** Asks the tables for the keys of enqueues that wait for that. All other commands go on. */
-  #lookUpKeys(): void {
-    if (this.#unknown.length === 0 || this.#lookUp !== null || this.#lookedUp > 0) return
-    const calls = this.#unknown
-    this.#unknown = []
-    this.#lookUp = this.#askFor(calls).then(() => {
-      this.#lookUp = null
-      this.#lookedUp = calls.length
-      this.#waiting.unshift(...calls, ...this.#unknown)
-      this.#unknown = []
-      this.#start()
-    })
-  }
-
-  async #askFor(calls: readonly Call[]): Promise<void> {
-    const requests = calls.map(({ command }) => command as EnqueueRequest)
-    const asked = requests.map((request) => this.#lookUps.mustAsk(request))
-    let told: readonly (EnqueueRequest | FairleadError)[]
-    try {
-      told = await this.#lookUps.earlierJobs(requests)
-    } catch (cause) {
-      const refusal = unanswered(cause)
-      told = requests.map((request, i) => (asked[i] === true ? refusal : request))
-    }
-    settle(calls, told)
-    for (const [i, call] of calls.entries()) call.isLookedUp = asked[i] === true
   }
 
   /** Why calls are refused while the writer is stuck. */
@@ -499,8 +448,7 @@ export class EngineLoop {
 
   /** After a defect the state is wrong, and the open batch is discarded. */
   #discard(batch: readonly Call[], cause: unknown): void {
-    refuse(new Set([...this.#applied, ...this.#unknown, ...batch]), cause)
-    this.#unknown = []
+    refuse(new Set([...this.#applied, ...this.#keyLookUps.discard(), ...batch]), cause)
     this.#applied = []
     this.#wantsRound = true
     this.#hasMoreRounds = false
@@ -555,44 +503,6 @@ export class EngineLoop {
     if (!this.#isSound) at = Math.max(now, this.#recoverAt)
     this.#cancelWake = this.#clock.wakeAt(at, () => this.#start())
   }
-}
-
-function callOf(
-  command: Submission,
-  { resolve, reject, index, recover }: Pick<Call, 'resolve' | 'reject' | 'index' | 'recover'>,
-): Call {
-  // One literal: this runs for every command.
-  return {
-    command,
-    resolve,
-    reject,
-    index,
-    recover,
-    isLookedUp: false,
-    reply: undefined,
-    refusal: null,
-  }
-}
-
-/** Gives calls their commands with all facts, or the refusals of those that the tables did not tell. */
-function settle(calls: readonly Call[], told: readonly (Submission | FairleadError)[]): void {
-  for (const [i, call] of calls.entries()) {
-    const command = told[i] as Submission | FairleadError
-    if (command instanceof FairleadError) call.refusal = command
-    else call.command = command
-  }
-}
-
-/** Refuses calls that did not happen. */
-function refuse(calls: Iterable<Call>, cause: unknown): void {
-  const isSaid = cause instanceof FairleadError && cause.code === 'StoreUnavailable'
-  const text = `the change has not happened; try again (${messageOf(cause)})`
-  const error = isSaid ? cause : new FairleadError('StoreUnavailable', text, {}, { cause })
-  for (const { reject, index } of calls) reject(error, index)
-}
-
-function messageOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause)
 }
 
 function closed(): FairleadError {
