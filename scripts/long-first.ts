@@ -3,19 +3,18 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** Longest first. Only the order hangs on it. */
 const LONG = [
-  'packages/store/test/sqlite-store.test.ts',
   'packages/fairlead/test/commands.test.ts',
   'packages/testkit/test/mutants.test.ts',
-  'packages/store/test/sqlite-log.test.ts',
-  'packages/signup/test/opening.test.ts',
-  'packages/fairlead/test/limits.test.ts',
-  'packages/testkit/test/simulator.test.ts',
   'packages/engine/test/restart.test.ts',
+  'packages/fairlead/test/limits.test.ts',
   'packages/server/test/hostile/scope.test.ts',
+  'packages/signup/test/opening.test.ts',
+  'packages/testkit/test/simulator.test.ts',
+  'packages/fairlead/test/storage.test.ts',
   'packages/server/test/hostile/connections.test.ts',
-  'packages/server/test/hostile/squatted-sessions.test.ts',
-  'packages/engine/test/crash.test.ts',
-  'packages/signup/test/killed.test.ts',
+  'packages/fairlead/test/job-commands.test.ts',
+  'packages/server/test/tls.test.ts',
+  'packages/fairlead/test/settings-commands.test.ts',
 ]
 
 export class LongFirst extends BaseSequencer {
