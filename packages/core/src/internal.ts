@@ -128,6 +128,7 @@ export {
   type LeaseFacts,
   type LeaseState,
   type NewJobRow,
+  NO_ROWS,
   PROVIDERS_KEPT,
   type ProviderRow,
   ROUNDS_KEPT,

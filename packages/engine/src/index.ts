@@ -31,7 +31,6 @@ export { type FixedClock, fixClock, type MovableStore } from './projector/fix-cl
 export { explanationText } from './explain/explanation-text.ts'
 export { refusePruned } from './commands/journal-cut.ts'
 export { Sealer, sealKeyId } from './commands/sealer.ts'
-export { NO_ROWS } from './projector/no-rows.ts'
 export { type EngineEvent, type EngineNote, eventOf } from './state/journal.ts'
 export { type EngineOptions, openEngine } from './open-engine.ts'
 export type { Deliveries } from './workers/outbox.ts'

@@ -1,10 +1,9 @@
 import { type Caller, callerOf, type JobId, type LeaseOffer, type ProviderId } from '@fairlead/core'
-import { isoUtc, ROUNDS_KEPT } from '@fairlead/core/internal'
+import { isoUtc, NO_ROWS, ROUNDS_KEPT } from '@fairlead/core/internal'
 import {
   type AssignedExplanation,
   type Engine,
   explanationText,
-  NO_ROWS,
   openEngine,
   type RoundExplanation,
   type WaitingExplanation,

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { brokenSeq } from '@fairlead/core'
+import { NO_ROWS } from '@fairlead/core/internal'
 import {
   acceptReplay,
   catchUp,
   decodeBatch,
   encodeBatch,
   type LogBatch,
-  NO_ROWS,
   VERSION,
 } from '@fairlead/engine'
 import { MemoryStore } from '@fairlead/testkit'

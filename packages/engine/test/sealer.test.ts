@@ -8,8 +8,8 @@ import {
   type LeaseOffer,
   type ProviderId,
 } from '@fairlead/core'
-import type { LogRecord, StoreReads, WriteBatch } from '@fairlead/core/internal'
-import { type Engine, type Holder, NO_ROWS, openEngine, Sealer } from '@fairlead/engine'
+import { type LogRecord, NO_ROWS, type StoreReads, type WriteBatch } from '@fairlead/core/internal'
+import { type Engine, type Holder, openEngine, Sealer } from '@fairlead/engine'
 import { MemoryStore, TestClock } from '@fairlead/testkit'
 import { describe, expect, it } from 'vitest'
 import { ManualWorker } from './manual-worker.ts'

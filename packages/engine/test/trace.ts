@@ -16,7 +16,7 @@ import {
   toHex,
   type WorkerId,
 } from '@fairlead/core'
-import { SeededDice } from '@fairlead/core/internal'
+import { NO_ROWS, SeededDice } from '@fairlead/core/internal'
 import {
   acceptEnqueue,
   acceptReport,
@@ -24,7 +24,6 @@ import {
   type EngineState,
   KnownKeys,
   LookUps,
-  NO_ROWS,
   Sealer,
   type Submission,
   stateOf,

@@ -1,4 +1,4 @@
-import { NO_ROWS } from '@fairlead/engine'
+import { NO_ROWS } from '@fairlead/core/internal'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Bench } from './bench.ts'
 import { Rig, TASK } from './rig.ts'

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import { encodeCbor, FairleadError, toHex } from '@fairlead/core'
-import { NO_ROWS } from '@fairlead/engine'
+import { NO_ROWS } from '@fairlead/core/internal'
 import type { ParamsOf } from '@fairlead/protocol'
 import { dateText } from '@fairlead/signup/records'
 import parsePrometheus from 'parse-prometheus-text-format'

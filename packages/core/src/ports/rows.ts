@@ -244,6 +244,26 @@ export interface WriteBatch {
   readonly cutJournalAt: number | null
 }
 
+/** A batch without changes. */
+export const NO_ROWS: WriteBatch = {
+  newJobs: [],
+  jobs: [],
+  newLeases: [],
+  leases: [],
+  providers: [],
+  results: [],
+  failures: [],
+  shares: [],
+  lanes: [],
+  rounds: [],
+  journal: [],
+  meta: {},
+  eraseEnded: null,
+  pruneEndedBefore: null,
+  pruneResultsBefore: null,
+  cutJournalAt: null,
+}
+
 export interface EndedSpan {
   readonly from: number
   readonly before: number

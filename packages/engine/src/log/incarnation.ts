@@ -1,6 +1,5 @@
 import { toHex } from '@fairlead/core'
-import type { WriteBatch } from '@fairlead/core/internal'
-import { NO_ROWS } from '../projector/no-rows.ts'
+import { NO_ROWS, type WriteBatch } from '@fairlead/core/internal'
 import type { EngineNote } from '../state/journal.ts'
 import { META } from '../state/meta.ts'
 

@@ -1,10 +1,9 @@
 import type { Store } from '@fairlead/core'
-import type { WriteBatch } from '@fairlead/core/internal'
+import { NO_ROWS, type WriteBatch } from '@fairlead/core/internal'
 import { catchUp } from '../log/recovery.ts'
 import { AHEAD_MAX_MS } from '../open-engine.ts'
 import { META } from '../state/meta.ts'
 import { movedKeyedRow, movedProvider } from './moved-rows.ts'
-import { NO_ROWS } from './no-rows.ts'
 
 /** A store that can move the times of jobs and leases together with the rows of a batch. */
 export interface MovableStore extends Pick<Store, 'log' | 'tables'> {

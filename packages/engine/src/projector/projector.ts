@@ -1,6 +1,11 @@
 import { type Clock, FairleadError } from '@fairlead/core'
-import type { Log, StoreReads, Tables, WriteBatch } from '@fairlead/core/internal'
-import { NO_ROWS } from './no-rows.ts'
+import {
+  type Log,
+  NO_ROWS,
+  type StoreReads,
+  type Tables,
+  type WriteBatch,
+} from '@fairlead/core/internal'
 
 /** Rows are taken this long after the last time, if changes wait. A job that ends sooner is written once. */
 const TAKE_MS = 50

@@ -17,6 +17,7 @@ import {
 import {
   appendAudit,
   type JournalRecord,
+  NO_ROWS,
   type ProviderRow,
   type RoundRow,
   type WriteBatch,
@@ -213,23 +214,5 @@ export function newJob(row: JobRow, payload: Uint8Array = Uint8Array.of(0xa0)) {
 }
 
 export function batchOf(given: Partial<WriteBatch>): WriteBatch {
-  return {
-    newJobs: [],
-    jobs: [],
-    newLeases: [],
-    leases: [],
-    providers: [],
-    results: [],
-    failures: [],
-    shares: [],
-    lanes: [],
-    rounds: [],
-    journal: [],
-    meta: {},
-    eraseEnded: null,
-    pruneEndedBefore: null,
-    pruneResultsBefore: null,
-    cutJournalAt: null,
-    ...given,
-  }
+  return { ...NO_ROWS, ...given }
 }

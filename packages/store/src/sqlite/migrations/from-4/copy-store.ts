@@ -1,5 +1,5 @@
 import { existsSync, linkSync, renameSync, rmSync, statSync } from 'node:fs'
-import type { WriteBatch } from '@fairlead/core/internal'
+import { NO_ROWS } from '@fairlead/core/internal'
 import { isEmptyFile } from '../../../file-mode.ts'
 import { asUnavailable, unavailable } from '../../../unavailable.ts'
 import { type Database, openDatabase, openReadOnly } from '../../driver.ts'
@@ -67,7 +67,7 @@ function copyRows(path: string, made: string, progress: Progress): void {
     old.exec('PRAGMA journal_mode = DELETE')
     const rows = new OldRows(old)
     file = openTablesFile(made)
-    const write = (part: Part) => file?.apply(encodeBatch({ ...NOTHING, ...part }), 0)
+    const write = (part: Part) => file?.apply(encodeBatch({ ...NO_ROWS, ...part }), 0)
     const total = rows.jobs
     let done = 0
     for (const part of rows.keptResults()) write(part)
@@ -103,23 +103,4 @@ function keepOld(path: string): void {
 
 function removeFile(path: string): void {
   for (const end of ['', '-wal', '-shm']) rmSync(path + end, { force: true })
-}
-
-const NOTHING: WriteBatch = {
-  newJobs: [],
-  jobs: [],
-  newLeases: [],
-  leases: [],
-  providers: [],
-  results: [],
-  failures: [],
-  shares: [],
-  lanes: [],
-  rounds: [],
-  journal: [],
-  meta: {},
-  eraseEnded: null,
-  pruneEndedBefore: null,
-  pruneResultsBefore: null,
-  cutJournalAt: null,
 }
