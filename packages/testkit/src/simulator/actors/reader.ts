@@ -3,7 +3,6 @@ import type { Engine, Explanation } from '@fairlead/engine'
 import type { JobHistory, JobSight } from '../checks/job-history.ts'
 import type { Truth } from '../checks/truth.ts'
 import type { Dice } from '../dice.ts'
-import type { Ledger } from '../ledger/ledger.ts'
 import { broken } from '../violation.ts'
 import type { Desk } from './desk.ts'
 
@@ -13,20 +12,17 @@ export class Reader {
   readonly #desk: Desk
   readonly #truth: Truth
   readonly #history: JobHistory
-  readonly #ledger: Ledger
 
   constructor(parts: {
     readonly dice: Dice
     readonly desk: Desk
     readonly truth: Truth
     readonly history: JobHistory
-    readonly ledger: Ledger
   }) {
     this.#dice = parts.dice
     this.#desk = parts.desk
     this.#truth = parts.truth
     this.#history = parts.history
-    this.#ledger = parts.ledger
   }
 
   /** Asks for all that there is of one job. The engine had told of everything up to the batch `answered`. */
@@ -58,12 +54,9 @@ export class Reader {
     this.#ask((engine) => engine.timeline(id), {
       check: (told) => this.#checkTimeline(id, answered, told ?? []),
     })
-    const { policy } = this.#ledger.book
-    this.#ask((engine) => engine.explain(id), {
-      check: (explanation) => {
-        // It may have been put together before the rules changed.
-        const isSame = policy === this.#ledger.book.policy
-        if (explanation !== null && isSame) this.#checkRefusals(explanation)
+    this.#ask((engine) => explained(engine, id), {
+      check: (told) => {
+        if (told !== null) this.#checkRefusals(told)
       },
     })
     return `reads ${id}`
@@ -103,8 +96,7 @@ export class Reader {
   }
 
   /** With health off nothing that failed before is a reason to wait (HEALTH-7). */
-  #checkRefusals(explanation: Explanation): void {
-    const { health, liveness } = this.#ledger.book.policy.registry
+  #checkRefusals({ explanation, health, liveness }: Told): void {
     if (health === 'on' || !('providers' in explanation)) return
     for (const { id, refusal } of explanation.providers) {
       const isStale = refusal === 'heartbeat_stale' && liveness === 'worker'
@@ -115,6 +107,22 @@ export class Reader {
       )
     }
   }
+}
+
+/** An explanation, and the policy under which it was put together. */
+interface Told {
+  readonly explanation: Explanation
+  readonly health: string
+  readonly liveness: string
+}
+
+/** Null if the rules changed meanwhile. They are the engine's: the log may not have the newest change yet. */
+async function explained(engine: Engine, id: JobId): Promise<Told | null> {
+  const { policy } = engine.view
+  const explanation = await engine.explain(id)
+  if (engine.view.policy !== policy) return null
+  const { health, liveness } = policy.registry
+  return { explanation, health, liveness }
 }
 
 const HEALTH_REFUSALS: ReadonlySet<string> = new Set([

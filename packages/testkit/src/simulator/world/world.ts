@@ -134,7 +134,7 @@ export class World {
     const signups = new SignupRequests({ dice, clock, ledger })
     this.callers = new Callers(dice, desk, scenario, signups)
     this.operator = new Operator({ dice, desk, ledger, scenario })
-    this.reader = new Reader({ dice, desk, truth: this.truth, history: this.#history, ledger })
+    this.reader = new Reader({ dice, desk, truth: this.truth, history: this.#history })
     const gossip: Gossip = []
     const watch: Watch = (look) => this.#watch(look)
     const latest = () => clock.latest
