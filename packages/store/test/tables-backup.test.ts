@@ -1,6 +1,8 @@
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
+import { batchOf } from '../src/conformance/sample-rows.ts'
+import { restoreStore } from '../src/sqlite/sqlite-store.ts'
 import { applySamples, modelOf, opened } from './sample-store.ts'
 import { tempFolder, tempPath } from './temp-store.ts'
 
@@ -38,4 +40,21 @@ it('STORE-18: a backup overwrites no file, and leaves none where it fails', asyn
   await expect(store.backup(nowhere)).rejects.toMatchObject({ code: 'StoreUnavailable' })
   expect(existsSync(nowhere)).toBe(false)
   await store.close()
+})
+
+it('BACKUP-5: a restored store finds every job by the key of its caller', async () => {
+  const store = await opened(tempPath())
+  await applySamples(store, 1, 2)
+  const jobs = await store.read.jobs({ afterSeq: 0, limit: 100 })
+  const found = await store.read.jobsByTx(jobs)
+  const backup = tempPath()
+  await store.backup(backup)
+  await store.close()
+
+  const path = tempPath()
+  restoreStore(backup, path, { movesAside: false, rows: () => batchOf({}) })
+  const restored = await opened(path)
+  expect(found).not.toContain(null)
+  expect(await restored.read.jobsByTx(jobs)).toEqual(found)
+  await restored.close()
 })

@@ -19,12 +19,12 @@ import { OwnerLock } from '../owner-lock.ts'
 import { encodeBatch } from '../rows/batch-codec.ts'
 import { realPath, refuseFolder } from '../store-files.ts'
 import { problemsIn, startOf, storeRowIn } from '../tables/check-tables.ts'
+import { KeyHash } from '../tables/key-hash.ts'
 import { openTablesFile } from '../tables/open-tables.ts'
 
-const RENEW_ID = readFileSync(
-  new URL('../../../src/sqlite/queries/renew-store-id.sql', import.meta.url),
-  'utf8',
-)
+const QUERIES = new URL('../../../src/sqlite/queries/', import.meta.url)
+const RENEW_ID = readFileSync(new URL('renew-store-id.sql', QUERIES), 'utf8')
+const RENEW_HASHES = readFileSync(new URL('renew-key-hashes.sql', QUERIES), 'utf8')
 
 /** The facts about a backup that was found whole. */
 export interface BackupFacts {
@@ -116,7 +116,15 @@ export function restoreStore(from: string, to: string, { movesAside, rows }: Res
 function prepare(copy: string, rows: Restoring['rows']): void {
   const db = openDatabase(copy)
   try {
+    db.exec('BEGIN IMMEDIATE')
     db.exec(RENEW_ID)
+    // Keys are looked up by hashes that depend on the id.
+    const keyHash = new KeyHash(storeRowIn(db).id)
+    db.function('hash_of_key', { varargs: true }, (caller, txHash) =>
+      keyHash.of(caller as Uint8Array, txHash as Uint8Array),
+    )
+    db.exec(RENEW_HASHES)
+    db.exec('COMMIT')
   } finally {
     db.close()
   }
