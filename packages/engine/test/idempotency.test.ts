@@ -7,7 +7,7 @@ import { openSqliteStore } from '@fairlead/store/sqlite'
 import { MemoryStore } from '@fairlead/testkit'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { HeldAnswer, HeldAppend } from './held-store.ts'
-import { ATLAS, Call, outcomesOf, Rig } from './rig.ts'
+import { ACME, ATLAS, Call, outcomesOf, Rig } from './rig.ts'
 
 const STORES: readonly (readonly [string, () => Promise<Store>])[] = [
   ['in memory', async () => new MemoryStore()],
@@ -222,6 +222,19 @@ describe('a look-up of keys that hangs', () => {
     for (let i = 0; i < 20; i++) await rig.jobs()
     expect(await answers).toEqual(Array(81).fill('ok'))
     expect(again.map(({ value }) => value)).toEqual(others.map(({ value }) => value))
+  })
+
+  it('KEYS-3: answers all enqueues behind it, however many', async () => {
+    const lookUp = rig.store.holdAnswer('jobsByTx')
+    const first = rig.enqueue('c')
+    await lookUp.asked
+    const request = { kind: 'none', idempotency_key: 'k' }
+    const many = new Call(rig.engine.enqueueMany(Array(150_000).fill(request), { caller: ACME }))
+    // A turn takes a few hundred of them.
+    for (let i = 0; i < 1_000; i++) await rig.clock.settle()
+    lookUp.release()
+    expect(await first.done).toBe('ok')
+    expect(await many.done).toBe('ok')
   })
 
   it('KEYS-3: an engine that closes answers the enqueues that wait for it', async () => {

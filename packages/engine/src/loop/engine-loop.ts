@@ -67,7 +67,7 @@ export class EngineLoop {
   readonly #lookUps: LookUps
   readonly #keyLookUps: KeyLookUps
   #state: EngineState
-  readonly #waiting: Call[] = []
+  #waiting: Call[] = []
   /** Enqueues that wait until the tables have caught up (PROJECT-3). */
   #heldBack: Call[] = []
   /** The calls of the open batch. */
@@ -120,7 +120,7 @@ export class EngineLoop {
     this.#welcome = options.welcome
     this.#lookUps = options.lookUps
     this.#keyLookUps = new KeyLookUps(options.lookUps, (calls) => {
-      this.#waiting.unshift(...calls)
+      this.#waiting = calls.concat(this.#waiting)
       this.#start()
     })
     this.#watch = options.clock.watch?.() ?? null
@@ -191,17 +191,21 @@ export class EngineLoop {
   /** The tables have caught up, in part or in whole. */
   caughtUp(): void {
     if (this.#heldBack.length === 0 || this.#projector.isBehind) return
-    this.#waiting.push(...this.#heldBack)
-    this.#heldBack = []
+    this.#letIn()
     this.#start()
+  }
+
+  /** There may be more of them than a call can have arguments. */
+  #letIn(): void {
+    this.#waiting = this.#waiting.concat(this.#heldBack)
+    this.#heldBack = []
   }
 
   /** Answers and writes the submitted commands, then stops. */
   async close(): Promise<void> {
     this.#isClosed = true
     this.#cancelWake()
-    this.#waiting.push(...this.#heldBack)
-    this.#heldBack = []
+    this.#letIn()
     const mustWrite = () => this.#state.recorded > 0 && this.#isSound && !this.#writer.isStuck
     const isBusy = () =>
       this.#turn !== null ||

@@ -9,14 +9,14 @@ import { type Call, settle } from './call.ts'
  */
 export class KeyLookUps {
   readonly #lookUps: LookUps
-  readonly #answered: (calls: readonly Call[]) => void
+  readonly #answered: (calls: Call[]) => void
   #waiting: Call[] = []
   #pending: Promise<void> | null = null
   /** The number of calls that were answered and are not taken yet. */
   #untaken = 0
 
   /** `answered` puts calls before all others of the queue. */
-  constructor(lookUps: LookUps, answered: (calls: readonly Call[]) => void) {
+  constructor(lookUps: LookUps, answered: (calls: Call[]) => void) {
     this.#lookUps = lookUps
     this.#answered = answered
   }
@@ -51,7 +51,7 @@ export class KeyLookUps {
       this.#untaken = calls.length
       const behind = this.#waiting
       this.#waiting = []
-      this.#answered([...calls, ...behind])
+      this.#answered(calls.concat(behind))
     })
   }
 
