@@ -1,6 +1,6 @@
 import { callerOf, type JobId, sha3Hex, taskId } from '@fairlead/core'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { ACME, Rig } from './rig.ts'
+import { ACME, Call, outcomesOf, Rig } from './rig.ts'
 
 const OPERATOR = { caller: ACME, isOperator: true }
 const CHAIN_CALLER = callerOf('a contract')
@@ -100,6 +100,22 @@ describe('a request from a chain', () => {
     expect((await rig.engine.getJob(own)).caller).toBe(ACME)
     const [many] = await rig.engine.enqueueMany([fromChain()], plain)
     expect(many).toMatchObject({ status: 'rejected', reason: { code: 'Forbidden' } })
+  })
+
+  it('LOOP-2: is answered by an engine that closes, though its look-up waits for the open batch', async () => {
+    rig.store.isHolding = true
+    // So many changes are not taken at once.
+    const calls: Call<unknown>[] = Array.from({ length: 40 }, (_, i) => rig.enqueue(`k-${i}`))
+    const write = await rig.store.underWay()
+    calls.push(rig.enqueue('in the open batch'))
+    await rig.clock.settle()
+    calls.push(new Call(rig.engine.enqueue(fromChain(), OPERATOR)))
+    await rig.clock.settle()
+    calls.push(new Call(rig.engine.close()))
+    await rig.clock.settle()
+    await write.confirm()
+    await rig.store.letGo()
+    expect(await outcomesOf(calls)).toEqual(calls.map(() => 'ok'))
   })
 
   it.each([

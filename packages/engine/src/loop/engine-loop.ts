@@ -242,10 +242,12 @@ export class EngineLoop {
 
   #goOn(): void {
     if (this.#waiting.length > 0) return this.#start()
-    if (this.#isClosed) return
+    // A look-up may wait for rows that come with the open batch.
+    if (this.#isClosed && this.#lookUp === null) return
     // A call that changed nothing waits for the appends in flight, and is answered in a turn of its own.
     const isWork = this.#state.recorded > 0 || this.#applied.length > 0 || this.#hasMoreRounds
     if (isWork && this.#isSound && this.#mayWrite()) this.#start()
+    else if (this.#isClosed) return
     // An append in flight continues by itself, but a session's opening does not wait for it.
     else if (this.#writer.pending > 0 && !this.#writer.isStuck) this.#scheduleSend()
     else this.#schedule()
