@@ -3,7 +3,7 @@ import { openEngine } from '@fairlead/engine'
 import { MemoryStore } from '@fairlead/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ManualWorker } from './manual-worker.ts'
-import { ATLAS, Call, Rig } from './rig.ts'
+import { ATLAS, Call, outcomesOf, Rig } from './rig.ts'
 
 const NONE = {}
 const SHORT = withWindow({ jobs: 2, secs: 1 })
@@ -67,6 +67,21 @@ describe('a policy that sets or lengthens the window of requesters', () => {
     await rig.engine.setPolicy(LONG)
     expect(await isAssigned('b')).toBe(true)
     expect(await isAssigned('c')).toBe(false)
+  })
+
+  it('KEYS-4: does not wait for an open batch that nobody hands over', async () => {
+    rig.store.isHolding = true
+    // So many changes are not taken at once.
+    const calls: Call<unknown>[] = Array.from({ length: 40 }, (_, i) => rig.enqueue(`k-${i}`))
+    const write = await rig.store.underWay()
+    calls.push(rig.enqueue('in the open batch'))
+    await rig.clock.settle()
+    calls.push(new Call(rig.engine.setPolicy(LONG)))
+    await rig.clock.settle()
+    await write.confirm()
+    await rig.store.letGo()
+    await rig.clock.advance(1_000)
+    expect(await outcomesOf(calls)).toEqual(calls.map(() => 'ok'))
   })
 
   it('QUOTA-4: counts what is being written when it is set', async () => {

@@ -294,7 +294,11 @@ export class EngineLoop {
         if (this.#writer.isStuck) throw this.#unknownOutcome
         await this.#makeSound()
         const windows = this.#lookUps.windows(batch.map(({ command }) => command))
-        if (windows !== null) settle(batch, await windows)
+        if (windows !== null) {
+          // The tables get the rows of what was handed over, with those of the open batch.
+          if (this.#state.recorded > 0) this.#handOver()
+          settle(batch, await windows)
+        }
         // Meanwhile an append may have been refused.
       } while (this.#writer.isStuck || !this.#isSound)
       isApplying = true
