@@ -7,6 +7,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -14,7 +15,7 @@ import { encodeCbor } from '@fairlead/core'
 import type { LogRecord } from '@fairlead/core/internal'
 import { encodeBatch, Sealer } from '@fairlead/engine'
 import { MemoryLog } from '@fairlead/store/memory'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { ArchivedLog } from '../dist/serve/archived-log.js'
 import { LogArchive } from '../dist/serve/log-archive.js'
 import { type CliServer, fairlead, serve } from './cli-process.ts'
@@ -77,6 +78,30 @@ async function batchesAfter(log: MemoryLog, after: number): Promise<number[]> {
 }
 
 describe('a log with an archive', () => {
+  it('ARCHIVE-1: archives a record as a whole, though the disk takes a part of it at first', async () => {
+    const path = join(folder, 'archive')
+    const probe = await open(join(folder, 'probe'), 'w')
+    const handles = Object.getPrototypeOf(probe) as FileHandle
+    await probe.close()
+    const write = handles.write as (...given: unknown[]) => unknown
+    const short = vi.spyOn(handles, 'write').mockImplementationOnce(function (
+      this: FileHandle,
+      ...[bytes, from, length, at]: unknown[]
+    ) {
+      const part = (length as number) >> 1
+      return write.call(this, bytes, from, part, at)
+    } as never)
+    onTestFinished(() => short.mockRestore())
+    const log = withStats(await logWith(3))
+    const archived = new ArchivedLog(log, {
+      archive: new LogArchive({ folder: path, ...GENEROUS }),
+      logger: SILENT,
+    })
+    await archived.trim(3)
+    await archived.finish()
+    expect(lines(path).map(({ batch }) => batch)).toEqual([1, 2, 3])
+  })
+
   it('ARCHIVE-1: writes every record before it is trimmed, once, in files named by their batches', async () => {
     const log = await logWith(10)
     const archive = new LogArchive({ folder, ...GENEROUS })

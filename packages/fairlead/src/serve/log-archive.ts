@@ -53,7 +53,7 @@ export class LogArchive {
     const bytes = await compressed(records.map(archivedLine).join(''))
     const segment = this.#open ?? (await this.#begin(first, last))
     try {
-      await segment.handle.write(bytes, 0, bytes.length, segment.bytes)
+      await writeAll(segment, bytes)
       await segment.handle.datasync()
       await this.#rename(segment, last)
     } catch (error) {
@@ -139,6 +139,15 @@ export function archiveProblem(folder: string): string | null {
     return null
   } catch (error) {
     return (error as Error).message
+  }
+}
+
+/** A disk that is almost full takes a part of the bytes without an error. */
+async function writeAll({ handle, bytes: at }: Segment, bytes: Uint8Array): Promise<void> {
+  for (let done = 0; done < bytes.length; ) {
+    const { bytesWritten } = await handle.write(bytes, done, bytes.length - done, at + done)
+    if (bytesWritten === 0) throw new Error('the disk took no more bytes')
+    done += bytesWritten
   }
 }
 
