@@ -4,6 +4,7 @@ import { expect, it } from 'vitest'
 import { batchOf, newJob, START, sampleJob, sampleResult } from '../src/conformance/sample-rows.ts'
 import { openSqliteStore } from '../src/sqlite/sqlite-store.ts'
 import { applyLogged } from './open-logged.ts'
+import { imageOf } from './sample-store.ts'
 import { tempPath } from './temp-store.ts'
 
 it('STORE-16: what is erased, or deleted with its job, is nowhere in the files after a scrub', async () => {
@@ -30,4 +31,28 @@ it('STORE-16: what is erased, or deleted with its job, is nowhere in the files a
   expect(files()).not.toMatch(/person|xxx/)
   expect(files()).toContain('org-2')
   await store.close()
+})
+
+it('ERASE-1: a scrub after the death of the process removes what was erased before it', async () => {
+  const path = tempPath()
+  const payload = encodeCbor({ org_ref: 'org', user_id: `person-${'x'.repeat(10_000)}` })
+  const row = sampleJob(1, { status: 'COMPLETED', endedAt: START + 1 })
+  const store = await openSqliteStore(path)
+  await applyLogged(
+    store,
+    batchOf({ newJobs: [newJob({ ...row, kind: 'registration' }, payload)] }),
+    1,
+  )
+  await store.tables.sync()
+  await applyLogged(store, batchOf({ eraseEnded: { from: 0, before: START + 4 } }), 2)
+  await store.tables.commit()
+  const image = imageOf(path)
+  await store.close()
+
+  const next = await openSqliteStore(image)
+  await next.tables.scrub()
+  const files = ['', '-wal'].map((end) => readFileSync(image + end, 'latin1')).join('')
+  expect(files).toContain('org')
+  expect(files).not.toMatch(/person|xxx/)
+  await next.close()
 })

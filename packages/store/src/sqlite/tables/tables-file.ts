@@ -92,6 +92,8 @@ export class TablesFile {
       PASSIVE: prepare(db, 'PRAGMA wal_checkpoint(PASSIVE)'),
       TRUNCATE: prepare(db, 'PRAGMA wal_checkpoint(TRUNCATE)'),
     }
+    // The process before may have erased something and not scrubbed it.
+    this.#writer.hasErased = !this.row.isClean
     this.#durable = this.row.batch
     this.#durableCommit = this.row.marks.commit
   }
