@@ -8,6 +8,7 @@ export class FaultyDisk implements Disk {
   #fault: LogFault | null = null
   #times = 0
   #isCutShort = false
+  #folderFaults = 0
   /** Counts syncs and written bytes. */
   syncs = 0
   written = 0
@@ -16,6 +17,11 @@ export class FaultyDisk implements Disk {
   fail(fault: LogFault, times: number): void {
     this.#fault = fault
     this.#times = times
+  }
+
+  /** The next so many syncs of the folder fail. */
+  failFolder(times: number): void {
+    this.#folderFaults = times
   }
 
   /** Closes what is open, as the system does when a process dies. */
@@ -78,7 +84,10 @@ export class FaultyDisk implements Disk {
   readonly read = OS_DISK.read
   readonly rename = OS_DISK.rename
   readonly remove = OS_DISK.remove
-  readonly syncFolder = (): void => {}
+
+  syncFolder(): void {
+    if (this.#folderFaults-- > 0) throw systemError('EMFILE')
+  }
 }
 
 function systemError(code: string): Error {

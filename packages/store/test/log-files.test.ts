@@ -67,6 +67,17 @@ describe('LOG-10: the files of a log', () => {
     temp.crash()
   })
 
+  it('LOG-10: a file that was removed is not missed, though its folder cannot be synced', async () => {
+    const temp = new TempLog()
+    await temp.open()
+    await appendAll(temp.log, sampleRecords(1, 60, 1_000))
+    temp.disk.failFolder(1)
+    for (const upTo of [58, 59]) await temp.log.trim(upTo).catch(() => {})
+    await appendAll(temp.log, sampleRecords(61, 80, 1_000))
+    expect(await recordsOf(temp.log, 59)).toEqual(sampleRecords(60, 80, 1_000))
+    temp.crash()
+  })
+
   it('LOG-10: a record that is longer than a file gets one of its own, for as long as it is there', async () => {
     const temp = new TempLog()
     await temp.open()

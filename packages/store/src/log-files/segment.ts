@@ -237,11 +237,15 @@ export class Segment {
     return true
   }
 
-  /** Removes its file. */
+  /** Removes its file. After an error the file is still there. */
   remove(): void {
     this.close()
     this.#disk.remove(this.path)
-    this.#disk.syncFolder(this.path)
+    try {
+      this.#disk.syncFolder(this.path)
+    } catch {
+      // If a power cut brings the file back, it is a free one.
+    }
   }
 
   /** After an error: what the system holds of the file may differ from the disk, so it begins anew. */
