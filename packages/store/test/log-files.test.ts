@@ -78,6 +78,20 @@ describe('LOG-10: the files of a log', () => {
     temp.crash()
   })
 
+  it('LOG-10: a file whose name cannot be made durable is not left over', async () => {
+    const temp = new TempLog()
+    await temp.open()
+    temp.disk.failFolder(5)
+    const records = sampleRecords(1, 3, 12_000)
+    for (const record of records) {
+      const append = () => temp.log.append(record)
+      for (let i = 0; i < 6; i++) await append().catch(() => {})
+      await append()
+    }
+    expect(temp.files().size).toBe(2 + 3)
+    temp.crash()
+  })
+
   it('LOG-10: a record that is longer than a file gets one of its own, for as long as it is there', async () => {
     const temp = new TempLog()
     await temp.open()

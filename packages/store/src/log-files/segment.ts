@@ -73,7 +73,8 @@ export class Segment {
       return new Segment(disk, { path, number, file, header, counter: 0, isZero: true })
     } catch (error) {
       disk.close(file)
-      disk.remove(unfinished)
+      // Under either name: nobody knows of it, and the next try makes another.
+      for (const name of [unfinished, target]) disk.remove(name)
       throw error
     }
   }
