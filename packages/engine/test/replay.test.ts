@@ -62,6 +62,16 @@ async function jobInLogAlone(): Promise<number> {
   return rig.inner.log.end.batch
 }
 
+it('ARCHIVE-1: what is replayed without an engine stays in the log, which an archive may still need', async () => {
+  const batch = await jobInLogAlone()
+  rig.store.die()
+  expect(await catchUp(rig.inner)).toMatchObject({ batch })
+  const batches: number[] = []
+  for await (const record of rig.inner.log.read(batch - 1)) batches.push(record.batch)
+  expect(batches).toEqual([batch])
+  await rig.crash()
+})
+
 describe('a replay that differs', () => {
   it('REPLAY-1: refuses the start with the batch, the version that wrote it, and both ways out', async () => {
     const batch = await jobInLogAlone()

@@ -53,7 +53,8 @@ export async function catchUp({ tables, log }: Pick<Store, 'tables' | 'log'>): P
   })
   applied.push(tables.apply(state.takeRows(), log.end.batch))
   await Promise.all(applied)
-  await log.trim(await tables.sync())
+  // The log is trimmed by the next engine, which may archive it before.
+  await tables.sync()
   return tables.load()
 }
 
