@@ -49,6 +49,24 @@ describe('what is asked while a batch is written', () => {
     expect(rig.store.held).toBe(0)
   })
 
+  it('ENGINE-2: is handed over in parts where it is large, and all of it is stored', async () => {
+    rig.store.isHolding = true
+    const circuit = `0x${'ab'.repeat(131_072)}`
+    const request = { kind: 'quantum', max_fee_u64: 1, payload: { circuit, shots: 1 } }
+    const many = new Call(rig.engine.enqueueMany(Array(900).fill(request), { caller: ACME }))
+    // A turn takes a part of them.
+    for (let i = 0; i < 20; i++) await rig.clock.settle()
+    let jobs = 0
+    while (jobs < 900) {
+      const append = await rig.store.underWay()
+      expect(append.record.body.length).toBeLessThan(33 * 1_048_576)
+      jobs += enqueuesIn(append)
+      await append.confirm()
+    }
+    await rig.store.letGo()
+    expect(await many.done).toBe('ok')
+  })
+
   it.each([
     ['confirmed', ['ok', 'InvalidState']],
     ['lost', ['StoreUnavailable', 'StoreUnavailable']],

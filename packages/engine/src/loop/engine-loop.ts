@@ -35,6 +35,8 @@ const BATCH_WORTH_HANDING_OVER = 48
 const WRITES_MAX = 2
 /** The same limit while a registration is due, because its time does not wait for a slow disk. */
 const WRITES_MAX_AT_OPENING = 8
+/** An open batch with so many bytes of payloads and outputs is handed over: a record has a longest length. */
+const OPEN_BYTES_MAX = 32 * 1_048_576
 /** Rounds in one turn. With a long queue, the first leases are written while the next ones are given. */
 const ROUNDS_PER_TURN = 2
 
@@ -72,6 +74,8 @@ export class EngineLoop {
   #heldBack: Call[] = []
   /** The calls of the open batch. */
   #applied: Call[] = []
+  /** Its payloads and outputs. */
+  #openBytes = 0
   #turn: Promise<void> | null = null
   #flights: Flight[] = []
   #hasStoodStill = false
@@ -243,7 +247,7 @@ export class EngineLoop {
   #goOn(): void {
     if (this.#waiting.length > 0) return this.#start()
     // A look-up may wait for rows that come with the open batch.
-    if (this.#isClosed && this.#lookUp === null) return
+    if (this.#isClosed && !this.#keyLookUps.isBusy) return
     // A call that changed nothing waits for the appends in flight, and is answered in a turn of its own.
     const isWork = this.#state.recorded > 0 || this.#applied.length > 0 || this.#hasMoreRounds
     if (isWork && this.#isSound && this.#mayWrite()) this.#start()
@@ -308,6 +312,7 @@ export class EngineLoop {
       for (const call of batch) {
         if (call.refusal !== null) this.#applied.push(call)
         else if (!this.#keyLookUps.holds(call)) this.#apply(call, now)
+        if (this.#openBytes >= OPEN_BYTES_MAX) this.#handOver()
       }
       if (this.#mayWrite()) {
         this.#dispatch(now)
@@ -331,6 +336,9 @@ export class EngineLoop {
         command.type === 'enqueue'
           ? this.#enqueue(command, now)
           : this.#state.apply(this.#acceptedForm(command), now).reply
+      if (command.type === 'complete') {
+        this.#openBytes += (command.output?.length ?? 0) + (command.meta?.length ?? 0)
+      }
       this.#wantsRound ||= command.type !== 'heartbeat'
     } catch (error) {
       // A refusal changes nothing. Any other error is a defect and discards the open batch.
@@ -354,6 +362,7 @@ export class EngineLoop {
     if ('known' in accepted) return accepted.known
     const { command, key, payload } = accepted
     const id = this.#state.apply(command, now).reply as JobId
+    this.#openBytes += payload.length
     this.#accepted(this.#state.enqueueSeq, payload)
     if (key !== null) keys.add(key, { id, payload })
     return id
@@ -364,6 +373,7 @@ export class EngineLoop {
     const calls = this.#applied
     const outcome = this.#state.takeOutcome()
     this.#applied = []
+    this.#openBytes = 0
     if (outcome.commands.entries.length > 0) {
       const flight: Flight = { outcomes: [outcome], calls }
       this.#flights.push(flight)
@@ -460,6 +470,7 @@ export class EngineLoop {
   #discard(batch: readonly Call[], cause: unknown): void {
     refuse(new Set([...this.#applied, ...this.#keyLookUps.discard(), ...batch]), cause)
     this.#applied = []
+    this.#openBytes = 0
     this.#wantsRound = true
     this.#hasMoreRounds = false
     this.#isSound = false
