@@ -174,6 +174,17 @@ describe('STORE-3: one store has one owner', () => {
     await again.close()
   })
 
+  it('STORE-3: a store that is made through a symbolic link has its log beside the file', async () => {
+    const path = tempPath()
+    const link = join(tempFolder(), 'link.db')
+    symlinkSync(path, link)
+    const store = await opened(link)
+    await applySamples(store, 1, 1)
+    await expect(opened(link)).rejects.toMatchObject({ details: { reason: 'held' } })
+    expect(filesOf(path)).toContain(`${basename(path)}-log-1`)
+    await store.close()
+  })
+
   it('STORE-3: a refused opening leaves the store free', async () => {
     const path = tempPath()
     writeFileSync(path, 'a letter, not a database\n'.repeat(400))

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs'
+import { existsSync, lstatSync, readdirSync, readlinkSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { LogReport } from '../log-files/open-log.ts'
 import { unavailable } from '../unavailable.ts'
@@ -8,7 +8,12 @@ export function realPath(path: string): string {
   const absolute = resolve(path)
   try {
     if (existsSync(absolute)) return realpathSync(absolute)
-    return join(realpathSync(dirname(absolute)), basename(absolute))
+    // SQLite makes the file where a link points to, and the log and the lock have to be beside it.
+    const isLink = lstatSync(absolute, { throwIfNoEntry: false })?.isSymbolicLink() === true
+    const folder = realpathSync(dirname(absolute))
+    return isLink
+      ? realPath(resolve(folder, readlinkSync(absolute)))
+      : join(folder, basename(absolute))
   } catch {
     // The folder does not exist, which opening the file will tell.
     return absolute
