@@ -45,6 +45,25 @@ it('LOG-13: after a power cut at any moment, every confirmed record is there, an
   )
 })
 
+it('LOG-13: a trim that was not synced before its process died does not make the log look damaged', async () => {
+  // What was not synced is gone after a power cut.
+  const disk = new PowerDisk(() => false)
+  const open = async (createAfter: number | null) => {
+    const options = { storeId: STORE_ID, createAfter, segmentBytes: SMALL }
+    return (await openLogFiles('/state.db', options, disk)).log
+  }
+  const first = await open(0)
+  for (const n of [1, 2, 3]) await first.append(sampleRecord(n, 5_000))
+  disk.failAfter = 0
+  await expect(first.trim(1)).rejects.toThrow()
+  // The next process uses the file of the trimmed record again.
+  const second = await open(null)
+  await second.append(sampleRecord(4, 5_000))
+  disk.restart()
+  const third = await open(null)
+  expect(await recordsOf(third, 1)).toEqual([2, 3, 4].map((n) => sampleRecord(n, 5_000)))
+})
+
 /** A log that somebody uses while the power goes now and then. */
 class PoweredLog {
   readonly #disk: PowerDisk

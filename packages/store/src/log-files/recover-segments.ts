@@ -40,6 +40,7 @@ export function recoverSegments(disk: Disk, path: string, storeId: Uint8Array): 
     const damage = headerDamage(headless, live, mark) ?? damageIn(live, free, mark)
     if (damage !== null) throw damaged(path, damage)
     const tornBytes = settleTail(live.at(-1)?.segment ?? null)
+    for (const { segment } of live) settleHeader(segment)
     for (const file of unfinished) disk.remove(file)
     const segmentOf = ({ segment }: Opened): Segment => segment
     return { live: live.map(segmentOf), free: free.map(segmentOf), tornBytes }
@@ -147,6 +148,12 @@ function settleTail(segment: Segment | null): number {
   segment.sync()
   segment.change({ mark: last })
   return tornUntil - tail
+}
+
+/** What it says may not be on the disk: the process before may have died before its sync, or that may have failed. */
+function settleHeader(segment: Segment): void {
+  segment.change({})
+  segment.sync()
 }
 
 function isCut({
