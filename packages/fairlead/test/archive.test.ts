@@ -78,6 +78,18 @@ async function batchesAfter(log: MemoryLog, after: number): Promise<number[]> {
 }
 
 describe('a log with an archive', () => {
+  it('ARCHIVE-1: the name of a file is durable before its records are trimmed', async () => {
+    const probe = await open(join(folder, 'probe'), 'w')
+    const syncs = vi.spyOn(Object.getPrototypeOf(probe) as FileHandle, 'sync')
+    onTestFinished(() => syncs.mockRestore())
+    await probe.close()
+    const archive = new LogArchive({ folder: join(folder, 'archive'), ...GENEROUS })
+    // The second write gives the file another name.
+    for (const batch of [1, 2]) await archive.write([record(batch)])
+    expect(syncs).toHaveBeenCalledTimes(2)
+    await archive.close()
+  })
+
   it('ARCHIVE-1: archives a record as a whole, though the disk takes a part of it at first', async () => {
     const path = join(folder, 'archive')
     const probe = await open(join(folder, 'probe'), 'w')

@@ -56,6 +56,7 @@ export class LogArchive {
       await writeAll(segment, bytes)
       await segment.handle.datasync()
       await this.#rename(segment, last)
+      await syncFolder(this.#options.folder)
     } catch (error) {
       await this.#abandon(segment)
       throw error
@@ -139,6 +140,16 @@ export function archiveProblem(folder: string): string | null {
     return null
   } catch (error) {
     return (error as Error).message
+  }
+}
+
+/** Makes the names in it durable. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
   }
 }
 
