@@ -64,6 +64,23 @@ it('LOG-13: a trim that was not synced before its process died does not make the
   expect(await recordsOf(third, 1)).toEqual([2, 3, 4].map((n) => sampleRecord(n, 5_000)))
 })
 
+it('LOG-11: a scrub behind a trim that failed leaves the number of the log after a power cut', async () => {
+  let isStored = false
+  const disk = new PowerDisk(() => isStored)
+  const options = { storeId: STORE_ID, createAfter: 0, segmentBytes: SMALL }
+  const { log } = await openLogFiles('/state.db', options, disk)
+  await log.append(sampleRecord(1, 100))
+  disk.failAfter = 0
+  await expect(log.trim(1)).rejects.toThrow()
+  // Of what is written from here on, all reaches the disk.
+  isStored = true
+  disk.cutAfter = 0
+  await log.scrub().catch(() => {})
+  disk.restart()
+  const opened = await openLogFiles('/state.db', { ...options, createAfter: null }, disk)
+  expect(opened.report.end.batch).toBe(1)
+})
+
 /** A log that somebody uses while the power goes now and then. */
 class PoweredLog {
   readonly #disk: PowerDisk

@@ -120,7 +120,9 @@ export class LogFiles {
   }
 
   /** Appends go on meanwhile. */
-  scrub(): Promise<void> {
+  async scrub(): Promise<void> {
+    // The disk may still name the records of a trim that failed.
+    await this.trim(this.#trimmed)
     return this.#afterChores(async () => {
       while (!this.#isClosing && this.#guarded(() => this.#scrubSome())) await nextTurn()
     })
