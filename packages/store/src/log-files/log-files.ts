@@ -251,7 +251,7 @@ export class LogFiles {
         while (surplus.scrubSome({ isFree: true })) await nextTurn()
         surplus.remove()
       } catch (error) {
-        this.#segments.addFree(surplus)
+        this.#segments.takeBack(surplus)
         throw asUnavailable(this.#path, error)
       }
     }

@@ -110,8 +110,10 @@ export class SegmentSet {
     for (const segment of this.all) segment.close()
   }
 
-  addFree(segment: Segment): void {
-    this.#free.push(segment)
+  /** Takes one back that could not be removed, if its file is still there. */
+  takeBack(segment: Segment): void {
+    const { numbers } = filesOf(this.#disk, this.#path)
+    if (numbers.includes(segment.number)) this.#free.push(segment)
   }
 
   #use(
