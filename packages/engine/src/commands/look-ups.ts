@@ -102,10 +102,10 @@ export class LookUps {
           told.push({ ...command, assigned: await answeredInTime(asked, clock) })
         } catch (cause) {
           told.push(unanswered(cause))
-          continue
         }
       }
-      knownSecs = secs ?? knownSecs
+      // A change may still be refused when it is applied, so a longer window counts for no later one.
+      knownSecs = Math.min(knownSecs, secs ?? knownSecs)
     }
     return told
   }
