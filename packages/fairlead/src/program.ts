@@ -105,7 +105,7 @@ const OTHER = 'More:'
 const HEADINGS: readonly (readonly [heading: string, names: readonly string[]])[] = [
   ['Try it:', ['demo']],
   ['Jobs:', ['enqueue', 'jobs', 'explain']],
-  ['Workers:', ['worker', 'providers']],
+  ['Workers:', ['worker', 'providers', 'keys']],
   ['Server:', ['serve', 'top', 'policy', 'token', 'doctor']],
   ['Store:', ['backup', 'restore', 'log']],
   ['Limits:', ['limits']],

@@ -14,6 +14,8 @@ import { jobsList } from './jobs-list.ts'
 import { jobsRetry } from './jobs-retry.ts'
 import { jobsShow } from './jobs-show.ts'
 import { jobsWatch } from './jobs-watch.ts'
+import { keysNew } from './keys-new.ts'
+import { keysShow } from './keys-show.ts'
 import { limitsDelete } from './limits-delete.ts'
 import { limitsList } from './limits-list.ts'
 import { limitsReset } from './limits-reset.ts'
@@ -59,6 +61,8 @@ export const COMMANDS: readonly Command<never>[] = [
   providersList,
   providersShow,
   providersSetStatus,
+  keysNew,
+  keysShow,
   serve,
   top,
   policyShow,
@@ -100,6 +104,7 @@ export const GROUPS: Readonly<Record<string, { readonly summary: string }>> = {
   limits: { summary: 'List, show, set, reset and delete limits.' },
   policy: { summary: 'Show, check and change the policy.' },
   providers: { summary: 'List and show providers, and change their status.' },
+  keys: { summary: 'Make and show the keys with which providers sign proofs.' },
   sessions: { summary: 'List, show and watch sessions, and say when they open.' },
   registrations: { summary: 'Schedule, list, show and cancel registrations.' },
   log: { summary: 'Verify the log of a store, and replay it after an upgrade.' },
