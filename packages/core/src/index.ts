@@ -108,9 +108,24 @@ export type { ProofBody, Qos, Traps } from './settle/proof/proof-body.ts'
 
 // Settlement: batches, and how anybody verifies them
 export { type Batch, batchIdOf, NO_BATCH, type Totals } from './settle/epoch/batch.ts'
+export { BatchChain, type BatchVerdict } from './settle/epoch/batch-chain.ts'
+export {
+  BATCH_FORMAT,
+  PAYOUTS_FORMAT,
+  type PayoutProof,
+  payoutProofOf,
+  type ProvedPayout,
+  readSettlement,
+  type SettledBatch,
+  type Settlement,
+  showPayoutProof,
+  showSettledBatch,
+} from './settle/epoch/batch-file.ts'
+export type { BatchFault } from './settle/epoch/check-batch.ts'
 export {
   type ClaimLine,
   type PayoutLine,
+  readClaimLine,
   readPayoutLine,
   showClaimLine,
   showPayoutLine,

@@ -99,6 +99,7 @@ export {
 } from './policy/attestation-policy.ts'
 export type { DepthRow, Economics } from './policy/economics-policy.ts'
 export { type FundPolicy, policyHash } from './policy/fund-hash.ts'
+export { readFundPolicy, showFundPolicy } from './policy/fund-json.ts'
 // Settings
 export { type PlatformPolicy, type PlatformRows, platformPolicy } from './policy/platform-policy.ts'
 export { MATCH_ORDERS, policySettings } from './policy/policy.ts'
@@ -223,6 +224,7 @@ export type {
   ClaimTerms,
 } from './settle/chain/claim.ts'
 export { Claims } from './settle/chain/claims.ts'
+export { readBatch, showBatch } from './settle/epoch/batch-json.ts'
 export type { DueLine } from './settle/epoch/budget.ts'
 export {
   type CloseInput,

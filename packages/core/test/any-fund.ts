@@ -1,8 +1,8 @@
 import fc from 'fast-check'
-import { toHex } from '../src/encoding/bytes.ts'
+import { fromHex, toHex } from '../src/encoding/bytes.ts'
 import { publicKeyOf } from '../src/encoding/ed25519.ts'
 import { sha3Hex } from '../src/encoding/hash.ts'
-import { type JobId, type LeaseId, type ProviderId, taskId } from '../src/encoding/ids.ts'
+import { claimKey, type JobId, type LeaseId, type ProviderId, taskId } from '../src/encoding/ids.ts'
 import { type Policy, parsePolicy } from '../src/policy/policy.ts'
 import type { Band } from '../src/policy/sla-policy.ts'
 import { closeEpoch, type EpochClose } from '../src/settle/epoch/close-epoch.ts'
@@ -44,18 +44,21 @@ export function acceptedProof(n: number, fields: Partial<AcceptedProof> = {}): A
   }
 }
 
+const BLOCK = 100
+
 /** A FINAL claim of the nth job. */
 export function billedClaim(n: number, fields: Partial<BilledClaim> = {}): BilledClaim {
   const { taskId: id, providerId, kind, envelopeHash, nullifier, unitsPpm } = acceptedProof(n)
+  const key = { taskId: id, height: BLOCK, nullifier: fromHex(nullifier) as Uint8Array }
   return {
-    claimKey: hash32(`claim ${n}`),
+    claimKey: claimKey(key),
     taskId: id,
     kind,
     providerId,
     minerId: 'operator',
     envelopeHash,
     nullifier,
-    blockHeight: 100,
+    blockHeight: BLOCK,
     unitsPpm,
     ...fields,
   }

@@ -1,8 +1,6 @@
-import { isHex32 } from '../../encoding/bytes.ts'
 import { appendCborMap, CborHex, type CborValue } from '../../encoding/cbor.ts'
-import { isPlainObject } from '../../encoding/plain-object.ts'
-import { readU64, showU64 } from '../../encoding/u64.ts'
-import { invalidParams } from '../../errors.ts'
+import { showU64 } from '../../encoding/u64.ts'
+import { fieldsOf, hashIn, type Json, partIn, textIn, u64In, wholeIn } from './json-field.ts'
 import type { AppendLine } from './merkle.ts'
 import type { SplitBps } from './price.ts'
 
@@ -47,45 +45,51 @@ export const appendClaimLine: AppendLine<ClaimLine> = (line, buffer, at) =>
 export const appendPayoutLine: AppendLine<PayoutLine> = (line, buffer, at) =>
   appendCborMap(PAYOUT_KEYS, payoutMap(line), buffer, at)
 
-/** A payout line from its JSON form, or `InvalidParams` naming the field. */
+/** A claim line from its JSON form, or `InvalidParams` naming the field (SETTLE-17). */
+export function readClaimLine(json: unknown): ClaimLine {
+  return claimIn(fieldsOf(json, 'line', CLAIM_KEYS))
+}
+
+/** A payout line from its JSON form, or `InvalidParams` naming the field (SETTLE-17). */
 export function readPayoutLine(json: unknown): PayoutLine {
-  if (!isPlainObject(json)) throw invalidParams('line', 'an object')
-  for (const key of Object.keys(json)) {
-    if (!(PAYOUT_KEYS as readonly string[]).includes(key)) {
-      throw invalidParams(key, 'no such field in a payout line')
-    }
-  }
-  const { split } = json
-  if (!isPlainObject(split)) throw invalidParams('split', 'an object')
-  const claim: ClaimLine = {
-    claimKey: hash(json, 'claim_key'),
-    taskId: hash(json, 'task_id'),
-    kind: text(json, 'kind'),
-    providerId: text(json, 'provider_id'),
-    minerId: text(json, 'miner_id'),
-    envelopeHash: hash(json, 'envelope_hash'),
-    nullifier: hash(json, 'nullifier'),
-    blockHeight: whole(json, 'block_height'),
-    epochId: whole(json, 'epoch_id'),
-    unitsPpm: u64(json, 'units_ppm'),
-    rate: whole(json, 'rate'),
-    qPpm: whole(json, 'q_ppm'),
-    dPpm: whole(json, 'd_ppm'),
-    gross: whole(json, 'gross'),
-    split: {
-      provider: whole(split, 'provider'),
-      miner: whole(split, 'miner'),
-      fund: whole(split, 'fund'),
-    },
-  }
+  const fields = fieldsOf(json, 'line', PAYOUT_KEYS)
   return {
-    claim,
-    paidBefore: whole(json, 'paid_before'),
-    amount: whole(json, 'amount'),
-    provider: whole(json, 'provider'),
-    miner: whole(json, 'miner'),
-    fund: whole(json, 'fund'),
-    slashed: whole(json, 'slashed'),
+    claim: claimIn(fields),
+    paidBefore: wholeIn(fields, 'paid_before'),
+    amount: wholeIn(fields, 'amount'),
+    provider: wholeIn(fields, 'provider'),
+    miner: wholeIn(fields, 'miner'),
+    fund: wholeIn(fields, 'fund'),
+    slashed: wholeIn(fields, 'slashed'),
+  }
+}
+
+function claimIn(fields: Json): ClaimLine {
+  return {
+    claimKey: hashIn(fields, 'claim_key'),
+    taskId: hashIn(fields, 'task_id'),
+    kind: textIn(fields, 'kind'),
+    providerId: textIn(fields, 'provider_id'),
+    minerId: textIn(fields, 'miner_id'),
+    envelopeHash: hashIn(fields, 'envelope_hash'),
+    nullifier: hashIn(fields, 'nullifier'),
+    blockHeight: wholeIn(fields, 'block_height'),
+    epochId: wholeIn(fields, 'epoch_id'),
+    unitsPpm: u64In(fields, 'units_ppm'),
+    rate: wholeIn(fields, 'rate'),
+    qPpm: wholeIn(fields, 'q_ppm'),
+    dPpm: wholeIn(fields, 'd_ppm'),
+    gross: wholeIn(fields, 'gross'),
+    split: partIn(fields, 'split', splitIn),
+  }
+}
+
+function splitIn(json: Json): SplitBps {
+  const fields = fieldsOf(json, 'split', SPLIT_KEYS)
+  return {
+    provider: wholeIn(fields, 'provider'),
+    miner: wholeIn(fields, 'miner'),
+    fund: wholeIn(fields, 'fund'),
   }
 }
 
@@ -123,6 +127,8 @@ const CLAIM_KEYS = [
   'block_height',
   'envelope_hash',
 ] as const
+
+const SPLIT_KEYS = ['fund', 'miner', 'provider'] as const
 
 const PAYOUT_KEYS = [
   'fund',
@@ -195,30 +201,4 @@ function payoutMap(line: PayoutLine): { [Key in (typeof PAYOUT_KEYS)[number]]: C
     block_height: claim.blockHeight,
     envelope_hash: new CborHex(claim.envelopeHash),
   }
-}
-
-type Json = Readonly<Record<string, unknown>>
-
-function hash(json: Json, field: string): string {
-  const value = json[field]
-  if (!isHex32(value)) throw invalidParams(field, '32 bytes as 0x hex')
-  return value
-}
-
-function text(json: Json, field: string): string {
-  const value = json[field]
-  if (typeof value === 'string' && value.isWellFormed()) return value
-  throw invalidParams(field, 'well-formed text')
-}
-
-function u64(json: Json, field: string): bigint {
-  const value = readU64(json[field])
-  if (value === null) throw invalidParams(field, 'a whole number from 0 to 2^64 − 1')
-  return value
-}
-
-function whole(json: Json, field: string): number {
-  const value = u64(json, field)
-  if (value <= BigInt(Number.MAX_SAFE_INTEGER)) return Number(value)
-  throw invalidParams(field, 'a whole number from 0 to 2^53 − 1')
 }
