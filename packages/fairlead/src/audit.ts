@@ -60,17 +60,27 @@ export async function verifyServer(client: NodeClient): Promise<Verified> {
 }
 
 /** Checks an export; one that begins in the middle is checked from its first entry on. */
-export async function verifyFile(file: string): Promise<Verified> {
+export async function verifyFile(
+  file: string,
+  options: {
+    /** The flag that named the file. */
+    readonly flag?: string
+    /** Gets each entry that holds, in order. */
+    readonly onEntry?: (entry: AuditEntry) => void
+  } = {},
+): Promise<Verified> {
+  const { flag = '--file', onEntry } = options
   let head: AuditHead | null = null
   let checked = 0
   let number = 0
-  for await (const line of createInterface({ input: await opened(file) })) {
+  for await (const line of createInterface({ input: await opened(file, flag) })) {
     number++
     if (line.trim() === '') continue
     const entry = entryOf(line, `${file}, line ${number}`)
     head ??= entry.seq === 1 ? EMPTY_AUDIT : { seq: entry.seq - 1, hash: entry.prevHash }
     const broken = brokenSeq([entry], head)
     if (broken !== null) return { checked, broken_seq: broken, head: shown(head) }
+    onEntry?.(entry)
     head = { seq: entry.seq, hash: entry.hash }
     checked++
   }
@@ -104,13 +114,13 @@ export async function exportLog(
   return count
 }
 
-async function opened(file: string): Promise<NodeJS.ReadableStream> {
+async function opened(file: string, flag: string): Promise<NodeJS.ReadableStream> {
   const stream = createReadStream(file)
   try {
     await once(stream, 'open')
     return stream
   } catch (error) {
-    throw misuse(`--file: cannot read ${file}: ${(error as Error).message}`)
+    throw misuse(`${flag}: cannot read ${file}: ${(error as Error).message}`)
   }
 }
 

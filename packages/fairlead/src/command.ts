@@ -21,7 +21,7 @@ export interface Command<Flags = object> {
 }
 
 export interface Argument {
-  /** `<id>`, or `[id]` where it may be left out. */
+  /** `<id>`, or `[id]` where it may be left out; the last one may be a list: `<files...>`. */
   readonly name: string
   readonly text: string
 }

@@ -83,7 +83,11 @@ function add(
   )
   own.action((...given: unknown[]) => {
     const count = spec.args?.length ?? 0
-    const args = given.slice(0, count).filter((arg) => arg !== undefined) as string[]
+    // The last argument may be a list.
+    const args = given
+      .slice(0, count)
+      .flat()
+      .filter((arg) => arg !== undefined) as string[]
     return found({ command: spec, args, flags: own.opts() })
   })
 }
@@ -110,7 +114,7 @@ const HEADINGS: readonly (readonly [heading: string, names: readonly string[]])[
   ['Store:', ['backup', 'restore', 'log']],
   ['Limits:', ['limits']],
   ['Sign-ups:', ['signup', 'sessions', 'registrations']],
-  ['Audit:', ['audit']],
+  ['Audit:', ['audit', 'settle']],
 ]
 
 function headingOf(name: string): string {

@@ -39,6 +39,7 @@ import { sessionsList } from './sessions-list.ts'
 import { sessionsSetOpening } from './sessions-set-opening.ts'
 import { sessionsShow } from './sessions-show.ts'
 import { sessionsWatch } from './sessions-watch.ts'
+import { settleVerify } from './settle-verify.ts'
 import { signup } from './signup.ts'
 import { tokenChange } from './token-change.ts'
 import { tokenCreate } from './token-create.ts'
@@ -95,6 +96,7 @@ export const COMMANDS: readonly Command<never>[] = [
   auditVerify,
   auditExport,
   auditPrune,
+  settleVerify,
   conformance,
 ]
 
@@ -109,5 +111,6 @@ export const GROUPS: Readonly<Record<string, { readonly summary: string }>> = {
   registrations: { summary: 'Schedule, list, show and cancel registrations.' },
   log: { summary: 'Verify the log of a store, and replay it after an upgrade.' },
   token: { summary: 'Create, list, change and revoke tokens.' },
+  settle: { summary: 'Verify settled epochs without trust in any server.' },
   audit: { summary: 'List, verify and export the audit log.' },
 }
