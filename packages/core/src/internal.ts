@@ -238,6 +238,12 @@ export {
   Epochs,
   type EpochsState,
 } from './settle/epoch/epochs.ts'
+export {
+  buffersOf,
+  type PackedClose,
+  packClose,
+  unpackClose,
+} from './settle/epoch/packed-close.ts'
 export { type Price, type PricedWork, priceClaim, splitAmount } from './settle/epoch/price.ts'
 export {
   EXTERNAL,

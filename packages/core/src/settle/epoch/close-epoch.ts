@@ -60,6 +60,8 @@ export interface EpochClose {
   readonly transfers: readonly Transfer[]
   /** By provider id. */
   readonly stakes: readonly StakeChange[]
+  /** By provider id: the due that is paid or dropped. It is a sum, so that `apply` need not look at each line again. */
+  readonly cleared: readonly (readonly [providerId: string, amount: bigint])[]
 }
 
 /** Closes an epoch. It is a pure function: replicas compute the same batch from the same input (SETTLE-15). */
@@ -81,7 +83,8 @@ export function closeEpoch(input: CloseInput): EpochClose {
 
   const isEmpty = claims.length === 0 && payouts.length === 0 && slashes.size === 0
   const hasMatured = changes.some(({ matured }) => matured > 0n)
-  const common = { epochId, claims, payouts, due: paid.due, stakes: changes }
+  const cleared = clearedOf(claims, input.due, paid.due)
+  const common = { epochId, claims, payouts, due: paid.due, stakes: changes, cleared }
   const transfers = transfersOf(payouts, changes)
   if (isEmpty && !hasMatured) {
     return { ...common, transfers, batch: null, batchId: null, payoutTree: { levels: [] } }
@@ -153,6 +156,26 @@ function payoutLines(
   })
   for (const [providerId, debit] of debits) if (debit === 0n) debits.delete(providerId)
   return { payouts, debits }
+}
+
+/** The new gross and the old due of each provider, less what stays due. */
+function clearedOf(
+  claims: readonly ClaimLine[],
+  before: readonly DueLine[],
+  after: readonly DueLine[],
+): EpochClose['cleared'] {
+  const sums = new Map<string, ExactInt>()
+  const add = ({ providerId }: ClaimLine, amount: number): void => {
+    sums.set(providerId, plus(sums.get(providerId) ?? 0, amount))
+  }
+  for (const line of claims) add(line, line.gross)
+  for (const { line, due } of before) add(line, due)
+  for (const { line, due } of after) add(line, -due)
+  return [...sums]
+    .flatMap(([providerId, sum]): [string, bigint][] =>
+      sum === 0 ? [] : [[providerId, BigInt(sum)]],
+    )
+    .sort(([a], [b]) => compareText(a, b))
 }
 
 /** One transfer for each pair of accounts (LEDGER-2). */

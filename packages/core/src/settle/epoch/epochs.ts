@@ -1,4 +1,5 @@
 import { epochOf } from '../../admit/quotas.ts'
+import { type ExactInt, exactInt, plus } from '../../encoding/exact-int.ts'
 import { FairleadError, invalidParams, invariant } from '../../errors.ts'
 import { policyHash } from '../../policy/fund-hash.ts'
 import type { Policy } from '../../policy/policy.ts'
@@ -48,7 +49,7 @@ export class Epochs {
   #lastClosed: number | null
   #previous: PreviousBatch | null
   /** By provider: gross that is not paid yet. */
-  readonly #unpaid = new Map<string, bigint>()
+  readonly #unpaid = new Map<string, ExactInt>()
 
   constructor(state: EpochsState = { lines: [], due: [], lastClosed: null, previous: null }) {
     this.#lines = [...state.lines]
@@ -65,7 +66,7 @@ export class Epochs {
 
   /** The gross of a provider that is not paid yet. */
   unpaid(providerId: string): bigint {
-    return this.#unpaid.get(providerId) ?? 0n
+    return BigInt(this.#unpaid.get(providerId) ?? 0)
   }
 
   /** Prices a claim that becomes FINAL at `nowMs` (SETTLE-1, SETTLE-2). */
@@ -139,9 +140,7 @@ export class Epochs {
       `a close takes all claims up to epoch ${epochId}`,
     )
     ledger.apply(close.transfers, close.stakes)
-    for (const line of claims) this.#owe(line.providerId, -line.gross)
-    for (const { line, due } of this.#due) this.#owe(line.providerId, -due)
-    for (const { line, due } of close.due) this.#owe(line.providerId, due)
+    for (const [providerId, amount] of close.cleared) this.#owe(providerId, exactInt(-amount))
     this.#lines = left
     this.#due = close.due
     this.#lastClosed = epochId
@@ -158,9 +157,9 @@ export class Epochs {
     }
   }
 
-  #owe(providerId: string, amount: number): void {
-    const unpaid = this.unpaid(providerId) + BigInt(amount)
-    if (unpaid === 0n) this.#unpaid.delete(providerId)
+  #owe(providerId: string, amount: ExactInt): void {
+    const unpaid = plus(this.#unpaid.get(providerId) ?? 0, amount)
+    if (unpaid === 0) this.#unpaid.delete(providerId)
     else this.#unpaid.set(providerId, unpaid)
   }
 }
