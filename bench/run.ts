@@ -9,6 +9,7 @@ import { UnknownName } from './queue/chosen.ts'
 import * as queue from './queue.ts'
 import * as rpc from './rpc.ts'
 import * as scoreQueue from './score-queue.ts'
+import * as settle from './settle.ts'
 import * as storeCommit from './store-commit.ts'
 import * as taskId from './task-id.ts'
 
@@ -23,13 +24,14 @@ const BENCHES: readonly Bench[] = [
   rpc,
   limiter,
   opening,
+  settle,
 ]
 
 const USAGE = `usage: npm run bench -- NAME… [--json] [--check]
 
   --json           one object a line
   --check          fails when a bar is missed
-  queue, fair, rpc, limiter and opening also take
+  queue, fair, rpc, limiter, opening and settle also take
   --only A,B       some of their cases
   --subjects A,B   some of what they compare
   --repeats N      runs of each case
