@@ -153,7 +153,7 @@ describe('fairlead settle verify', () => {
     expect((await told('second.json', lines.slice(0, 3).join('\n'))).problem).toBe(
       `Wrong: second.json: epochSettled with ${second.batchId}: expected an entry behind 3, found none.`,
     )
-    expect((await told('second.json', fund.exported().replace('"x"', '"y"'))).problem).toBe(
+    expect((await told('second.json', fund.exported().replace('engine', 'ann'))).problem).toBe(
       'Wrong: log.jsonl: entry 1: expected the next link, found one that does not follow from the entry before.',
     )
     const other = new SettledFund()

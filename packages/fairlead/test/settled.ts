@@ -1,5 +1,6 @@
 import {
   type AuditEntry,
+  type ClaimLine,
   claimKey,
   EMPTY_AUDIT,
   fromHex,
@@ -11,10 +12,24 @@ import {
   type SettledBatch,
   sha3Hex,
 } from '@fairlead/core'
-import { appendAudit, type BilledClaim, closeEpoch, Epochs, Ledger } from '@fairlead/core/internal'
+import {
+  appendAudit,
+  type Band,
+  type BilledClaim,
+  closeEpoch,
+  Epochs,
+  Ledger,
+} from '@fairlead/core/internal'
 
 export const EPOCH = 490_000
-const EPOCH_MS = 3_600_000
+export const EPOCH_MS = 3_600_000
+
+/** The terms of a claim beside its units. */
+export interface Work {
+  readonly kind: 'ai' | 'quantum'
+  readonly band: Band
+  readonly depthHint: number
+}
 
 /** 32 bytes that a name stands for. */
 export const hash32 = (name: string): string => sha3Hex(Buffer.from(name))
@@ -25,21 +40,25 @@ export class SettledFund {
   readonly entries: AuditEntry[] = []
   readonly #epochs = new Epochs()
   readonly #policy: Policy
+  readonly #name: string
   #claims = 0
 
-  constructor(economics: object = {}) {
+  /** The name decides about the claim keys, and so about the order of lines. */
+  constructor(economics: object = {}, name = 'task') {
+    this.#name = name
     this.#policy = parsePolicy({ economics }, 'fund')
   }
 
-  /** `units` of ai work at 1,000 base units each, in silver. */
-  claim(providerId: string, units: number, epoch = EPOCH): void {
+  /** A claim that becomes FINAL in an epoch; ai work in silver, unless it says otherwise. */
+  claim(providerId: string, units: number, epoch = EPOCH, work: Partial<Work> = {}): ClaimLine {
     const n = this.#claims++
-    const taskId = hash32(`task ${n}`) as JobId
+    const taskId = hash32(`${this.#name} ${n}`) as JobId
     const nullifier = hash32(`nullifier ${n}`)
+    const { kind = 'ai', band = 'silver', depthHint = 0 } = work
     const claim: BilledClaim = {
       claimKey: claimKey({ taskId, height: 1, nullifier: fromHex(nullifier) as Uint8Array }),
       taskId,
-      kind: 'ai',
+      kind,
       providerId: providerId as ProviderId,
       minerId: 'operator',
       envelopeHash: hash32(`envelope ${n}`),
@@ -47,12 +66,12 @@ export class SettledFund {
       blockHeight: 1,
       unitsPpm: BigInt(units * 1_000_000),
     }
-    const work = { band: 'silver' as const, model: 'm', depthHint: 0 }
-    this.#epochs.add(claim, work, { nowMs: epoch * EPOCH_MS, policy: this.#policy })
+    const terms = { nowMs: epoch * EPOCH_MS, policy: this.#policy }
+    return this.#epochs.add(claim, { band, model: 'm', depthHint }, terms)
   }
 
   close(epochId = EPOCH, slashes: Readonly<Record<string, bigint>> = {}): SettledBatch {
-    const { seq, hash } = this.#log('jobCompleted', {})
+    const { seq, hash } = this.#log(epochId, 'jobCompleted', {})
     const terms = {
       epochId,
       nowMs: (epochId + 1) * EPOCH_MS,
@@ -66,7 +85,7 @@ export class SettledFund {
     if (close === null || close.batch === null) throw new Error(`epoch ${epochId} has no batch`)
     this.#epochs.apply(close, this.ledger)
     const { batch, batchId, claims, payouts } = close as typeof close & ListedBatch
-    this.#log('epochSettled', { batch_id: batchId })
+    this.#log(epochId, 'epochSettled', { batch_id: batchId })
     const { economics, sla } = this.#policy
     return { batchId, batch, claims, payouts, policy: { economics, sla } }
   }
@@ -79,9 +98,10 @@ export class SettledFund {
     return lines.join('')
   }
 
-  #log(action: string, details: AuditEntry['details']): AuditEntry {
+  #log(epochId: number, action: string, details: AuditEntry['details']): AuditEntry {
     const head = this.entries.at(-1) ?? EMPTY_AUDIT
-    const record = { at: 1, actor: 'engine', action, subject: 'x', details }
+    const at = (epochId + 1) * EPOCH_MS
+    const record = { at, actor: 'engine', action, subject: `epoch ${epochId}`, details }
     const entry = appendAudit(head, record)
     this.entries.push(entry)
     return entry
