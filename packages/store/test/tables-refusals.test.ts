@@ -2,7 +2,7 @@ import { copyFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from '
 import { basename, dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openSqliteStore } from '../src/sqlite/sqlite-store.ts'
-import { applySamples, filesOf, imageOf, modelOf, opened, replay } from './sample-store.ts'
+import { applySamples, filesOf, imageOf, modelOf, opened, QUIET, replay } from './sample-store.ts'
 import { tempFolder, tempPath } from './temp-store.ts'
 
 function refusal(reason: string, message: RegExp) {
@@ -128,9 +128,30 @@ describe('STORE-13: files that do not belong together are refused', () => {
     const image = imageOf(path)
     await store.close()
     put(old, image, logsOf(old))
-    await expect(opened(image)).rejects.toMatchObject(
+    await expect(openSqliteStore(image, {}, QUIET)).rejects.toMatchObject(
       refusal('log_too_old', /log ends with batch 2, and its tables reflect batch 6/),
     )
+  })
+
+  it('STORE-20: where nobody syncs the log, it begins anew behind the tables after a power cut', async () => {
+    const path = tempPath()
+    const store = await opened(path)
+    await applySamples(store, 1, 2)
+    const old = imageOf(path)
+    await applySamples(store, 3, 6)
+    await store.tables.sync()
+    const image = imageOf(path)
+    await store.close()
+    put(old, image, logsOf(old))
+    const found = await opened(image)
+    expect(found.report).toMatchObject({ tablesBatch: 6, logBatch: 6 })
+    await applySamples(found, 7, 8)
+    const killed = imageOf(image)
+    await found.close()
+    const again = await opened(killed)
+    await replay(again)
+    expect(await again.read.everything()).toEqual(await (await modelOf(8)).read.everything())
+    await again.close()
   })
 
   it('STORE-13: an old copy of the file beside a newer write-ahead log, or the other way round', async () => {

@@ -9,7 +9,14 @@ import { ThreadHost } from '../thread/thread-host.ts'
 import type { BackupFile } from './backup/backup-file.ts'
 import { bringForward, type Progress } from './migrations/from-4/copy-store.ts'
 import { OwnerLock } from './owner-lock.ts'
-import { hasLog, realPath, refuseFolder, refuseGap, tablesMissing } from './store-files.ts'
+import {
+  hasLog,
+  realPath,
+  refuseFolder,
+  refuseGap,
+  removeLog,
+  tablesMissing,
+} from './store-files.ts'
 import type { Overview, Sealed } from './tables/load-tables.ts'
 import { IN_MEMORY, openTablesFile, openTablesInMemory } from './tables/open-tables.ts'
 import { SqliteTables } from './tables/sqlite-tables.ts'
@@ -118,13 +125,18 @@ async function openLocked(
     : await ThreadHost.onThread('sqlite/tables/tables-thread.js', { path, data })
   try {
     const { id, batch, wasClean } = await host.call('opened', [])
-    const createAfter = wasClean ? batch : null
     const disk = isInline ? OS_DISK : undefined
-    const { log, report } = await openLogFiles(
-      path,
-      { storeId: id, createAfter, durability, ...rest },
-      disk,
-    )
+    const open = (createAfter: number | null) =>
+      openLogFiles(path, { storeId: id, createAfter, durability, ...rest }, disk)
+    let opened = await open(wasClean ? batch : null)
+    if (durability === 'relaxed' && opened.report.end.batch < batch) {
+      // A power cut took records that nobody had synced. The tables have them, so the log begins anew behind them.
+      await opened.log.close()
+      await host.call('setClean', [true])
+      removeLog(path)
+      opened = await open(batch)
+    }
+    const { log, report } = opened
     try {
       refuseGap(path, batch, report)
       // From here on the tables alone are not complete.

@@ -1,4 +1,12 @@
-import { existsSync, lstatSync, readdirSync, readlinkSync, realpathSync, statSync } from 'node:fs'
+import {
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { LogReport } from '../log-files/open-log.ts'
 import { unavailable } from '../unavailable.ts'
@@ -28,11 +36,22 @@ export function refuseFolder(path: string): void {
 }
 
 export function hasLog(path: string): boolean {
+  return logFiles(path).length > 0
+}
+
+/** Removes all files of a log that the tables do not need. */
+export function removeLog(path: string): void {
+  for (const file of logFiles(path)) rmSync(file)
+}
+
+function logFiles(path: string): string[] {
+  const folder = dirname(path)
   const start = `${basename(path)}-log-`
   try {
-    return readdirSync(dirname(path)).some((name) => name.startsWith(start))
+    const names = readdirSync(folder).filter((name) => name.startsWith(start))
+    return names.map((name) => join(folder, name))
   } catch {
-    return false
+    return []
   }
 }
 
