@@ -1,4 +1,12 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fromHex, publicKeyOf, signEd25519, toHex, verifyEd25519 } from '@fairlead/core'
@@ -82,7 +90,8 @@ describe('FILES-5: the key of a provider', () => {
   })
 
   it('FILES-5: a file that others may read is told', async () => {
-    writeFileSync(join(folder, 'open.key'), SEED_LINE, { mode: 0o644 })
+    writeFileSync(join(folder, 'open.key'), SEED_LINE)
+    chmodSync(join(folder, 'open.key'), 0o644)
     const { code, err } = await run('keys', 'show', 'open.key')
     expect(code).toBe(0)
     expect(err).toMatch(/chmod 600 open\.key/)
