@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 /** The longest time between two turns of the loop. */
 export interface Held {
   readonly wallMs: number
-  /** Of the processor, by this thread alone; the wall time where the system does not tell. */
+  /** Processor time of this thread alone; the wall time where the system does not tell. */
   readonly cpuMs: number
 }
 

@@ -23,7 +23,7 @@ export interface Disk {
   cutOff?(): void
 }
 
-/** What becomes of an engine after each of its batches. */
+/** The state of an engine after each of its batches. */
 export type AfterBatch = 'goes on' | 'is closed' | 'is killed'
 
 /** All that can be seen of a run from outside. */

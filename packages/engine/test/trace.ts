@@ -391,7 +391,7 @@ export async function preparedOn(
 
 const SEALER = new Sealer([])
 
-/** What the loop does with a command whose facts were looked up. */
+/** Applies a command whose facts were looked up, as the loop does. */
 export function submit(
   state: EngineState,
   command: Submission,

@@ -9,7 +9,7 @@ import {
 } from '@fairlead/store/sqlite'
 import { olderSchema, storeFiles } from './store-files.ts'
 
-/** What a check of a store and its log found. */
+/** The findings of a check of a store and its log. */
 export interface Verification {
   readonly store: string
   readonly ok: boolean
