@@ -66,6 +66,8 @@ function batchNumber(k: number): WriteBatch {
     }
   }
   return {
+    clearedLanes: [],
+    settlements: [],
     newJobs: numbers.map((n) => ({ row: jobNumber(n), payload: new Uint8Array(200).fill(n) })),
     jobs: [],
     newLeases: numbers.map(leaseNumber),
@@ -163,5 +165,6 @@ function resultNumber(n: number): ResultRow {
     output: new Uint8Array(20),
     contentType: null,
     meta: null,
+    claim: null,
   }
 }

@@ -86,10 +86,11 @@ function states() {
   const leases = core.LEASE_STATUSES.flatMap((from) =>
     Object.entries(core.LEASE_TABLE[from]).map(([on, to]) => [from, on, to]),
   )
-  const providers = core.PROVIDER_STATUSES.map((from) => [
-    from,
-    core.PROVIDER_TABLE[from].join(', ') || 'none',
-  ])
+  const providers = core.PROVIDER_STATUSES.flatMap((from) => {
+    const moves = core.PROVIDER_STATUSES.map((word) => [from, word, statusAfter(from, word)])
+    const taken = moves.filter(([, , to]) => to !== null)
+    return taken.length === 0 ? [[from, 'none', from]] : taken
+  })
   return page('States', [
     'Every move that a job, a lease or a provider can make. What is not listed is refused with `InvalidState` and changes nothing.',
     '## Jobs',
@@ -98,8 +99,18 @@ function states() {
     '## Leases',
     table(['from', 'on', 'to'], leases),
     '## Providers',
-    table(['from', 'an operator may set'], providers),
+    'An operator may set these. A pause waits behind jail and suspension.',
+    table(['from', 'word', 'to'], providers),
   ])
+}
+
+/** Null if the word is refused. */
+function statusAfter(from, word) {
+  try {
+    return core.statusOf(core.setStanding(core.standingOf(from), word), 0)
+  } catch {
+    return null
+  }
 }
 
 function page(title, parts) {

@@ -86,11 +86,9 @@ export {
   type NewProvider,
   newProvider,
   type Provider,
-  PROVIDER_STATUSES,
-  PROVIDER_TABLE,
   type ProviderOffer,
-  type ProviderStatus,
 } from './registry/provider.ts'
+export { PROVIDER_STATUSES, type ProviderStatus } from './registry/standing/status.ts'
 
 // Proofs of work, and the attestations behind them
 export { publicKeyOf, signEd25519, verifyEd25519 } from './encoding/ed25519.ts'

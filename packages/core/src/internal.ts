@@ -132,6 +132,7 @@ export {
   NO_ROWS,
   PROVIDERS_KEPT,
   type ProviderRow,
+  type ResultClaim,
   ROUNDS_KEPT,
   type RoundRow,
   type ShareRow,
@@ -139,6 +140,11 @@ export {
   type WriteBatch,
 } from './ports/rows.ts'
 export type { JobFilter, KeyPrints, Snapshot, StoreReads, Tables } from './ports/tables.ts'
+export {
+  attestProvider,
+  openChallenge,
+  replaceKey,
+} from './registry/attestation/attest-provider.ts'
 // Registry
 export {
   type AcceptedAttestation,
@@ -156,6 +162,7 @@ export {
 } from './registry/attestation/check-attestation.ts'
 export { noticeOf } from './registry/notice.ts'
 export { type Attestation, classKey, leaseCap, stakeNeeded } from './registry/provider.ts'
+export { admitProvider, changeStanding } from './registry/provider-status.ts'
 export { type Figures, figuresOf, type Metric, type Metrics } from './registry/sla/figures.ts'
 export {
   type Conduct,
@@ -168,6 +175,7 @@ export {
 } from './registry/sla/judge.ts'
 export { type Outcome, SLA_RESULTS, type SlaResult, unitMs } from './registry/sla/outcome.ts'
 export { OutcomeWindow, type OutcomeWindowState } from './registry/sla/outcome-window.ts'
+export { mirrorStake, stakeProvider, unstakeProvider } from './registry/stake-provider.ts'
 export {
   admitted,
   type Credentials,
@@ -176,8 +184,8 @@ export {
   NEW_STANDING,
   penaltyEnd,
   type Standing,
-  type StandingStatus,
   setStanding,
+  standingOf,
   statusEndsAt,
   statusOf,
   suspended,
@@ -224,7 +232,7 @@ export type {
   ClaimTerms,
 } from './settle/chain/claim.ts'
 export { Claims } from './settle/chain/claims.ts'
-export { readBatch, showBatch } from './settle/epoch/batch-json.ts'
+export { readBatch, showBatch, showTotals } from './settle/epoch/batch-json.ts'
 export type { DueLine } from './settle/epoch/budget.ts'
 export {
   type CloseInput,
@@ -232,8 +240,11 @@ export {
   type EpochClose,
   type PreviousBatch,
 } from './settle/epoch/close-epoch.ts'
+export { beginClose, type CloseRequest, settleEpoch } from './settle/epoch/close-market.ts'
+export { type ComputedClose, computeClose } from './settle/epoch/compute-close.ts'
 export {
   type BilledClaim,
+  type CloseEffect,
   type CloseTerms,
   Epochs,
   type EpochsState,
@@ -245,6 +256,25 @@ export {
   unpackClose,
 } from './settle/epoch/packed-close.ts'
 export { type Price, type PricedWork, priceClaim, splitAmount } from './settle/epoch/price.ts'
+export {
+  decodeDue,
+  listedBatchOf,
+  type SettlementHead,
+  type SettlementPart,
+  type SettlementRow,
+  settledBatchOf,
+  settlementRow,
+  storedPayoutProof,
+} from './settle/epoch/settlement-row.ts'
+export { Fund } from './settle/fund/fund.ts'
+export type {
+  Closing,
+  EpochsDone,
+  FundChanges,
+  FundPart,
+  FundParts,
+  FundRow,
+} from './settle/fund/fund-rows.ts'
 export {
   EXTERNAL,
   FUND,
@@ -275,6 +305,15 @@ export {
   type ProofVerdict,
   type ProvedJob,
 } from './settle/proof/check-proof.ts'
+export { readProof } from './settle/proof/envelope.ts'
+export {
+  applyBlock,
+  type BlockAnswer,
+  type GivenProof,
+  type ProofAnswer,
+  type ProofReceipt,
+  submitProof,
+} from './settle/proof/prove-jobs.ts'
 // Slots and job types
 export { adjustRatios, initRatios, type Ratios } from './slots/job-type-ratios.ts'
 export { SharedUsage } from './slots/shared-usage.ts'

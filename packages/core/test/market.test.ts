@@ -37,7 +37,6 @@ import {
 } from '../src/index.ts'
 import { decideProof, issueLease, renewBy } from '../src/internal.ts'
 import { giveBack } from '../src/lease/give-back.ts'
-import { proofDueAt } from '../src/outcome/ttl.ts'
 import {
   type Answer,
   hasEnded,
@@ -807,6 +806,11 @@ function brokenInvariant(market: Market): string | null {
   return null
 }
 
+function proofDueAt({ id }: Job, { fund, policy }: Market): number | null {
+  const awaited = fund.claims.awaitOf(id)
+  return awaited && awaited.since + 1_000 * policy.queue.completion.proofTimeoutSecs
+}
+
 function coreView(market: Market): object {
   const { nowMs } = market
   return {
@@ -823,7 +827,7 @@ function coreView(market: Market): object {
       firstAssignedAt: job.firstAssignedAt,
       endedAt: job.endedAt,
       reason: job.reason,
-      proofDueAt: job.proofAwaitedSince === null ? null : proofDueAt(job, market.policy),
+      proofDueAt: proofDueAt(job, market),
     })),
     leases: [...market.leases.values()].sort(byId).map((lease) => ({
       id: lease.id,

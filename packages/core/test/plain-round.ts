@@ -3,7 +3,7 @@ import type { Caller, JobId, ProviderId, Seed } from '../src/encoding/ids.ts'
 import type { KindName } from '../src/enqueue/kinds.ts'
 import type { Refusal } from '../src/match/eligibility.ts'
 import type { Policy } from '../src/policy/policy.ts'
-import type { ProviderStatus } from '../src/registry/provider.ts'
+import type { ProviderStatus } from '../src/registry/standing/status.ts'
 import {
   isReady,
   type PlainJob,

@@ -45,6 +45,8 @@ import {
   explainAssigned,
   explainAttempts,
 } from './explain/explain.ts'
+import { EngineFund } from './fund/engine-fund.ts'
+import type { EpochCloser } from './fund/epoch-closer.ts'
 import type { Recover } from './loop/call.ts'
 import type { EngineLoop } from './loop/engine-loop.ts'
 import type { Projector } from './projector/projector.ts'
@@ -109,7 +111,10 @@ export class Engine {
   readonly #read: StoreReads
   readonly #random: () => Uint8Array
   readonly #subscribers: Subscribers
+  readonly #closer: EpochCloser
   readonly #connections: Connections
+  /** Proofs, attestations, stakes and settlements of a fund. */
+  readonly fund: EngineFund
 
   constructor(parts: {
     readonly loop: EngineLoop
@@ -120,6 +125,7 @@ export class Engine {
     readonly random: () => Uint8Array
     readonly subscribers: Subscribers
     readonly connections: Connections
+    readonly closer: EpochCloser
   }) {
     this.#loop = parts.loop
     this.#store = parts.store
@@ -128,6 +134,13 @@ export class Engine {
     this.#random = parts.random
     this.#subscribers = parts.subscribers
     this.#connections = parts.connections
+    this.fund = new EngineFund({
+      loop: this.#loop,
+      read: this.#read,
+      random: this.#random,
+      closer: parts.closer,
+    })
+    this.#closer = parts.closer
     this.limiter = new EngineLimiter(this.#loop)
     this.view = new EngineView(() => this.#loop.state, this.#read)
   }
@@ -291,10 +304,11 @@ export class Engine {
   registerProvider(
     providerId: ProviderId,
     offer: Partial<ProviderOffer>,
-    stake = 0n,
+    given: Partial<Pick<Provider, 'stake' | 'publicKey'>> = {},
     acting: Acting | null = null,
   ): Promise<Provider> {
-    return this.#submit({ type: 'registerProvider', providerId, offer, stake }, acting)
+    const { stake = 0n, publicKey = null } = fieldsOf(given)
+    return this.#submit({ type: 'registerProvider', providerId, offer, stake, publicKey }, acting)
   }
 
   async updateProvider(
@@ -303,6 +317,15 @@ export class Engine {
     acting: Acting | null = null,
   ): Promise<void> {
     await this.#submit({ type: 'updateProvider', providerId, offer }, acting)
+  }
+
+  /** Gives a provider another key, or none. Its attestation ends with the old one. */
+  async setKey(
+    providerId: ProviderId,
+    publicKey: string | null,
+    acting: Acting | null = null,
+  ): Promise<void> {
+    await this.#submit({ type: 'setKey', providerId, publicKey }, acting)
   }
 
   async heartbeat(providerId: ProviderId): Promise<void> {
@@ -499,7 +522,10 @@ export class Engine {
 
   /** Answers and writes all pending calls, then closes the store. */
   async close(): Promise<void> {
+    // What is left of a close goes on at the next start.
+    const closed = this.#closer.stop()
     await this.#loop.close()
+    await closed
     this.#connections.closeAll()
     // The next start replays what the tables lack.
     await this.#projector.close().catch(() => undefined)

@@ -45,5 +45,15 @@ export type {
   SessionEntry,
 } from './view/session-view.ts'
 export type { Unsubscribe } from './view/subscribers.ts'
+export type { ComputeClose } from './fund/epoch-closer.ts'
+export {
+  type Balance,
+  type ChainBlock,
+  type ClaimStatus,
+  EngineFund,
+  type Service,
+  type SettledEpoch,
+} from './fund/engine-fund.ts'
+export { threadedClose } from './fund/threaded-close.ts'
 export { VERSION } from './version.ts'
 export { SystemClock } from './loop/system-clock.ts'

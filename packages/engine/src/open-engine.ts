@@ -1,10 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import { type Clock, FairleadError, type Preset, type Store, toHex } from '@fairlead/core'
-import { isUnreadable, NO_ROWS, type Snapshot, usablePolicy } from '@fairlead/core/internal'
+import {
+  computeClose,
+  isUnreadable,
+  NO_ROWS,
+  type Snapshot,
+  usablePolicy,
+} from '@fairlead/core/internal'
 import { KnownKeys } from './commands/known-keys.ts'
 import { LookUps } from './commands/look-ups.ts'
 import { Sealer } from './commands/sealer.ts'
 import { Engine } from './engine.ts'
+import { type ComputeClose, EpochCloser } from './fund/epoch-closer.ts'
 import { LogWriter } from './log/log-writer.ts'
 import { recoverState } from './log/recovery.ts'
 import { replayRefusal } from './log/replay-refusal.ts'
@@ -34,6 +41,8 @@ export interface EngineOptions {
    * payloads are stored in the clear.
    */
   readonly sealKeys?: readonly Uint8Array[]
+  /** Computes the batch of an epoch: `threadedClose` in another thread, by default here. */
+  readonly computeClose?: ComputeClose
 }
 
 /** Opens an engine on a store: recovers the state and continues where the last engine stopped. */
@@ -150,12 +159,25 @@ async function openOn(store: Store, options: EngineOptions): Promise<Engine> {
         isCurrent: () => opened.state === current,
       })
       payloads.forget(outcome.ended)
+      closer.look()
     },
   })
   loop = opened
+  const closer = new EpochCloser({
+    clock,
+    state: () => opened.state,
+    submit: (command) => opened.submit(command),
+    newestEntry: async () => {
+      const { lastSeq } = subscribers
+      return lastSeq === 0 ? null : ((await read.journal(lastSeq - 1, 1))[0] ?? null)
+    },
+    compute: options.computeClose ?? computeClose,
+  })
+  closer.look()
   // In the background: until then keys are looked up in the tables.
   keys.filter.fill(tables, () => opened.isClosed).catch(() => undefined)
-  return new Engine({ loop: opened, projector, store, read, random, subscribers, connections })
+  const parts = { loop: opened, projector, store, read, random, subscribers, connections, closer }
+  return new Engine(parts)
 }
 
 /** Returns 32 random bytes at a time. A hundred are drawn at once, because a draw costs more than its bytes. */

@@ -58,6 +58,8 @@ const amounts = fc.array(fc.record({ key: text, amount: count }, { noNullPrototy
   maxLength: 3,
 })
 
+const proof = fields({ envelope: bytes, derivedTaskId: orNull(hex32) })
+
 const FIELDS: Fields = {
   tick: fields({}),
   enqueue: fields({
@@ -130,7 +132,10 @@ const FIELDS: Fields = {
     },
   ),
   withdraw: fields({ leaseId: id<LeaseId>() }),
-  registerProvider: fields({ ...provider, offer, stake: u64 }, acting),
+  registerProvider: fields(
+    { ...provider, offer, stake: u64 },
+    { ...acting, publicKey: orNull(hex32) },
+  ),
   updateProvider: fields({ ...provider, offer }, acting),
   heartbeat: fields(provider),
   connectWorker: fields({
@@ -143,6 +148,28 @@ const FIELDS: Fields = {
   disconnectWorker: fields(worker),
   setProviderStatus: fields({ ...provider, status: fc.constantFrom(...PROVIDER_STATUSES) }, acting),
   stake: fields({ ...provider, amount: u64 }, acting),
+  unstake: fields({ ...provider, amount: u64 }, acting),
+  setKey: fields({ ...provider, publicKey: orNull(hex32) }, acting),
+  openChallenge: fields({ ...provider, value: hex32 }),
+  attest: fields(
+    { ...provider, className: text, chain: fc.array(bytes, { maxLength: 3 }), signature: bytes },
+    acting,
+  ),
+  submitProof: fields({ proof, by: orNull(text) }, acting),
+  applyBlock: fields(
+    {
+      block: fields({
+        height: count,
+        timeMs: count,
+        minerId: text,
+        proofs: fc.array(fields({ item: proof, txHash: hex32 }), { maxLength: 3 }),
+      }),
+    },
+    acting,
+  ),
+  recordPayout: fields({ account: text, amount: u64, reference: text }, acting),
+  closeEpoch: fields({ epochId: count, auditSeq: count, auditHead: hex32 }, acting),
+  settleEpoch: fields({ epochId: count, batchId: orNull(hex32) }),
   setPolicy: fields(
     {
       written: json,

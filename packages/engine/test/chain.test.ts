@@ -131,7 +131,8 @@ describe('a request from a chain', () => {
 
 describe('ties', () => {
   it('MATCH-8: in the preset fund the pair hash decides between jobs of equal score and time', async () => {
-    const policy = { registry: { min_stake: { ai: 0 } } }
+    const queue = { completion: { ai_verification: 'none' } }
+    const policy = { registry: { min_stake: { ai: 0 } }, queue }
     const winners = new Set<number>()
     for (let run = 0; run < 12; run++) {
       const other = await Rig.open()

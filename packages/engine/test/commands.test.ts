@@ -22,7 +22,7 @@ import { fc, test } from '@fast-check/vitest'
 import { describe, expect, it } from 'vitest'
 import { anyCommand } from './any-command.ts'
 import { ACME, DIGEST } from './rig.ts'
-import { preparedOn, START, stateFrom, submit, TraceMaker } from './trace.ts'
+import { preparedOn, presetOf, START, stateFrom, submit, TraceMaker } from './trace.ts'
 
 const STEPS = 300
 const UNKNOWN = `0x${'9'.repeat(64)}`
@@ -37,7 +37,7 @@ interface Run {
 
 async function run(seed: number): Promise<Run> {
   const store = new MemoryStore()
-  const state = await stateFrom(store, seed % 2 === 0 ? 'queue' : 'fund')
+  const state = await stateFrom(store, presetOf(seed))
   const maker = new TraceMaker(seed, { hasSessions: true })
   const steps: { at: number; command: Submission }[] = []
   const entries: LogEntry[] = []
@@ -64,7 +64,7 @@ function refusalOf(act: () => unknown): string | null {
 }
 
 function fresh(seed: number): Promise<EngineState> {
-  return stateFrom(new MemoryStore(), seed % 2 === 0 ? 'queue' : 'fund')
+  return stateFrom(new MemoryStore(), presetOf(seed))
 }
 
 /** All that is stored in the end, without the time of the last command. */
@@ -152,7 +152,7 @@ describe('what changes the state', () => {
     async (seed) => {
       const { entries, store } = await run(seed)
       const often = new MemoryStore()
-      const state = await stateFrom(often, seed % 2 === 0 ? 'queue' : 'fund')
+      const state = await stateFrom(often, presetOf(seed))
       let taken = 0
       for (const { command, at } of entries) {
         state.apply(command, at)

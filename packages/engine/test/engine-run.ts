@@ -275,7 +275,10 @@ function call(engine: Engine, command: Submission): Promise<unknown> | null {
     case 'fail':
       return engine.fail(command)
     case 'registerProvider':
-      return engine.registerProvider(command.providerId, command.offer, command.stake)
+      return engine.registerProvider(command.providerId, command.offer, {
+        stake: command.stake,
+        publicKey: command.publicKey ?? null,
+      })
     case 'updateProvider':
       return engine.updateProvider(command.providerId, command.offer, command)
     case 'heartbeat':

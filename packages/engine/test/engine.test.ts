@@ -313,7 +313,7 @@ describe('events', () => {
 
 describe('the acts of operators', () => {
   it('ENGINE-10: each is one entry of the batch that it changes, with who did it', async () => {
-    await engine.registerProvider(ATLAS, OFFER, 0n, { actor: 'token:a' })
+    await engine.registerProvider(ATLAS, OFFER, {}, { actor: 'token:a' })
     await engine.updateProvider(ATLAS, { leasesMax: 3 }, { actor: 'token:a' })
     await engine.stake(ATLAS, 7n, { actor: 'token:b' })
     await engine.stake(ATLAS, 2n ** 63n)

@@ -21,7 +21,7 @@ afterEach(() => engine.close())
 describe('a worker whose provider gets no work', () => {
   it('WORKER-15: learns it when it connects: a stake below the minimum', async () => {
     const worker = await ManualWorker.connect(engine, BOREA)
-    expect(worker.notices).toMatchObject([{ reason: 'stake_below_minimum' }])
+    expect(worker.notices).toMatchObject([{ reason: 'provider_not_active' }])
     expect(worker.notices[0]?.message).toContain('its stake is 0, and what it offers needs 10000')
   })
 
@@ -50,13 +50,12 @@ describe('a worker whose provider gets no work', () => {
 
 describe('settings that nothing can satisfy', () => {
   it.each([
-    ['queue.completion.ai_verification', { queue: { completion: { ai_verification: 'proof' } } }],
     ['registry.attestation_required.ai', { registry: { attestation_required: { ai: true } } }],
   ])('ENGINE-12: %s is refused by its name, and nothing changes', async (name, policy) => {
     await expect(engine.setPolicy(policy, 'fund')).rejects.toThrow(name)
     await expect(openEngine({ store: new MemoryStore(), clock, policy })).rejects.toMatchObject({
       code: 'InvalidParams',
     })
-    expect(engine.view.policy.queue.completion.aiVerification).toBe('none')
+    expect(engine.view.policy.registry.attestationRequired.ai).toBe(false)
   })
 })

@@ -17,7 +17,15 @@ import { MemoryStore, stateHash } from '@fairlead/testkit'
 import { describe, expect, it } from 'vitest'
 import { type Disk, type NextTurn, RUN_START, runEngine, type Seen } from './engine-run.ts'
 import { SqliteDisk } from './sqlite-disk.ts'
-import { preparedOn, stateFrom, submit, TraceMaker, type Turn } from './trace.ts'
+import {
+  PRESETS,
+  preparedOn,
+  stateFrom,
+  submit,
+  TraceMaker,
+  type TracePreset,
+  type Turn,
+} from './trace.ts'
 
 const STEPS = 1_000
 /** Traces with a restart after each batch; `npm run test:long` takes more. */
@@ -33,7 +41,7 @@ type Restarts = 'none' | 'from the tables' | 'from tables and log'
 /** Runs a trace with one batch a step. */
 async function run(
   seed: number,
-  preset: 'queue' | 'fund',
+  preset: TracePreset,
   restarts: Restarts = 'none',
   options: { readonly hasSessions?: boolean } = {},
 ): Promise<Run> {
@@ -88,7 +96,7 @@ function answerOf(act: () => unknown, { type }: Submission): string {
   }
 }
 
-describe.each(['queue', 'fund'] as const)('preset %s', (preset) => {
+describe.each(PRESETS)('preset %s', (preset) => {
   it('ENGINE-4: the traces have workers that leave, come back and are lost', async () => {
     const happened = new Set<unknown>()
     for (const seed of [1, 2, 3, 4, 5, 6]) {
@@ -104,7 +112,7 @@ describe.each(['queue', 'fund'] as const)('preset %s', (preset) => {
   })
 
   it.each(RESTARTED.flatMap((seed) => RECOVERIES.map((how) => [how, seed] as const)))(
-    'ENGINE-4, RECOVER-1: a restart after every single batch, %s, changes nothing (trace %i)',
+    'ENGINE-4, RECOVER-1, FUND-1: a restart after every single batch, %s, changes nothing (trace %i)',
     async (how, seed) => {
       const steady = await run(seed, preset)
       const restarted = await run(seed, preset, how)

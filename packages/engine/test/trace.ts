@@ -30,6 +30,8 @@ import {
   type TokenFacts,
 } from '@fairlead/engine'
 
+import { FundTrace, keyOf, SHORT_FUND } from './fund-trace.ts'
+
 /** Short times, so that everything happens often. */
 export const SHORT = {
   queue: {
@@ -67,6 +69,15 @@ export const SHORT = {
 } as const
 
 export const START = 1_760_000_000_000
+
+/** An ordinary queue; a fund whose proofs are sent to it; and one whose proofs come in the blocks of a chain. */
+export type TracePreset = 'queue' | 'fund' | 'chain'
+export const PRESETS: readonly TracePreset[] = ['queue', 'fund', 'chain']
+
+export function presetOf(seed: number): TracePreset {
+  return PRESETS[seed % PRESETS.length] as TracePreset
+}
+
 const CALLERS: readonly Caller[] = ['ann', 'bob', 'cyd'].map(callerOf)
 const PROVIDERS = ['a', 'b', 'c'].map((name) => `provider:${name}` as ProviderId)
 const WORKERS = ['w-1', 'w-2', 'w-3'] as WorkerId[]
@@ -98,11 +109,14 @@ export class TraceMaker {
   #now: number
   #made = 0
 
+  readonly #fund: FundTrace
+
   constructor(seed: number, { hasSessions = false, startMs = START } = {}) {
     this.#hasSessions = hasSessions
     this.#startMs = startMs
     this.#now = startMs
     this.#dice = new SeededDice(taggedHashHex('fairlead|trace', seed) as Seed)
+    this.#fund = new FundTrace(this.#dice)
   }
 
   next(state: EngineState): Step {
@@ -129,6 +143,8 @@ export class TraceMaker {
       return connect(first, WORKERS[this.#made <= 2 * length ? 0 : 1] as WorkerId, 2)
     }
     const providerId = this.#pick(PROVIDERS) as ProviderId
+    const isFund = state.market.policy.queue.completion.aiVerification === 'proof'
+    if (isFund && this.#dice.draw(3) === 0) return this.#fund.next(state, providerId)
     // By id: a state that was loaded anew may list the same things in another order.
     const isLate = this.#dice.draw(8) === 0
     const leases = [...state.market.leases.values()].filter(
@@ -146,7 +162,7 @@ export class TraceMaker {
       case 1:
       case 2:
       case 3:
-        return this.#enqueue()
+        return this.#enqueue(isFund)
       case 4:
       case 5:
         return { type: 'ack', ...holder }
@@ -288,14 +304,17 @@ export class TraceMaker {
     }
   }
 
-  #enqueue(): Submission {
+  #enqueue(isFund: boolean): Submission {
     if (this.#hasSessions && this.#dice.draw(3) === 0) return this.#registration()
-    const isAi = this.#dice.draw(3) > 0
-    const payload = isAi
-      ? { model: this.#pick(['m1', 'm2']), prompt: '0x00', max_tokens: 1 + this.#dice.draw(900) }
-      : { name: 'resize', args: { n: this.#dice.draw(5) } }
+    const isQuantum = isFund && this.#dice.draw(3) === 0
+    const isAi = !isQuantum && this.#dice.draw(3) > 0
+    const payload = isQuantum
+      ? { circuit: '0x00', shots: 1 + this.#dice.draw(90_000), depth_hint: this.#dice.draw(40) }
+      : isAi
+        ? { model: this.#pick(['m1', 'm2']), prompt: '0x00', max_tokens: 1 + this.#dice.draw(900) }
+        : { name: 'resize', args: { n: this.#dice.draw(5) } }
     const request = {
-      kind: isAi ? 'ai' : 'task',
+      kind: isQuantum ? 'quantum' : isAi ? 'ai' : 'task',
       payload,
       // A few keys are used again, with the same payload or another one.
       idempotency_key: `key-${this.#dice.draw(120)}`,
@@ -336,11 +355,12 @@ function limitOf(key: string, capacity: number): Limit {
 
 function register(providerId: ProviderId): Submission {
   const offer = {
-    capabilities: new Set(['ai', 'task', 'registration'] as const),
+    capabilities: new Set(['ai', 'quantum', 'task', 'registration'] as const),
     models: new Set(['*']),
     platforms: new Set(['*']),
   }
-  return { type: 'registerProvider', providerId, offer, stake: 0n }
+  const publicKey = keyOf(providerId)
+  return { type: 'registerProvider', providerId, offer, stake: 0n, publicKey }
 }
 
 function connect(
@@ -352,8 +372,19 @@ function connect(
 }
 
 /** Writes the rows that a new store must have for a trace. */
-async function install({ tables }: Store, preset: 'queue' | 'fund'): Promise<void> {
-  const policy = { ...SHORT, match: { fairness: preset === 'queue' ? 'tenant' : 'score' } }
+async function install({ tables }: Store, preset: TracePreset): Promise<void> {
+  const { completion, ...fund } = SHORT_FUND
+  const proved = {
+    ...fund,
+    queue: { ...SHORT.queue, completion },
+    registry: { ...SHORT.registry, unstake_delay_secs: 8 },
+    chain: { source: preset === 'chain' ? 'blocks' : 'none', finality_k: 3 },
+  }
+  const policy = {
+    ...SHORT,
+    ...(preset === 'queue' ? {} : proved),
+    match: { fairness: preset === 'queue' ? 'tenant' : 'score' },
+  }
   const meta = {
     installation_seed: toHex(taggedHash('installation', 1)),
     policy: JSON.stringify(policy),
@@ -364,7 +395,7 @@ async function install({ tables }: Store, preset: 'queue' | 'fund'): Promise<voi
 }
 
 /** A state on a store, without the loop: for tests that decide themselves when to write. It replays no log. */
-export async function stateFrom(store: Store, preset: 'queue' | 'fund'): Promise<EngineState> {
+export async function stateFrom(store: Store, preset: TracePreset): Promise<EngineState> {
   if ((await store.tables.load()).meta['policy'] === undefined) await install(store, preset)
   const snapshot = await store.tables.load()
   const since = assignedSince(snapshot)

@@ -85,7 +85,7 @@ export class SettledFund {
     if (close === null || close.batch === null) throw new Error(`epoch ${epochId} has no batch`)
     this.#epochs.apply(close, this.ledger)
     const { batch, batchId, claims, payouts } = close as typeof close & ListedBatch
-    this.#log(epochId, 'epochSettled', { batch_id: batchId })
+    this.#log(epochId, 'epochSettled', { batchId })
     const { economics, sla } = this.#policy
     return { batchId, batch, claims, payouts, policy: { economics, sla } }
   }

@@ -2,6 +2,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { brokenSeq, type JobId } from '@fairlead/core'
+import { NEW_STANDING } from '@fairlead/core/internal'
 import { expect, it } from 'vitest'
 import { jobIdOf } from '../src/conformance/sample-rows.ts'
 import { openSqliteStore } from '../src/sqlite/sqlite-store.ts'
@@ -21,17 +22,36 @@ function expected() {
   })
 }
 
+/** The fields that rows had not got then, by table. The provider of the file is ACTIVE. */
+const NEW_FIELDS: Readonly<Record<string, object>> = {
+  providers: { standing: { ...NEW_STANDING, admitted: true }, publicKey: null },
+  results: { claim: null },
+}
+
 it('STORE-11: a store of version 4 is brought forward with all its rows, and the old file stays', async () => {
   const path = tempPath()
   writeFileSync(path, fixture('closed.db'))
   const told: number[][] = []
   const progress = (done: number, total: number) => told.push([done, total])
   const store = await openSqliteStore(path, { progress })
-  const { rows, timelines, snapshot } = expected()
+  const { rows: before4, timelines, snapshot } = expected()
+  const rows = before4.map(([table, row]: [string, object]) => [
+    table,
+    { ...row, ...NEW_FIELDS[table] },
+  ])
   expect(await store.read.everything()).toEqual(rows)
   const ids: JobId[] = [4, 5, 6].map(jobIdOf)
   expect(await Promise.all(ids.map((id) => store.read.timeline(id)))).toEqual(timelines)
-  expect(await store.tables.load()).toEqual({ ...snapshot, batch: 0 })
+  const providers = snapshot.providers.map((row: object) => ({
+    ...row,
+    ...NEW_FIELDS['providers'],
+  }))
+  expect(await store.tables.load()).toEqual({
+    ...snapshot,
+    providers,
+    batch: 0,
+    due: new Uint8Array(),
+  })
   const entries = await store.read.journal(0, 1_000)
   const [first] = entries
   expect(first?.seq).toBe(11)

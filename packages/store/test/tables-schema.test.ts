@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { hasEnded, isLive, JOB_STATUSES, LEASE_STATUSES, PROVIDER_STATUSES } from '@fairlead/core'
 import { MATCH_ORDERS } from '@fairlead/core/internal'
 import { expect, it } from 'vitest'
+import { openDatabase, told } from '../src/sqlite/driver.ts'
+import { migrate } from '../src/sqlite/migrate.ts'
 import {
   type Column,
   FAILURE,
@@ -15,13 +17,14 @@ import {
   PROVIDER,
   RESULT,
   ROUND,
+  SETTLEMENT,
   SHARE,
+  STORED_PART,
 } from '../src/sqlite/rows/rows.ts'
 
 const folder = join(import.meta.dirname, '..', 'src', 'sqlite')
-const schema = readAll('migrations')
-  .map(({ sql }) => sql)
-  .join('\n')
+const file = openDatabase(':memory:')
+migrate(file, 0)
 const queries = readAll('queries')
 
 /** The lists of words that a column is compared with, in order of appearance. */
@@ -32,14 +35,10 @@ function wordsOf(sql: string, column: string): string[][] {
   )
 }
 
-/** The last statement that makes a table or index: a migration may have built it anew. */
-function madeBy(start: string, end: string): string {
-  const found = schema.match(new RegExp(`${start}[\\s\\S]*?${end}`, 'g')) ?? []
-  return found.at(-1) ?? ''
-}
-
+/** The statement that makes a table or index, after all migrations. */
 function tableOf(name: string): string {
-  return madeBy(`CREATE TABLE ${name} \\(`, '\\n\\)')
+  const [row] = told(file, `SELECT tell(sql) FROM sqlite_schema WHERE name = '${name}'`)
+  return String(row?.[0])
 }
 
 it('STORE-6: the words of the CHECKs are those of the state tables', () => {
@@ -51,29 +50,29 @@ it('STORE-6: the words of the CHECKs are those of the state tables', () => {
 })
 
 it('STORE-5: live leases are the same in the index, in the queries and in the state table', () => {
-  const index = madeBy('CREATE UNIQUE INDEX live_leases', ';')
+  const index = tableOf('live_leases')
   const live = LEASE_STATUSES.filter(isLive)
   expect(wordsOf(index, 'status')).toEqual([live])
   const update = queries.find(({ name }) => name === 'update-lease')
   expect(wordsOf(update?.sql ?? '', 'status')).toEqual([live])
 })
 
-/** The columns of a table, or of an update by the number of its parameter. */
 function columnsOf(table: string): string[] {
-  return [...tableOf(table).matchAll(/^ {2}(\w+) +(?:INTEGER|TEXT|BLOB|ANY)/gm)].map(
-    ([, name = '']) => name,
+  return told(file, `SELECT tell(name) FROM pragma_table_info('${table}')`).map(([name]) =>
+    String(name),
   )
 }
 
 it.each([
   ['jobs', JOB, ['id48', 'caller48', 'key_hash']],
   ['leases', LEASE, ['id48']],
-  ['results', RESULT, ['crc']],
   ['failures', FAILURE, []],
   ['providers', PROVIDER, []],
   ['shares', SHARE, []],
   ['lanes', LANE, []],
   ['rounds', ROUND, []],
+  ['settlements', SETTLEMENT, []],
+  ['settlement_parts', STORED_PART, []],
   ['meta', META, []],
 ] as const)(
   'STORE-1: the columns of %s are those of rows.ts, in their order',
@@ -82,6 +81,15 @@ it.each([
     expect(columnsOf(table)).toEqual([...columns, ...more])
   },
 )
+
+it('STORE-1: the columns of results are those of rows.ts; its queries name them', () => {
+  const columns = (RESULT.columns as readonly Column[]).map(({ column }) => column)
+  expect(columnsOf('results').sort()).toEqual([...columns, 'crc'].sort())
+  for (const name of ['find-result', 'all-results']) {
+    const sql = queries.find((query) => query.name === name)?.sql ?? ''
+    expect(sql.replaceAll(/\s+/g, ' ')).toContain(`SELECT ${[...columns, 'crc'].join(', ')} FROM`)
+  }
+})
 
 it.each([
   ['update-job', JOB_CHANGE],

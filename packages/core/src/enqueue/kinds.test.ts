@@ -142,8 +142,8 @@ it('KIND-4: the name of a task stands where an ai job has its model', () => {
 describe('the figures of a kind', () => {
   // biome-ignore format: a table
   it.each([
-    ['ai',           { lease: 600, backoff: 5, life: 86_400, units: 100_000, verification: 'none' }],
-    ['quantum',      { lease: 180, backoff: 2, life:  7_200, units:  10_000, verification: 'none' }],
+    ['ai',           { lease: 600, backoff: 5, life: 86_400, units: 100_000, verification: 'proof' }],
+    ['quantum',      { lease: 180, backoff: 2, life:  7_200, units:  10_000, verification: 'proof' }],
     ['task',         { lease: 600, backoff: 5, life: 86_400, units:    null, verification: 'none' }],
     ['registration', { lease:  60, backoff: 0, life: 86_400, units:    null, verification: 'none' }],
   ] as const)('KIND-6: those of kind %s are the defaults of the table', (kind, figures) => {
@@ -152,9 +152,9 @@ describe('the figures of a kind', () => {
 
   // biome-ignore format: a table
   it.each([
-    ['ai',           { lease: 11, backoff: 21, life: 31, units: 41, verification: 'proof' }],
-    ['quantum',      { lease: 12, backoff: 22, life: 32, units: 42, verification: 'proof' }],
-    ['task',         { lease: 13, backoff: 23, life: 33, units: 43, verification: 'proof' }],
+    ['ai',           { lease: 11, backoff: 21, life: 31, units: 41, verification: 'none' }],
+    ['quantum',      { lease: 12, backoff: 22, life: 32, units: 42, verification: 'none' }],
+    ['task',         { lease: 13, backoff: 23, life: 33, units: 43, verification: 'none' }],
     ['registration', { lease: 14, backoff:  0, life: 34, units: 44, verification: 'none' }],
   ] as const)('KIND-6: each of kind %s is a setting of its own', (kind, figures) => {
     const { lease, backoff, life, units, verification } = figures

@@ -2,7 +2,7 @@ import { IndexedHeap } from '../collections/indexed-heap.ts'
 import { LazyHeap } from '../collections/lazy-heap.ts'
 import type { Job } from '../market/job.ts'
 import { HEAP_BITS, idBefore } from '../order/queued-job.ts'
-import { proofDueAt, ttlAbsAt, ttlRelAt } from '../outcome/ttl.ts'
+import { ttlAbsAt, ttlRelAt } from '../outcome/ttl.ts'
 import type { Policy } from '../policy/policy.ts'
 import { type Provider, silenceDueAt } from '../registry/provider.ts'
 import { lostDueAt } from './hold-lease.ts'
@@ -19,7 +19,6 @@ export class DueHeaps {
   readonly ack: LazyHeap<Lease>
   /** Leases whose worker has left. */
   readonly lost: LazyHeap<Lease>
-  readonly proof: LazyHeap<Job>
   /** A heap with movable items: a heartbeat may bring a provider's next step of silence nearer. */
   readonly silence: IndexedHeap<Provider>
 
@@ -42,7 +41,6 @@ export class DueHeaps {
       keyOf: (lease) => lostDueAt(lease, policy()),
       before: idBefore,
     })
-    this.proof = jobs(HEAP_BITS.proof, (job) => proofDueAt(job, policy()))
     this.silence = new IndexedHeap<Provider>((a, b) => {
       const [dueA, dueB] = [silenceDueAt(a, policy()), silenceDueAt(b, policy())]
       return dueA < dueB || (dueA === dueB && a.id < b.id)
@@ -51,10 +49,10 @@ export class DueHeaps {
 
   /** No deadline but one of silence falls due before this time; see `LazyHeap.floor`. */
   get floor(): number {
-    const { ttlAbs, ttlRel, leaseDeadline, ack, lost, proof } = this
+    const { ttlAbs, ttlRel, leaseDeadline, ack, lost } = this
     return Math.min(
       Math.min(ttlAbs.floor, ttlRel.floor, leaseDeadline.floor),
-      Math.min(ack.floor, lost.floor, proof.floor),
+      Math.min(ack.floor, lost.floor),
     )
   }
 
@@ -76,7 +74,6 @@ export class DueHeaps {
     this.leaseDeadline.rebuild()
     this.ack.rebuild()
     this.lost.rebuild()
-    this.proof.rebuild()
     this.silence.rebuild()
   }
 }

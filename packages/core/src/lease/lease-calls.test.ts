@@ -356,7 +356,7 @@ describe('completion', () => {
   test.each(['ai', 'quantum', 'task'] as const)(
     'COMPLETE-4: unless a proof is asked for, a completion ends lease and job of kind %s at once',
     (kind) => {
-      const others = ['ai', 'quantum', 'task'].filter((other) => other !== kind)
+      const others = ['ai', 'quantum'].filter((other) => other !== kind)
       const proofs = others.map((other) => [`${other}_verification`, 'proof'])
       const world = new World({ queue: { completion: Object.fromEntries(proofs) } })
       const lease = world.run({ job: world.enqueue({ kind }) })

@@ -171,13 +171,13 @@ describe('what falls due at one time', () => {
       queue: {
         lease: { ai_secs: 30 },
         ttl: { rel_max_secs: 40 },
-        completion: { task_verification: 'proof', proof_timeout_secs: 10 },
+        completion: { quantum_verification: 'proof', proof_timeout_secs: 10 },
       },
       registry: { heartbeat_timeout_ms: 90_000, heartbeat_interval_ms: 10_000 },
     })
     b.health = 50
     // In the reverse order of their ids, and each due at 100 s.
-    const proven = enqueue({ id: jobNamed(1), kind: 'task' })
+    const proven = enqueue({ id: jobNamed(1), kind: 'quantum' })
     const unacked = enqueue({ id: jobNamed(2) })
     const expiring = enqueue({ id: jobNamed(3) })
     const assignedOnce = enqueue({ id: jobNamed(4) })
@@ -211,7 +211,7 @@ describe('what falls due at one time', () => {
       {
         queue: {
           worker_lost_ms: 5_000,
-          completion: { task_verification: 'proof', proof_timeout_secs: 5 },
+          completion: { quantum_verification: 'proof', proof_timeout_secs: 5 },
         },
       },
       { byWorkers: true },
@@ -219,7 +219,7 @@ describe('what falls due at one time', () => {
     const { market, a, events } = world
     const workerId = 'w' as WorkerId
     connectWorker(market, a, { workerId, slots: 3, holds: [] })
-    world.complete(world.assign({ job: world.enqueue({ kind: 'task' }) }))
+    world.complete(world.assign({ job: world.enqueue({ kind: 'quantum' }) }))
     const lost = world.run()
     world.assign()
     disconnectWorker(market, a, workerId)

@@ -5,14 +5,15 @@ import { cancelLive, endLease } from '../lease/end-lease.ts'
 import { giveBack } from '../lease/give-back.ts'
 import { ENGINE_ERRORS } from '../outcome/attempt-error.ts'
 import { chargeJob } from '../outcome/charge.ts'
-import { decideProof } from '../outcome/complete-lease.ts'
 import { advanceSessions } from '../outcome/end-attempt.ts'
 import { endJob } from '../outcome/end-job.ts'
 import { hasEnded } from '../outcome/job-table.ts'
 import type { Policy } from '../policy/policy.ts'
+import { recheckAttestations } from '../registry/attestation/attest-provider.ts'
 import { chargeSilence, restartHeartbeat } from '../registry/health.ts'
 import { silenceDueAt } from '../registry/provider.ts'
-import { enforceLeaseCap } from '../registry/provider-status.ts'
+import { admitProvider, enforceLeaseCap, followStanding } from '../registry/provider-status.ts'
+import { expireProofs, nextProofDueAt } from '../settle/proof/prove-jobs.ts'
 import type { Market } from './market.ts'
 
 /** One kind of deadline: when its first one is due, and its effect. */
@@ -38,7 +39,7 @@ const DUE_TABLE: readonly DueRow[] = [
     chargeJob(market, lease.job, lease.provider, { charge: 'ACK_TIMEOUT' })
   }),
   row('lost', (market, lease) => giveBack(market, lease, 'worker_lost')),
-  row('proof', (market, job) => decideProof(market, job, false)),
+  { floorAt: nextProofDueAt, nextAt: nextProofDueAt, fire: expireProofs },
   {
     floorAt: ({ sessions }) => sessions.nextEndOrOpeningAt(),
     nextAt: ({ sessions }) => sessions.nextEndOrOpeningAt(),
@@ -50,6 +51,16 @@ const DUE_TABLE: readonly DueRow[] = [
     fire: (market, untilMs) => {
       const provider = market.due.silence.top()
       if (provider !== undefined) chargeSilence(market, provider, untilMs)
+    },
+  },
+  {
+    floorAt: ({ jail }) => jail.nextAt,
+    nextAt: ({ jail }) => jail.nextAt,
+    fire: (market) => {
+      const provider = market.jail.next()
+      if (provider === undefined) return
+      market.jail.note(provider, market.nowMs)
+      followStanding(market, provider)
     },
   },
 ]
@@ -89,7 +100,9 @@ function mayBeDue(market: Market, until: number): boolean {
   return (
     market.due.floor <= until ||
     market.sessions.nextEndOrOpeningAt() <= until ||
-    nextSilenceAt(market) <= until
+    nextSilenceAt(market) <= until ||
+    nextProofDueAt(market) <= until ||
+    market.jail.nextAt <= until
   )
 }
 
@@ -131,7 +144,10 @@ export function changePolicy(market: Market, policy: Policy): void {
     // It did not have to send heartbeats before, so its silence counts from now on.
     if (asksForBeats) restartHeartbeat(market, provider)
     enforceLeaseCap(market, provider)
+    admitProvider(market, provider)
   }
+  recheckAttestations(market)
+  market.fund.trimOutcomes(policy.sla)
   market.sessions.changePolicies(policy.sessions.platforms)
 }
 

@@ -3,6 +3,7 @@ import { type AdmitRules, admitRulesOf } from '../admit/admit-rules.ts'
 import { RequesterWindows } from '../admit/quotas.ts'
 import { IdMap } from '../collections/id-map.ts'
 import { TransitMap } from '../collections/transit-map.ts'
+import type { CborMap } from '../encoding/cbor.ts'
 import type { Caller, JobId, LeaseId, ProviderId, WorkerId } from '../encoding/ids.ts'
 import { KIND_NAMES, type KindName } from '../enqueue/kinds.ts'
 import { invariant } from '../errors.ts'
@@ -13,7 +14,9 @@ import { ProviderPool } from '../match/provider-pool.ts'
 import { type QueueState, WaitingQueue } from '../order/waiting-queue.ts'
 import type { AttemptError } from '../outcome/attempt-error.ts'
 import type { Policy } from '../policy/policy.ts'
-import type { Provider, ProviderStatus } from '../registry/provider.ts'
+import type { Provider } from '../registry/provider.ts'
+import { Jail } from '../registry/standing/jail.ts'
+import type { ProviderStatus } from '../registry/standing/status.ts'
 import {
   type DispatchTouch,
   SessionDispatch,
@@ -21,6 +24,10 @@ import {
 } from '../sessions/session-dispatch.ts'
 import type { Seat, SessionRecord } from '../sessions/session-table.ts'
 import { SessionTable } from '../sessions/session-table.ts'
+import type { Claim } from '../settle/chain/claim.ts'
+import type { DueLine } from '../settle/epoch/budget.ts'
+import { Fund } from '../settle/fund/fund.ts'
+import type { FundRow } from '../settle/fund/fund-rows.ts'
 import type { EndReason, Job, JobOrigin } from './job.ts'
 
 /** Something that happened. Events are emitted in the order in which they happened (EVENT-1). */
@@ -82,6 +89,43 @@ export type MarketEvent = { readonly at: number } & (
       readonly providerId: ProviderId
       readonly status: ProviderStatus
     }
+  /** A claim began, and no longer holds after a reorganisation of the chain. */
+  | {
+      readonly type: 'proofAccepted'
+      readonly jobId: JobId
+      readonly leaseId: LeaseId
+      readonly providerId: ProviderId
+      readonly blockHeight: number
+    }
+  | { readonly type: 'proofDropped'; readonly jobId: JobId; readonly leaseId: LeaseId }
+  | {
+      readonly type: 'providerAttested'
+      readonly providerId: ProviderId
+      readonly class: string
+      readonly hash: string
+      readonly notBefore: number
+      readonly notAfter: number
+    }
+  | {
+      readonly type: 'providerSlashed'
+      readonly providerId: ProviderId
+      /** The dimension of the worst violation. */
+      readonly reason: string
+      readonly penalty: number | string
+    }
+  /** Violations that do not count for a slash, as kind, dimension and severity. */
+  | {
+      readonly type: 'slashWarning'
+      readonly providerId: ProviderId
+      readonly violations: readonly string[]
+    }
+  | {
+      readonly type: 'epochSettled'
+      readonly epochId: number
+      readonly batchId: string
+      /** In the JSON form of a batch. */
+      readonly totals: CborMap
+    }
   | {
       readonly type: 'workerConnected'
       readonly providerId: ProviderId
@@ -113,6 +157,10 @@ export type CancelReason =
 export interface Touch {
   /** A limit, or a remembered lease id. `MarketLimits` knows which. */
   readonly limits: () => void
+  /** A piece of the fund, which knows which. */
+  readonly fund: () => void
+  /** The claim of a completed lease is FINAL, and so is its result. */
+  readonly proved: (lease: Lease, claim: Claim, finalizedHeight: number) => void
   readonly job: (job: Job) => void
   readonly lease: (lease: Lease) => void
   readonly provider: (provider: Provider) => void
@@ -160,6 +208,9 @@ export interface Market {
   readonly waitingOf: TransitMap<Caller, number>
   readonly windows: RequesterWindows
   readonly limits: MarketLimits
+  /** Claims, stakes and payments. */
+  readonly fund: Fund
+  readonly jail: Jail
   /** The policy's admission rules; null if there are none. */
   admit: AdmitRules | null
   /** The claims on limits that the last round left. They decide no assignment: the next round makes its own. */
@@ -184,6 +235,8 @@ export function openMarket(options: {
   readonly limits?: MarketLimitsState
   /** The state of the sessions of registrations. */
   readonly sessions?: SessionDispatchState
+  /** The pieces of the fund. */
+  readonly fund?: { readonly rows: readonly FundRow[]; readonly due: readonly DueLine[] }
 }): Market {
   const { policy, nowMs, emit = ignore, touch = NO_TOUCH } = options
   // Registrations are ordered by their session (SESSION-2), not by score.
@@ -209,6 +262,8 @@ export function openMarket(options: {
     waitingOf: new TransitMap(),
     windows: new RequesterWindows(),
     limits: new MarketLimits(policy.limits.actualFactorMax, options.limits, touch.limits),
+    fund: new Fund(options.fund, touch.fund),
+    jail: new Jail(),
     admit: admitRulesOf(policy),
     claims: NO_CLAIMS,
     due: new DueHeaps(() => market.policy),
@@ -229,6 +284,8 @@ function ignore(): void {}
 
 const NO_TOUCH: Touch = {
   limits: ignore,
+  fund: ignore,
+  proved: ignore,
   job: ignore,
   lease: ignore,
   provider: ignore,

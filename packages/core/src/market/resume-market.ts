@@ -18,11 +18,7 @@ export function resumeMarket(market: Market, gapMs: number): void {
     pool.touch(provider, market.nowMs)
     touch.provider(provider)
   }
-  for (const job of market.jobs.values()) {
-    if (job.proofAwaitedSince === null) continue
-    job.proofAwaitedSince += gapMs
-    touch.job(job)
-  }
+  market.fund.shift(gapMs)
   for (const lease of market.leases.values()) {
     if (!isLive(lease.status)) continue
     lease.tDeadline += gapMs

@@ -11,7 +11,8 @@ import {
 } from '../../test/world.ts'
 import { aiDemand } from '../enqueue/kinds.ts'
 import type { Job } from '../market/job.ts'
-import { classKey, PROVIDER_STATUSES, type Provider } from '../registry/provider.ts'
+import { classKey, type Provider } from '../registry/provider.ts'
+import { PROVIDER_STATUSES } from '../registry/standing/status.ts'
 import type { Refusal } from './eligibility.ts'
 import { explainWaiting } from './explain-job.ts'
 

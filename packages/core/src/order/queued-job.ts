@@ -99,7 +99,6 @@ export const HEAP_BITS = {
   delayed: 6,
   ttlAbs: 7,
   ttlRel: 8,
-  proof: 9,
   waiting: 10,
 } as const
 

@@ -3,6 +3,7 @@ import { FairleadError } from '../errors.ts'
 import { cancelLive } from '../lease/end-lease.ts'
 import type { Job } from '../market/job.ts'
 import type { Market } from '../market/market.ts'
+import { stopAwaiting } from './complete-lease.ts'
 import { advanceSessions, endAttempt, endRegistration } from './end-attempt.ts'
 import { endJob, liveLease } from './end-job.ts'
 import { hasEnded, invalidJobMove } from './job-table.ts'
@@ -15,6 +16,7 @@ export function cancelJob(market: Market, job: Job, by: Caller | 'operator'): vo
     })
   }
   if (hasEnded(job.status)) throw invalidJobMove(job.id, job.status, 'cancel')
+  if (job.proofAwaitedSince !== null) stopAwaiting(market, job)
   if (job.session === null) endJob(market, job, { on: 'cancel', reason: null })
   else cancelRegistration(market, job)
 }

@@ -1,8 +1,12 @@
+import { epochOf } from '../admit/quotas.ts'
 import type { ProviderId } from '../encoding/ids.ts'
+import { KINDS } from '../enqueue/kinds.ts'
 import type { Job } from '../market/job.ts'
 import type { Charge, Market } from '../market/market.ts'
 import { chargeProvider, hasHealth } from '../registry/health.ts'
 import type { Provider } from '../registry/provider.ts'
+import type { SlaResult } from '../registry/sla/outcome.ts'
+import type { Traps } from '../settle/proof/proof-body.ts'
 import { backoffSecs } from './backoff.ts'
 import { endJob } from './end-job.ts'
 import type { JobEvent } from './job-table.ts'
@@ -31,11 +35,13 @@ export function chargeJob(
     readonly charge: Charge
     readonly permanent?: boolean
     readonly jobsFault?: boolean
+    /** Of a signed proof whose traps failed. */
+    readonly traps?: Traps | null
     /** The minimum wait before the job is tried again. */
     readonly retryAfterMs?: number | undefined
   },
 ): void {
-  const { charge, permanent = false, jobsFault = false, retryAfterMs = 0 } = how
+  const { charge, permanent = false, jobsFault = false, retryAfterMs = 0, traps = null } = how
   const { on, denySecs } = CHARGES[charge]
   const before = job.retries
   job.retries++
@@ -52,8 +58,34 @@ export function chargeJob(
     const waitMs = Math.max(backoffMs, Math.min(retryAfterMs, longestRetryAfterMs(market)))
     requeueJob(market, job, { on, reason: charge, notBefore: market.nowMs + waitMs })
   }
-  if (!jobsFault) chargeProvider(market, provider, charge)
+  if (jobsFault) return
+  chargeProvider(market, provider, charge)
+  recordCharge(market, job, provider, { charge, traps })
 }
+
+/** A charge counts against the provider's service where its work is proved (SLA-1). */
+function recordCharge(
+  { fund, nowMs, policy }: Market,
+  { shape: { kind } }: Job,
+  provider: Provider,
+  { charge, traps }: { readonly charge: Charge; readonly traps: Traps | null },
+): void {
+  if (KINDS[kind].verification(policy) !== 'proof') return
+  const outcome = {
+    result: SLA_CHARGES[charge],
+    epoch: epochOf(nowMs, policy),
+    unitMs: null,
+    traps,
+  }
+  fund.recordOutcome(provider.id, kind, outcome, policy.sla)
+}
+
+const SLA_CHARGES = {
+  ACK_TIMEOUT: 'ack_timeout',
+  LEASE_EXPIRED: 'lease_expired',
+  PROVIDER_FAIL: 'provider_fail',
+  PROOF_INVALID: 'proof_invalid',
+} as const satisfies Record<Charge, SlaResult>
 
 /** If health is on, providers are not trusted: they cannot delay a job for longer than its backoff could (FAIL-4). */
 function longestRetryAfterMs(market: Market): number {

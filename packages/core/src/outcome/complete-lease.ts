@@ -2,11 +2,12 @@ import { isHex32 } from '../encoding/bytes.ts'
 import { KINDS } from '../enqueue/kinds.ts'
 import { FairleadError, invalidParams, invariant } from '../errors.ts'
 import { endLease } from '../lease/end-lease.ts'
-import type { Lease } from '../lease/lease.ts'
+import { type Lease, renewalMs } from '../lease/lease.ts'
 import { heldLease, type LeaseCall, refuseEnded } from '../lease/lease-calls.ts'
 import type { Job } from '../market/job.ts'
 import type { Market } from '../market/market.ts'
 import { creditProvider } from '../registry/health.ts'
+import { unitMs } from '../registry/sla/outcome.ts'
 import { ENGINE_ERRORS } from './attempt-error.ts'
 import { chargeJob } from './charge.ts'
 import { endJob } from './end-job.ts'
@@ -43,7 +44,7 @@ export function completeLease(market: Market, completion: Completion): Lease {
   }
   if (KINDS[job.shape.kind].verification(market.policy) === 'none') {
     completeJob(market, job, lease, 'complete')
-  } else awaitProof(market, job)
+  } else awaitProof(market, job, lease)
   return lease
 }
 
@@ -61,7 +62,7 @@ export function decideProof(market: Market, job: Job, isValid: boolean): void {
       status: job.status,
     })
   }
-  market.due.proof.leave(job)
+  stopAwaiting(market, job)
   job.proofAwaitedSince = null
   if (isValid) return completeJob(market, job, lease, 'proofValid')
   // The job no longer waits only for its proof, so its TTLs count again (TTL-2).
@@ -70,10 +71,27 @@ export function decideProof(market: Market, job: Job, isValid: boolean): void {
   chargeJob(market, job, lease.provider, { charge: 'PROOF_INVALID' })
 }
 
-function awaitProof(market: Market, job: Job): void {
+/** The job awaits no proof any more. With a claim it cannot end otherwise (CLAIM-1). */
+export function stopAwaiting({ fund }: Market, job: Job): void {
+  fund.claims.cancel(job.id)
+  fund.noteAwait(job.id)
+}
+
+function awaitProof(market: Market, job: Job, lease: Lease): void {
+  const { nowMs: since, fund } = market
+  const { id: leaseId, tStart, tDeadline, renewals, terms } = lease
   moveJob(market, job, 'awaitProof')
-  job.proofAwaitedSince = market.nowMs
-  market.due.proof.enter(job)
+  job.proofAwaitedSince = since
+  const gapMs = tDeadline - tStart - terms.lengthMs - renewals * renewalMs(terms)
+  const run = { elapsedMs: since - tStart, gapMs, estimatedUnits: job.units }
+  fund.claims.complete({
+    taskId: job.id,
+    leaseId,
+    kind: job.shape.kind,
+    since,
+    unitMs: unitMs(run),
+  })
+  fund.noteAwait(job.id)
   market.due.leaveTtls(job)
 }
 

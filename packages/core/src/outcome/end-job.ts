@@ -28,7 +28,6 @@ export function endJob(
   job.proofAwaitedSince = null
   job.denials = null
   market.due.leaveTtls(job)
-  market.due.proof.leave(job)
   market.ended.push(job)
   announceEnd(market, job, status, how.reason)
 }

@@ -348,10 +348,10 @@ describe('no end', () => {
   })
 
   it('TTL-2: a job that waits for its proof is not ended by a life that is set meanwhile', () => {
-    const proof = { completion: { ai_verification: 'proof', task_verification: 'proof' } }
+    const proof = { completion: { ai_verification: 'proof' } }
     const world = new World({ queue: { ...ENDLESS.queue, ...proof } })
-    const { job } = world.complete(world.run({ job: world.enqueue({ kind: 'task' }) }))
-    world.policy({ queue: { ...proof, ttl: { abs_default_task_secs: 60, rel_max_secs: 30 } } })
+    const { job } = world.complete(world.run({ job: world.enqueue() }))
+    world.policy({ queue: { ...proof, ttl: { abs_default_ai_secs: 60, rel_max_secs: 30 } } })
     world.at(100_000)
     expect(job.status).toBe('RUNNING')
     decideProof(world.market, job, false)

@@ -18,12 +18,6 @@ export function ttlRelAt(job: Job, policy: Policy): number {
   return job.firstAssignedAt + 1_000 * relMaxSecs
 }
 
-/** When a pending proof counts as invalid (COMPLETE-2). */
-export function proofDueAt(job: Job, policy: Policy): number {
-  if (job.proofAwaitedSince === null) return Number.POSITIVE_INFINITY
-  return job.proofAwaitedSince + 1_000 * policy.queue.completion.proofTimeoutSecs
-}
-
 /** A job that ended at or before this time is deleted together with its leases (TTL-3). */
 export function keptSince({ queue }: Policy, nowMs: number): number {
   return nowMs - 1_000 * queue.ttl.gcHorizonSecs

@@ -108,9 +108,10 @@ const DECIMALS: readonly [string, number][] = [
   ['priority.weights.tier', 0.1],
 ]
 const CHOICES: readonly [string, string, readonly string[]][] = [
-  ['queue.completion.ai_verification', 'none', ['none', 'proof']],
-  ['queue.completion.quantum_verification', 'none', ['none', 'proof']],
-  ['queue.completion.task_verification', 'none', ['none', 'proof']],
+  ['queue.completion.ai_verification', 'proof', ['none', 'proof']],
+  ['queue.completion.quantum_verification', 'proof', ['none', 'proof']],
+  ['chain.source', 'none', ['none', 'blocks']],
+  ['queue.completion.task_verification', 'none', ['none']],
   ['signup.sessions', 'any', ['any', 'defined_only']],
   ['match.order', 'first-fit', ['first-fit', 'rotate', 'score']],
   ['match.fairness', 'score', ['score', 'tenant']],
@@ -410,6 +411,8 @@ describe('presets', () => {
       'queue.lease.renewals_max': null,
       'queue.ttl.abs_default_task_secs': null,
       'queue.ttl.rel_max_secs': null,
+      'queue.completion.ai_verification': 'none',
+      'queue.completion.quantum_verification': 'none',
       'queue.completion.result_retention_secs': 0,
       'match.fairness': 'tenant',
       'match.ties': 'arrival',

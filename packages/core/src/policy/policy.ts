@@ -47,6 +47,7 @@ export const MATCH_ORDERS = ['first-fit', 'rotate', 'score'] as const
 export const POLICY_FIELDS = {
   chain: {
     id: u64(1n, 0n, 'chain that job ids are bound to'),
+    source: oneOf('none', ['none', 'blocks'], 'where proofs come from: aicf.submitProof, or the blocks of a chain'),
     minerId: text('operator', 128, 'who has the miner\'s share of a proof that no block brought'),
     finalityK: int(12, { min: 0, max: 1_000_000 }, 'blocks after which a claim is final, where there is a chain'),
   },
@@ -99,9 +100,9 @@ export const POLICY_FIELDS = {
       gcHorizonSecs: int(7 * DAY_SECS, secs, 'how long an ended job is kept'),
     },
     completion: {
-      aiVerification: oneOf('none', verifications, 'what makes an ai job complete'),
-      quantumVerification: oneOf('none', verifications, 'what makes a quantum job complete'),
-      taskVerification: oneOf('none', verifications, 'what makes a task complete'),
+      aiVerification: oneOf('proof', verifications, 'what makes an ai job complete'),
+      quantumVerification: oneOf('proof', verifications, 'what makes a quantum job complete'),
+      taskVerification: oneOf('none', ['none'], 'what makes a task complete; there is no proof of such work'),
       proofTimeoutSecs: int(600, secs, 'how long a completed lease waits for its proof'),
       metaMaxBytes: int(16_384, bytes, 'canonical CBOR of what a worker says about its result'),
       outputMaxBytes: int(262_144, bytes, 'output kept with a result'),
@@ -221,7 +222,11 @@ export const PRESETS = {
       },
       lease: { renewals_max: null },
       ttl: { abs_default_task_secs: null, rel_max_secs: null },
-      completion: { result_retention_secs: 0 },
+      completion: {
+        ai_verification: 'none',
+        quantum_verification: 'none',
+        result_retention_secs: 0,
+      },
     },
     match: { fairness: 'tenant', ties: 'arrival' },
     registry: { min_stake: { ai: 0, quantum: 0 }, health: 'off', liveness: 'worker' },

@@ -7,7 +7,10 @@ import type { EndReason, JobNeeds, JobOrigin } from '../market/job.ts'
 import type { Refusal } from '../match/eligibility.ts'
 import type { JobStatus } from '../outcome/job-table.ts'
 import type { Policy } from '../policy/policy.ts'
-import type { Attestation, ClassCooldown, ProviderStatus } from '../registry/provider.ts'
+import type { Attestation, ClassCooldown } from '../registry/provider.ts'
+import type { Standing } from '../registry/standing/standing.ts'
+import type { ProviderStatus } from '../registry/standing/status.ts'
+import type { SettlementRow } from '../settle/epoch/settlement-row.ts'
 
 /** The facts about a job that never change. */
 export interface JobFacts {
@@ -102,6 +105,8 @@ export interface ProviderRow {
   readonly deny: readonly Caller[]
   readonly leasesMax: number | null
   readonly stake: bigint
+  readonly standing: Standing
+  readonly publicKey: string | null
   readonly attestation: Attestation | null
   readonly lastHeartbeat: number
   readonly creditedAt: number | null
@@ -137,6 +142,25 @@ export interface ResultRow {
   readonly contentType: string | null
   /** The worker's data about its result, as canonical CBOR. */
   readonly meta: Uint8Array | null
+  /** The claim of a proved result; null if its kind has no proofs. */
+  readonly claim: ResultClaim | null
+}
+
+/** The facts of a FINAL claim that its result shows. Amounts are decimal text where they may be large. */
+export interface ResultClaim {
+  readonly proofType: string
+  readonly claimKey: string
+  readonly envelopeHash: string
+  readonly nullifier: string
+  readonly blockHeight: number
+  readonly place: number
+  readonly txHash: string
+  readonly minerId: string
+  readonly unitsPpm: string
+  readonly p95LatencyMs: string
+  readonly availabilityPpm: string
+  readonly traps: { readonly shots: string; readonly passed: string } | null
+  readonly finalizedHeight: number
 }
 
 /**
@@ -229,8 +253,11 @@ export interface WriteBatch {
   /** The failure of attempt n deletes those of the job's attempts up to n − `FAILURES_KEPT`. */
   readonly failures: readonly FailureRow[]
   readonly shares: readonly ShareRow[]
+  /** Applied before `lanes`: every piece of these lanes is deleted. */
+  readonly clearedLanes: readonly string[]
   readonly lanes: readonly KeyedRow[]
   readonly rounds: readonly RoundRow[]
+  readonly settlements: readonly SettlementRow[]
   readonly journal: readonly JournalRecord[]
   /** Only changed values. */
   readonly meta: Meta
@@ -254,8 +281,10 @@ export const NO_ROWS: WriteBatch = {
   results: [],
   failures: [],
   shares: [],
+  clearedLanes: [],
   lanes: [],
   rounds: [],
+  settlements: [],
   journal: [],
   meta: {},
   eraseEnded: null,

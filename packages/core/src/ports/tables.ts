@@ -3,6 +3,7 @@ import type { AuditEntry } from '../audit/chain.ts'
 import type { Caller, JobId, LeaseId, ProviderId } from '../encoding/ids.ts'
 import type { KindName } from '../enqueue/kinds.ts'
 import type { JobStatus } from '../outcome/job-table.ts'
+import type { SettlementHead, SettlementPart } from '../settle/epoch/settlement-row.ts'
 import type {
   AnyRow,
   FailureRow,
@@ -29,6 +30,8 @@ export interface Snapshot {
   readonly shares: readonly ShareRow[]
   readonly lanes: readonly (KeyedRow & { readonly value: Uint8Array })[]
   readonly meta: Meta
+  /** The lines that the newest settlement left due; see `SettlementRow`. */
+  readonly due: Uint8Array
   /** The number of the newest entry of the journal; 0 before the first. */
   readonly lastEntry: number
 }
@@ -67,6 +70,10 @@ export interface StoreReads {
   /** A result outlives its job. If several jobs had one id, this is the newest result. */
   result(jobId: JobId): Promise<ResultRow | null>
   round(height: number, kind: KindName): Promise<RoundRow | null>
+  /** Settled epochs before one, the newest first. */
+  settlements(beforeEpoch: number, limit: number): Promise<SettlementHead[]>
+  /** All lines of a settled epoch, by provider and part. */
+  settlementParts(epochId: number): Promise<SettlementPart[]>
   /** The entries after a number that were not deleted, oldest first. */
   journal(afterSeq: number, limit: number): Promise<AuditEntry[]>
   /** The entries about a job that were not deleted, oldest first. */

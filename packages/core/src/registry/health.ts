@@ -1,6 +1,7 @@
 import type { Charge, Market } from '../market/market.ts'
 import type { Provider } from './provider.ts'
-import { moveProvider } from './provider-status.ts'
+import { admitProvider, changeStanding } from './provider-status.ts'
+import { withoutHealth } from './standing/standing.ts'
 
 /** The effect of each event on a provider's health, in thousandths (HEALTH-1). */
 export const HEALTH = {
@@ -25,8 +26,8 @@ const COOLDOWN_MAX_SECS = 900
 export function changeHealth(market: Market, provider: Provider, by: number): void {
   if (!hasHealth(market)) return
   provider.health = Math.min(HEALTH_MAX, Math.max(0, provider.health + by))
-  if (provider.health === 0 && provider.status === 'ACTIVE') {
-    moveProvider(market, provider, 'SUSPENDED')
+  if (provider.health === 0) {
+    changeStanding(market, provider, withoutHealth(provider.standing, market.nowMs))
   }
   market.pool.touch(provider, market.nowMs)
   market.touch.provider(provider)
@@ -64,6 +65,7 @@ export function hasHealth({ policy }: Pick<Market, 'policy'>): boolean {
 
 /** Records a heartbeat. If it is in time, it earns health, at most once an interval (HEALTH-4). */
 export function recordHeartbeat(market: Market, provider: Provider): void {
+  admitProvider(market, provider)
   const { heartbeatTimeoutMs, heartbeatIntervalMs } = market.policy.registry
   const { nowMs } = market
   const inTime = nowMs - provider.lastHeartbeat <= heartbeatTimeoutMs

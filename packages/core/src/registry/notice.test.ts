@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { WITH_HEARTBEATS, WITHOUT_HEALTH, World, type Written } from '../../test/world.ts'
 import { REFUSALS } from '../match/eligibility.ts'
 import { adviceOn, noticeOf } from './notice.ts'
-import { PROVIDER_STATUSES, type ProviderStatus } from './provider.ts'
+import { PROVIDER_STATUSES, type ProviderStatus } from './standing/status.ts'
 
 const noticed = ({ market, a }: World) => noticeOf(a, market.nowMs, market.policy)
 

@@ -3,14 +3,15 @@ import { FairleadError, invalidParams } from '../errors.ts'
 import { cancelLease } from '../lease/cancel-lease.ts'
 import type { Lease } from '../lease/lease.ts'
 import type { CancelReason, Market } from '../market/market.ts'
+import { allowedLeases, changedOffer, type Provider, type ProviderOffer } from './provider.ts'
 import {
-  allowedLeases,
-  changedOffer,
-  PROVIDER_TABLE,
-  type Provider,
-  type ProviderOffer,
-  type ProviderStatus,
-} from './provider.ts'
+  admitted,
+  type Credentials,
+  type Standing,
+  setStanding,
+  statusOf,
+} from './standing/standing.ts'
+import type { ProviderStatus } from './standing/status.ts'
 
 /** Registers a provider. A second one under its id is refused, and the offer of the first stays (REGISTRY-4). */
 export function registerProvider(market: Market, provider: Provider): void {
@@ -23,6 +24,9 @@ export function registerProvider(market: Market, provider: Provider): void {
       providerId: provider.id,
     })
   }
+  if (provider.stake > 0n) market.fund.stake(provider.id, provider.stake)
+  provider.standing = admitted(provider.standing, credentialsOf(provider), market)
+  provider.status = statusOf(provider.standing, market.nowMs)
   market.pool.add(provider)
   market.due.silence.add(provider)
   market.touch.provider(provider)
@@ -40,6 +44,7 @@ export function updateOffer(
   market.pool.setOffer(provider, changedOffer(provider.offer, changes))
   market.touch.provider(provider)
   enforceLeaseCap(market, provider)
+  admitProvider(market, provider)
 }
 
 /** An operator sets the status. ACTIVE brings a provider back with at least `min_health` (REGISTRY-1). */
@@ -48,15 +53,8 @@ export function setProviderStatus(
   provider: Provider,
   status: ProviderStatus,
 ): void {
-  if (!PROVIDER_TABLE[provider.status].includes(status)) {
-    const can = PROVIDER_TABLE[provider.status].join(', ') || 'nothing, it is final'
-    throw new FairleadError(
-      'InvalidState',
-      `${provider.id} is ${provider.status} and cannot become ${status}; possible: ${can}`,
-      { providerId: provider.id, status: provider.status },
-    )
-  }
-  moveProvider(market, provider, status)
+  changeStanding(market, provider, setStanding(provider.standing, status))
+  admitProvider(market, provider)
   const { minHealth } = market.policy.registry
   if (status !== 'ACTIVE' || provider.health >= minHealth) return
   provider.health = minHealth
@@ -64,8 +62,28 @@ export function setProviderStatus(
   market.touch.provider(provider)
 }
 
-/** Sets the status. A provider that becomes JAILED, SUSPENDED or RETIRED loses its live leases (LEASE-7). */
-export function moveProvider(market: Market, provider: Provider, status: ProviderStatus): void {
+/** A provider is admitted for good once its stake and attestation suffice for all that it offers (STANDING-2). */
+export function admitProvider(market: Market, provider: Provider): void {
+  const standing = admitted(provider.standing, credentialsOf(provider), market)
+  changeStanding(market, provider, standing)
+}
+
+function credentialsOf({ offer, stake, attestation }: Provider): Credentials {
+  return { kinds: offer.capabilities, stake, attestation }
+}
+
+/** The facts that its status follows from are other ones now. */
+export function changeStanding(market: Market, provider: Provider, standing: Standing): void {
+  if (provider.standing === standing) return
+  provider.standing = standing
+  market.touch.provider(provider)
+  market.jail.note(provider, market.nowMs)
+  followStanding(market, provider)
+}
+
+/** A provider that becomes JAILED, SUSPENDED or RETIRED loses its live leases (LEASE-7). */
+export function followStanding(market: Market, provider: Provider): void {
+  const status = statusOf(provider.standing, market.nowMs)
   if (provider.status === status) return
   provider.status = status
   market.touch.provider(provider)

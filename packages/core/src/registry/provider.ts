@@ -2,20 +2,9 @@ import type { IndexedItem } from '../collections/indexed-heap.ts'
 import type { Caller, ProviderId } from '../encoding/ids.ts'
 import type { KindName } from '../enqueue/kinds.ts'
 import type { Policy } from '../policy/policy.ts'
+import { type Standing, standingOf } from './standing/standing.ts'
+import type { ProviderStatus } from './standing/status.ts'
 import type { Workers } from './workers.ts'
-
-export const PROVIDER_STATUSES = ['REGISTERED', 'ACTIVE', 'JAILED', 'SUSPENDED', 'RETIRED'] as const
-export type ProviderStatus = (typeof PROVIDER_STATUSES)[number]
-
-/** The statuses that an operator may set from each status; all others are refused (REGISTRY-1). RETIRED is final. */
-// biome-ignore format: a table
-export const PROVIDER_TABLE: { readonly [From in ProviderStatus]: readonly ProviderStatus[] } = {
-  REGISTERED: ['ACTIVE', 'JAILED', 'SUSPENDED', 'RETIRED'],
-  ACTIVE:     ['ACTIVE', 'JAILED', 'SUSPENDED', 'RETIRED'],
-  JAILED:     ['ACTIVE', 'JAILED', 'SUSPENDED', 'RETIRED'],
-  SUSPENDED:  ['ACTIVE', 'JAILED', 'SUSPENDED', 'RETIRED'],
-  RETIRED:    [],
-}
 
 /** The offer of a provider and its terms. `updateOffer` replaces it as a whole. */
 export interface ProviderOffer {
@@ -39,11 +28,16 @@ export interface ProviderOffer {
   readonly leasesMax: number | null
 }
 
+/** All that later decisions need of an accepted chain of certificates (ATTEST-4). */
 export interface Attestation {
   readonly notBefore: number
   readonly notAfter: number
-  /** Its class, which names kinds of work; absent, it stands for all kinds (ATTEST-4). */
+  /** Its class, which names kinds of work; absent, it stands for all kinds. */
   readonly className?: string
+  /** The hash that proofs name. */
+  readonly hash?: string
+  /** One for each certificate, leaf first, the root last. */
+  readonly fingerprints?: readonly string[]
 }
 
 /** A cooldown for one kind and model. */
@@ -56,8 +50,13 @@ export interface ClassCooldown {
 export interface Provider extends IndexedItem {
   readonly id: ProviderId
   offer: ProviderOffer
+  /** Follows from its standing and the time (STANDING-1). */
   status: ProviderStatus
+  standing: Standing
+  /** As the ledger has it, without what is on its way out. */
   stake: bigint
+  /** The key of its proofs as 0x hex; null if it gave none. */
+  publicKey: string | null
   attestation: Attestation | null
   lastHeartbeat: number
   /** When a heartbeat last earned health. */
@@ -81,7 +80,10 @@ export interface NewProvider {
   readonly id: ProviderId
   readonly offer?: Partial<ProviderOffer>
   readonly status?: ProviderStatus
+  /** Of more than its status alone tells. */
+  readonly standing?: Standing
   readonly stake?: bigint
+  readonly publicKey?: string | null
   readonly attestation?: Attestation | null
   readonly lastHeartbeat: number
   readonly health?: number
@@ -94,7 +96,9 @@ export function newProvider(from: NewProvider): Provider {
     id,
     offer: changedOffer(NO_OFFER, offer),
     status,
+    standing: from.standing ?? standingOf(status),
     stake,
+    publicKey: from.publicKey ?? null,
     attestation: from.attestation ?? null,
     lastHeartbeat,
     creditedAt: null,

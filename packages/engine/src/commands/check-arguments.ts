@@ -165,6 +165,29 @@ const tokens: Check = expecting(
     ),
 )
 
+const keyOrNone = expecting('a key as 0x hex, or null', (v) => v == null || isText(v))
+const textOrNull = expecting('text, or null', (v) => v === null || isText(v))
+const bytes = expecting('bytes', isBytes)
+const bytesList = expecting('a list of bytes', (v) => Array.isArray(v) && v.every(isBytes))
+
+const isProof = (v: unknown): boolean =>
+  isPlainObject(v) &&
+  isBytes(v['envelope']) &&
+  (v['derivedTaskId'] === null || isHex32(v['derivedTaskId']))
+const proof = expecting('an envelope as bytes', isProof)
+const block = expecting(
+  'a block: height and timeMs as whole numbers, minerId as text, and proofs, each with an envelope and a txHash of 32 bytes as 0x hex',
+  (v) =>
+    isPlainObject(v) &&
+    isCount(v['height']) &&
+    isCount(v['timeMs']) &&
+    isName(v['minerId']) &&
+    Array.isArray(v['proofs']) &&
+    v['proofs'].every(
+      (one) => isPlainObject(one) && isProof(one['item']) && isHex32(one['txHash']),
+    ),
+)
+
 const LEASE: readonly Field[] = [
   ['lease_id', 'leaseId', text],
   ['provider_id', 'by', text],
@@ -220,7 +243,12 @@ const FIELDS: { readonly [Type in Submission['type']]?: readonly Field[] } = {
     ['is_unsent', 'isUnsent', flagOrNone],
     ['lookup', 'lookup', oneOf(['booked', 'not_booked', 'failed', undefined])],
   ],
-  registerProvider: [...PROVIDER, ['offer', 'offer', offer], ['stake', 'stake', amount]],
+  registerProvider: [
+    ...PROVIDER,
+    ['offer', 'offer', offer],
+    ['stake', 'stake', amount],
+    ['public_key', 'publicKey', keyOrNone],
+  ],
   updateProvider: [...PROVIDER, ['offer', 'offer', offer]],
   heartbeat: PROVIDER,
   connectWorker: [...WORKER, ['holds', 'holds', holds]],
@@ -228,6 +256,26 @@ const FIELDS: { readonly [Type in Submission['type']]?: readonly Field[] } = {
   disconnectWorker: WORKER,
   setProviderStatus: [...PROVIDER, ['status', 'status', oneOf(PROVIDER_STATUSES)]],
   stake: [...PROVIDER, ['amount_u64', 'amount', amount]],
+  unstake: [...PROVIDER, ['amount_u64', 'amount', amount]],
+  setKey: [...PROVIDER, ['public_key', 'publicKey', keyOrNone]],
+  openChallenge: PROVIDER,
+  attest: [
+    ...PROVIDER,
+    ['class', 'className', text],
+    ['chain', 'chain', bytesList],
+    ['signature', 'signature', bytes],
+  ],
+  submitProof: [
+    ['proof', 'proof', proof],
+    ['provider_id', 'by', textOrNull],
+  ],
+  applyBlock: [['block', 'block', block]],
+  recordPayout: [
+    ['account', 'account', text],
+    ['amount_u64', 'amount', amount],
+    ['reference', 'reference', text],
+  ],
+  closeEpoch: [['epoch_id', 'epochId', count]],
   setPolicy: [['policy', 'written', plainObject]],
   listLimits: [['key', 'key', expecting('text', (v) => v === null || isText(v))]],
   setOpening: SESSION,

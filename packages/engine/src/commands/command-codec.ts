@@ -6,7 +6,13 @@ import {
   type ProviderOffer,
   type SessionKey,
 } from '@fairlead/core'
-import { compareText, invariant, isHex32 } from '@fairlead/core/internal'
+import {
+  type Block,
+  compareText,
+  type GivenProof,
+  invariant,
+  isHex32,
+} from '@fairlead/core/internal'
 import type { ByteReader, ByteWriter } from './byte-codec.ts'
 import type { Acting, Command, JobRequest, OfWorker, OnLease } from './command.ts'
 
@@ -136,6 +142,12 @@ const txHash: FieldCodec<string | Uint8Array> = {
   take: (from) => (flag.take(from) ? from.hex() : from.bytes()),
 }
 
+/** A field that is not recorded. */
+function unrecorded<Value>(): FieldCodec<Value | undefined> {
+  return { put: () => {}, take: () => undefined }
+}
+
+const givenProof = record<GivenProof>({ envelope: bytes, derivedTaskId: nullable(hex()) })
 const onLease: FieldCodecs<OnLease> = { leaseId: hex(), by: text(), workerId: optional(text()) }
 const acting: FieldCodecs<Acting> = { actor: optional(text()) }
 const ofWorker: FieldCodecs<OfWorker> = { providerId: text(), workerId: text() }
@@ -237,7 +249,10 @@ const COMMANDS: {
     },
   ],
   withdraw: [9, { leaseId: hex() }],
-  registerProvider: [10, { providerId: text(), offer, stake: u64, ...acting }],
+  registerProvider: [
+    43,
+    { providerId: text(), offer, stake: u64, publicKey: optional(nullable(hex())), ...acting },
+  ],
   updateProvider: [11, { providerId: text(), offer, ...acting }],
   heartbeat: [12, { providerId: text() }],
   connectWorker: [13, { ...ofWorker, session: uint, slots: uint, holds: nullable(list(text())) }],
@@ -286,6 +301,34 @@ const COMMANDS: {
   prune: [31, {}],
   resume: [32, { gapMs: uint, present: list(record(ofWorker)) }],
   beat: [33, {}],
+  submitProof: [34, { proof: givenProof, by: nullable(text()), ...acting }],
+  applyBlock: [
+    35,
+    {
+      block: record<Block<GivenProof>>({
+        height: uint,
+        timeMs: uint,
+        minerId: text(),
+        proofs: list(record({ item: givenProof, txHash: hex() })),
+      }),
+      ...acting,
+    },
+  ],
+  openChallenge: [36, { providerId: text(), value: hex() }],
+  attest: [
+    37,
+    { providerId: text(), className: text(), chain: list(bytes), signature: bytes, ...acting },
+  ],
+  unstake: [38, { providerId: text(), amount: u64, ...acting }],
+  recordPayout: [39, { account: text(), amount: u64, reference: text(), ...acting }],
+  closeEpoch: [40, { epochId: uint, auditSeq: uint, auditHead: hex(), ...acting }],
+  settleEpoch: [41, { epochId: uint, batchId: nullable(hex()), computed: unrecorded() }],
+  setKey: [42, { providerId: text(), publicKey: nullable(hex()), ...acting }],
+}
+
+/** Commands as earlier versions recorded them. They are read and never written. */
+const FORMER: Readonly<Record<number, readonly [type: Command['type'], fields: object]>> = {
+  10: ['registerProvider', { providerId: text(), offer, stake: u64, ...acting }],
 }
 
 /** Must change whenever a codec of a command changes. */
@@ -296,6 +339,10 @@ const byNumber: readonly (readonly [type: Command['type'], codec: FieldCodec<obj
   for (const [type, [number, fields]] of Object.entries(COMMANDS)) {
     invariant(table[number] === undefined, 'a number stands for one command')
     table[number] = [type as Command['type'], record(fields as FieldCodecs<object>)]
+  }
+  for (const [number, [type, fields]] of Object.entries(FORMER)) {
+    invariant(table[Number(number)] === undefined, 'a number stands for one command')
+    table[Number(number)] = [type, record(fields as FieldCodecs<object>)]
   }
   return table
 })()

@@ -14,7 +14,15 @@ import type {
   SessionKey,
   WorkerId,
 } from '@fairlead/core'
-import type { AcceptedRequest, Assigned, SessionFacts } from '@fairlead/core/internal'
+import type {
+  AcceptedRequest,
+  Assigned,
+  Block,
+  CloseRequest,
+  ComputedClose,
+  GivenProof,
+  SessionFacts,
+} from '@fairlead/core/internal'
 
 /** A lease and the party that acts on it. */
 export interface OnLease {
@@ -156,6 +164,8 @@ export type Command =
       readonly providerId: ProviderId
       readonly offer: Partial<ProviderOffer>
       readonly stake: bigint
+      /** The key of its proofs as 0x hex. */
+      readonly publicKey?: string | null | undefined
     } & Acting)
   | ({
       readonly type: 'updateProvider'
@@ -178,7 +188,50 @@ export type Command =
       readonly providerId: ProviderId
       readonly status: ProviderStatus
     } & Acting)
-  | ({ readonly type: 'stake'; readonly providerId: ProviderId; readonly amount: bigint } & Acting)
+  | ({
+      readonly type: 'stake' | 'unstake'
+      readonly providerId: ProviderId
+      readonly amount: bigint
+    } & Acting)
+  /** Gives a provider another key, or none. */
+  | ({
+      readonly type: 'setKey'
+      readonly providerId: ProviderId
+      readonly publicKey: string | null
+    } & Acting)
+  /** `value`: 32 random bytes as 0x hex. */
+  | { readonly type: 'openChallenge'; readonly providerId: ProviderId; readonly value: string }
+  | ({
+      readonly type: 'attest'
+      readonly providerId: ProviderId
+      readonly className: string
+      /** Certificates in DER, leaf first. */
+      readonly chain: readonly Uint8Array[]
+      readonly signature: Uint8Array
+    } & Acting)
+  /** `by` is the provider that calls; null for an operator. */
+  | ({
+      readonly type: 'submitProof'
+      readonly proof: GivenProof
+      readonly by: ProviderId | null
+    } & Acting)
+  | ({ readonly type: 'applyBlock'; readonly block: Block<GivenProof> } & Acting)
+  | ({
+      readonly type: 'recordPayout'
+      readonly account: string
+      readonly amount: bigint
+      readonly reference: string
+    } & Acting)
+  /** Judges the epoch and freezes the input of its batch. The audit entry is the newest that is durable. */
+  | ({ readonly type: 'closeEpoch' } & CloseRequest & Acting)
+  /** The batch of the epoch that is being closed; null if it has none. */
+  | {
+      readonly type: 'settleEpoch'
+      readonly epochId: number
+      readonly batchId: string | null
+      /** Not recorded: a replica computes it again. */
+      readonly computed?: ComputedClose | undefined
+    }
   | ({
       readonly type: 'setPolicy'
       readonly written: unknown
@@ -242,9 +295,17 @@ export function actorOf(command: Command): string {
     case 'connectWorker':
     case 'setWorkerSlots':
     case 'disconnectWorker':
+    case 'openChallenge':
+    case 'attest':
+    case 'unstake':
       return command.providerId
+    case 'submitProof':
+      return command.by ?? 'operator'
     case 'setProviderStatus':
     case 'stake':
+    case 'setKey':
+    case 'applyBlock':
+    case 'recordPayout':
     case 'setPolicy':
     case 'setOpening':
     case 'releasePlace':
@@ -254,6 +315,8 @@ export function actorOf(command: Command): string {
     case 'deleteLimit':
       return 'operator'
     case 'withdraw':
+    case 'closeEpoch':
+    case 'settleEpoch':
     case 'note':
     case 'noteTokens':
     case 'reserveLimits':

@@ -12,9 +12,11 @@ import type {
   JournalRecord,
   KeyedRow,
   RoundRow,
+  SettlementRow,
   WriteBatch,
 } from '@fairlead/core/internal'
 import type { JobRequest } from '../commands/command.ts'
+import { fundRows } from './fund-rows.ts'
 import { limitRows } from './limit-rows.ts'
 import { jobRow, jobState, leaseRow, leaseState, providerRow } from './rows.ts'
 import { SessionRows } from './session-rows.ts'
@@ -32,6 +34,7 @@ export class Changes {
   results: ResultRow[] = []
   failures: FailureRow[] = []
   rounds: RoundRow[] = []
+  settlements: SettlementRow[] = []
   journal: JournalRecord[] = []
   meta: Record<string, string> = {}
   eraseEnded: EndedSpan | null = null
@@ -54,9 +57,11 @@ export class Changes {
     readonly market: Market
     readonly journal: readonly JournalRecord[]
     readonly lastSeq: number
-    readonly tokens: readonly KeyedRow[]
+    /** Tokens and held results. */
+    readonly keyed: readonly KeyedRow[]
   }): WriteBatch {
-    const { market, journal, lastSeq, tokens } = parts
+    const { market, journal, lastSeq, keyed } = parts
+    const fund = fundRows(market.fund)
     const { newJobs, jobs, gone } = this.#jobRows(lastSeq)
     const { newLeases, leases } = this.#leaseRows(gone)
     const providers = []
@@ -70,8 +75,15 @@ export class Changes {
       results: this.results.filter(({ jobSeq }) => !gone.has(jobSeq)),
       failures: this.failures.filter(({ jobSeq }) => !gone.has(jobSeq)),
       shares: shareRows(market),
-      lanes: [...limitRows(market.limits.takeChanges()), ...this.sessions.take(market), ...tokens],
+      clearedLanes: fund.clearedLanes,
+      lanes: [
+        ...limitRows(market.limits.takeChanges()),
+        ...this.sessions.take(market),
+        ...fund.rows,
+        ...keyed,
+      ],
       rounds: this.rounds,
+      settlements: this.settlements,
       journal: this.journal.length === 0 ? journal : [...this.journal, ...journal],
       meta: this.meta,
       eraseEnded: this.eraseEnded,
@@ -134,6 +146,7 @@ export class Changes {
     this.results = []
     this.failures = []
     this.rounds = []
+    this.settlements = []
     this.journal = []
     this.meta = {}
     this.eraseEnded = null

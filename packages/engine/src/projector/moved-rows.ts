@@ -1,5 +1,5 @@
 import { type CborMap, type CborValue, decodeCbor, encodeCbor } from '@fairlead/core'
-import type { ProviderRow, Snapshot } from '@fairlead/core/internal'
+import { JAILED_FOR_GOOD, type ProviderRow, type Snapshot } from '@fairlead/core/internal'
 
 /** Maps an old time to its new one. */
 export type Move = (at: number) => number
@@ -15,16 +15,43 @@ export function movedProvider(row: ProviderRow, move: Move): ProviderRow {
     lastHeartbeat: move(row.lastHeartbeat),
     creditedAt: orNull(row.creditedAt),
     cooldownUntil: orNull(row.cooldownUntil),
+    standing: { ...row.standing, jailedUntil: jail(row.standing.jailedUntil, move) },
     classCooldowns: row.classCooldowns.map((one) => ({ ...one, until: move(one.until) })),
     workers: row.workers?.map((one) => ({ ...one, goneSince: orNull(one.goneSince) })) ?? null,
   }
 }
 
+function jail(until: number | null, move: Move): number | null {
+  return until === null || until === JAILED_FOR_GOOD ? until : move(until)
+}
+
 /** Moves the times of a keyed row. Openings stay, because people chose them. */
 export function movedKeyedRow(row: StoredRow, move: Move): StoredRow {
+  const inJson = MOVED_JSON[row.lane]
+  if (inJson !== undefined) {
+    const value: unknown = JSON.parse(Buffer.from(row.value).toString('utf8'))
+    return { ...row, value: Buffer.from(JSON.stringify(inJson(value, move))) }
+  }
   const moved = MOVED_BY_LANE[row.lane]
   if (moved === undefined) return row
   return { ...row, value: encodeCbor(moved(decodeCbor(row.value), move)) }
+}
+
+/** The times in the pieces of the fund. Epochs keep their numbers: they are closed when the clock comes to them again. */
+const MOVED_JSON: Readonly<Record<string, (value: unknown, move: Move) => unknown>> = {
+  'fund.await': (value, move) => {
+    const { since, ...rest } = value as { readonly since: number }
+    return { ...rest, since: move(since) }
+  },
+  'fund.challenge': (value, move) => {
+    const { expiresAt, ...rest } = value as { readonly expiresAt: number }
+    return { ...rest, expiresAt: move(expiresAt) }
+  },
+  'fund.unstaking': (value, move) =>
+    (value as readonly { readonly maturesAt: number }[]).map((one) => ({
+      ...one,
+      maturesAt: move(one.maturesAt),
+    })),
 }
 
 /** The layout by lane, as `limit-rows.ts` and `session-rows.ts` write it. */

@@ -144,6 +144,8 @@ export function providerRow(provider: Provider): ProviderRow {
     deny: offer.deny,
     leasesMax: offer.leasesMax,
     stake: provider.stake,
+    standing: provider.standing,
+    publicKey: provider.publicKey,
     attestation: provider.attestation,
     lastHeartbeat: provider.lastHeartbeat,
     creditedAt: provider.creditedAt,

@@ -1,5 +1,11 @@
 import { decodeCbor, type Lease, type Policy, type ResultRow, sha3Hex } from '@fairlead/core'
-import { invalidParams, isPlainObject, limitExceeded } from '@fairlead/core/internal'
+import {
+  type Claim,
+  invalidParams,
+  isPlainObject,
+  KINDS,
+  limitExceeded,
+} from '@fairlead/core/internal'
 import type { Command } from '../commands/command.ts'
 
 type Complete = Extract<Command, { type: 'complete' }>
@@ -54,10 +60,32 @@ export function saysFeeFailed(output: Uint8Array | null): boolean {
   }
 }
 
+/** The facts of a FINAL claim that its result shows. */
+export function resultClaim(claim: Claim, finalizedHeight: number): ResultRow['claim'] {
+  const { claimKey, envelopeHash, nullifier, blockHeight, place, txHash, minerId, qos } = claim
+  const { traps } = claim
+  return {
+    proofType: KINDS[claim.kind].proof?.name ?? '',
+    claimKey,
+    envelopeHash,
+    nullifier,
+    blockHeight,
+    place,
+    txHash,
+    minerId,
+    unitsPpm: claim.unitsPpm.toString(),
+    p95LatencyMs: qos.p95LatencyMs.toString(),
+    availabilityPpm: qos.availabilityPpm.toString(),
+    traps: traps && { shots: traps.shots.toString(), passed: traps.passed.toString() },
+    finalizedHeight,
+  }
+}
+
 export function resultRow(
   lease: Lease,
   command: Pick<Complete, 'digest' | 'output' | 'contentType' | 'meta' | 'actualUnits'>,
   at: number,
+  claim: ResultRow['claim'] = null,
 ): ResultRow {
   const { digest, output, contentType, meta, actualUnits } = command
   return {
@@ -72,5 +100,6 @@ export function resultRow(
     output,
     contentType: output === null ? null : (contentType ?? null),
     meta,
+    claim,
   }
 }

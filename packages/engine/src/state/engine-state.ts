@@ -40,22 +40,35 @@ import {
 } from '@fairlead/core'
 import {
   type Assigned,
+  admitProvider,
+  applyBlock,
+  attestProvider,
+  beginClose,
+  type Claim,
+  computeClose,
   connectedWorkers,
   connectWorker,
   disconnectWorker,
   epochOf,
   FOUND_OUTPUT,
+  invalidParams,
   invariant,
   type JournalRecord,
   leasesOfWorker,
   newWorkers,
   noticeOf,
+  openChallenge,
+  readPublicKey,
+  replaceKey,
   resumeMarket,
   type Snapshot,
   setOpening,
+  settleEpoch,
   setWorkerSlots,
   showU64,
-  U64_MAX,
+  stakeProvider,
+  submitProof,
+  unstakeProvider,
   usablePolicy,
   type WriteBatch,
   withdrawLease,
@@ -67,7 +80,8 @@ import { Changes } from '../projector/changes.ts'
 import { roundRow } from '../projector/round-row.ts'
 import { leaseTimes } from '../workers/lease-offer.ts'
 import { type Deliveries, Outbox } from '../workers/outbox.ts'
-import { resultRow } from './completion.ts'
+import { resultClaim, resultRow } from './completion.ts'
+import { HeldResults } from './held-results.ts'
 import { type EngineNote, Journal } from './journal.ts'
 import { KnownTokens } from './known-tokens.ts'
 import { META, QUEUE_KEYS } from './meta.ts'
@@ -88,6 +102,8 @@ export interface Applied {
   /** False if the command had no effect; it is then not recorded. */
   readonly isChanged: boolean
 }
+
+type StakeCommand = Extract<Command, { readonly type: 'stake' | 'unstake' }>
 
 const TICK: Command = { type: 'tick' }
 const CHANGED: Applied = { reply: undefined, isChanged: true }
@@ -124,6 +140,7 @@ export class EngineState {
     this.#isChanged = true
   })
   readonly #tokens: KnownTokens
+  readonly #held: HeldResults
   #tokensSeen: boolean
   readonly #outbox = new Outbox()
   /** The last notice that workers of a provider received. It is not part of the state: it influences no decision. */
@@ -161,6 +178,7 @@ export class EngineState {
     this.#roundHeight = Number(snapshot.meta[META.roundHeight] ?? 0)
     this.#erasedBefore = Number(snapshot.meta[META.erasedBefore] ?? 0)
     this.#tokens = new KnownTokens(snapshot)
+    this.#held = new HeldResults(snapshot)
     this.#tokensSeen = snapshot.meta[META.tokensSeen] !== undefined
     this.market = restoreMarket({
       snapshot,
@@ -181,6 +199,10 @@ export class EngineState {
           this.#isChanged = true
           this.#changes.jobs.add(job)
           if (job.endedAt !== null) this.#ended.push(job)
+          // `#prove` takes the result of a job that has just completed.
+          if (job.proofAwaitedSince === null && job.status !== 'COMPLETED') {
+            this.#held.release(job.id)
+          }
         },
         lease: (lease) => {
           this.#isChanged = true
@@ -192,6 +214,10 @@ export class EngineState {
           this.#changes.providers.add(provider)
           this.#touched.add(provider)
         },
+        fund: () => {
+          this.#isChanged = true
+        },
+        proved: (lease, claim, finalizedHeight) => this.#prove(lease, claim, finalizedHeight),
         failure: ({ job, attempt }, { code, message, details }) => {
           const { id: jobId, enqueueSeq: jobSeq } = job
           const at = this.market.nowMs
@@ -257,6 +283,7 @@ export class EngineState {
     this.#actor = actorOf(command)
     this.#accepted = null
     const reply = this.#carryOut(command)
+    this.#admit(command)
     forgetEnded(market)
     if (this.#isChanged) {
       // A gap moves deadlines of leases that no record of the journal names again. Without one, the journal has
@@ -318,6 +345,31 @@ export class EngineState {
         return setProviderStatus(market, this.#provider(command.providerId), command.status)
       case 'stake':
         return this.#stake(command)
+      case 'unstake':
+        return this.#unstake(command)
+      case 'setKey':
+        return this.#setKey(command)
+      case 'openChallenge': {
+        const { providerId, value } = command
+        this.#digest.add(`challenge ${market.nowMs} ${providerId} ${value}`)
+        return openChallenge(market, this.#provider(providerId), value)
+      }
+      case 'attest':
+        return attestProvider(market, this.#provider(command.providerId), command)
+      case 'submitProof':
+        return submitProof(market, { ...command.proof, by: command.by })
+      case 'applyBlock': {
+        const answer = applyBlock(market, command.block)
+        const { head, finalHeight, accepted, refused } = answer
+        this.#digest.add(`block ${market.nowMs} ${head} ${finalHeight} ${accepted} ${refused}`)
+        return answer
+      }
+      case 'recordPayout':
+        return this.#recordPayout(command)
+      case 'closeEpoch':
+        return this.#beginClose(command)
+      case 'settleEpoch':
+        return this.#settleEpoch(command)
       case 'setOpening':
         return this.#setOpening(command)
       case 'releasePlace':
@@ -468,7 +520,7 @@ export class EngineState {
       market: this.market,
       journal: this.#journal.take(),
       lastSeq: this.#enqueueSeq,
-      tokens: this.#tokens.take(),
+      keyed: [...this.#tokens.take(), ...this.#held.take()],
     })
   }
 
@@ -517,6 +569,7 @@ export class EngineState {
     const { market } = this
     const isFirst = market.leases.get(command.leaseId)?.status !== 'COMPLETED'
     const lease = completeLease(market, command)
+    if (lease.job.proofAwaitedSince !== null && isFirst) this.#held.hold(lease.job.id, command)
     if (lease.job.status === 'COMPLETED' && isFirst) {
       this.#changes.results.push(resultRow(lease, command, market.nowMs))
       if (command.isFeeFailed === true) {
@@ -541,27 +594,20 @@ export class EngineState {
   }
 
   #register(command: Extract<Command, { type: 'registerProvider' }>): Provider {
-    const { providerId: id, offer, stake } = command
+    const { providerId: id, offer, stake, publicKey = null } = command
+    checkPublicKey(publicKey)
     const lastHeartbeat = this.market.nowMs
-    const provider = newProvider({ id, offer, stake, lastHeartbeat, workers: newWorkers() })
+    const about = { stake, publicKey, status: 'REGISTERED', lastHeartbeat } as const
+    const provider = newProvider({ id, offer, ...about, workers: newWorkers() })
     registerProvider(this.market, provider)
     return provider
   }
 
-  #stake({ providerId, amount }: Extract<Command, { type: 'stake' }>): bigint {
+  #stake({ providerId, amount }: StakeCommand): bigint {
     const { market } = this
     const provider = this.#provider(providerId)
-    const stake = provider.stake + amount
-    if (stake > U64_MAX) {
-      throw new FairleadError('LimitExceeded', 'amount_u64: the stake would be over 2^64 − 1', {
-        limit: 'amount_u64',
-        max: (U64_MAX - provider.stake).toString(),
-        observed: amount.toString(),
-      })
-    }
-    provider.stake = stake
-    market.pool.touch(provider, market.nowMs)
-    market.touch.provider(provider)
+    stakeProvider(market, provider, amount)
+    const { stake } = provider
     const amounts = { amount: showU64(amount), stake: showU64(stake) }
     this.#note({ type: 'providerStaked', at: market.nowMs, providerId, ...amounts })
     return stake
@@ -571,6 +617,7 @@ export class EngineState {
     const { market } = this
     const { written, preset, assigned } = command
     const policy = usablePolicy(written, preset)
+    this.#refuseFundChange(policy)
     invariant(assigned !== 'unknown', 'what was assigned before has been looked up')
     const text = JSON.stringify(written)
     const digest = taggedHashHex('fairlead|policy', text)
@@ -581,6 +628,20 @@ export class EngineState {
     this.#changes.meta[META.policy] = text
     this.#changes.meta[META.preset] = preset
     return policy
+  }
+
+  /** Claims that exist were made under these settings. */
+  #refuseFundChange({ chain, queue }: Policy): void {
+    const { fund, policy } = this.market
+    if (fund.hasClaims && queue.quotas.epochSecs !== policy.queue.quotas.epochSecs) {
+      throw invalidParams(
+        'queue.quotas.epoch_secs',
+        `${policy.queue.quotas.epochSecs}: claims have been priced by epochs of this length`,
+      )
+    }
+    if (fund.claims.hasPending && chain.source !== policy.chain.source) {
+      throw invalidParams('chain.source', `${policy.chain.source} while claims are PENDING`)
+    }
   }
 
   /** Returns the number of deleted entries. */
@@ -655,6 +716,84 @@ export class EngineState {
     this.#tokensSeen = true
     this.#isChanged = true
     this.#changes.meta[META.tokensSeen] = '1'
+  }
+
+  /** A claim is FINAL: the result that its job's completion brought can be read now. */
+  #prove(lease: Lease, claim: Claim, finalizedHeight: number): void {
+    const { job, digest } = lease
+    const at = this.market.nowMs
+    const held = this.#held.release(job.id)
+    const given = held ?? { digest: digest as string, output: null, meta: null, actualUnits: null }
+    this.#changes.results.push(resultRow(lease, given, at, resultClaim(claim, finalizedHeight)))
+    // The journal has no word of the price.
+    this.#digest.add(
+      `final ${at} ${claim.claimKey} ${this.market.fund.epochs.unpaid(claim.providerId)}`,
+    )
+  }
+
+  #unstake({ providerId, amount }: StakeCommand): {
+    readonly stake: bigint
+    readonly maturesAt: number
+  } {
+    const { market } = this
+    const provider = this.#provider(providerId)
+    const maturesAt = unstakeProvider(market, provider, amount)
+    const { stake } = provider
+    const amounts = { amount: showU64(amount), stake: showU64(stake) }
+    const at = market.nowMs
+    this.#note({ type: 'providerUnstaked', at, providerId, ...amounts, maturesAt })
+    return { stake, maturesAt }
+  }
+
+  #setKey({ providerId, publicKey }: Extract<Command, { type: 'setKey' }>): void {
+    const { market } = this
+    const provider = this.#provider(providerId)
+    checkPublicKey(publicKey)
+    if (provider.publicKey === publicKey) return
+    replaceKey(market, provider, publicKey)
+    this.#note({ type: 'keyChanged', at: market.nowMs, providerId, publicKey })
+  }
+
+  /** Answers with the balance of the account. */
+  #recordPayout(command: Extract<Command, { type: 'recordPayout' }>): bigint {
+    const { account, amount } = command
+    const balance = this.market.fund.recordPayout(command)
+    // A repeat pays nothing more.
+    if (!this.#isChanged) return balance
+    const paid = { account, amount: showU64(amount) }
+    this.#note({ type: 'payoutRecorded', at: this.market.nowMs, subject: account, ...paid })
+    return balance
+  }
+
+  /** False if the epoch was closed before. */
+  #beginClose(command: Extract<Command, { type: 'closeEpoch' }>): boolean {
+    if (!beginClose(this.market, command)) return false
+    const { epochId, auditSeq, auditHead } = command
+    const asked = this.market.fund.closing?.slashes ?? []
+    const slashes = asked.map((one) => `${one.providerId} ${one.amount}`).join(' ')
+    this.#digest.add(`close ${this.market.nowMs} ${epochId} ${auditSeq} ${auditHead} ${slashes}`)
+    return true
+  }
+
+  /** A replica computes the batch again and compares its id (SETTLE-15). */
+  #settleEpoch({ epochId, batchId, computed }: Extract<Command, { type: 'settleEpoch' }>): void {
+    const { market } = this
+    const input = market.fund.closingInput()
+    if (input?.epochId !== epochId) {
+      throw new FairleadError('InvalidState', `epoch ${epochId} is not being closed`, { epochId })
+    }
+    const { effect, row } = computed ?? computeClose(input)
+    invariant(effect.batchId === batchId, `epoch ${epochId} gives the batch that was recorded`)
+    settleEpoch(market, effect)
+    if (row !== null) this.#changes.settlements.push(row)
+    else this.#digest.add(`settled ${market.nowMs} ${epochId}`)
+  }
+
+  /** Time may have brought what a provider lacked, such as the start of its attestation (STANDING-2). */
+  #admit(command: Command): void {
+    if (!('providerId' in command)) return
+    const provider = this.market.pool.get(command.providerId)
+    if (provider !== undefined && !provider.standing.admitted) admitProvider(this.market, provider)
   }
 
   /** Records an event from outside the market, with the command's actor. */
@@ -759,6 +898,11 @@ export class EngineState {
     if (provider !== undefined) return provider
     throw new FairleadError('NotFound', `there is no provider ${id}`, { providerId: id })
   }
+}
+
+/** A key of small order would sign anything (PROOF-4). */
+function checkPublicKey(publicKey: string | null): void {
+  if (publicKey !== null) readPublicKey(publicKey)
 }
 
 /** The seed of all beacons. A restored backup draws others than the store that it was made of. */

@@ -79,6 +79,26 @@ export type EngineNote = { readonly at: number } & (
       readonly amount: number | string
       readonly stake: number | string
     }
+  | {
+      readonly type: 'providerUnstaked'
+      readonly providerId: ProviderId
+      readonly amount: number | string
+      /** The rest of the stake. */
+      readonly stake: number | string
+      readonly maturesAt: number
+    }
+  | {
+      readonly type: 'keyChanged'
+      readonly providerId: ProviderId
+      readonly publicKey: string | null
+    }
+  /** The subject is the account. Its reference may be about people. */
+  | {
+      readonly type: 'payoutRecorded'
+      readonly subject: string
+      readonly account: string
+      readonly amount: number | string
+    }
 )
 
 /** An event as subscribers get it. */
@@ -139,7 +159,12 @@ function pieceOf(
 export function eventOf(entry: AuditRecord & { readonly seq: number }): EngineEvent {
   const { action: type, at, subject, details, seq } = entry
   // Decided by type, not by the form of the subject: the subject of a limit may be any text.
-  const isOfJob = type.startsWith('job') || type === 'placeReleased' || type === 'feeFailed'
+  const isOfJob =
+    type.startsWith('job') ||
+    type === 'placeReleased' ||
+    type === 'feeFailed' ||
+    type === 'proofAccepted' ||
+    type === 'proofDropped'
   const about = isOfJob ? { jobId: subject } : {}
   return { type, at, ...about, ...details, seq } as unknown as EngineEvent
 }
@@ -176,7 +201,8 @@ function detailsOf(event: MarketEvent | EngineNote): CborMap {
 function subjectOf(event: MarketEvent | EngineNote): string {
   if ('jobId' in event) return event.jobId
   if ('leaseId' in event) return event.leaseId
-  return 'providerId' in event ? event.providerId : event.subject
+  if ('providerId' in event) return event.providerId
+  return 'epochId' in event ? `epoch:${event.epochId}` : event.subject
 }
 
 function jobOf(event: MarketEvent | EngineNote, market: Market): Job | undefined {

@@ -24,6 +24,7 @@ import {
   type Snapshot,
   type Touch,
 } from '@fairlead/core/internal'
+import { BALANCE_LANE, restoreFund } from '../projector/fund-rows.ts'
 import { restoreLimits } from '../projector/limit-rows.ts'
 import { restoreSessions } from '../projector/session-rows.ts'
 import { QUEUE_KEYS } from './meta.ts'
@@ -40,13 +41,19 @@ export function restoreMarket(options: {
   const queues = queueStates(snapshot)
   const limits = restoreLimits(snapshot, nowMs)
   const { state: sessions, records, seats } = restoreSessions(snapshot, nowMs)
-  const market = openMarket({ policy, nowMs, emit, touch, queues, limits, sessions })
+  const fund = restoreFund(snapshot)
+  const market = openMarket({ policy, nowMs, emit, touch, queues, limits, sessions, fund })
   for (const record of records) market.seats.setOpening(record, record.opensAt, record.isOperators)
   for (const seat of seats) market.seats.take(seat, false)
   for (const row of snapshot.providers) {
     const provider = restoreProvider(row)
     market.pool.add(provider)
     market.due.silence.add(provider)
+    market.jail.note(provider, nowMs)
+  }
+  // An older version kept stakes with their providers alone.
+  if (!snapshot.lanes.some(({ lane }) => lane === BALANCE_LANE)) {
+    for (const { id, stake } of snapshot.providers) if (stake > 0n) market.fund.stake(id, stake)
   }
   for (const row of snapshot.jobs) restoreJob(market, row)
   for (const row of snapshot.leases) restoreLease(market, row)
@@ -112,19 +119,20 @@ function putIntoHeaps(market: Market, job: Job): void {
     market.waitingOf.set(job.caller, (market.waitingOf.get(job.caller) ?? 0) + 1)
   }
   if (job.proofAwaitedSince !== null) {
-    market.due.proof.enter(job)
     return
   }
   market.due.enterTtls(job)
 }
 
 function restoreProvider(row: ProviderRow): Provider {
-  const { id, status, stake, attestation, health } = row
+  const { id, status, standing, stake, publicKey, attestation, health } = row
   const { maxDepth, maxShots, maxWidth, region, leasesMax } = row
   const provider = newProvider({
     id,
     status,
+    standing,
     stake,
+    publicKey,
     attestation,
     health,
     lastHeartbeat: row.lastHeartbeat,

@@ -172,12 +172,12 @@ describe('what is wrong', () => {
       'did you mean queue.lease.ai_secs? queue.lease has ai_secs,',
     ],
     [
-      'queue:\n  completion:\n    ai_verification: proof\n',
-      'queue.completion.ai_verification: expected none, got proof; this version takes no proofs',
+      'queue:\n  completion:\n    task_verification: proof\n',
+      'queue.completion.task_verification: expected one of none, got "proof"',
     ],
     [
       'registry:\n  attestation_required:\n    task: true\n',
-      'registry.attestation_required.task: expected false, got true; this version takes no attestations',
+      'registry.attestation_required.task: expected false, or a class in registry.attestation_classes that names task',
     ],
     ['zebra: 1\n', 'zebra: there is no such setting; the top level has preset,'],
     [

@@ -2,7 +2,13 @@ import { type Policy, parsePolicy } from '@fairlead/core'
 import type { Json } from './suite.ts'
 
 /** The policy as the rules write it: the preset that the vectors use. A vector that names an `enqueue_seq` means it. */
-export const FUND: Policy = parsePolicy({ match: { ties: 'arrival' } }, 'fund')
+export const FUND: Policy = parsePolicy(
+  {
+    match: { ties: 'arrival' },
+    queue: { completion: { ai_verification: 'none', quantum_verification: 'none' } },
+  },
+  'fund',
+)
 
 /**
  * The policy of a `match` or `lease` vector: its flat names, put to where the product keeps them. Not

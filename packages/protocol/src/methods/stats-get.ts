@@ -24,7 +24,7 @@ export const statsGet = defineMethod({
         },
       ],
       leases: 1,
-      providers: { REGISTERED: 0, ACTIVE: 1, JAILED: 0, SUSPENDED: 0, RETIRED: 0 },
+      providers: { REGISTERED: 0, ACTIVE: 1, JAILED: 0, SUSPENDED: 0, RETIRED: 0, PAUSED: 0 },
       busiest: [{ provider_id: ATLAS, leases: 1, lease_cap: 4, health: 1_000 }],
       workers: 1,
       totals: {

@@ -10,7 +10,7 @@ export const registerProvider: Handlers['aicf.registerProvider'] = async (
   services,
 ) => {
   const id = providerOf(call, params.provider_id)
-  await services.engine.registerProvider(id, offerOf(params), 0n, actingAs(call))
+  await services.engine.registerProvider(id, offerOf(params), {}, actingAs(call))
   return { provider: recordOf(id, services) }
 }
 

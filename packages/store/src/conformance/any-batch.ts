@@ -31,6 +31,7 @@ import {
   named,
   newJob,
   providerOf,
+  SAMPLE_CLAIM,
   START,
   sampleEntry,
   sampleFailure,
@@ -39,6 +40,7 @@ import {
   sampleProvider,
   sampleResult,
   sampleRound,
+  sampleSettlement,
 } from './sample-rows.ts'
 
 /** Draws values inside a property; a failure prints the seed that draws them again. */
@@ -131,7 +133,9 @@ export async function anyBatch(draw: Draw, model: Tables, k: number): Promise<Wr
         { maxLength: 3, selector: ({ lane, key }) => `${lane} ${key}` },
       ),
     ),
+    clearedLanes: isSeldom(draw) ? ['org'] : [],
     rounds: draw(fc.boolean) ? [anyRound(draw)] : [],
+    settlements: draw(fc.boolean) ? [anySettlement(draw, k)] : [],
     journal: anyEntries(draw, lastEntry, seqs),
     meta: draw(() => fc.dictionary(text(), text(), { maxKeys: 3 })),
     eraseEnded: draw(fc.boolean) ? { from: draw(time), before: draw(time) } : null,
@@ -256,6 +260,14 @@ function anyProvider(draw: Draw, n: number): ProviderRow {
       deny: few(caller()),
       leasesMax: maybe(count()),
       stake: u64(),
+      standing: fc.record({
+        retired: fc.boolean(),
+        jailedUntil: maybe(time()),
+        suspended: fc.boolean(),
+        paused: fc.boolean(),
+        admitted: fc.boolean(),
+      }),
+      publicKey: maybe(fc.nat({ max: 9 }).map(hashOf)),
       attestation: maybe(fc.record({ notBefore: time(), notAfter: time() })),
       creditedAt: maybe(time()),
       cooldownUntil: maybe(time()),
@@ -277,6 +289,7 @@ function anyResult(draw: Draw, { id, seq }: JobRow): ResultRow {
       output: maybe(bytes()),
       contentType: maybe(text()),
       meta: maybe(bytes()),
+      claim: maybe(fc.constant(SAMPLE_CLAIM)),
     }),
   )
   return sampleResult(seq, { jobId: id, ...given })
@@ -312,6 +325,21 @@ function anyRound(draw: Draw) {
     }),
   )
   return sampleRound(draw(fc.nat, { max: 40 }), given)
+}
+
+/** The epoch follows from the batch, so only a seldom one is there already. */
+function anySettlement(draw: Draw, k: number) {
+  const parts = draw(() =>
+    fc.uniqueArray(fc.record({ providerId: provider(), part: fc.nat({ max: 2 }), body: bytes() }), {
+      maxLength: 4,
+      selector: ({ providerId, part }) => `${providerId} ${part}`,
+    }),
+  )
+  const epochId = isSeldom(draw) ? 0 : k
+  return sampleSettlement(epochId, {
+    ...draw(() => fc.record({ due: bytes(), batch: text() })),
+    parts,
+  })
 }
 
 /** The next entries, about any of these jobs; now and then the first is taken, or not due yet. */

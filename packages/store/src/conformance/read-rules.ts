@@ -115,6 +115,7 @@ export function readRules({ tables, apply, reopen }: Subject): void {
       shares: [],
       lanes: [],
       meta: {},
+      due: new Uint8Array(),
       lastEntry: 0,
     })
     expect(await tables().read.everything()).toEqual([])

@@ -17,9 +17,11 @@ import {
 import {
   appendAudit,
   type JournalRecord,
+  NEW_STANDING,
   NO_ROWS,
   type ProviderRow,
   type RoundRow,
+  type SettlementRow,
   type WriteBatch,
 } from '@fairlead/core/internal'
 import { copyOf } from '../copy-of.ts'
@@ -122,6 +124,8 @@ export function sampleProvider(n: number, given: Partial<ProviderRow> = {}): Pro
     deny: [],
     leasesMax: null,
     stake: 0n,
+    standing: NEW_STANDING,
+    publicKey: null,
     attestation: null,
     lastHeartbeat: START,
     creditedAt: null,
@@ -149,6 +153,41 @@ export function sampleResult(n: number, given: Partial<ResultRow> = {}): ResultR
     output: null,
     contentType: null,
     meta: null,
+    claim: null,
+    ...given,
+  }
+}
+
+/** The facts of a claim. */
+export const SAMPLE_CLAIM: ResultRow['claim'] = {
+  proofType: 'QUANTUM_V1',
+  claimKey: named('claim', 1),
+  envelopeHash: named('envelope', 1),
+  nullifier: named('nullifier', 1),
+  blockHeight: 1_760_000_000,
+  place: 0,
+  txHash: named('tx', 1),
+  minerId: 'operator',
+  unitsPpm: '18446744073709551615',
+  p95LatencyMs: '900',
+  availabilityPpm: '999000',
+  traps: { shots: '500', passed: '499' },
+  finalizedHeight: 1_760_000_000,
+}
+
+/** The batch of an epoch, with a part of one provider. */
+export function sampleSettlement(
+  epochId: number,
+  given: Partial<SettlementRow> = {},
+): SettlementRow {
+  return {
+    epochId,
+    batchId: named('batch', epochId),
+    at: START + epochId,
+    batch: '{"totals":{}}',
+    policy: '{}',
+    due: Uint8Array.of(epochId),
+    parts: [{ providerId: providerOf(1), part: 0, body: Uint8Array.of(1, 2) }],
     ...given,
   }
 }

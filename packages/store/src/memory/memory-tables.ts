@@ -1,11 +1,13 @@
 import { type AuditEntry, FairleadError, hasEnded, type JobRow } from '@fairlead/core'
-import type {
-  JobFilter,
-  KeyPrints,
-  Snapshot,
-  StoreReads,
-  Tables,
-  WriteBatch,
+import {
+  compareAscii,
+  type JobFilter,
+  type KeyPrints,
+  type SettlementRow,
+  type Snapshot,
+  type StoreReads,
+  type Tables,
+  type WriteBatch,
 } from '@fairlead/core/internal'
 import { isIdPrefix } from '../id-prefix.ts'
 import { everyRow } from './every-row.ts'
@@ -63,6 +65,21 @@ export class MemoryTables implements Tables {
     lease: async (id) => findLease(this.#tables, id),
     result: async (jobId) => findResult(this.#tables, jobId),
     round: async (height, kind) => this.#tables.rounds.get(height)?.get(kind) ?? null,
+    settlements: async (beforeEpoch, limit) =>
+      newestFirst(this.#tables)
+        .filter(({ epochId }) => epochId < beforeEpoch)
+        .slice(0, Math.max(0, limit))
+        .map(({ epochId, batchId, at, batch, policy }) => ({
+          epochId,
+          batchId,
+          at,
+          batch,
+          policy,
+        })),
+    settlementParts: async (epochId) => {
+      const { parts = [] } = this.#tables.settlements.get(epochId) ?? {}
+      return [...parts].sort((a, b) => compareAscii(a.providerId, b.providerId) || a.part - b.part)
+    },
     journal: async (afterSeq, limit) => {
       const { journal } = this.#tables
       const first = Math.max(0, afterSeq + 1 - firstSeq(journal))
@@ -87,6 +104,7 @@ export class MemoryTables implements Tables {
       shares: sharesInOrder(tables),
       lanes: keyedRowsInOrder(tables),
       meta: Object.fromEntries(metaByName(tables)),
+      due: newestFirst(tables)[0]?.due ?? new Uint8Array(),
       lastEntry: tables.journal.at(-1)?.seq ?? 0,
     }
   }
@@ -180,4 +198,8 @@ function unavailable(cause: unknown): FairleadError {
   const why = cause instanceof Error ? cause.message : 'unknown error'
   const message = `nothing of the batch was applied: ${why}`
   return new FairleadError('StoreUnavailable', message, { reason }, { cause })
+}
+
+function newestFirst({ settlements }: StoredRows): SettlementRow[] {
+  return [...settlements.values()].sort((a, b) => b.epochId - a.epochId)
 }

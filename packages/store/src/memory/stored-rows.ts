@@ -16,6 +16,7 @@ import {
   type KeyedRow,
   type ProviderRow,
   type RoundRow,
+  type SettlementRow,
   type ShareRow,
 } from '@fairlead/core/internal'
 
@@ -49,6 +50,8 @@ export interface StoredRows {
   readonly lanes: Map<string, StoredKeyedRow>
   /** By height, then by kind. */
   readonly rounds: Map<number, Map<KindName, RoundRow>>
+  /** By epoch. */
+  readonly settlements: Map<number, SettlementRow>
   /** Without gaps; it begins with the first that was not cut. */
   readonly journal: AuditEntry[]
   readonly meta: Map<string, string>
@@ -70,6 +73,7 @@ export function emptyRows(): StoredRows {
     shares: new Map(),
     lanes: new Map(),
     rounds: new Map(),
+    settlements: new Map(),
     journal: [],
     meta: new Map(),
   }

@@ -27,6 +27,7 @@ import {
   ROUNDS_KEPT,
   type RoundRow,
   resultWithoutPeople,
+  type SettlementRow,
   type ShareRow,
   storedRow,
   type WriteBatch,
@@ -51,9 +52,11 @@ export function writeBatch(tables: StoredRows, batch: WriteBatch, tx: Transactio
   for (const row of batch.results) writeResult(tables, row, tx)
   for (const row of batch.failures) writeFailure(tables, row, tx)
   for (const row of batch.shares) writeShare(tables, row, tx)
+  for (const lane of batch.clearedLanes) clearLane(tables, lane, tx)
   for (const row of batch.lanes) writeKeyedRow(tables, row, tx)
   for (const row of batch.rounds) insertRound(tables, row, tx)
   dropOldRounds(tables, tx)
+  for (const row of batch.settlements) insertSettlement(tables, row, tx)
   for (const record of batch.journal) append(tables, record, tx)
   for (const [name, value] of Object.entries(batch.meta)) tx.set(tables.meta, name, value)
   erase(tables, batch.eraseEnded, tx)
@@ -181,6 +184,15 @@ function writeKeyedRow(tables: StoredRows, { lane, key, value }: KeyedRow, tx: T
   const name = JSON.stringify([lane, key])
   if (value === null) tx.delete(tables.lanes, name)
   else tx.set(tables.lanes, name, { lane, key, value: copyOf(value) })
+}
+
+function clearLane({ lanes }: StoredRows, lane: string, tx: Transaction): void {
+  for (const [name, row] of lanes) if (row.lane === lane) tx.delete(lanes, name)
+}
+
+function insertSettlement({ settlements }: StoredRows, row: SettlementRow, tx: Transaction): void {
+  refuseIf(settlements.has(row.epochId), `epoch ${row.epochId} is settled already`)
+  tx.set(settlements, row.epochId, copyOf(row))
 }
 
 function insertRound({ rounds }: StoredRows, row: RoundRow, tx: Transaction): void {

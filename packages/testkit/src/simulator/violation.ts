@@ -57,6 +57,8 @@ export const INVARIANTS = {
   attempt: 'each attempt of a registration means what ATTEMPT-1 to ATTEMPT-9 say',
   'booked-once':
     'nothing is booked twice for one job, and nobody is told otherwise than it is (ATTEMPT-5)',
+  settlements:
+    'epochs are settled once each, in order, and the books add up to 0 (SETTLE-4, LEDGER-1)',
   personal:
     'what a registration says of people is kept for its time, and erased after it (AUDIT-10)',
   stranded: 'a ready job does not wait beside a provider that fits it (MATCH-2)',

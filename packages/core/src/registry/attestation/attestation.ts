@@ -3,13 +3,8 @@ import { classNamed } from '../../policy/attestation-policy.ts'
 import type { Policy } from '../../policy/policy.ts'
 import type { Attestation } from '../provider.ts'
 
-/** An accepted attestation: all of it that later decisions need (ATTEST-4). */
-export interface AcceptedAttestation extends Attestation {
-  readonly className: string
-  readonly hash: string
-  /** One for each certificate, leaf first, the root last. */
-  readonly fingerprints: readonly string[]
-}
+/** An attestation that was checked by this version: nothing of it is missing. */
+export type AcceptedAttestation = Required<Attestation>
 
 type Settings = Pick<Policy, 'registry'>
 
@@ -36,9 +31,10 @@ export function kindsOf(
 
 /** Why an accepted attestation no longer stands under changed settings; null if it does (ATTEST-5). */
 export function attestationProblem(
-  { className, fingerprints }: AcceptedAttestation,
+  { className, fingerprints }: Attestation,
   { registry }: Settings,
 ): 'revoked' | 'root_not_pinned' | null {
+  if (className === undefined || fingerprints === undefined) return null
   if (fingerprints.some((one) => registry.attestationRevoked.includes(one))) return 'revoked'
   const roots = classNamed(registry.attestationClasses, className)?.roots ?? []
   return roots.includes(fingerprints.at(-1) as string) ? null : 'root_not_pinned'

@@ -36,6 +36,12 @@ export class OutcomeWindow {
     return this.#outcomes.length - this.#start
   }
 
+  /** The outcome of a number; null if the window does not have it. */
+  at(n: number): Outcome | null {
+    if (n < this.#first) return null
+    return this.#outcomes[this.#start + n - this.#first] ?? null
+  }
+
   /** Adds an outcome and answers with its number. Outcomes beyond the window of the policy are dropped for good. */
   record(outcome: Outcome, { window }: Pick<Sla, 'window'>): number {
     this.#add(outcome)

@@ -2,7 +2,8 @@ import type { KindName } from '../../enqueue/kinds.ts'
 import { FairleadError, invalidParams } from '../../errors.ts'
 import type { Policy } from '../../policy/policy.ts'
 import { isAttestedFor } from '../attestation/attestation.ts'
-import { type Attestation, PROVIDER_STATUSES, type ProviderStatus } from '../provider.ts'
+import type { Attestation } from '../provider.ts'
+import { PROVIDER_STATUSES, type ProviderStatus } from './status.ts'
 
 /** The facts from which the status of a provider follows at any time (STANDING-1). */
 export interface Standing {
@@ -13,9 +14,6 @@ export interface Standing {
   readonly paused: boolean
   readonly admitted: boolean
 }
-
-/** PAUSED: an operator gives it no new work, and lets it finish what it has. */
-export type StandingStatus = ProviderStatus | 'PAUSED'
 
 export const NEW_STANDING: Standing = {
   retired: false,
@@ -29,12 +27,18 @@ export const NEW_STANDING: Standing = {
 export const JAILED_FOR_GOOD = Number.MAX_SAFE_INTEGER
 
 /** The first that holds (STANDING-1). */
-export function statusOf(standing: Standing, nowMs: number): StandingStatus {
+export function statusOf(standing: Standing, nowMs: number): ProviderStatus {
   if (standing.retired) return 'RETIRED'
   if (isJailed(standing, nowMs)) return 'JAILED'
   if (standing.suspended) return 'SUSPENDED'
   if (standing.paused) return 'PAUSED'
   return standing.admitted ? 'ACTIVE' : 'REGISTERED'
+}
+
+/** The standing of a provider of which only the status is known. */
+export function standingOf(status: ProviderStatus): Standing {
+  if (status === 'REGISTERED') return NEW_STANDING
+  return setStanding({ ...NEW_STANDING, admitted: true }, status)
 }
 
 /** When the status may next change by itself: the end of a jail. Null if only a command changes it. */
@@ -46,7 +50,7 @@ export function statusEndsAt(standing: Standing, nowMs: number): number | null {
 
 /** An operator's word (STANDING-3). */
 export function setStanding(standing: Standing, status: unknown): Standing {
-  if (!isStandingStatus(status)) {
+  if (!isProviderStatus(status)) {
     throw invalidParams('status', 'ACTIVE, PAUSED, SUSPENDED, JAILED or RETIRED')
   }
   if (standing.retired || status === 'REGISTERED') {
@@ -139,6 +143,6 @@ function isJailed({ jailedUntil }: Standing, nowMs: number): boolean {
   return jailedUntil !== null && nowMs < jailedUntil
 }
 
-function isStandingStatus(status: unknown): status is StandingStatus {
-  return status === 'PAUSED' || PROVIDER_STATUSES.some((each) => each === status)
+function isProviderStatus(status: unknown): status is ProviderStatus {
+  return PROVIDER_STATUSES.some((each) => each === status)
 }

@@ -2,6 +2,7 @@ import type { JobId, LeaseId } from '../../encoding/ids.ts'
 import type { KindName } from '../../enqueue/kinds.ts'
 import type { FairleadError } from '../../errors.ts'
 import type { AcceptedProof } from '../proof/check-proof.ts'
+import type { Traps } from '../proof/proof-body.ts'
 
 /** An accepted proof on its way to be paid (CLAIM-1). */
 export interface Claim extends AcceptedProof {
@@ -11,6 +12,8 @@ export interface Claim extends AcceptedProof {
   readonly place: number
   readonly txHash: string
   readonly minerId: string
+  /** See `Await`. */
+  readonly unitMs: number
 }
 
 /** A completed lease whose proof is awaited. */
@@ -20,6 +23,8 @@ export interface Await {
   readonly kind: KindName
   /** The completion of the lease, or the drop of its claim: from then on the proof timeout runs. */
   readonly since: number
+  /** The time that the work took for each estimated unit (SLA-2). */
+  readonly unitMs: number
 }
 
 /** The settings that claims depend on, as they stand. */
@@ -54,6 +59,8 @@ export type ClaimEvent =
       readonly taskId: JobId
       readonly leaseId: LeaseId
       readonly reason: 'traps' | 'timeout'
+      /** Of the signed proof whose traps failed; null at a timeout. */
+      readonly traps: Traps | null
       /** The time at which it takes effect. */
       readonly at: number
     }

@@ -18,16 +18,17 @@ const CHAIN: ClaimTerms = { ...ALONE, hasChain: true, finalityK: 3 }
 
 const job = (n: number): JobId => acceptedProof(n).taskId
 const accepted = (n: number): ProofVerdict => ({ accepted: acceptedProof(n), error: null })
+const TRAPS = { shots: 100n, passed: 1n }
 const refused = (n: number, isProofInvalid = false): ProofVerdict => ({
   accepted: null,
   error: new FairleadError('AttestationError', 'x', { reason: isProofInvalid ? 'traps' : 'x' }),
   taskId: job(n),
-  isProofInvalid,
+  failedTraps: isProofInvalid ? TRAPS : null,
 })
 
 function complete(claims: Claims, n: number, since = T): void {
   const { taskId, leaseId, kind } = acceptedProof(n)
-  claims.complete({ taskId, leaseId, kind, since })
+  claims.complete({ taskId, leaseId, kind, since, unitMs: n })
 }
 
 function block(height: number, ns: readonly number[] = [], timeMs = T): Block<number> {
@@ -58,6 +59,7 @@ describe('without a chain', () => {
       place: 0,
       txHash: acceptedProof(1).envelopeHash,
       minerId: 'operator',
+      unitMs: 1,
       claimKey: claimKey({
         taskId: job(1),
         height: T / 1_000 + 1,
@@ -97,7 +99,7 @@ describe('without a chain', () => {
     expect(error?.code).toBe('AttestationError')
     const { leaseId } = acceptedProof(1)
     expect(events).toEqual([
-      { type: 'proofInvalid', taskId: job(1), leaseId, reason: 'traps', at: T + 5 },
+      { type: 'proofInvalid', taskId: job(1), leaseId, reason: 'traps', traps: TRAPS, at: T + 5 },
     ])
     expect(claims.awaitOf(job(1))).toBeNull()
   })

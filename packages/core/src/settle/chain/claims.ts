@@ -43,6 +43,15 @@ export class Claims {
     return { head: this.#head, finalHeight: this.#finalHeight }
   }
 
+  get hasPending(): boolean {
+    return this.#pending.size > 0
+  }
+
+  /** True if any job awaits its proof. */
+  get hasAwaits(): boolean {
+    return this.#awaits.size > 0
+  }
+
   awaitOf(taskId: JobId): Await | null {
     const one = this.#awaits.get(taskId)
     return one === undefined ? null : plainAwait(one)
@@ -147,7 +156,7 @@ export class Claims {
     this.#finaliseUpTo(this.#finalHeight, terms.finalityK, events)
     const overdue = this.#takeOverdue(at, terms).sort((a, b) => compareAscii(a.taskId, b.taskId))
     for (const { taskId, leaseId } of overdue) {
-      events.push({ type: 'proofInvalid', taskId, leaseId, reason: 'timeout', at })
+      events.push({ type: 'proofInvalid', taskId, leaseId, reason: 'timeout', traps: null, at })
     }
     return events
   }
@@ -163,7 +172,7 @@ export class Claims {
     if (terms.hasChain) return []
     return this.#takeOverdue(untilMs, terms).map(({ taskId, leaseId, since }) => {
       const at = since + terms.proofTimeoutMs
-      return { type: 'proofInvalid', taskId, leaseId, reason: 'timeout', at }
+      return { type: 'proofInvalid', taskId, leaseId, reason: 'timeout', traps: null, at }
     })
   }
 
@@ -177,8 +186,8 @@ export class Claims {
     return { awaits, pending: [...this.#pending.values()], ...this.chain }
   }
 
-  #await({ taskId, leaseId, kind, since }: Await): void {
-    const one = { taskId, leaseId, kind, since, heapIndex: -1 }
+  #await({ taskId, leaseId, kind, since, unitMs }: Await): void {
+    const one = { taskId, leaseId, kind, since, unitMs, heapIndex: -1 }
     this.#awaits.set(taskId, one)
     this.#due.add(one)
   }
@@ -210,7 +219,8 @@ export class Claims {
     const awaited = this.#forget(taskId)
     invariant(awaited?.leaseId === leaseId, 'an accepted proof is of the lease that awaits it')
     const key = { taskId, height: place.blockHeight, nullifier: fromHex(nullifier) as Uint8Array }
-    const claim: Claim = { ...accepted, ...place, claimKey: claimKey(key) }
+    const { unitMs } = awaited
+    const claim: Claim = { ...accepted, ...place, claimKey: claimKey(key), unitMs }
     this.#hold(claim)
     events.push({ type: 'accepted', taskId, claim })
     return claim
@@ -218,10 +228,11 @@ export class Claims {
 
   /** Failed traps are the provider's own signed word, so no reorganisation undoes the charge (PROOF-7). */
   #charge(verdict: ProofVerdict & { accepted: null }, at: number, events: ClaimEvent[]): void {
-    const { taskId, isProofInvalid } = verdict
-    const awaited = isProofInvalid && taskId !== null ? this.#forget(taskId) : null
+    const { taskId, failedTraps: traps } = verdict
+    const awaited = traps !== null && taskId !== null ? this.#forget(taskId) : null
     if (awaited === null || taskId === null) return
-    events.push({ type: 'proofInvalid', taskId, leaseId: awaited.leaseId, reason: 'traps', at })
+    const { leaseId } = awaited
+    events.push({ type: 'proofInvalid', taskId, leaseId, reason: 'traps', traps, at })
   }
 
   #refuseMisplaced({ height, timeMs }: Block<unknown>): void {
@@ -245,8 +256,8 @@ export class Claims {
     for (const claim of [...this.#pending.values()].reverse()) {
       if (claim.blockHeight < height) return
       this.#release(claim)
-      const { taskId, leaseId, kind } = claim
-      this.#await({ taskId, leaseId, kind, since: nowMs })
+      const { taskId, leaseId, kind, unitMs } = claim
+      this.#await({ taskId, leaseId, kind, since: nowMs, unitMs })
       events.push({ type: 'dropped', taskId, claim })
     }
   }
@@ -285,8 +296,8 @@ function compareAwaits(a: Awaiting, b: Awaiting): number {
   return a.since - b.since || compareAscii(a.taskId, b.taskId)
 }
 
-function plainAwait({ taskId, leaseId, kind, since }: Awaiting): Await {
-  return { taskId, leaseId, kind, since }
+function plainAwait({ taskId, leaseId, kind, since, unitMs }: Awaiting): Await {
+  return { taskId, leaseId, kind, since, unitMs }
 }
 
 function hasClaim(taskId: JobId): FairleadError {

@@ -1,3 +1,4 @@
+import type { CborMap, CborValue } from '../../encoding/cbor.ts'
 import { showU64 } from '../../encoding/u64.ts'
 import { invalidParams } from '../../errors.ts'
 import type { Batch, Totals } from './batch.ts'
@@ -48,7 +49,8 @@ const SUMS = ['gross', 'budget', 'paid', 'provider', 'miner', 'fund', 'slashed']
 const LAST_SUMS = ['deferred', 'carry'] as const
 const TOTALS_KEYS = ['claims', 'payouts', ...SUMS, 'debits', 'unstaked', ...LAST_SUMS] as const
 
-function showTotals(totals: Totals): Record<(typeof TOTALS_KEYS)[number], unknown> {
+/** The JSON form of the totals. */
+export function showTotals(totals: Totals): Record<(typeof TOTALS_KEYS)[number], CborValue> {
   const { claims, payouts, gross, budget, paid, provider, miner, fund, slashed } = totals
   return {
     claims,
@@ -88,7 +90,7 @@ function totalsIn(json: Json): Totals {
 
 type Amounts = Readonly<Record<string, bigint>>
 
-function showAmounts(amounts: Amounts): Record<string, unknown> {
+function showAmounts(amounts: Amounts): CborMap {
   const entries = Object.entries(amounts).map(([name, amount]) => [name, showU64(amount)])
   return Object.fromEntries(entries)
 }

@@ -64,6 +64,26 @@ export class Epochs {
     return this.#lastClosed
   }
 
+  get previous(): PreviousBatch | null {
+    return this.#previous
+  }
+
+  /** True if a close left something due. */
+  get hasDue(): boolean {
+    return this.#due.length > 0
+  }
+
+  /** The lines that the close of an epoch takes, and the batch before it. */
+  linesFor({
+    epochId,
+  }: Pick<CloseTerms, 'epochId'>): Pick<CloseInput, 'lines' | 'due' | 'previous'> {
+    return {
+      lines: this.#lines.filter((line) => line.epochId <= epochId),
+      due: this.#due,
+      previous: this.#previous,
+    }
+  }
+
   /** The gross of a provider that is not paid yet. */
   unpaid(providerId: string): bigint {
     return BigInt(this.#unpaid.get(providerId) ?? 0)
@@ -119,18 +139,16 @@ export class Epochs {
       nowMs,
       economics: policy.economics,
       policyHash: policyHash(policy),
-      lines: this.#lines.filter((line) => line.epochId <= epochId),
-      due: this.#due,
+      ...this.linesFor(terms),
       slashes,
       stakes: [...touched].map((providerId) => ({ providerId, ...ledger.staked(providerId) })),
-      previous: this.#previous,
       auditSeq,
       auditHead,
     }
   }
 
   /** Brings a close into these claims and into the books, once. */
-  apply(close: EpochClose, ledger: Ledger): void {
+  apply(close: CloseEffect, ledger: Ledger): void {
     const { epochId, batchId, batch, claims } = close
     const before = this.#lastClosed
     invariant(before === null || epochId > before, `epoch ${epochId} is closed only once`)
@@ -162,6 +180,15 @@ export class Epochs {
     if (unpaid === 0) this.#unpaid.delete(providerId)
     else this.#unpaid.set(providerId, unpaid)
   }
+}
+
+/** The part of a close that changes the books. */
+export interface CloseEffect
+  extends Pick<
+    EpochClose,
+    'epochId' | 'batchId' | 'batch' | 'due' | 'transfers' | 'stakes' | 'cleared'
+  > {
+  readonly claims: { readonly length: number }
 }
 
 /** The fields of a FINAL claim that its line keeps. */

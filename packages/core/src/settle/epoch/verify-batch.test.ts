@@ -158,7 +158,7 @@ describe('batches, one after another', () => {
       const record = { at: 1, actor: 'engine', subject: 'x', details: {} }
       const anchor = appendAudit(head, { ...record, action: 'jobCompleted' })
       listed.push({ batchId, batch: { ...batch, auditSeq: anchor.seq, auditHead: anchor.hash } })
-      const details = { batch_id: batchId }
+      const details = { batchId }
       const action = settles(batchId) ? 'epochSettled' : 'jobCompleted'
       const entry = appendAudit(anchor, { ...record, action, details })
       entries.push(anchor, entry)

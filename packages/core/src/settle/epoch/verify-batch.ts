@@ -75,7 +75,7 @@ export function unanchoredBatch(
   const settled = new Set<unknown>()
   anchor(head.seq, head.hash)
   for (const { seq, hash, action, details } of entries) {
-    const named = details['batch_id']
+    const named = details['batchId']
     if (action === 'epochSettled' && anchored.has(named as string)) settled.add(named)
     anchor(seq, hash)
   }

@@ -48,6 +48,10 @@ export class Ledger {
     return { stake, unstaking: this.#unstaking.get(providerId) ?? [] }
   }
 
+  get hasUnstaking(): boolean {
+    return this.#unstaking.size > 0
+  }
+
   /** The providers with stake on its way out, in byte order. */
   unstakingProviders(): string[] {
     return [...this.#unstaking.keys()].sort(compareText)
@@ -58,10 +62,10 @@ export class Ledger {
     refuseAmount(amount)
     const observed = this.balance(stakeAccount(providerId)) + amount
     if (observed > U64_MAX) {
-      throw new FairleadError('LimitExceeded', 'amount: the stake would be over 2^64 − 1', {
-        limit: 'stake',
-        max: U64_MAX,
-        observed,
+      throw new FairleadError('LimitExceeded', 'amount_u64: the stake would be over 2^64 − 1', {
+        limit: 'amount_u64',
+        max: (U64_MAX - observed + amount).toString(),
+        observed: amount.toString(),
       })
     }
     return this.#move({ from: EXTERNAL, to: stakeAccount(providerId), amount })

@@ -110,7 +110,7 @@ describe('PROOF-1: the envelope', () => {
     ['traps where there are none', encodeCbor({ ...parts, type_id: 3 }), 'traps'],
   ])('PROOF-1: %s is InvalidParams', (_, wrong, field) => {
     const verdict = checkProof(wrong, CONTEXT)
-    expect(verdict).toMatchObject({ accepted: null, isProofInvalid: false, taskId: null })
+    expect(verdict).toMatchObject({ accepted: null, failedTraps: null, taskId: null })
     expect(refusal(verdict)).toBe(`InvalidParams ${field}`)
   })
 
@@ -317,16 +317,17 @@ describe('PROOF-7: traps', () => {
     [2n ** 64n - 1n, 2n ** 64n - 1n, true],
     [2n ** 64n - 1n, 0n, false],
   ])('PROOF-7: of %d shots %d passed', (shots, passed, fits) => {
-    const verdict = check({ traps: { shots, passed } }, {}, quantum)
+    const traps = { shots, passed }
+    const verdict = check({ traps }, {}, quantum)
     expect(refusal(verdict)).toBe(fits ? null : 'AttestationError traps')
-    if (!fits) expect(verdict).toMatchObject({ isProofInvalid: true, taskId: TASK })
+    if (!fits) expect(verdict).toMatchObject({ failedTraps: traps, taskId: TASK })
   })
 
   it('PROOF-7: nobody is charged for traps that the provider did not sign', () => {
     const traps = { shots: 10n, passed: 0n }
     const { envelope } = built({ traps }, OTHER_SECRET)
     const verdict = checkProof(envelope, { ...CONTEXT, jobOf: () => ({ ...JOB, ...quantum }) })
-    expect(verdict).toMatchObject({ isProofInvalid: false })
+    expect(verdict).toMatchObject({ failedTraps: null })
     expect(refusal(verdict)).toBe('AttestationError signature')
   })
 })

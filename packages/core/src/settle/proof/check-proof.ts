@@ -73,8 +73,8 @@ export type ProofVerdict =
       readonly error: FairleadError
       /** The job that the proof is about; null if the envelope names none that exists. */
       readonly taskId: JobId | null
-      /** True if the signed proof itself shows that the work failed: the provider is charged (PROOF-7). */
-      readonly isProofInvalid: boolean
+      /** The traps, if the signed proof itself shows that the work failed: the provider is charged (PROOF-7). */
+      readonly failedTraps: Traps | null
     }
 
 export type ProofReason = 'signature' | 'attestation' | 'traps'
@@ -102,10 +102,12 @@ export function checkProof(envelope: Uint8Array, context: ProofContext): ProofVe
   const { awaits } = job
   const error = standingError(context, taskId, awaits)
   if (error !== null || awaits === null) return refused(error as FairleadError, taskId)
+  const { body } = proof
   const problem =
     claimMismatch(proof, job, awaits, context) ?? evidenceError(proof, job, awaits, context)
-  if (problem !== null) return refused(problem, taskId)
-  const { body } = proof
+  if (problem !== null) {
+    return refused(problem, taskId, problem.details['reason'] === 'traps' ? body.traps : null)
+  }
   return {
     accepted: {
       taskId,
@@ -186,8 +188,12 @@ function isAttested(body: ProofBody, job: ProvedJob, awaits: AwaitedLease, at: n
   return !job.attestationRequired || inForce?.kinds.includes(job.kind) === true
 }
 
-function refused(error: FairleadError, taskId: JobId | null): ProofVerdict {
-  return { accepted: null, error, taskId, isProofInvalid: error.details['reason'] === 'traps' }
+function refused(
+  error: FairleadError,
+  taskId: JobId | null,
+  failedTraps: Traps | null = null,
+): ProofVerdict {
+  return { accepted: null, error, taskId, failedTraps }
 }
 
 function failure(code: ErrorCode, message: string, details: ErrorDetails): FairleadError {

@@ -13,7 +13,9 @@ import {
   RESULT,
   ROUND,
   type RowType,
+  SETTLEMENT,
   SHARE,
+  STORED_PART,
 } from './rows.ts'
 
 /**
@@ -37,7 +39,13 @@ export function encodeBatch(rows: WriteBatch): Uint8Array {
   sectionOf(ROUND, rows.rounds)
   sectionOf(PROVIDER, rows.providers)
   sectionOf(SHARE, rows.shares)
+  section(rows.clearedLanes, (lane) => writer.text(lane))
   sectionOf(LANE, rows.lanes)
+  sectionOf(SETTLEMENT, rows.settlements)
+  sectionOf(
+    STORED_PART,
+    rows.settlements.flatMap(({ epochId, parts }) => parts.map((part) => ({ epochId, ...part }))),
+  )
   sectionOf(
     META,
     Object.entries(rows.meta).map(([name, value]) => ({ name, value })),

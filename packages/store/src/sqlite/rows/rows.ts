@@ -4,6 +4,9 @@ import type {
   KeyedRow,
   ProviderRow,
   RoundRow,
+  SettlementHead,
+  SettlementPart,
+  SettlementRow,
   ShareRow,
   JobState as StateOfJob,
   LeaseState as StateOfLease,
@@ -139,6 +142,8 @@ export const PROVIDER = rowType<ProviderRow>(
   ['deny', 'deny', 'json'],
   ['leases_max', 'leasesMax', 'int'],
   ['stake', 'stake', 'bigint'],
+  ['standing', 'standing', 'json'],
+  ['public_key', 'publicKey', 'text'],
   ['attestation', 'attestation', 'json'],
   ['last_heartbeat', 'lastHeartbeat', 'int'],
   ['credited_at', 'creditedAt', 'int'],
@@ -163,6 +168,7 @@ export const RESULT = rowType<ResultRow>(
   ['output', 'output', 'bytes'],
   ['content_type', 'contentType', 'text'],
   ['meta', 'meta', 'bytes'],
+  ['claim', 'claim', 'json'],
 )
 
 export const FAILURE = rowType<FailureRow>(
@@ -199,6 +205,37 @@ export const LANE = rowType<KeyedRow & { readonly value: Uint8Array }>(
   ['lane', 'lane', 'text'],
   ['key', 'key', 'text'],
   ['value', 'value', 'bytes'],
+)
+
+const SETTLEMENT_HEAD_LINES: Lines<SettlementHead> = [
+  ['epoch_id', 'epochId', 'int'],
+  ['batch_id', 'batchId', 'id'],
+  ['at', 'at', 'int'],
+  ['batch', 'batch', 'text'],
+  ['policy', 'policy', 'text'],
+]
+
+/** A settled epoch without its lines. */
+export const SETTLEMENT_HEAD = rowType<SettlementHead>(...SETTLEMENT_HEAD_LINES)
+
+export const SETTLEMENT = rowType<Omit<SettlementRow, 'parts'>>(...SETTLEMENT_HEAD_LINES, [
+  'due',
+  'due',
+  'bytes',
+])
+
+const SETTLEMENT_PART_LINES: Lines<SettlementPart> = [
+  ['provider_id', 'providerId', 'text'],
+  ['part', 'part', 'int'],
+  ['body', 'body', 'bytes'],
+]
+
+export const SETTLEMENT_PART = rowType<SettlementPart>(...SETTLEMENT_PART_LINES)
+
+/** The same with the epoch that it is of. */
+export const STORED_PART = rowType<SettlementPart & Pick<SettlementRow, 'epochId'>>(
+  ['epoch_id', 'epochId', 'int'],
+  ...SETTLEMENT_PART_LINES,
 )
 
 export const META = rowType<{ readonly name: string; readonly value: string }>(

@@ -48,6 +48,7 @@ export function loadRest(statements: Statements, row: Readonly<StoreRow>): Loade
     shares: allOf(statements, 'shares', SHARE),
     lanes: allOf(statements, 'lanes', LANE),
     meta: metaOf(statements),
+    due: Uint8Array.from((statements.get('find-due').get()?.[0] as Uint8Array) ?? []),
     lastEntry: row.journalLast,
   }
 }

@@ -16,6 +16,8 @@ import {
   isHex32,
   type JobFilter,
   type RoundRow,
+  type SettlementHead,
+  type SettlementPart,
   type StoreReads,
 } from '@fairlead/core/internal'
 import { isIdPrefix } from '../../id-prefix.ts'
@@ -33,7 +35,11 @@ import {
   ROUND,
   type RowType,
   rowOf,
+  SETTLEMENT,
+  SETTLEMENT_HEAD,
+  SETTLEMENT_PART,
   SHARE,
+  STORED_PART,
 } from '../rows/rows.ts'
 import { checkedPayload, checkedResult } from './checksums.ts'
 import { id48, type KeyHash } from './key-hash.ts'
@@ -63,6 +69,8 @@ const TABLES: readonly (readonly [table: string, row: (cells: Cells) => object])
   ['shares', (cells) => rowOf(SHARE, cells)],
   ['lanes', (cells) => rowOf(LANE, cells)],
   ['rounds', (cells) => rowOf(ROUND, cells)],
+  ['settlements', (cells) => rowOf(SETTLEMENT, cells)],
+  ['settlement_parts', (cells) => rowOf(STORED_PART, cells)],
 ]
 
 /** The read side. It uses the writer's connection, so it sees every row that was applied. */
@@ -149,6 +157,14 @@ export class SqliteReads implements DirectReads {
 
   round(height: number, kind: KindName): RoundRow | null {
     return this.#one(ROUND, 'find-round', height, kind)
+  }
+
+  settlements(beforeEpoch: number, limit: number): SettlementHead[] {
+    return this.#all(SETTLEMENT_HEAD, 'list-settlements', beforeEpoch, Math.max(0, limit))
+  }
+
+  settlementParts(epochId: number): SettlementPart[] {
+    return this.#all(SETTLEMENT_PART, 'list-settlement-parts', epochId)
   }
 
   journal(afterSeq: number, limit: number): AuditEntry[] {

@@ -36,6 +36,8 @@ export class SqliteTables implements Tables {
       lease: read('lease'),
       result: read('result'),
       round: read('round'),
+      settlements: read('settlements'),
+      settlementParts: read('settlementParts'),
       journal: read('journal'),
       timeline: read('timeline'),
       assignmentsSince: read('assignmentsSince'),

@@ -23,7 +23,9 @@ import {
   RESULT,
   ROUND,
   type RowType,
+  SETTLEMENT,
   SHARE,
+  STORED_PART,
 } from '../rows/rows.ts'
 import { Bulk } from './bulk.ts'
 import { crcOfResult } from './checksums.ts'
@@ -59,6 +61,8 @@ export class TableWriter {
   readonly #providers: Bulk
   readonly #shares: Bulk
   readonly #lanes: Bulk
+  readonly #settlements: Bulk
+  readonly #parts: Bulk
   readonly #meta: Bulk
 
   constructor(db: Database, statements: Statements) {
@@ -77,6 +81,8 @@ export class TableWriter {
     this.#providers = new Bulk(db, 'providers', columnsIn(PROVIDER), 'REPLACE')
     this.#shares = new Bulk(db, 'shares', columnsIn(SHARE), 'REPLACE')
     this.#lanes = new Bulk(db, 'lanes', columnsIn(LANE), 'REPLACE')
+    this.#settlements = new Bulk(db, 'settlements', columnsIn(SETTLEMENT))
+    this.#parts = new Bulk(db, 'settlement_parts', columnsIn(STORED_PART))
     this.#meta = new Bulk(db, 'meta', columnsIn(META), 'REPLACE')
   }
 
@@ -105,7 +111,10 @@ export class TableWriter {
     rows += this.#addRounds(reader)
     rows += this.#write(reader, PROVIDER, this.#providers)
     rows += this.#writeOrForget(reader, SHARE, this.#shares, 'forget-share')
+    rows += this.#clearLanes(reader)
     rows += this.#writeOrForget(reader, LANE, this.#lanes, 'forget-lane')
+    rows += this.#write(reader, SETTLEMENT, this.#settlements)
+    rows += this.#write(reader, STORED_PART, this.#parts)
     rows += this.#write(reader, META, this.#meta)
     if (span !== null) this.#erase(span)
     prune()
@@ -219,6 +228,12 @@ export class TableWriter {
   #write(reader: CellReader, type: RowType<unknown>, bulk: Bulk): number {
     const count = reader.number()
     bulk.write(reader.cells(count * type.columns.length))
+    return count
+  }
+
+  #clearLanes(reader: CellReader): number {
+    const count = reader.number()
+    for (let i = 0; i < count; i++) this.#run('clear-lane', reader.cell())
     return count
   }
 

@@ -23,6 +23,7 @@ import {
   ROUNDS_KEPT,
   type RoundRow,
   resultWithoutPeople,
+  type SettlementRow,
   type ShareRow,
   type Snapshot,
   storedRow,
@@ -57,6 +58,7 @@ export class SimDisk {
   readonly shares = new Map<string, ShareRow>()
   readonly lanes = new Map<string, Snapshot['lanes'][number]>()
   readonly rounds = new Map<string, RoundRow>()
+  readonly settlements = new Map<number, SettlementRow>()
   /** All of it: what was cut cannot be read any more, and is still checked. */
   readonly journal: JournalRecord[] = []
   #cutAt = 0
@@ -100,6 +102,9 @@ export class SimDisk {
     for (const { row, payload } of batch.newJobs) this.#writeNewJob(row, payload)
     this.#writeParts(newParts)
     for (const row of batch.providers) this.providers.set(row.id, row)
+    for (const [name, { lane }] of this.lanes) {
+      if (batch.clearedLanes.includes(lane)) this.lanes.delete(name)
+    }
     for (const { lane, key, value } of batch.lanes) {
       if (value === null) this.lanes.delete(JSON.stringify([lane, key]))
       else this.lanes.set(JSON.stringify([lane, key]), { lane, key, value })
@@ -110,6 +115,7 @@ export class SimDisk {
       else this.shares.set(key, row)
     }
     for (const row of batch.rounds) this.#writeRound(row)
+    for (const row of batch.settlements) this.#writeSettlement(row)
     for (const record of batch.journal) {
       const due = this.journal.length + 1
       if (record.seq !== due) broken('journal', `entry ${record.seq} stands where ${due} is due`)
@@ -138,8 +144,22 @@ export class SimDisk {
       shares: sortedValues(this.shares),
       lanes: sortedValues(this.lanes),
       meta: Object.fromEntries(this.meta),
+      due: this.settledBefore(Number.MAX_SAFE_INTEGER)[0]?.due ?? new Uint8Array(),
       lastEntry: this.journal.at(-1)?.seq ?? 0,
     }
+  }
+
+  /** The newest first. */
+  settledBefore(epochId: number): SettlementRow[] {
+    return [...this.settlements.values()]
+      .filter((row) => row.epochId < epochId)
+      .sort((a, b) => b.epochId - a.epochId)
+  }
+
+  #writeSettlement(row: SettlementRow): void {
+    const newest = this.settledBefore(Number.MAX_SAFE_INTEGER)[0]?.epochId ?? -1
+    if (row.epochId <= newest) broken('settlements', `epoch ${row.epochId} comes after ${newest}`)
+    this.settlements.set(row.epochId, row)
   }
 
   /** The journal, each entry linked to the one before (AUDIT-1). */
@@ -231,6 +251,7 @@ export class SimDisk {
       ...named('shares', sortedValues(this.shares)),
       ...named('lanes', sortedValues(this.lanes)),
       ...named('rounds', sortedValues(this.rounds)),
+      ...named('settlements', this.settledBefore(Number.MAX_SAFE_INTEGER)),
       ...valued('meta', this.meta),
     ]
   }

@@ -109,6 +109,10 @@ export class SimReads {
       result: (jobId) => this.#see(({ results }) => results.get(jobId) ?? null),
       round: (height, kind) =>
         this.#see(({ rounds }) => rounds.get(roundKey(height, kind)) ?? null),
+      settlements: (beforeEpoch, limit) =>
+        this.#see((disk) => disk.settledBefore(beforeEpoch).slice(0, limit)),
+      settlementParts: (epochId) =>
+        this.#see(({ settlements }) => [...(settlements.get(epochId)?.parts ?? [])]),
       journal: (afterSeq, limit) =>
         this.#see((disk) => disk.entriesAfter(afterSeq).slice(0, limit)),
       timeline: (jobId) => this.#see((disk) => disk.timeline(jobId)),

@@ -175,7 +175,7 @@ export class World {
       for (const { name, offer, stake } of this.#plans) {
         const id = `provider:${name}` as ProviderId
         this.desk.send(
-          (engine) => engine.registerProvider(id, offer, stake),
+          (engine) => engine.registerProvider(id, offer, { stake }),
           () => {},
         )
       }

@@ -61,7 +61,7 @@ class ClaimScript {
     if (op === 'complete') {
       this.#known.add(taskId)
       const { lease_id: leaseId, kind } = step
-      this.#claims.complete({ taskId, leaseId, kind, since: this.#now })
+      this.#claims.complete({ taskId, leaseId, kind, since: this.#now, unitMs: 0 })
     } else if (op === 'cancel') this.#cancel(taskId)
     else if (op === 'submit') {
       const check = (): ProofVerdict => this.#check(step.proof)
@@ -99,7 +99,7 @@ class ClaimScript {
     if (awaited === null) return refused(taskId, check === 'Forbidden' ? check : 'InvalidState')
     if (awaited.kind !== kind || awaited.leaseId !== leaseId)
       return refused(taskId, 'ClaimMismatch')
-    if (check === 'traps') return refused(taskId, 'AttestationError', true)
+    if (check === 'traps') return refused(taskId, 'AttestationError', FAILED_TRAPS)
     if (check !== null) return refused(taskId, check)
     const accepted: AcceptedProof = {
       taskId,
@@ -161,6 +161,12 @@ class ClaimScript {
   }
 }
 
-function refused(taskId: JobId, code: ErrorCode, isProofInvalid = false): ProofVerdict {
-  return { accepted: null, error: new FairleadError(code, code), taskId, isProofInvalid }
+const FAILED_TRAPS = { shots: 1n, passed: 0n }
+
+function refused(
+  taskId: JobId,
+  code: ErrorCode,
+  failedTraps: typeof FAILED_TRAPS | null = null,
+): ProofVerdict {
+  return { accepted: null, error: new FairleadError(code, code), taskId, failedTraps }
 }

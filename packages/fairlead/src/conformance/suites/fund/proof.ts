@@ -43,8 +43,8 @@ const KINDS: Readonly<Record<string, (input: Json) => Json>> = {
     if (verdict.accepted !== null) {
       return { accepted: true, error: null, reason: null, proof_invalid: false }
     }
-    const { error, isProofInvalid } = verdict
-    return { accepted: false, ...codeAndReason(error), proof_invalid: isProofInvalid }
+    const { error, failedTraps } = verdict
+    return { accepted: false, ...codeAndReason(error), proof_invalid: failedTraps !== null }
   },
   attest(input) {
     const { challenge } = input

@@ -1,28 +1,33 @@
 import {
+  advanceMarket,
+  changePolicy,
   FairleadError,
   type KindName,
+  type Market,
   newProvider,
+  openMarket,
   type Policy,
   type Provider,
   type ProviderId,
   parsePolicy,
+  registerProvider,
+  setProviderStatus,
+  updateOffer,
 } from '@fairlead/core'
 import {
-  admitted,
+  admitProvider,
   changeStake,
+  changeStanding,
   FUND,
   jailed,
-  Ledger,
-  NEW_STANDING,
+  mirrorStake,
   penaltyEnd,
   providerRefusal,
-  type Standing,
-  setStanding,
   showU64,
   slashable,
   stakeAccount,
-  statusOf,
-  suspended,
+  stakeProvider,
+  unstakeProvider,
   unstakingAccount,
   unstakingSum,
   withoutHealth,
@@ -35,142 +40,133 @@ export function registryScript({ registry, steps }: Json): Json {
   return { steps: steps.map((step: Json) => script.step(step)) }
 }
 
-/** The maturity of unstaking plays no part, because nothing is closed. */
-const UNSTAKE_MS = 86_400_000
+/** Stands for the only certificate of a provider's chain. */
+const fingerprintOf = (providerId: string): string => `fingerprint of ${providerId}`
 
 class RegistryScript {
-  readonly #ledger = new Ledger()
-  readonly #providers = new Map<string, { provider: Provider; standing: Standing }>()
-  readonly #epochSecs: number
-  #policy: Policy
-  #now = 0
+  readonly #market: Market
 
   constructor({ min_stake = {}, attestation_required = [], epoch_secs = 3_600 }: Json) {
-    this.#epochSecs = epoch_secs
     const required = Object.fromEntries(attestation_required.map((kind: string) => [kind, true]))
-    const written = { min_stake, attestation_required: required }
-    const policy = parsePolicy({ registry: written }, 'fund')
+    const policy = parsePolicy(
+      {
+        registry: { min_stake, attestation_required: required },
+        queue: { quotas: { epoch_secs } },
+      },
+      'fund',
+    )
     // Heartbeats play no part.
-    this.#policy = { ...policy, registry: { ...policy.registry, liveness: 'worker' } }
+    const registry = { ...policy.registry, liveness: 'worker' as const }
+    this.#market = openMarket({ policy: { ...policy, registry }, nowMs: 0 })
   }
 
   step(step: Json): Json {
-    this.#now = Math.max(this.#now, step.at)
+    advanceMarket(this.#market, step.at)
     const run = step.op === 'tick' ? () => {} : this.#ops[step.op]
     if (run === undefined) throw new TypeError(`unknown op ${step.op}`)
-    const error = refusal(() => {
-      run(step)
-      if (step.op !== 'tick') this.#settle(step.provider_id)
-    })
+    const error = refusal(() => run(step))
     return { error, providers: this.#shown() }
   }
 
   readonly #ops: Readonly<Record<string, (step: Json) => void>> = {
     register: ({ provider_id: id, kinds }) => {
-      if (this.#providers.has(id)) throw new FairleadError('InvalidState', 'registered already')
       const offer = { capabilities: new Set<KindName>(kinds) }
-      const provider = newProvider({ id: id as ProviderId, offer, lastHeartbeat: this.#now })
-      this.#providers.set(id, { provider, standing: NEW_STANDING })
+      const lastHeartbeat = this.#market.nowMs
+      const provider = newProvider({ id, offer, status: 'REGISTERED', lastHeartbeat })
+      registerProvider(this.#market, provider)
     },
-    offer: ({ provider_id: id, kinds }) => {
-      const { provider } = this.#get(id)
-      provider.offer = { ...provider.offer, capabilities: new Set<KindName>(kinds) }
-    },
-    stake: ({ provider_id: id, amount: given }) => {
-      this.#get(id)
-      this.#ledger.stake(id, givenAmount(given))
-    },
-    unstake: ({ provider_id: id, amount: given }) => {
-      this.#get(id)
-      this.#ledger.unstake(id, givenAmount(given), this.#now + UNSTAKE_MS)
-    },
+    offer: ({ provider_id: id, kinds }) =>
+      updateOffer(this.#market, this.#get(id), { capabilities: new Set<KindName>(kinds) }),
+    stake: ({ provider_id: id, amount }) =>
+      stakeProvider(this.#market, this.#get(id), givenAmount(amount)),
+    unstake: ({ provider_id: id, amount }) =>
+      unstakeProvider(this.#market, this.#get(id), givenAmount(amount)),
     attest: ({ provider_id: id, kinds, not_before: notBefore, not_after: notAfter }) => {
-      const className = `of ${kinds.join(', ')}`
-      const { attestationClasses: classes } = this.#policy.registry
-      const attestationClasses = { ...classes, [className]: { kinds, roots: [] } }
-      this.#policy = {
-        ...this.#policy,
-        registry: { ...this.#policy.registry, attestationClasses },
-      }
-      this.#get(id).provider.attestation = { notBefore, notAfter, className }
+      const provider = this.#get(id)
+      const fingerprint = fingerprintOf(id)
+      const className = `of ${id} for ${kinds.join(', ')}`
+      this.#changeRegistry(({ attestationClasses, attestationRevoked }) => ({
+        attestationClasses: { ...attestationClasses, [className]: { kinds, roots: [fingerprint] } },
+        attestationRevoked: attestationRevoked.filter((one) => one !== fingerprint),
+      }))
+      const hash = `hash of ${className}`
+      provider.attestation = { notBefore, notAfter, className, hash, fingerprints: [fingerprint] }
+      admitProvider(this.#market, provider)
     },
     revoke: ({ provider_id: id }) => {
-      const entry = this.#get(id)
-      if (entry.provider.attestation === null) return
-      entry.provider.attestation = null
-      entry.standing = suspended(entry.standing)
+      this.#get(id)
+      this.#changeRegistry(({ attestationRevoked }) => ({
+        attestationRevoked: [...attestationRevoked, fingerprintOf(id)],
+      }))
     },
     health_zero: ({ provider_id: id }) => {
-      const entry = this.#get(id)
-      entry.standing = withoutHealth(entry.standing, this.#now)
+      const provider = this.#get(id)
+      const { nowMs } = this.#market
+      changeStanding(this.#market, provider, withoutHealth(provider.standing, nowMs))
+      admitProvider(this.#market, provider)
     },
-    slash: (step) => {
-      const entry = this.#get(step.provider_id)
-      const span = { nowMs: this.#now, epochSecs: this.#epochSecs }
-      this.#slash(step.provider_id, givenAmount(step.amount))
-      entry.standing = jailed(entry.standing, { ...span, epochs: step.jail_epochs })
-      const { provider } = entry
-      provider.cooldownUntil = penaltyEnd(provider.cooldownUntil, {
-        ...span,
-        epochs: step.cooldown_epochs,
-      })
+    slash: ({ provider_id: id, amount, jail_epochs, cooldown_epochs }) => {
+      const provider = this.#get(id)
+      const { nowMs, policy } = this.#market
+      const span = { nowMs, epochSecs: policy.queue.quotas.epochSecs }
+      this.#slash(provider, givenAmount(amount))
+      const { standing, cooldownUntil } = provider
+      provider.cooldownUntil = penaltyEnd(cooldownUntil, { ...span, epochs: cooldown_epochs })
+      changeStanding(this.#market, provider, jailed(standing, { ...span, epochs: jail_epochs }))
+      admitProvider(this.#market, provider)
     },
     status: ({ provider_id: id, status }) => {
-      const entry = this.#get(id)
-      entry.standing = setStanding(entry.standing, status)
+      const provider = this.#get(id)
+      setProviderStatus(this.#market, provider, status)
+      admitProvider(this.#market, provider)
     },
   }
 
-  #get(id: string): { provider: Provider; standing: Standing } {
-    const entry = this.#providers.get(id)
-    if (entry === undefined) throw new FairleadError('NotFound', `there is no provider ${id}`)
-    return entry
+  #get(id: string): Provider {
+    const provider = this.#market.pool.get(id as ProviderId)
+    if (provider !== undefined) return provider
+    throw new FairleadError('NotFound', `there is no provider ${id}`)
+  }
+
+  #changeRegistry(change: (registry: Policy['registry']) => Partial<Policy['registry']>): void {
+    const { policy } = this.#market
+    const registry = { ...policy.registry, ...change(policy.registry) }
+    changePolicy(this.#market, { ...policy, registry })
   }
 
   /** The part of a close that is about stake. */
-  #slash(id: string, asked: bigint): void {
-    const staked = this.#ledger.staked(id)
+  #slash(provider: Provider, asked: bigint): void {
+    const { id } = provider
+    const { ledger } = this.#market.fund
+    const staked = ledger.staked(id)
     const change = changeStake(id, staked, { debit: slashable(asked, staked), nowMs: 0 })
     const { debits } = change
     const transfers = [
       { from: stakeAccount(id), to: FUND, amount: debits.stake },
       { from: unstakingAccount(id), to: FUND, amount: debits.unstaking },
     ]
-    this.#ledger.apply(
+    ledger.apply(
       transfers.filter((transfer) => transfer.amount > 0n),
       [change],
     )
-  }
-
-  /** The consequences of every command about a provider. */
-  #settle(id: string): void {
-    const entry = this.#get(id)
-    const { provider } = entry
-    const { stake } = this.#ledger.staked(id)
-    provider.stake = stake
-    const { attestation, offer } = provider
-    const credentials = { kinds: offer.capabilities, stake, attestation }
-    const terms = { nowMs: this.#now, policy: this.#policy }
-    entry.standing = admitted(entry.standing, credentials, terms)
+    mirrorStake(this.#market, provider)
   }
 
   #shown(): Json {
-    const rows = [...this.#providers].map(([id, { provider, standing }]) => {
-      const status = statusOf(standing, this.#now)
-      const { stake, unstaking } = this.#ledger.staked(id)
-      // A provider that an operator paused gets no work either.
-      provider.status = status === 'PAUSED' ? 'SUSPENDED' : status
+    const { nowMs, policy, fund, pool } = this.#market
+    const rows = pool.all().map((provider) => {
+      const { stake, unstaking } = fund.ledger.staked(provider.id)
       const reasons = [...provider.offer.capabilities].map((kind) => [
         kind,
-        providerRefusal(provider, kind, this.#now, this.#policy),
+        providerRefusal(provider, kind, nowMs, policy),
       ])
       const shown = {
-        status,
+        status: provider.status,
         stake: showU64(stake),
         unstaking: showU64(unstakingSum(unstaking)),
         reasons: Object.fromEntries(reasons),
       }
-      return [id, shown]
+      return [provider.id, shown]
     })
     return Object.fromEntries(rows)
   }

@@ -1,0 +1,3 @@
+-- all-settlements: STORE-9, every row of settlements in order.
+-- in: nothing      out: a row each
+SELECT * FROM settlements ORDER BY epoch_id
