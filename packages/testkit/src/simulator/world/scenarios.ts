@@ -185,6 +185,9 @@ const TROUBLE: FaultRates = {
   defect: 300,
 }
 
+/** Completions are taken at their word. */
+const UNPROVED = { ai_verification: 'none', quantum_verification: 'none' }
+
 /** The worlds that are simulated, each with a weakness of its own to look for. */
 export const SCENARIOS: readonly Scenario[] = [
   BASE,
@@ -196,6 +199,7 @@ export const SCENARIOS: readonly Scenario[] = [
     policy: (dice) => ({
       queue: {
         ...shortTimes(dice),
+        completion: UNPROVED,
         starvation_k: dice.pick([2, 4, 7]),
         quotas: {
           leases_max_per_provider: dice.pick([2, 4]),

@@ -16,6 +16,7 @@ export class SessionRowCheck {
 
   compare(lanes: readonly KeyedRow[], atMs: number): void {
     for (const { lane, key, value } of lanes) {
+      if (lane !== 'session' && lane !== 'session.org') continue
       const cells = value === null ? null : (decodeCbor(value) as unknown[])
       if (lane === 'session') this.#compareSession(key, cells, atMs)
       if (lane === 'session.org') this.#compareOrg(key, cells, atMs)
