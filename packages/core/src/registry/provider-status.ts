@@ -7,6 +7,7 @@ import { allowedLeases, changedOffer, type Provider, type ProviderOffer } from '
 import {
   admitted,
   type Credentials,
+  isSameStanding,
   type Standing,
   setStanding,
   statusOf,
@@ -74,7 +75,7 @@ function credentialsOf({ offer, stake, attestation }: Provider): Credentials {
 
 /** The facts that its status follows from are other ones now. */
 export function changeStanding(market: Market, provider: Provider, standing: Standing): void {
-  if (provider.standing === standing) return
+  if (isSameStanding(provider.standing, standing)) return
   provider.standing = standing
   market.touch.provider(provider)
   market.jail.note(provider, market.nowMs)

@@ -35,6 +35,17 @@ export function statusOf(standing: Standing, nowMs: number): ProviderStatus {
   return standing.admitted ? 'ACTIVE' : 'REGISTERED'
 }
 
+export function isSameStanding(a: Standing, b: Standing): boolean {
+  return (
+    a === b ||
+    (a.retired === b.retired &&
+      a.jailedUntil === b.jailedUntil &&
+      a.suspended === b.suspended &&
+      a.paused === b.paused &&
+      a.admitted === b.admitted)
+  )
+}
+
 /** The standing of a provider of which only the status is known. */
 export function standingOf(status: ProviderStatus): Standing {
   if (status === 'REGISTERED') return NEW_STANDING
