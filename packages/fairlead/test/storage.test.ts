@@ -253,6 +253,39 @@ describe('fairlead log verify', () => {
     )
   })
 
+  it('VERIFY-1, STORAGE-1: a bit that changed in a row is told with its table, by verify, doctor, audit and the start', async () => {
+    server = await serve(folder)
+    await enqueued(3)
+    await stopped()
+    const bytes = readFileSync(at('fairlead.db'))
+    const before = Buffer.from(bytes)
+    // Behind its kind; the schema has the word in quotes.
+    const status = bytes.toString('latin1').search(/(?<!')QUEUED/)
+    bytes[status] = (bytes[status] ?? 0) ^ 1
+    writeFileSync(at('fairlead.db'), bytes)
+    const named = /in table jobs, the row with seq \d+ does not fit its checksum/
+    const wrong = await run('log', 'verify')
+    expect(wrong.code).toBe(1)
+    expect(wrong.out).toMatch(named)
+    const examined = await run('doctor', '--set', 'server.port=0')
+    expect(examined.code).toBe(1)
+    expect(examined.out).toMatch(named)
+    expect(examined.out).toMatch(/→ If somebody changed it by hand, bring back the old value/)
+    await expect(serve(folder)).rejects.toThrow(named)
+
+    // The action of an entry, which the chain covers.
+    const action = before.indexOf('jobEnqueued')
+    before[action] = (before[action] ?? 0) ^ 1
+    writeFileSync(at('fairlead.db'), before)
+    const chain = await run('log', 'verify')
+    expect(chain.code).toBe(1)
+    expect(chain.out).toMatch(/in table journal, entry \d+ does not fit its checksum/)
+    server = await serve(folder)
+    const audit = await run('audit', 'verify')
+    expect(audit.code).not.toBe(0)
+    expect(audit.out + audit.err).toMatch(/entry \d+ does not fit its checksum/)
+  })
+
   it('VERIFY-2: while a server runs only the log is read, and it says how to check the rest', async () => {
     server = await serve(folder)
     await enqueued(3)

@@ -3,13 +3,16 @@ import { basename, dirname, join } from 'node:path'
 import type { WriteBatch } from '@fairlead/core/internal'
 import {
   batchOf,
+  callerOf,
   newJob,
   START,
   sampleEntry,
+  sampleFailure,
   sampleJob,
   sampleLease,
   sampleProvider,
   sampleResult,
+  sampleRound,
 } from '../src/conformance/sample-rows.ts'
 import { MemoryTables } from '../src/memory/memory-tables.ts'
 import {
@@ -28,7 +31,7 @@ export const QUIET: SqliteInternals = {
 }
 
 /** Jobs of a batch. */
-const JOBS = 8
+export const JOBS = 8
 
 /** The n-th batch: new jobs with leases, and the ends of those of the batch before. */
 export function sampleBatch(n: number): WriteBatch {
@@ -43,7 +46,13 @@ export function sampleBatch(n: number): WriteBatch {
     leases: before.map((m) => sampleLease(m, { status: 'COMPLETED' })),
     results: before.map((m) => sampleResult(m)),
     journal: numbers.map((m) => sampleEntry(m, { jobSeq: m })),
-    providers: [sampleProvider(1, { lastHeartbeat: START + n })],
+    failures: before.map((m) => sampleFailure(m, { message: `attempt of job ${m}` })),
+    rounds: [sampleRound(n)],
+    providers: [sampleProvider(1, { lastHeartbeat: START + n }), sampleProvider(n + 1)],
+    shares: [{ kind: 'ai', caller: callerOf(n), finish: 2n ** 63n + BigInt(n) }],
+    lanes: [{ lane: 'limits', key: `key ${n}`, value: new Uint8Array(40).fill(n) }],
+    // Of the first batch only the results stay.
+    pruneEndedBefore: n < 5 ? null : START + JOBS,
     meta: { last: String(n) },
   })
 }
@@ -84,7 +93,7 @@ export function imageOf(path: string): string {
 /** The names of the files of a store that have something to say. */
 export function filesOf(path: string): string[] {
   const name = basename(path)
-  const ends = /^(|-wal|-log-\d+)$/
+  const ends = /^(|-wal|-log-\d+|\.sum)$/
   return existsSync(dirname(path))
     ? readdirSync(dirname(path)).filter(
         (file) => file.startsWith(name) && ends.test(file.slice(name.length)),

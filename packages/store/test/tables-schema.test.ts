@@ -4,27 +4,12 @@ import { hasEnded, isLive, JOB_STATUSES, LEASE_STATUSES, PROVIDER_STATUSES } fro
 import { MATCH_ORDERS } from '@fairlead/core/internal'
 import { expect, it } from 'vitest'
 import { openDatabase, told } from '../src/sqlite/driver.ts'
-import { migrate } from '../src/sqlite/migrate.ts'
-import {
-  type Column,
-  FAILURE,
-  JOB,
-  JOB_CHANGE,
-  LANE,
-  LEASE,
-  LEASE_CHANGE,
-  META,
-  PROVIDER,
-  RESULT,
-  ROUND,
-  SETTLEMENT,
-  SHARE,
-  STORED_PART,
-} from '../src/sqlite/rows/rows.ts'
+import { makeTables } from '../src/sqlite/migrate.ts'
+import { type Column, JOB_CHANGE, LEASE_CHANGE, ROW_TYPES } from '../src/sqlite/rows/rows.ts'
 
 const folder = join(import.meta.dirname, '..', 'src', 'sqlite')
 const file = openDatabase(':memory:')
-migrate(file, 0)
+makeTables(file)
 const queries = readAll('queries')
 
 /** The lists of words that a column is compared with, in order of appearance. */
@@ -57,28 +42,25 @@ it('STORE-5: live leases are the same in the index, in the queries and in the st
   expect(wordsOf(update?.sql ?? '', 'status')).toEqual([live])
 })
 
+/** The columns of a table as SQLite made it. */
 function columnsOf(table: string): string[] {
-  return told(file, `SELECT tell(name) FROM pragma_table_info('${table}')`).map(([name]) =>
-    String(name),
-  )
+  const columns = told(file, `SELECT tell(name) FROM pragma_table_info('${table}')`)
+  return columns.map(([name]) => String(name))
 }
 
-it.each([
-  ['jobs', JOB, ['id48', 'caller48', 'key_hash']],
-  ['leases', LEASE, ['id48']],
-  ['failures', FAILURE, []],
-  ['providers', PROVIDER, []],
-  ['shares', SHARE, []],
-  ['lanes', LANE, []],
-  ['rounds', ROUND, []],
-  ['settlements', SETTLEMENT, []],
-  ['settlement_parts', STORED_PART, []],
-  ['meta', META, []],
-] as const)(
-  'STORE-1: the columns of %s are those of rows.ts, in their order',
-  (table, type, more) => {
-    const columns = (type.columns as readonly Column[]).map(({ column }) => column)
-    expect(columnsOf(table)).toEqual([...columns, ...more])
+const FOR_INDEXES: Readonly<Record<string, readonly string[]>> = {
+  jobs: ['id48', 'caller48', 'key_hash'],
+  leases: ['id48'],
+}
+
+it.each(ROW_TYPES)(
+  'STORE-1: the columns of $table are those of rows.ts, and the sums of all of them',
+  ({ table, columns, sums }) => {
+    const names = columns.map(({ column }) => column)
+    const more = [...(FOR_INDEXES[table] ?? []), ...sums.map(({ column }) => column)]
+    expect(columnsOf(table).sort()).toEqual([...names, ...more].sort())
+    const covered = sums.flatMap(({ from, to }) => names.slice(from, to))
+    expect(covered).toEqual(names)
   },
 )
 
@@ -102,14 +84,16 @@ it.each([
       column,
       n: Number(n),
     }))
-    const columns = (type.columns as readonly Column[]).map(({ column }) => column)
+    const columns = [...(type.columns as readonly Column[]), ...type.sums].map(
+      ({ column }) => column,
+    )
     // The status is compared, too.
     for (const { column, n } of params) expect(columns[n - 1]).toBe(column)
     expect(new Set(params.map(({ n }) => n)).size).toBe(columns.length)
   },
 )
 
-it.each(queries)('$name.sql tells its rule, its inputs and its result', ({ name, sql }) => {
+it.each(queries)('query $name tells its rule, its inputs and its result', ({ name, sql }) => {
   expect(sql).toMatch(new RegExp(`^-- ${name}: .*\\n(-- .*\\n)*-- in: .*(\\n-- | {2,})out: `))
   expect(withoutComments(sql)).not.toContain(';')
 })

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { FairleadError } from '@fairlead/core'
-import { openSqliteStore } from '@fairlead/store/sqlite'
+import { openSqliteStore, SCHEMA_VERSION } from '@fairlead/store/sqlite'
 import { olderSchema, storeFiles } from '../storage/store-files.ts'
 import { type Finding, fail, ok } from './check.ts'
 import { checkKey } from './check-key.ts'
@@ -28,7 +28,7 @@ export async function checkStore(path: string): Promise<StoreFindings> {
   }
   const older = olderSchema(path)
   if (older !== null) {
-    const text = `It is version ${older}, of an earlier Fairlead. The next start copies it into new files, and keeps it as ${path}.before-5.`
+    const text = `It is version ${older}, of an earlier Fairlead. The next start copies it into new files, and keeps it as ${path}.before-${SCHEMA_VERSION}.`
     return { ...NOTHING_KNOWN, findings: [ok('schema', text), checkFiles(path, files)] }
   }
   try {
@@ -36,11 +36,13 @@ export async function checkStore(path: string): Promise<StoreFindings> {
     try {
       const { liveJobs, meta } = await store.overview()
       const key = checkKey(path, await store.sealed())
+      const values = checkValues(await store.problems())
       const beat = meta['beat']
       return {
         findings: [
           ok('store', `${path} opens; live jobs in it: ${liveJobs}.`),
           ok('schema', 'Its schema is that of this Fairlead.'),
+          values,
           checkFiles(path, files),
           checkReplay(store.report),
           key,
@@ -57,6 +59,15 @@ export async function checkStore(path: string): Promise<StoreFindings> {
     const isThere = existsSync(path)
     return isThere ? { ...found, findings: [...found.findings, checkFiles(path, files)] } : found
   }
+}
+
+/** Every value is read, as `fairlead log verify` does. */
+function checkValues(problems: readonly string[]): Finding {
+  const [first] = problems
+  if (first === undefined) return ok('values', 'Every value in the tables fits its checksum.')
+  const advice =
+    'If somebody changed it by hand, bring back the old value; otherwise keep a copy of the file and go back to the last backup.'
+  return fail('values', `The tables are damaged: ${first}.`, advice)
 }
 
 /** The store says itself what to do; the check that it fails is in its reason. */

@@ -12,6 +12,7 @@ import { openSqliteStore } from '@fairlead/store/sqlite'
 import type { Config } from '../config/load-config.ts'
 import { shareFromFirstToken, shareQueue, withCallerShare } from './caller-share.ts'
 import { followProviders, openProviders } from './follow-providers.ts'
+import { forwardProgress } from './forward-progress.ts'
 import { openRedisLimits } from './redis-limits.ts'
 import { keyPath, sealKeys } from './seal-key.ts'
 import { tlsPaths } from './tls-paths.ts'
@@ -59,7 +60,8 @@ export async function startServing(options: Options): Promise<Serving> {
   let close = async (): Promise<void> => sitesFile?.close()
   try {
     await refuseAddress({ listen: { host, port }, tokens })
-    const file = await openSqliteStore(settings.store.path)
+    const progress = forwardProgress(settings.store.path, logger)
+    const file = await openSqliteStore(settings.store.path, { progress })
     const store = new MeteredStore(withArchive(file, settings.store, logger))
     close = async () => {
       sitesFile?.close()

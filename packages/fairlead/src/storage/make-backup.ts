@@ -69,7 +69,7 @@ async function backupOfStopped(path: string, options: Options): Promise<Backup> 
   }
   const version = olderSchema(from)
   if (version !== null) {
-    const text = `${from} is of an earlier Fairlead (schema ${version}), and its server is stopped; copy the file as it is`
+    const text = `${from} is of an earlier Fairlead (schema ${version}), and its server is stopped; copy the file and those of its log as they are`
     throw new FairleadError('InvalidState', text, { version })
   }
   if (existsSync(path)) throw misuse(`${path} exists already; name a file that does not`)

@@ -1,5 +1,6 @@
 import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
+import { SCHEMA_VERSION } from '@fairlead/store/sqlite'
 
 /** The sizes of the files of a store, in bytes. */
 export interface StoreFiles {
@@ -22,8 +23,6 @@ export function storeFiles(path: string): StoreFiles {
   return { tables: sizeOf(file), wal: sizeOf(`${file}-wal`), log, logFiles }
 }
 
-/** The first version of the tables that has a log of commands beside it. */
-const FIRST_SCHEMA = 5
 const APPLICATION_ID = 0x464c4431
 const AT = { version: 60, application: 68, end: 72 }
 
@@ -45,7 +44,7 @@ export function olderSchema(path: string): number | null {
   }
   const version = head.readUInt32BE(AT.version)
   const isOurs = head.readUInt32BE(AT.application) === APPLICATION_ID
-  return isOurs && version > 0 && version < FIRST_SCHEMA ? version : null
+  return isOurs && version > 0 && version < SCHEMA_VERSION ? version : null
 }
 
 /** A size for people. */

@@ -62,12 +62,13 @@ export async function verifyStore(path: string, progress: Progress): Promise<Ver
   const read = { store: path, log, findings, is_held: false, tables: null, replayed: null }
   try {
     progress('Reading the tables …')
-    checkClosed(path)
+    const isRead = wasReadClosed(path)
     const store = await openSqliteStore(path)
     try {
       const { tablesBatch, wasClean } = store.report
       const tables = { batch: tablesBatch, was_clean: wasClean }
-      const found = problem ?? (await replay(path, store, progress))
+      const damage = isRead ? null : damageOf(path, await store.problems())
+      const found = problem ?? damage ?? (await replay(path, store, progress))
       const isProblem = 'text' in found
       return {
         ...read,
@@ -99,14 +100,23 @@ function verifyAlone(path: string): Verification {
   }
 }
 
-/** One that was not closed in order is read as a whole when it is opened; one that was, only here. */
-function checkClosed(path: string): void {
+/** A file that was closed in order is read as a whole before anything opens it. False for one that was not. */
+function wasReadClosed(path: string): boolean {
   try {
     checkBackup(path)
+    return true
   } catch (error) {
     const { reason } = (error as FairleadError).details
     if (reason === 'damaged') throw error
+    return false
   }
+}
+
+function damageOf(path: string, problems: readonly string[]): Problem | null {
+  const [first] = problems
+  if (first === undefined) return null
+  const text = `the tables are damaged: ${first}; keep a copy of the file and go back to the last backup`
+  return { text, file: path, offset: null, batch: null }
 }
 
 async function readLog(
@@ -192,6 +202,6 @@ function problemOf({ message, details }: FairleadError, found: Problem | null): 
 function refuseOlder(path: string): void {
   const version = olderSchema(path)
   if (version === null) return
-  const text = `${path} is of an earlier Fairlead (schema ${version}) and has no log; start the server on it once`
+  const text = `${path} is of an earlier Fairlead (schema ${version}); start the server on it once, which brings it forward`
   throw new FairleadError('InvalidState', text, { version })
 }

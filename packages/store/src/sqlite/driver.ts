@@ -70,13 +70,19 @@ export function openReadOnly(path: string): Database {
  */
 export function told(db: Database, query: string): SqlValue[][] {
   const rows: SqlValue[][] = []
+  // The memory of bytes may be the driver's.
+  const copy = (value: SqlValue): SqlValue => (value instanceof Uint8Array ? value.slice() : value)
+  tell(db, query, (row) => rows.push(row.map(copy)))
+  return rows
+}
+
+/** Gives these rows one by one. Their bytes are good until the call returns. */
+export function tell(db: Database, query: string, take: (row: SqlValue[]) => void): void {
   db.function('tell', { varargs: true }, (...values) => {
-    // The memory of bytes may be the driver's.
-    rows.push(values.map((value) => (value instanceof Uint8Array ? value.slice() : value)))
+    take(values)
     return null
   })
   db.exec(query)
-  return rows
 }
 
 /** A statement whose rows are lists. */

@@ -1,13 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { unavailable } from '../unavailable.ts'
 import { type Database, told } from './driver.ts'
+import { STORE } from './rows/rows.ts'
+import { renewSums } from './tables/renew-sums.ts'
 
 /** Marks a file as a Fairlead store: "FLD1". */
 const APPLICATION_ID = 0x464c4431
 
 const FOLDER = new URL('../../src/sqlite/migrations/', import.meta.url)
 
-/** The first version with these tables. Stores of the one before it are copied; see from-4. */
+/** The first version with these tables. Stores of the one before it are copied row by row; see from-4. */
 const FIRST_VERSION = 5
 
 /** From that version on; forward only, and never edited once released. */
@@ -44,12 +46,17 @@ export function versionOf(db: Database, path: string): number {
   return version
 }
 
-/** Brings a new file, or one from version 5 on, to the newest schema, in one transaction. */
-export function migrate(db: Database, version: number): void {
-  if (version === SCHEMA_VERSION) return
+/** Makes the tables in a new file, in one transaction. */
+export function makeTables(db: Database): void {
   db.exec('BEGIN IMMEDIATE')
+  addMigrations(db, 0)
+  renewSums(db, STORE)
+  db.exec('COMMIT')
+}
+
+/** Changes a new file, or one from version 5 on, to the newest schema. The transaction is the caller's. */
+export function addMigrations(db: Database, version: number): void {
   for (const sql of MIGRATIONS.slice(Math.max(0, version + 1 - FIRST_VERSION))) db.exec(sql)
   db.exec(`PRAGMA application_id = ${APPLICATION_ID}`)
   db.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`)
-  db.exec('COMMIT')
 }

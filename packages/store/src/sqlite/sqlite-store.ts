@@ -7,7 +7,7 @@ import { type FileLog, openLogFiles } from '../log-files/open-log.ts'
 import { MemoryLog } from '../memory/memory-log.ts'
 import { ThreadHost } from '../thread/thread-host.ts'
 import type { BackupFile } from './backup/backup-file.ts'
-import { bringForward, type Progress } from './migrations/from-4/copy-store.ts'
+import { bringForward, type Progress } from './migrations/bring-forward.ts'
 import { OwnerLock } from './owner-lock.ts'
 import {
   hasLog,
@@ -37,7 +37,8 @@ export {
   type Restoring,
   restoreStore,
 } from './backup/restore-store.ts'
-export type { Progress } from './migrations/from-4/copy-store.ts'
+export { SCHEMA_VERSION } from './migrate.ts'
+export type { Progress } from './migrations/bring-forward.ts'
 export type { Overview, Sealed } from './tables/load-tables.ts'
 export type { Pace, TimeMove } from './tables/tables-file.ts'
 
@@ -73,6 +74,8 @@ export interface SqliteStore extends Store {
   overview(): Promise<Overview>
   /** How much of it is encrypted with which key (FILES-3). It reads all payloads and results. */
   sealed(): Promise<Sealed[]>
+  /** Reads every value of the tables, and tells the first that are damaged (STORE-21). */
+  problems(): Promise<string[]>
   /** Times of jobs, leases and results after one become earlier, in a transaction with a batch of rows (CLOCK-1). */
   moveTimes(move: TimeMove, rows: WriteBatch): Promise<void>
   /**
@@ -201,6 +204,10 @@ class LockedStore implements SqliteStore {
 
   sealed(): Promise<Sealed[]> {
     return this.tables.sealed()
+  }
+
+  problems(): Promise<string[]> {
+    return this.tables.problems()
   }
 
   moveTimes(move: TimeMove, rows: WriteBatch): Promise<void> {

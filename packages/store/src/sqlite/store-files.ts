@@ -44,7 +44,8 @@ export function removeLog(path: string): void {
   for (const file of logFiles(path)) rmSync(file)
 }
 
-function logFiles(path: string): string[] {
+/** The files of the log of a store. */
+export function logFiles(path: string): string[] {
   const folder = dirname(path)
   const start = `${basename(path)}-log-`
   try {

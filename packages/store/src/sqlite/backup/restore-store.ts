@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import {
   closeSync,
   copyFileSync,
@@ -21,10 +22,13 @@ import { realPath, refuseFolder } from '../store-files.ts'
 import { problemsIn, startOf, storeRowIn } from '../tables/check-tables.ts'
 import { KeyHash } from '../tables/key-hash.ts'
 import { openTablesFile } from '../tables/open-tables.ts'
+import { Statements } from '../tables/statements.ts'
+import { loadStoreRow, saveStoreRow } from '../tables/store-row.ts'
 
 const QUERIES = new URL('../../../src/sqlite/queries/', import.meta.url)
-const RENEW_ID = readFileSync(new URL('renew-store-id.sql', QUERIES), 'utf8')
 const RENEW_HASHES = readFileSync(new URL('renew-key-hashes.sql', QUERIES), 'utf8')
+
+const ID_BYTES = 16
 
 /** The facts about a backup that was found whole. */
 export interface BackupFacts {
@@ -117,9 +121,11 @@ function prepare(copy: string, rows: Restoring['rows']): void {
   const db = openDatabase(copy)
   try {
     db.exec('BEGIN IMMEDIATE')
-    db.exec(RENEW_ID)
+    const statements = new Statements(db)
+    const id = randomBytes(ID_BYTES)
+    saveStoreRow(statements, { ...loadStoreRow(statements), id })
     // Keys are looked up by hashes that depend on the id.
-    const keyHash = new KeyHash(storeRowIn(db).id)
+    const keyHash = new KeyHash(id)
     db.function('hash_of_key', { varargs: true }, (caller, txHash) =>
       keyHash.of(caller as Uint8Array, txHash as Uint8Array),
     )

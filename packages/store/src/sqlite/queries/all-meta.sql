@@ -1,4 +1,4 @@
 -- all-meta: STORE-9, every row of meta in order.
 -- in: nothing      out: a row each
-SELECT * FROM meta
+SELECT {meta} FROM meta
 ORDER BY CAST(name AS BLOB)

@@ -1,4 +1,4 @@
 -- all-providers: STORE-9, every row of providers in order.
 -- in: nothing      out: a row each
-SELECT * FROM providers
+SELECT {providers} FROM providers
 ORDER BY id

@@ -1,3 +1,3 @@
 -- all-settlements: STORE-9, every row of settlements in order.
 -- in: nothing      out: a row each
-SELECT * FROM settlements ORDER BY epoch_id
+SELECT {settlements} FROM settlements ORDER BY epoch_id

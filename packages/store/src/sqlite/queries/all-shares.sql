@@ -1,4 +1,4 @@
 -- all-shares: STORE-9, every row of shares in order.
 -- in: nothing      out: a row each
-SELECT * FROM shares
+SELECT {shares} FROM shares
 ORDER BY kind, caller

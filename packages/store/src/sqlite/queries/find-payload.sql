@@ -1,4 +1,4 @@
 -- find-payload: the canonical payload of a job.
 -- in: number of the job      out: one row, or none
-SELECT payload, crc FROM payloads
+SELECT {payloads} FROM payloads
 WHERE job = ?

@@ -1,8 +1,6 @@
 -- find-result: STORE-8, the result of the job with an id, or of the newest deleted job with it.
--- in: the first 48 bits of the id, the id      out: the columns of RESULT and the CRC-32, or none
-SELECT
-  job, job_id, caller, lease_id, provider_id, digest, units, at, output, content_type, meta, claim, crc
-FROM results
+-- in: the first 48 bits of the id, the id      out: one row, or none
+SELECT {results} FROM results
 WHERE job = coalesce(
   (SELECT seq FROM jobs WHERE id48 = ?1 AND id = ?2),
   (

@@ -1,4 +1,4 @@
 -- find-round: the decisions of a round for a kind.
 -- in: height, kind      out: one row, or none
-SELECT * FROM rounds
+SELECT {rounds} FROM rounds
 WHERE height = ? AND kind = ?

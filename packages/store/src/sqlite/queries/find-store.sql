@@ -1,3 +1,3 @@
 -- find-store: the store itself.
 -- in: nothing      out: one row
-SELECT * FROM store
+SELECT {store} FROM store

@@ -1,6 +1,6 @@
 -- list-ended-registrations: STORE-16, the registrations whose personal data is to be erased, with all that they said and brought.
--- in: the first time at which they ended, the first after it      out: number, payload, whether there is a result, output, meta
-SELECT jobs.seq, payloads.payload, results.job IS NOT NULL, results.output, results.meta FROM jobs
+-- in: the first time at which they ended, the first after it      out: payload, result or nulls
+SELECT {payloads}, {results} FROM jobs
 JOIN payloads ON payloads.job = jobs.seq
 LEFT JOIN results ON results.job = jobs.seq
 WHERE jobs.ended_at >= ? AND jobs.ended_at < ? AND jobs.kind = 'registration'

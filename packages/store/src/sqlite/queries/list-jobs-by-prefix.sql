@@ -1,7 +1,7 @@
 -- list-jobs-by-prefix: STORE-8, as list-jobs for the first digits of an id.
 -- in: after_seq, limit, first_id and last_id: the least and greatest id that begin so, first48 and last48: the starts of these; caller, status, provider_id, kind, model, after_height, each null for any
 -- out: at most `limit` rows
-SELECT * FROM jobs
+SELECT {jobs} FROM jobs
 WHERE id48 BETWEEN @first48 AND @last48 AND id BETWEEN @first_id AND @last_id
   AND seq > @after_seq
   AND (@caller IS NULL OR caller = @caller)

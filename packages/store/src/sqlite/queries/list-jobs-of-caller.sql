@@ -1,7 +1,7 @@
 -- list-jobs-of-caller: STORE-8, as list-jobs for one caller: goes past the jobs of others.
 -- in: after_seq, limit, caller, caller48: its first 48 bits; status, provider_id, kind, model, after_height, each null for any
 -- out: at most `limit` rows
-SELECT * FROM jobs
+SELECT {jobs} FROM jobs
 WHERE caller48 = @caller48 AND caller = @caller AND seq > @after_seq
   AND (@status IS NULL OR status = @status)
   AND (@provider_id IS NULL OR provider_id = @provider_id)

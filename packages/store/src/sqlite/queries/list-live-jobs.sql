@@ -1,7 +1,7 @@
 -- list-live-jobs: STORE-8, as list-jobs for a status of live jobs: goes past the ended ones.
 -- in: after_seq, limit, status; provider_id, kind, model, after_height, each null for any
 -- out: at most `limit` rows
-SELECT * FROM jobs
+SELECT {jobs} FROM jobs
 WHERE ended_at IS NULL AND seq > @after_seq
   AND (@status IS NULL OR status = @status)
   AND (@provider_id IS NULL OR provider_id = @provider_id)

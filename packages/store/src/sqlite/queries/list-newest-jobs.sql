@@ -1,7 +1,7 @@
 -- list-newest-jobs: STORE-8, a page of jobs the newest first.
 -- in: after_seq, before_seq, limit; status, provider_id, kind, model, after_height, each null for any
 -- out: at most `limit` rows
-SELECT * FROM jobs
+SELECT {jobs} FROM jobs
 WHERE seq > @after_seq AND seq < @before_seq
   AND (@status IS NULL OR status = @status)
   AND (@provider_id IS NULL OR provider_id = @provider_id)

@@ -1,6 +1,6 @@
 -- list-settlements: settled epochs before one, the newest first, without their lines.
--- in: epoch, limit      out: the columns of SETTLEMENT_HEAD
-SELECT epoch_id, batch_id, at, batch, policy FROM settlements
+-- in: epoch, limit      out: a row each
+SELECT {settlements} FROM settlements
 WHERE epoch_id < ?
 ORDER BY epoch_id DESC
 LIMIT ?

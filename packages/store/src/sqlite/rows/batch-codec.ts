@@ -8,6 +8,7 @@ import {
   LEASE,
   LEASE_CHANGE,
   META,
+  PAYLOAD,
   PROVIDER,
   putRow,
   RESULT,
@@ -69,7 +70,7 @@ function sectionOf(type: RowType<unknown>, rows: readonly object[]): void {
 function putNewJob({ row, payload }: WriteBatch['newJobs'][number]): void {
   putRow(writer, JOB, row)
   writer.number(hasKey(row) ? 1 : 0)
-  writer.bytes(payload)
+  putRow(writer, PAYLOAD, { jobSeq: row.seq, payload })
 }
 
 function hasKey({ txHash }: NewJobRow): boolean {

@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib'
 import type { AuditRecord } from '@fairlead/core'
 import { appendAuditBytes, invariant, writeHex } from '@fairlead/core/internal'
 import type { SqlValue } from '../driver.ts'
@@ -114,13 +115,23 @@ export class CellWriter {
     else this.bytes(value)
   }
 
+  /** The CRC32 of the bytes from a place on, continued from a seed; signed, as SQLite stores it in four bytes. */
+  sum(from: number, seed: number): number {
+    return crc32(this.#buffer.subarray(from, this.#at), seed) | 0
+  }
+
   /** All cells so far, in memory of their own that can be handed to another thread. */
   finish(): Uint8Array {
     const bytes = Buffer.allocUnsafeSlow(this.#at)
     this.#buffer.copy(bytes, 0, 0, this.#at)
+    this.clear()
+    return bytes
+  }
+
+  /** Discards all cells, and memory beyond what most calls need. */
+  clear(): void {
     this.#at = 0
     if (this.#buffer.length > 64 * START_BYTES) this.#use(Buffer.allocUnsafeSlow(START_BYTES))
-    return bytes
   }
 
   #use(buffer: Buffer<ArrayBuffer>): void {
@@ -155,8 +166,13 @@ export class CellReader {
     this.#buffer = Buffer.from(buffer, byteOffset, length)
   }
 
-  get isAtEnd(): boolean {
-    return this.#at === this.#buffer.length
+  get at(): number {
+    return this.#at
+  }
+
+  /** The same of the bytes from a place to the next cell. */
+  sum(from: number, seed: number): number {
+    return crc32(this.#buffer.subarray(from, this.#at), seed) | 0
   }
 
   number(): number {

@@ -1,7 +1,8 @@
-import { type AuditEntry, type CborMap, decodeCbor, toHex } from '@fairlead/core'
+import { type AuditEntry, brokenSeq, type CborMap, decodeCbor, toHex } from '@fairlead/core'
 import { invariant } from '@fairlead/core/internal'
 import { copyOf } from '../../copy-of.ts'
 import type { SqlValue } from '../driver.ts'
+import { damagedAt } from './row-sums.ts'
 import type { Cells } from './rows.ts'
 
 /**
@@ -32,8 +33,19 @@ export function columnsOf(record: Buffer): RecordColumns {
   return { at, actor, action, subject, details }
 }
 
-/** The entry of a row of list-journal or list-timeline. */
+/** The entry of a row of list-journal or list-timeline. Its hash covers all of it, and the hash before it. */
 export function entryOf(cells: Cells): AuditEntry {
+  const seq = cells[0] as number
+  try {
+    const entry = uncheckedEntry(cells)
+    if (brokenSeq([entry], { seq: seq - 1, hash: entry.prevHash }) === null) return entry
+  } catch {
+    // Details that cannot be read.
+  }
+  throw damagedAt('journal', `entry ${seq}`)
+}
+
+function uncheckedEntry(cells: Cells): AuditEntry {
   const [seq, at, actor, action, subject, details, hash, prevHash] = cells
   return {
     seq: seq as number,

@@ -4,7 +4,6 @@ import type {
   KeyedRow,
   ProviderRow,
   RoundRow,
-  SettlementHead,
   SettlementPart,
   SettlementRow,
   ShareRow,
@@ -12,6 +11,7 @@ import type {
   LeaseState as StateOfLease,
 } from '@fairlead/core/internal'
 import type { SqlValue } from '../driver.ts'
+import type { StoredStore } from '../tables/store-row.ts'
 import type { CellWriter } from './cell-codec.ts'
 
 /**
@@ -31,19 +31,72 @@ export interface Column {
   readonly kind: Kind
 }
 
-/** Columns in the order of their table. */
+/** The cells from one place to another, end excluded, have a checksum in a column of its own; see row-sums.ts. */
+export interface Sum {
+  readonly column: string
+  readonly from: number
+  readonly to: number
+}
+
 export interface RowType<Row> {
+  readonly table: string
+  /** The columns that find the row come first. */
   readonly columns: readonly Column[]
+  readonly keys: number
+  readonly sums: readonly Sum[]
   /** All fields in their order, so that each row is made with its final shape. */
   readonly blank: Row
 }
 
 type Lines<Row> = readonly (readonly [column: string, field: keyof Row & string, kind: Kind])[]
 
-function rowType<Row extends object>(...lines: Lines<Row>): RowType<Row> {
+/** A row whose changes replace all of it has one sum. */
+function rowType<Row extends object>(
+  table: string,
+  keys: number,
+  ...lines: Lines<Row>
+): RowType<Row> {
+  return typeOf(table, keys, lines, [{ column: 'sum', from: 0, to: lines.length }])
+}
+
+/** A row of which a part changes by itself has a sum for the facts, and one for that part. */
+function changingType<Row extends object>(
+  table: string,
+  keys: number,
+  facts: Lines<Row>,
+  state: Lines<Row>,
+): RowType<Row> {
+  return typeOf(
+    table,
+    keys,
+    [...facts, ...state],
+    [{ column: 'facts_sum', from: 0, to: facts.length }, stateSum(facts, state)],
+  )
+}
+
+/** A change of such a row: some of its facts find it, the rest is what became of it. */
+function changeType<Row extends object>(
+  table: string,
+  keys: number,
+  facts: Lines<Row>,
+  state: Lines<Row>,
+): RowType<Row> {
+  return typeOf(table, keys, [...facts, ...state], [stateSum(facts, state)])
+}
+
+function stateSum({ length }: Lines<never>, state: Lines<never>): Sum {
+  return { column: 'state_sum', from: length, to: length + state.length }
+}
+
+function typeOf<Row extends object>(
+  table: string,
+  keys: number,
+  lines: Lines<Row>,
+  sums: readonly Sum[],
+): RowType<Row> {
   const columns = lines.map(([column, field, kind]) => ({ column, field, kind }))
   const blank = Object.fromEntries(columns.map(({ field }) => [field, null]))
-  return { columns, blank: blank as Row }
+  return { table, columns, keys, sums, blank: blank as Row }
 }
 
 const JOB_STATE: Lines<StateOfJob> = [
@@ -61,7 +114,7 @@ const JOB_STATE: Lines<StateOfJob> = [
   ['denials', 'denials', 'list'],
 ]
 
-export const JOB = rowType<JobRow>(
+const JOB_FACTS: Lines<JobRow> = [
   ['seq', 'seq', 'int'],
   ['id', 'id', 'id'],
   ['caller', 'caller', 'id'],
@@ -82,14 +135,17 @@ export const JOB = rowType<JobRow>(
   ['chain_id', 'chainId', 'bigint'],
   ['enqueue_height', 'enqueueHeight', 'bigint'],
   ['origin', 'origin', 'json'],
-  ...JOB_STATE,
-)
+]
 
-/** A change of a job: its number and id find it, the rest is what became of it. */
-export const JOB_CHANGE = rowType<StateOfJob & Pick<JobRow, 'seq' | 'id'>>(
-  ['seq', 'seq', 'int'],
-  ['id', 'id', 'id'],
-  ...JOB_STATE,
+export const JOB = changingType<JobRow>('jobs', 1, JOB_FACTS, JOB_STATE)
+
+export const JOB_CHANGE = changeType<JobRow>('jobs', 1, JOB_FACTS.slice(0, 2), JOB_STATE)
+
+export const PAYLOAD = rowType<{ readonly jobSeq: number; readonly payload: Uint8Array }>(
+  'payloads',
+  1,
+  ['job', 'jobSeq', 'int'],
+  ['payload', 'payload', 'bytes'],
 )
 
 const LEASE_STATE: Lines<StateOfLease> = [
@@ -102,7 +158,7 @@ const LEASE_STATE: Lines<StateOfLease> = [
   ['worker_id', 'workerId', 'text'],
 ]
 
-export const LEASE = rowType<LeaseRow>(
+const LEASE_FACTS: Lines<LeaseRow> = [
   ['job', 'jobSeq', 'int'],
   ['attempt', 'attempt', 'int'],
   ['id', 'id', 'id'],
@@ -115,18 +171,15 @@ export const LEASE = rowType<LeaseRow>(
   ['renew_alpha', 'renewAlpha', 'int'],
   ['renew_beta', 'renewBeta', 'int'],
   ['renewals_max', 'renewalsMax', 'int'],
-  ...LEASE_STATE,
-)
+]
 
-/** A change of a lease: its job, attempt and id find it. */
-export const LEASE_CHANGE = rowType<StateOfLease & Pick<LeaseRow, 'jobSeq' | 'attempt' | 'id'>>(
-  ['job', 'jobSeq', 'int'],
-  ['attempt', 'attempt', 'int'],
-  ['id', 'id', 'id'],
-  ...LEASE_STATE,
-)
+export const LEASE = changingType<LeaseRow>('leases', 2, LEASE_FACTS, LEASE_STATE)
+
+export const LEASE_CHANGE = changeType<LeaseRow>('leases', 2, LEASE_FACTS.slice(0, 3), LEASE_STATE)
 
 export const PROVIDER = rowType<ProviderRow>(
+  'providers',
+  1,
   ['id', 'id', 'text'],
   ['status', 'status', 'text'],
   ['capabilities', 'capabilities', 'json'],
@@ -157,6 +210,8 @@ export const PROVIDER = rowType<ProviderRow>(
 )
 
 export const RESULT = rowType<ResultRow>(
+  'results',
+  1,
   ['job', 'jobSeq', 'int'],
   ['job_id', 'jobId', 'id'],
   ['caller', 'caller', 'id'],
@@ -172,6 +227,8 @@ export const RESULT = rowType<ResultRow>(
 )
 
 export const FAILURE = rowType<FailureRow>(
+  'failures',
+  2,
   ['job', 'jobSeq', 'int'],
   ['attempt', 'attempt', 'int'],
   ['job_id', 'jobId', 'id'],
@@ -182,6 +239,8 @@ export const FAILURE = rowType<FailureRow>(
 )
 
 export const ROUND = rowType<RoundRow>(
+  'rounds',
+  2,
   ['height', 'height', 'int'],
   ['kind', 'kind', 'text'],
   ['at', 'at', 'int'],
@@ -196,52 +255,74 @@ export const ROUND = rowType<RoundRow>(
 )
 
 export const SHARE = rowType<ShareRow & { readonly finish: bigint }>(
+  'shares',
+  2,
   ['kind', 'kind', 'text'],
   ['caller', 'caller', 'id'],
   ['finish', 'finish', 'bigint'],
 )
 
 export const LANE = rowType<KeyedRow & { readonly value: Uint8Array }>(
+  'lanes',
+  2,
   ['lane', 'lane', 'text'],
   ['key', 'key', 'text'],
   ['value', 'value', 'bytes'],
 )
 
-const SETTLEMENT_HEAD_LINES: Lines<SettlementHead> = [
+/** A settled epoch. */
+export const SETTLEMENT = rowType<Omit<SettlementRow, 'parts'>>(
+  'settlements',
+  1,
   ['epoch_id', 'epochId', 'int'],
   ['batch_id', 'batchId', 'id'],
   ['at', 'at', 'int'],
   ['batch', 'batch', 'text'],
   ['policy', 'policy', 'text'],
-]
+  ['due', 'due', 'bytes'],
+)
 
-/** A settled epoch without its lines. */
-export const SETTLEMENT_HEAD = rowType<SettlementHead>(...SETTLEMENT_HEAD_LINES)
-
-export const SETTLEMENT = rowType<Omit<SettlementRow, 'parts'>>(...SETTLEMENT_HEAD_LINES, [
-  'due',
-  'due',
-  'bytes',
-])
-
-const SETTLEMENT_PART_LINES: Lines<SettlementPart> = [
+/** The lines of a provider in it. */
+export const STORED_PART = rowType<SettlementPart & Pick<SettlementRow, 'epochId'>>(
+  'settlement_parts',
+  3,
+  ['epoch_id', 'epochId', 'int'],
   ['provider_id', 'providerId', 'text'],
   ['part', 'part', 'int'],
   ['body', 'body', 'bytes'],
-]
-
-export const SETTLEMENT_PART = rowType<SettlementPart>(...SETTLEMENT_PART_LINES)
-
-/** The same with the epoch that it is of. */
-export const STORED_PART = rowType<SettlementPart & Pick<SettlementRow, 'epochId'>>(
-  ['epoch_id', 'epochId', 'int'],
-  ...SETTLEMENT_PART_LINES,
 )
 
 export const META = rowType<{ readonly name: string; readonly value: string }>(
+  'meta',
+  1,
   ['name', 'name', 'text'],
   ['value', 'value', 'text'],
 )
+
+/** The row about the store; see store-row.ts. */
+export const STORE = rowType<StoredStore>(
+  'store',
+  0,
+  ['id', 'id', 'bytes'],
+  ['batch', 'batch', 'int'],
+  ['is_clean', 'isClean', 'bool'],
+  ['jobs', 'jobs', 'int'],
+  ['leases', 'leases', 'int'],
+  ['results', 'results', 'int'],
+  ['journal_first', 'journalFirst', 'int'],
+  ['journal_last', 'journalLast', 'int'],
+  ['journal_before', 'journalBefore', 'bytes'],
+  ['journal_hash', 'journalHash', 'bytes'],
+  ['prune_ended', 'pruneEnded', 'int'],
+  ['prune_results', 'pruneResults', 'int'],
+  ['marks', 'marks', 'bytes'],
+)
+
+/** The types of whole rows. */
+export const ROW_TYPES: readonly RowType<unknown>[] = [
+  ...[JOB, PAYLOAD, LEASE, PROVIDER, RESULT, FAILURE, SHARE, LANE, ROUND],
+  ...[SETTLEMENT, STORED_PART, META, STORE],
+]
 
 /** Writes the cells of a row. */
 export function putRow(to: CellWriter, { columns }: RowType<unknown>, row: object): void {
@@ -299,6 +380,13 @@ export function rowOf<Row extends object>(
 }
 
 export type Cells = readonly SqlValue[]
+
+/** Writes a cell of a stored row as it was before it was stored: an id is its 32 bytes, in a row of JSON its text. */
+export function putStored(to: CellWriter, kind: Kind, cell: SqlValue): void {
+  if (kind !== 'id' || cell === null) to.cell(cell)
+  else if (typeof cell === 'string') to.id(cell)
+  else to.idBytes(cell as Uint8Array)
+}
 
 function valueIn(kind: Kind, cell: SqlValue): unknown {
   if (cell === null) return kind === 'list' ? [] : null

@@ -3,6 +3,8 @@ import { type Database, prepare, type SqlValue, type Statement } from '../driver
 /** One statement with so many rows takes two thirds of the time of one for each row. More gain nothing. */
 const ROWS = 16
 
+export type Conflict = 'ROLLBACK' | 'IGNORE' | 'REPLACE'
+
 /**
  * Inserts many rows. Its statements are made from a table and its columns, because they say nothing else, and a list of
  * sixteen times thirty question marks in a file would say less. A violated constraint ends the whole transaction:
@@ -17,7 +19,7 @@ export class Bulk {
     db: Database,
     table: string,
     columns: readonly string[],
-    conflict: 'ROLLBACK' | 'IGNORE' | 'REPLACE' = 'ROLLBACK',
+    conflict: Conflict = 'ROLLBACK',
   ) {
     const start = `INSERT OR ${conflict} INTO ${table} (${columns.join(', ')}) VALUES `
     const row = `(${columns.map(() => '?').join(', ')})`

@@ -1,25 +1,39 @@
-import { closeSync, openSync, readFileSync, readSync } from 'node:fs'
+import { closeSync, openSync, readSync } from 'node:fs'
 import { unavailable } from '../../unavailable.ts'
 import { type Database, told } from '../driver.ts'
-import { marksIn, type StoreRow, storeRowOf } from './store-row.ts'
+import { wrongRows } from './check-rows.ts'
+import { isAsNoted } from './file-sum.ts'
+import { textOf } from './statements.ts'
+import { type Marks, marksIn, type StoreRow, storeRowOf } from './store-row.ts'
 
-const QUERIES = new URL('../../../src/sqlite/queries/', import.meta.url)
-const STORE_ROW = readFileSync(new URL('tell-store.sql', QUERIES), 'utf8')
-const INDEX_SUMS = readFileSync(new URL('tell-index-sums.sql', QUERIES), 'utf8')
-const COUNTS = readFileSync(new URL('tell-counts.sql', QUERIES), 'utf8')
+const STORE_ROW = textOf('tell-store')
+const INDEX_SUMS = textOf('tell-index-sums')
+const COUNTS = textOf('tell-counts')
+const WRONG_KEYS = textOf('tell-wrong-keys')
 
 /** The number of problems that are told. */
 const TOLD_MAX = 5
 
+/** The facts about a file that are read before SQLite opens it: closing another handle releases its locks. */
+export interface Unopened {
+  readonly start: Buffer
+  /** True if it is, byte for byte, as it was closed. */
+  readonly isWhole: boolean
+}
+
+export function unopened(path: string): Unopened {
+  return { start: startOf(path), isWhole: isAsNoted(path) }
+}
+
 /**
- * Checks a file before anything is written to it (STORE-13). One that was closed in order is taken at its word. Any other is read
- * as a whole: its pages have to be sound, and its tables as long as the row about the store says.
+ * Checks a file before anything is written to it (STORE-13). If it is not as it was closed, it is read as a whole: its pages have to be
+ * sound, its tables as long as the row about the store says, and each row where look-ups find it.
  */
-export function checkTables(path: string, db: Database, start: Buffer): void {
+export function checkTables(path: string, db: Database, { start, isWhole }: Unopened): void {
   const row = storeRowIn(db)
-  refuseStrangers(path, row, commitOfFile(db, start))
-  if (row.isClean) return
-  const problems = problemsIn(db, row)
+  refuseStrangers(path, db, row.marks, start)
+  if (isWhole) return
+  const problems = brokenParts(db, row)
   if (problems.length === 0) return
   throw unavailable(
     path,
@@ -35,16 +49,22 @@ export function storeRowIn(db: Database): StoreRow {
   return storeRowOf(cells)
 }
 
-/** The first problems of a file that is read as a whole. */
+/** The first problems of a file of which every value is read. */
 export function problemsIn(db: Database, row: StoreRow): string[] {
-  const problems = [...brokenPages(db), ...wrongCounts(db, row), ...wrongIndexes(db)]
-  return problems.slice(0, TOLD_MAX)
+  const parts = brokenParts(db, row)
+  // A CHECK names no row.
+  const isReadable = parts.every((problem) => problem.startsWith('CHECK constraint failed'))
+  return [...(isReadable ? wrongRows(db, row, TOLD_MAX) : []), ...parts].slice(0, TOLD_MAX)
 }
 
-/**
- * The first pages of a file, without what its write-ahead log has. To be read before SQLite opens the file: closing
- * another handle releases its locks.
- */
+/** The first problems of pages, lengths and indexes. Values are checked when they are read. */
+function brokenParts(db: Database, row: StoreRow): string[] {
+  const problems = [...brokenPages(db), ...wrongCounts(db, row), ...wrongIndexes(db)]
+  // On sound pages only, because these look rows up.
+  return (problems.length > 0 ? problems : wrongKeys(db)).slice(0, TOLD_MAX)
+}
+
+/** The first pages of a file, without what its write-ahead log has. */
 export function startOf(path: string): Buffer {
   const start = Buffer.alloc(START_BYTES)
   const file = openSync(path, 'r')
@@ -59,7 +79,8 @@ export function startOf(path: string): Buffer {
 const START_BYTES = 1_048_576
 
 /** A file and a write-ahead log of different times (see `Marks`). */
-function refuseStrangers(path: string, { marks }: StoreRow, inFile: number): void {
+export function refuseStrangers(path: string, db: Database, marks: Marks, start: Buffer): void {
+  const inFile = commitOfFile(db, start)
   if (inFile >= marks.base && inFile <= marks.commit) return
   const older = inFile < marks.base ? 'the file' : 'its write-ahead log'
   throw unavailable(
@@ -89,6 +110,12 @@ function wrongIndexes(db: Database): string[] {
   return told(db, INDEX_SUMS)
     .filter(([, byIndex, byTable]) => byIndex !== byTable)
     .map(([name]) => `its index ${String(name)} does not fit the table`)
+}
+
+function wrongKeys(db: Database): string[] {
+  return told(db, WRONG_KEYS).map(
+    ([name, number]) => `a row of ${String(name)} is not under its number ${String(number)}`,
+  )
 }
 
 function wrongCounts(db: Database, row: StoreRow): string[] {

@@ -1,7 +1,9 @@
 import type { KeyPrints, Snapshot } from '@fairlead/core/internal'
 import { Moved } from '../../thread/thread-messages.ts'
 import { CellWriter } from '../rows/cell-codec.ts'
-import { LANE, META, PROVIDER, type RowType, rowOf, SHARE } from '../rows/rows.ts'
+import { checkRow, damagedAt, rowIn } from '../rows/row-sums.ts'
+import { LANE, LEASE, META, PROVIDER, type RowType, SETTLEMENT, SHARE } from '../rows/rows.ts'
+import type { KeyHash } from './key-hash.ts'
 import type { Statements } from './statements.ts'
 import type { StoreRow } from './store-row.ts'
 
@@ -48,7 +50,7 @@ export function loadRest(statements: Statements, row: Readonly<StoreRow>): Loade
     shares: allOf(statements, 'shares', SHARE),
     lanes: allOf(statements, 'lanes', LANE),
     meta: metaOf(statements),
-    due: Uint8Array.from((statements.get('find-due').get()?.[0] as Uint8Array) ?? []),
+    due: dueIn(statements),
     lastEntry: row.journalLast,
   }
 }
@@ -65,21 +67,30 @@ export function loadJobs(
   const rows = statements.get('load-leases').all(afterSeq, last)
   page.start()
   page.number(rows.length)
-  for (const cells of rows) for (const cell of cells) page.cell(cell)
+  for (const cells of rows) {
+    checkRow(LEASE, cells)
+    for (const cell of cells) page.cell(cell)
+  }
   const leases = page.finish()
   return new Moved({ jobs, leases, last, count }, [leases.buffer as ArrayBuffer])
 }
 
 const page = new CellWriter()
 
-/** The keys of the next jobs that a caller can ask for again. */
+/** The keys of the next jobs that a caller can ask for again. Their hash tells if they are whole: a row has many more cells. */
 export function keyPrints(
   statements: Statements,
+  keyHash: KeyHash,
   afterSeq: number,
   limit: number,
 ): Moved<KeyPrints> {
   const rows = statements.get('list-keys').all(afterSeq, limit)
-  const prints = Uint32Array.from(rows, ([, caller, txHash]) => startOf(caller) ^ startOf(txHash))
+  const prints = Uint32Array.from(rows, ([seq, caller, txHash, hash]) => {
+    if (keyHash.of(caller as Uint8Array, txHash as Uint8Array) !== hash) {
+      throw damagedAt('jobs', `the key of the row with seq ${String(seq)}`)
+    }
+    return startOf(caller) ^ startOf(txHash)
+  })
   const lastSeq = rows.length < limit ? null : (rows.at(-1)?.[0] as number)
   return new Moved({ prints, lastSeq }, [prints.buffer])
 }
@@ -116,6 +127,12 @@ export function packed(payloads: readonly (Uint8Array | null)[]): Moved<PackedPa
   return new Moved({ bytes, lengths }, [bytes.buffer])
 }
 
+/** What the newest settled epoch leaves due. */
+function dueIn(statements: Statements): Uint8Array {
+  const cells = statements.get('find-due').get()
+  return cells === undefined ? new Uint8Array() : rowIn(SETTLEMENT, cells).due
+}
+
 function metaOf(statements: Statements): Snapshot['meta'] {
   const rows = allOf(statements, 'meta', META)
   return Object.fromEntries(rows.map(({ name, value }) => [name, value]))
@@ -127,5 +144,5 @@ function allOf<Row extends object>(
   type: RowType<Row>,
 ): Row[] {
   const rows = statements.get(`all-${table}`).all()
-  return rows.map((cells) => rowOf(type, cells))
+  return rows.map((cells) => rowIn(type, cells))
 }

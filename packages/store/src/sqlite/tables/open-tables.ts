@@ -1,8 +1,8 @@
 import { isEmptyFile, makePrivate } from '../../file-mode.ts'
 import { asUnavailable } from '../../unavailable.ts'
 import { type Database, openDatabase, openReadOnly } from '../driver.ts'
-import { migrate, SCHEMA_VERSION, versionOf } from '../migrate.ts'
-import { checkTables, startOf } from './check-tables.ts'
+import { makeTables, versionOf } from '../migrate.ts'
+import { checkTables, unopened } from './check-tables.ts'
 import { PACE, type Pace, TablesFile } from './tables-file.ts'
 
 export interface TablesOptions {
@@ -22,11 +22,12 @@ const CACHE_KIB = 262_144
 export function openTablesFile(path: string, { pace }: TablesOptions = {}): TablesFile {
   let db: Database | null = null
   try {
-    const version = isEmptyFile(path) ? 0 : inspect(path)
+    const isNew = isEmptyFile(path)
+    if (!isNew) inspect(path)
     makePrivate(path)
     db = openDatabase(path, LOCK_WAIT_MS)
     configure(db)
-    migrate(db, version)
+    if (isNew) makeTables(db)
     return new TablesFile(path, db, { ...PACE, ...pace })
   } catch (error) {
     db?.close()
@@ -38,18 +39,17 @@ export function openTablesFile(path: string, { pace }: TablesOptions = {}): Tabl
 export function openTablesInMemory({ pace }: TablesOptions = {}): TablesFile {
   const db = openDatabase(IN_MEMORY)
   configure(db)
-  migrate(db, 0)
+  makeTables(db)
   return new TablesFile(IN_MEMORY, db, { ...PACE, ...pace })
 }
 
-/** The version of a file that can be used; any other is refused and left as it is. */
-function inspect(path: string): number {
-  const start = startOf(path)
+/** A file that cannot be used is refused and left as it is. One of an earlier version was brought forward before. */
+function inspect(path: string): void {
+  const facts = unopened(path)
   const db = openReadOnly(path)
   try {
-    const version = versionOf(db, path)
-    if (version === SCHEMA_VERSION) checkTables(path, db, start)
-    return version
+    versionOf(db, path)
+    checkTables(path, db, facts)
   } finally {
     db.close()
   }

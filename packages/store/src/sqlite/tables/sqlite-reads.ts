@@ -23,25 +23,22 @@ import {
 import { isIdPrefix } from '../../id-prefix.ts'
 import type { NamedValues, SqlValue } from '../driver.ts'
 import { entryOf } from '../rows/record-codec.ts'
+import { rowIn } from '../rows/row-sums.ts'
 import {
-  type Cells,
   FAILURE,
   JOB,
   LANE,
   LEASE,
   META,
+  PAYLOAD,
   PROVIDER,
   RESULT,
   ROUND,
   type RowType,
-  rowOf,
   SETTLEMENT,
-  SETTLEMENT_HEAD,
-  SETTLEMENT_PART,
   SHARE,
   STORED_PART,
 } from '../rows/rows.ts'
-import { checkedPayload, checkedResult } from './checksums.ts'
 import { id48, type KeyHash } from './key-hash.ts'
 import type { Statements } from './statements.ts'
 
@@ -52,26 +49,14 @@ export type DirectReads = {
   ) => Awaited<ReturnType<StoreReads[Name]>>
 }
 
+/** The cells of a job and its sums. */
+const JOB_CELLS = JOB.columns.length + JOB.sums.length
+
 /** The characters of an id: 0x and its digits. */
 const ID_LENGTH = 66
 
-/** The tables in the order in which they are listed (STORE-9). The journal comes before the last. */
-const TABLES: readonly (readonly [table: string, row: (cells: Cells) => object])[] = [
-  ['jobs', (cells) => rowOf(JOB, cells)],
-  [
-    'payloads',
-    ([id, payload, crc]) => ({ jobId: idOf(id), payload: checkedPayload(payload, crc) }),
-  ],
-  ['leases', (cells) => rowOf(LEASE, cells)],
-  ['providers', (cells) => rowOf(PROVIDER, cells)],
-  ['results', resultOf],
-  ['failures', (cells) => rowOf(FAILURE, cells)],
-  ['shares', (cells) => rowOf(SHARE, cells)],
-  ['lanes', (cells) => rowOf(LANE, cells)],
-  ['rounds', (cells) => rowOf(ROUND, cells)],
-  ['settlements', (cells) => rowOf(SETTLEMENT, cells)],
-  ['settlement_parts', (cells) => rowOf(STORED_PART, cells)],
-]
+/** The tables in the order in which they are listed (STORE-9). Payloads come behind the jobs, the journal before the last. */
+const LISTED = [JOB, LEASE, PROVIDER, RESULT, FAILURE, SHARE, LANE, ROUND, SETTLEMENT, STORED_PART]
 
 /** The read side. It uses the writer's connection, so it sees every row that was applied. */
 export class SqliteReads implements DirectReads {
@@ -93,16 +78,15 @@ export class SqliteReads implements DirectReads {
       const txHash = fromHex(key.txHash) as Uint8Array
       const statement = this.#statements.get('find-job-by-key')
       const cells = statement.get(this.#keyHash.of(caller, txHash), caller, txHash)
-      return cells === undefined
-        ? null
-        : { id: idOf(cells[0]) as JobId, payload: checkedPayload(cells[1], cells[2]) }
+      if (cells === undefined) return null
+      const { id } = rowIn(JOB, cells)
+      return { id, payload: rowIn(PAYLOAD, cells, JOB_CELLS).payload }
     })
   }
 
   payloads(seqs: readonly number[]): (Uint8Array | null)[] {
     return seqs.map((seq) => {
-      const cells = this.#statements.get('find-payload').get(seq)
-      return cells === undefined ? null : checkedPayload(cells[0], cells[1])
+      return this.#one(PAYLOAD, 'find-payload', seq)?.payload ?? null
     })
   }
 
@@ -151,8 +135,7 @@ export class SqliteReads implements DirectReads {
   }
 
   result(jobId: JobId): ResultRow | null {
-    const cells = this.#statements.get('find-result').get(...keyOf(jobId))
-    return cells === undefined ? null : resultOf(cells)
+    return this.#one(RESULT, 'find-result', ...keyOf(jobId))
   }
 
   round(height: number, kind: KindName): RoundRow | null {
@@ -160,11 +143,13 @@ export class SqliteReads implements DirectReads {
   }
 
   settlements(beforeEpoch: number, limit: number): SettlementHead[] {
-    return this.#all(SETTLEMENT_HEAD, 'list-settlements', beforeEpoch, Math.max(0, limit))
+    const rows = this.#all(SETTLEMENT, 'list-settlements', beforeEpoch, Math.max(0, limit))
+    return rows.map(({ due: _due, ...head }) => head)
   }
 
   settlementParts(epochId: number): SettlementPart[] {
-    return this.#all(SETTLEMENT_PART, 'list-settlement-parts', epochId)
+    const rows = this.#all(STORED_PART, 'list-settlement-parts', epochId)
+    return rows.map(({ epochId: _epochId, ...part }) => part)
   }
 
   journal(afterSeq: number, limit: number): AuditEntry[] {
@@ -180,18 +165,30 @@ export class SqliteReads implements DirectReads {
 
   assignmentsSince(atMs: number): Assigned[] {
     const rows = this.#statements.get('list-assignments').all(atMs)
-    return rows.map(([caller, at]) => ({ caller: idOf(caller) as Caller, at: at as number }))
+    return rows.map((cells) => ({
+      caller: rowIn(JOB, cells).caller,
+      at: rowIn(LEASE, cells, JOB_CELLS).tStart,
+    }))
   }
 
   everything(): AnyRow[] {
     const rows: AnyRow[] = []
     const list = (table: string, row: object) => rows.push([table, row as AnyRow[1]])
-    for (const [table, row] of TABLES) {
-      for (const cells of this.#statements.get(`all-${table}`).all()) list(table, row(cells))
+    for (const type of LISTED) {
+      for (const row of this.#all<object>(type, `all-${type.table}`)) list(type.table, row)
+      if (type === JOB) for (const row of this.#allPayloads()) list('payloads', row)
     }
     for (const entry of this.journal(0, Number.MAX_SAFE_INTEGER)) list('journal', entry)
-    for (const cells of this.#statements.get('all-meta').all()) list('meta', rowOf(META, cells))
+    for (const row of this.#all(META, 'all-meta')) list('meta', row)
     return rows
+  }
+
+  #allPayloads(): object[] {
+    const rows = this.#statements.get('all-payloads').all()
+    return rows.map((cells) => ({
+      jobId: idOf(cells[0]),
+      payload: rowIn(PAYLOAD, cells, 1).payload,
+    }))
   }
 
   #one<Row extends object>(
@@ -200,7 +197,7 @@ export class SqliteReads implements DirectReads {
     ...params: readonly SqlValue[]
   ): Row | null {
     const cells = this.#statements.get(name).get(...params)
-    return cells === undefined ? null : rowOf(type, cells)
+    return cells === undefined ? null : rowIn(type, cells)
   }
 
   #all<Row extends object>(
@@ -209,7 +206,7 @@ export class SqliteReads implements DirectReads {
     ...params: readonly (SqlValue | NamedValues)[]
   ): Row[] {
     const rows = this.#statements.get(name).all(...params)
-    return rows.map((cells) => rowOf(type, cells))
+    return rows.map((cells) => rowIn(type, cells))
   }
 }
 
@@ -228,10 +225,6 @@ function bytesOfHex(hex: string): Uint8Array {
 
 function idOf(cell: SqlValue | undefined): string {
   return toHex(cell as Uint8Array)
-}
-
-function resultOf(cells: Cells): ResultRow {
-  return checkedResult(rowOf(RESULT, cells), cells.at(-1))
 }
 
 /** Null stands for any. */

@@ -5,6 +5,7 @@ import { asUnavailable } from '../../unavailable.ts'
 import type { SqlValue } from '../driver.ts'
 import { encodeBatch } from '../rows/batch-codec.ts'
 import { CellReader } from '../rows/cell-codec.ts'
+import { rowIn } from '../rows/row-sums.ts'
 import { JOB, LEASE, rowOf } from '../rows/rows.ts'
 import type { Overview, PackedPayloads, Sealed } from './load-tables.ts'
 import type { TablesFile, TimeMove } from './tables-file.ts'
@@ -12,8 +13,10 @@ import type { TablesFile, TimeMove } from './tables-file.ts'
 /** The number of jobs in one answer while loading. */
 const LOAD_PAGE = 4_000
 
-/** The table has one more column behind those of the row: id48. */
-const LEASE_CELLS = LEASE.columns.length + 1
+/** The cells of a job and of a lease, and their sums. */
+const [JOB_CELLS, LEASE_CELLS] = [JOB, LEASE].map(
+  ({ columns, sums }) => columns.length + sums.length,
+) as [number, number]
 
 /** The tables as their user has them. The connection is on a thread of its own; batches reach it as bytes. */
 export class SqliteTables implements Tables {
@@ -96,6 +99,10 @@ export class SqliteTables implements Tables {
     return this.#host.call('overview', [])
   }
 
+  problems(): Promise<string[]> {
+    return this.#host.call('problems', [])
+  }
+
   sealed(): Promise<Sealed[]> {
     return this.#host.call('sealed', [])
   }
@@ -136,10 +143,10 @@ const CHOSEN = ['tier', 'model'].map((name) => JOB.columns.findIndex(({ field })
 /** A job of load-jobs.sql. */
 function jobOf(cells: SqlValue[]): JobRow {
   for (const [i, place] of CHOSEN.entries()) {
-    const isHex = cells[JOB.columns.length + i] === 1
+    const isHex = cells[JOB_CELLS + i] === 1
     if (isHex) cells[place] = Buffer.from(cells[place] as string, 'hex')
   }
-  return rowOf(JOB, cells)
+  return rowIn(JOB, cells)
 }
 
 function unpacked({ bytes, lengths }: PackedPayloads): (Uint8Array | null)[] {

@@ -1,5 +1,6 @@
 import { invariant } from '@fairlead/core/internal'
-import type { Cells } from '../rows/rows.ts'
+import { rowIn, sumsOf } from '../rows/row-sums.ts'
+import { type Cells, STORE } from '../rows/rows.ts'
 import type { Statements } from './statements.ts'
 
 /**
@@ -36,6 +37,9 @@ export interface Marks {
   readonly base: number
 }
 
+/** As the table has it. */
+export type StoredStore = Omit<StoreRow, 'marks'> & { readonly marks: Uint8Array }
+
 export function loadStoreRow(statements: Statements): StoreRow {
   const cells = statements.get('find-store').get()
   invariant(cells !== undefined, 'a store has a row about itself')
@@ -43,41 +47,16 @@ export function loadStoreRow(statements: Statements): StoreRow {
 }
 
 export function saveStoreRow(statements: Statements, row: StoreRow): void {
-  const { changes } = statements
-    .get('save-store')
-    .run(
-      row.batch,
-      row.isClean ? 1 : 0,
-      row.jobs,
-      row.leases,
-      row.results,
-      row.journalFirst,
-      row.journalLast,
-      row.journalBefore,
-      row.journalHash,
-      row.pruneEnded,
-      row.pruneResults,
-      bytesOfMarks(row.marks),
-    )
+  const { marks, isClean, ...rest } = row
+  const stored = { ...rest, isClean: isClean ? 1 : 0, marks: bytesOfMarks(marks) }
+  const cells = STORE.columns.map(({ field }) => stored[field as keyof StoreRow])
+  const { changes } = statements.get('save-store').run(...cells, ...sumsOf(STORE, cells))
   invariant(Number(changes) === 1, 'a store has a row about itself')
 }
 
 export function storeRowOf(cells: Cells): StoreRow {
-  return {
-    id: Uint8Array.from(cells[0] as Uint8Array),
-    batch: cells[1] as number,
-    isClean: cells[2] === 1,
-    jobs: cells[3] as number,
-    leases: cells[4] as number,
-    results: cells[5] as number,
-    journalFirst: cells[6] as number,
-    journalLast: cells[7] as number,
-    journalBefore: Uint8Array.from(cells[8] as Uint8Array),
-    journalHash: Uint8Array.from(cells[9] as Uint8Array),
-    pruneEnded: cells[10] as number | null,
-    pruneResults: cells[11] as number | null,
-    marks: marksIn(Buffer.from(cells[12] as Uint8Array)) ?? { commit: 0, base: 0 },
-  }
+  const row = rowIn(STORE, cells)
+  return { ...row, marks: marksIn(Buffer.from(row.marks)) ?? { commit: 0, base: 0 } }
 }
 
 /** Finds the marks in a page of the file. */

@@ -1,4 +1,3 @@
-import { crc32 } from 'node:zlib'
 import { FairleadError } from '@fairlead/core'
 import {
   type EndedSpan,
@@ -9,8 +8,9 @@ import {
   withoutPeople,
 } from '@fairlead/core/internal'
 import type { Database, SqlValue } from '../driver.ts'
-import { CellReader } from '../rows/cell-codec.ts'
+import { CellReader, CellWriter } from '../rows/cell-codec.ts'
 import { columnsOf } from '../rows/record-codec.ts'
+import { rowIn, takeRow } from '../rows/row-sums.ts'
 import {
   FAILURE,
   JOB,
@@ -19,7 +19,9 @@ import {
   LEASE,
   LEASE_CHANGE,
   META,
+  PAYLOAD,
   PROVIDER,
+  putRow,
   RESULT,
   ROUND,
   type RowType,
@@ -27,18 +29,18 @@ import {
   SHARE,
   STORED_PART,
 } from '../rows/rows.ts'
-import { Bulk } from './bulk.ts'
-import { crcOfResult } from './checksums.ts'
+import { Bulk, type Conflict } from './bulk.ts'
+import { wrongRowsOf } from './check-rows.ts'
 import { id48, KeyHash } from './key-hash.ts'
+import { renewSums } from './renew-sums.ts'
 import type { Statements } from './statements.ts'
 import { loadStoreRow, type StoreRow, saveStoreRow } from './store-row.ts'
 
 /** At most so many jobs, and so many results of deleted jobs, are deleted with one batch, because reads wait for it. */
 export const PRUNED_AT_ONCE = 1_000
 
-/** The places of these among the cells of a result. */
-const OUTPUT_CELL = RESULT.columns.findIndex(({ field }) => field === 'output')
-const META_CELL = RESULT.columns.findIndex(({ field }) => field === 'meta')
+/** The cells of a payload and its sum. */
+const PAYLOAD_CELLS = PAYLOAD.columns.length + PAYLOAD.sums.length
 
 const ENTRY_COLUMNS = ['seq', 'at', 'actor', 'action', 'subject', 'job', 'details', 'hash']
 
@@ -49,9 +51,11 @@ export class TableWriter {
   /** True if personal data was erased since somebody set this to false. */
   hasErased = false
   readonly keyHash: KeyHash
+  readonly #db: Database
   readonly #statements: Statements
   readonly #jobs: Bulk
   readonly #payloads: Bulk
+  readonly #replacedPayloads: Bulk
   readonly #leases: Bulk
   readonly #results: Bulk
   readonly #replacedResults: Bulk
@@ -66,24 +70,27 @@ export class TableWriter {
   readonly #meta: Bulk
 
   constructor(db: Database, statements: Statements) {
+    this.#db = db
     this.#statements = statements
     this.row = loadStoreRow(statements)
     this.keyHash = new KeyHash(this.row.id)
-    this.#jobs = new Bulk(db, 'jobs', [...columnsIn(JOB), 'id48', 'caller48', 'key_hash'])
-    this.#payloads = new Bulk(db, 'payloads', ['job', 'payload', 'crc'])
-    this.#leases = new Bulk(db, 'leases', [...columnsIn(LEASE), 'id48'])
-    const result = [...columnsIn(RESULT), 'crc']
-    this.#results = new Bulk(db, 'results', result, 'IGNORE')
-    this.#replacedResults = new Bulk(db, 'results', result, 'REPLACE')
-    this.#failures = new Bulk(db, 'failures', columnsIn(FAILURE), 'REPLACE')
+    const bulk = (type: RowType<unknown>, conflict?: Conflict, ...more: string[]): Bulk =>
+      new Bulk(db, type.table, [...columnsIn(type), ...more], conflict)
+    this.#jobs = bulk(JOB, 'ROLLBACK', 'id48', 'caller48', 'key_hash')
+    this.#payloads = bulk(PAYLOAD)
+    this.#replacedPayloads = bulk(PAYLOAD, 'REPLACE')
+    this.#leases = bulk(LEASE, 'ROLLBACK', 'id48')
+    this.#results = bulk(RESULT, 'IGNORE')
+    this.#replacedResults = bulk(RESULT, 'REPLACE')
+    this.#failures = bulk(FAILURE, 'REPLACE')
     this.#entries = new Bulk(db, 'journal', ENTRY_COLUMNS)
-    this.#rounds = new Bulk(db, 'rounds', columnsIn(ROUND))
-    this.#providers = new Bulk(db, 'providers', columnsIn(PROVIDER), 'REPLACE')
-    this.#shares = new Bulk(db, 'shares', columnsIn(SHARE), 'REPLACE')
-    this.#lanes = new Bulk(db, 'lanes', columnsIn(LANE), 'REPLACE')
-    this.#settlements = new Bulk(db, 'settlements', columnsIn(SETTLEMENT))
-    this.#parts = new Bulk(db, 'settlement_parts', columnsIn(STORED_PART))
-    this.#meta = new Bulk(db, 'meta', columnsIn(META), 'REPLACE')
+    this.#rounds = bulk(ROUND)
+    this.#providers = bulk(PROVIDER, 'REPLACE')
+    this.#shares = bulk(SHARE, 'REPLACE')
+    this.#lanes = bulk(LANE, 'REPLACE')
+    this.#settlements = bulk(SETTLEMENT)
+    this.#parts = bulk(STORED_PART)
+    this.#meta = bulk(META, 'REPLACE')
   }
 
   /** After a rollback. */
@@ -124,7 +131,15 @@ export class TableWriter {
 
   /** Times of jobs, leases and results after one become earlier (CLOCK-1). */
   moveTimes({ afterMs, byMs }: { readonly afterMs: number; readonly byMs: number }): void {
-    for (const name of ['move-jobs', 'move-leases', 'move-results']) this.#run(name, byMs, afterMs)
+    const moved = { 'move-jobs': JOB, 'move-leases': LEASE, 'move-results': RESULT }
+    for (const [name, type] of Object.entries(moved)) {
+      // A sum that is made anew would be right for a damaged value, too.
+      const [problem] = wrongRowsOf(this.#db, type, 1)
+      if (problem !== undefined) throw problem
+      this.#run(name, byMs, afterMs)
+      renewSums(this.#db, type)
+    }
+    this.#run('move-kept-results', byMs, afterMs)
   }
 
   /** Deletes everything that is due, however much it is. */
@@ -138,13 +153,12 @@ export class TableWriter {
     const count = reader.number()
     for (let i = 0; i < count; i++) {
       const at = jobs.length
-      reader.cellsTo(jobs, JOB.columns.length)
+      takeRow(reader, JOB, jobs)
       const hasKey = reader.number() === 1
       const [id, caller, txHash] = [jobs[at + 1], jobs[at + 2], jobs[at + 3]] as Uint8Array[]
       jobs.push(id48(id as Uint8Array), id48(caller as Uint8Array))
       jobs.push(hasKey ? this.keyHash.of(caller as Uint8Array, txHash as Uint8Array) : null)
-      const payload = reader.cell() as Uint8Array
-      payloads.push(jobs[at] as number, payload, crc32(payload))
+      takeRow(reader, PAYLOAD, payloads)
     }
     this.row.jobs += this.#jobs.write(jobs)
     this.#payloads.write(payloads)
@@ -156,7 +170,7 @@ export class TableWriter {
     const count = reader.number()
     for (let i = 0; i < count; i++) {
       const at = leases.length
-      reader.cellsTo(leases, LEASE.columns.length)
+      takeRow(reader, LEASE, leases)
       leases.push(id48(leases[at + 2] as Uint8Array))
     }
     this.row.leases += this.#leases.write(leases)
@@ -166,7 +180,7 @@ export class TableWriter {
   #change(reader: CellReader, name: string, type: RowType<unknown>): number {
     const count = reader.number()
     for (let i = 0; i < count; i++) {
-      const changes = this.#run(name, ...reader.cells(type.columns.length))
+      const changes = this.#run(name, ...rowFrom(reader, type))
       if (changes !== 1) throw refused(`${name}: there is no such row, or it has ended otherwise`)
     }
     return count
@@ -176,12 +190,7 @@ export class TableWriter {
   #writeResults(reader: CellReader): number {
     const cells: SqlValue[] = []
     const count = reader.number()
-    for (let i = 0; i < count; i++) {
-      const at = cells.length
-      reader.cellsTo(cells, RESULT.columns.length)
-      const [output, meta] = [cells[at + OUTPUT_CELL], cells[at + META_CELL]]
-      cells.push(crcOfResult(output as Uint8Array | null, meta as Uint8Array | null))
-    }
+    for (let i = 0; i < count; i++) takeRow(reader, RESULT, cells)
     const inserted = this.#results.write(cells)
     this.row.results += inserted
     if (inserted < count) this.#replacedResults.write(cells)
@@ -192,7 +201,7 @@ export class TableWriter {
   #writeFailures(reader: CellReader): number {
     const count = reader.number()
     for (let i = 0; i < count; i++) {
-      const cells = reader.cells(FAILURE.columns.length)
+      const cells = rowFrom(reader, FAILURE)
       const [job, attempt] = cells as [number, number]
       this.#failures.write(cells)
       if (attempt >= FAILURES_KEPT) this.#run('drop-old-failures', job, attempt - FAILURES_KEPT)
@@ -226,8 +235,10 @@ export class TableWriter {
   }
 
   #write(reader: CellReader, type: RowType<unknown>, bulk: Bulk): number {
+    const cells: SqlValue[] = []
     const count = reader.number()
-    bulk.write(reader.cells(count * type.columns.length))
+    for (let i = 0; i < count; i++) takeRow(reader, type, cells)
+    bulk.write(cells)
     return count
   }
 
@@ -241,8 +252,8 @@ export class TableWriter {
   #writeOrForget(reader: CellReader, type: RowType<unknown>, bulk: Bulk, forget: string): number {
     const count = reader.number()
     for (let i = 0; i < count; i++) {
-      const cells = reader.cells(type.columns.length)
-      if (cells.at(-1) === null) this.#run(forget, ...cells.slice(0, -1))
+      const cells = rowFrom(reader, type)
+      if (cells[type.keys] === null) this.#run(forget, ...cells.slice(0, type.keys))
       else bulk.write(cells)
     }
     return count
@@ -252,16 +263,11 @@ export class TableWriter {
   #erase({ from, before }: EndedSpan): void {
     for (const cells of this.#statements.get('list-ended-registrations').all(from, before)) {
       this.hasErased = true
-      const [seq, payload, hasResult, output, meta] = cells as [number, ...SqlValue[]]
-      const bytes = withoutPeople(payload as Uint8Array)
-      this.#run('replace-payload', bytes, crc32(bytes), seq)
-      if (hasResult !== 1) continue
-      const left = resultWithoutPeople({
-        output: output as Uint8Array | null,
-        meta: meta as Uint8Array | null,
-      })
-      const crc = crcOfResult(left.output, left.meta)
-      this.#run('replace-output', left.output, left.meta, crc, seq)
+      const { jobSeq, payload } = rowIn(PAYLOAD, cells)
+      replace(this.#replacedPayloads, PAYLOAD, { jobSeq, payload: withoutPeople(payload) })
+      if (cells[PAYLOAD_CELLS] === null) continue
+      const result = rowIn(RESULT, cells, PAYLOAD_CELLS)
+      replace(this.#replacedResults, RESULT, { ...result, ...resultWithoutPeople(result) })
     }
   }
 
@@ -308,8 +314,22 @@ export class TableWriter {
   }
 }
 
-function columnsIn({ columns }: RowType<unknown>): string[] {
-  return columns.map(({ column }) => column)
+function columnsIn({ columns, sums }: RowType<unknown>): string[] {
+  return [...columns, ...sums].map(({ column }) => column)
+}
+
+function rowFrom(reader: CellReader, type: RowType<unknown>): SqlValue[] {
+  const cells: SqlValue[] = []
+  takeRow(reader, type, cells)
+  return cells
+}
+
+const one = new CellWriter()
+
+function replace<Row extends object>(bulk: Bulk, type: RowType<Row>, row: Row): void {
+  one.start()
+  putRow(one, type, row)
+  bulk.write(rowFrom(new CellReader(one.finish()), type))
 }
 
 function refused(why: string): FairleadError {

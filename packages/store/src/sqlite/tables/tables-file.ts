@@ -2,6 +2,8 @@ import type { KeyPrints } from '@fairlead/core/internal'
 import type { Moved } from '../../thread/thread-messages.ts'
 import { asUnavailable, unavailable } from '../../unavailable.ts'
 import { type Database, prepare, type Statement } from '../driver.ts'
+import { problemsIn } from './check-tables.ts'
+import { noteFileSum } from './file-sum.ts'
 import {
   keyPrints,
   type LoadedJobs,
@@ -80,6 +82,7 @@ export class TablesFile {
   #durableCommit: number
   #bytesSinceCheckpoint = 0
   #checkpointedAt = performance.now()
+  #isFinished = false
 
   constructor(path: string, db: Database, pace: Pace) {
     this.#path = path
@@ -179,6 +182,7 @@ export class TablesFile {
     try {
       // A driver may keep the connection, and with it its files, until all statements are collected.
       this.#db.exec('PRAGMA journal_mode = DELETE')
+      this.#isFinished = true
     } catch {
       // Another program reads it. Then it keeps its write-ahead log, with which it is whole.
     }
@@ -198,6 +202,7 @@ export class TablesFile {
   close(): void {
     if (this.#db.isTransaction) this.#db.exec('ROLLBACK')
     this.#db.close()
+    if (this.#isFinished) noteFileSum(this.#path)
   }
 
   read(name: keyof DirectReads, args: readonly unknown[]): unknown {
@@ -225,7 +230,7 @@ export class TablesFile {
 
   keyPrints(afterSeq: number, limit: number): Moved<KeyPrints> {
     this.#catchUp()
-    return keyPrints(this.#statements, afterSeq, limit)
+    return keyPrints(this.#statements, this.#writer.keyHash, afterSeq, limit)
   }
 
   overview(): Overview {
@@ -237,6 +242,16 @@ export class TablesFile {
   sealed(): Sealed[] {
     this.#catchUp()
     return sealed(this.#statements)
+  }
+
+  /** Reads all values, and tells the first problems. */
+  problems(): string[] {
+    this.commit()
+    try {
+      return problemsIn(this.#db, this.row)
+    } catch (error) {
+      throw asUnavailable(this.#path, error)
+    }
   }
 
   /** Applies a change and keeps it. After an error nothing of it is left. */

@@ -1,65 +1,19 @@
-import { existsSync, linkSync, renameSync, rmSync, statSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { NO_ROWS } from '@fairlead/core/internal'
-import { isEmptyFile } from '../../../file-mode.ts'
-import { asUnavailable, unavailable } from '../../../unavailable.ts'
-import { type Database, openDatabase, openReadOnly } from '../../driver.ts'
-import { versionOf } from '../../migrate.ts'
+import { unavailable } from '../../../unavailable.ts'
+import { openDatabase } from '../../driver.ts'
 import { encodeBatch } from '../../rows/batch-codec.ts'
 import { openTablesFile } from '../../tables/open-tables.ts'
 import type { TablesFile } from '../../tables/tables-file.ts'
+import type { Progress } from '../bring-forward.ts'
 import { OldRows, type Part } from './old-rows.ts'
 
-const VERSION = 4
-
-/** Called with the number of jobs that were copied, and of all jobs. */
-export type Progress = (done: number, total: number) => void
-
 /**
- * Brings a store of version 4 forward: copies its rows into a new file, which then takes its place. The old file stays as
- * `PATH.before-5`. Does nothing to a store of another version. The caller has the lock of the store.
+ * Copies the rows of a store of version 4 into a new one. Version 4 had a log of rows in files beside the store, which it deleted
+ * when it was stopped.
  */
-export function bringForward(path: string, progress: Progress): void {
-  if (isEmptyFile(path) || versionAt(path) >= VERSION + 1) return
-  refuseUnusable(path)
-  const made = `${path}.new-5`
-  try {
-    // What an attempt left that did not come to its end.
-    removeFile(made)
-    copyRows(path, made, progress)
-    keepOld(path)
-    renameSync(made, path)
-  } catch (error) {
-    removeFile(made)
-    throw asUnavailable(path, error)
-  }
-  removeFile(made)
-}
-
-function versionAt(path: string): number {
-  let db: Database | null = null
-  try {
-    db = openReadOnly(path)
-    return versionOf(db, path)
-  } catch (error) {
-    throw asUnavailable(path, error)
-  } finally {
-    db?.close()
-  }
-}
-
-/** Version 4 had a log of rows in files beside the store, which it deleted when it was stopped. */
-function refuseUnusable(path: string): void {
-  const hasLog = ['-log-a', '-log-b'].some((end) => existsSync(path + end))
-  const version = versionAt(path)
-  if (version === VERSION && !hasLog) return
-  const what = hasLog ? 'was not stopped in order' : `has a schema of version ${version}`
-  const advice =
-    `it is of an earlier Fairlead and ${what}; start it once with Fairlead 0.1 and stop it in order, ` +
-    'then it can be brought forward'
-  throw unavailable(path, 'older_schema', advice, { details: { version } })
-}
-
-function copyRows(path: string, made: string, progress: Progress): void {
+export function copyRows(path: string, made: string, progress: Progress): void {
+  refuseUnstopped(path)
   const old = openDatabase(path)
   let file: TablesFile | null = null
   try {
@@ -94,13 +48,10 @@ function copyRows(path: string, made: string, progress: Progress): void {
   }
 }
 
-/** The old file under another name. It was linked before if this is done again. */
-function keepOld(path: string): void {
-  const kept = `${path}.before-5`
-  if (existsSync(kept) && statSync(kept).ino === statSync(path).ino) return
-  linkSync(path, kept)
-}
-
-function removeFile(path: string): void {
-  for (const end of ['', '-wal', '-shm']) rmSync(path + end, { force: true })
+function refuseUnstopped(path: string): void {
+  if (!['-log-a', '-log-b'].some((end) => existsSync(path + end))) return
+  const advice =
+    'it is of an earlier Fairlead and was not stopped in order; start it once with Fairlead 0.1 and stop it in order, ' +
+    'then it can be brought forward'
+  throw unavailable(path, 'older_schema', advice, { details: { version: 4 } })
 }

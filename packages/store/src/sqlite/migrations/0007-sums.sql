@@ -1,0 +1,18 @@
+-- Version 7. Each row has checksums, which the program computes over its values and refuses to be wrong (rows/row-sums.ts).
+-- They are of no use to people. The journal has none: the hash of each entry covers it.
+
+ALTER TABLE jobs ADD COLUMN facts_sum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE jobs ADD COLUMN state_sum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE leases ADD COLUMN facts_sum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE leases ADD COLUMN state_sum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE payloads RENAME COLUMN crc TO sum;
+ALTER TABLE results RENAME COLUMN crc TO sum;
+ALTER TABLE failures ADD COLUMN sum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE providers ADD COLUMN sum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE shares ADD COLUMN sum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE lanes ADD COLUMN sum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE rounds ADD COLUMN sum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE settlements ADD COLUMN sum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE settlement_parts ADD COLUMN sum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE meta ADD COLUMN sum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE store ADD COLUMN sum INTEGER NOT NULL DEFAULT 0;

@@ -1,0 +1,94 @@
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
+import { isEmptyFile } from '../../file-mode.ts'
+import { asUnavailable, unavailable } from '../../unavailable.ts'
+import { type Database, openReadOnly } from '../driver.ts'
+import { SCHEMA_VERSION, versionOf } from '../migrate.ts'
+import { logFiles } from '../store-files.ts'
+import { copyRows } from './from-4/copy-store.ts'
+import { addSums } from './from-5/add-sums.ts'
+
+/** Called with the number of jobs that were brought forward, and of all jobs. */
+export type Progress = (done: number, total: number) => void
+
+/** Makes a store of the newest version at another path, of one whose file has no write-ahead log afterwards. */
+type Step = (path: string, made: string, progress: Progress, version: number) => void
+
+const STEPS: Readonly<Record<number, Step>> = { 4: copyRows, 5: addSums, 6: addSums }
+
+/**
+ * Brings a store of an earlier version forward: makes a new file of it, which then takes its place. The old file stays as
+ * `PATH.before-7`, with its log if it needs one. Does nothing to a store of another version. The caller has the lock of the store.
+ */
+export function bringForward(path: string, progress: Progress): void {
+  if (isEmptyFile(path)) return
+  const version = versionAt(path)
+  if (version === SCHEMA_VERSION) return
+  const step = STEPS[version]
+  if (step === undefined) throw tooOld(path, version)
+  const made = `${path}.new-${SCHEMA_VERSION}`
+  try {
+    // What an attempt left that did not come to its end.
+    removeFile(made)
+    step(path, made, progress, version)
+    sync(made)
+    keepOld(path)
+    renameSync(made, path)
+    sync(dirname(path))
+  } catch (error) {
+    removeFile(made)
+    throw asUnavailable(path, error)
+  }
+  removeFile(made)
+}
+
+function versionAt(path: string): number {
+  let db: Database | null = null
+  try {
+    db = openReadOnly(path)
+    return versionOf(db, path)
+  } catch (error) {
+    throw asUnavailable(path, error)
+  } finally {
+    db?.close()
+  }
+}
+
+function tooOld(path: string, version: number): Error {
+  const advice =
+    `it is of an earlier Fairlead and has a schema of version ${version}; start it once with Fairlead 0.1 and ` +
+    'stop it in order, then it can be brought forward'
+  return unavailable(path, 'older_schema', advice, { details: { version } })
+}
+
+/** The old file under another name, and copies of the log beside it. It was linked before if this is done again. */
+function keepOld(path: string): void {
+  const kept = `${path}.before-${SCHEMA_VERSION}`
+  // The log goes on in its files.
+  for (const file of logFiles(path)) copyFileSync(file, kept + file.slice(path.length))
+  if (existsSync(kept) && statSync(kept).ino === statSync(path).ino) return
+  linkSync(path, kept)
+}
+
+function removeFile(path: string): void {
+  for (const end of ['', '-wal', '-shm', '-journal']) rmSync(path + end, { force: true })
+}
+
+function sync(path: string): void {
+  const file = openSync(path, 'r')
+  try {
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}

@@ -1,0 +1,101 @@
+import { copyFileSync } from 'node:fs'
+import { crc32 } from 'node:zlib'
+import { makePrivate } from '../../../file-mode.ts'
+import { unavailable } from '../../../unavailable.ts'
+import {
+  type Database,
+  openDatabase,
+  openReadOnly,
+  type SqlValue,
+  tell,
+  told,
+} from '../../driver.ts'
+import { addMigrations } from '../../migrate.ts'
+import { JOB, ROW_TYPES } from '../../rows/rows.ts'
+import { refuseStrangers, startOf } from '../../tables/check-tables.ts'
+import { renewSums } from '../../tables/renew-sums.ts'
+import { marksIn } from '../../tables/store-row.ts'
+import type { Progress } from '../bring-forward.ts'
+
+const PAGE_JOBS = 10_000
+
+/** Copies a store of version 5 or 6, and gives each row of the copy its sums. The log beside it fits both. */
+export function addSums(path: string, made: string, progress: Progress, version: number): void {
+  inspect(path)
+  bringTogether(path)
+  makePrivate(made)
+  copyFileSync(path, made)
+  const db = openDatabase(made)
+  try {
+    refuseDamaged(path, db)
+    db.exec('BEGIN IMMEDIATE')
+    addMigrations(db, version)
+    for (const type of ROW_TYPES) if (type !== JOB) renewSums(db, type)
+    addSumsOfJobs(db, progress)
+    db.exec('COMMIT')
+  } finally {
+    db.close()
+  }
+}
+
+/** The file and its write-ahead log may be of different times. SQLite would mix them. */
+function inspect(path: string): void {
+  const start = startOf(path)
+  const db = openReadOnly(path)
+  try {
+    const marks = marksIn(
+      Buffer.from(told(db, 'SELECT tell(marks) FROM store')[0]?.[0] as Uint8Array),
+    )
+    if (marks !== null) refuseStrangers(path, db, marks, start)
+  } finally {
+    db.close()
+  }
+}
+
+/** Brings into the file what is in its write-ahead log. */
+function bringTogether(path: string): void {
+  const db = openDatabase(path)
+  try {
+    db.exec('PRAGMA journal_mode = DELETE')
+  } finally {
+    db.close()
+  }
+}
+
+/** These versions had checksums of payloads, outputs and data about results, and a chain of entries, which stays. */
+function refuseDamaged(path: string, db: Database): void {
+  let damaged = 0
+  const count = (crc: SqlValue | undefined, ...parts: (SqlValue | undefined)[]): void => {
+    const found = parts.reduce<number>(
+      (sum, part) => (part instanceof Uint8Array ? crc32(part, sum) : sum),
+      0,
+    )
+    if (found !== crc) damaged++
+  }
+  tell(db, 'SELECT tell(crc, payload) FROM payloads', ([crc, payload]) => count(crc, payload))
+  tell(db, 'SELECT tell(crc, output, meta) FROM results', ([crc, output, meta]) =>
+    count(crc, output, meta),
+  )
+  if (damaged === 0) return
+  const advice =
+    `the file is damaged: ${damaged} payloads or results have a wrong checksum; keep a copy of it and ` +
+    'go back to the last backup'
+  throw unavailable(path, 'damaged', advice)
+}
+
+function addSumsOfJobs(db: Database, progress: Progress): void {
+  const [total, first, last] = told(
+    db,
+    'SELECT tell(count(*), coalesce(min(seq), 1), coalesce(max(seq), 0)) FROM jobs',
+  )[0] as [number, number, number]
+  let done = 0
+  for (let after = first - 1; after < last; after += PAGE_JOBS) {
+    const upTo = after + PAGE_JOBS
+    renewSums(db, JOB, { after, upTo })
+    done += told(
+      db,
+      `SELECT tell(count(*)) FROM jobs WHERE seq > ${after} AND seq <= ${upTo}`,
+    )[0]?.[0] as number
+    progress(done, total)
+  }
+}

@@ -1,0 +1,89 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { NEW_STANDING } from '@fairlead/core/internal'
+import { expect, it } from 'vitest'
+import { openDatabase } from '../src/sqlite/driver.ts'
+import { openSqliteStore } from '../src/sqlite/sqlite-store.ts'
+import { modelOf, QUIET, replay } from './sample-store.ts'
+import { tempPath } from './temp-store.ts'
+
+const FOLDER = join(import.meta.dirname, 'from-5')
+const BATCHES = 6
+
+/** A store that version 5 wrote: six sample batches, then closed or killed. The killed one has the last batch in its log only. */
+function oldStore(how: 'closed' | 'killed'): string {
+  const path = tempPath()
+  for (const name of readdirSync(FOLDER)) {
+    const [, end] = new RegExp(`^${how}\\.db(.*)\\.gz$`).exec(name) ?? []
+    if (end !== undefined) writeFileSync(path + end, gunzipSync(readFileSync(join(FOLDER, name))))
+  }
+  return path
+}
+
+function filesBeside(path: string): string[] {
+  const name = basename(path)
+  return readdirSync(dirname(path))
+    .filter((file) => file.startsWith(name))
+    .map((file) => file.slice(name.length))
+    .sort()
+}
+
+/** The sample rows, with what a later version says of a provider that was ACTIVE. */
+async function everyRow() {
+  const rows = await (await modelOf(BATCHES)).read.everything()
+  const standing = { ...NEW_STANDING, admitted: true }
+  return rows.map(([table, row]) => [table, table === 'providers' ? { ...row, standing } : row])
+}
+
+it('STORE-11: a store of version 5 that was closed gets its checksums, and the old file stays', async () => {
+  const path = oldStore('closed')
+  const before = readFileSync(path)
+  const told: number[][] = []
+  const progress = (done: number, total: number) => told.push([done, total])
+  const store = await openSqliteStore(path, { progress }, QUIET)
+  expect(store.report).toMatchObject({ isNew: false, wasClean: true, tablesBatch: BATCHES })
+  expect(await store.read.everything()).toEqual(await everyRow())
+  expect(await store.problems()).toEqual([])
+  // Seven of the first eight were deleted.
+  expect(told).toEqual([[41, 41]])
+  await store.close()
+  expect(readFileSync(`${path}.before-7`)).toEqual(before)
+  expect(existsSync(`${path}.new-7`)).toBe(false)
+})
+
+it('STORE-11: one that was killed goes on from its log, and stays beside it with that log', async () => {
+  const path = oldStore('killed')
+  const store = await openSqliteStore(path, {}, QUIET)
+  expect(store.report).toMatchObject({ wasClean: false, tablesBatch: 5, logBatch: BATCHES })
+  await replay(store)
+  expect(await store.read.everything()).toEqual(await everyRow())
+  expect(await store.problems()).toEqual([])
+  await store.close()
+  const kept = filesBeside(path).filter((end) => end.startsWith('.before-7'))
+  expect(kept).toEqual(['.before-7', '.before-7-log-1', '.before-7-log-2'])
+})
+
+it('STORE-11: what was kept is the same store once more', async () => {
+  const path = oldStore('killed')
+  await (await openSqliteStore(path, {}, QUIET)).close()
+  const store = await openSqliteStore(`${path}.before-7`, {}, QUIET)
+  await replay(store)
+  expect(await store.read.everything()).toEqual(await everyRow())
+  await store.close()
+})
+
+it('STORE-11: a damaged payload of version 5 is refused before anything changes', async () => {
+  const path = oldStore('closed')
+  const db = openDatabase(path)
+  db.exec("UPDATE payloads SET payload = x'00' WHERE job = 20")
+  db.close()
+  const before = readFileSync(path)
+  await expect(openSqliteStore(path, {}, QUIET)).rejects.toMatchObject({
+    code: 'StoreUnavailable',
+    message: expect.stringMatching(/1 payloads or results have a wrong checksum.*last backup/),
+    details: { reason: 'damaged' },
+  })
+  expect(readFileSync(path)).toEqual(before)
+  expect(filesBeside(path).filter((end) => /new-7|before-7/.test(end))).toEqual([])
+})
