@@ -121,7 +121,7 @@ async function openLocked(
 ): Promise<SqliteStore> {
   const isNew = isEmptyFile(path)
   if (isNew && hasLog(path)) throw tablesMissing(path)
-  bringForward(path, progress)
+  const oldTornBytes = bringForward(path, progress)
   const data: TablesThreadData = { path, options: { pace } }
   const host: ThreadHost<TablesFile> = isInline
     ? await ThreadHost.inline(() => openTablesFile(path, data.options), { path })
@@ -150,7 +150,7 @@ async function openLocked(
     }
     const tables = new SqliteTables(path, host)
     const logBatch = log.end.batch
-    const { tornBytes } = report
+    const tornBytes = report.tornBytes + oldTornBytes
     const found = { isNew, wasClean, tablesBatch: batch, logBatch, tornBytes }
     return new LockedStore(path, { lock, log, tables, report: found })
   } catch (error) {

@@ -20,6 +20,7 @@ import { OwnerLock } from '../owner-lock.ts'
 import { encodeBatch } from '../rows/batch-codec.ts'
 import { realPath, refuseFolder } from '../store-files.ts'
 import { problemsIn, startOf, storeRowIn } from '../tables/check-tables.ts'
+import { moveFileSum } from '../tables/file-sum.ts'
 import { KeyHash } from '../tables/key-hash.ts'
 import { openTablesFile } from '../tables/open-tables.ts'
 import { Statements } from '../tables/statements.ts'
@@ -107,6 +108,7 @@ export function restoreStore(from: string, to: string, { movesAside, rows }: Res
     sync(copy)
     const aside = there.length === 0 ? null : moveAside(file, there)
     renameSync(copy, file)
+    moveFileSum(copy, file)
     sync(dirname(file))
     return { ...facts, aside }
   } catch (error) {
@@ -148,7 +150,7 @@ function prepare(copy: string, rows: Restoring['rows']): void {
 function filesOfStore(file: string): string[] {
   const name = basename(file)
   const isPart = (rest: string): boolean =>
-    ['', '-wal', '-shm', '-journal'].includes(rest) || /^-log-\d+(\.new)?$/.test(rest)
+    ['', '-wal', '-shm', '-journal', '.sum'].includes(rest) || /^-log-\d+(\.new)?$/.test(rest)
   return readdirSync(dirname(file))
     .filter((one) => one.startsWith(name) && isPart(one.slice(name.length)))
     .sort()
@@ -163,7 +165,7 @@ function moveAside(file: string, there: readonly string[]): string {
 }
 
 function removeFiles(path: string): void {
-  for (const end of ['', '-journal', '-wal', '-shm']) rmSync(path + end, { force: true })
+  for (const end of ['', '-journal', '-wal', '-shm', '.sum']) rmSync(path + end, { force: true })
 }
 
 function sync(path: string): void {

@@ -15,41 +15,50 @@ import { asUnavailable, unavailable } from '../../unavailable.ts'
 import { type Database, openReadOnly } from '../driver.ts'
 import { SCHEMA_VERSION, versionOf } from '../migrate.ts'
 import { logFiles } from '../store-files.ts'
+import { moveFileSum } from '../tables/file-sum.ts'
 import { copyRows } from './from-4/copy-store.ts'
+import { removeRowLog } from './from-4/row-log.ts'
 import { addSums } from './from-5/add-sums.ts'
 
 /** Called with the number of jobs that were brought forward, and of all jobs. */
 export type Progress = (done: number, total: number) => void
 
-/** Makes a store of the newest version at another path, of one whose file has no write-ahead log afterwards. */
-type Step = (path: string, made: string, progress: Progress, version: number) => void
+/**
+ * Makes a store of the newest version at another path, of one whose file has no write-ahead log afterwards. Returns the bytes at the
+ * end of its log that a crash tore and that are left out.
+ */
+type Step = (path: string, made: string, progress: Progress, version: number) => number
 
 const STEPS: Readonly<Record<number, Step>> = { 4: copyRows, 5: addSums, 6: addSums }
 
 /**
  * Brings a store of an earlier version forward: makes a new file of it, which then takes its place. The old file stays as
  * `PATH.before-7`, with its log if it needs one. Does nothing to a store of another version. The caller has the lock of the store.
+ * Returns the bytes of the log that were torn.
  */
-export function bringForward(path: string, progress: Progress): void {
-  if (isEmptyFile(path)) return
+export function bringForward(path: string, progress: Progress): number {
+  if (isEmptyFile(path)) return 0
   const version = versionAt(path)
-  if (version === SCHEMA_VERSION) return
+  if (version === SCHEMA_VERSION) return 0
   const step = STEPS[version]
   if (step === undefined) throw tooOld(path, version)
   const made = `${path}.new-${SCHEMA_VERSION}`
   try {
     // What an attempt left that did not come to its end.
     removeFile(made)
-    step(path, made, progress, version)
+    const tornBytes = step(path, made, progress, version)
     sync(made)
     keepOld(path)
     renameSync(made, path)
+    moveFileSum(made, path)
     sync(dirname(path))
+    removeFile(made)
+    removeRowLog(path)
+    return tornBytes
   } catch (error) {
     removeFile(made)
     throw asUnavailable(path, error)
   }
-  removeFile(made)
 }
 
 function versionAt(path: string): number {
@@ -81,7 +90,7 @@ function keepOld(path: string): void {
 }
 
 function removeFile(path: string): void {
-  for (const end of ['', '-wal', '-shm', '-journal']) rmSync(path + end, { force: true })
+  for (const end of ['', '-wal', '-shm', '-journal', '.sum']) rmSync(path + end, { force: true })
 }
 
 function sync(path: string): void {

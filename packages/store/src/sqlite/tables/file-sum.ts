@@ -1,4 +1,13 @@
-import { closeSync, existsSync, openSync, readFileSync, readSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { crc32 } from 'node:zlib'
 import { OWNER_ONLY } from '../../file-mode.ts'
 
@@ -23,6 +32,12 @@ export function isAsNoted(path: string): boolean {
   } catch {
     return false
   }
+}
+
+/** With a file that gets another name. */
+export function moveFileSum(from: string, to: string): void {
+  rmSync(noteOf(to), { force: true })
+  if (existsSync(noteOf(from))) renameSync(noteOf(from), noteOf(to))
 }
 
 const PART_BYTES = 1_048_576

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { type AuditEntry, decodeCbor, type JobRow, toHex } from '@fairlead/core'
+import { type AuditEntry, decodeCbor, type JobId, type JobRow, toHex } from '@fairlead/core'
 import type { JournalRecord, WriteBatch } from '@fairlead/core/internal'
 import { type Database, prepare, type SqlValue, type Statement } from '../../driver.ts'
 import {
@@ -15,6 +15,7 @@ import {
   rowOf,
   SHARE,
 } from '../../rows/rows.ts'
+import type { LoggedRows } from './logged-rows.ts'
 
 const FOLDER = new URL('../../../../src/sqlite/migrations/from-4/', import.meta.url)
 
@@ -38,6 +39,7 @@ export class OldRows {
   readonly #db: Database
   readonly #noteEntry: Statement
   readonly #jobOfEntry: Statement
+  #idOf: Statement | null = null
 
   constructor(db: Database) {
     this.#db = db
@@ -45,6 +47,31 @@ export class OldRows {
     db.exec('CREATE TEMP TABLE entry_jobs (entry INTEGER PRIMARY KEY, job INTEGER NOT NULL)')
     this.#noteEntry = prepare(db, 'INSERT OR REPLACE INTO entry_jobs VALUES (?, ?)')
     this.#jobOfEntry = prepare(db, 'SELECT job FROM entry_jobs WHERE entry = ?')
+  }
+
+  /** Takes out of the tables what a log has as new, and notes the jobs of its entries. The transaction is the caller's. */
+  forget({ newJobs, newLeases, rounds, journal }: LoggedRows): void {
+    const run = (sql: string, rows: Iterable<readonly SqlValue[]>): void => {
+      const statement = prepare(this.#db, sql)
+      for (const row of rows) statement.run(...row)
+    }
+    const seqs = [...newJobs.keys()].map((seq) => [seq])
+    for (const table of ['payloads', 'leases', 'results', 'failures']) {
+      run(`DELETE FROM ${table} WHERE job = ?`, seqs)
+    }
+    run('DELETE FROM jobs WHERE seq = ?', seqs)
+    const leases = [...newLeases.values()].map(({ jobSeq, attempt }) => [jobSeq, attempt])
+    run('DELETE FROM leases WHERE job = ? AND attempt = ?', leases)
+    const keys = [...rounds.values()].map(({ height, kind }) => [height, kind])
+    run('DELETE FROM rounds WHERE height = ? AND kind = ?', keys)
+    for (const { seq, jobSeq } of journal) if (jobSeq !== null) this.#noteEntry.run(seq, jobSeq)
+  }
+
+  /** The id of a job in the tables. */
+  idOf(seq: number): JobId | null {
+    this.#idOf ??= prepare(this.#db, 'SELECT id FROM jobs WHERE seq = ?')
+    const [id] = this.#idOf.get(seq) ?? []
+    return id === undefined ? null : (toHex(id as Uint8Array) as JobId)
   }
 
   get jobs(): number {

@@ -19,8 +19,8 @@ import type { Progress } from '../bring-forward.ts'
 
 const PAGE_JOBS = 10_000
 
-/** Copies a store of version 5 or 6, and gives each row of the copy its sums. The log beside it fits both. */
-export function addSums(path: string, made: string, progress: Progress, version: number): void {
+/** Copies a store of version 5, and gives each row of the copy its sums. The log beside it fits both. */
+export function addSums(path: string, made: string, progress: Progress, version: number): number {
   inspect(path)
   bringTogether(path)
   makePrivate(made)
@@ -33,6 +33,8 @@ export function addSums(path: string, made: string, progress: Progress, version:
     for (const type of ROW_TYPES) if (type !== JOB) renewSums(db, type)
     addSumsOfJobs(db, progress)
     db.exec('COMMIT')
+    // Its log stays, and tells of its own end.
+    return 0
   } finally {
     db.close()
   }
