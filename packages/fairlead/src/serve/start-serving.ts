@@ -62,6 +62,10 @@ export async function startServing(options: Options): Promise<Serving> {
     await refuseAddress({ listen: { host, port }, tokens })
     const progress = forwardProgress(settings.store.path, logger)
     const file = await openSqliteStore(settings.store.path, { progress })
+    const { tornBytes } = file.report
+    if (tornBytes > 0) {
+      logger.warn({ bytes: tornBytes }, 'a crash tore the end of the log, which was never confirmed')
+    }
     const store = new MeteredStore(withArchive(file, settings.store, logger))
     close = async () => {
       sitesFile?.close()
