@@ -1,6 +1,9 @@
 import {
+  closeSync,
   existsSync,
+  fsyncSync,
   lstatSync,
+  openSync,
   readdirSync,
   readlinkSync,
   realpathSync,
@@ -26,6 +29,21 @@ export function realPath(path: string): string {
     // The folder does not exist, which opening the file will tell.
     return absolute
   }
+}
+
+/** Makes a file or a folder durable. */
+export function sync(path: string): void {
+  const file = openSync(path, 'r')
+  try {
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** Removes tables with all that SQLite and a clean close put beside them. */
+export function removeTables(path: string): void {
+  for (const end of ['', '-journal', '-wal', '-shm', '.sum']) rmSync(path + end, { force: true })
 }
 
 export function refuseFolder(path: string): void {

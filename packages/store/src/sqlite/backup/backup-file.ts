@@ -1,8 +1,9 @@
-import { closeSync, existsSync, fsyncSync, openSync, rmSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { makePrivate } from '../../file-mode.ts'
 import { asUnavailable, unavailable } from '../../unavailable.ts'
 import { openDatabase, openReadOnly } from '../driver.ts'
+import { removeTables, sync } from '../store-files.ts'
 import { Statements } from '../tables/statements.ts'
 import { loadStoreRow, saveStoreRow } from '../tables/store-row.ts'
 
@@ -26,7 +27,7 @@ export class BackupFile {
       for (const path of [to, dirname(to)]) sync(path)
       return batch
     } catch (error) {
-      for (const end of ['', '-journal', '-wal', '-shm']) rmSync(to + end, { force: true })
+      removeTables(to)
       throw asUnavailable(to, error)
     }
   }
@@ -60,14 +61,5 @@ function markClean(path: string): number {
     return row.batch
   } finally {
     db.close()
-  }
-}
-
-function sync(path: string): void {
-  const file = openSync(path, 'r')
-  try {
-    fsyncSync(file)
-  } finally {
-    closeSync(file)
   }
 }

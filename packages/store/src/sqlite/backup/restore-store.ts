@@ -1,15 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import {
-  closeSync,
-  copyFileSync,
-  fsyncSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs'
+import { copyFileSync, readdirSync, readFileSync, renameSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { WriteBatch } from '@fairlead/core/internal'
 import { makePrivate } from '../../file-mode.ts'
@@ -18,7 +8,7 @@ import { openDatabase, openReadOnly } from '../driver.ts'
 import { SCHEMA_VERSION, versionOf } from '../migrate.ts'
 import { OwnerLock } from '../owner-lock.ts'
 import { encodeBatch } from '../rows/batch-codec.ts'
-import { realPath, refuseFolder } from '../store-files.ts'
+import { realPath, refuseFolder, removeTables, sync } from '../store-files.ts'
 import { problemsIn, startOf, storeRowIn } from '../tables/check-tables.ts'
 import { moveFileSum } from '../tables/file-sum.ts'
 import { KeyHash } from '../tables/key-hash.ts'
@@ -101,7 +91,7 @@ export function restoreStore(from: string, to: string, { movesAside, rows }: Res
   try {
     const there = filesOfStore(file)
     if (there.length > 0 && !movesAside) throw storeExists(file, there)
-    removeFiles(copy)
+    removeTables(copy)
     makePrivate(copy)
     copyFileSync(from, copy)
     prepare(copy, rows)
@@ -112,7 +102,7 @@ export function restoreStore(from: string, to: string, { movesAside, rows }: Res
     sync(dirname(file))
     return { ...facts, aside }
   } catch (error) {
-    removeFiles(copy)
+    removeTables(copy)
     throw asUnavailable(file, error)
   } finally {
     lock.release()
@@ -162,19 +152,6 @@ function moveAside(file: string, there: readonly string[]): string {
   const aside = `${file}.before-restore-${stamp}Z`
   for (const one of there) renameSync(one, aside + one.slice(file.length))
   return aside
-}
-
-function removeFiles(path: string): void {
-  for (const end of ['', '-journal', '-wal', '-shm', '.sum']) rmSync(path + end, { force: true })
-}
-
-function sync(path: string): void {
-  const file = openSync(path, 'r')
-  try {
-    fsyncSync(file)
-  } finally {
-    closeSync(file)
-  }
 }
 
 function storeExists(file: string, there: readonly string[]): Error {

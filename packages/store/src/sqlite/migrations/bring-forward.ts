@@ -1,20 +1,10 @@
-import {
-  closeSync,
-  copyFileSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs'
+import { copyFileSync, existsSync, linkSync, renameSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { isEmptyFile } from '../../file-mode.ts'
 import { asUnavailable, unavailable } from '../../unavailable.ts'
 import { type Database, openReadOnly } from '../driver.ts'
 import { SCHEMA_VERSION, versionOf } from '../migrate.ts'
-import { logFiles } from '../store-files.ts'
+import { logFiles, removeTables, sync } from '../store-files.ts'
 import { moveFileSum } from '../tables/file-sum.ts'
 import { copyRows } from './from-4/copy-store.ts'
 import { removeRowLog } from './from-4/row-log.ts'
@@ -45,18 +35,18 @@ export function bringForward(path: string, progress: Progress): number {
   const made = `${path}.new-${SCHEMA_VERSION}`
   try {
     // What an attempt left that did not come to its end.
-    removeFile(made)
+    removeTables(made)
     const tornBytes = step(path, made, progress, version)
     sync(made)
     keepOld(path)
     renameSync(made, path)
     moveFileSum(made, path)
     sync(dirname(path))
-    removeFile(made)
+    removeTables(made)
     removeRowLog(path)
     return tornBytes
   } catch (error) {
-    removeFile(made)
+    removeTables(made)
     throw asUnavailable(path, error)
   }
 }
@@ -87,17 +77,4 @@ function keepOld(path: string): void {
   for (const file of logFiles(path)) copyFileSync(file, kept + file.slice(path.length))
   if (existsSync(kept) && statSync(kept).ino === statSync(path).ino) return
   linkSync(path, kept)
-}
-
-function removeFile(path: string): void {
-  for (const end of ['', '-wal', '-shm', '-journal', '.sum']) rmSync(path + end, { force: true })
-}
-
-function sync(path: string): void {
-  const file = openSync(path, 'r')
-  try {
-    fsyncSync(file)
-  } finally {
-    closeSync(file)
-  }
 }

@@ -4,7 +4,7 @@ import { entryOf } from '../rows/record-codec.ts'
 import { checkRow, damagedAt } from '../rows/row-sums.ts'
 import { JOB, LEASE, ROW_TYPES, type RowType, STORE } from '../rows/rows.ts'
 import { id48, KeyHash } from './key-hash.ts'
-import { columnsOf, textOf } from './statements.ts'
+import { columnsOf, textOf } from './query-texts.ts'
 import type { StoreRow } from './store-row.ts'
 
 /** The first values of all tables that are damaged. */

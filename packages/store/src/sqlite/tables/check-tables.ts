@@ -3,7 +3,7 @@ import { unavailable } from '../../unavailable.ts'
 import { type Database, told } from '../driver.ts'
 import { wrongRows } from './check-rows.ts'
 import { isAsNoted } from './file-sum.ts'
-import { textOf } from './statements.ts'
+import { textOf } from './query-texts.ts'
 import { type Marks, marksIn, type StoreRow, storeRowOf } from './store-row.ts'
 
 const STORE_ROW = textOf('tell-store')

@@ -1,35 +1,19 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import { type Database, prepare, type Statement } from '../driver.ts'
-import { ROW_TYPES, type RowType } from '../rows/rows.ts'
+import { madeQueries } from './made-queries.ts'
+import { queryNames, textOf } from './query-texts.ts'
 
-const FOLDER = new URL('../../../src/sqlite/queries/', import.meta.url)
-
-/** Those that tell are not prepared (see driver.ts), and one uses a function that only a restore has. */
-const UNPREPARED = /^(tell-|renew-key-hashes)/
+/** Those that tell are not prepared (see driver.ts), one uses a function that only a restore has, and one is made into others. */
+const UNPREPARED = /^(tell-.*|renew-key-hashes|list-jobs)$/
 
 /** The text of each query by its name, read once. */
-const QUERIES = new Map(
-  readdirSync(FOLDER)
-    .filter((name) => name.endsWith('.sql') && !UNPREPARED.test(name))
-    .map((name) => [name.slice(0, -4), textOf(name.slice(0, -4))]),
-)
+const QUERIES = new Map([
+  ...queryNames()
+    .filter((name) => !UNPREPARED.test(name))
+    .map((name): [string, string] => [name, textOf(name)]),
+  ...madeQueries(),
+])
 
-/** The text of a query. `{leases}` in it stands for the columns of a row of leases and its sums, in their order. */
-export function textOf(query: string): string {
-  const text = readFileSync(new URL(`${query}.sql`, FOLDER), 'utf8')
-  return text.replaceAll(/\{(\w+)\}/g, (_, table: string) => {
-    const type = ROW_TYPES.find((one) => one.table === table)
-    if (type === undefined) throw new Error(`queries/${query}.sql: there is no table ${table}`)
-    return columnsOf(type).join(', ')
-  })
-}
-
-/** The columns of a row and its sums, as reads take them. */
-export function columnsOf({ table, columns, sums }: RowType<unknown>): string[] {
-  return [...columns, ...sums].map(({ column }) => `${table}.${column}`)
-}
-
-/** Prepared statements by the names of their files, each prepared once. */
+/** Prepared statements by their names, each prepared once. */
 export class Statements {
   readonly #prepared: ReadonlyMap<string, Statement>
 
@@ -39,7 +23,7 @@ export class Statements {
 
   get(name: string): Statement {
     const statement = this.#prepared.get(name)
-    if (statement === undefined) throw new Error(`there is no queries/${name}.sql`)
+    if (statement === undefined) throw new Error(`there is no query ${name}`)
     return statement
   }
 }
