@@ -16,15 +16,17 @@ export function takeRow(
   to: SqlValue[],
 ): void {
   const at = to.length
-  const found: number[] = []
+  // Two at most, and the second behind the last cell.
+  let first: number | null = null
   for (const sum of sums) {
     reader.cellsTo(to, at + sum.from - to.length)
     const start = reader.at
     reader.cellsTo(to, sum.to - sum.from)
-    found.push(reader.sum(start, seedOf(to, at, keys)))
+    const found = reader.sum(start, seedOf(to, at, keys))
+    if (sum.to < columns.length) first = found
+    else if (first === null) to.push(found)
+    else to.push(first, found)
   }
-  reader.cellsTo(to, at + columns.length - to.length)
-  to.push(...found)
 }
 
 /** The row of cells with their sums behind them, from a place on. A wrong sum is refused. */
