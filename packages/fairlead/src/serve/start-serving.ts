@@ -64,7 +64,10 @@ export async function startServing(options: Options): Promise<Serving> {
     const file = await openSqliteStore(settings.store.path, { progress })
     const { tornBytes } = file.report
     if (tornBytes > 0) {
-      logger.warn({ bytes: tornBytes }, 'a crash tore the end of the log, which was never confirmed')
+      logger.warn(
+        { bytes: tornBytes },
+        'a crash tore the end of the log, which was never confirmed',
+      )
     }
     const store = new MeteredStore(withArchive(file, settings.store, logger))
     close = async () => {
