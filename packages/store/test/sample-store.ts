@@ -13,6 +13,7 @@ import {
   sampleProvider,
   sampleResult,
   sampleRound,
+  sampleSettlement,
 } from '../src/conformance/sample-rows.ts'
 import { MemoryTables } from '../src/memory/memory-tables.ts'
 import {
@@ -50,6 +51,7 @@ export function sampleBatch(n: number): WriteBatch {
     rounds: [sampleRound(n)],
     providers: [sampleProvider(1, { lastHeartbeat: START + n }), sampleProvider(n + 1)],
     shares: [{ kind: 'ai', caller: callerOf(n), finish: 2n ** 63n + BigInt(n) }],
+    settlements: [sampleSettlement(n)],
     lanes: [{ lane: 'limits', key: `key ${n}`, value: new Uint8Array(40).fill(n) }],
     // Of the first batch only the results stay.
     pruneEndedBefore: n < 5 ? null : START + JOBS,

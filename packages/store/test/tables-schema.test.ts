@@ -64,15 +64,6 @@ it.each(ROW_TYPES)(
   },
 )
 
-it('STORE-1: the columns of results are those of rows.ts; its queries name them', () => {
-  const columns = (RESULT.columns as readonly Column[]).map(({ column }) => column)
-  expect(columnsOf('results').sort()).toEqual([...columns, 'crc'].sort())
-  for (const name of ['find-result', 'all-results']) {
-    const sql = queries.find((query) => query.name === name)?.sql ?? ''
-    expect(sql.replaceAll(/\s+/g, ' ')).toContain(`SELECT ${[...columns, 'crc'].join(', ')} FROM`)
-  }
-})
-
 it.each([
   ['update-job', JOB_CHANGE],
   ['update-lease', LEASE_CHANGE],

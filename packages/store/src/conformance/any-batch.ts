@@ -337,7 +337,7 @@ function anySettlement(draw: Draw, k: number) {
   )
   const epochId = isSeldom(draw) ? 0 : k
   return sampleSettlement(epochId, {
-    ...draw(() => fc.record({ due: bytes(), batch: text() })),
+    ...draw(() => fc.record({ due: bytes(), batch: text().map((one) => JSON.stringify(one)) })),
     parts,
   })
 }
