@@ -16,6 +16,11 @@ export type { ExactInt } from './encoding/exact-int.ts'
 export { type HashField, sha3, uvarint } from './encoding/hash.ts'
 export { isProviderName } from './encoding/ids.ts'
 export { isoUtc } from './encoding/iso-utc.ts'
+export {
+  type CertificateRequest,
+  issueCertificate,
+  issueRoot,
+} from './encoding/issue-certificate.ts'
 export { jsonOf } from './encoding/json-of.ts'
 export { isPlainObject } from './encoding/plain-object.ts'
 export { compareText } from './encoding/text.ts'

@@ -1,11 +1,11 @@
 import { generateKeyPairSync } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
-import { type CertificateRequest, certificate } from '../../../test/certificates.ts'
 import { toHex } from '../../encoding/bytes.ts'
 import { publicKeyOf, signEd25519 } from '../../encoding/ed25519.ts'
 import { sha256Of } from '../../encoding/hash.ts'
 import { attestationHash, type ProviderId } from '../../encoding/ids.ts'
+import { type CertificateRequest, issueCertificate } from '../../encoding/issue-certificate.ts'
 import { FairleadError } from '../../errors.ts'
 import { parsePolicy } from '../../policy/policy.ts'
 import { attestationProblem, isAttestedFor, kindsOf } from './attestation.ts'
@@ -19,21 +19,34 @@ import {
 const LEAF = Buffer.alloc(32, 1)
 const INTER = Buffer.alloc(32, 2)
 const ROOT = Buffer.alloc(32, 3)
-const FROM = '251101000000Z'
-const UNTIL = '261101000000Z'
+const FROM = Date.UTC(2025, 10, 1)
+const UNTIL = Date.UTC(2026, 10, 1)
 const NOW = 1_764_000_000_000
 const PROVIDER = 'provider:a' as ProviderId
 
-const base = { isCa: true, from: FROM, until: UNTIL }
+const base = { isCa: true, notBefore: FROM, notAfter: UNTIL }
 const ROOT_REQUEST: CertificateRequest = {
   ...base,
   subject: 'R',
   issuer: 'R',
-  key: ROOT,
+  publicKey: publicKeyOf(ROOT),
   signedBy: ROOT,
 }
-const INTER_REQUEST = { ...base, subject: 'I', issuer: 'R', key: INTER, signedBy: ROOT }
-const LEAF_REQUEST = { ...base, subject: 'L', issuer: 'I', key: LEAF, signedBy: INTER, isCa: false }
+const INTER_REQUEST = {
+  ...base,
+  subject: 'I',
+  issuer: 'R',
+  publicKey: publicKeyOf(INTER),
+  signedBy: ROOT,
+}
+const LEAF_REQUEST = {
+  ...base,
+  subject: 'L',
+  issuer: 'I',
+  publicKey: publicKeyOf(LEAF),
+  signedBy: INTER,
+  isCa: false,
+}
 
 /** A chain of three with changes to single certificates. */
 function chainOf(
@@ -42,9 +55,9 @@ function chainOf(
   root: Partial<CertificateRequest> = {},
 ): Uint8Array[] {
   return [
-    certificate({ ...LEAF_REQUEST, ...leaf }),
-    certificate({ ...INTER_REQUEST, ...inter }),
-    certificate({ ...ROOT_REQUEST, ...root }),
+    issueCertificate({ ...LEAF_REQUEST, ...leaf }),
+    issueCertificate({ ...INTER_REQUEST, ...inter }),
+    issueCertificate({ ...ROOT_REQUEST, ...root }),
   ]
 }
 
@@ -91,7 +104,7 @@ const GOOD = chainOf()
 
 describe('a good chain', () => {
   it('ATTEST-1: its hash is over the class and all certificates, its times are the narrowest', () => {
-    const chain = chainOf({ from: '251120000000Z' }, { until: '260101000000Z' })
+    const chain = chainOf({ notBefore: Date.UTC(2025, 10, 20) }, { notAfter: Date.UTC(2026, 0, 1) })
     expect(checkAttestation(request(chain))).toEqual({
       className: 'tee',
       hash: attestationHash('tee', chain),
@@ -102,17 +115,19 @@ describe('a good chain', () => {
   })
 
   it('ATTEST-3: a pinned leaf alone is a chain, and nobody need have signed it', () => {
-    expect(refusal(request([certificate({ ...LEAF_REQUEST, signedBy: LEAF })]))).toBeNull()
+    expect(refusal(request([issueCertificate({ ...LEAF_REQUEST, signedBy: LEAF })]))).toBeNull()
   })
 
   it.each([
-    ['260101000000Z', Date.UTC(2026, 0, 1)],
-    ['20991231235959Z', Date.UTC(2099, 11, 31, 23, 59, 59)],
-    ['20280229120000Z', Date.UTC(2028, 1, 29, 12)],
-    ['99991231235959Z', Date.UTC(9999, 11, 31, 23, 59, 59)],
-  ])('ATTEST-3: the end %s is read to the millisecond', (until, ms) => {
-    const chain = chainOf({ until }, { until: '99991231235959Z' }, { until: '99991231235959Z' })
-    expect(checkAttestation(request(chain)).notAfter).toBe(ms)
+    Date.UTC(2026, 0, 1),
+    Date.UTC(2028, 1, 29, 12),
+    Date.UTC(2049, 11, 31, 23, 59, 59),
+    Date.UTC(2050, 0, 1),
+    Date.UTC(2099, 11, 31, 23, 59, 59),
+    Date.UTC(9999, 11, 31, 23, 59, 59),
+  ])('ATTEST-3: the end %i is read to the millisecond', (notAfter) => {
+    const last = { notAfter: Date.UTC(9999, 11, 31, 23, 59, 59) }
+    expect(checkAttestation(request(chainOf({ notAfter }, last, last))).notAfter).toBe(notAfter)
   })
 })
 
