@@ -161,6 +161,8 @@ export {
   ATTESTATION_REASONS,
   type AttestationReason,
   type AttestationRequest,
+  CERTIFICATE_BYTES_MAX,
+  CERTIFICATES_MAX,
   CHALLENGE_MS,
   type Challenge,
   checkAttestation,

@@ -6,6 +6,8 @@ export const CALLER = '0x7ab3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f708192a3b4c5
 export const DIGEST = '0xd4b1a2938475665748392a1b0c9d8e7f60514233241506f7e8d9cabbac9d00a7'
 export const TX_HASH = '0x6a5e4d3c2b1a09f8e7d6c5b4a3928170605f4e3d2c1b0a9f8e7d6c5b4a3919bf'
 export const SEED = '0x19ff00cc11ee22dd33cc44bb55aa66998877665544332211000f1e2d3c4b5a69'
+export const ENVELOPE_HASH = '0x8a9c7b6a594837261504f3e2d1c0bfae9d8c7b6a594837261504f3e2d1c0ee12'
+export const NULLIFIER = '0x19ff2e3d4c5b6a798897a6b5c4d3e2f1001f2e3d4c5b6a798897a6b5c4d300cc'
 export const ATLAS = 'provider:atlas'
 export const AT = 1_713_200_123_000
 
@@ -108,11 +110,98 @@ export const RESULT_RECORD = {
   output: '0x48656c6c6f20796f75',
   content_type: 'text/plain',
   meta: null,
-  units: 3,
-  qos: null,
-  proof_refs: [],
-  finalized_height: null,
+  units: 3.25,
+  qos: { p95_latency_ms: 420, availability: 0.9993 },
+  proof_refs: [
+    {
+      proof_type: 'AI_V1' as const,
+      proof_hash: ENVELOPE_HASH,
+      nullifier: NULLIFIER,
+      block_height: 1_713_200_125,
+      tx_hash: ENVELOPE_HASH,
+    },
+  ],
+  finalized_height: 1_713_200_125,
   completed_at: 1_713_200_125.25,
+}
+
+export const CLAIM = {
+  schema_version: 0 as const,
+  task_id: TASK_ID,
+  lease_id: LEASE_ID,
+  provider_id: ATLAS,
+  proof_type: 'AI_V1' as const,
+  envelope_hash: ENVELOPE_HASH,
+  nullifier: NULLIFIER,
+  metrics: { ai_units: 3.25, qos: { p95_latency_ms: 420, availability: 0.9993 } },
+  block_height: 1_713_200_125,
+  tx_hash: ENVELOPE_HASH,
+  status: 'FINAL' as const,
+  finalized_height: 1_713_200_125,
+}
+
+export const EPOCH_ID = 475_888
+
+export const BATCH = {
+  epoch_id: EPOCH_ID,
+  prev_batch_id: `0x${'00'.repeat(32)}`,
+  claims_root: TX_HASH,
+  payouts_root: SEED,
+  totals: {
+    claims: 1,
+    payouts: 1,
+    gross: 3_575,
+    budget: null,
+    paid: 3_575,
+    provider: 2_860,
+    miner: 536,
+    fund: 179,
+    slashed: 0,
+    debits: {},
+    unstaked: { 'provider:borea': 5_000 },
+    deferred: 0,
+    carry: 0,
+  },
+  policy_hash: DIGEST,
+  audit_seq: 16,
+  audit_head: SEED,
+}
+
+export const LISTED_BATCH = { batch_id: DIGEST, batch: BATCH }
+
+export const CLAIM_LINE = {
+  claim_key: SEED,
+  task_id: TASK_ID,
+  kind: 'ai' as const,
+  provider_id: ATLAS,
+  miner_id: 'operator',
+  envelope_hash: ENVELOPE_HASH,
+  nullifier: NULLIFIER,
+  block_height: 1_713_200_125,
+  epoch_id: EPOCH_ID,
+  units_ppm: 3_250_000,
+  rate: 1_000,
+  q_ppm: 1_100_000,
+  d_ppm: 1_000_000,
+  gross: 3_575,
+  split: { provider: 8_000, miner: 1_500, fund: 500 },
+}
+
+export const PAYOUT_LINE = {
+  ...CLAIM_LINE,
+  paid_before: 0,
+  amount: 3_575,
+  provider: 2_860,
+  miner: 536,
+  fund: 179,
+  slashed: 0,
+}
+
+export const ATTESTATION = {
+  class: 'enclave',
+  attestation_hash: TX_HASH,
+  not_before: AT - 86_400_000,
+  not_after: AT + 86_400_000,
 }
 
 export const PROVIDER = {
@@ -131,7 +220,22 @@ export const PROVIDER = {
   allow: null,
   deny: [],
   leases_max: 8,
-  stake_u64: 0,
+  stake_u64: 15_000,
+  unstaking: [{ amount_u64: 5_000, matures_at: AT + 86_400_000 }],
+  public_key: SEED,
+  attestation: ATTESTATION,
+  service: [
+    {
+      kind: 'ai' as const,
+      band: 'gold' as const,
+      samples: 120,
+      p95_ms: 420,
+      fail_ppm: 8_334,
+      availability_ppm: 1_000_000,
+    },
+  ],
+  offence_epochs: [],
+  jailed_until: null,
   health: 1_000,
   failures: 0,
   cooldown_until: null,

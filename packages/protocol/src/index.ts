@@ -11,7 +11,9 @@ export { POLL_WAIT_MAX_MS } from './methods/poll-leases.ts'
 export { NOTIFICATIONS, type NotificationName } from './notifications/index.ts'
 export { jsonSchemaOf, openRpcDocument } from './openrpc.ts'
 export { methodsReference } from './reference.ts'
+export type { AttestationRecord } from './records/attestation.ts'
 export type { AuditEntryRecord } from './records/audit.ts'
+export type { ProofClaim } from './records/claim.ts'
 export type { ExplanationRecord } from './records/explanation.ts'
 export type {
   AttemptErrorRecord,
@@ -32,6 +34,7 @@ export {
   type ReserveRecord,
 } from './records/limit.ts'
 export type { ProviderRecord } from './records/provider.ts'
+export type { BatchFile, BatchRecord, PayoutsFile } from './records/settlement.ts'
 export type {
   DispatchKeyRecord,
   RegistrationRecord,

@@ -9,6 +9,7 @@ import { Authenticator } from './auth/authenticator.ts'
 import { TokenWatch } from './auth/token-watch.ts'
 import { EventHub } from './events/event-hub.ts'
 import { Ownership } from './events/ownership.ts'
+import { SettlementDesk } from './fund/settlement-desk.ts'
 import { HeapGuard } from './heap-guard.ts'
 import { Bodies } from './http/body.ts'
 import { Connections } from './http/connections.ts'
@@ -127,6 +128,7 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
       limitOwners: new LimitOwners(engine.view, limiter, options.limiter !== undefined),
       stats,
       storage,
+      settlements: new SettlementDesk(engine),
       signup,
       notes,
       heap,

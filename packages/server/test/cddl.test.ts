@@ -39,6 +39,9 @@ describe('the CDDL files', () => {
     expect(shared).toEqual(
       expect.arrayContaining([
         'Assignment',
+        'Attestation',
+        'BatchFile',
+        'ClaimLine',
         'JobReceipt',
         'JobRecord',
         'JobSummary',
@@ -48,6 +51,9 @@ describe('the CDDL files', () => {
         'Notice',
         'LimitRecord',
         'RegistrationRecord',
+        'PayoutLine',
+        'PayoutsFile',
+        'ProofClaim',
         'ReserveRecord',
         'ResultRecord',
         'SessionEntry',

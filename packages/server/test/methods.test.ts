@@ -93,7 +93,7 @@ describe.each(NAMES)('%s', (name) => {
 
 it('RPC-2: a method that comes later, or never, is −32601', async () => {
   for (const method of [
-    'aicf.unstake',
+    'aicf.unregister',
     'signup.undo',
     'limits.undefine',
     '__proto__',

@@ -4,6 +4,7 @@ import { auditPruned } from './audit-pruned.ts'
 import { backupMade } from './backup-made.ts'
 import { clockFixed } from './clock-fixed.ts'
 import { dataRead } from './data-read.ts'
+import { epochSettled } from './epoch-settled.ts'
 import { feeFailed } from './fee-failed.ts'
 import { jobAssigned } from './job-assigned.ts'
 import { jobCancelNoted } from './job-cancel-noted.ts'
@@ -23,13 +24,20 @@ import { limitDeleted } from './limit-deleted.ts'
 import { limitExcess } from './limit-excess.ts'
 import { limitReset } from './limit-reset.ts'
 import { openingSet } from './opening-set.ts'
+import { payoutRecorded } from './payout-recorded.ts'
 import { placeReleased } from './place-released.ts'
 import { policyChanged } from './policy-changed.ts'
+import { proofAccepted } from './proof-accepted.ts'
+import { proofDropped } from './proof-dropped.ts'
+import { providerAttested } from './provider-attested.ts'
 import { providerRegistered } from './provider-registered.ts'
+import { providerSlashed } from './provider-slashed.ts'
 import { providerStaked } from './provider-staked.ts'
 import { providerStatus } from './provider-status.ts'
+import { providerUnstaked } from './provider-unstaked.ts'
 import { providerUpdated } from './provider-updated.ts'
 import { replayAccepted } from './replay-accepted.ts'
+import { slashWarning } from './slash-warning.ts'
 import { storeRestored } from './store-restored.ts'
 import { tokenChanged } from './token-changed.ts'
 import type { Topic } from './topics.ts'
@@ -48,13 +56,19 @@ export const EVENTS = {
   jobCancelNoted,
   jobRescheduled,
   jobRequeued,
+  proofAccepted,
+  proofDropped,
   leaseRenewed,
   leaseCancelled,
   leaseMoved,
   providerRegistered,
   providerUpdated,
   providerStaked,
+  providerUnstaked,
+  providerAttested,
   providerStatus,
+  providerSlashed,
+  slashWarning,
   workerConnected,
   workerLeft,
   accessRefused,
@@ -66,6 +80,8 @@ export const EVENTS = {
   openingSet,
   placeReleased,
   feeFailed,
+  epochSettled,
+  payoutRecorded,
   policyChanged,
   limitDefined,
   tokenChanged,
@@ -88,13 +104,19 @@ export const event = z
     jobCancelNoted.schema,
     jobRescheduled.schema,
     jobRequeued.schema,
+    proofAccepted.schema,
+    proofDropped.schema,
     leaseRenewed.schema,
     leaseCancelled.schema,
     leaseMoved.schema,
     providerRegistered.schema,
     providerUpdated.schema,
     providerStaked.schema,
+    providerUnstaked.schema,
+    providerAttested.schema,
     providerStatus.schema,
+    providerSlashed.schema,
+    slashWarning.schema,
     workerConnected.schema,
     workerLeft.schema,
     accessRefused.schema,
@@ -106,6 +128,8 @@ export const event = z
     openingSet.schema,
     placeReleased.schema,
     feeFailed.schema,
+    epochSettled.schema,
+    payoutRecorded.schema,
     policyChanged.schema,
     limitDefined.schema,
     tokenChanged.schema,

@@ -1,13 +1,14 @@
 import { JOB_STATUSES } from '@fairlead/core'
 import { z } from 'zod'
-import { JOB_RECORD, RESULT_RECORD, TASK_ID } from '../examples.ts'
+import { CLAIM, JOB_RECORD, RESULT_RECORD, TASK_ID } from '../examples.ts'
 import { defineMethod } from '../method.ts'
+import { proofClaim } from '../records/claim.ts'
 import { jobRecord, resultRecord } from '../records/job.ts'
 import { taskId } from '../wire/leaves.ts'
 
 export const getJob = defineMethod({
   name: 'aicf.getJob',
-  summary: 'A job, with its result if it has one.',
+  summary: 'A job, with its claim and its result if it has them.',
   roles: ['requester', 'operator', 'auditor'],
   access: 'read',
   params: z.strictObject({ task_id: taskId }),
@@ -15,11 +16,18 @@ export const getJob = defineMethod({
     task_id: taskId,
     status: z.enum(JOB_STATUSES),
     job: jobRecord,
+    claim: proofClaim.nullable().describe('its accepted proof, final or not'),
     result: resultRecord.nullable(),
   }),
   errors: ['NotFound'],
   example: {
     params: { task_id: TASK_ID },
-    result: { task_id: TASK_ID, status: 'COMPLETED', job: JOB_RECORD, result: RESULT_RECORD },
+    result: {
+      task_id: TASK_ID,
+      status: 'COMPLETED',
+      job: JOB_RECORD,
+      claim: CLAIM,
+      result: RESULT_RECORD,
+    },
   },
 })

@@ -1,8 +1,12 @@
 import { ackLease } from './ack-lease.ts'
+import { attest } from './attest.ts'
 import { auditList } from './audit-list.ts'
 import { auditPrune } from './audit-prune.ts'
 import { auditVerify } from './audit-verify.ts'
 import { cancelJob } from './cancel-job.ts'
+import { chainBlock } from './chain-block.ts'
+import { claimPayout } from './claim-payout.ts'
+import { closeEpoch } from './close-epoch.ts'
 import { completeLease } from './complete-lease.ts'
 import { declineLease } from './decline-lease.ts'
 import { discover } from './discover.ts'
@@ -11,9 +15,12 @@ import { eventsSubscribe } from './events-subscribe.ts'
 import { eventsUnsubscribe } from './events-unsubscribe.ts'
 import { explainJob } from './explain-job.ts'
 import { failLease } from './fail-lease.ts'
+import { getBalance } from './get-balance.ts'
+import { getChallenge } from './get-challenge.ts'
 import { getJob } from './get-job.ts'
 import { getProvider } from './get-provider.ts'
 import { getResult } from './get-result.ts'
+import { getSettlement } from './get-settlement.ts'
 import { getTimeline } from './get-timeline.ts'
 import { heartbeat } from './heartbeat.ts'
 import { limitsComplete } from './limits-complete.ts'
@@ -27,9 +34,11 @@ import { limitsReserveMany } from './limits-reserve-many.ts'
 import { limitsReset } from './limits-reset.ts'
 import { listJobs } from './list-jobs.ts'
 import { listProviders } from './list-providers.ts'
+import { listSettlements } from './list-settlements.ts'
 import { policyGet } from './policy-get.ts'
 import { policySet } from './policy-set.ts'
 import { pollLeases } from './poll-leases.ts'
+import { recordPayout } from './record-payout.ts'
 import { registerProvider } from './register-provider.ts'
 import { releaseLease } from './release-lease.ts'
 import { renewLease } from './renew-lease.ts'
@@ -44,6 +53,8 @@ import { signupSetOpening } from './signup-set-opening.ts'
 import { stake } from './stake.ts'
 import { statsGet } from './stats-get.ts'
 import { storageBackup } from './storage-backup.ts'
+import { submitProof } from './submit-proof.ts'
+import { unstake } from './unstake.ts'
 import { updateProvider } from './update-provider.ts'
 
 /** Every method, by its name on the wire. */
@@ -69,6 +80,17 @@ export const METHODS = {
   'aicf.getProvider': getProvider,
   'aicf.setProviderStatus': setProviderStatus,
   'aicf.stake': stake,
+  'aicf.unstake': unstake,
+  'aicf.getChallenge': getChallenge,
+  'aicf.attest': attest,
+  'aicf.submitProof': submitProof,
+  'aicf.getBalance': getBalance,
+  'aicf.listSettlements': listSettlements,
+  'aicf.getSettlement': getSettlement,
+  'aicf.claimPayout': claimPayout,
+  'aicf.closeEpoch': closeEpoch,
+  'aicf.recordPayout': recordPayout,
+  'chain.block': chainBlock,
   'signup.schedule': signupSchedule,
   'signup.cancel': signupCancel,
   'signup.list': signupList,

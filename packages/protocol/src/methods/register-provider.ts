@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ATLAS, PROVIDER } from '../examples.ts'
 import { defineMethod } from '../method.ts'
-import { offerFields, providerRecord } from '../records/provider.ts'
+import { offerFields, providerRecord, publicKey } from '../records/provider.ts'
 import { providerId } from '../wire/leaves.ts'
 
 export const registerProvider = defineMethod({
@@ -12,6 +12,7 @@ export const registerProvider = defineMethod({
   params: z.strictObject({
     provider_id: providerId,
     ...z.strictObject(offerFields).partial().shape,
+    public_key: publicKey.optional(),
   }),
   result: z.strictObject({ provider: providerRecord }),
   errors: ['InvalidState'],

@@ -15,6 +15,7 @@ import {
   u64,
 } from '../wire/leaves.ts'
 import { payload } from '../wire/payload.ts'
+import { PROOF_TYPES, qos } from './claim.ts'
 import { lease } from './lease.ts'
 
 export const WAIT_REASONS = [
@@ -143,7 +144,7 @@ export const jobRecord = z
   .meta({ id: 'JobRecord' })
 
 const proofRef = z.strictObject({
-  proof_type: z.enum(['AI_V1', 'QUANTUM_V1']),
+  proof_type: z.enum(PROOF_TYPES),
   proof_hash: bytes32,
   nullifier: bytes32,
   block_height: u64,
@@ -161,10 +162,10 @@ export const resultRecord = z
     output: bytes.nullable().describe('null: there is none, or it is kept elsewhere'),
     content_type: z.string().nullable().describe('media type of the output; null: not given'),
     meta: json.describe('what the worker said about its result, or null'),
-    units: z.number(),
-    qos: z.strictObject({ p95_latency_ms: count, availability: z.number() }).nullable(),
-    proof_refs: z.array(proofRef),
-    finalized_height: u64.nullable(),
+    units: z.number().describe('proved, or what the worker said, or the estimate'),
+    qos: qos.nullable().describe('null without a proof'),
+    proof_refs: z.array(proofRef).describe('the proof, if the kind needs one'),
+    finalized_height: u64.nullable().describe('null without a proof'),
     completed_at: timeSecs,
   })
   .meta({ id: 'ResultRecord' })

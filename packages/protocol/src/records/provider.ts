@@ -1,6 +1,8 @@
 import { KIND_NAMES, PROVIDER_STATUSES } from '@fairlead/core'
+import { BANDS } from '@fairlead/core/internal'
 import { z } from 'zod'
 import {
+  bytes32,
   caller,
   count,
   name,
@@ -11,6 +13,7 @@ import {
   workerId,
 } from '../wire/leaves.ts'
 import { list } from '../wire/list.ts'
+import { attestation } from './attestation.ts'
 
 /** What a provider takes and under which terms. */
 export const offerFields = {
@@ -37,6 +40,19 @@ const worker = z.strictObject({
   gone_since: timeMs.nullable().describe('null while it is connected'),
 })
 
+/** The key with which a provider signs its proofs (PROOF-4). */
+export const publicKey = bytes32.nullable().describe('Ed25519 key of its proofs; null: none')
+
+/** Its service for one kind with proofs (SLA-2, SLA-3). */
+const service = z.strictObject({
+  kind: z.enum(KIND_NAMES),
+  band: z.enum(BANDS),
+  samples: count.describe('outcomes that count'),
+  p95_ms: count.nullable().describe('for each estimated unit; null without a completion'),
+  fail_ppm: count,
+  availability_ppm: count,
+})
+
 export const providerRecord = z
   .strictObject({
     schema_version: schemaVersion,
@@ -44,6 +60,14 @@ export const providerRecord = z
     status: z.enum(PROVIDER_STATUSES),
     ...offerFields,
     stake_u64: u64,
+    unstaking: z
+      .array(z.strictObject({ amount_u64: u64, matures_at: timeMs }))
+      .describe('stake on its way out, the oldest request first'),
+    public_key: publicKey,
+    attestation: attestation.nullable(),
+    service: z.array(service).describe('kinds with proofs only'),
+    offence_epochs: z.array(count).describe('epochs in which it was slashed, as far as they count'),
+    jailed_until: timeMs.nullable().describe('null also in a jail that only an operator ends'),
     health: z.int().min(0).max(1_000).describe('thousandths'),
     failures: count.describe('in a row'),
     cooldown_until: timeMs.nullable(),

@@ -42,6 +42,14 @@ const LEAF_WAYS: { readonly [L in Leaf]: Way } = {
       return typeof value === 'number' ? value : wrongUnlessNull(value)
     },
   },
+  signed: {
+    toCbor: (value) => (typeof value === 'string' ? BigInt(value) : value),
+    fromCbor: (value) => {
+      if (typeof value !== 'bigint')
+        return typeof value === 'number' ? value : wrongUnlessNull(value)
+      return Number.isSafeInteger(Number(value)) ? Number(value) : String(value)
+    },
+  },
   payload: {
     toCbor: (value) => (value instanceof PayloadView ? value.map : value),
     fromCbor: (value) => value,
@@ -71,6 +79,8 @@ function wayOf(schema: z.ZodType): Way | null {
       return arrayWay(wayOf(def.element as z.ZodType))
     case 'object':
       return objectWay(def.shape as Record<string, z.ZodType>)
+    case 'record':
+      return recordWay(wayOf(def.valueType as z.ZodType))
     case 'union':
       return unionWay(def)
     default:
@@ -82,6 +92,7 @@ interface Def {
   readonly type: string
   readonly innerType?: unknown
   readonly element?: unknown
+  readonly valueType?: unknown
   readonly shape?: unknown
   readonly format?: unknown
   readonly checks?: readonly unknown[]
@@ -121,6 +132,16 @@ function objectWay(shape: Record<string, z.ZodType>): Way | null {
       if (Object.hasOwn(copy, name)) copy[name] = way[side](copy[name])
     }
     return copy
+  }
+  return { toCbor: each('toCbor'), fromCbor: each('fromCbor') }
+}
+
+/** Names that somebody chose, each with a value of one form. */
+function recordWay(value: Way | null): Way | null {
+  if (value === null) return null
+  const each = (side: keyof Way) => (map: unknown) => {
+    if (typeof map !== 'object' || map === null || Array.isArray(map)) return map
+    return Object.fromEntries(Object.entries(map).map(([name, one]) => [name, value[side](one)]))
   }
   return { toCbor: each('toCbor'), fromCbor: each('fromCbor') }
 }

@@ -7,11 +7,12 @@ import { z } from 'zod'
  *
  * - `bytes`: `0x` hex in JSON, raw in CBOR (VALUE-3)
  * - `u64`: in JSON a number or, above 2^53 − 1, a decimal string; in CBOR an integer (VALUE-2)
+ * - `signed`: the same for a balance, which may be below 0
  * - `payload`: what a job is to do. It comes in as it is, for the rules of its kind to check, and goes
  *   out as a `PayloadView`
  * - `json`: anything that JSON can hold
  */
-export type Leaf = 'bytes' | 'u64' | 'payload' | 'json'
+export type Leaf = 'bytes' | 'u64' | 'signed' | 'payload' | 'json'
 
 export const LEAVES = z.registry<{ leaf: Leaf }>()
 
@@ -41,6 +42,27 @@ const U64_EXPECTED =
 export const u64 = z
   .union([z.int().min(0), z.string().regex(/^(?:0|[1-9]\d{0,19})$/)], { error: U64_EXPECTED })
   .register(LEAVES, { leaf: 'u64' })
+
+/** A balance: a whole number, above 2^53 − 1 on either side of 0 as a decimal string. */
+export const signed = z
+  .union([z.int(), z.string().regex(/^-?[1-9]\d{15,39}$/)])
+  .register(LEAVES, { leaf: 'signed' })
+
+/** An amount of money that moves. */
+export const amount = z
+  .union([z.int().min(1), z.string().regex(/^[1-9]\d{0,19}$/)], {
+    error: 'expected a whole number from 1 to 2^64 − 1 (above 2^53 − 1 as a decimal string)',
+  })
+  .register(LEAVES, { leaf: 'u64' })
+
+/** At most so many bytes, as `0x` hex. */
+export function bytesUpTo(max: number): typeof bytes {
+  const error = `expected 1 to ${max} bytes as 0x and lower-case hex digits`
+  return z
+    .string({ error })
+    .regex(new RegExp(`^0x(?:[0-9a-f]{2}){1,${max}}$`), { error })
+    .register(LEAVES, { leaf: 'bytes' })
+}
 
 export const providerId = z.string().regex(/^provider:[a-z0-9._-]{1,64}$/, {
   error: 'expected provider: and 1 to 64 of a–z, 0–9, dot, dash and underscore',

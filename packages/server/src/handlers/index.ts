@@ -1,5 +1,15 @@
 import type { Handlers } from '../rpc/call.ts'
 import { subscribe, unsubscribe } from './events.ts'
+import {
+  chainBlock,
+  claimPayout,
+  closeEpoch,
+  getBalance,
+  getSettlement,
+  listSettlements,
+  recordPayout,
+  submitProof,
+} from './fund.ts'
 import { cancelJob, enqueue, explainJob, getJob, getResult, getTimeline, listJobs } from './jobs.ts'
 import {
   ackLease,
@@ -32,12 +42,15 @@ import {
   storageBackup,
 } from './operations.ts'
 import {
+  attest,
+  getChallenge,
   getProvider,
   heartbeat,
   listProviders,
   registerProvider,
   setProviderStatus,
   stake,
+  unstake,
   updateProvider,
 } from './providers.ts'
 
@@ -74,6 +87,17 @@ export const HANDLERS: Handlers = {
   'aicf.getProvider': getProvider,
   'aicf.setProviderStatus': setProviderStatus,
   'aicf.stake': stake,
+  'aicf.unstake': unstake,
+  'aicf.getChallenge': getChallenge,
+  'aicf.attest': attest,
+  'aicf.submitProof': submitProof,
+  'aicf.getBalance': getBalance,
+  'aicf.listSettlements': listSettlements,
+  'aicf.getSettlement': getSettlement,
+  'aicf.claimPayout': claimPayout,
+  'aicf.closeEpoch': closeEpoch,
+  'aicf.recordPayout': recordPayout,
+  'chain.block': chainBlock,
   'signup.schedule': signupSchedule,
   'signup.cancel': signupCancel,
   'signup.list': signupList,

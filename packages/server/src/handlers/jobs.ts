@@ -7,13 +7,16 @@ import {
 } from '@fairlead/core'
 import { resultWithoutPeople, showU64 } from '@fairlead/core/internal'
 import type { JobReceipt, MethodName } from '@fairlead/protocol'
+import { fundOf } from '../fund/fund-engine.ts'
 import { auditRecord } from '../records/audit-record.ts'
+import { claimRecord } from '../records/claim-record.ts'
 import { explanationRecord } from '../records/explanation-record.ts'
 import { errorRecord, jobRecord, jobSummary, resultRecord } from '../records/job-record.ts'
 import {
   actingAs,
   type Call,
   type Handlers,
+  hasChain,
   noteRead,
   ownCaller,
   requireOwnJob,
@@ -73,12 +76,13 @@ export const getJob: Handlers['aicf.getJob'] = async ({ task_id }, call, service
   const { engine, signup } = services
   const { read } = engine.view
   // Asked for in one turn, so that the status and the last error are of one moment.
-  const [row, leases, timeline, failures, result] = await Promise.all([
+  const [row, leases, timeline, failures, result, receipt] = await Promise.all([
     readableJob(task_id, call, 'aicf.getJob', services),
     read.leases(task_id),
     read.timeline(task_id),
     read.failures(task_id),
     read.result(task_id),
+    fundOf(engine).claimOf(task_id),
   ])
   const [payload] = await read.payloads([row.seq])
   const waitReason =
@@ -101,6 +105,7 @@ export const getJob: Handlers['aicf.getJob'] = async ({ task_id }, call, service
     task_id,
     status: row.status,
     job,
+    claim: receipt === null ? null : claimRecord(receipt, hasChain(engine)),
     result: result === null ? null : shownResult(result, row.kind, isPrivate),
   }
 }

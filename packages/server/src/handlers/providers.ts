@@ -1,7 +1,8 @@
-import { FairleadError, type ProviderId, type ProviderOffer } from '@fairlead/core'
+import { FairleadError, fromHex, type ProviderId, type ProviderOffer } from '@fairlead/core'
 import { compareAscii, showU64 } from '@fairlead/core/internal'
 import type { CheckedParamsOf, ProviderRecord } from '@fairlead/protocol'
-import { providerRecord } from '../records/provider-record.ts'
+import { fundOf } from '../fund/fund-engine.ts'
+import { attestationRecord, providerRecord } from '../records/provider-record.ts'
 import { actingAs, type Handlers, providerOf, type Services } from '../rpc/call.ts'
 
 export const registerProvider: Handlers['aicf.registerProvider'] = async (
@@ -10,13 +11,24 @@ export const registerProvider: Handlers['aicf.registerProvider'] = async (
   services,
 ) => {
   const id = providerOf(call, params.provider_id)
-  await services.engine.registerProvider(id, offerOf(params), {}, actingAs(call))
+  const publicKey = params.public_key ?? null
+  const fund = fundOf(services.engine)
+  await fund.registerProvider(id, offerOf(params), { publicKey }, actingAs(call))
   return { provider: recordOf(id, services) }
 }
 
 export const updateProvider: Handlers['aicf.updateProvider'] = async (params, call, services) => {
   const id = providerOf(call, params.provider_id)
-  await services.engine.updateProvider(id, offerOf(params), actingAs(call))
+  const { public_key: publicKey } = params
+  if (publicKey !== undefined && call.identity.role === 'provider') {
+    throw new FairleadError(
+      'Forbidden',
+      'public_key: a key is given at registration, and only an operator replaces it',
+      { field: 'public_key' },
+    )
+  }
+  const fund = fundOf(services.engine)
+  await fund.updateProvider(id, offerOf(params), actingAs(call), publicKey)
   return { provider: recordOf(id, services) }
 }
 
@@ -46,13 +58,14 @@ export const listProviders: Handlers['aicf.listProviders'] = (
 ) => {
   const { role, subject } = call.identity
   const { view } = engine
+  const fund = fundOf(engine)
   const page: ProviderRecord[] = []
   for (const provider of view.providers()) {
     if (cursor !== undefined && compareAscii(provider.id, cursor) <= 0) continue
     if (role === 'provider' && provider.id !== subject) continue
     if (status !== undefined && provider.status !== status) continue
     if (page.length === limit) return { providers: page, cursor: page.at(-1)?.provider_id ?? null }
-    page.push(providerRecord(provider, view.policy))
+    page.push(providerRecord(provider, { policy: view.policy, fund }))
   }
   return { providers: page, cursor: null }
 }
@@ -62,6 +75,7 @@ export const getProvider: Handlers['aicf.getProvider'] = ({ provider_id }, call,
     call.identity.role === 'provider' ? providerOf(call, provider_id) : provider_id,
     services,
   ),
+  chain_id: showU64(services.engine.view.policy.chain.id),
 })
 
 export const setProviderStatus: Handlers['aicf.setProviderStatus'] = async (
@@ -80,9 +94,42 @@ export const stake: Handlers['aicf.stake'] = async (params, call, { engine }) =>
   return { provider_id, stake_u64: showU64(stake) }
 }
 
+export const unstake: Handlers['aicf.unstake'] = async (params, call, { engine }) => {
+  const id = providerOf(call, params.provider_id)
+  const amount = BigInt(params.amount_u64)
+  const { stake, maturesAt } = await fundOf(engine).unstake(id, amount, actingAs(call))
+  return { provider_id: id, stake_u64: showU64(stake), matures_at: maturesAt }
+}
+
+export const getChallenge: Handlers['aicf.getChallenge'] = async (params, call, { engine }) => {
+  const id = providerOf(call, params.provider_id)
+  const { value, expiresAt } = await fundOf(engine).getChallenge(id)
+  const chain_id = showU64(engine.view.policy.chain.id)
+  return { provider_id: id, challenge: value, expires_at: expiresAt, chain_id }
+}
+
+export const attest: Handlers['aicf.attest'] = async (params, call, { engine }) => {
+  const id = providerOf(call, params.provider_id)
+  const attempt = {
+    providerId: id,
+    className: params.class,
+    chain: params.chain.map(bytesOf),
+    signature: bytesOf(params.signature),
+  }
+  const accepted = await fundOf(engine).attest(attempt, actingAs(call))
+  return { provider_id: id, attestation: attestationRecord(accepted) }
+}
+
+/** Bytes that the schema has checked. */
+function bytesOf(hex: string): Uint8Array {
+  return fromHex(hex) as Uint8Array
+}
+
 function recordOf(id: ProviderId, { engine }: Services): ProviderRecord {
   const provider = engine.view.provider(id)
-  if (provider !== null) return providerRecord(provider, engine.view.policy)
+  if (provider !== null) {
+    return providerRecord(provider, { policy: engine.view.policy, fund: fundOf(engine) })
+  }
   throw new FairleadError('NotFound', `there is no provider ${id}`, { providerId: id })
 }
 

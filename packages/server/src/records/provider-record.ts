@@ -1,10 +1,31 @@
-import type { Policy, Provider } from '@fairlead/core'
-import { compareAscii, compareText, leaseCap, showU64 } from '@fairlead/core/internal'
-import type { ProviderRecord } from '@fairlead/protocol'
+import type { Policy, Provider, ProviderId } from '@fairlead/core'
+import {
+  type AcceptedAttestation,
+  compareAscii,
+  compareText,
+  JAILED_FOR_GOOD,
+  leaseCap,
+  type Standing,
+  showU64,
+} from '@fairlead/core/internal'
+import type { AttestationRecord, ProviderRecord } from '@fairlead/protocol'
+import type { FundEngine } from '../fund/fund-engine.ts'
+
+/** The facts of a provider that only a fund looks at. */
+interface FundFields {
+  readonly publicKey?: string | null
+  readonly standing?: Standing
+}
 
 /** A provider as the wire has it. */
-export function providerRecord(provider: Readonly<Provider>, policy: Policy): ProviderRecord {
-  const { id, status, offer, stake, health, failures, workers } = provider
+export function providerRecord(
+  given: Readonly<Provider>,
+  { policy, fund }: { readonly policy: Policy; readonly fund: FundEngine },
+): ProviderRecord {
+  const provider = given as Readonly<Provider> & FundFields
+  const { kinds: service, offenceEpochs } = fund.serviceOf(provider.id)
+  const jailedUntil = provider.standing?.jailedUntil ?? null
+  const { id, status, offer, stake, attestation, health, failures, workers } = provider
   return {
     schema_version: 0,
     provider_id: id,
@@ -22,6 +43,19 @@ export function providerRecord(provider: Readonly<Provider>, policy: Policy): Pr
     deny: [...offer.deny].sort(compareAscii),
     leases_max: offer.leasesMax,
     stake_u64: showU64(stake),
+    unstaking: unstakingOf(fund, provider.id),
+    public_key: provider.publicKey ?? null,
+    attestation: attestation === null ? null : attestationRecord(attestation),
+    service: service.map(({ kind, band, samples, p95Ms, failPpm, availabilityPpm }) => ({
+      kind,
+      band,
+      samples,
+      p95_ms: p95Ms,
+      fail_ppm: failPpm,
+      availability_ppm: availabilityPpm,
+    })),
+    offence_epochs: [...offenceEpochs],
+    jailed_until: jailedUntil === JAILED_FOR_GOOD ? null : jailedUntil,
     health,
     failures,
     cooldown_until: provider.cooldownUntil,
@@ -41,4 +75,16 @@ function workersOf({ byId }: NonNullable<Provider['workers']>) {
       leases,
       gone_since: goneSince,
     }))
+}
+
+export function attestationRecord(given: Provider['attestation'] & object): AttestationRecord {
+  const { className, hash, notBefore, notAfter } = given as AcceptedAttestation
+  return { class: className, attestation_hash: hash, not_before: notBefore, not_after: notAfter }
+}
+
+function unstakingOf(fund: FundEngine, id: ProviderId): ProviderRecord['unstaking'] {
+  return fund.balanceOf(id).unstaking.map(({ amount, maturesAt }) => ({
+    amount_u64: showU64(amount),
+    matures_at: maturesAt,
+  }))
 }

@@ -5,6 +5,7 @@ import type { CheckedParamsOf, MethodName, ResultOf } from '@fairlead/protocol'
 import type { AccessNotes } from '../auth/access-notes.ts'
 import type { Identity } from '../auth/identity.ts'
 import type { EventHub } from '../events/event-hub.ts'
+import type { SettlementDesk } from '../fund/settlement-desk.ts'
 import type { HeapGuard } from '../heap-guard.ts'
 import type { LimitOwners } from '../limit-owners.ts'
 import type { ServerLimits } from '../limits.ts'
@@ -37,6 +38,7 @@ export interface Services {
   readonly limitOwners: LimitOwners
   readonly stats: ServerStats
   readonly storage: StorageDesk
+  readonly settlements: SettlementDesk
   readonly signup: SignupDesk
   readonly notes: AccessNotes
   readonly heap: HeapGuard
@@ -113,4 +115,9 @@ export function providerOf(call: Call, named: ProviderId | undefined): ProviderI
   const provider = named ?? call.socket?.onlyProvider()
   if (provider !== undefined) return provider
   throw invalidParams('provider_id', 'the id of a provider; the token does not say which')
+}
+
+/** True if claims come by the blocks of a chain (CLAIM-3). */
+export function hasChain({ view }: Pick<Engine, 'view'>): boolean {
+  return (view.policy.chain as { readonly source?: string }).source === 'blocks'
 }
