@@ -8,6 +8,7 @@ import {
   type LeaseTimes,
 } from '@fairlead/core'
 import { type Payloads, payloadOf } from './payloads.ts'
+import type { ProofFacts } from './prover/proof-of.ts'
 
 /** A job as its handler gets it; where it may be of several kinds, `kind` tells them apart. */
 export type Job<Kind extends KindName = KindName> = { [Each in Kind]: JobOf<Each> }[Kind]
@@ -33,6 +34,11 @@ interface JobOf<Kind extends KindName> {
   readonly signal: AbortSignal
   /** Asks the source whether the lease is still ours: before a step that must not be made twice. */
   confirm(): Promise<void>
+  /**
+   * What the proof of this work is to say, for a worker with a `prover`; without one it does nothing. What is given again
+   * replaces what was given before.
+   */
+  prove(facts: ProofFacts): void
   /** When the lease ends unless it is renewed, on the worker's own clock. It moves on by renewals. */
   readonly deadline: number
 }
@@ -58,6 +64,10 @@ export class Attempt implements JobOf<KindName> {
   readonly rank: number | null
   readonly idempotencyKey: string | null
   stage: Stage = 'queued'
+  /** What the handler has said for the proof. */
+  facts: ProofFacts = {}
+  /** When the handler began. */
+  startedAt = 0
   deadline = 0
   /** When to renew; infinity once that is of no use any more. */
   renewAt = 0
@@ -111,6 +121,10 @@ export class Attempt implements JobOf<KindName> {
 
   confirm(): Promise<void> {
     return this.#renew(this)
+  }
+
+  prove(facts: ProofFacts): void {
+    this.facts = { ...this.facts, ...facts }
   }
 
   /** Why it is over before its time; null while it is not. */

@@ -8,6 +8,7 @@ export type {
   JobReceipt,
   JobRecord,
   JobSummary,
+  ProofClaim,
   ProviderRecord,
   RegistrationRecord,
   ResultRecord,
@@ -17,7 +18,7 @@ export type {
   WireEvent,
 } from '@fairlead/protocol'
 export { Client, type ClientOptions, type ResultOptions } from './client.ts'
-export type { ReadResult } from './read-result.ts'
+export type { ClaimedResult, ReadResult } from './read-result.ts'
 export type { EnqueueOptions, EnqueueRequest, RequestPayloads } from './requests.ts'
 export type { StandardSchema } from './standard-schema.ts'
 

@@ -10,7 +10,7 @@ import type {
   Topic,
   WireEvent,
 } from '@fairlead/protocol'
-import { type ReadResult, readResultOf } from './read-result.ts'
+import { type ClaimedResult, type ReadResult, readResultOf } from './read-result.ts'
 import {
   bytesOfText,
   type EnqueueOptions,
@@ -36,6 +36,12 @@ export interface ClientOptions {
 export interface ResultOptions<Value> {
   /** Given, the output is read as JSON and has to fit it. */
   readonly schema?: StandardSchema<unknown, Value>
+}
+
+interface Patience {
+  /** For as long as it takes where it is left out. */
+  readonly timeoutMs?: number
+  readonly signal?: AbortSignal
 }
 
 const TIMEOUT_MS = 30_000
@@ -121,29 +127,51 @@ export class Client {
     return this.enqueue({ kind: 'quantum', payload, ...around })
   }
 
-  /** The result of a COMPLETED job; `NoResultYet` while it is alive, an error of its own if it ended. */
-  async readResult<Value = unknown>(
+  /**
+   * The result of a COMPLETED job; `NoResultYet` while it is alive, an error of its own if it ended. Without `finality`
+   * it is given from the moment on at which the proof of the work is accepted, with its claim.
+   */
+  readResult<Value = unknown>(
     taskId: string,
-    { schema }: ResultOptions<Value> = {},
-  ): Promise<ReadResult<Value>> {
-    return await readResultOf(await this.call('aicf.getResult', { task_id: taskId }), schema)
+    options?: ResultOptions<Value> & { readonly finality?: true },
+  ): Promise<ReadResult<Value>>
+  readResult<Value = unknown>(
+    taskId: string,
+    options: ResultOptions<Value> & { readonly finality: false },
+  ): Promise<ClaimedResult<Value>>
+  async readResult<Value>(
+    taskId: string,
+    { schema, finality = true }: ResultOptions<Value> & { readonly finality?: boolean } = {},
+  ): Promise<ReadResult<Value> | ClaimedResult<Value>> {
+    const ask = { task_id: taskId }
+    if (finality) return await readResultOf(await this.call('aicf.getResult', ask), schema)
+    const { claim, result } = await this.getJob(taskId)
+    // What is missing has an error for each state of the job.
+    const record = claim === null ? (result ?? (await this.call('aicf.getResult', ask))) : result
+    return { taskId, claim, result: record === null ? null : await readResultOf(record, schema) }
   }
 
-  /** Waits until the job has ended and gives its result; throws if it ended without one. */
-  async waitForResult<Value = unknown>(
+  /** Waits until `readResult` has something to give; throws if the job ended without a result. */
+  waitForResult<Value = unknown>(
     taskId: string,
-    options: ResultOptions<Value> & {
-      /** For as long as it takes where it is left out. */
-      readonly timeoutMs?: number
-      readonly signal?: AbortSignal
-    } = {},
-  ): Promise<ReadResult<Value>> {
+    options?: ResultOptions<Value> & Patience & { readonly finality?: true },
+  ): Promise<ReadResult<Value>>
+  waitForResult<Value = unknown>(
+    taskId: string,
+    options: ResultOptions<Value> & Patience & { readonly finality: false },
+  ): Promise<ClaimedResult<Value>>
+  async waitForResult<Value>(
+    taskId: string,
+    options: ResultOptions<Value> & Patience & { readonly finality?: boolean } = {},
+  ): Promise<ReadResult<Value> | ClaimedResult<Value>> {
     const { timeoutMs, signal, ...rest } = options
     const patience = patienceOf(taskId, timeoutMs, signal)
+    const read = (): Promise<ReadResult<Value> | ClaimedResult<Value>> =>
+      this.readResult(taskId, rest as ResultOptions<Value>)
     try {
       return await this.#waiters.until(
         taskId,
-        () => this.readResult(taskId, rest),
+        read,
         (error) => error instanceof FairleadError && error.code === 'NoResultYet',
         patience.signal,
       )
@@ -273,8 +301,11 @@ export class Client {
 function mayBeRepeated(method: MethodName, params: object): boolean {
   if (method === 'aicf.enqueue') return 'idempotency_key' in params || 'tx_hash' in params
   if (method === 'signup.schedule') return 'idempotency_key' in params
-  return method !== 'aicf.stake'
+  return !ONCE.has(method)
 }
+
+/** What does more when it happens twice. A challenge is answered once. */
+const ONCE: ReadonlySet<MethodName> = new Set(['aicf.stake', 'aicf.unstake', 'aicf.attest'])
 
 /** A signal that fires when the time is over or the caller's own does. */
 function patienceOf(

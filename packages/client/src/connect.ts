@@ -1,15 +1,20 @@
 import type { KindName, LeaseSource, Limiter } from '@fairlead/core'
 import { Client, type ClientOptions, socketUrl } from './client.ts'
 import { drainOnSignals } from './drain-on-signals.ts'
+import { Prover, type ProverOptions } from './prover/prover.ts'
 import { RemoteLimiter, type RemoteLimiterOptions } from './remote-limiter.ts'
+import { steadyClock } from './steady-clock.ts'
+import { warn } from './warn.ts'
 import { WireLeaseSource } from './wire/lease-source.ts'
 import { type WithSchema, type Worker, type WorkerOptions, worker } from './worker.ts'
 
 /** A worker of a server; where its leases come from is known. */
 export type RemoteWorkerOptions<Kind extends KindName, Value> = Omit<
   WorkerOptions<Kind, Value>,
-  'source'
+  'source' | 'proving'
 > & {
+  /** Proves each completed lease of a kind that needs a proof. */
+  readonly prover?: ProverOptions
   /** On SIGTERM and SIGINT it stops with this grace, and then the process ends; null: it does not. */
   readonly drainMs?: number | null
 }
@@ -37,8 +42,19 @@ export class NodeClient extends Client {
   worker<const Kind extends KindName, Value>(
     options: RemoteWorkerOptions<Kind, Value> & Partial<WithSchema<Value>>,
   ): Worker {
-    const { drainMs = DRAIN_MS, ...rest } = options
-    const serving = worker({ ...rest, source: this.leaseSource() } as unknown as WorkerOptions)
+    const { drainMs = DRAIN_MS, prover, ...rest } = options
+    const source = this.leaseSource()
+    const { providerId, clock = steadyClock, onError = warn } = rest
+    const proving =
+      prover === undefined
+        ? {}
+        : {
+            proving: new Prover({
+              ...{ client: this, source, providerId, clock, options: prover },
+              onError: (error, job) => onError(error, job as never),
+            }),
+          }
+    const serving = worker({ ...rest, ...proving, source } as unknown as WorkerOptions)
     if (drainMs !== null) drainOnSignals(serving, drainMs)
     return serving
   }

@@ -7,6 +7,7 @@ export type {
   JobReceipt,
   JobRecord,
   JobSummary,
+  ProofClaim,
   ProviderRecord,
   RegistrationRecord,
   ResultRecord,
@@ -20,7 +21,12 @@ export { Client, type ClientOptions, type ResultOptions } from './client.ts'
 export { connect, NodeClient, type RemoteWorkerOptions, remoteLimiter } from './connect.ts'
 export { AttemptFailure, PermanentFailure, RetryAfter } from './failure.ts'
 export type { Json, Payloads } from './payloads.ts'
-export type { ReadResult } from './read-result.ts'
+export { type AttestationRequest, attestProvider } from './prover/attest-provider.ts'
+export type { AttestationOptions } from './prover/attester.ts'
+export type { ProofFacts } from './prover/proof-of.ts'
+export { KEY_VARIABLE, proverKey, readProviderKey } from './prover/provider-key.ts'
+export type { ProverOptions, Proving } from './prover/prover.ts'
+export type { ClaimedResult, ReadResult } from './read-result.ts'
 export type { RemoteLimiterOptions } from './remote-limiter.ts'
 export type { EnqueueOptions, EnqueueRequest, RequestPayloads } from './requests.ts'
 export { Completion, type CompletionFields } from './result.ts'

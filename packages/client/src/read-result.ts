@@ -1,4 +1,4 @@
-import type { ResultRecord } from '@fairlead/protocol'
+import type { ProofClaim, ResultRecord } from '@fairlead/protocol'
 import { checked, InvalidResult, type StandardSchema } from './standard-schema.ts'
 import { bytesOf } from './wire/hex.ts'
 
@@ -17,6 +17,15 @@ export interface ReadResult<Value = unknown> {
   readonly value: Value
   /** All that the server says of it: provider, digest, content type, units, what the worker added. */
   readonly record: ResultRecord
+}
+
+/** A job whose work is proved, before the proof is final. */
+export interface ClaimedResult<Value = unknown> {
+  readonly taskId: string
+  /** The accepted proof; null where the kind of the job needs none. */
+  readonly claim: ProofClaim | null
+  /** Null until the claim is final. */
+  readonly result: ReadResult<Value> | null
 }
 
 export async function readResultOf<Value>(

@@ -4,6 +4,7 @@ import {
   FairleadError,
   type LeaseId,
   type LeaseOffer,
+  type LeaseResult,
   type LeaseSession,
   type LeaseTimes,
   type ProviderId,
@@ -18,6 +19,7 @@ import { Link } from './link.ts'
 import { leaseResult } from './result.ts'
 import { retryDelayMs } from './retry-delay.ts'
 import { steadyClock } from './steady-clock.ts'
+import { warn } from './warn.ts'
 import { isRetryable } from './wire/lost.ts'
 import type { Worker, WorkerOptions } from './worker.ts'
 
@@ -69,7 +71,7 @@ export class WorkerLoop implements Worker {
       this.#closedResolvers = { resolve, reject }
     })
     this.#link = new Link({
-      source: options.source,
+      source: options.proving?.source ?? options.source,
       clock: this.#clock,
       random: this.#random,
       hello: () => this.#hello(),
@@ -242,6 +244,7 @@ export class WorkerLoop implements Worker {
   /** Runs the handler. */
   #run(attempt: Attempt): Report | Promise<Report> {
     attempt.stage = 'running'
+    attempt.startedAt = this.#clock.now()
     this.#arm(attempt.dueAt)
     try {
       const result: unknown = this.#options.handler(attempt.job)
@@ -259,10 +262,22 @@ export class WorkerLoop implements Worker {
     const { leaseId } = attempt
     try {
       const result = leaseResult(returned)
-      return (session) => session.complete(leaseId, result)
+      const tookMs = this.#clock.now() - attempt.startedAt
+      return async (session) => {
+        await session.complete(leaseId, result)
+        this.#prove(attempt, result, tookMs)
+      }
     } catch (error) {
       return this.#failure(attempt, error)
     }
+  }
+
+  /** The lease is completed, so the slot is free: the proof goes out beside the next work. */
+  #prove(attempt: Attempt, result: LeaseResult, tookMs: number): void {
+    const { proving } = this.#options
+    if (proving === undefined) return
+    const { jobId, leaseId, kind, payload, facts } = attempt
+    proving.prove({ jobId, leaseId, kind, payload, result, facts, tookMs }, attempt.job)
   }
 
   #failure(attempt: Attempt, error: unknown): Report {
@@ -409,10 +424,17 @@ export class WorkerLoop implements Worker {
     })
     this.#drained = this.#refuseWork()
     for (const attempt of this.#queue.splice(0)) void this.#serve(attempt)
-    await Promise.race([this.#drained.then(() => this.#idle()), graceOver])
+    await Promise.race([this.#allDone(this.#drained), graceOver])
     cancel()
     await this.#giveUp()
     await this.#finish(null)
+  }
+
+  /** All work is reported and proved. */
+  async #allDone(drained: Promise<void>): Promise<void> {
+    await drained
+    await this.#idle()
+    await this.#options.proving?.idle()
   }
 
   /** Says that we take nothing any more: before work is given back, or it would come again. */
@@ -461,6 +483,7 @@ export class WorkerLoop implements Worker {
     if (this.#isOver) return
     this.#isOver = true
     this.#timer.cancel()
+    this.#options.proving?.close()
     for (const attempt of [...this.#attempts.values()]) this.#lose(attempt, 'the worker has ended')
     await this.#link.close().catch((reason: unknown) => this.#note(reason, null))
     if (error === null) this.#closedResolvers.resolve()
@@ -506,10 +529,6 @@ function isBadResult(error: unknown): boolean {
     error instanceof FairleadError &&
     (error.code === 'InvalidParams' || error.code === 'LimitExceeded')
   )
-}
-
-function warn(error: unknown): void {
-  process.emitWarning(error instanceof Error ? error : String(error))
 }
 
 function warnOf(notice: ProviderNotice | null): void {

@@ -1,5 +1,6 @@
 import type { Clock, KindName, LeaseSource, ProviderNotice, WorkerId } from '@fairlead/core'
 import type { Job } from './attempt.ts'
+import type { Proving } from './prover/prover.ts'
 import { jsonCompletion } from './result.ts'
 import { checked, type StandardSchema } from './standard-schema.ts'
 import { WorkerLoop } from './worker-loop.ts'
@@ -36,6 +37,8 @@ export interface WorkerOptions<Kind extends KindName = KindName, Value = unknown
    * notice is a process warning (WORKER-15).
    */
   readonly onNotice?: (notice: ProviderNotice | null) => void
+  /** Proves each completed lease; `client.worker({ prover })` makes one. */
+  readonly proving?: Proving
   readonly clock?: Clock
   /** For spreading retries: 0 to 1. */
   readonly random?: () => number

@@ -2,15 +2,16 @@ import type { WireEvent } from '@fairlead/protocol'
 import { retryDelayMs } from '../retry-delay.ts'
 import type { Subscription } from './subscription.ts'
 
-const ENDS = ['jobCompleted', 'jobFailed', 'jobExpired', 'jobCanceled'] as const
+/** What may make an answer of "not yet" another one. */
+const NEWS = ['proofAccepted', 'jobCompleted', 'jobFailed', 'jobExpired', 'jobCanceled'] as const
 
 interface Parts {
-  /** Listens to the ends of jobs. */
-  readonly subscribe: (topics: typeof ENDS) => Subscription
+  /** Listens to what brings results. */
+  readonly subscribe: (topics: typeof NEWS) => Subscription
 }
 
 /**
- * Those who wait for the end of a job, all on one subscription. Where the server does not let us
+ * Those who wait for the result of a job, all on one subscription. Where the server does not let us
  * listen, or forgets what we missed, each asks from time to time instead.
  */
 export class ResultWaiters {
@@ -24,7 +25,7 @@ export class ResultWaiters {
 
   /**
    * Calls until there is something else than "not yet": at once, and then whenever the job may have
-   * ended. `isNotYet` tells by the error.
+   * one. `isNotYet` tells by the error.
    */
   async until<T>(
     taskId: string,
@@ -71,7 +72,7 @@ export class ResultWaiters {
 
   async #listen(): Promise<boolean> {
     if (this.#subscription === null) {
-      this.#subscription = this.#parts.subscribe(ENDS)
+      this.#subscription = this.#parts.subscribe(NEWS)
       void this.#hear(this.#subscription)
     }
     const subscription = this.#subscription

@@ -22,7 +22,7 @@ export const keysNew = command<{ out: string }>({
   ],
 
   async run({ flags, print }) {
-    const { makeProviderKey } = await import('../keys/provider-key.ts')
+    const { makeProviderKey } = await import('../keys/make-provider-key.ts')
     const publicKey = makeProviderKey(flags.out)
     print({ public_key: publicKey, file: flags.out }, [
       publicKey,

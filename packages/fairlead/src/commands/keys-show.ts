@@ -11,7 +11,7 @@ export const keysShow = command({
   async run({ args, isJson, terminal, print }) {
     const { statSync } = await import('node:fs')
     const { publicKeyOf, toHex } = await import('@fairlead/core')
-    const { readProviderKey } = await import('../keys/provider-key.ts')
+    const { readProviderKey } = await import('@fairlead/client')
     const file = args[0] as string
     const publicKey = toHex(publicKeyOf(readProviderKey(file)))
     print({ public_key: publicKey, file }, publicKey)
