@@ -26,7 +26,9 @@ const COMMON: Readonly<Record<'all' | 'file' | 'server', readonly Option[]>> = {
 
 /** The whole command line as a tree; `found` hears of the command that was typed. */
 export function buildProgram(found: (parsed: Parsed) => Promise<void>): Program {
+  // Some commands stand under another one: its options end where theirs begin.
   const program = new Program('fairlead')
+    .enablePositionalOptions()
     .description('A durable, fair dispatcher for scarce and rate-limited providers.')
     .version(ownVersion(), '-V, --version', 'show the version')
     .helpOption('-h, --help', 'show this help')
@@ -95,7 +97,7 @@ function add(
 /** The command that others stand under: `jobs` of `jobs cancel`. */
 function groupOf(parent: Program, word: string): Program {
   const known = parent.commands.find((command) => command.name() === word)
-  if (known !== undefined) return known
+  if (known !== undefined) return known.enablePositionalOptions()
   return parent
     .command(word)
     .description(GROUPS[word]?.summary ?? '')
@@ -114,7 +116,8 @@ const HEADINGS: readonly (readonly [heading: string, names: readonly string[]])[
   ['Store:', ['backup', 'restore', 'log']],
   ['Limits:', ['limits']],
   ['Sign-ups:', ['signup', 'sessions', 'registrations']],
-  ['Audit:', ['audit', 'settle']],
+  ['Audit:', ['audit']],
+  ['Fund:', ['attest', 'stake', 'unstake', 'balance', 'payout', 'settle']],
 ]
 
 function headingOf(name: string): string {

@@ -50,6 +50,7 @@ describe('fairlead', () => {
       'Limits',
       'Sign-ups',
       'Audit',
+      'Fund',
       'More',
       'Exit codes',
     ])

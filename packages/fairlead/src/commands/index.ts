@@ -1,9 +1,12 @@
 import type { Command } from '../command.ts'
+import { attest } from './attest.ts'
+import { attestRoots } from './attest-roots.ts'
 import { auditExport } from './audit-export.ts'
 import { auditList } from './audit-list.ts'
 import { auditPrune } from './audit-prune.ts'
 import { auditVerify } from './audit-verify.ts'
 import { backup } from './backup.ts'
+import { balance } from './balance.ts'
 import { conformance } from './conformance.ts'
 import { demo } from './demo.ts'
 import { doctor } from './doctor.ts'
@@ -23,10 +26,12 @@ import { limitsSet } from './limits-set.ts'
 import { limitsShow } from './limits-show.ts'
 import { logAcceptReplay } from './log-accept-replay.ts'
 import { logVerify } from './log-verify.ts'
+import { payoutRecord } from './payout-record.ts'
 import { policyCheck } from './policy-check.ts'
 import { policySet } from './policy-set.ts'
 import { policyShow } from './policy-show.ts'
 import { providersList } from './providers-list.ts'
+import { providersSetKey } from './providers-set-key.ts'
 import { providersSetStatus } from './providers-set-status.ts'
 import { providersShow } from './providers-show.ts'
 import { registrationsCancel } from './registrations-cancel.ts'
@@ -39,13 +44,19 @@ import { sessionsList } from './sessions-list.ts'
 import { sessionsSetOpening } from './sessions-set-opening.ts'
 import { sessionsShow } from './sessions-show.ts'
 import { sessionsWatch } from './sessions-watch.ts'
+import { settleClose } from './settle-close.ts'
+import { settleExport } from './settle-export.ts'
+import { settleList } from './settle-list.ts'
+import { settleShow } from './settle-show.ts'
 import { settleVerify } from './settle-verify.ts'
 import { signup } from './signup.ts'
+import { stake } from './stake.ts'
 import { tokenChange } from './token-change.ts'
 import { tokenCreate } from './token-create.ts'
 import { tokenList } from './token-list.ts'
 import { tokenRevoke } from './token-revoke.ts'
 import { top } from './top.ts'
+import { unstake } from './unstake.ts'
 import { worker } from './worker.ts'
 
 /** Every command, in the order in which `--help` lists them. */
@@ -62,6 +73,7 @@ export const COMMANDS: readonly Command<never>[] = [
   providersList,
   providersShow,
   providersSetStatus,
+  providersSetKey,
   keysNew,
   keysShow,
   serve,
@@ -96,7 +108,17 @@ export const COMMANDS: readonly Command<never>[] = [
   auditVerify,
   auditExport,
   auditPrune,
+  attest,
+  attestRoots,
+  stake,
+  unstake,
+  balance,
+  payoutRecord,
+  settleList,
+  settleShow,
+  settleExport,
   settleVerify,
+  settleClose,
   conformance,
 ]
 
@@ -105,12 +127,13 @@ export const GROUPS: Readonly<Record<string, { readonly summary: string }>> = {
   jobs: { summary: 'List, show, watch, cancel and retry jobs.' },
   limits: { summary: 'List, show, set, reset and delete limits.' },
   policy: { summary: 'Show, check and change the policy.' },
-  providers: { summary: 'List and show providers, and change their status.' },
+  providers: { summary: 'List and show providers, and change their status and key.' },
   keys: { summary: 'Make and show the keys with which providers sign proofs.' },
   sessions: { summary: 'List, show and watch sessions, and say when they open.' },
   registrations: { summary: 'Schedule, list, show and cancel registrations.' },
   log: { summary: 'Verify the log of a store, and replay it after an upgrade.' },
   token: { summary: 'Create, list, change and revoke tokens.' },
-  settle: { summary: 'Verify settled epochs without trust in any server.' },
+  settle: { summary: 'List, show, export, verify and close settled epochs.' },
+  payout: { summary: 'Record payouts of the fund.' },
   audit: { summary: 'List, verify and export the audit log.' },
 }

@@ -7,7 +7,9 @@ import { EXIT } from '../exit-codes.ts'
 export const providersList = command<{ status?: string }>({
   name: 'providers list',
   summary: 'List providers with their health, leases and workers.',
-  options: [{ flags: '--status <status>', text: 'REGISTERED, ACTIVE, JAILED, SUSPENDED, RETIRED' }],
+  options: [
+    { flags: '--status <status>', text: 'REGISTERED, ACTIVE, PAUSED, JAILED, SUSPENDED, RETIRED' },
+  ],
   needs: 'server',
   examples: [['fairlead providers list --status ACTIVE', 'Who can get work.']],
 

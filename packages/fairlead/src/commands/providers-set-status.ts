@@ -8,7 +8,7 @@ export const providersSetStatus = command({
   summary: 'Set the status of a provider. Who may not work loses its leases, uncharged.',
   args: [
     { name: '<provider_id>', text: 'as in provider:atlas' },
-    { name: '<status>', text: 'ACTIVE, JAILED, SUSPENDED or RETIRED, which is for good' },
+    { name: '<status>', text: 'ACTIVE, PAUSED, JAILED, SUSPENDED or RETIRED, which is for good' },
   ],
   needs: 'server',
   examples: [

@@ -1,3 +1,4 @@
+import type { ProverOptions } from '@fairlead/client'
 import type { KindName } from '@fairlead/core'
 import { command } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
@@ -10,6 +11,9 @@ interface Flags {
   readonly concurrency: string
   readonly workerId?: string
   readonly grace: string
+  readonly proverKey?: string
+  readonly attest?: string
+  readonly chain?: readonly string[]
 }
 
 const KINDS: readonly KindName[] = ['ai', 'quantum', 'task', 'registration']
@@ -25,6 +29,9 @@ export const worker = command<Flags>({
     'FAIRLEAD_MODEL and FAIRLEAD_PAYLOAD (as JSON) are in its environment, and TRACEPARENT if it is traced.',
     'Exit code 0: done. 65: the job itself is wrong, and is not tried again. 75: try again later. Any',
     'other: failed, and tried again. When the work is wanted no more it gets SIGTERM, and 5 s later SIGKILL.',
+    'With a key it proves its ai and quantum work. The program may write what the proof says into the file that',
+    'FAIRLEAD_PROOF_FILE names, as JSON: {units_ppm, qos: {p95_latency_ms, availability_ppm}, traps: {shots, passed}}.',
+    'Quantum work needs traps. The program never gets the key.',
     'On SIGTERM or Ctrl-C the worker takes no more jobs, waits for those it has, and gives back the rest.',
   ].join('\n'),
   options: [
@@ -39,6 +46,19 @@ export const worker = command<Flags>({
     { flags: '--concurrency <n>', text: 'jobs at once', default: '1' },
     { flags: '--worker-id <id>', text: 'name of this process among those of the provider' },
     { flags: '--grace <time>', text: 'how long jobs may go on after SIGTERM', default: '25s' },
+    {
+      flags: '--prover-key <file>',
+      text: 'prove the work: file of fairlead keys new (FAIRLEAD_PROVIDER_KEY has its line)',
+    },
+    {
+      flags: '--attest <class>',
+      text: 'attest the provider as this class of hardware; needs --chain',
+    },
+    {
+      flags: '--chain <file>',
+      text: 'certificates for --attest, leaf first and root last; can be repeated',
+      many: true,
+    },
   ],
   needs: 'server',
   examples: [
@@ -50,6 +70,10 @@ export const worker = command<Flags>({
     [
       'fairlead worker --provider provider:gpu1 --kind ai --model llama3-8b --exec ./generate',
       'Prompts on standard input.',
+    ],
+    [
+      'fairlead worker --provider provider:gpu1 --kind ai --exec ./generate --prover-key gpu1.key --attest enclave --chain chain.pem',
+      'The same for a fund.',
     ],
   ],
 
@@ -77,7 +101,31 @@ export const worker = command<Flags>({
       concurrency: wholeNumber('--concurrency', flags.concurrency, { min: 1, max: 100_000 }),
       workerId: flags.workerId,
       graceMs: duration('--grace', flags.grace),
+      prover: await proverOf(flags),
     })
     return EXIT.ok
   },
 })
+
+/** Null without a key: then nothing is proved. */
+async function proverOf({ proverKey, attest, chain }: Flags): Promise<ProverOptions | null> {
+  const { misuse } = await import('../flags/flags.ts')
+  const { KEY_VARIABLE } = await import('@fairlead/client')
+  const { readChain } = await import('../attest/read-certificates.ts')
+  if ((attest === undefined) !== (chain === undefined)) {
+    throw misuse('--attest and --chain: expected both, a class of hardware and its certificates')
+  }
+  const inEnvironment = process.env[KEY_VARIABLE] ?? ''
+  if (proverKey === undefined && inEnvironment === '') {
+    if (attest === undefined) return null
+    throw misuse(
+      `--attest: expected the key of the provider too, as --prover-key or in ${KEY_VARIABLE}`,
+    )
+  }
+  return {
+    ...(proverKey === undefined ? {} : { keyFile: proverKey }),
+    ...(attest === undefined || chain === undefined
+      ? {}
+      : { attestation: { class: attest, chain: () => readChain(chain) } }),
+  }
+}

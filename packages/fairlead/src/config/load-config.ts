@@ -1,7 +1,8 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { FairleadError, POLICY_FIELDS, type Policy, parsePolicy } from '@fairlead/core'
 import { policySettings, problemList, readSettings, usablePolicy } from '@fairlead/core/internal'
+import { parse } from 'yaml'
 import { escaped } from '../terminal/escaped.ts'
 import { LinesError } from '../terminal/lines-error.ts'
 import { SETTINGS, type Settings } from './settings.ts'
@@ -56,6 +57,13 @@ export function loadConfig({ env, cwd, file, sets = [], named = {} }: ConfigInpu
   if (settings.store.path === ':memory:') {
     wrong.push('store.path: expected a file; jobs in memory would be gone with the server')
   }
+  const folder = found === null ? cwd : dirname(found)
+  const placed = withPaths(settings, { origins, folder, cwd })
+  const pinned = pinnedClasses(placed.attestation.roots, origins, wrong)
+  if (pinned !== null) {
+    ofPolicy.push([CLASSES, pinned])
+    origins.set(CLASSES, pinned.from)
+  }
   const writtenPolicy = ofPolicy.length === 0 ? null : nested(ofPolicy)
   const policy = readPolicy(writtenPolicy ?? {}, settings, wrong)
   problems.push(...wrong.map((problem) => withOrigin(problem, origins)))
@@ -66,9 +74,8 @@ export function loadConfig({ env, cwd, file, sets = [], named = {} }: ConfigInpu
       { field: 'configuration', problems },
     )
   }
-  const folder = found === null ? cwd : dirname(found)
   return {
-    settings: withPaths(settings, { origins, folder, cwd }),
+    settings: placed,
     policy,
     writtenPolicy,
     file: found,
@@ -105,6 +112,27 @@ function readPolicy(written: unknown, { preset }: Settings, problems: string[]):
     if (!(error instanceof FairleadError)) throw error
     problems.push(...((error.details['problems'] ?? [error.message]) as string[]))
     return parsePolicy({}, preset)
+  }
+}
+
+const CLASSES = 'registry.attestation_classes'
+
+/** The classes of hardware in the file of pinned roots; null if there is none. */
+function pinnedClasses(
+  file: string | null,
+  origins: Config['origins'],
+  problems: string[],
+): { readonly value: unknown; readonly from: string } | null {
+  if (file === null) return null
+  if (origins.has(CLASSES)) {
+    problems.push(`attestation.roots: expected no file beside ${CLASSES}; keep one of the two`)
+    return null
+  }
+  try {
+    return { value: parse(readFileSync(file, 'utf8')) as unknown, from: file }
+  } catch (error) {
+    problems.push(`attestation.roots: cannot read ${file}: ${(error as Error).message}`)
+    return null
   }
 }
 
@@ -159,6 +187,7 @@ function withPaths(
       path: store,
       archive: resolvedOrNull('store.archive', settings.store.archive),
     },
+    attestation: { roots: resolvedOrNull('attestation.roots', settings.attestation.roots) },
     tokens: { path: resolvedOrNull('tokens.path', settings.tokens.path) },
     signup: {
       ...settings.signup,

@@ -60,6 +60,9 @@ export const SETTINGS = {
     providers: optional(text('', 'YAML file with the booking sites, for serve (budgets) and signup'), 'none'),
     serviceName: text('Fairlead', 'what texts to people call whoever runs this'),
   },
+  attestation: {
+    roots: optional(text('', 'YAML file with the pinned roots of each class of hardware, as fairlead attest roots prints it'), 'registry.attestation_classes has them'),
+  },
   client: {
     url: url(['http:', 'https:', 'ws:', 'wss:'], 'server that commands talk to', 'http://127.0.0.1:7433'),
     token: optional(text('', 'token that commands send'), 'none; enough on loopback without tokens'),

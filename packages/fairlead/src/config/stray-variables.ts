@@ -3,10 +3,12 @@ import { OWN_SECTIONS } from './settings.ts'
 import { SETTING_PATHS, SHORT_NAMES, variableOf } from './sources.ts'
 
 /** Variables that `fairlead worker --exec` sets for its program, which may call `fairlead` itself. */
-const OF_WORKERS = ['TASK_ID', 'LEASE_ID', 'ATTEMPT', 'KIND', 'MODEL', 'PAYLOAD']
+const OF_WORKERS = ['TASK_ID', 'LEASE_ID', 'ATTEMPT', 'KIND', 'MODEL', 'PAYLOAD', 'PROOF_FILE']
 
 const KNOWN: readonly string[] = [
   'FAIRLEAD_CONFIG',
+  // Of workers; it has a secret, and is no setting.
+  'FAIRLEAD_PROVIDER_KEY',
   ...Object.keys(SHORT_NAMES),
   ...SETTING_PATHS.map(({ path }) => variableOf(path)),
 ]

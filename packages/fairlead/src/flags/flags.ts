@@ -13,6 +13,12 @@ export function wholeNumber(
   throw misuse(`${flag}: expected a whole number from ${min} to ${max}, got ${text}`)
 }
 
+/** An amount of money as the wire has it: a number, or text above 2^53 − 1. */
+export function amountOf(flag: string, text: string): number | string {
+  if (/^[1-9]\d{0,19}$/.test(text)) return Number.isSafeInteger(Number(text)) ? Number(text) : text
+  throw misuse(`${flag}: expected a whole number of at least 1, in base units, got ${text}`)
+}
+
 /** One of a list of words. */
 export function oneOfWords<Word extends string>(
   flag: string,

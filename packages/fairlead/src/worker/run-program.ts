@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import type { Socket } from 'node:net'
-import { AttemptFailure, Completion, type Job } from '@fairlead/client'
+import { AttemptFailure, Completion, type Job, KEY_VARIABLE } from '@fairlead/client'
 import { encodeCbor } from '@fairlead/core'
 import { LastLines } from './last-lines.ts'
 import { SpokenLines } from './spoken-lines.ts'
@@ -41,11 +41,12 @@ export async function runProgram(
   command: string,
   job: Job,
   tell: (line: string) => void,
+  more: Readonly<Record<string, string>> = {},
 ): Promise<Completion> {
   const child = spawn(command, {
     shell: true,
     stdio: ['pipe', 'pipe', 'pipe'],
-    env: { ...process.env, ...environmentOf(job) },
+    env: { ...ownEnvironment(), ...environmentOf(job), ...more },
     // A group of its own, so that what it has started ends with it; Ctrl-C is for us alone.
     detached: process.platform !== 'win32',
   })
@@ -134,6 +135,12 @@ export function inputOf(job: Job): Uint8Array | string {
   if (job.kind === 'ai') return job.payload.prompt
   if (job.kind === 'quantum') return job.payload.circuit
   return `${JSON.stringify(job.payload)}\n`
+}
+
+/** The secret of a provider is not for the programs that it runs. */
+function ownEnvironment(): NodeJS.ProcessEnv {
+  const { [KEY_VARIABLE]: _secret, ...env } = process.env
+  return env
 }
 
 function environmentOf(job: Job): Record<string, string> {

@@ -1,8 +1,16 @@
-import { AttemptFailure, type Job, type NodeClient } from '@fairlead/client'
+import {
+  AttemptFailure,
+  type Completion,
+  FairleadError,
+  type Job,
+  type NodeClient,
+  type ProverOptions,
+} from '@fairlead/client'
 import { decodeCbor, type KindName } from '@fairlead/core'
 import { durationText } from '@fairlead/engine'
 import type { Terminal } from '../terminal/terminal.ts'
 import { untilSignal } from '../terminal/until-signal.ts'
+import { PROOF_FILE_VARIABLE, ProofFile } from './proof-file.ts'
 import { type ProgramDetails, runProgram } from './run-program.ts'
 
 interface Serving {
@@ -16,11 +24,13 @@ interface Serving {
   readonly concurrency: number
   readonly workerId: string | undefined
   readonly graceMs: number
+  /** Null: it proves nothing. */
+  readonly prover: ProverOptions | null
 }
 
 /** Serves until it is told to stop, and tells of each job in a line. */
 export async function serveWithProgram(serving: Serving): Promise<void> {
-  const { client, terminal, isJson, command, workerId, graceMs, providerId } = serving
+  const { client, terminal, isJson, command, workerId, graceMs, providerId, prover } = serving
   const { dim, green, red } = terminal.colors
   const tell = (job: Job, outcome: string, ms: number, reason: string | null): void => {
     if (isJson) {
@@ -42,13 +52,15 @@ export async function serveWithProgram(serving: Serving): Promise<void> {
     models: serving.models,
     concurrency: serving.concurrency,
     ...(workerId === undefined ? {} : { workerId }),
+    ...(prover === null ? {} : { prover }),
     drainMs: null,
     handler: async (job) => {
       const started = Date.now()
       try {
-        const output = await runProgram(command, job, (line) =>
-          terminal.note(`${dim(job.jobId.slice(0, 18))}  ${line}`),
-        )
+        const say = (line: string) => terminal.note(`${dim(job.jobId.slice(0, 18))}  ${line}`)
+        const output = await (prover === null
+          ? runProgram(command, job, say)
+          : runProved(command, job, say))
         tell(job, 'completed', Date.now() - started, null)
         return output
       } catch (error) {
@@ -65,6 +77,9 @@ export async function serveWithProgram(serving: Serving): Promise<void> {
     onError: (error, job) => {
       // What a handler threw was told above; that nobody answers need not be told again at every try.
       const { message } = error as Error
+      if (job !== null && isRefusal(error)) {
+        terminal.note(`${dim(job.jobId.slice(0, 18))}  not proved: ${message}`)
+      }
       if (job === null && message !== lastTrouble) terminal.note(`fairlead: ${message}`)
       if (job === null) lastTrouble = message
     },
@@ -82,6 +97,27 @@ export async function serveWithProgram(serving: Serving): Promise<void> {
     return worker.stop({ graceMs })
   })
   await worker.closed
+}
+
+/** Runs a program that may write what the proof of its work says. */
+async function runProved(
+  command: string,
+  job: Job,
+  say: (line: string) => void,
+): Promise<Completion> {
+  const file = new ProofFile()
+  try {
+    const output = await runProgram(command, job, say, { [PROOF_FILE_VARIABLE]: file.path })
+    job.prove(file.read())
+    return output
+  } finally {
+    file.remove()
+  }
+}
+
+/** A word of the server; what a program fails with is another error. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof FairleadError && error.code !== 'LeaseNotLive'
 }
 
 /** In a word or two; the program's own words are on standard error already. */
