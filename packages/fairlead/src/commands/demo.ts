@@ -8,6 +8,7 @@ interface Flags {
   readonly port: string
   readonly jobs: string
   readonly rules?: boolean
+  readonly fund?: boolean
   readonly seed: string
 }
 
@@ -32,17 +33,23 @@ export const demo = command<Flags>({
     { flags: '--port <n>', text: 'port to listen on; 0 takes a free one', default: '0' },
     { flags: '--jobs <n>', text: 'jobs of each kind', default: '300' },
     { flags: '--rules', text: 'instead: only the rules, in memory on a simulated clock' },
+    {
+      flags: '--fund',
+      text: 'instead: a fund with proofs, epochs and a slash; with --rules on a simulated clock',
+    },
     { flags: '--seed <n>', text: 'with --rules: another market', default: '1' },
   ],
   examples: [
     ['fairlead demo', 'Watch it, then look around with the other commands.'],
     ['fairlead demo --exit --jobs 50', 'A short run, as a test.'],
     ['fairlead demo --rules --seed 2', 'What the rules do; the same seed gives the same output.'],
+    ['fairlead demo --rules --fund --seed 2', 'A fund; the same seed gives the same batch ids.'],
   ],
 
   async run({ flags, terminal, print, isJson }) {
     const { wholeNumber } = await import('../flags/flags.ts')
     const seed = wholeNumber('--seed', flags.seed)
+    if (flags.rules === true && flags.fund === true) return showRulesFund(seed, terminal, print)
     if (flags.rules === true) return showRules(seed, terminal, print)
     const perKind = wholeNumber('--jobs', flags.jobs, { min: 1, max: 100_000 })
     const port = wholeNumber('--port', flags.port, { max: 65_535 })
@@ -70,4 +77,19 @@ async function showRules(
   print(rulesFigures(result), rulesReport(result, bold))
   terminal.note(['', dim('Another market: fairlead demo --rules --seed 2')])
   return EXIT.ok
+}
+
+/** The same for a fund: five providers, four epochs. */
+async function showRulesFund(
+  seed: number,
+  terminal: Terminal,
+  print: (value: unknown, text: readonly string[]) => void,
+): Promise<number> {
+  const { runRulesFund } = await import('../demo/fund/rules-fund.ts')
+  const { fundReport } = await import('../demo/fund/fund-report.ts')
+  const { bold } = terminal.colors
+  terminal.note(`Five providers, four epochs of a minute, seed ${seed}.`)
+  const figures = runRulesFund(seed)
+  print(figures, fundReport(figures, bold))
+  return figures.wrong.length === 0 ? EXIT.ok : EXIT.failed
 }
