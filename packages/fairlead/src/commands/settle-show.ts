@@ -5,14 +5,16 @@ import { EXIT } from '../exit-codes.ts'
 export const settleShow = command({
   name: 'settle show',
   summary: 'Show a settled epoch: its totals, and the sums of each provider.',
-  args: [{ name: '<epoch>', text: 'number of the epoch, or batch id' }],
+  args: [{ name: '<epoch>', text: 'number of the epoch' }],
   needs: 'server',
   examples: [['fairlead settle show 490000', 'For an operator or auditor.']],
 
   async run({ args, client, print }) {
     const { fetchBatch } = await import('../settle/fetch-settlements.ts')
     const { batchText } = await import('../settle/batch-text.ts')
-    const settlement = await fetchBatch(await client(), args[0] as string)
+    const { wholeNumber } = await import('../flags/flags.ts')
+    const epoch = wholeNumber('<epoch>', args[0] as string)
+    const settlement = await fetchBatch(await client(), epoch)
     print(settlement, batchText(settlement))
     return EXIT.ok
   },

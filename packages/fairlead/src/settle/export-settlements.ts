@@ -31,7 +31,7 @@ export async function exportSettlements(client: NodeClient, asked: Asked): Promi
     onProgress(`epoch ${epoch}`)
     const [name, content] =
       providerId === null
-        ? [`batch-${epoch}.json`, await fetchBatch(client, String(epoch))]
+        ? [`batch-${epoch}.json`, await fetchBatch(client, epoch)]
         : [
             `payouts-${providerId.replace('provider:', '')}-${epoch}.json`,
             await fetchPayouts(client, providerId, epoch),

@@ -1,6 +1,5 @@
 import type { NodeClient } from '@fairlead/client'
 import type { BatchFile, PayoutsFile, ResultOf } from '@fairlead/protocol'
-import { wholeNumber } from '../flags/flags.ts'
 
 export type Listed = ResultOf<'aicf.listSettlements'>['settlements'][number]
 
@@ -22,22 +21,17 @@ export async function listedSettlements(client: NodeClient, limit: number): Prom
   return found
 }
 
-/** A batch with all its lines, named by its epoch or its id. */
-export async function fetchBatch(
-  client: NodeClient,
-  named: string,
-  onProgress: (lines: number) => void = () => {},
-): Promise<BatchFile> {
-  const which = /^0x/.test(named)
-    ? { batch_id: named }
-    : { epoch_id: wholeNumber('<epoch>', named) }
-  const first = await client.call('aicf.getSettlement', { ...which, limit: LINES })
+/** A batch with all its lines. */
+export async function fetchBatch(client: NodeClient, epoch_id: number): Promise<BatchFile> {
+  const which = { epoch_id, limit: LINES }
+  const first = await client.call('aicf.getSettlement', which)
   const { settlement } = first
   let { cursor } = first
   while (cursor !== null) {
-    onProgress(Number(cursor))
-    const asked = { ...which, cursor, limit: LINES }
-    const page: ResultOf<'aicf.getSettlement'> = await client.call('aicf.getSettlement', asked)
+    const page: ResultOf<'aicf.getSettlement'> = await client.call('aicf.getSettlement', {
+      ...which,
+      cursor,
+    })
     settlement.claims.push(...page.settlement.claims)
     settlement.payouts.push(...page.settlement.payouts)
     cursor = page.cursor

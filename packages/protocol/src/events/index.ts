@@ -16,6 +16,7 @@ import { jobFailed } from './job-failed.ts'
 import { jobRequeued } from './job-requeued.ts'
 import { jobRescheduled } from './job-rescheduled.ts'
 import { jobStarted } from './job-started.ts'
+import { keyChanged } from './key-changed.ts'
 import { leaseCancelled } from './lease-cancelled.ts'
 import { leaseMoved } from './lease-moved.ts'
 import { leaseRenewed } from './lease-renewed.ts'
@@ -66,6 +67,7 @@ export const EVENTS = {
   providerStaked,
   providerUnstaked,
   providerAttested,
+  keyChanged,
   providerStatus,
   providerSlashed,
   slashWarning,
@@ -114,6 +116,7 @@ export const event = z
     providerStaked.schema,
     providerUnstaked.schema,
     providerAttested.schema,
+    keyChanged.schema,
     providerStatus.schema,
     providerSlashed.schema,
     slashWarning.schema,

@@ -10,6 +10,7 @@ export const payoutRecorded = defineEvent({
   schema: z.strictObject({
     type: z.literal('payoutRecorded'),
     ...eventFields,
+    subject: name.describe('the account'),
     account: name,
     amount: u64,
   }),
@@ -17,6 +18,7 @@ export const payoutRecorded = defineEvent({
     type: 'payoutRecorded',
     seq: 17,
     at: AT,
+    subject: ATLAS,
     account: ATLAS,
     amount: 2_000,
   },

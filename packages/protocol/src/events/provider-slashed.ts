@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineEvent } from '../event.ts'
 import { AT, ATLAS } from '../examples.ts'
-import { json, providerId, u64 } from '../wire/leaves.ts'
+import { providerId, u64 } from '../wire/leaves.ts'
 import { eventFields } from './event-fields.ts'
 
 export const providerSlashed = defineEvent({
@@ -11,7 +11,7 @@ export const providerSlashed = defineEvent({
     type: z.literal('providerSlashed'),
     ...eventFields,
     providerId,
-    reason: json.describe('the violation that decided'),
+    reason: z.string().describe('the violation that decided'),
     penalty: u64.describe('taken from its payouts and its stake'),
   }),
   example: {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineEvent } from '../event.ts'
 import { AT, ATLAS } from '../examples.ts'
-import { json, providerId } from '../wire/leaves.ts'
+import { providerId } from '../wire/leaves.ts'
 import { eventFields } from './event-fields.ts'
 
 export const slashWarning = defineEvent({
@@ -11,13 +11,13 @@ export const slashWarning = defineEvent({
     type: z.literal('slashWarning'),
     ...eventFields,
     providerId,
-    violations: json.describe('the bounds that it missed'),
+    violations: z.array(z.string()).describe('kind, dimension and severity of each'),
   }),
   example: {
     type: 'slashWarning',
     seq: 17,
     at: AT,
     providerId: ATLAS,
-    violations: ['ai latency'],
+    violations: ['ai latency minor'],
   },
 })

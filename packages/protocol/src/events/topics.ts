@@ -20,6 +20,7 @@ export const TOPICS = [
   'providerStaked',
   'providerUnstaked',
   'providerAttested',
+  'keyChanged',
   'providerStatus',
   'providerSlashed',
   'slashWarning',

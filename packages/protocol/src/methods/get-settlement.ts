@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { CLAIM_LINE, EPOCH_ID, LISTED_BATCH, PAYOUT_LINE } from '../examples.ts'
 import { defineMethod } from '../method.ts'
 import { batchFile } from '../records/settlement.ts'
-import { bytes32, count } from '../wire/leaves.ts'
+import { count } from '../wire/leaves.ts'
 import { cursor } from '../wire/page.ts'
 
 /** Lines of a page of a settlement, at most. */
@@ -13,12 +13,11 @@ export const getSettlement = defineMethod({
   name: 'aicf.getSettlement',
   summary: 'A batch with its lines, in the form of the file that `fairlead settle verify` reads.',
   description:
-    'Named by its epoch or by its id. Lines come a page at a time: the claims, then the payouts. The file is the first page with the lines of all pages.',
+    'Lines come a page at a time: the claims, then the payouts. The file is the first page with the lines of all pages.',
   roles: ['operator', 'auditor'],
   access: 'read',
   params: z.strictObject({
-    epoch_id: count.optional(),
-    batch_id: bytes32.optional(),
+    epoch_id: count,
     cursor: cursor.optional(),
     limit: z.int().min(1).max(LINES_MAX).optional().describe('lines of a page; 1,000 if left out'),
   }),

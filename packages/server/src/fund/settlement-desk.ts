@@ -5,10 +5,8 @@ import {
   showPayoutProof,
   showSettledBatch,
 } from '@fairlead/core'
-import { invalidParams } from '@fairlead/core/internal'
 import type { Engine } from '@fairlead/engine'
 import type { BatchFile, CheckedParamsOf, PayoutsFile } from '@fairlead/protocol'
-import { fundOf } from './fund-engine.ts'
 
 const LINES = 1_000
 
@@ -32,19 +30,10 @@ export class SettlementDesk {
   async batch(
     params: CheckedParamsOf<'aicf.getSettlement'>,
   ): Promise<{ settlement: BatchFile; cursor: string | null }> {
-    const { epoch_id: epochId, batch_id: batchId } = params
-    const named = epochId ?? batchId
-    if (named === undefined || (epochId !== undefined && batchId !== undefined)) {
-      throw invalidParams('epoch_id', 'either epoch_id or batch_id')
-    }
-    const key = `batch ${named}`
-    const settled = await this.#read<SettledBatch>(key, () =>
-      fundOf(this.#engine).settlement(named),
-    )
-    if (settled === null) {
-      const which = epochId === undefined ? `batch ${batchId}` : `batch of epoch ${epochId}`
-      throw new FairleadError('NotFound', `there is no ${which}`, { id: String(named) })
-    }
+    const { epoch_id: epochId } = params
+    const key = `batch ${epochId}`
+    const settled = await this.#read<SettledBatch>(key, () => this.#engine.fund.settlement(epochId))
+    if (settled === null) throw noBatch(epochId)
     const { claims, payouts } = settled
     const { from, to, cursor } = this.#page(params, key, settled, claims.length + payouts.length)
     const page = {
@@ -60,12 +49,8 @@ export class SettlementDesk {
   ): Promise<{ proof: PayoutsFile; cursor: string | null }> {
     const { provider_id: id, epoch_id: epochId } = params
     const key = `payouts ${id} ${epochId}`
-    const proof = await this.#read<PayoutProof>(key, () =>
-      fundOf(this.#engine).payouts(id, epochId),
-    )
-    if (proof === null) {
-      throw new FairleadError('NotFound', `there is no batch of epoch ${epochId}`, { id: epochId })
-    }
+    const proof = await this.#read<PayoutProof>(key, () => this.#engine.fund.payouts(id, epochId))
+    if (proof === null) throw noBatch(epochId)
     const { from, to, cursor } = this.#page(params, key, proof, proof.payouts.length)
     const page = { ...proof, payouts: proof.payouts.slice(from, to) }
     return { proof: showPayoutProof(page) as unknown as PayoutsFile, cursor }
@@ -91,4 +76,8 @@ export class SettlementDesk {
     else if (this.#kept?.key === key) this.#kept = null
     return { from, to, cursor: isLast ? null : String(to) }
   }
+}
+
+function noBatch(epochId: number): FairleadError {
+  return new FairleadError('NotFound', `there is no batch of epoch ${epochId}`, { id: epochId })
 }

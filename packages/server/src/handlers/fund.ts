@@ -1,7 +1,7 @@
 import { FairleadError, fromHex, type ProviderId } from '@fairlead/core'
-import { invalidParams, showBatch } from '@fairlead/core/internal'
+import { EXTERNAL, ISSUANCE, invalidParams, showBatch } from '@fairlead/core/internal'
+import type { Balance, Engine, SettledEpoch } from '@fairlead/engine'
 import type { BatchRecord } from '@fairlead/protocol'
-import { fundOf, type Settled } from '../fund/fund-engine.ts'
 import { amountRecord } from '../records/amount-record.ts'
 import { claimRecord } from '../records/claim-record.ts'
 import { actingAs, type Call, type Handlers, hasChain, providerOf } from '../rpc/call.ts'
@@ -9,13 +9,17 @@ import { actingAs, type Call, type Handlers, hasChain, providerOf } from '../rpc
 export const submitProof: Handlers['aicf.submitProof'] = async ({ envelope }, call, { engine }) => {
   const { role, subject } = call.identity
   const by = role === 'provider' ? (subject as ProviderId) : null
-  const receipt = await fundOf(engine).submitProof(bytesOf(envelope), by)
-  return { claim: claimRecord(receipt, hasChain(engine)) }
+  const { claim, finalizedHeight } = await engine.fund.submitProof(
+    bytesOf(envelope),
+    by,
+    actingAs(call),
+  )
+  return { claim: claimRecord(claim, finalizedHeight, hasChain(engine)) }
 }
 
 export const getBalance: Handlers['aicf.getBalance'] = ({ account }, call, { engine }) => {
   const wanted = accountOf(call, account)
-  const { available, stake, unstaking, due } = fundOf(engine).balanceOf(wanted)
+  const { available, stake, unstaking, due } = accountIn(engine, wanted)
   return {
     account: wanted,
     available: amountRecord(available),
@@ -30,7 +34,7 @@ export const getBalance: Handlers['aicf.getBalance'] = ({ account }, call, { eng
 
 export const listSettlements: Handlers['aicf.listSettlements'] = async (params, _, { engine }) => {
   const { cursor, limit = 100 } = params
-  const settlements = await fundOf(engine).settlements({
+  const settlements = await engine.fund.settledEpochs({
     ...(cursor === undefined ? {} : { beforeEpoch: Number(cursor) }),
     limit,
   })
@@ -50,20 +54,20 @@ export const claimPayout: Handlers['aicf.claimPayout'] = (params, call, { settle
 }
 
 export const closeEpoch: Handlers['aicf.closeEpoch'] = async ({ epoch_id }, call, { engine }) => {
-  const settled = await fundOf(engine).closeEpoch(epoch_id, actingAs(call))
+  const settled = await engine.fund.closeEpoch(epoch_id, actingAs(call))
   return { settlement: settled === null ? null : listed(settled) }
 }
 
 export const recordPayout: Handlers['aicf.recordPayout'] = async (params, call, { engine }) => {
   const { account, amount, reference } = params
   const payout = { account, amount: BigInt(amount), reference }
-  const available = await fundOf(engine).recordPayout(payout, actingAs(call))
+  const available = await engine.fund.recordPayout(payout, actingAs(call))
   return { account, available: amountRecord(available) }
 }
 
-export const chainBlock: Handlers['chain.block'] = async (params, _, { engine }) => {
+export const chainBlock: Handlers['chain.block'] = async (params, call, { engine }) => {
   const { height, time, miner_id: minerId, proofs = [] } = params
-  const applied = await fundOf(engine).applyBlock({
+  const block = {
     height,
     timeMs: time,
     minerId,
@@ -71,7 +75,8 @@ export const chainBlock: Handlers['chain.block'] = async (params, _, { engine })
       envelope: bytesOf(envelope),
       txHash: tx_hash,
     })),
-  })
+  }
+  const applied = await engine.fund.applyBlock(block, actingAs(call))
   const { head, finalHeight, accepted, refused } = applied
   return { head, final_height: finalHeight, accepted, refused }
 }
@@ -88,7 +93,14 @@ function accountOf({ identity: { role, subject } }: Call, named: string | undefi
   })
 }
 
-function listed({ batchId, batch }: Settled): { batch_id: string; batch: BatchRecord } {
+/** The two sides of the books that may owe have a balance and nothing else. */
+function accountIn({ fund }: Engine, account: string): Balance {
+  if (account !== ISSUANCE && account !== EXTERNAL) return fund.balanceOf(account)
+  const [, available = 0n] = fund.balances().find(([name]) => name === account) ?? []
+  return { account, available, stake: 0n, unstaking: [], due: 0n }
+}
+
+function listed({ batchId, batch }: SettledEpoch): { batch_id: string; batch: BatchRecord } {
   return { batch_id: batchId, batch: showBatch(batch) as unknown as BatchRecord }
 }
 

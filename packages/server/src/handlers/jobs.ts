@@ -6,10 +6,10 @@ import {
   type ResultRow,
 } from '@fairlead/core'
 import { resultWithoutPeople, showU64 } from '@fairlead/core/internal'
-import type { JobReceipt, MethodName } from '@fairlead/protocol'
-import { fundOf } from '../fund/fund-engine.ts'
+import type { ClaimStatus, Engine } from '@fairlead/engine'
+import type { JobReceipt, MethodName, ProofClaim } from '@fairlead/protocol'
 import { auditRecord } from '../records/audit-record.ts'
-import { claimRecord } from '../records/claim-record.ts'
+import { claimOfResult, claimRecord } from '../records/claim-record.ts'
 import { explanationRecord } from '../records/explanation-record.ts'
 import { errorRecord, jobRecord, jobSummary, resultRecord } from '../records/job-record.ts'
 import {
@@ -76,13 +76,13 @@ export const getJob: Handlers['aicf.getJob'] = async ({ task_id }, call, service
   const { engine, signup } = services
   const { read } = engine.view
   // Asked for in one turn, so that the status and the last error are of one moment.
-  const [row, leases, timeline, failures, result, receipt] = await Promise.all([
+  const [row, leases, timeline, failures, result, claim] = await Promise.all([
     readableJob(task_id, call, 'aicf.getJob', services),
     read.leases(task_id),
     read.timeline(task_id),
     read.failures(task_id),
     read.result(task_id),
-    fundOf(engine).claimOf(task_id),
+    engine.fund.claimOf(task_id),
   ])
   const [payload] = await read.payloads([row.seq])
   const waitReason =
@@ -105,9 +105,20 @@ export const getJob: Handlers['aicf.getJob'] = async ({ task_id }, call, service
     task_id,
     status: row.status,
     job,
-    claim: receipt === null ? null : claimRecord(receipt, hasChain(engine)),
+    claim: shownClaim(claim, result, engine),
     result: result === null ? null : shownResult(result, row.kind, isPrivate),
   }
+}
+
+/** PENDING in memory, or FINAL in the result; the result may have been read a moment before the claim was final. */
+function shownClaim(
+  found: ClaimStatus | null,
+  result: ResultRow | null,
+  engine: Engine,
+): ProofClaim | null {
+  if (found?.status === 'PENDING') return claimRecord(found.claim, null, hasChain(engine))
+  if (found === null || result === null) return null
+  return claimOfResult(result, found.claim, hasChain(engine))
 }
 
 /** The payload of a job that was deleted while it was read. */

@@ -1,7 +1,6 @@
 import { FairleadError, fromHex, type ProviderId, type ProviderOffer } from '@fairlead/core'
 import { compareAscii, showU64 } from '@fairlead/core/internal'
 import type { CheckedParamsOf, ProviderRecord } from '@fairlead/protocol'
-import { fundOf } from '../fund/fund-engine.ts'
 import { attestationRecord, providerRecord } from '../records/provider-record.ts'
 import { actingAs, type Handlers, providerOf, type Services } from '../rpc/call.ts'
 
@@ -12,8 +11,7 @@ export const registerProvider: Handlers['aicf.registerProvider'] = async (
 ) => {
   const id = providerOf(call, params.provider_id)
   const publicKey = params.public_key ?? null
-  const fund = fundOf(services.engine)
-  await fund.registerProvider(id, offerOf(params), { publicKey }, actingAs(call))
+  await services.engine.registerProvider(id, offerOf(params), { publicKey }, actingAs(call))
   return { provider: recordOf(id, services) }
 }
 
@@ -27,8 +25,10 @@ export const updateProvider: Handlers['aicf.updateProvider'] = async (params, ca
       { field: 'public_key' },
     )
   }
-  const fund = fundOf(services.engine)
-  await fund.updateProvider(id, offerOf(params), actingAs(call), publicKey)
+  await services.engine.updateProvider(id, offerOf(params), actingAs(call))
+  if (publicKey !== undefined) {
+    await services.engine.setKey(id, publicKey, actingAs(call))
+  }
   return { provider: recordOf(id, services) }
 }
 
@@ -58,7 +58,7 @@ export const listProviders: Handlers['aicf.listProviders'] = (
 ) => {
   const { role, subject } = call.identity
   const { view } = engine
-  const fund = fundOf(engine)
+  const { fund } = engine
   const page: ProviderRecord[] = []
   for (const provider of view.providers()) {
     if (cursor !== undefined && compareAscii(provider.id, cursor) <= 0) continue
@@ -97,13 +97,13 @@ export const stake: Handlers['aicf.stake'] = async (params, call, { engine }) =>
 export const unstake: Handlers['aicf.unstake'] = async (params, call, { engine }) => {
   const id = providerOf(call, params.provider_id)
   const amount = BigInt(params.amount_u64)
-  const { stake, maturesAt } = await fundOf(engine).unstake(id, amount, actingAs(call))
+  const { stake, maturesAt } = await engine.fund.unstake(id, amount, actingAs(call))
   return { provider_id: id, stake_u64: showU64(stake), matures_at: maturesAt }
 }
 
 export const getChallenge: Handlers['aicf.getChallenge'] = async (params, call, { engine }) => {
   const id = providerOf(call, params.provider_id)
-  const { value, expiresAt } = await fundOf(engine).getChallenge(id)
+  const { value, expiresAt } = await engine.fund.getChallenge(id)
   const chain_id = showU64(engine.view.policy.chain.id)
   return { provider_id: id, challenge: value, expires_at: expiresAt, chain_id }
 }
@@ -116,7 +116,7 @@ export const attest: Handlers['aicf.attest'] = async (params, call, { engine }) 
     chain: params.chain.map(bytesOf),
     signature: bytesOf(params.signature),
   }
-  const accepted = await fundOf(engine).attest(attempt, actingAs(call))
+  const accepted = await engine.fund.attest(attempt, actingAs(call))
   return { provider_id: id, attestation: attestationRecord(accepted) }
 }
 
@@ -128,7 +128,7 @@ function bytesOf(hex: string): Uint8Array {
 function recordOf(id: ProviderId, { engine }: Services): ProviderRecord {
   const provider = engine.view.provider(id)
   if (provider !== null) {
-    return providerRecord(provider, { policy: engine.view.policy, fund: fundOf(engine) })
+    return providerRecord(provider, { policy: engine.view.policy, fund: engine.fund })
   }
   throw new FairleadError('NotFound', `there is no provider ${id}`, { providerId: id })
 }

@@ -15,7 +15,6 @@ import {
   PayloadView,
   type ResultRecord,
 } from '@fairlead/protocol'
-import type { ResultClaim } from '../fund/fund-engine.ts'
 import { provedFields } from './claim-record.ts'
 import { leaseRecord } from './lease-record.ts'
 
@@ -92,7 +91,7 @@ function startedAt(
 
 /** `kind` is null once the job has been deleted. */
 export function resultRecord(row: ResultRow, kind: JobRow['kind'] | null): ResultRecord {
-  const { claim } = row as ResultRow & { readonly claim?: ResultClaim | null }
+  const { claim } = row
   return {
     schema_version: 0,
     task_id: row.jobId,
@@ -103,7 +102,7 @@ export function resultRecord(row: ResultRow, kind: JobRow['kind'] | null): Resul
     output: row.output === null ? null : toHex(row.output),
     content_type: row.contentType,
     meta: row.meta === null ? null : jsonOf(decodeCbor(row.meta)),
-    ...(claim == null
+    ...(claim === null
       ? { units: row.units, qos: null, proof_refs: [], finalized_height: null }
       : provedFields(claim)),
     completed_at: secs(row.at),

@@ -5,26 +5,18 @@ import {
   compareText,
   JAILED_FOR_GOOD,
   leaseCap,
-  type Standing,
   showU64,
 } from '@fairlead/core/internal'
+import type { EngineFund } from '@fairlead/engine'
 import type { AttestationRecord, ProviderRecord } from '@fairlead/protocol'
-import type { FundEngine } from '../fund/fund-engine.ts'
-
-/** The facts of a provider that only a fund looks at. */
-interface FundFields {
-  readonly publicKey?: string | null
-  readonly standing?: Standing
-}
 
 /** A provider as the wire has it. */
 export function providerRecord(
-  given: Readonly<Provider>,
-  { policy, fund }: { readonly policy: Policy; readonly fund: FundEngine },
+  provider: Readonly<Provider>,
+  { policy, fund }: { readonly policy: Policy; readonly fund: EngineFund },
 ): ProviderRecord {
-  const provider = given as Readonly<Provider> & FundFields
   const { kinds: service, offenceEpochs } = fund.serviceOf(provider.id)
-  const jailedUntil = provider.standing?.jailedUntil ?? null
+  const jailedUntil = provider.standing.jailedUntil
   const { id, status, offer, stake, attestation, health, failures, workers } = provider
   return {
     schema_version: 0,
@@ -44,12 +36,12 @@ export function providerRecord(
     leases_max: offer.leasesMax,
     stake_u64: showU64(stake),
     unstaking: unstakingOf(fund, provider.id),
-    public_key: provider.publicKey ?? null,
+    public_key: provider.publicKey,
     attestation: attestation === null ? null : attestationRecord(attestation),
-    service: service.map(({ kind, band, samples, p95Ms, failPpm, availabilityPpm }) => ({
+    service: service.map(({ kind, band, outcomes, p95Ms, failPpm, availabilityPpm }) => ({
       kind,
       band,
-      samples,
+      samples: outcomes,
       p95_ms: p95Ms,
       fail_ppm: failPpm,
       availability_ppm: availabilityPpm,
@@ -82,7 +74,7 @@ export function attestationRecord(given: Provider['attestation'] & object): Atte
   return { class: className, attestation_hash: hash, not_before: notBefore, not_after: notAfter }
 }
 
-function unstakingOf(fund: FundEngine, id: ProviderId): ProviderRecord['unstaking'] {
+function unstakingOf(fund: EngineFund, id: ProviderId): ProviderRecord['unstaking'] {
   return fund.balanceOf(id).unstaking.map(({ amount, maturesAt }) => ({
     amount_u64: showU64(amount),
     matures_at: maturesAt,

@@ -119,5 +119,5 @@ export function providerOf(call: Call, named: ProviderId | undefined): ProviderI
 
 /** True if claims come by the blocks of a chain (CLAIM-3). */
 export function hasChain({ view }: Pick<Engine, 'view'>): boolean {
-  return (view.policy.chain as { readonly source?: string }).source === 'blocks'
+  return view.policy.chain.source === 'blocks'
 }
