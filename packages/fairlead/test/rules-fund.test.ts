@@ -19,10 +19,10 @@ describe('fairlead demo --rules --fund', () => {
     expect(idsOf(await demo(2))).not.toEqual(idsOf(first))
     expect(idsOf(first)).toMatchInlineSnapshot(`
       [
-        "0x5ca7581b278bae647ce4d139b5550b2a4d223d7c3234ab10ca0909ae6bbdf005",
-        "0x82dee547d4d942fe883f05f1bb03765d7b4761f637bb27e929d8eb3c8e231fb9",
-        "0x34896636535046ec631aefbde82f3b449fbaf36a1b34c0e6b279a47ca3f5f8d6",
-        "0xae6ada84b5f6b05df67b5062162205118d0477294c05dd976176f824c306aba3",
+        "0x36782669448e7d7ef87e7190d48cb58e572768a2beeb67ff1b16816ffd7dedf3",
+        "0x1724abd847acc7d1899dfc1062214629e52a77eab25977ee01ee2f2b5ab5705d",
+        "0x05981b82a705d39e644ea0d5410067ce64c7eb0a2d0dd706a24ec976ccf5ff4f",
+        "0xe9d0282deff8bfa372bd38da335d1ba72fdb50eca2e4ad9cf661eb6798403fa3",
       ]
     `)
   })

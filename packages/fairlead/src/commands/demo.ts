@@ -20,6 +20,8 @@ export const demo = command<Flags>({
     'A real server on a SQLite file, and five providers in processes of their own: one is steady, one',
     'slow, one fails at times, one declines, one crashes and comes back. After 20 s a booking opens for 200',
     'people and 30 seats. It ends with who waited how long and why, and who got a seat, and stays up until Ctrl-C.',
+    'With --fund providers prove their work and are paid for it, in epochs of four seconds: one is honest, one slow, of',
+    'one traps fail, one proves late, one takes stake out. It ends with the settled epochs, verified offline.',
   ].join('\n'),
   options: [
     {
@@ -43,6 +45,7 @@ export const demo = command<Flags>({
     ['fairlead demo', 'Watch it, then look around with the other commands.'],
     ['fairlead demo --exit --jobs 50', 'A short run, as a test.'],
     ['fairlead demo --rules --seed 2', 'What the rules do; the same seed gives the same output.'],
+    ['fairlead demo --fund', 'A fund: proofs, settled epochs, a slash.'],
     ['fairlead demo --rules --fund --seed 2', 'A fund; the same seed gives the same batch ids.'],
   ],
 
@@ -53,6 +56,10 @@ export const demo = command<Flags>({
     if (flags.rules === true) return showRules(seed, terminal, print)
     const perKind = wholeNumber('--jobs', flags.jobs, { min: 1, max: 100_000 })
     const port = wholeNumber('--port', flags.port, { max: 65_535 })
+    if (flags.fund === true) {
+      const { runLiveFund } = await import('../demo/fund/live-fund.ts')
+      return await runLiveFund({ dir: flags.dir, port, perKind, isJson, terminal })
+    }
     const { runLiveDemo } = await import('../demo/live-demo.ts')
     const isBrief = flags.exit === true
     return await runLiveDemo({ dir: flags.dir, port, perKind, isBrief, isJson, terminal })

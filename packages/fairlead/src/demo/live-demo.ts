@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect, type NodeClient } from '@fairlead/client'
 import type { NewToken, TokenFile } from '@fairlead/server'
-import { loadConfig } from '../config/load-config.ts'
 import { EXIT } from '../exit-codes.ts'
 import { type Serving, startServing } from '../serve/start-serving.ts'
 import { progressBar } from '../terminal/progress-bar.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { untilSignal } from '../terminal/until-signal.ts'
 import { openTokens } from '../tokens.ts'
-import { LIVE_POLICY, LIVE_PROVIDERS, LIVE_TENANTS } from './live-cast.ts'
+import { demoConfig } from './demo-config.ts'
+import { LIVE_POLICY, LIVE_PROVIDERS, LIVE_TENANTS, type LiveProvider } from './live-cast.ts'
 import { type LiveJob, liveJob, liveJobs } from './live-jobs.ts'
 import { LiveOpening } from './live-opening.ts'
 import { liveFigures, liveReport } from './live-report.ts'
@@ -38,7 +38,7 @@ export async function runLiveDemo(options: LiveOptions): Promise<number> {
   const { terminal } = options
   const folder = options.dir ?? mkdtempSync(join(tmpdir(), 'fairlead-demo-'))
   mkdirSync(folder, { recursive: true })
-  const config = configOf(folder, options.port)
+  const config = demoConfig(folder, options.port)
   const tokens = openTokens(config)
   const stop = untilSignal()
   terminal.note(`Starting a server on ${config.settings.store.path} …`)
@@ -62,7 +62,7 @@ class LiveDemo {
   readonly #tenants: ReadonlyMap<string, NodeClient>
   readonly #admin: NodeClient
   readonly #adminToken: string
-  readonly #providers: ProviderProcesses
+  readonly #providers: ProviderProcesses<LiveProvider>
   readonly #opening: LiveOpening
   readonly #signupToken: string
 
@@ -97,8 +97,12 @@ class LiveDemo {
       }),
     )
     this.#providers = new ProviderProcesses({
-      url: serving.url,
-      tokenOf: ({ name }) => byName.get(name) ?? '',
+      program: new URL('./provider-process.js', import.meta.url),
+      ordersOf: (provider) => ({
+        url: serving.url,
+        token: byName.get(provider.name) ?? '',
+        provider,
+      }),
     })
   }
 
@@ -242,13 +246,3 @@ class LiveDemo {
 }
 
 /** Only what the demo needs: no file and no variable of whoever starts it. */
-function configOf(folder: string, port: number): ReturnType<typeof loadConfig> {
-  return loadConfig({
-    env: {},
-    cwd: folder,
-    named: {
-      'store.path': { flag: '--dir', raw: join(folder, 'fairlead.db') },
-      'server.port': { flag: '--port', raw: String(port) },
-    },
-  })
-}

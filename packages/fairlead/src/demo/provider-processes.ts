@@ -1,26 +1,26 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import type { LiveProvider } from './live-cast.ts'
 
-const PROGRAM = fileURLToPath(new URL('./provider-process.js', import.meta.url))
 /** How long one that crashed stays away. */
 const AWAY_MS = 700
 
-/** The providers of the demo, each in a process of its own that is started again when it crashes. */
-export class ProviderProcesses {
-  readonly #url: string
-  readonly #tokenOf: (provider: LiveProvider) => string
+/** The providers of a demo, each in a process of its own that is started again when it crashes. */
+export class ProviderProcesses<Provider extends { readonly name: string }> {
+  readonly #program: string
+  readonly #ordersOf: (provider: Provider) => object
   readonly #running = new Map<string, ChildProcess>()
   readonly #crashes = new Map<string, number>()
   readonly #timers = new Set<NodeJS.Timeout>()
   #isStopping = false
 
   constructor(options: {
-    readonly url: string
-    readonly tokenOf: (provider: LiveProvider) => string
+    /** The module that each process runs. */
+    readonly program: URL
+    /** The line that it gets on its standard input. */
+    readonly ordersOf: (provider: Provider) => object
   }) {
-    this.#url = options.url
-    this.#tokenOf = options.tokenOf
+    this.#program = fileURLToPath(options.program)
+    this.#ordersOf = options.ordersOf
   }
 
   /** How often each has crashed. */
@@ -28,11 +28,10 @@ export class ProviderProcesses {
     return this.#crashes
   }
 
-  start(provider: LiveProvider): void {
-    const child = spawn(process.execPath, [PROGRAM], { stdio: ['pipe', 'ignore', 'inherit'] })
-    const { url, tokenOf } = { url: this.#url, tokenOf: this.#tokenOf }
+  start(provider: Provider): void {
+    const child = spawn(process.execPath, [this.#program], { stdio: ['pipe', 'ignore', 'inherit'] })
     child.stdin?.on('error', () => {})
-    child.stdin?.write(`${JSON.stringify({ url, token: tokenOf(provider), provider })}\n`)
+    child.stdin?.write(`${JSON.stringify(this.#ordersOf(provider))}\n`)
     this.#running.set(provider.name, child)
     child.once('exit', (code) => {
       this.#running.delete(provider.name)

@@ -46,17 +46,23 @@ export function verifyPayouts(
     payouts.some(({ claim }) => claim.providerId === providerId),
   )
   if (settled === undefined) return `${providerId} was paid nothing`
-  const proof = payoutProofOf(settled, providerId)
-  const file = readSettlement(JSON.parse(JSON.stringify(showPayoutProof(proof))))
-  if (file.format !== 'fairlead-payouts-1') return `${providerId} has no file of payouts`
+  const shown = showPayoutProof(payoutProofOf(settled, providerId))
+  return checkedPayouts(JSON.parse(JSON.stringify(shown)))
+}
+
+/** A file of payouts, verified; a text if they do not hold. */
+export function checkedPayouts(json: unknown): NonNullable<FundFigures['payout_proof']> | string {
+  const file = readSettlement(json)
+  if (file.format !== 'fairlead-payouts-1') return 'expected a file of payouts'
+  const { providerId, batch, payouts } = file
   const fault = new BatchChain().checkPayouts(file)
   if (fault !== null) {
     return `payouts of ${providerId}: ${fault.field}: expected ${fault.expected}, found ${fault.found}`
   }
   return {
     provider_id: providerId,
-    epoch_id: settled.batch.epochId,
-    payouts: file.payouts.length,
-    share: amountText(file.payouts.reduce((sum, { line }) => sum + BigInt(line.provider), 0n)),
+    epoch_id: batch.epochId,
+    payouts: payouts.length,
+    share: amountText(payouts.reduce((sum, { line }) => sum + BigInt(line.provider), 0n)),
   }
 }
