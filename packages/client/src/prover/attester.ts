@@ -33,7 +33,7 @@ const LEAD_MAX_MS = 3_600_000
 /** How often it is tried again once the attestation is over. */
 const RETRY_MS = 60_000
 
-/** Keeps a provider attested: at the start, and again before an attestation ends. */
+/** Keeps a provider attested: at the start, and again before an attestation ends (PROVE-3). */
 export class Attester {
   readonly #parts: Parts
   #cancel = (): void => {}

@@ -30,6 +30,8 @@ export const POLICY: Policy = parsePolicy(
       ack_timeout_ms: 2_000,
       lease: { ai_secs: 30, quantum_secs: 20, task_secs: 30 },
       quotas: { leases_max_per_provider: 3 },
+      // Proofs and payments have a demo of their own.
+      completion: { ai_verification: 'none', quantum_verification: 'none' },
     },
   },
   'fund',
