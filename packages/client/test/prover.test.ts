@@ -197,6 +197,32 @@ describe('a worker that proves', () => {
     expect(entries.filter(({ action }) => action === 'providerAttested')).toHaveLength(1)
   })
 
+  it('PROVE-3: a challenge that another worker has replaced is asked for again', async () => {
+    let isFirst = true
+    /** Another worker of the provider draws a challenge before the first answer. */
+    class Rivalled extends NodeClient {
+      override async call(...asked: Parameters<NodeClient['call']>): Promise<never> {
+        if (asked[0] === 'aicf.attest' && isFirst) {
+          isFirst = false
+          await super.call('aicf.getChallenge', { provider_id: ATLAS })
+        }
+        return (await super.call(...asked)) as never
+      }
+    }
+    rig = await ServerRig.open(FUND)
+    const client = new Rivalled(rig.line.url)
+    const worker = client.worker({
+      ...{ providerId: ATLAS, kinds: ['ai'], concurrency: 1, drainMs: null },
+      prover: { keyFile, attestation: { class: 'enclave', chain: chain() } },
+      handler: () => 'done',
+    })
+    await rig.connected()
+    expect(isFirst).toBe(false)
+    expect((await provider()).attestation).toMatchObject({ class: 'enclave' })
+    await worker.stop()
+    await client.close()
+  })
+
   it('PROVE-3: attests again before the end, and tells if the certificates are the old ones', async () => {
     rig = await ServerRig.open(FUND)
     const clock = new TestClock(START)

@@ -89,7 +89,6 @@ describe('settings that are wrong', () => {
     for (const command of [['policy', 'check'], ['serve']]) {
       const { code, err } = await run(command)
       expect(code).toBe(2)
-      expect(err).toMatch(/ai_verification: expected none, got proof; .*fairlead\.yaml:3\)/)
       expect(err).toMatch(/attestation_required\.task: expected false.*fairlead\.yaml:6\)/)
     }
   })

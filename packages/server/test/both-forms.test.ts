@@ -3,6 +3,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { METHODS, type MethodName } from '@fairlead/protocol'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import {
+  ATLAS,
+  ATTESTATION_HASH,
+  answerTo,
+  blockOf,
+  completed,
+  FUND,
+  nextSettled,
+  proofOf,
+  REGISTRATION,
+} from './fund-rig.ts'
 import { AI, type FormName, type Person, Rig, TASK } from './rig.ts'
 
 let rigs: Readonly<Record<FormName, Rig>>
@@ -108,6 +119,40 @@ async function story(form: FormName): Promise<Map<MethodName, unknown[]>> {
   return answers
 }
 
+/** The same for a fund: proofs without a chain, and a block of one. */
+async function fundStory(form: FormName): Promise<Map<MethodName, unknown>> {
+  const answers = new Map<MethodName, unknown>()
+  const rig = await Rig.open({ policy: FUND })
+  const chained = await Rig.open({ policy: { ...FUND, chain: { source: 'blocks' } } })
+  const call = async <Answer>(as: Person, method: MethodName, params: object, to = rig) => {
+    const answer: unknown = await to.call(as, method, params as never, form)
+    answers.set(method, answer)
+    return answer as Answer
+  }
+  const atlas = { provider_id: ATLAS }
+  await rig.call('atlas', 'aicf.registerProvider', REGISTRATION)
+  await rig.call('operator', 'aicf.stake', { ...atlas, amount_u64: 500 })
+  const { challenge } = await call<{ challenge: string }>('atlas', 'aicf.getChallenge', atlas)
+  await call('atlas', 'aicf.attest', answerTo(challenge))
+  await call('atlas', 'aicf.unstake', { ...atlas, amount_u64: 200 })
+  const settled = nextSettled(rig)
+  const named = { attestation: ATTESTATION_HASH }
+  const envelope = proofOf(await completed(rig), named)
+  await call('atlas', 'aicf.submitProof', { envelope })
+  const epoch_id = await settled
+  await call('auditor', 'aicf.listSettlements', {})
+  await call('auditor', 'aicf.getSettlement', { epoch_id })
+  await call('atlas', 'aicf.claimPayout', { ...atlas, epoch_id })
+  await call('operator', 'aicf.closeEpoch', { epoch_id })
+  await call('operator', 'aicf.recordPayout', { account: ATLAS, amount: 5, reference: 'r' })
+  await call('atlas', 'aicf.getBalance', {})
+  await chained.call('atlas', 'aicf.registerProvider', REGISTRATION)
+  const other = proofOf(await completed(chained))
+  await call('operator', 'chain.block', blockOf(7, other), chained)
+  await Promise.all([rig.close(), chained.close()])
+  return answers
+}
+
 /** Without what differs between two servers: ids, times and what is measured. */
 function masked(value: unknown, isMeasured = false): unknown {
   if (typeof value === 'string') {
@@ -129,10 +174,14 @@ function masked(value: unknown, isMeasured = false): unknown {
 
 it('RPC-6: every good call has the same answer in JSON and in CBOR', async () => {
   const [json, cbor] = [await story('json'), await story('cbor')]
+  const [jsonFund, cborFund] = [await fundStory('json'), await fundStory('cbor')]
   const overHttp = Object.keys(METHODS).filter((method) => !method.startsWith('events.'))
-  expect([...json.keys()].toSorted()).toEqual(overHttp.toSorted())
+  expect([...json.keys(), ...jsonFund.keys()].toSorted()).toEqual(overHttp.toSorted())
   for (const [method, answers] of json) {
     const isMeasured = method === 'stats.get' || method === 'storage.backup'
     expect(masked(cbor.get(method), isMeasured), method).toEqual(masked(answers, isMeasured))
+  }
+  for (const [method, answer] of jsonFund) {
+    expect(masked(cborFund.get(method)), method).toEqual(masked(answer))
   }
 })

@@ -1,95 +1,36 @@
-import { createHash } from 'node:crypto'
 import {
-  attestationHash,
-  attestationMessage,
-  buildProof,
   fromHex,
   type JobId,
   type LeaseId,
-  NO_ATTESTATION,
-  type ProviderId,
   publicKeyOf,
   readSettlement,
   sha3Hex,
-  signEd25519,
   toHex,
 } from '@fairlead/core'
-import { issueRoot } from '@fairlead/core/internal'
-import type { ParamsOf } from '@fairlead/protocol'
 import { afterEach, describe, expect, it } from 'vitest'
-import { AI, NO_ID, type Person, Rig, type RigOptions, TASK } from './rig.ts'
+import {
+  ATLAS,
+  ATTESTATION_HASH,
+  answerTo,
+  blockOf,
+  completed,
+  FUND,
+  nextSettled,
+  PUBLIC_KEY,
+  proofOf,
+  REGISTRATION,
+  VALID,
+} from './fund-rig.ts'
+import { NO_ID, type Person, Rig, TASK } from './rig.ts'
 
 let rig: Rig
 afterEach(() => rig.close())
 
 const FORMS = ['json', 'cbor'] as const
-const ATLAS = 'provider:atlas' as ProviderId
-const SECRET = Buffer.alloc(32, 7)
-const PUBLIC_KEY = toHex(publicKeyOf(SECRET))
-const OUTPUT = '0x6f7574'
 
-const VALID = { notBefore: 1_700_000_000_000, notAfter: 4_000_000_000_000 }
-const ROOT = issueRoot({ subject: 'gpu', signedBy: SECRET, ...VALID })
-const FINGERPRINT = `0x${createHash('sha256').update(ROOT).digest('hex')}`
-
-/** A fund in which ai work needs proofs. */
-const FUND = {
-  queue: { completion: { ai_verification: 'proof' }, quotas: { epoch_secs: 1 } },
-  registry: { attestation_classes: { enclave: { kinds: ['ai'], roots: [FINGERPRINT] } } },
-}
-
-async function opened(policy: object = FUND, options: RigOptions = {}): Promise<void> {
-  rig = await Rig.open({ ...options, policy })
-  await rig.call('atlas', 'aicf.registerProvider', {
-    provider_id: ATLAS,
-    kinds: ['ai'],
-    models: ['*'],
-    public_key: PUBLIC_KEY,
-  })
-}
-
-interface Work {
-  readonly taskId: JobId
-  readonly leaseId: LeaseId
-}
-
-/** A job of alice that atlas has completed, and that awaits its proof. */
-async function completed(): Promise<Work> {
-  const { task_id } = await rig.call('alice', 'aicf.enqueue', AI)
-  const worker = { worker_id: 'w', slots: 1 }
-  const { leases } = await rig.call('atlas', 'aicf.pollLeases', { ...worker, wait_ms: 5_000 })
-  const lease_id = leases[0]?.lease_id as LeaseId
-  await rig.call('atlas', 'aicf.completeLease', { lease_id, worker_id: 'w', output: OUTPUT })
-  return { taskId: task_id, leaseId: lease_id }
-}
-
-function proofOf(
-  { taskId, leaseId }: Work,
-  { unitsPpm = 3_250_000n, secretKey = SECRET, attestation = NO_ATTESTATION } = {},
-): string {
-  const { envelope } = buildProof({
-    typeId: 2,
-    secretKey,
-    body: {
-      ...{ chainId: 1n, taskId, leaseId, providerId: ATLAS, unitsPpm },
-      outputDigest: sha3Hex(fromHex(OUTPUT) as Uint8Array),
-      qos: { p95LatencyMs: 420n, availabilityPpm: 999_300n },
-      attestationHash: attestation,
-      traps: null,
-    },
-  })
-  return toHex(envelope)
-}
-
-/** The epoch of the next batch; the engine closes it by itself. */
-function nextSettled(): Promise<number> {
-  return new Promise((resolve) => {
-    const stop = rig.engine.onEvent((event) => {
-      if (event.type !== 'epochSettled') return
-      resolve(event.epochId)
-      void stop.then((end) => end())
-    })
-  })
+async function opened(policy: object = FUND): Promise<void> {
+  rig = await Rig.open({ policy })
+  await rig.call('atlas', 'aicf.registerProvider', REGISTRATION)
 }
 
 describe('proofs', () => {
@@ -97,7 +38,7 @@ describe('proofs', () => {
     'WIRE-13: an accepted proof is a claim, and brings the result (%s)',
     async (form) => {
       await opened()
-      const work = await completed()
+      const work = await completed(rig)
       const asked = { task_id: work.taskId }
       expect(await rig.outcome('alice', 'aicf.getResult', asked, form)).toBe('NoResultYet')
       expect(await rig.call('alice', 'aicf.getJob', asked, form)).toMatchObject({
@@ -150,7 +91,7 @@ describe('proofs', () => {
 
   it('WIRE-13: a refusal has its code and details, and another proof may follow', async () => {
     await opened()
-    const work = await completed()
+    const work = await completed(rig)
     const refused = async (envelope: string, as: Person = 'atlas') =>
       rig.call(as, 'aicf.submitProof', { envelope }).then(
         () => null,
@@ -193,16 +134,10 @@ describe('proofs', () => {
 describe('a chain', () => {
   it.each(FORMS)('WIRE-18: a claim of a block is PENDING until it is final (%s)', async (form) => {
     await opened({ ...FUND, chain: { source: 'blocks', finality_k: 1 } })
-    const work = await completed()
+    const work = await completed(rig)
     const envelope = proofOf(work)
     expect(await rig.outcome('atlas', 'aicf.submitProof', { envelope }, form)).toBe('InvalidState')
-    const block = (height: number, ...envelopes: string[]) => ({
-      height,
-      time: Date.now(),
-      miner_id: 'm-1',
-      proofs: envelopes.map((one) => ({ envelope: one, tx_hash: PUBLIC_KEY })),
-    })
-    const first = await rig.call('operator', 'chain.block', block(100, '0xa0', envelope), form)
+    const first = await rig.call('operator', 'chain.block', blockOf(100, '0xa0', envelope), form)
     expect(first).toEqual({ head: 100, final_height: 99, accepted: 1, refused: 1 })
     const asked = { task_id: work.taskId }
     const pending = await rig.call('alice', 'aicf.getJob', asked, form)
@@ -218,23 +153,16 @@ describe('a chain', () => {
       },
     })
     expect(await rig.outcome('alice', 'aicf.cancelJob', asked, form)).toBe('InvalidState')
-    expect(await rig.outcome('operator', 'chain.block', block(103), form)).toBe('InvalidParams')
-    await rig.call('operator', 'chain.block', block(101), form)
+    expect(await rig.outcome('operator', 'chain.block', blockOf(103), form)).toBe('InvalidParams')
+    await rig.call('operator', 'chain.block', blockOf(101), form)
     const final = await rig.call('alice', 'aicf.getJob', asked, form)
     expect(final).toMatchObject({ status: 'COMPLETED', result: { finalized_height: 101 } })
     expect(final.claim).toEqual({ ...pending.claim, status: 'FINAL', finalized_height: 101 })
-    expect(await rig.outcome('operator', 'chain.block', block(100), form)).toBe('InvalidState')
+    expect(await rig.outcome('operator', 'chain.block', blockOf(100), form)).toBe('InvalidState')
   })
 })
 
 describe('keys, attestation and stake', () => {
-  async function answer(challenge: string): Promise<ParamsOf<'aicf.attest'>> {
-    const hash = attestationHash('enclave', [ROOT])
-    const signed = { chainId: 1n, providerId: ATLAS, challenge, attestationHash: hash }
-    const signature = toHex(signEd25519(SECRET, attestationMessage(signed)))
-    return { provider_id: ATLAS, class: 'enclave', chain: [toHex(ROOT)], signature }
-  }
-
   it.each(FORMS)('WIRE-14: a provider attests itself (%s)', async (form) => {
     await opened()
     const { challenge, chain_id, expires_at } = await rig.call(
@@ -244,23 +172,23 @@ describe('keys, attestation and stake', () => {
       form,
     )
     expect({ chain_id, isOpen: expires_at > Date.now() }).toEqual({ chain_id: 1, isOpen: true })
-    const wrong = await answer(PUBLIC_KEY)
+    const wrong = answerTo(PUBLIC_KEY)
     const refusal = rig.call('atlas', 'aicf.attest', wrong, form)
     await expect(refusal).rejects.toMatchObject({
       code: 'AttestationError',
       details: { reason: 'challenge_signature' },
     })
-    const asked = await answer(challenge)
+    const asked = answerTo(challenge)
     const { attestation } = await rig.call('atlas', 'aicf.attest', asked, form)
     expect(attestation).toEqual({
       class: 'enclave',
-      attestation_hash: attestationHash('enclave', [ROOT]),
+      attestation_hash: ATTESTATION_HASH,
       not_before: VALID.notBefore,
       not_after: VALID.notAfter,
     })
     const { provider } = await rig.call('auditor', 'aicf.getProvider', { provider_id: ATLAS }, form)
     expect(provider.attestation).toEqual(attestation)
-    const work = await completed()
+    const work = await completed(rig)
     const named = { attestation: attestation.attestation_hash }
     await rig.call('atlas', 'aicf.submitProof', { envelope: proofOf(work, named) }, form)
   })
@@ -268,7 +196,7 @@ describe('keys, attestation and stake', () => {
   it('WIRE-16: a provider names its key once; an operator replaces it, and the attestation ends', async () => {
     await opened()
     const { challenge } = await rig.call('atlas', 'aicf.getChallenge', { provider_id: ATLAS })
-    await rig.call('atlas', 'aicf.attest', await answer(challenge))
+    await rig.call('atlas', 'aicf.attest', answerTo(challenge))
     const other = toHex(publicKeyOf(Buffer.alloc(32, 9)))
     const change = { provider_id: ATLAS, public_key: other }
     expect(await rig.outcome('atlas', 'aicf.updateProvider', change)).toBe('Forbidden')
@@ -318,7 +246,7 @@ describe('keys, attestation and stake', () => {
     const of = { provider_id: ATLAS }
     const calls: [Parameters<Rig['call']>[1], object][] = [
       ['aicf.getChallenge', of],
-      ['aicf.attest', await answer(PUBLIC_KEY)],
+      ['aicf.attest', answerTo(PUBLIC_KEY)],
       ['aicf.unstake', { ...of, amount_u64: 1 }],
       ['aicf.getBalance', { account: ATLAS }],
       ['aicf.claimPayout', { ...of, epoch_id: 1 }],
@@ -345,8 +273,8 @@ describe('settlements', () => {
     'WIRE-15: a settlement comes in pages that make up its file (%s)',
     async (form) => {
       await opened()
-      const settled = nextSettled()
-      const works = [await completed(), await completed(), await completed()]
+      const settled = nextSettled(rig)
+      const works = [await completed(rig), await completed(rig), await completed(rig)]
       for (const work of works) {
         await rig.call('atlas', 'aicf.submitProof', { envelope: proofOf(work) }, form)
       }
@@ -395,8 +323,8 @@ describe('settlements', () => {
 
   it.each(FORMS)('WIRE-15: a payout is recorded once for each reference (%s)', async (form) => {
     await opened()
-    const settled = nextSettled()
-    const work = await completed()
+    const settled = nextSettled(rig)
+    const work = await completed(rig)
     await rig.call('atlas', 'aicf.submitProof', { envelope: proofOf(work) }, form)
     await settled
     const { available } = await rig.call('atlas', 'aicf.getBalance', {}, form)

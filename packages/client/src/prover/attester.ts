@@ -32,6 +32,8 @@ const LEAD_PARTS = 10
 const LEAD_MAX_MS = 3_600_000
 /** How often it is tried again once the attestation is over. */
 const RETRY_MS = 60_000
+/** How often an answer to a challenge that was replaced is given anew. */
+const TRIES_MAX = 5
 
 /** Keeps a provider attested: at the start, and again before an attestation ends (PROVE-3). */
 export class Attester {
@@ -47,7 +49,8 @@ export class Attester {
   async keep(current: AttestationRecord | null): Promise<void> {
     const chain = await this.#chain()
     const hash = this.#hashOf(chain)
-    const attestation = current?.attestation_hash === hash ? current : await this.#attest(chain)
+    const attestation =
+      current?.attestation_hash === hash ? current : await this.#attest(chain, hash)
     this.#parts.onAttested(attestation)
     this.#watch(attestation)
   }
@@ -57,9 +60,21 @@ export class Attester {
     this.#cancel()
   }
 
-  #attest(chain: Chain): Promise<AttestationRecord> {
+  /** Another worker of the provider may draw a challenge in between: then its word may be ours, too. */
+  async #attest(chain: Chain, hash: string): Promise<AttestationRecord> {
     const { client, providerId, secretKey, options } = this.#parts
-    return attestProvider(client, { providerId, secretKey, class: options.class, chain })
+    for (let tries = 1; ; tries++) {
+      try {
+        return await attestProvider(client, {
+          ...{ providerId, secretKey, chain },
+          class: options.class,
+        })
+      } catch (error) {
+        if (tries === TRIES_MAX || !isOutdated(error)) throw error
+        const { provider } = await client.call('aicf.getProvider', { provider_id: providerId })
+        if (provider.attestation?.attestation_hash === hash) return provider.attestation
+      }
+    }
   }
 
   #watch(attestation: AttestationRecord): void {
@@ -79,7 +94,7 @@ export class Attester {
       const chain = await this.#chain()
       const hash = this.#hashOf(chain)
       if (hash === before.attestation_hash) throw this.#endsSoon(before)
-      next = await this.#attest(chain)
+      next = await this.#attest(chain, hash)
       this.#parts.onAttested(next)
     } catch (error) {
       if (!this.#isClosed) this.#parts.onError(error)
@@ -104,6 +119,12 @@ export class Attester {
   #hashOf(chain: Chain): string {
     return attestationHash(this.#parts.options.class, chain)
   }
+}
+
+function isOutdated(error: unknown): boolean {
+  if (!(error instanceof FairleadError) || error.code !== 'AttestationError') return false
+  const { reason } = error.details
+  return reason === 'challenge' || reason === 'challenge_signature'
 }
 
 /** The attestation that proofs have to name at a time. */

@@ -13,6 +13,7 @@ import type { Config } from '../config/load-config.ts'
 import { shareFromFirstToken, shareQueue, withCallerShare } from './caller-share.ts'
 import { followProviders, openProviders } from './follow-providers.ts'
 import { forwardProgress } from './forward-progress.ts'
+import { fundWarnings } from './fund-warnings.ts'
 import { openRedisLimits } from './redis-limits.ts'
 import { keyPath, sealKeys } from './seal-key.ts'
 import { tlsPaths } from './tls-paths.ts'
@@ -96,6 +97,7 @@ export async function startServing(options: Options): Promise<Serving> {
     if (isConfigured) {
       await engine.setPolicy(written ?? {}, settings.preset, { actor: 'configuration' })
     } else if (isShared) await shareQueue(engine, config)
+    for (const warning of fundWarnings(engine.view.policy)) logger.warn({}, warning)
     const { otlpEndpoint } = settings.telemetry
     const platformName =
       sitesFile === null ? null : await followProviders(sitesFile, engine, logger)

@@ -1,6 +1,6 @@
 import type { JobSummary, WireEvent } from '@fairlead/client'
 import { durationText } from '@fairlead/engine'
-import type { ResultOf } from '@fairlead/protocol'
+import type { ProofClaim, ResultOf } from '@fairlead/protocol'
 import { shortId } from '../jobs/resolve-task-id.ts'
 import { table } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
@@ -41,7 +41,7 @@ export function jobsTable(
 
 /** A job with its result, its errors and everything that happened to it. */
 export function jobText(
-  { job, result }: ResultOf<'aicf.getJob'>,
+  { job, claim, result }: ResultOf<'aicf.getJob'>,
   entries: Entries,
   { bold }: Colors,
 ): string[] {
@@ -57,6 +57,7 @@ export function jobText(
     ['retries', String(job.retries)],
     ['provider', job.provider_id ?? 'none yet'],
     ['payload', brief(JSON.stringify(request.payload))],
+    ['proof', claim === null ? '' : `${claim.proof_type}, ${claim.status}: ${unitsText(claim)}`],
     ['digest', result?.output_digest ?? ''],
     ['output', result === null ? '' : outputText(result.output)],
   ]
@@ -73,6 +74,13 @@ export function jobText(
 }
 
 type Job = ResultOf<'aicf.getJob'>['job']
+
+function unitsText({ metrics, block_height }: ProofClaim): string {
+  const { ai_units, quantum_units, traps_ratio } = metrics
+  const traps =
+    traps_ratio === undefined ? '' : `, ${(100 * traps_ratio).toFixed(1)} % of its traps`
+  return `${ai_units ?? quantum_units} units${traps}, in block ${block_height}`
+}
 
 /** The last error in full, then those of earlier attempts, oldest first; `--json` has all of each. */
 function errorLines({ errors }: Job, bold: Colors['bold']): string[] {
