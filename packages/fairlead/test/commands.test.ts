@@ -512,14 +512,15 @@ describe.concurrent('fairlead demo', () => {
     expect(places.at(-1)).toMatchObject({ tried: 100, booked: 0 })
   })
 
-  it('SETTLE-19: --fund settles all work, slashes one provider, and verifies its batches', async () => {
+  it('SETTLE-19: --fund settles all work, slashes whose traps fail, and verifies its batches', async () => {
     const { code, out, err } = await fairlead(['demo', '--fund', '--jobs', '80', '--json'])
     expect({ code, err: code === 0 ? '' : err + out }).toEqual({ code: 0, err: '' })
     const { settlements, slashes, payout_proof, providers, wrong } = JSON.parse(out)
     expect(wrong).toEqual([])
     const claims = settlements.map((one: { claims: number }) => one.claims)
     expect(claims.reduce((sum: number, each: number) => sum + each, 0)).toBe(160)
-    expect(slashes).toMatchObject([{ provider_id: 'provider:cirrus', reason: 'traps' }])
+    const slash = { provider_id: 'provider:cirrus', reason: 'traps' }
+    expect(slashes).toContainEqual(expect.objectContaining(slash))
     expect(payout_proof).toMatchObject({ provider_id: 'provider:atlas' })
     expect(providers).toHaveLength(5)
   })

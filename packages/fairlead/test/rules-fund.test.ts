@@ -19,10 +19,10 @@ describe('fairlead demo --rules --fund', () => {
     expect(idsOf(await demo(2))).not.toEqual(idsOf(first))
     expect(idsOf(first)).toMatchInlineSnapshot(`
       [
-        "0x36782669448e7d7ef87e7190d48cb58e572768a2beeb67ff1b16816ffd7dedf3",
-        "0x1724abd847acc7d1899dfc1062214629e52a77eab25977ee01ee2f2b5ab5705d",
-        "0x05981b82a705d39e644ea0d5410067ce64c7eb0a2d0dd706a24ec976ccf5ff4f",
-        "0xe9d0282deff8bfa372bd38da335d1ba72fdb50eca2e4ad9cf661eb6798403fa3",
+        "0x0f1da33432909557bba522aedffe3e7a9f6f0c1744189f8b1addcea27c7fc9f0",
+        "0xdb890a4d3aa067e99544c920128c5a72aad78f413a8dac4daec39b78e29b6c18",
+        "0x8f6bf7e851181486441843b47c2b45b6c0616f25656fd58bc2d8bd246ada4be7",
+        "0x4736ee74d01b7e39225c24d7559743652259515b381e22f6b8de8ff6f72eef55",
       ]
     `)
   })

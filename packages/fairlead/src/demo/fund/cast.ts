@@ -81,13 +81,13 @@ export function fundPolicy(terms: {
       cooldown_after: 1_000,
     },
     sla: {
-      min_samples: 10,
+      min_samples: 5,
       bands: {
         gold: { p95_ms: 100, fail_ppm: 10_000, availability_ppm: 990_000 },
         silver: { p95_ms: 160, fail_ppm: 30_000, availability_ppm: 975_000 },
         bronze: { p95_ms: 600, fail_ppm: 70_000, availability_ppm: 950_000 },
       },
-      slash: { traps: { samples: 500 }, fails: { samples: 20 } },
+      slash: { traps: { samples: 200 }, fails: { samples: 20 } },
       severity: { critical: { slash: 30_000, cooldown_epochs: 2, jail_epochs: 2 } },
     },
   } as const

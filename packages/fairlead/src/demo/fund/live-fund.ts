@@ -31,7 +31,7 @@ export interface LiveFundOptions {
 }
 
 const EPOCH_SECS = 4
-const PROOF_TIMEOUT_SECS = 1
+const PROOF_TIMEOUT_SECS = 2
 /** The jobs are spread over so many epochs. */
 const EPOCHS = 3
 const SEND_EVERY_MS = 50
