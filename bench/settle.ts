@@ -3,7 +3,7 @@ import { checkProof, closeEpoch } from '@fairlead/core/internal'
 import { type Options, type Report, secondsOf } from './bench.ts'
 import { inTurns, medianRatio } from './in-turns.ts'
 import { chosen } from './queue/chosen.ts'
-import { CloseElsewhere } from './settle/close-elsewhere.ts'
+import { closeInEngine, type EngineClose } from './settle/engine-close.ts'
 import { BenchEpoch, type BenchProof, CLAIMS, proofs } from './settle/epoch.ts'
 import { bareRoots } from './yardsticks/bare-roots.ts'
 
@@ -14,7 +14,7 @@ export const question =
 const PROOFS = 2_000
 
 export async function run(report: Report, options: Options): Promise<void> {
-  for (const one of chosen(options.only, ['close', 'thread', 'proof'] as const, 'case')) {
+  for (const one of chosen(options.only, ['close', 'engine', 'proof'] as const, 'case')) {
     await CASES[one](report, options)
   }
 }
@@ -37,46 +37,29 @@ const CASES = {
     report.bar({ bar: 'seconds of a close', reached: seconds, atMost: 3 })
   },
 
-  /** The same in a worker thread: the caller's loop gets the input away and the result in. */
-  async thread(report: Report, { repeats }: Options): Promise<void> {
-    const elsewhere = new CloseElsewhere()
-    try {
-      const { packed, cloned } = await inTurns(report, {
-        what: 'thread',
-        measures: { packed: () => elsewhere.packed(), cloned: () => elsewhere.cloned() },
-        ...(repeats === undefined ? {} : { repeats }),
-      })
-      const rows = { 'slices and buffers': packed, 'whole messages': cloned }
-      const heldMs: number[] = []
-      for (const [subject, runs] of Object.entries(rows)) {
-        const of = (what: string, unit: string, values: number[]) =>
-          report.measured({ case: what, subject, unit, values })
-        of(
-          'close elsewhere',
-          's',
-          runs.map(({ seconds }) => seconds),
-        )
-        of(
-          'loop held at most',
-          'ms',
-          runs.map(({ held }) => held.wallMs),
-        )
-        heldMs.push(
-          of(
-            'the same on the processor',
-            'ms',
-            runs.map(({ held }) => held.cpuMs),
-          ),
-        )
-      }
-      const wall = (runs: typeof packed) => runs.map(({ held }) => held.wallMs)
-      const ratio = medianRatio(wall(packed), wall(cloned))
-      report.bar({ bar: 'longest hold, to that of whole messages', reached: ratio, atMost: 0.5 })
-      const reached = heldMs[0] as number
-      report.bar({ bar: 'ms on the processor between two turns', reached, atMost: 50 })
-    } finally {
-      await elsewhere.end()
-    }
+  /** An engine on a file closes the epoch by itself, with the batch computed in a thread of its own. */
+  async engine(report: Report, { repeats = 3 }: Options): Promise<void> {
+    const runs: EngineClose[] = []
+    for (let i = 0; i < repeats; i++) runs.push(await closeInEngine())
+    const of = (what: string, unit: string, values: number[]): number =>
+      report.measured({ case: what, subject: 'engine', unit, values })
+    const seconds = of(
+      'end of the epoch to its batch',
+      's',
+      runs.map((one) => one.seconds),
+    )
+    of(
+      'loop held at most',
+      'ms',
+      runs.map(({ held }) => held.wallMs),
+    )
+    const reached = of(
+      'the same on the processor',
+      'ms',
+      runs.map(({ held }) => held.cpuMs),
+    )
+    report.bar({ bar: 'seconds from the end of an epoch to its batch', reached: seconds, atMost: 3 })
+    report.bar({ bar: 'ms on the processor between two turns', reached, atMost: 50 })
   },
 
   async proof(report: Report, { repeats }: Options): Promise<void> {

@@ -16,6 +16,7 @@ import {
   type BilledClaim,
   type CloseInput,
   Epochs,
+  Fund,
   Ledger,
   type ProofContext,
 } from '@fairlead/core/internal'
@@ -23,11 +24,12 @@ import { numbers, providerNumber } from '../fixtures.ts'
 
 export const CLAIMS = 100_000
 const PROVIDERS = 1_000
-const EPOCH = 490_000
-const EPOCH_MS = 3_600_000
+export const EPOCH = 490_000
+export const EPOCH_MS = 3_600_000
 const WORK = { band: 'silver', model: 'llama3-8b', depthHint: 0 } as const
 /** The budget cuts every payment, and what it leaves is deferred: both take their time. */
-const POLICY: Policy = parsePolicy({ economics: { gamma_fund: 160_000_000, cap: 'defer' } }, 'fund')
+export const WRITTEN = { economics: { gamma_fund: 160_000_000, cap: 'defer' } }
+const POLICY: Policy = parsePolicy(WRITTEN, 'fund')
 
 /** The claims of a whole epoch and its books, before the close. */
 export class BenchEpoch {
@@ -53,6 +55,17 @@ export class BenchEpoch {
     if (input === null) throw new Error('the epoch is closed')
     return input
   }
+}
+
+/** A fund with the claims of a whole epoch. */
+export function billedFund(): Fund {
+  const fund = new Fund()
+  const units = numbers(5)
+  for (let i = 0; i < CLAIMS; i++) {
+    const claim = claimNumber(i, BigInt(1_000_000 + units(4_000_000)))
+    fund.bill(claim, WORK, { nowMs: EPOCH * EPOCH_MS, policy: POLICY })
+  }
+  return fund
 }
 
 /** A signed proof, and everything that the engine knows when it comes. */

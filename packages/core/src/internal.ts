@@ -261,6 +261,7 @@ export {
   type PackedClose,
   packClose,
   unpackClose,
+  unpackEffect,
 } from './settle/epoch/packed-close.ts'
 export { type Price, type PricedWork, priceClaim, splitAmount } from './settle/epoch/price.ts'
 export {

@@ -54,6 +54,7 @@ export {
   type Service,
   type SettledEpoch,
 } from './fund/engine-fund.ts'
+export { fundRows } from './projector/fund-rows.ts'
 export { threadedClose } from './fund/threaded-close.ts'
 export { VERSION } from './version.ts'
 export { SystemClock } from './loop/system-clock.ts'

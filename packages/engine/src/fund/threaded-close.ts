@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { setImmediate as turn } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
-import { computeClose, unpackClose } from '@fairlead/core/internal'
+import { computeClose, unpackEffect } from '@fairlead/core/internal'
 import type { FromCloseThread, ToCloseThread } from './close-thread.ts'
 import type { ComputeClose } from './epoch-closer.ts'
 
@@ -29,7 +29,7 @@ export const threadedClose: ComputeClose = async (input) => {
     send({ type: 'close', input: { ...input, lines: [] } })
     const [{ packed, row }] = await answered
     await turn()
-    return { effect: unpackClose(input, packed), row }
+    return { effect: unpackEffect(input, packed), row }
   } finally {
     await worker.terminate()
   }

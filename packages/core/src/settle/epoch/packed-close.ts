@@ -1,6 +1,7 @@
 import { invariant } from '../../errors.ts'
 import type { DueLine } from './budget.ts'
 import type { CloseInput, EpochClose } from './close-epoch.ts'
+import type { CloseEffect } from './epochs.ts'
 import type { ClaimLine, PayoutLine } from './line.ts'
 
 /**
@@ -61,6 +62,20 @@ export function packClose(input: CloseInput, close: EpochClose): PackedClose {
 export function buffersOf({ claims, payouts, due, payoutTree }: PackedClose): ArrayBuffer[] {
   const columns = [claims, ...Object.values(payouts), ...Object.values(due)]
   return [...columns, ...payoutTree.levels].map(({ buffer }) => buffer as ArrayBuffer)
+}
+
+/** The part of a close that changes the books, without its lists of claims and payouts, which take time to make. */
+export function unpackEffect(input: CloseInput, packed: PackedClose): CloseEffect {
+  const { epochId, batch, batchId, transfers, stakes, cleared, claims, due } = packed
+  const lines = due.line.length === 0 ? [] : linesOf(input)
+  return {
+    ...{ epochId, batch, batchId, transfers, stakes, cleared, claims },
+    due: listOf(due.due.length, (i) => ({
+      line: lines[due.line[i] as number] as ClaimLine,
+      due: due.due[i] as number,
+      paidBefore: due.paidBefore[i] as number,
+    })),
+  }
 }
 
 /** The close with the caller's own lines in it; the same that `closeEpoch` gives for this input. */
