@@ -58,7 +58,11 @@ const CASES = {
       'ms',
       runs.map(({ held }) => held.cpuMs),
     )
-    report.bar({ bar: 'seconds from the end of an epoch to its batch', reached: seconds, atMost: 3 })
+    report.bar({
+      bar: 'seconds from the end of an epoch to its batch',
+      reached: seconds,
+      atMost: 3,
+    })
     report.bar({ bar: 'ms on the processor between two turns', reached, atMost: 50 })
   },
 

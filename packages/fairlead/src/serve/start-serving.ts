@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { openEngine } from '@fairlead/engine'
+import { openEngine, threadedClose } from '@fairlead/engine'
 import {
   createLogger,
   MeteredStore,
@@ -84,6 +84,7 @@ export async function startServing(options: Options): Promise<Serving> {
       policy: written ?? {},
       preset: settings.preset,
       sealKeys: seal.keys,
+      computeClose: threadedClose,
     })
     close = async () => {
       sitesFile?.close()

@@ -25,6 +25,7 @@ import {
  */
 export function encodeBatch(rows: WriteBatch): Uint8Array {
   writer.start()
+  writer.reserve(settledBytes(rows))
   writer.cell(rows.eraseEnded?.from ?? null)
   writer.cell(rows.eraseEnded?.before ?? null)
   writer.cell(rows.pruneEndedBefore)
@@ -55,6 +56,19 @@ export function encodeBatch(rows: WriteBatch): Uint8Array {
 }
 
 const writer = new CellWriter()
+
+/** Nearly all bytes of a settled epoch. */
+function settledBytes({ settlements }: WriteBatch): number {
+  let bytes = 0
+  for (const { parts, due } of settlements) {
+    bytes += due.length
+    for (const { body } of parts) bytes += body.length + PART_BYTES
+  }
+  return bytes
+}
+
+/** Of a part beside its body, at most. */
+const PART_BYTES = 512
 
 function section<Row>(rows: readonly Row[], put: (row: Row) => void): void {
   writer.number(rows.length)

@@ -10,6 +10,8 @@ import type { SqlValue } from '../driver.ts'
 const TAG = { null: 0, byte: 1, u32: 2, double: 3, shortText: 4, text: 5, bytes: 6, id: 7 } as const
 
 const START_BYTES = 65_536
+/** From so many bytes on, they are handed over with the memory that they were written to. */
+const MUCH_BYTES = 4 * 1_048_576
 const ID_BYTES = 32
 
 export class CellWriter {
@@ -122,6 +124,13 @@ export class CellWriter {
 
   /** All cells so far, in memory of their own that can be handed to another thread. */
   finish(): Uint8Array {
+    if (this.#at > MUCH_BYTES) {
+      // A copy of it would hold the caller for long.
+      const whole = this.#buffer.subarray(0, this.#at)
+      this.#at = 0
+      this.#use(Buffer.allocUnsafeSlow(START_BYTES))
+      return whole
+    }
     const bytes = Buffer.allocUnsafeSlow(this.#at)
     this.#buffer.copy(bytes, 0, 0, this.#at)
     this.clear()
@@ -134,18 +143,27 @@ export class CellWriter {
     if (this.#buffer.length > 64 * START_BYTES) this.#use(Buffer.allocUnsafeSlow(START_BYTES))
   }
 
+  #grow(length: number): void {
+    const larger = Buffer.allocUnsafeSlow(length)
+    this.#buffer.copy(larger, 0, 0, this.#at)
+    this.#use(larger)
+  }
+
   #use(buffer: Buffer<ArrayBuffer>): void {
     this.#buffer = buffer
     this.#view = viewOf(buffer)
+  }
+
+  /** Makes room for so many more bytes at once. */
+  reserve(bytes: number): void {
+    if (this.#at + bytes > this.#buffer.length) this.#grow(this.#at + bytes)
   }
 
   /** Writes a tag and makes room behind it. Returns the place of its value. */
   #tag(tag: number, room: number): number {
     const at = this.#at
     if (at + 1 + room > this.#buffer.length) {
-      const larger = Buffer.allocUnsafeSlow(2 * (at + 1 + room))
-      this.#buffer.copy(larger, 0, 0, at)
-      this.#use(larger)
+      this.#grow(2 * (at + 1 + room))
     }
     this.#buffer[at] = tag
     this.#at = at + 1
