@@ -211,6 +211,8 @@ describe('a chain', () => {
     await block(8)
     await restart()
     await block(9)
+    await expect(block(7)).rejects.toThrow(refusal('InvalidState'))
+    expect(engine.fund.blocksRefused).toBe(1)
     expect(await engine.getResult(offer.jobId)).toMatchObject({
       claim: { blockHeight: 7, finalizedHeight: 9, minerId: 'm1' },
     })

@@ -88,6 +88,7 @@ export class EngineFund {
   readonly #read: StoreReads
   readonly #random: () => Uint8Array
   readonly #closer: EpochCloser
+  #blocksRefused = 0
 
   constructor(parts: {
     readonly loop: EngineLoop
@@ -131,7 +132,17 @@ export class EngineFund {
     )
     const block = { height, timeMs, minerId, proofs: items }
     const actor = acting?.actor
-    return (await this.#loop.submit({ type: 'applyBlock', block, actor })) as BlockAnswer
+    try {
+      return (await this.#loop.submit({ type: 'applyBlock', block, actor })) as BlockAnswer
+    } catch (error) {
+      if (error instanceof FairleadError && error.code === 'InvalidState') this.#blocksRefused++
+      throw error
+    }
+  }
+
+  /** Blocks that would have undone what is final, since the start: the chain and this fund disagree (CLAIM-5). */
+  get blocksRefused(): number {
+    return this.#blocksRefused
   }
 
   getChallenge(providerId: ProviderId): Promise<Challenge> {

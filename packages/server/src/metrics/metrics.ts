@@ -115,6 +115,10 @@ export function meterState(
     'fairlead_heap_live_max_bytes',
     'Enqueues are refused while more than this is alive.',
   )
+  const refused = gauge(
+    'fairlead_chain_blocks_refused',
+    'Blocks since the start that would have undone what is final.',
+  )
   const late = gauge('fairlead_engine_loop_lag_seconds', 'Worst delay of the event loop in 5 s.')
 
   return () => {
@@ -146,6 +150,7 @@ export function meterState(
     const figures = heap.figures
     live.set(figures.live)
     liveMax.set(figures.liveMax)
+    refused.set(engine.fund.blocksRefused)
     late.set(lag.ms / 1_000)
     signupMeter.refresh()
   }
