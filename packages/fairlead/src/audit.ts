@@ -11,7 +11,7 @@ import type { Terminal } from './terminal/terminal.ts'
 type Entry = ResultOf<'audit.list'>['entries'][number]
 
 /** What became of a check. */
-export type Verified = Omit<ResultOf<'audit.verify'>, 'is_complete'>
+export type Verified = Omit<ResultOf<'audit.verify'>, 'is_complete' | 'broken_batch'>
 
 const PAGE = 1_000
 
@@ -42,7 +42,9 @@ export function auditLine(entry: Entry, { dim, bold }: Terminal['colors']): stri
 }
 
 /** The server checks its own log, as many entries at a time as it likes. */
-export async function verifyServer(client: NodeClient): Promise<Verified> {
+export async function verifyServer(
+  client: NodeClient,
+): Promise<Omit<ResultOf<'audit.verify'>, 'is_complete'>> {
   let checked = 0
   let head: Verified['head'] | null = null
   for (;;) {
@@ -55,7 +57,7 @@ export async function verifyServer(client: NodeClient): Promise<Verified> {
     checked += answer.checked
     head = answer.head
     if (answer.broken_seq !== null || answer.is_complete) {
-      return { checked, broken_seq: answer.broken_seq, head }
+      return { checked, broken_seq: answer.broken_seq, broken_batch: answer.broken_batch, head }
     }
   }
 }

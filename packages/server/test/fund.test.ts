@@ -7,6 +7,7 @@ import {
   sha3Hex,
   toHex,
 } from '@fairlead/core'
+import { NO_ROWS, type SettlementHead } from '@fairlead/core/internal'
 import { afterEach, describe, expect, it } from 'vitest'
 import {
   ATLAS,
@@ -32,6 +33,32 @@ async function opened(policy: object = FUND): Promise<void> {
   rig = await Rig.open({ policy })
   await rig.call('atlas', 'aicf.registerProvider', REGISTRATION)
 }
+
+describe('the audit log and the batches', () => {
+  it('SETTLE-16: audit.verify names the oldest batch that the log does not bear out', async () => {
+    await opened()
+    const work = await completed(rig)
+    await rig.call('atlas', 'aicf.submitProof', { envelope: proofOf(work) })
+    const epochId = await nextSettled(rig)
+    expect(await rig.call('auditor', 'audit.verify', {})).toMatchObject({
+      broken_seq: null,
+      broken_batch: null,
+      is_complete: true,
+    })
+    // Somebody adds a batch that no close has made.
+    const { tables, read, log } = rig.store
+    const [row] = (await read.settlements(epochId + 1, 1)) as [SettlementHead]
+    const forged = {
+      ...row,
+      epochId: epochId + 1,
+      batchId: NO_ID,
+      due: new Uint8Array(),
+      parts: [],
+    }
+    await tables.apply({ ...NO_ROWS, settlements: [forged] }, log.end.batch)
+    expect(await rig.call('auditor', 'audit.verify', {})).toMatchObject({ broken_batch: NO_ID })
+  })
+})
 
 describe('proofs', () => {
   it.each(FORMS)(

@@ -22,6 +22,11 @@ export const auditVerify = command<{ file?: string }>({
     const found =
       flags.file === undefined ? await verifyServer(await client()) : await verifyFile(flags.file)
     const { checked, broken_seq: broken } = found
+    const batch = 'broken_batch' in found ? found.broken_batch : null
+    if (batch !== null) {
+      print(found, `Wrong: the audit log does not bear out the settled epoch with batch ${batch}.`)
+      return EXIT.failed
+    }
     const text =
       broken === null
         ? `${checked} entries, every link holds. Head: ${found.head.seq} ${found.head.hash}`

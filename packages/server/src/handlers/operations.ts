@@ -1,6 +1,7 @@
 import { type AuditHead, brokenSeq, showPolicy } from '@fairlead/core'
 import { refusePruned } from '@fairlead/engine'
 import { VERIFY_MAX } from '@fairlead/protocol'
+import { brokenBatchIn } from '../audit/broken-batch.ts'
 import { auditRecord } from '../records/audit-record.ts'
 import { actingAs, type Handlers } from '../rpc/call.ts'
 
@@ -37,10 +38,13 @@ export const auditVerify: Handlers['audit.verify'] = async (params, _, { engine 
     const last = holding.at(-1)
     checked += holding.length
     if (last !== undefined) head = { seq: last.seq, hash: last.hash }
-    if (broken !== null) return { checked, broken_seq: broken, head, is_complete: true }
-    if (entries.length < size) return { checked, broken_seq: null, head, is_complete: true }
+    const found = { checked, broken_seq: broken, head }
+    if (broken !== null) return { ...found, broken_batch: null, is_complete: true }
+    if (entries.length < size) {
+      return { ...found, broken_batch: await brokenBatchIn(engine), is_complete: true }
+    }
   }
-  return { checked, broken_seq: null, head, is_complete: false }
+  return { checked, broken_seq: null, broken_batch: null, head, is_complete: false }
 }
 
 export const auditPrune: Handlers['audit.prune'] = async ({ before }, call, { engine }) => {
