@@ -10,6 +10,7 @@ import {
   sha3Hex,
   verifyPayoutLine,
 } from '@fairlead/core'
+import { computeClose } from '@fairlead/core/internal'
 import { type Engine, openEngine } from '@fairlead/engine'
 import { MemoryStore, TestClock } from '@fairlead/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -290,6 +291,64 @@ describe('epochs', () => {
     const again = await engine.fund.closeEpoch(current, { actor: 'token:a' })
     expect(again).toMatchObject({ epochId: current })
     expect(await engine.fund.closeEpoch(current)).toEqual(again)
+  })
+
+  it('SETTLE-22: several operators may close the same epoch at once, also during a close', async () => {
+    await engine.close()
+    let open = (): void => {}
+    const gate = new Promise<void>((resolve) => {
+      open = resolve
+    })
+    const closes: number[] = []
+    engine = await openEngine({
+      store,
+      clock,
+      policy: POLICY,
+      preset: 'fund',
+      computeClose: async (input) => {
+        closes.push(input.epochId)
+        await gate
+        return computeClose(input)
+      },
+    })
+    worker = await connect()
+    await prove(proof(await completed()))
+    const first = await endEpoch()
+    await clock.advance(EPOCH_MS)
+    const asked = Promise.all([0, 1, 2].map(() => engine.fund.closeEpoch(first + 1)))
+    await clock.settle()
+    open()
+    expect(await asked).toEqual([null, null, null])
+    expect(closes).toEqual([first, first + 1])
+  })
+
+  it('SETTLE-22: an engine that stops before a close ends does not call the epoch closed', async () => {
+    await prove(proof(await completed()))
+    await endEpoch()
+    await engine.close()
+    let end = (): void => {}
+    engine = await openEngine({
+      store,
+      clock,
+      policy: POLICY,
+      preset: 'fund',
+      computeClose: async (input) => {
+        await new Promise<void>((resolve) => {
+          end = resolve
+        })
+        return computeClose(input)
+      },
+    })
+    worker = await connect()
+    await prove(proof(await completed()))
+    const first = await endEpoch()
+    await clock.advance(EPOCH_MS)
+    const asked = engine.fund.closeEpoch(first + 1)
+    await clock.settle()
+    const closed = engine.close()
+    end()
+    await expect(asked).rejects.toThrow(refusal('StoreUnavailable'))
+    await closed
   })
 
   it('SETTLE-12, SETTLE-16: batches chain to each other, and the audit log bears them out', async () => {

@@ -57,15 +57,19 @@ export class EpochCloser {
     else this.#wake(this.#epochEnd())
   }
 
-  /** Closes this epoch and all before it. Throws if it is not over. */
+  /** Closes this epoch and all before it. Throws if it is not over, or if the engine stops before it is closed. */
   async closeUpTo(epochId: number, actor: string | undefined): Promise<void> {
-    await this.#running
+    // Several callers may wait for the same close; the first of them starts the next one.
+    while (this.#running !== null) await this.#running
     await this.#start(() => {
       const { lastClosed } = this.#fund.epochs
       const next = this.#next()
       if (next !== null && next <= epochId) return next
       return lastClosed === null || lastClosed < epochId ? epochId : null
     }, actor)
+    const { lastClosed } = this.#fund.epochs
+    if (lastClosed !== null && lastClosed >= epochId) return
+    throw new FairleadError('StoreUnavailable', 'the engine is closed; open it again')
   }
 
   /** Resolves when no close is under way. */
