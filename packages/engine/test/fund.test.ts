@@ -2,6 +2,7 @@ import {
   brokenBatch,
   brokenSeq,
   callerOf,
+  FairleadError,
   type JobId,
   type LeaseOffer,
   NO_BATCH,
@@ -322,6 +323,45 @@ describe('epochs', () => {
     expect(closes).toEqual([first, first + 1])
   })
 
+  it('SETTLE-22: an epoch that another caller closed is called closed once that is stored', async () => {
+    await engine.close()
+    const down = new RefusingStore(store)
+    let open = (): void => {}
+    const gate = new Promise<void>((resolve) => {
+      open = resolve
+    })
+    engine = await openEngine({
+      store: down,
+      clock,
+      policy: POLICY,
+      preset: 'fund',
+      computeClose: async (input) => {
+        await gate
+        return computeClose(input)
+      },
+    })
+    worker = await connect()
+    await prove(proof(await completed()))
+    const epochId = await endEpoch()
+    let heard: string | null = null
+    engine.fund.closeEpoch(epochId).then(
+      () => {
+        heard = 'closed'
+      },
+      (error: FairleadError) => {
+        heard = error.code
+      },
+    )
+    down.isDown = true
+    open()
+    await clock.settle()
+    expect(heard).not.toBe('closed')
+    down.isDown = false
+    await clock.advance(5_000)
+    await clock.settle()
+    expect(await engine.fund.closeEpoch(epochId)).toMatchObject({ epochId })
+  })
+
   it('SETTLE-22: an engine that stops before a close ends does not call the epoch closed', async () => {
     await prove(proof(await completed()))
     await endEpoch()
@@ -484,6 +524,28 @@ class SharedStore implements Store {
   }
 
   async close(): Promise<void> {}
+}
+
+/** A store whose log takes nothing while it is down. */
+class RefusingStore extends SharedStore {
+  isDown = false
+  override readonly log: Store['log']
+
+  constructor(store: Store) {
+    super(store)
+    const { log } = store
+    const refuse = () => Promise.reject(new FairleadError('StoreUnavailable', 'the log is down'))
+    this.log = {
+      get end() {
+        return log.end
+      },
+      append: (record) => (this.isDown ? refuse() : log.append(record)),
+      read: (after) => log.read(after),
+      trim: (upTo) => log.trim(upTo),
+      scrub: () => log.scrub(),
+      close: () => log.close(),
+    }
+  }
 }
 
 /** Of all balances. */

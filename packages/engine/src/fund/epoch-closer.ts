@@ -68,8 +68,11 @@ export class EpochCloser {
       return lastClosed === null || lastClosed < epochId ? epochId : null
     }, actor)
     const { lastClosed } = this.#fund.epochs
-    if (lastClosed !== null && lastClosed >= epochId) return
-    throw new FairleadError('StoreUnavailable', 'the engine is closed; open it again')
+    if (lastClosed === null || lastClosed < epochId) {
+      throw new FairleadError('StoreUnavailable', 'the engine is closed; open it again')
+    }
+    // Another caller may have closed it, and that may not be stored. This changes nothing, and is answered after it.
+    await this.#submit({ type: 'closeEpoch', epochId, auditSeq: 0, auditHead: NO_BATCH, actor })
   }
 
   /** Resolves when no close is under way. */
