@@ -220,6 +220,17 @@ describe('a chain', () => {
     })
   })
 
+  it('CLAIM-3: a block that comes again with nothing new in it is not recorded', async () => {
+    await block(7)
+    const { end } = store.log
+    const answer = { head: 7, finalHeight: 5, accepted: 0, refused: 1 }
+    expect(await block(7, Uint8Array.of(0))).toEqual(answer)
+    expect(store.log.end).toEqual(end)
+    await block(8)
+    await restart()
+    expect(await block(8)).toEqual({ head: 8, finalHeight: 6, accepted: 0, refused: 0 })
+  })
+
   it('CLAIM-4: a reorganisation drops the claim, and the same lease is proved again', async () => {
     const offer = await completed()
     const envelope = proof(offer)

@@ -361,7 +361,9 @@ export class EngineState {
       case 'applyBlock': {
         const answer = applyBlock(market, command.block)
         const { head, finalHeight, accepted, refused } = answer
-        this.#digest.add(`block ${market.nowMs} ${head} ${finalHeight} ${accepted} ${refused}`)
+        // One that changed nothing is not recorded, and no replica hears of it.
+        if (this.#isChanged)
+          this.#digest.add(`block ${market.nowMs} ${head} ${finalHeight} ${accepted} ${refused}`)
         return answer
       }
       case 'recordPayout':

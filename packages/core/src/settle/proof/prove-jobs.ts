@@ -55,12 +55,14 @@ export interface BlockAnswer {
 /** A block of the chain (CLAIM-3). */
 export function applyBlock(market: Market, block: Block<GivenProof>): BlockAnswer {
   const { fund, nowMs, policy } = market
+  const before = fund.claims.chain
   const events = fund.claims.applyBlock(claimTerms(policy), nowMs, block, (proof, at) =>
     checkGiven(market, proof, null, at),
   )
-  fund.noteChain()
-  applyClaimEvents(market, events)
   const { head, finalHeight } = fund.claims.chain
+  // A block that comes again with nothing new in it changes nothing.
+  if (head !== before.head || finalHeight !== before.finalHeight) fund.noteChain()
+  applyClaimEvents(market, events)
   const count = (type: ClaimEvent['type']): number =>
     events.filter((event) => event.type === type).length
   return {
