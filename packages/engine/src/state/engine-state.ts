@@ -351,8 +351,9 @@ export class EngineState {
         return this.#setKey(command)
       case 'openChallenge': {
         const { providerId, value } = command
+        const challenge = openChallenge(market, this.#provider(providerId), value)
         this.#digest.add(`challenge ${market.nowMs} ${providerId} ${value}`)
-        return openChallenge(market, this.#provider(providerId), value)
+        return challenge
       }
       case 'attest':
         return attestProvider(market, this.#provider(command.providerId), command)
