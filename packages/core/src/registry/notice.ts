@@ -64,7 +64,9 @@ function missingFor(provider: Provider, policy: Policy): string {
 }
 
 function stakeAdvice(provider: Provider, policy: Policy): string {
-  return `its stake is ${provider.stake}, and what it offers needs ${stakeNeeded(provider, policy)}. An operator adds to it with aicf.stake.`
+  const { id, stake } = provider
+  const needed = stakeNeeded(provider, policy)
+  return `its stake is ${stake}, and what it offers needs ${needed}. An operator adds to it with: fairlead stake ${id} ${needed - stake}`
 }
 
 function activate(id: string): string {
