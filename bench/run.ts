@@ -1,6 +1,7 @@
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
 import { type Bench, median, type Options, type Report, type Table } from './bench.ts'
+import * as delayed from './delayed.ts'
 import * as fair from './fair.ts'
 import * as limiter from './limiter.ts'
 import * as match from './match.ts'
@@ -16,6 +17,7 @@ import * as taskId from './task-id.ts'
 /** `npm run bench -- NAME… [--json] [--check]`; without a name it lists what there is. */
 const BENCHES: readonly Bench[] = [
   scoreQueue,
+  delayed,
   match,
   taskId,
   storeCommit,

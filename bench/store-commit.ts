@@ -125,6 +125,8 @@ function jobNumber(n: number): JobRow {
     reason: null,
     proofAwaitedSince: null,
     denials: [],
+    options: null,
+    releasedAt: null,
   }
 }
 
@@ -145,6 +147,7 @@ function leaseNumber(n: number): LeaseRow {
     digest: null,
     lengthMs: 600_000,
     ackTimeoutMs: 5_000,
+    timeoutAt: null,
     renewAlpha: 500,
     renewBeta: 500,
     renewalsMax: 10,

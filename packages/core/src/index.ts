@@ -64,7 +64,8 @@ export type { LimitView } from './limits/limits.ts'
 // Match
 export { dispatchRound } from './match/dispatch-round.ts'
 export { type Refusal, REFUSALS } from './match/eligibility.ts'
-export { explainWaiting, type WaitExplanation, type WaitReason } from './match/explain-job.ts'
+export { explainWaiting, type WaitExplanation } from './match/explain-job.ts'
+export { WAIT_REASONS, type WaitReason } from './match/wait-gate.ts'
 
 // Lease
 export { ackLease, declineLease, releaseLease, renewLease } from './lease/lease-calls.ts'
@@ -78,6 +79,10 @@ export { forgetEnded } from './outcome/end-job.ts'
 export { failLease, type Failure } from './outcome/fail-lease.ts'
 export { hasEnded, JOB_STATUSES, JOB_TABLE, type JobStatus } from './outcome/job-table.ts'
 export { keptSince } from './outcome/ttl.ts'
+
+// Options of one job
+export { cascade } from './options/cascade.ts'
+export type { Backoff, JobOptions, OnDependency } from './options/job-options.ts'
 
 // Registry
 export { recordHeartbeat } from './registry/health.ts'

@@ -50,7 +50,7 @@ export { invalidParams, invariant, limitExceeded } from './errors.ts'
 export { withdrawLease } from './lease/give-back.ts'
 export { holdLease } from './lease/hold-lease.ts'
 export { issueLease } from './lease/issue-lease.ts'
-export { ackDueAt, renewBy } from './lease/lease.ts'
+export { ackDueAt, isTimedOut, renewBy } from './lease/lease.ts'
 export { heldByOther } from './lease/lease-calls.ts'
 // Limits: reserve and complete
 export { type Excess, notAllowed, notCompleted, unknownReserve } from './limits/limit-answers.ts'
@@ -86,13 +86,31 @@ export { type KindRound, matchRound } from './match/match-round.ts'
 export { ProviderPool } from './match/provider-pool.ts'
 export { roundRefusals } from './match/round-refusals.ts'
 export { SeededDice, SeededShuffle } from './match/seeded-shuffle.ts'
+export { waitGate } from './match/wait-gate.ts'
+export { CASCADE_JOBS } from './options/cascade.ts'
+export { dedupeNameOf, duplicateOf } from './options/dedupe.ts'
+export { DEPENDENTS_MAX, EDGES_MAX, type EndedDependency } from './options/dependencies.ts'
+export {
+  ATTEMPTS,
+  BACKOFF_FIELDS,
+  DEPENDENCIES_MAX,
+  isTag,
+  ON_DEPENDENCY,
+  OPTION_FIELDS,
+  PRIORITY,
+  readBackoff,
+  showBackoff,
+  TAGS_MAX,
+  TIMEOUT_MS,
+} from './options/job-options.ts'
+export { attemptsMax, priorityOf, timeoutMsOf } from './options/terms.ts'
 // Order
 export type { FairState } from './order/fair-shares.ts'
 export { scoreAt } from './order/score.ts'
 export { type QueueState, WaitingQueue } from './order/waiting-queue.ts'
 // Outcome
 export { attemptError, registrationCode } from './outcome/attempt-error.ts'
-export { backoffSecs } from './outcome/backoff.ts'
+export { backoffSecs, jobBackoffMs } from './outcome/backoff.ts'
 export { classifyAnswer, type ErrorTaxonomy, type OutcomeClass } from './outcome/classify.ts'
 export { decideProof } from './outcome/complete-lease.ts'
 export { FOUND_OUTPUT } from './outcome/fail-attempt.ts'

@@ -145,6 +145,8 @@ export function anyJob(now: number): fc.Arbitrary<Omit<PlainJob, 'id'>> {
     depthHint: fc.constantFrom(0, 1, 2),
     regions: mostly<string[] | null>(null, ['eu'], ['us'], ['us', 'eu'], []),
     needs: fc.oneof({ weight: 4, arbitrary: fc.constant(null) }, anyNeeds),
+    priority: fc.constantFrom(undefined, undefined, undefined, 1, -100, 100),
+    runAt: fc.constantFrom(undefined, undefined, undefined, now - 1_500, now, now + 1, now + 1_500),
     denials: fc.oneof(
       { weight: 4, arbitrary: fc.constant({}) },
       fc.dictionary(fc.constantFrom('provider:a', 'provider:b', 'provider:c'), until, {
@@ -156,7 +158,12 @@ export function anyJob(now: number): fc.Arbitrary<Omit<PlainJob, 'id'>> {
     .record(fields)
     .map((job) => (job.kind === 'quantum' ? { ...job, model: null } : job))
     .map((job) => (job.kind === 'quantum' ? job : { ...job, shots: 0, depthHint: 0 }))
-    .map((job) => ({ ...job, needs: needsOf(job.kind, job.needs) }))
+    .map(({ priority, runAt, ...job }) => ({
+      ...job,
+      ...(priority === undefined ? {} : { priority }),
+      ...(runAt === undefined ? {} : { runAt }),
+      needs: needsOf(job.kind, job.needs),
+    }))
 }
 
 export function anyProvider(now: number): fc.Arbitrary<Omit<PlainProvider, 'id'>> {
@@ -374,7 +381,14 @@ export function realMarket(market: PlainMarket): RealMarket {
 }
 
 export function realJob(plain: PlainJob): Job {
-  const request = { ...plain, demand: demandOf(plain), ttlAbsSecs: null }
+  const { priority, runAt } = plain
+  const options = {
+    ...(priority === undefined ? {} : { priority }),
+    ...(runAt === undefined ? {} : { runAt }),
+  }
+  const isPlain = priority === undefined && runAt === undefined
+  const asked = isPlain ? null : options
+  const request = { ...plain, demand: demandOf(plain), ttlAbsSecs: null, options: asked }
   const job = newJob(request, plain.enqueueTs)
   job.notBefore = plain.notBefore
   const denials = Object.entries(plain.denials) as [ProviderId, number][]

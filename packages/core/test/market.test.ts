@@ -6,6 +6,7 @@ import {
   aiDemand,
   type Caller,
   cancelJob,
+  cascade,
   changePolicy,
   completeLease,
   type Demand,
@@ -16,6 +17,7 @@ import {
   failLease,
   type Job,
   type JobId,
+  type JobOptions,
   type Lease,
   type LeaseId,
   type Market,
@@ -95,6 +97,12 @@ type Setting = keyof typeof CHOICES
 type Settings = { readonly [Name in Setting]: (typeof CHOICES)[Name][number] }
 const SETTINGS = Object.keys(CHOICES) as Setting[]
 
+const BACKOFFS = [
+  { baseMs: 0, factorPermille: 1_000, capMs: 0, jitterPermille: 0 },
+  { baseMs: 700, factorPermille: 1_500, capMs: 5_000, jitterPermille: 1_000 },
+  { baseMs: 30_000, factorPermille: 10_000, capMs: 2_000_000, jitterPermille: 100 },
+] as const
+
 /** When a step happens, seen from the moments that matter next. */
 type When =
   | { readonly to: 'now' }
@@ -109,6 +117,7 @@ type Command =
       readonly slot: number
       readonly what: number
       readonly ttl: number | null
+      readonly wish: number
     }
   | { readonly op: 'issue'; readonly job: number; readonly provider: number; readonly any: boolean }
   | { readonly op: LeaseOp; readonly lease: LeaseChoice; readonly detail: number }
@@ -152,7 +161,7 @@ const leaseOps = fc.constantFrom<LeaseOp>(
 )
 // biome-ignore format: one command a line
 const anyCommand: fc.Arbitrary<Command> = fc.oneof(
-  { weight: 5, arbitrary: fc.record({ op: fc.constant('enqueue' as const), slot: nat, what: fc.nat(35), ttl: fc.constantFrom(null, null, null, null, null, 5, 20) }) },
+  { weight: 5, arbitrary: fc.record({ op: fc.constant('enqueue' as const), slot: nat, what: fc.nat(35), ttl: fc.constantFrom(null, null, null, null, null, 5, 20), wish: fc.nat(29) }) },
   { weight: 8, arbitrary: fc.record({ op: fc.constant('issue' as const), job: nat, provider: nat, any: fc.nat(9).map((n) => n === 9) }) },
   { weight: 12, arbitrary: fc.record({ op: leaseOps, lease: anyLeaseChoice, detail: fc.nat(23) }) },
   { weight: 1, arbitrary: fc.record({ op: fc.constant('declines' as const), job: nat, times: fc.nat(9) }) },
@@ -224,9 +233,24 @@ class Run {
 
   #step(step: Step): void {
     this.#advance(this.#timeOf(step.when))
+    this.#tell()
+    this.#play(step)
+    this.#tell()
+  }
+
+  #tell(): void {
+    if (this.#plain.ended.length === 0 && !this.#core.dependencies.isDue) return
+    this.#both(
+      'cascade',
+      () => cascade(this.#core),
+      () => this.#plain.cascade(),
+    )
+  }
+
+  #play(step: Step): void {
     switch (step.op) {
       case 'enqueue':
-        return this.#enqueue(step.slot, step.what, step.ttl)
+        return this.#enqueue(step.slot, step.what, step.ttl, step.wish)
       case 'issue':
         return step.any
           ? this.#issueAny(step.job, step.provider)
@@ -280,7 +304,7 @@ class Run {
     this.#plain.advance(now)
   }
 
-  #enqueue(slot: number, what: number, ttlAbsSecs: number | null): void {
+  #enqueue(slot: number, what: number, ttlAbsSecs: number | null, wish = 0): void {
     const id = at(JOB_IDS, slot)
     const kind = at(KINDS, what)
     const caller = at(CALLERS, Math.floor(what / 3))
@@ -293,9 +317,11 @@ class Run {
       model: kind === 'quantum' ? null : (['m1', 'm2'][size % 2] ?? null),
       units: unitsOf(kind, size),
       ttlAbsSecs,
+      options: this.#options(slot, wish),
     }
+    const { options } = request
     this.#both(
-      `enqueue ${short(id)} ${kind} ttl ${ttlAbsSecs}`,
+      `enqueue ${short(id)} ${kind} ttl ${ttlAbsSecs} ${JSON.stringify(options)}`,
       () =>
         enqueueJob(this.#core, {
           id,
@@ -307,16 +333,34 @@ class Run {
           demand,
           regions: null,
           ttlAbsSecs,
+          options,
           enqueueSeq: 0,
         }),
       () => this.#plain.enqueue(request),
     )
   }
 
+  /** Most jobs have no options; the others have one or two of those that have a part here. */
+  #options(slot: number, wish: number): JobOptions | null {
+    const one = at(JOB_IDS, slot + 1 + (wish % 3))
+    const two = wish % 5 === 0 ? UNKNOWN_JOB : at(JOB_IDS, slot + 5)
+    const choices: readonly JobOptions[] = [
+      { attempts: 1 + (wish % 4) },
+      { timeoutMs: at([1_000, 2_000, 4_000, 6_000, 12_000], wish) },
+      { backoff: at(BACKOFFS, wish) },
+      { runAt: this.#plain.now + at([2_000, 0, 700, 9_000], wish) },
+      { dependsOn: [one] },
+      { dependsOn: [one, two], onDependency: 'run' },
+      { dependsOn: [one], runAt: this.#plain.now + 1_500, timeoutMs: 3_000 },
+      { dedupeKey: `k${wish % 2}` },
+    ]
+    return wish < 10 ? null : at(choices, wish)
+  }
+
   /** As a round does it: a ready job to an ACTIVE provider below its cap. */
   #issue(job: number, provider: number): void {
-    const { now, jobs, providers } = this.#plain
-    const ready = jobs.filter((j) => j.status === 'QUEUED' && (j.notBefore ?? 0) <= now)
+    const { jobs, providers } = this.#plain
+    const ready = jobs.filter((j) => this.#plain.isReady(j))
     const open = providers.filter(
       (p) => p.status === 'ACTIVE' && this.#plain.liveOf(p).length < this.#plain.capOf(p),
     )
@@ -477,7 +521,8 @@ class Run {
   /** What must hold from one step to the next. */
   #brokenPromise(): string | null {
     for (const job of this.#core.jobs.values()) {
-      if (job.retries > this.#attemptMax) return `${short(job.id)} was retried ${job.retries} times`
+      if (job.retries > Math.max(this.#attemptMax, job.options?.attempts ?? 0))
+        return `${short(job.id)} was retried ${job.retries} times`
       const before = this.#ended.get(job)
       const view = endedView(job)
       if (before !== undefined && view !== before)
@@ -819,6 +864,8 @@ function coreView(market: Market): object {
       id: job.id,
       status: job.status,
       enqueueTs: job.enqueueTs,
+      readyTs: job.readyTs,
+      waitsFor: job.waitsFor,
       retries: job.retries,
       attempt: job.attempt,
       declines: job.declines,
@@ -837,6 +884,7 @@ function coreView(market: Market): object {
       status: lease.status,
       tStart: lease.tStart,
       tDeadline: lease.tDeadline,
+      timeoutAt: lease.timeoutAt,
       renewBy: renewBy(lease),
       renewals: lease.renewals,
       digest: lease.digest,
@@ -876,6 +924,8 @@ function plainView(market: PlainMarket): object {
       id: job.id,
       status: job.status,
       enqueueTs: job.enqueueTs,
+      readyTs: market.readyTs(job),
+      waitsFor: job.waitsFor.length,
       retries: job.retries,
       attempt: job.attempt,
       declines: job.declines,
@@ -894,6 +944,7 @@ function plainView(market: PlainMarket): object {
       status: lease.status,
       tStart: lease.tStart,
       tDeadline: lease.tDeadline,
+      timeoutAt: lease.timeoutAt,
       renewBy: plainRenewBy(lease),
       renewals: lease.renewals,
       digest: lease.digest,

@@ -1,6 +1,7 @@
 import {
   type Caller,
   type JobId,
+  type JobOptions,
   type JobStatus,
   type KindName,
   type LeaseId,
@@ -36,6 +37,7 @@ export interface PlainRequest {
   readonly model: string | null
   readonly units: number
   readonly ttlAbsSecs: number | null
+  readonly options: JobOptions | null
 }
 
 export interface PlainJob extends PlainRequest {
@@ -47,6 +49,9 @@ export interface PlainJob extends PlainRequest {
   /** Acked attempts in a row whose worker was lost. */
   losses: number
   notBefore: number | null
+  /** The jobs that it waits for, and when the last of the others ended. */
+  waitsFor: JobId[]
+  releasedAt: number | null
   firstAssignedAt: number | null
   endedAt: number | null
   reason: string | null
@@ -69,6 +74,7 @@ export interface PlainLease {
   readonly beta: number
   readonly renewalsMax: number | null
   tDeadline: number
+  timeoutAt: number | null
   renewals: number
   status: LeaseStatus
   acked: boolean
@@ -106,6 +112,8 @@ export class PlainMarket {
   policy: Policy
   jobs: PlainJob[] = []
   leases: PlainLease[] = []
+  /** Jobs whose dependents are yet to be told, in the order in which they ended. */
+  ended: PlainJob[] = []
   readonly providers: PlainProvider[] = []
 
   constructor(policy: Policy, now: number) {
@@ -141,13 +149,33 @@ export class PlainMarket {
 
   enqueue(request: PlainRequest): Answer {
     if (this.job(request.id) !== undefined) return 'ok'
+    const { dedupeKey, dependsOn = [], onDependency } = request.options ?? {}
+    const twin = this.jobs.find(
+      (job) =>
+        !hasEnded(job) &&
+        job.caller === request.caller &&
+        job.kind === request.kind &&
+        job.model === request.model &&
+        dedupeKey !== undefined &&
+        job.options?.dedupeKey === dedupeKey,
+    )
+    if (twin !== undefined) return 'ok'
     const waiting = this.jobs.filter(({ status }) => status === 'QUEUED')
     const own = waiting.filter(({ caller }) => caller === request.caller)
     const { maxDepth, maxPerCaller } = this.policy.queue
     if (waiting.length >= maxDepth) return 'QueueOverCapacity'
     if (maxPerCaller !== null && own.length >= maxPerCaller) return 'QueueOverCapacity'
+    const found = dependsOn.map((id) =>
+      this.jobs.find((j) => j.id === id && j.caller === request.caller),
+    )
+    const isBroken =
+      onDependency !== 'run' &&
+      found.some((one) => one === undefined || (hasEnded(one) && one.status !== 'COMPLETED'))
+    const open = found.flatMap((one) => (one === undefined || hasEnded(one) ? [] : [one.id]))
     this.jobs.push({
       ...request,
+      waitsFor: isBroken ? [] : open,
+      releasedAt: null,
       enqueueTs: this.now,
       status: 'QUEUED',
       retries: 0,
@@ -161,7 +189,33 @@ export class PlainMarket {
       proofOf: null,
       denials: [],
     })
+    const job = this.job(request.id)
+    if (isBroken && job !== undefined) this.#end(job, 'CANCELED', 'dependency_failed')
     return 'ok'
+  }
+
+  /** Those that waited for a job that has ended hear of it. */
+  cascade(): Answer {
+    for (let next = this.ended.shift(); next !== undefined; next = this.ended.shift()) {
+      for (const job of this.jobs) {
+        if (!job.waitsFor.includes(next.id)) continue
+        job.waitsFor = job.waitsFor.filter((id) => id !== next.id)
+        if (next.status !== 'COMPLETED' && job.options?.onDependency !== 'run') {
+          this.#end(job, 'CANCELED', 'dependency_failed')
+        } else if (job.waitsFor.length === 0) job.releasedAt = next.endedAt
+      }
+    }
+    return 'ok'
+  }
+
+  /** From when a job counts as waiting. */
+  readyTs({ enqueueTs, options, releasedAt }: PlainJob): number {
+    return Math.max(enqueueTs, options?.runAt ?? 0, releasedAt ?? 0)
+  }
+
+  isReady(job: PlainJob): boolean {
+    if (job.status !== 'QUEUED' || job.waitsFor.length > 0) return false
+    return Math.max(job.notBefore ?? 0, job.options?.runAt ?? 0) <= this.now
   }
 
   issue(jobId: JobId, providerId: ProviderId, seed: Seed): Answer {
@@ -189,6 +243,7 @@ export class PlainMarket {
       beta: lease.renewBeta,
       renewalsMax: lease.renewalsMax,
       tDeadline: this.now + lengthMs,
+      timeoutAt: null,
       renewals: 0,
       status: 'ACTIVE',
       acked: false,
@@ -202,8 +257,11 @@ export class PlainMarket {
   ack(id: LeaseId, by: ProviderId): Answer {
     return this.#held(id, by, (lease) => {
       if (!isLive(lease)) return 'LeaseNotLive'
+      if (lease.acked) return 'ok'
       lease.acked = true
       lease.job.status = 'RUNNING'
+      const timeoutMs = this.#wish(lease.job, 'timeoutMs')
+      if (timeoutMs !== null) lease.timeoutAt = this.now + timeoutMs
       return 'ok'
     })
   }
@@ -396,7 +454,7 @@ export class PlainMarket {
   moments(): number[] {
     const { heartbeatTimeoutMs, heartbeatIntervalMs } = this.policy.registry
     const times = this.#allDue().map(({ at }) => at)
-    for (const job of this.jobs) times.push(job.notBefore ?? 0)
+    for (const job of this.jobs) times.push(job.notBefore ?? 0, job.options?.runAt ?? 0)
     for (const lease of this.leases.filter(isLive))
       times.push(renewBy(lease), lease.tDeadline - lease.lengthMs)
     for (const provider of this.providers) {
@@ -433,15 +491,16 @@ export class PlainMarket {
       const abs =
         job.ttlAbsSecs ??
         perKind(job.kind, ttl.absDefaultAiSecs, ttl.absDefaultQuantumSecs, ttl.absDefaultTaskSecs)
-      if (abs !== null)
-        add(0, job.id, job.enqueueTs + 1_000 * abs, () => this.#end(job, 'EXPIRED', 'ttl_abs'))
+      if (abs !== null && job.waitsFor.length === 0)
+        add(0, job.id, this.readyTs(job) + 1_000 * abs, () => this.#end(job, 'EXPIRED', 'ttl_abs'))
       if (job.firstAssignedAt !== null && ttl.relMaxSecs !== null) {
         const at = job.firstAssignedAt + 1_000 * ttl.relMaxSecs
         add(1, job.id, at, () => this.#end(job, 'EXPIRED', 'ttl_rel'))
       }
     }
     for (const lease of this.leases.filter(isLive)) {
-      add(2, lease.id, lease.tDeadline, () => this.#lapse(lease, 'EXPIRED', 'LEASE_EXPIRED'))
+      const endsAt = Math.min(lease.tDeadline, lease.timeoutAt ?? Infinity)
+      add(2, lease.id, endsAt, () => this.#lapse(lease, 'EXPIRED', 'LEASE_EXPIRED'))
       if (lease.acked) continue
       const at = lease.tStart + lease.ackTimeoutMs
       add(3, lease.id, at, () => this.#lapse(lease, 'CANCELLED', 'ACK_TIMEOUT'))
@@ -471,24 +530,32 @@ export class PlainMarket {
   }
 
   #charge(
-    { job, provider }: PlainLease,
+    { job, provider, timeoutAt, tDeadline }: PlainLease,
     charge: Charge,
     { permanent = false, isJobsFault = false, retryAfterMs = 0 } = {},
   ): void {
+    const timedOut = timeoutAt !== null && timeoutAt <= tDeadline
+    const ownCapMs = this.#wish(job, 'backoff')?.capMs ?? 0
     const longest = this.#hasHealth()
-      ? 1_000 * this.policy.queue.retries.backoffCapSecs
+      ? Math.min(
+          24 * 3_600_000,
+          Math.max(ownCapMs, 1_000 * this.policy.queue.retries.backoffCapSecs),
+        )
       : 24 * 3_600_000
+    const isTimeout = charge === 'LEASE_EXPIRED' && timedOut
     const waitMs = Math.max(this.#backoffMs(job), Math.min(retryAfterMs, longest))
     job.retries++
     job.proofOf = null
-    const isUsedUp = job.retries >= this.policy.queue.retries.attemptMax
+    const { attemptMax } = this.policy.queue.retries
+    const wished = this.#wish(job, 'attempts') ?? attemptMax
+    const isUsedUp = job.retries >= (this.#hasHealth() ? Math.min(wished, attemptMax) : wished)
     const endStatus = charge === 'ACK_TIMEOUT' || charge === 'LEASE_EXPIRED' ? 'EXPIRED' : 'FAILED'
     if (permanent) this.#end(job, endStatus, 'permanent_error')
     else if (isUsedUp) this.#end(job, endStatus, 'retries_exhausted')
     else requeue(job, this.now + waitMs)
-    const isDenied = charge === 'LEASE_EXPIRED' && this.#hasHealth()
+    const isDenied = charge === 'LEASE_EXPIRED' && !isTimeout && this.#hasHealth()
     if (isDenied || charge === 'PROOF_INVALID') this.#deny(job, provider, 60)
-    if (isJobsFault || !this.#hasHealth()) return
+    if (isJobsFault || isTimeout || !this.#hasHealth()) return
     provider.failures++
     const k = provider.failures - this.policy.registry.cooldownAfter
     if (k >= 0) {
@@ -498,16 +565,39 @@ export class PlainMarket {
     this.#changeHealth(provider, -HEALTH_COST[charge])
   }
 
+  /** §23: the job's own wish, or what the policy says of its name or kind. */
+  #wish<Name extends 'attempts' | 'backoff' | 'timeoutMs'>(job: PlainJob, name: Name) {
+    const { kinds, tasks } = this.policy
+    const byName = job.kind === 'task' && job.model !== null ? tasks[job.model] : undefined
+    return job.options?.[name] ?? byName?.[name] ?? kinds[job.kind][name]
+  }
+
+  #backoffMs(job: PlainJob): number {
+    const own = this.#wish(job, 'backoff')
+    if (own === null) return this.#kindBackoffMs(job)
+    const ms = this.#ownBackoffMs(job, own)
+    return this.#hasHealth() ? Math.max(ms, this.#kindBackoffMs(job)) : ms
+  }
+
+  /** §23, in fractions of bigints. */
+  #ownBackoffMs({ id, retries: n }: PlainJob, own: NonNullable<JobOptions['backoff']>): number {
+    const grown =
+      (BigInt(own.baseMs) * BigInt(own.factorPermille) ** BigInt(n)) / 1_000n ** BigInt(n)
+    const d = grown < BigInt(own.capMs) ? grown : BigInt(own.capMs)
+    const j = BigInt(own.jitterPermille)
+    const spread = (1_000n - j) * 2n ** 52n + j * vOf(id, n)
+    return Number((d * spread + 500n * 2n ** 52n) / (1_000n * 2n ** 52n))
+  }
+
   /** §9 and the seed's factor, in fractions of bigints: n charges before. */
-  #backoffMs({ id, kind, retries: n }: PlainJob): number {
+  #kindBackoffMs({ id, kind, retries: n }: PlainJob): number {
     const { retries } = this.policy.queue
     const { baseBackoffAiSecs: ai, baseBackoffQuantumSecs: quantum, baseBackoffTaskSecs } = retries
     const base = BigInt(perKind(kind, ai, quantum, baseBackoffTaskSecs))
     const grown = (base * BigInt(retries.backoffFactor) ** BigInt(n)) / 1_000n ** BigInt(n)
     const cap = BigInt(retries.backoffCapSecs)
     const delay = grown < cap ? grown : cap
-    const v =
-      BigInt(`0x${Buffer.from(retryHash(id, n)).subarray(0, 8).toString('hex')}`) / 2n ** 11n
+    const v = vOf(id, n)
     const secs = (delay * (9n * 2n ** 52n + v) + 5n * 2n ** 52n) / (10n * 2n ** 52n)
     return 1_000 * Number(secs)
   }
@@ -554,6 +644,8 @@ export class PlainMarket {
     job.endedAt = this.now
     job.notBefore = null
     job.proofOf = null
+    job.waitsFor = []
+    this.ended.push(job)
   }
 
   #deny(job: PlainJob, { id: provider }: PlainProvider, secs: number): void {
@@ -573,6 +665,10 @@ export interface PlainFailure {
   readonly code: string
   readonly permanent: boolean
   readonly retryAfterMs: number
+}
+
+function vOf(id: JobId, n: number): bigint {
+  return BigInt(`0x${Buffer.from(retryHash(id, n)).subarray(0, 8).toString('hex')}`) / 2n ** 11n
 }
 
 const JOBS_FAULTS = ['invalid_input', 'validation_error', 'sold_out', 'not_found', 'auth_error']

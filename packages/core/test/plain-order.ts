@@ -17,6 +17,10 @@ export interface PlainJob {
   readonly enqueueTs: number
   readonly enqueueSeq: number
   readonly notBefore: number | null
+  /** Among the jobs of its caller; 0 if none was given. */
+  readonly priority?: number
+  /** When it was to run at the earliest. */
+  readonly runAt?: number
   /** ai: the model; task: the name; else null. */
   readonly model: string | null
   readonly maxTokens: number
@@ -50,7 +54,7 @@ export function plainScore(job: PlainJob, now: number, policy: Policy): bigint {
   const fee = (R * job.fee) / (job.fee + feeHalf)
   const size = (R * sizeHalf) / (BigInt(job.sizeBytes) + sizeHalf)
   const tier = BigInt(tiers[job.tier] ?? 0)
-  const waited = BigInt(Math.floor(now / 1_000) - Math.floor(job.enqueueTs / 1_000))
+  const waited = BigInt(Math.floor(now / 1_000) - Math.floor(readyTs(job) / 1_000))
   const age = waited < horizon ? waited : horizon
   const fixed =
     BigInt(weights.fee) * fee + BigInt(weights.size) * size + BigInt(weights.tier) * tier
@@ -58,7 +62,7 @@ export function plainScore(job: PlainJob, now: number, policy: Policy): bigint {
 }
 
 /**
- * `score DESC, enqueue_ts ASC, enqueue_seq ASC, job_id ASC`. With `match.ties` `pair_hash`,
+ * `score DESC, ready_ts ASC, enqueue_seq ASC, job_id ASC`; under fair shares `priority DESC` first. With `match.ties` `pair_hash`,
  * `enqueue_seq` does not count.
  */
 export function sortedByScore<T extends PlainJob>(jobs: readonly T[], now: number, policy: Policy) {
@@ -66,8 +70,9 @@ export function sortedByScore<T extends PlainJob>(jobs: readonly T[], now: numbe
   const scoreOf = (job: T) => scores.get(job) ?? 0n
   return jobs.toSorted(
     (a, b) =>
+      (policy.match.fairness === 'tenant' ? sign(b.priority ?? 0, a.priority ?? 0) : 0) ||
       sign(scoreOf(b), scoreOf(a)) ||
-      sign(a.enqueueTs, b.enqueueTs) ||
+      sign(readyTs(a), readyTs(b)) ||
       (policy.match.ties === 'arrival' ? sign(a.enqueueSeq, b.enqueueSeq) : 0) ||
       sign(a.id, b.id),
   )
@@ -75,11 +80,16 @@ export function sortedByScore<T extends PlainJob>(jobs: readonly T[], now: numbe
 
 /** `enqueue_ts ASC, job_id ASC`: the starvation guard's order. */
 export function sortedByWait<T extends PlainJob>(jobs: readonly T[]): T[] {
-  return jobs.toSorted((a, b) => sign(a.enqueueTs, b.enqueueTs) || sign(a.id, b.id))
+  return jobs.toSorted((a, b) => sign(readyTs(a), readyTs(b)) || sign(a.id, b.id))
 }
 
 export function isReady(job: PlainJob, now: number): boolean {
-  return job.notBefore === null || now >= job.notBefore
+  return now >= (job.notBefore ?? job.runAt ?? 0)
+}
+
+/** From when a job counts as waiting. */
+export function readyTs({ enqueueTs, runAt = 0 }: PlainJob): number {
+  return Math.max(enqueueTs, runAt)
 }
 
 export interface PlainBatch<T extends PlainJob> {

@@ -12,6 +12,7 @@ import {
   plainScoreBatch,
   plainShareBatch,
   plainUnits,
+  readyTs,
   sign,
 } from './plain-order.ts'
 
@@ -220,7 +221,7 @@ function ties(
       previous !== null &&
       !isPick &&
       plainScore(job, now, policy) === plainScore(previous, now, policy) &&
-      job.enqueueTs === previous.enqueueTs &&
+      readyTs(job) === readyTs(previous) &&
       (policy.match.ties === 'pair_hash' || job.enqueueSeq === previous.enqueueSeq)
     if (tied) runs.at(-1)?.push(job)
     else runs.push([job])

@@ -24,6 +24,7 @@ import {
   type ResultRow,
   type SessionKey,
   type Store,
+  type WaitReason,
   type WorkerId,
 } from '@fairlead/core'
 import { heldByOther, invalidParams, type StoreReads, wholeNumber } from '@fairlead/core/internal'
@@ -48,7 +49,7 @@ import {
 import { EngineFund } from './fund/engine-fund.ts'
 import type { EpochCloser } from './fund/epoch-closer.ts'
 import type { Recover } from './loop/call.ts'
-import type { EngineLoop } from './loop/engine-loop.ts'
+import type { EngineLoop, EnqueueReply } from './loop/engine-loop.ts'
 import type { Projector } from './projector/projector.ts'
 import { completionDigest } from './state/completion.ts'
 import { type EngineEvent, eventOf } from './state/journal.ts'
@@ -93,6 +94,8 @@ export interface Completed extends Holder {
 const PAGE_MAX = 1_000
 /** Rows per read of a list. Commits wait for a read, so each read has to be short. */
 const ROWS_AT_ONCE = 100
+/** Jobs that one page looks at for their wait reason. */
+const LOOKED_MAX = 2_000
 /** How many writes `explain` waits for. */
 const WRITES_AWAITED = 3
 
@@ -146,26 +149,32 @@ export class Engine {
   }
 
   /** Enqueues a job, given in the form of the API. The engine makes a key for a request without one. */
-  enqueue(
+  async enqueue(
     request: Readonly<Record<string, unknown>>,
     by: Requester,
     origin: JobOrigin | null = null,
   ): Promise<JobId> {
-    try {
-      return this.#submit<JobId>(this.#enqueueCommand(request, by, origin))
-    } catch (error) {
-      return Promise.reject(error)
-    }
+    return (await this.accept(request, by, origin)).jobId
+  }
+
+  /** The same, and tells if a live job had the dedupe key of the request: the answer is that job (OPTIONS-7). */
+  async accept(
+    request: Readonly<Record<string, unknown>>,
+    by: Requester,
+    origin: JobOrigin | null = null,
+  ): Promise<{ readonly jobId: JobId; readonly isDuplicate: boolean }> {
+    const command = this.#enqueueCommand(request, by, origin)
+    const reply = await this.#submit<EnqueueReply>(command)
+    return { jobId: jobIdOf(reply), isDuplicate: typeof reply !== 'string' }
   }
 
   /** Enqueues many jobs at once, each with its own answer, in the order of the requests. */
-  enqueueMany(
+  async enqueueMany(
     requests: readonly Readonly<Record<string, unknown>>[],
     by: Requester,
   ): Promise<PromiseSettledResult<JobId>[]> {
-    const isList = Array.isArray(requests as unknown)
-    if (!isList) return Promise.reject(invalidParams('requests', 'a list'))
-    return this.#loop.submitMany<JobId>(
+    if (!Array.isArray(requests as unknown)) throw invalidParams('requests', 'a list')
+    const replies = await this.#loop.submitMany<EnqueueReply>(
       requests.map((request) => {
         try {
           return this.#enqueueCommand(request, by, null)
@@ -174,6 +183,9 @@ export class Engine {
           throw error
         }
       }),
+    )
+    return replies.map((reply) =>
+      reply.status === 'fulfilled' ? { ...reply, value: jobIdOf(reply.value) } : reply,
     )
   }
 
@@ -227,22 +239,44 @@ export class Engine {
     filter: ListFilter = {},
   ): Promise<{ readonly jobs: readonly JobRow[]; readonly cursor: number | null }> {
     checkFilter(filter)
-    const { cursor, limit = 100, order = 'oldest', ...rest } = filter
+    const { cursor, limit = 100, order = 'oldest', waitReason, ...rest } = filter
+    if (waitReason !== undefined) refuseEndedStatus(rest.status)
+    // Jobs in the tables may wait no more; those that do wait are found among the live ones.
+    const isAsked = (row: JobRow): boolean =>
+      waitReason === undefined || this.#waitReason(row) === waitReason
+    const status = rest.status ?? (waitReason === 'proof' ? 'RUNNING' : 'QUEUED')
+    const wanted = waitReason === undefined ? {} : { status }
     const size = Math.min(Math.max(1, limit), PAGE_MAX)
     const jobs: JobRow[] = []
+    let looked = 0
     let next: number | null = cursor ?? (order === 'oldest' ? 0 : Number.MAX_SAFE_INTEGER)
-    while (next !== null && jobs.length < size) {
+    while (next !== null && jobs.length < size && looked < LOOKED_MAX) {
       const from = order === 'oldest' ? { afterSeq: next } : { afterSeq: 0, beforeSeq: next }
-      const wanted = Math.min(ROWS_AT_ONCE, size - jobs.length)
+      const rows = waitReason === undefined ? size - jobs.length : ROWS_AT_ONCE
+      const most = Math.min(ROWS_AT_ONCE, rows)
       const page: readonly JobRow[] = await this.#read.jobs({
         ...rest,
+        ...wanted,
         ...from,
-        limit: wanted,
+        limit: most,
       })
-      for (const row of page) jobs.push(withJson(row))
-      next = page.length < wanted ? null : (page.at(-1)?.seq ?? null)
+      if (waitReason !== undefined) looked += page.length
+      let last: number | null = page.length < most ? null : (page.at(-1)?.seq ?? null)
+      for (const row of page) {
+        if (!isAsked(row)) continue
+        jobs.push(withJson(row))
+        if (jobs.length < size) continue
+        // The page may have more that fit.
+        last = row === page.at(-1) ? last : row.seq
+        break
+      }
+      next = last
     }
     return { jobs, cursor: next }
+  }
+
+  #waitReason(row: JobRow): WaitReason | null {
+    return row.proofAwaitedSince === null ? this.view.waitReason(row.id) : 'proof'
   }
 
   /** The result of a COMPLETED job. Every other state has an error of its own. */
@@ -598,6 +632,10 @@ function fieldsOf<Given extends object>(given: Given): Given {
   return typeof given === 'object' && given !== null ? given : ({} as Given)
 }
 
+function jobIdOf(reply: EnqueueReply): JobId {
+  return typeof reply === 'string' ? reply : reply.duplicateOf
+}
+
 function holding(holder: Holder): OnLease {
   const { leaseId, by, workerId } = fieldsOf(holder)
   return { leaseId, by, workerId }
@@ -605,6 +643,12 @@ function holding(holder: Holder): OnLease {
 
 function foreignJob(jobId: JobId): FairleadError {
   return new FairleadError('Forbidden', `job ${jobId} belongs to another requester`, { jobId })
+}
+
+/** A wait reason is one of jobs that are alive. */
+function refuseEndedStatus(status: JobRow['status'] | undefined): void {
+  if (status === undefined || !hasEnded(status)) return
+  throw invalidParams('wait_reason', 'none beside the status of jobs that have ended')
 }
 
 function neverChanges(jobId: JobId, status: JobRow['status']): FairleadError {

@@ -37,6 +37,7 @@ export type { Deliveries } from './workers/outbox.ts'
 export { acceptReport } from './commands/accept-command.ts'
 export { acceptEnqueue } from './commands/accept-enqueue.ts'
 export { KnownKeys } from './commands/known-keys.ts'
+export { DependencyFacts } from './commands/dependency-facts.ts'
 export { LookUps } from './commands/look-ups.ts'
 export type {
   KeyFigures,

@@ -141,9 +141,11 @@ async function openOn(store: Store, options: EngineOptions): Promise<Engine> {
     lookUps: new LookUps({
       clock,
       market: () => opened.state.market,
+      ended: () => opened.state.ended,
       keys,
       read: fast,
       upToDate: {
+        job: async (id) => (await projector.whole()).job(id),
         result: async (id) => sealer.opened(await projector.whole()).result(id),
         assignmentsSince: async (at) => (await projector.whole()).assignmentsSince(at),
       },

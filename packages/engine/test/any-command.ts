@@ -60,6 +60,35 @@ const amounts = fc.array(fc.record({ key: text, amount: count }, { noNullPrototy
 
 const proof = fields({ envelope: bytes, derivedTaskId: orNull(hex32) })
 
+const anyOptions = fields(
+  {},
+  {
+    runAt: count,
+    attempts: count,
+    backoff: fields({
+      baseMs: count,
+      factorPermille: count,
+      capMs: count,
+      jitterPermille: count,
+    }),
+    timeoutMs: count,
+    priority: fc.integer({ min: -100, max: 100 }),
+    tags: fc.array(text, { maxLength: 3 }),
+    dedupeKey: text,
+    dependsOn: fc.array(id<JobId>(), { maxLength: 3 }),
+    onDependency: fc.constantFrom('cancel', 'run'),
+  },
+)
+
+/** The other form of an enqueue. */
+function withOptions(given: object): fc.Arbitrary<object> {
+  const { request } = given as { readonly request: object }
+  const completed = orNull(fc.array(id<JobId>(), { maxLength: 3 }))
+  return fc
+    .tuple(anyOptions, completed)
+    .map(([options, ids]) => ({ ...given, request: { ...request, options }, completed: ids }))
+}
+
 const FIELDS: Fields = {
   tick: fields({}),
   enqueue: fields({
@@ -89,6 +118,7 @@ const FIELDS: Fields = {
         }),
       ),
       ttlAbsSecs: orNull(count),
+      options: fc.constant(null),
     }),
     tier: text,
     origin: orNull(fields({}, { retryOf: id<JobId>(), traceparent: text, txHash: hex32 })),
@@ -101,7 +131,9 @@ const FIELDS: Fields = {
         isOperators: fc.boolean(),
       }),
     ),
-  }),
+    completed: fc.constant(null),
+  }).chain((given) => fc.oneof(fc.constant(given), withOptions(given))),
+  cascade: fields({}),
   cancel: fields({ jobId: id<JobId>(), by: text }, acting),
   ack: fields(lease, byWorker),
   renew: fields(lease, byWorker),

@@ -106,7 +106,8 @@ export class FundTrace {
     this.#dice = dice
   }
 
-  next(state: EngineState, providerId: ProviderId): Submission {
+  /** The time is that of the trace: a command that is refused moves the clock of a state, and nothing stores that. */
+  next(state: EngineState, nowMs: number, providerId: ProviderId): Submission {
     const { fund, policy } = state.market
     this.#made++
     switch (this.#dice.draw(14)) {
@@ -116,7 +117,7 @@ export class FundTrace {
         return { type: 'unstake', providerId, amount: BigInt(1 + this.#dice.draw(200)) }
       case 2:
       case 3:
-        return this.#close(state)
+        return this.#close(state, nowMs)
       case 4: {
         const account = this.#pick([providerId, 'fund', 'miner:operator', 'miner:m1'])
         const amount = BigInt(1 + this.#dice.draw(50))
@@ -129,13 +130,13 @@ export class FundTrace {
         return { type: 'setKey', providerId, publicKey }
       }
       default:
-        if (policy.chain.source === 'blocks') return this.#block(state)
+        if (policy.chain.source === 'blocks') return this.#block(state, nowMs)
         return this.#submit(state, fund.claims.state().awaits, providerId)
     }
   }
 
-  #close(state: EngineState): Submission {
-    const { fund, policy, nowMs } = state.market
+  #close(state: EngineState, nowMs: number): Submission {
+    const { fund, policy } = state.market
     const input = fund.closingInput()
     if (input !== null) {
       // Its batch is computed again by the state.
@@ -154,7 +155,7 @@ export class FundTrace {
     return { type: 'submitProof', proof: proof.given, by }
   }
 
-  #block(state: EngineState): Submission {
+  #block(state: EngineState, nowMs: number): Submission {
     const { claims } = state.market.fund
     const { head } = claims.chain
     const back = this.#dice.draw(4) === 0 ? this.#dice.draw(5) : 0
@@ -164,7 +165,7 @@ export class FundTrace {
       item: this.#proof(state, awaits).given,
       txHash: taggedHashHex('tx', this.#made, i),
     }))
-    const timeMs = Math.max(0, state.market.nowMs - this.#dice.draw(2_000) + 500)
+    const timeMs = Math.max(0, nowMs - this.#dice.draw(2_000) + 500)
     const minerId = this.#pick(['m1', 'm2'])
     return { type: 'applyBlock', block: { height, timeMs, minerId, proofs } }
   }

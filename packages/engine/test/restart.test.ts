@@ -209,7 +209,11 @@ class RecordedTrace {
   readonly #turns: Turn[] = []
 
   constructor(seed: number, { turns }: { readonly turns: number }) {
-    this.#maker = new TraceMaker(seed, { hasSessions: true, startMs: RUN_START })
+    this.#maker = new TraceMaker(seed, {
+      hasSessions: true,
+      hasOptions: false,
+      startMs: RUN_START,
+    })
     this.#length = turns
   }
 

@@ -3,6 +3,7 @@ import {
   callerOf,
   FairleadError,
   isLive,
+  type Job,
   type JobId,
   type Lease,
   type LeaseFailure,
@@ -21,6 +22,7 @@ import {
   acceptEnqueue,
   acceptReport,
   assignedSince,
+  DependencyFacts,
   type EngineState,
   KnownKeys,
   LookUps,
@@ -105,13 +107,16 @@ export class TraceMaker {
   readonly #dice: SeededDice
   /** With registrations among the jobs. */
   readonly #hasSessions: boolean
+  /** With options of jobs: where a dependency has ended, the loop asks the tables, and a turn becomes two batches. */
+  readonly #hasOptions: boolean
   readonly #startMs: number
   #now: number
   #made = 0
 
   readonly #fund: FundTrace
 
-  constructor(seed: number, { hasSessions = false, startMs = START } = {}) {
+  constructor(seed: number, { hasSessions = false, hasOptions = true, startMs = START } = {}) {
+    this.#hasOptions = hasOptions
     this.#hasSessions = hasSessions
     this.#startMs = startMs
     this.#now = startMs
@@ -144,7 +149,7 @@ export class TraceMaker {
     }
     const providerId = this.#pick(PROVIDERS) as ProviderId
     const isFund = state.market.policy.queue.completion.aiVerification === 'proof'
-    if (isFund && this.#dice.draw(3) === 0) return this.#fund.next(state, providerId)
+    if (isFund && this.#dice.draw(3) === 0) return this.#fund.next(state, this.#now, providerId)
     // By id: a state that was loaded anew may list the same things in another order.
     const isLate = this.#dice.draw(8) === 0
     const leases = [...state.market.leases.values()].filter(
@@ -162,7 +167,7 @@ export class TraceMaker {
       case 1:
       case 2:
       case 3:
-        return this.#enqueue(isFund)
+        return this.#enqueue(job, isFund)
       case 4:
       case 5:
         return { type: 'ack', ...holder }
@@ -200,6 +205,8 @@ export class TraceMaker {
       case 16:
       case 17:
         return this.#onLimit()
+      case 18:
+        return { type: this.#hasOptions ? 'cascade' : 'round' }
       default:
         return { type: 'round' }
     }
@@ -304,7 +311,7 @@ export class TraceMaker {
     }
   }
 
-  #enqueue(isFund: boolean): Submission {
+  #enqueue(other: Job | undefined, isFund: boolean): Submission {
     if (this.#hasSessions && this.#dice.draw(3) === 0) return this.#registration()
     const isQuantum = isFund && this.#dice.draw(3) === 0
     const isAi = !isQuantum && this.#dice.draw(3) > 0
@@ -319,6 +326,7 @@ export class TraceMaker {
       // A few keys are used again, with the same payload or another one.
       idempotency_key: `key-${this.#dice.draw(120)}`,
       max_fee_u64: this.#dice.draw(3_000_000),
+      ...this.#options(other),
     }
     const origin = this.#pick([null, { traceparent: `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01` }])
     return {
@@ -330,6 +338,23 @@ export class TraceMaker {
       origin: origin ?? null,
       before: 'unknown',
     }
+  }
+
+  /** Half of the jobs have none. */
+  #options(other: Job | undefined): object {
+    if (!this.#hasOptions) return {}
+    const unknown = `0x${'3'.repeat(64)}`
+    const depends_on = [other?.id ?? unknown, ...(this.#dice.draw(4) === 0 ? [unknown] : [])]
+    const backoff = { base_ms: 300, factor_permille: 1_500, cap_ms: 900, jitter_permille: 500 }
+    const choices: readonly object[] = [
+      { delay_ms: this.#dice.draw(3_000) },
+      { depends_on },
+      { depends_on, on_dependency: 'run' },
+      { timeout_ms: 1_000 + this.#dice.draw(1_000), attempts: 1 + this.#dice.draw(3) },
+      { backoff, tags: ['a', 'b'] },
+      { dedupe_key: `d-${this.#dice.draw(3)}` },
+    ]
+    return this.#dice.draw(2) === 0 ? {} : (this.#pick(choices) ?? {})
   }
 
   #caller(): Caller {
@@ -406,12 +431,14 @@ export async function stateFrom(store: Store, preset: TracePreset): Promise<Engi
 /** Looks up what a command needs, on tables that have everything. */
 export async function preparedOn(
   { read }: Store,
-  { market }: EngineState,
+  state: EngineState,
   command: Submission,
 ): Promise<Submission> {
   const keys = { mustLookUp: () => true }
+  const { market } = state
   const clock = { now: () => market.nowMs, wakeAt: () => () => {} }
-  const lookUps = new LookUps({ clock, read, upToDate: read, keys, market: () => market })
+  const sources = { market: () => market, ended: () => state.ended }
+  const lookUps = new LookUps({ clock, read, upToDate: read, keys, ...sources })
   const [prepared] =
     command.type === 'enqueue'
       ? await lookUps.earlierJobs([command])
@@ -434,10 +461,15 @@ export function submit(
     return state.apply(acceptReport(command, market, SEALER), at).reply
   }
   if (command.type !== 'enqueue') return state.apply(command, at).reply
-  const { policy, nowMs } = market
-  const atMs = Math.max(at, nowMs)
-  const accepted = acceptEnqueue(command, { policy, nowMs: atMs, keys, sealer: SEALER })
+  const nowMs = Math.max(at, market.nowMs)
+  const dependencies = new DependencyFacts({
+    market: () => market,
+    ended: () => state.ended,
+    job: async () => null,
+  })
+  const accepted = acceptEnqueue(command, { market, nowMs, keys, dependencies, sealer: SEALER })
   if ('known' in accepted) return accepted.known
+  if ('duplicateOf' in accepted) return accepted.duplicateOf
   const id = state.apply(accepted.command, at).reply as JobId
   if (accepted.key !== null) keys.add(accepted.key, { id, payload: accepted.payload })
   return id

@@ -125,6 +125,7 @@ describe('fairlead conformance', () => {
       'cbor',
       'fair',
       'hashes',
+      'job-backoff',
       'lease',
       'limits',
       'match',

@@ -260,3 +260,59 @@ describe('fairlead enqueue --from', () => {
     expect(nowhere.err.match(/no server answers/g)).toHaveLength(1)
   })
 })
+
+describe('options of a job on the command line', () => {
+  it('are taken, shown and found', async () => {
+    const first = await enqueued('task', 'first')
+    const flags = [
+      '--delay',
+      '1h',
+      '--attempts',
+      '4',
+      '--backoff',
+      '2s,1.5,1m,0%',
+      '--timeout',
+      '30s',
+    ]
+    const more = ['--priority=-3', '--tag', 'nightly', '--tag', 'team:a', '--dedupe-key', 'd-1']
+    const after = ['--after', first.slice(0, 12), '--if-dependency-fails', 'run']
+    const id = await enqueued('task', 'report', ...flags, ...more, ...after)
+    const { job } = JSON.parse((await run('jobs', 'show', id, '--json')).out)
+    expect(job.request.options).toMatchObject({
+      attempts: 4,
+      backoff: { base_ms: 2_000, factor_permille: 1_500, cap_ms: 60_000, jitter_permille: 0 },
+      timeout_ms: 30_000,
+      priority: -3,
+      tags: ['nightly', 'team:a'],
+      dedupe_key: 'd-1',
+      depends_on: [first],
+      on_dependency: 'run',
+    })
+    const shown = await run('jobs', 'show', id)
+    expect(shown.out).toMatch(/^waits +scheduled$/m)
+    expect(shown.out).toMatch(/^tags +nightly, team:a$/m)
+    expect((await run('explain', id)).out).toContain('It is scheduled: not before')
+    const filters = [
+      ['--tag', 'nightly'],
+      ['--dedupe-key', 'd-1'],
+      ['--wait-reason', 'scheduled', '--name', 'report'],
+      ['--since', '1h', '--name', 'report'],
+    ]
+    for (const filter of filters) {
+      const { out } = await run('jobs', 'list', ...filter, '--json')
+      expect(JSON.parse(out).map((one: { task_id: string }) => one.task_id)).toEqual([id])
+    }
+    expect(await enqueued('task', 'report', '--dedupe-key', 'd-1')).toBe(id)
+  })
+
+  it('are refused by the name of their flag', async () => {
+    expect((await run('enqueue', 'task', 'x', '--backoff', 'soon')).err).toContain(
+      '--backoff: expected',
+    )
+    expect((await run('enqueue', 'task', 'x', '--attempts', '0')).err).toContain(
+      '--attempts: expected',
+    )
+    const path = file('options.jsonl', [task('x')])
+    expect((await run('enqueue', '--from', path, '--tag', 'a')).err).toContain('--tag: expected')
+  })
+})

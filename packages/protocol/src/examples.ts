@@ -34,7 +34,7 @@ const LEASE_FIELDS = {
   renew_by: AT + 360_000,
 }
 
-export const LEASE = { ...LEASE_FIELDS, worker_id: 'w-1', is_acked: true }
+export const LEASE = { ...LEASE_FIELDS, worker_id: 'w-1', is_acked: true, timeout_at: null }
 
 export const ASSIGNMENT = {
   ...LEASE_FIELDS,
@@ -60,6 +60,7 @@ const REQUEST = {
   enqueue_block: 1_713_200_000,
   retry_of: null,
   traceparent: null,
+  options: null,
 }
 
 const STATE = {

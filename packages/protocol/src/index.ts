@@ -22,6 +22,7 @@ export type {
   JobSummary,
   ResultRecord,
 } from './records/job.ts'
+export type { JobOptionsRecord } from './records/job-options.ts'
 export type { Assignment, Lease, Notice } from './records/lease.ts'
 export {
   type CompleteRecord,

@@ -247,3 +247,81 @@ describe('reading jobs', () => {
     }
   })
 })
+
+describe('options of a job over the wire', () => {
+  const backoff = { base_ms: 5, factor_permille: 2_000, cap_ms: 50, jitter_permille: 0 }
+
+  it.each(FORMS)(
+    'OPTIONS-1: they come in and stand in the record, as they were given (%s)',
+    async (form) => {
+      const first = await rig.call('alice', 'aicf.enqueue', TASK, form)
+      const options = {
+        run_at: rig.engine.view.now + 60_000,
+        attempts: 2,
+        backoff,
+        timeout_ms: 5_000,
+        priority: -4,
+        tags: ['a', 'b:c'],
+        dedupe_key: 'd',
+        depends_on: [first.task_id],
+        on_dependency: 'run' as const,
+      }
+      const { task_id } = await rig.call('alice', 'aicf.enqueue', { ...TASK, ...options }, form)
+      const { job } = await rig.call('alice', 'aicf.getJob', { task_id }, form)
+      expect(job.request.options).toEqual(options)
+      expect(job.wait_reason).toBe('scheduled')
+      const { waiting, text } = await rig.call('alice', 'aicf.explainJob', { task_id }, form)
+      expect(waiting).toMatchObject({ depends_on: [first.task_id], priority: -4 })
+      expect(text).toContain('It is scheduled: not before')
+      expect(text).toContain('Its options: not before')
+      const repeat = { ...TASK, dedupe_key: 'd', idempotency_key: `other-${form}` }
+      expect(await rig.call('alice', 'aicf.enqueue', repeat, form)).toMatchObject({
+        task_id,
+        deduplicated: true,
+      })
+      const { jobs } = await rig.call('alice', 'aicf.listJobs', { tag: 'b:c' }, form)
+      expect(jobs.map((one) => one.task_id)).toEqual([task_id])
+    },
+  )
+
+  it('OPTIONS-8: a job that nobody knows ends the one that depends on it, and the event says why', async () => {
+    const params = { ...TASK, depends_on: [NO_ID] }
+    const { task_id } = await rig.call('alice', 'aicf.enqueue', params)
+    const { job } = await rig.call('alice', 'aicf.getJob', { task_id })
+    expect(job).toMatchObject({ status: 'CANCELED', reason: 'dependency_failed' })
+    const { entries } = await rig.call('alice', 'aicf.getTimeline', { task_id })
+    expect(entries.at(-1)).toMatchObject({
+      action: 'jobCanceled',
+      details: { reason: 'dependency_failed' },
+    })
+  })
+
+  it('OPTIONS-11: lists are narrowed by key, error, wait reason and time', async () => {
+    const params = { ...TASK, idempotency_key: 'order-9', delay_ms: 60_000 }
+    const { task_id } = await rig.call('alice', 'aicf.enqueue', params)
+    const list = async (filter: object) =>
+      (await rig.call('alice', 'aicf.listJobs', filter)).jobs.map((job) => job.task_id)
+    expect(await list({ idempotency_key: 'order-9' })).toEqual([task_id])
+    expect(await list({ wait_reason: 'scheduled' })).toEqual([task_id])
+    expect(await list({ wait_reason: 'dependencies' })).toEqual([])
+    expect(await list({ since: 0, until: rig.engine.view.now + 1 })).toEqual([task_id])
+    expect(await list({ since: rig.engine.view.now + 1 })).toEqual([])
+    expect(await list({ error: 'oom' })).toEqual([])
+  })
+
+  it.each([
+    [{ attempts: 0 }, 'attempts'],
+    [{ timeout_ms: 999 }, 'timeout_ms'],
+    [{ priority: 101 }, 'priority'],
+    [{ tags: ['no space'] }, 'tags'],
+    [{ backoff: { ...backoff, base_ms: -1 } }, 'backoff'],
+    [{ delay_ms: 1, run_at: 1 }, 'delay_ms'],
+    [{ on_dependency: 'run' }, 'on_dependency'],
+  ])('OPTIONS-1: %j is refused by the name of its field', async (given, field) => {
+    const params = { ...TASK, ...given } as never
+    const error = await rig.call('alice', 'aicf.enqueue', params).catch((e: unknown) => e)
+    const { code, details } = error as { code: string; details: { field: string } }
+    expect(code).toBe('InvalidParams')
+    expect(details.field.startsWith(field)).toBe(true)
+  })
+})

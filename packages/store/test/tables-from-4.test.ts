@@ -31,6 +31,12 @@ function plainRows(name: string) {
 const NEW_FIELDS: Readonly<Record<string, object>> = {
   providers: { standing: { ...NEW_STANDING, admitted: true }, publicKey: null },
   results: { claim: null },
+  jobs: { options: null, releasedAt: null },
+  leases: { timeoutAt: null },
+}
+
+function withNewFields(table: string, rows: readonly object[]) {
+  return rows.map((row) => ({ ...row, ...NEW_FIELDS[table] }))
 }
 
 function asNow(rows: readonly [string, object][]) {
@@ -48,13 +54,12 @@ it('STORE-11: a store of version 4 is brought forward with all its rows, and the
   expect(await store.read.everything()).toEqual(rows)
   const ids: JobId[] = [4, 5, 6].map(jobIdOf)
   expect(await Promise.all(ids.map((id) => store.read.timeline(id)))).toEqual(timelines)
-  const providers = snapshot.providers.map((row: object) => ({
-    ...row,
-    ...NEW_FIELDS['providers'],
-  }))
+  const { providers, jobs, leases } = snapshot
   expect(await store.tables.load()).toEqual({
     ...snapshot,
-    providers,
+    providers: withNewFields('providers', providers),
+    jobs: withNewFields('jobs', jobs),
+    leases: withNewFields('leases', leases),
     batch: 0,
     due: new Uint8Array(),
   })
@@ -65,8 +70,8 @@ it('STORE-11: a store of version 4 is brought forward with all its rows, and the
   expect(brokenSeq(entries, before)).toBeNull()
   expect(told).toEqual([[6, 6]])
   await store.close()
-  expect(existsSync(`${path}.new-7`)).toBe(false)
-  expect(readFileSync(`${path}.before-7`)).toEqual(fixture('closed.db'))
+  expect(existsSync(`${path}.new-8`)).toBe(false)
+  expect(readFileSync(`${path}.before-8`)).toEqual(fixture('closed.db'))
   expect(statSync(path).mode & 0o777).toBe(0o600)
   const again = await openSqliteStore(path)
   expect(again.report).toMatchObject({ isNew: false, wasClean: true })
@@ -127,8 +132,8 @@ it('STORE-11: one that was killed has the rows of its log, too, and both stay be
   expect(told.at(-1)).toEqual([60, 60])
   await store.close()
   expect(existsSync(logOf(path))).toBe(false)
-  expect(readFileSync(logOf(`${path}.before-7`))).toEqual(fixture('killed.db-log-a'))
-  const again = await openSqliteStore(`${path}.before-7`)
+  expect(readFileSync(logOf(`${path}.before-8`))).toEqual(fixture('killed.db-log-a'))
+  const again = await openSqliteStore(`${path}.before-8`)
   expect(await again.read.everything()).toEqual(rows)
   await again.close()
 })

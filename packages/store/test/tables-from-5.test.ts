@@ -52,8 +52,8 @@ it('STORE-11: a store of version 5 that was closed gets its checksums, and the o
   // Seven of the first eight were deleted.
   expect(told).toEqual([[41, 41]])
   await store.close()
-  expect(readFileSync(`${path}.before-7`)).toEqual(before)
-  expect(existsSync(`${path}.new-7`)).toBe(false)
+  expect(readFileSync(`${path}.before-8`)).toEqual(before)
+  expect(existsSync(`${path}.new-8`)).toBe(false)
 })
 
 it('STORE-11: one that was killed goes on from its log, and stays beside it with that log', async () => {
@@ -64,14 +64,14 @@ it('STORE-11: one that was killed goes on from its log, and stays beside it with
   expect(asThen(await store.read.everything())).toEqual(await everyRow())
   expect(await store.problems()).toEqual([])
   await store.close()
-  const kept = filesBeside(path).filter((end) => end.startsWith('.before-7'))
-  expect(kept).toEqual(['.before-7', '.before-7-log-1', '.before-7-log-2'])
+  const kept = filesBeside(path).filter((end) => end.startsWith('.before-8'))
+  expect(kept).toEqual(['.before-8', '.before-8-log-1', '.before-8-log-2'])
 })
 
 it('STORE-11: what was kept is the same store once more', async () => {
   const path = oldStore('killed')
   await (await openSqliteStore(path, {}, QUIET)).close()
-  const store = await openSqliteStore(`${path}.before-7`, {}, QUIET)
+  const store = await openSqliteStore(`${path}.before-8`, {}, QUIET)
   await replay(store)
   expect(asThen(await store.read.everything())).toEqual(await everyRow())
   await store.close()
@@ -89,5 +89,5 @@ it('STORE-11: a damaged payload of version 5 is refused before anything changes'
     details: { reason: 'damaged' },
   })
   expect(readFileSync(path)).toEqual(before)
-  expect(filesBeside(path).filter((end) => /new-7|before-7/.test(end))).toEqual([])
+  expect(filesBeside(path).filter((end) => /new-8|before-8/.test(end))).toEqual([])
 })

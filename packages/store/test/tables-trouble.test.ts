@@ -53,7 +53,7 @@ describe('STORE-11: a file that is not ours to write is refused and left as it w
     await expect(openSqliteStore(path)).rejects.toMatchObject(refusal)
     // And not held by the attempt.
     await expect(openSqliteStore(path)).rejects.toMatchObject(refusal)
-    alter(path, 'PRAGMA user_version = 7')
+    alter(path, 'PRAGMA user_version = 8')
     const store = await openSqliteStore(path)
     expect((await store.tables.load()).jobs).toHaveLength(1)
     await store.close()

@@ -543,7 +543,7 @@ describe('the fields around the payload', () => {
     }
   })
 
-  it.each(['tier', 'priority', 'max_fee', 'Kind', 'constructor', 'toString', '', 'payload '])(
+  it.each(['tier', 'prio', 'max_fee', 'Kind', 'constructor', 'toString', '', 'payload '])(
     'ENQUEUE-1: the unknown field %j is refused by its name',
     (field) => {
       expectInvalid(request('ai', {}, { [field]: 'PREMIUM' }), field)

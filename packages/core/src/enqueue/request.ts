@@ -7,6 +7,7 @@ import { compareText } from '../encoding/text.ts'
 import { readU64 } from '../encoding/u64.ts'
 import { invalidParams, limitExceeded } from '../errors.ts'
 import type { JobNeeds } from '../market/job.ts'
+import { type JobOptions, OPTION_FIELDS, readOptions } from '../options/job-options.ts'
 import type { Policy } from '../policy/policy.ts'
 import { type Demand, isKindName, KIND_NAMES, KINDS, type KindName } from './kinds.ts'
 import { readPayload } from './payload.ts'
@@ -30,6 +31,7 @@ export interface AcceptedRequest {
   readonly regions: readonly string[] | null
   readonly needs: JobNeeds | null
   readonly ttlAbsSecs: number | null
+  readonly options: JobOptions | null
 }
 
 /** The facts about a request that it does not state itself. */
@@ -39,6 +41,8 @@ export interface RequestContext {
   /** Used if the request leaves out the fields that only a chain has. */
   readonly chainId: bigint
   readonly enqueueHeight: bigint
+  /** The time of acceptance; a delay counts from it. */
+  readonly nowMs: number
   /** The `tx_hash` that was made for a request without one; null if it has one, or a key. */
   readonly txHash?: Uint8Array | null
 }
@@ -76,6 +80,7 @@ export function acceptRequest(
   const regions = readRegions(written['regions'], policy.caps.regions)
   const needs = readNeeds(written, kind, policy.caps.needs)
   const ttlAbsSecs = readTtl(written['ttl_abs_secs'])
+  const options = readOptions(written, { kind, policy, nowMs: context?.nowMs ?? null })
   const payload = readPayload(written['payload'], row.fields, row.caps(policy))
 
   const payloadCbor = encodeCborMap(PAYLOAD_KEYS.get(kind) ?? [], payload)
@@ -94,6 +99,7 @@ export function acceptRequest(
     regions,
     needs,
     ttlAbsSecs,
+    options,
   }
 }
 
@@ -111,6 +117,7 @@ const REQUEST_FIELDS: ReadonlySet<string> = new Set([
   'width_hint',
   'gates',
   'ttl_abs_secs',
+  ...OPTION_FIELDS,
 ])
 
 /** In canonical order, as in the table of kinds. */

@@ -16,6 +16,8 @@ export class DueHeaps {
   readonly ttlAbs: LazyHeap<Job>
   readonly ttlRel: LazyHeap<Job>
   readonly leaseDeadline: LazyHeap<Lease>
+  /** Acked leases whose attempt has a longest time. They fall due together with the deadlines. */
+  readonly timeout: LazyHeap<Lease>
   readonly ack: LazyHeap<Lease>
   /** Leases whose worker has left. */
   readonly lost: LazyHeap<Lease>
@@ -35,6 +37,11 @@ export class DueHeaps {
       keyOf: (lease) => lease.tDeadline,
       before: idBefore,
     })
+    this.timeout = new LazyHeap<Lease>({
+      bitPair: 3,
+      keyOf: (lease) => lease.timeoutAt ?? Number.POSITIVE_INFINITY,
+      before: idBefore,
+    })
     this.ack = new LazyHeap<Lease>({ bitPair: 1, keyOf: ackDueAt, before: idBefore })
     this.lost = new LazyHeap<Lease>({
       bitPair: 2,
@@ -49,10 +56,10 @@ export class DueHeaps {
 
   /** No deadline but one of silence falls due before this time; see `LazyHeap.floor`. */
   get floor(): number {
-    const { ttlAbs, ttlRel, leaseDeadline, ack, lost } = this
+    const { ttlAbs, ttlRel, leaseDeadline, timeout, ack, lost } = this
     return Math.min(
       Math.min(ttlAbs.floor, ttlRel.floor, leaseDeadline.floor),
-      Math.min(ack.floor, lost.floor),
+      Math.min(timeout.floor, ack.floor, lost.floor),
     )
   }
 
@@ -72,6 +79,7 @@ export class DueHeaps {
     this.ttlAbs.rebuild()
     this.ttlRel.rebuild()
     this.leaseDeadline.rebuild()
+    this.timeout.rebuild()
     this.ack.rebuild()
     this.lost.rebuild()
     this.silence.rebuild()

@@ -26,6 +26,7 @@ export function endLease(
   // The end of an acked attempt resets the count of lost workers. `loseWorker` sets the increased count afterwards.
   if (lease.isAcked && job.workerLosses > 0) job.workerLosses = 0
   market.due.leaseDeadline.leave(lease)
+  market.due.timeout.leave(lease)
   market.due.ack.leave(lease)
   unstrandLease(market, lease)
   provider.liveLeases--

@@ -1,7 +1,7 @@
 import type { LeaseId } from '../encoding/ids.ts'
 import type { CancelReason, Market } from '../market/market.ts'
 import { ENGINE_ERRORS } from '../outcome/attempt-error.ts'
-import { backoffSecs } from '../outcome/backoff.ts'
+import { backoffMs } from '../outcome/backoff.ts'
 import { endJob } from '../outcome/end-job.ts'
 import { requeueJob } from '../outcome/requeue.ts'
 import { cancelLive } from './end-lease.ts'
@@ -35,8 +35,7 @@ function loseWorker(market: Market, lease: Lease, reason: GiveBackReason): void 
   if (workerLostMax !== null && losses >= workerLostMax) {
     return endJob(market, job, { on: 'giveBack', isLast: true, reason: 'worker_lost' })
   }
-  const delaySecs = backoffSecs(job.shape.kind, job.id, job.retries, market.policy)
-  const notBefore = market.nowMs + 1_000 * delaySecs
+  const notBefore = market.nowMs + backoffMs(job, job.retries, market.policy)
   requeueJob(market, job, { on: 'giveBack', reason: 'WORKER_LOST', notBefore })
 }
 

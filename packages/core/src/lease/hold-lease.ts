@@ -17,6 +17,7 @@ export function holdLease(market: Market, lease: Lease): void {
   leases.set(lease.id, lease)
   market.due.leaseDeadline.enter(lease)
   if (!lease.isAcked) market.due.ack.enter(lease)
+  if (lease.timeoutAt !== null) market.due.timeout.enter(lease)
   const worker = workerOf(lease)
   if (worker === null) return
   worker.leases++

@@ -31,6 +31,7 @@ export function issueLease(market: Market, job: Job, provider: Provider, seed: S
     tStart: nowMs,
     epoch: epochOf(nowMs, policy),
     tDeadline: nowMs + terms.lengthMs,
+    timeoutAt: null,
     renewals: 0,
     status: 'ACTIVE',
     isAcked: false,

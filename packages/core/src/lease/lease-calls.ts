@@ -1,6 +1,7 @@
 import type { LeaseId, ProviderId, WorkerId } from '../encoding/ids.ts'
 import { FairleadError, invariant } from '../errors.ts'
 import type { Market } from '../market/market.ts'
+import { timeoutMsOf } from '../options/terms.ts'
 import { denyProvider } from '../outcome/charge.ts'
 import { endJob } from '../outcome/end-job.ts'
 import { moveJob } from '../outcome/move-job.ts'
@@ -73,6 +74,11 @@ export function ackLease(market: Market, call: LeaseCall): Lease {
   lease.isAcked = true
   market.touch.lease(lease)
   market.due.ack.leave(lease)
+  const timeoutMs = timeoutMsOf(lease.job, market.policy)
+  if (timeoutMs !== null) {
+    lease.timeoutAt = market.nowMs + timeoutMs
+    market.due.timeout.enter(lease)
+  }
   market.stranded.delete(lease)
   const { id: jobId } = lease.job
   market.emit({ type: 'jobStarted', at: market.nowMs, jobId, leaseId: lease.id })

@@ -30,6 +30,8 @@ export interface Lease extends HeapItem {
   /** The epoch whose quota the units came from. */
   readonly epoch: number
   tDeadline: number
+  /** When the attempt has taken as long as its job allows, renewed or not; null without such an end (OPTIONS-5). */
+  timeoutAt: number | null
   renewals: number
   status: LeaseStatus
   isAcked: boolean
@@ -64,6 +66,17 @@ export function renewalMs({ lengthMs, renewBeta }: LeaseTerms): number {
 /** The time at which an unacked lease is cancelled (LEASE-3). */
 export function ackDueAt({ tStart, terms }: Pick<Lease, 'tStart' | 'terms'>): number {
   return tStart + terms.ackTimeoutMs
+}
+
+/** True for a lease that ends with its timeout, not with its deadline: the earlier of both, or both at once. */
+export function isTimedOut({
+  timeoutAt,
+  tDeadline,
+}: {
+  readonly timeoutAt: number | null
+  readonly tDeadline: number
+}): boolean {
+  return timeoutAt !== null && timeoutAt <= tDeadline
 }
 
 /** Exact, because a length is whole seconds. */

@@ -3,6 +3,7 @@ import type { LazyHeap } from '../collections/lazy-heap.ts'
 import type { DueHeaps } from '../lease/due-heaps.ts'
 import { cancelLive, endLease } from '../lease/end-lease.ts'
 import { giveBack } from '../lease/give-back.ts'
+import { isTimedOut, type Lease } from '../lease/lease.ts'
 import { ENGINE_ERRORS } from '../outcome/attempt-error.ts'
 import { chargeJob } from '../outcome/charge.ts'
 import { advanceSessions } from '../outcome/end-attempt.ts'
@@ -28,11 +29,14 @@ interface DueRow {
 const DUE_TABLE: readonly DueRow[] = [
   row('ttlAbs', (market, job) => endJob(market, job, { on: 'ttl', reason: 'ttl_abs' })),
   row('ttlRel', (market, job) => endJob(market, job, { on: 'ttl', reason: 'ttl_rel' })),
-  row('leaseDeadline', (market, lease) => {
-    endLease(market, lease, 'deadline', 0)
-    market.touch.failure(lease, ENGINE_ERRORS.LEASE_EXPIRED)
-    chargeJob(market, lease.job, lease.provider, { charge: 'LEASE_EXPIRED' })
-  }),
+  {
+    floorAt: ({ due }) => Math.min(due.leaseDeadline.floor, due.timeout.floor),
+    nextAt: ({ due }) => Math.min(due.leaseDeadline.topKey(), due.timeout.topKey()),
+    fire: (market) => {
+      const lease = firstToEnd(market.due)
+      if (lease !== undefined) expireLease(market, lease)
+    },
+  },
   row('ack', (market, lease) => {
     cancelLive(market, lease, 'ack_timeout')
     market.touch.failure(lease, ENGINE_ERRORS.ACK_TIMEOUT)
@@ -127,6 +131,21 @@ export function nextClaimAt({ claims }: Market): number | null {
   return first
 }
 
+/** Deadlines and timeouts are one kind of end: at the same time the id decides. */
+function firstToEnd({ leaseDeadline, timeout }: DueHeaps): Lease | undefined {
+  const [a, b] = [leaseDeadline.top(), timeout.top()]
+  if (a === undefined || b === undefined) return a ?? b
+  const [atA, atB] = [leaseDeadline.topKey(), timeout.topKey()]
+  return atA < atB || (atA === atB && a.id < b.id) ? a : b
+}
+
+function expireLease(market: Market, lease: Lease): void {
+  const isTimeout = isTimedOut(lease)
+  endLease(market, lease, 'deadline', 0)
+  market.touch.failure(lease, isTimeout ? ENGINE_ERRORS.TIMEOUT : ENGINE_ERRORS.LEASE_EXPIRED)
+  chargeJob(market, lease.job, lease.provider, { charge: 'LEASE_EXPIRED', isTimeout })
+}
+
 /** Switches to another policy. Leases keep their terms; a lowered cap cancels the newest leases (LEASE-7). */
 export function changePolicy(market: Market, policy: Policy): void {
   const { liveness } = market.policy.registry
@@ -151,7 +170,10 @@ export function changePolicy(market: Market, policy: Policy): void {
   market.sessions.changePolicies(policy.sessions.platforms)
 }
 
-type HeapName = Exclude<keyof DueHeaps, 'floor' | 'rebuild' | 'silence' | 'enterTtls' | 'leaveTtls'>
+type HeapName = Exclude<
+  keyof DueHeaps,
+  'leaseDeadline' | 'timeout' | 'floor' | 'rebuild' | 'silence' | 'enterTtls' | 'leaveTtls'
+>
 type ItemOf<Name extends HeapName> = DueHeaps[Name] extends LazyHeap<infer T> ? T : never
 
 function row<Name extends HeapName>(

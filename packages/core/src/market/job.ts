@@ -1,6 +1,7 @@
 import type { Caller, JobId, ProviderId } from '../encoding/ids.ts'
 import type { NewJob } from '../enqueue/enqueue-job.ts'
 import type { Lease } from '../lease/lease.ts'
+import type { JobOptions } from '../options/job-options.ts'
 import { type QueuedJob, type Shape, shapeOf } from '../order/queued-job.ts'
 import type { JobStatus } from '../outcome/job-table.ts'
 import type { DispatchJob } from '../sessions/dispatch-job.ts'
@@ -16,6 +17,7 @@ export type KnownEndReason =
   | 'retry_window_exhausted'
   | 'outcome_unknown'
   | 'worker_lost'
+  | 'dependency_failed'
 
 /** Data that came with a job but is no part of its work. It influences no decision (ENGINE-9). */
 export interface JobOrigin {
@@ -56,6 +58,8 @@ interface Course {
   leases: Lease[] | null
   proofAwaitedSince: number | null
   session: DispatchJob | null
+  waitsFor: number
+  releasedAt: number | null
 }
 
 /** Times in milliseconds are split here, so that both parts fit a small integer. */
@@ -79,6 +83,8 @@ export class Job implements QueuedJob {
   readonly #enqueuedHigh: number
   readonly #enqueuedLow: number
   readonly #fee: number | bigint
+  /** Null if the request has none. */
+  readonly options: JobOptions | null
   #course: Course | null = null
 
   constructor(request: NewJob, enqueueTs: number) {
@@ -91,6 +97,7 @@ export class Job implements QueuedJob {
     this.sizeBytes = request.sizeBytes
     this.shape = shapeOf(request)
     this.#fee = request.fee < 2n ** 31n ? Number(request.fee) : request.fee
+    this.options = request.options ?? null
     if (request.origin != null) this.#own().origin = request.origin
     if (request.ttlAbsSecs !== null) this.#own().ttlAbsSecs = request.ttlAbsSecs
   }
@@ -98,6 +105,17 @@ export class Job implements QueuedJob {
   get enqueueTs(): number {
     return this.#enqueuedHigh * TIME_LOW + this.#enqueuedLow
   }
+  /** The time from which it counts as waiting: of its acceptance, its `run_at` or the end of its last dependency (OPTIONS-2). */
+  get readyTs(): number {
+    if (this.options === null) return this.enqueueTs
+    return Math.max(this.enqueueTs, this.options.runAt ?? 0, this.releasedAt ?? 0)
+  }
+
+  /** It must not be taken before this time: the end of a backoff or denial, or its `run_at`. */
+  get startsAt(): number | null {
+    return this.#course?.notBefore ?? this.options?.runAt ?? null
+  }
+
   get caller(): Caller {
     return this.shape.caller
   }
@@ -208,6 +226,22 @@ export class Job implements QueuedJob {
     this.#set('session', session)
   }
 
+  /** The number of jobs that it waits for. */
+  get waitsFor(): number {
+    return this.#course?.waitsFor ?? 0
+  }
+  set waitsFor(count: number) {
+    if (count !== this.waitsFor) this.#own().waitsFor = count
+  }
+
+  /** When the last job that it waited for ended; null if it did not wait for any, or still waits. */
+  get releasedAt(): number | null {
+    return this.#course?.releasedAt ?? null
+  }
+  set releasedAt(at: number | null) {
+    this.#set('releasedAt', at)
+  }
+
   #set<Field extends keyof Course>(field: Field, value: Course[Field]): void {
     if (this.#course !== null || value !== null) this.#own()[field] = value
   }
@@ -228,6 +262,8 @@ export class Job implements QueuedJob {
       leases: null,
       proofAwaitedSince: null,
       session: null,
+      waitsFor: 0,
+      releasedAt: null,
     }
     return this.#course
   }

@@ -11,6 +11,7 @@ import { DueHeaps } from '../lease/due-heaps.ts'
 import type { Lease } from '../lease/lease.ts'
 import { MarketLimits, type MarketLimitsState } from '../limits/market-limits.ts'
 import { ProviderPool } from '../match/provider-pool.ts'
+import { Dependencies, type EndedDependency } from '../options/dependencies.ts'
 import { type QueueState, WaitingQueue } from '../order/waiting-queue.ts'
 import type { AttemptError } from '../outcome/attempt-error.ts'
 import type { Policy } from '../policy/policy.ts'
@@ -52,7 +53,8 @@ export type MarketEvent = { readonly at: number } & (
       readonly digest: string
     }
   | { readonly type: 'jobFailed' | 'jobExpired'; readonly jobId: JobId; readonly reason: EndReason }
-  | { readonly type: 'jobCanceled'; readonly jobId: JobId }
+  /** The reason is left out if a requester or an operator cancelled it. */
+  | { readonly type: 'jobCanceled'; readonly jobId: JobId; readonly reason?: EndReason }
   /** The opening time of its session has changed, and so has its own. */
   | { readonly type: 'jobRescheduled'; readonly jobId: JobId; readonly opensAt: number }
   /** A registration that may have been sent. It is cancelled once its outcome is known. */
@@ -161,6 +163,8 @@ export interface Touch {
   readonly fund: () => void
   /** The claim of a completed lease is FINAL, and so is its result. */
   readonly proved: (lease: Lease, claim: Claim, finalizedHeight: number) => void
+  /** The line of ended jobs whose dependents wait to be told. `Dependencies` knows how it changed. */
+  readonly dependencies: () => void
   readonly job: (job: Job) => void
   readonly lease: (lease: Lease) => void
   readonly provider: (provider: Provider) => void
@@ -211,6 +215,10 @@ export interface Market {
   /** Claims, stakes and payments. */
   readonly fund: Fund
   readonly jail: Jail
+  /** Jobs that wait for other jobs to end. */
+  readonly dependencies: Dependencies
+  /** Live jobs that have a dedupe key, by its whole name. */
+  readonly dedupe: TransitMap<string, JobId>
   /** The policy's admission rules; null if there are none. */
   admit: AdmitRules | null
   /** The claims on limits that the last round left. They decide no assignment: the next round makes its own. */
@@ -233,6 +241,8 @@ export function openMarket(options: {
   readonly queues?: ReadonlyMap<KindName, QueueState>
   /** The limits and the amounts held of them; none if absent. */
   readonly limits?: MarketLimitsState
+  /** Jobs that ended, and whose dependents were not all told; none if absent. */
+  readonly endedDependencies?: readonly EndedDependency[]
   /** The state of the sessions of registrations. */
   readonly sessions?: SessionDispatchState
   /** The pieces of the fund. */
@@ -264,6 +274,8 @@ export function openMarket(options: {
     limits: new MarketLimits(policy.limits.actualFactorMax, options.limits, touch.limits),
     fund: new Fund(options.fund, touch.fund),
     jail: new Jail(),
+    dependencies: new Dependencies(options.endedDependencies ?? [], touch.dependencies),
+    dedupe: new TransitMap(),
     admit: admitRulesOf(policy),
     claims: NO_CLAIMS,
     due: new DueHeaps(() => market.policy),
@@ -286,6 +298,7 @@ const NO_TOUCH: Touch = {
   limits: ignore,
   fund: ignore,
   proved: ignore,
+  dependencies: ignore,
   job: ignore,
   lease: ignore,
   provider: ignore,

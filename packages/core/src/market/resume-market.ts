@@ -22,6 +22,7 @@ export function resumeMarket(market: Market, gapMs: number): void {
   for (const lease of market.leases.values()) {
     if (!isLive(lease.status)) continue
     lease.tDeadline += gapMs
+    if (lease.timeoutAt !== null) lease.timeoutAt += gapMs
     // The start stays as it was, so the ack timeout gets longer.
     lease.terms = { ...lease.terms, ackTimeoutMs: lease.terms.ackTimeoutMs + gapMs }
     touch.lease(lease)

@@ -1,9 +1,10 @@
 import { AdmitRound, type LimitHold, NO_CLAIMS } from '../admit/admit-round.ts'
 import { epochOf } from '../admit/quotas.ts'
-import type { Caller, ProviderId } from '../encoding/ids.ts'
+import type { Caller, JobId, ProviderId } from '../encoding/ids.ts'
 import { FairleadError } from '../errors.ts'
 import type { Job } from '../market/job.ts'
 import type { Market } from '../market/market.ts'
+import { priorityOf } from '../options/terms.ts'
 import { ENQUEUED_BEFORE } from '../order/queued-job.ts'
 import { type ScoreTerms, scoreAt, scoreTerms, shownScore } from '../order/score.ts'
 import type { Policy } from '../policy/policy.ts'
@@ -12,9 +13,7 @@ import { leaseCap } from '../registry/provider.ts'
 import { explainSession, type SessionWait } from '../sessions/explain-session.ts'
 import { type Refusal, refusalOf, type Terms } from './eligibility.ts'
 import { opensAt, untilOf } from './opens-at.ts'
-
-/** The reason why a job waits (EXPLAIN-1). */
-export type WaitReason = 'ready' | 'backoff' | 'no_provider' | 'not_open' | 'pacing' | 'budget'
+import { type WaitReason, waitGate } from './wait-gate.ts'
 
 /** The verdict of one provider on a waiting job. */
 export interface ProviderCheck {
@@ -37,6 +36,10 @@ export interface WaitExplanation {
   readonly at: number
   readonly waitReason: WaitReason
   readonly notBefore: number | null
+  /** The jobs that it waits for. */
+  readonly dependencies: readonly JobId[]
+  /** Its rank among the jobs of its caller; it decides nothing under fairness `score`. */
+  readonly priority: number
   /** 1 is next among the ready jobs of its kind, or of its caller under fair shares. */
   readonly place: number
   readonly of: number
@@ -73,10 +76,9 @@ export function explainWaiting(market: Market, job: Job): WaitExplanation {
     return { id: provider.id, refusal, until, slots: leaseCap(provider, policy), limit, advice }
   })
   const session = job.session === null ? null : explainSession(market, job.session)
-  const inBackoff = job.notBefore !== null && job.notBefore > nowMs
   const fits = providers.some(({ refusal }) => refusal === null)
   const freeAt = market.windows.freeAt(job.caller, nowMs, policy)
-  const until = session === null ? (inBackoff ? job.notBefore : null) : session.gate.until
+  const { reason: held, until } = session?.gate ?? waitGate(market, job)
   const isLimited = !fits && providers.some(({ limit }) => limit !== null)
   let takenFrom = Infinity
   for (const provider of pool.all()) {
@@ -84,18 +86,21 @@ export function explainWaiting(market: Market, job: Job): WaitExplanation {
   }
   const isAhead = takenFrom > nowMs && takenFrom < Infinity
   const gates = [until, freeAt, isAhead ? takenFrom : null].filter((at) => at !== null)
-  const held = session === null ? (inBackoff ? 'backoff' : null) : session.gate.reason
+  // Nobody knows when a job or a slot of a budget will be done.
+  const isTimeKnown = held !== 'dependencies' && (gates.length > 0 || (fits && held !== 'budget'))
   return {
     job,
     at: nowMs,
     waitReason: held ?? (fits ? 'ready' : isLimited ? 'budget' : 'no_provider'),
     notBefore: until,
+    dependencies: market.dependencies.openOf(job),
+    priority: priorityOf(job, policy),
     ...(session === null ? placeOf(market, job) : { place: session.place, of: session.of }),
     fairness: policy.match.fairness,
     score: shownScore(scoreAt(job, nowMs, policy.priority), policy.priority),
     terms: scoreTerms(job, nowMs, policy.priority),
     providers,
-    earliestAt: gates.length > 0 ? Math.max(...gates) : fits && held !== 'budget' ? nowMs : null,
+    earliestAt: !isTimeKnown ? null : gates.length > 0 ? Math.max(...gates) : nowMs,
     session: session?.wait ?? null,
   }
 }
@@ -128,16 +133,24 @@ export function termsNow({
 function placeOf({ jobs, nowMs, policy }: Market, job: Job): { place: number; of: number } {
   const own = scoreAt(job, nowMs, policy.priority)
   const isBefore = ENQUEUED_BEFORE[policy.match.ties]
-  const isRival = ({ status, shape, notBefore }: Job): boolean =>
+  const byShare = policy.match.fairness === 'tenant'
+  const priority = byShare ? priorityOf(job, policy) : 0
+  const isRival = ({ status, shape, startsAt, waitsFor }: Job): boolean =>
     status === 'QUEUED' &&
     shape.kind === job.shape.kind &&
-    (notBefore === null || notBefore <= nowMs) &&
-    (policy.match.fairness === 'score' || shape.caller === job.caller)
+    (startsAt === null || startsAt <= nowMs) &&
+    waitsFor === 0 &&
+    (!byShare || shape.caller === job.caller)
   let place = 1
   let of = 0
   for (const other of jobs.values()) {
     if (other === job || !isRival(other)) continue
     of++
+    const rank = byShare ? priorityOf(other, policy) : 0
+    if (rank !== priority) {
+      if (rank > priority) place++
+      continue
+    }
     const score = scoreAt(other, nowMs, policy.priority)
     if (score > own || (score === own && isBefore(other, job))) place++
   }

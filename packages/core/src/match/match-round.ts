@@ -239,7 +239,7 @@ export class BatchMatcher {
 }
 
 /**
- * True for equal score, `enqueue_ts` and, where it counts, `enqueue_seq`. A starvation pick is in no tie and ends
+ * True for equal score, `ready_ts` and, where it counts, `enqueue_seq`. A starvation pick is in no tie and ends
  * one.
  */
 function isTied(
@@ -250,7 +250,7 @@ function isTied(
 ): boolean {
   return (
     job.staticScore === first.staticScore &&
-    job.enqueueTs === first.enqueueTs &&
+    job.readyTs === first.readyTs &&
     (ties === 'pair_hash' || job.enqueueSeq === first.enqueueSeq) &&
     !picks.has(job.id)
   )

@@ -2,6 +2,7 @@ import type { HeapItem } from '../collections/lazy-heap.ts'
 import type { Caller, JobId, ProviderId } from '../encoding/ids.ts'
 import type { Demand, KindName } from '../enqueue/kinds.ts'
 import type { JobNeeds } from '../market/job.ts'
+import type { JobOptions } from '../options/job-options.ts'
 import type { Policy } from '../policy/policy.ts'
 import type { Scored } from './score.ts'
 
@@ -71,7 +72,8 @@ function newShape(request: Shaped): Shape {
 export interface QueuedJob extends Scored, HeapItem {
   readonly id: JobId
   readonly caller: Caller
-  readonly enqueueTs: number
+  /** The time from which it counts as waiting. */
+  readonly readyTs: number
   /** Number of acceptance; jobs of one block share one (ORDER-3). */
   readonly enqueueSeq: number
   /** Estimated units. */
@@ -84,8 +86,13 @@ export interface QueuedJob extends Scored, HeapItem {
   shape: Shape
   /** Kept by the queue: the part of the score that does not change with time. */
   staticScore: number
+  readonly options: JobOptions | null
+  /** The number of jobs that must end before this one is ready. */
+  readonly waitsFor: number
+  /** The end of its backoff; null outside of one. */
+  readonly notBefore: number | null
   /** The job must not be taken before this time; null if it may be taken at once. */
-  notBefore: number | null
+  readonly startsAt: number | null
 }
 
 /** The heaps that a job can be inside, each with two bits of `heapBits`. */
@@ -104,20 +111,22 @@ export const HEAP_BITS = {
 
 /** A bit of `heapBits` above those of the heaps. It is set while the job is in its queue or in a batch of it. */
 export const WAITING = 1 << 24
+/** The next bit. It is set while the job is in its queue but waits for other jobs to end. */
+export const HELD = 1 << 25
 
 type Before = (a: QueuedJob, b: QueuedJob) => boolean
 
 /**
- * The order of equal scores: `enqueue_ts ASC, enqueue_seq ASC, job_id ASC`. If the seed decides between jobs of
+ * The order of equal scores: `ready_ts ASC, enqueue_seq ASC, job_id ASC`. If the seed decides between jobs of
  * equal score and time, `enqueue_seq` does not count (ORDER-3).
  */
 export const ENQUEUED_BEFORE: { readonly [T in Policy['match']['ties']]: Before } = {
   arrival: (a, b) => {
-    if (a.enqueueTs !== b.enqueueTs) return a.enqueueTs < b.enqueueTs
+    if (a.readyTs !== b.readyTs) return a.readyTs < b.readyTs
     if (a.enqueueSeq !== b.enqueueSeq) return a.enqueueSeq < b.enqueueSeq
     return a.id < b.id
   },
-  pair_hash: (a, b) => (a.enqueueTs === b.enqueueTs ? a.id < b.id : a.enqueueTs < b.enqueueTs),
+  pair_hash: (a, b) => (a.readyTs === b.readyTs ? a.id < b.id : a.readyTs < b.readyTs),
 }
 
 export function idBefore(a: { readonly id: string }, b: { readonly id: string }): boolean {

@@ -39,12 +39,12 @@ export class ScoreClock {
   }
 
   isAged(job: QueuedJob): boolean {
-    return secondOf(this.#nowMs) - secondOf(job.enqueueTs) >= this.#horizon
+    return secondOf(this.#nowMs) - secondOf(job.readyTs) >= this.#horizon
   }
 
   // Smaller is better, as in every heap here.
   readonly youngKey = (job: QueuedJob): number =>
-    this.#perSecond * (secondOf(job.enqueueTs) - this.#base) - job.staticScore * this.#horizon
+    this.#perSecond * (secondOf(job.readyTs) - this.#base) - job.staticScore * this.#horizon
 }
 
 /** Jobs of one caller and one shape, in score order. */
@@ -77,6 +77,10 @@ export interface Group {
  * over when it becomes the head.
  */
 export class ScoreQueue {
+  /** Its rank among the queues of one caller (OPTIONS-6). */
+  readonly priority: number
+  /** The queue of the same caller with the next lower priority. */
+  below: ScoreQueue | null = null
   readonly #clock: ScoreClock
   readonly #ties: Ties
   readonly #groups = new Map<Caller, Map<string, Group>>()
@@ -88,8 +92,13 @@ export class ScoreQueue {
   /** `picksLongest`: the order of waiting is kept too, for starvation picks. */
   constructor(
     clock: ScoreClock,
-    { ties, picksLongest }: { readonly ties: Ties; readonly picksLongest: boolean },
+    {
+      ties,
+      picksLongest,
+      priority = 0,
+    }: { readonly ties: Ties; readonly picksLongest: boolean; readonly priority?: number },
   ) {
+    this.priority = priority
     this.#clock = clock
     this.#ties = ties
     this.#young = youngHeap(clock, ties, HEAP_BITS.queueYoung)
@@ -245,7 +254,7 @@ function agedHeap(ties: Ties, bitPair: number): LazyHeap<QueuedJob> {
 }
 
 function waitHeap(bitPair: number): LazyHeap<QueuedJob> {
-  return new LazyHeap<QueuedJob>({ bitPair, keyOf: (job) => job.enqueueTs, before: idBefore })
+  return new LazyHeap<QueuedJob>({ bitPair, keyOf: (job) => job.readyTs, before: idBefore })
 }
 
 function agedKey(job: QueuedJob): number {

@@ -5,7 +5,7 @@ import { scoreAt, scoreTerms, shownScore, staticScore } from './score.ts'
 
 const FUND = parsePolicy({}, 'fund').priority
 const R = 1_000_000n
-const JOB = { fee: 0n, sizeBytes: 1_000, tier: 'FREE', enqueueTs: 0 }
+const JOB = { fee: 0n, sizeBytes: 1_000, tier: 'FREE', readyTs: 0 }
 
 describe('terms', () => {
   it('ORDER-1: the fee term is R·fee / (fee + fee_half), rounded down', () => {
@@ -31,8 +31,7 @@ describe('terms', () => {
   })
 
   it('ORDER-1: age is the difference of whole seconds, up to the horizon', () => {
-    const age = (enqueueTs: number, now: number) =>
-      scoreTerms({ ...JOB, enqueueTs }, now, FUND).ageSecs
+    const age = (readyTs: number, now: number) => scoreTerms({ ...JOB, readyTs }, now, FUND).ageSecs
     expect([age(999, 999), age(999, 1_000), age(1_000, 1_999), age(1_000, 2_000)]).toEqual([
       0, 1, 0, 1,
     ])
@@ -69,7 +68,7 @@ describe('score', () => {
     const job = fc.record({
       fee: fc.oneof(fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }), fc.constant(2n ** 64n - 1n)),
       sizeBytes: fc.nat(),
-      enqueueTs: fc.nat({ max: 4e12 }),
+      readyTs: fc.nat({ max: 4e12 }),
     })
     fc.assert(
       fc.property(written, job, fc.nat({ max: 1e10 }), (given, part, waitedMs) => {
@@ -78,9 +77,9 @@ describe('score', () => {
         const { fee, age, size, tier } = given.weights
         const rounded = { fee: round(fee), age: round(age), size: round(size), tier: round(tier) }
         const policy = parsePolicy({ priority: { ...given, weights: rounded } }, 'fund').priority
-        const now = part.enqueueTs + waitedMs
+        const now = part.readyTs + waitedMs
         const horizon = BigInt(given.age_horizon_secs)
-        const waited = BigInt(Math.floor(now / 1_000) - Math.floor(part.enqueueTs / 1_000))
+        const waited = BigInt(Math.floor(now / 1_000) - Math.floor(part.readyTs / 1_000))
         const w = (n: number) => BigInt(Math.round(n * 1_000))
         const feeHalf = BigInt(given.fee_half)
         const sizeHalf = BigInt(given.size_half)
@@ -91,7 +90,7 @@ describe('score', () => {
         const score = fixed * horizon + w(age) * R * (waited < horizon ? waited : horizon)
 
         const scored = { ...part, tier: 'T' }
-        const one = { staticScore: staticScore(scored, policy), enqueueTs: part.enqueueTs }
+        const one = { staticScore: staticScore(scored, policy), readyTs: part.readyTs }
         expect(BigInt(one.staticScore)).toBe(fixed)
         const got = scoreAt(one, now, policy)
         expect(Number.isSafeInteger(got)).toBe(true)
@@ -106,8 +105,8 @@ describe('score', () => {
     const weights = { fee: 0, age: 0.5, size: 0.25, tier: 0.25 }
     const { priority } = parsePolicy({ priority: { weights, tiers: { TOP: 1_000_000 } } }, 'fund')
     const top = staticScore({ fee: 0n, sizeBytes: 0, tier: 'TOP' }, priority)
-    const score = scoreAt({ staticScore: top, enqueueTs: 0 }, 3_600_000, priority)
+    const score = scoreAt({ staticScore: top, readyTs: 0 }, 3_600_000, priority)
     expect(shownScore(score, priority)).toBe(1)
-    expect(shownScore(scoreAt({ staticScore: 0, enqueueTs: 0 }, 999, priority), priority)).toBe(0)
+    expect(shownScore(scoreAt({ staticScore: 0, readyTs: 0 }, 999, priority), priority)).toBe(0)
   })
 })

@@ -21,7 +21,7 @@ export interface ScoreTerms {
 }
 
 export function scoreTerms(
-  job: Scored & { readonly enqueueTs: number },
+  job: Scored & { readonly readyTs: number },
   nowMs: number,
   policy: PriorityPolicy,
 ): ScoreTerms {
@@ -29,7 +29,7 @@ export function scoreTerms(
     fee: feeTerm(job.fee, policy.feeHalf),
     size: sizeTerm(job.sizeBytes, policy.sizeHalf),
     tier: tierTerm(job.tier, policy),
-    ageSecs: Math.min(policy.ageHorizonSecs, secondOf(nowMs) - secondOf(job.enqueueTs)),
+    ageSecs: Math.min(policy.ageHorizonSecs, secondOf(nowMs) - secondOf(job.readyTs)),
   }
 }
 
@@ -45,12 +45,12 @@ export function staticScore(job: Scored, policy: PriorityPolicy): number {
 
 /** `static·A + w_age·R·age`, exact: the bound on the horizon keeps it below 2^53 (ORDER-2). */
 export function scoreAt(
-  job: { readonly staticScore: number; readonly enqueueTs: number },
+  job: { readonly staticScore: number; readonly readyTs: number },
   nowMs: number,
   policy: PriorityPolicy,
 ): number {
   const horizon = policy.ageHorizonSecs
-  const age = Math.min(horizon, secondOf(nowMs) - secondOf(job.enqueueTs))
+  const age = Math.min(horizon, secondOf(nowMs) - secondOf(job.readyTs))
   return job.staticScore * horizon + policy.weights.age * R * age
 }
 

@@ -10,6 +10,7 @@ import {
   plainScoreBatch,
   plainShareBatch,
   plainUnits,
+  readyTs,
   sortedByScore,
   sortedByWait,
 } from '../../test/plain-order.ts'
@@ -377,6 +378,8 @@ interface NewOne {
   readonly waitedMs: number
   readonly seq: number
   readonly delayMs: number | null
+  readonly priority: number
+  readonly runInMs: number | null
   readonly model: string
   readonly maxTokens: number
 }
@@ -389,6 +392,8 @@ const PLAIN: NewOne = {
   waitedMs: 0,
   seq: 0,
   delayMs: null,
+  priority: 0,
+  runInMs: null,
   model: 'm1',
   maxTokens: 100,
 }
@@ -540,8 +545,10 @@ class World {
     const { queue, now } = this
     queue.advance(now)
     const delayed = this.#waiting.filter((job) => !isReady(job, now))
-    const enqueued = this.#waiting.map((job) => job.enqueueTs)
-    const soonest = Math.min(...delayed.map((job) => job.notBefore ?? 0))
+    const enqueued = this.#waiting
+      .filter((job) => job.notBefore !== null || isReady(job, now))
+      .map(readyTs)
+    const soonest = Math.min(...delayed.map((job) => job.notBefore ?? job.runAt ?? 0))
     const byScore = this.#policy.match.fairness === 'score'
     const [best] = byScore ? sortedByScore(this.#ready(), now, this.#policy) : []
     expect({
@@ -553,7 +560,7 @@ class World {
       ...queue.state(),
     }).toEqual({
       size: this.#waiting.length,
-      oldestTs: this.#waiting.length === 0 ? null : Math.min(...enqueued),
+      oldestTs: enqueued.length === 0 ? null : Math.min(...enqueued),
       ready: this.#ready().length,
       nextReadyAt: delayed.length === 0 ? null : soonest,
       best: best?.id,
@@ -653,6 +660,8 @@ function anyNewJob(): fc.Arbitrary<NewOne> {
     waitedMs: fc.constantFrom(0, 0, 1, 500, 999, 1_000, 1_001, 2_000, 59_999, 60_001, 3_600_000),
     seq: fc.constantFrom(0, 0, 1),
     delayMs: fc.constantFrom(null, null, null, null, 0, 1, 999, 2_000),
+    priority: fc.constantFrom(0, 0, 0, 0, 7, -1),
+    runInMs: fc.constantFrom(null, null, null, null, -1, 0, 1, 2_000, 70_000),
     model: fc.constantFrom('m1', 'm2'),
     maxTokens: fc.constantFrom(1, 100, 101, 1_000),
   })
@@ -709,6 +718,8 @@ function plainJob(now: number, one: NewOne, id: JobId): PlainJob {
     enqueueSeq: one.seq,
     notBefore: one.delayMs === null ? null : now + one.delayMs,
     model: one.model,
+    ...(one.priority === 0 ? {} : { priority: one.priority }),
+    ...(one.runInMs === null ? {} : { runAt: Math.max(0, now + one.runInMs) }),
     maxTokens: one.maxTokens,
     shots: 0,
     depthHint: 0,

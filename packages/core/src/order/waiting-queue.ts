@@ -2,9 +2,10 @@ import { LazyHeap } from '../collections/lazy-heap.ts'
 import { TransitMap } from '../collections/transit-map.ts'
 import type { Caller, JobId } from '../encoding/ids.ts'
 import { invariant } from '../errors.ts'
+import { priorityOf } from '../options/terms.ts'
 import type { Policy } from '../policy/policy.ts'
 import { FairShares, type FairState, virtualCost } from './fair-shares.ts'
-import { HEAP_BITS, idBefore, type QueuedJob, type Shape, WAITING } from './queued-job.ts'
+import { HEAP_BITS, HELD, idBefore, type QueuedJob, type Shape, WAITING } from './queued-job.ts'
 import { staticScore } from './score.ts'
 import { type Group, ScoreClock, ScoreQueue } from './score-queue.ts'
 
@@ -35,27 +36,35 @@ export interface QueueState {
 }
 
 /**
- * The waiting jobs of one kind, in backoff or ready. A round takes the ready ones by score (ORDER-3, ORDER-5), or
+ * The waiting jobs of one kind, ready or not yet. A round takes the ready ones by score (ORDER-3, ORDER-5), or
  * by fair shares of the callers (FAIR-1).
  */
 export class WaitingQueue {
   #size = 0
+  /** Jobs that wait for other jobs to end. They are in no heap. */
+  #held = 0
   readonly #delayed = new LazyHeap<QueuedJob>({
     bitPair: HEAP_BITS.delayed,
-    keyOf: (job) => job.notBefore ?? 0,
+    keyOf: (job) => job.startsAt ?? 0,
     before: idBefore,
   })
-  /** All waiting jobs in the order of acceptance, for `oldestTs`. It influences no decision. */
+  /**
+   * The jobs that were ready once, in the order of that time, for `oldestTs`. It influences no decision. A job that has
+   * not come to its time is in `#delayed` alone.
+   */
   readonly #waiting = new LazyHeap<QueuedJob>({
     bitPair: HEAP_BITS.waiting,
-    keyOf: (job) => job.enqueueTs,
+    keyOf: (job) => job.readyTs,
     before: idBefore,
   })
   #policy: Policy
   #clock: ScoreClock
   #grants: number
   #shares: FairShares
-  /** Under `score` one queue, with the key null. Under fair shares one for each caller with a ready job. */
+  /**
+   * Under `score` one queue, with the key null. Under fair shares one for each caller with a ready job, or a
+   * chain of them, the highest priority first.
+   */
   readonly #queues = new TransitMap<Caller | null, ScoreQueue>()
 
   constructor(policy: Policy, nowMs: number, state?: QueueState) {
@@ -65,23 +74,23 @@ export class WaitingQueue {
     this.#shares = new FairShares(state?.fair)
   }
 
-  /** The number of all waiting jobs, including those in backoff. */
+  /** The number of all waiting jobs, including those in backoff, before their time or behind other jobs. */
   get size(): number {
     return this.#size
   }
 
-  /** The enqueue time of the job that has waited longest, in backoff or not; null if none waits. */
+  /** Since when the job has been ready that has waited longest, in backoff or not; null if none waits. */
   get oldestTs(): number | null {
-    return this.#waiting.top()?.enqueueTs ?? null
+    return this.#waiting.top()?.readyTs ?? null
   }
 
   get readySize(): number {
-    return this.#size - this.#delayed.size
+    return this.#size - this.#delayed.size - this.#held
   }
 
   /** The ready jobs by group: how many there are, and a lower bound of the units that one of them needs. */
   *readyGroups(): IterableIterator<ReadyGroup> {
-    for (const queue of this.#queues.values()) {
+    for (const queue of this.#allQueues()) {
       for (const { group, jobs } of queue.groups()) {
         yield { shape: group.shape, jobs, leastUnits: group.leastUnits }
       }
@@ -106,13 +115,30 @@ export class WaitingQueue {
     return (job.heapBits & WAITING) !== 0
   }
 
-  /** Adds a waiting job. A job in backoff becomes ready at its `notBefore`, at the place that its score gives it. */
+  /**
+   * Adds a waiting job. A job in backoff, or before its time, becomes ready at its `startsAt`, at the place that its
+   * score gives it. A job that waits for others becomes ready with `release`.
+   */
   push(job: QueuedJob): void {
     invariant(!this.has(job), 'a job waits in one place only')
     job.staticScore = staticScore(job, this.#policy.priority)
     job.heapBits |= WAITING
     this.#size++
-    this.#waiting.enter(job)
+    if (job.waitsFor > 0) {
+      job.heapBits |= HELD
+      this.#held++
+      return
+    }
+    if (job.notBefore !== null) this.#waiting.enter(job)
+    this.#restore(job)
+  }
+
+  /** The last job that this one waited for has ended. */
+  release(job: QueuedJob): void {
+    invariant((job.heapBits & HELD) !== 0, 'a job is released once, where it waits')
+    job.heapBits &= ~HELD
+    this.#held--
+    job.staticScore = staticScore(job, this.#policy.priority)
     this.#restore(job)
   }
 
@@ -123,14 +149,14 @@ export class WaitingQueue {
     return true
   }
 
-  /** When the next job leaves its backoff, or null. */
+  /** When the next job leaves its backoff or comes to its time, or null. */
   nextReadyAt(): number | null {
-    return this.#delayed.top()?.notBefore ?? null
+    return this.#delayed.top()?.startsAt ?? null
   }
 
   /** Moves the time on, never back, so that backoffs end. */
   advance(nowMs: number): void {
-    if (this.#clock.advance(nowMs)) for (const queue of this.#queues.values()) queue.rekey()
+    if (this.#clock.advance(nowMs)) for (const queue of this.#allQueues()) queue.rekey()
     const now = this.#clock.nowMs
     for (let job = this.#delayed.top(); isDue(job, now); job = this.#delayed.top()) {
       this.#delayed.pop()
@@ -254,6 +280,22 @@ export class WaitingQueue {
 
   /** The first job of a queue that the verdict takes. Jobs that are passed over are set aside. */
   #take(
+    first: ScoreQueue,
+    isPick: boolean,
+    verdict: (job: QueuedJob) => Verdict,
+    passed: Passed,
+  ): QueuedJob | undefined {
+    for (let queue: ScoreQueue | null = first; queue !== null; ) {
+      // A queue that loses its last job leaves the chain.
+      const { below }: ScoreQueue = queue
+      const job = this.#takeFrom(queue, isPick, verdict, passed)
+      if (job !== undefined) return job
+      queue = below
+    }
+    return undefined
+  }
+
+  #takeFrom(
     queue: ScoreQueue,
     isPick: boolean,
     verdict: (job: QueuedJob) => Verdict,
@@ -283,14 +325,21 @@ export class WaitingQueue {
   /** Ends the waiting of a job; false if it was not waiting. */
   #release(job: QueuedJob): boolean {
     if (!this.has(job)) return false
-    job.heapBits &= ~WAITING
+    if ((job.heapBits & HELD) !== 0) this.#held--
+    job.heapBits &= ~(WAITING | HELD)
     this.#size--
     this.#waiting.leave(job)
     return true
   }
 
+  *#allQueues(): IterableIterator<ScoreQueue> {
+    for (const first of this.#queues.values()) {
+      for (let queue: ScoreQueue | null = first; queue !== null; queue = queue.below) yield queue
+    }
+  }
+
   *#ready(): IterableIterator<QueuedJob> {
-    for (const queue of this.#queues.values()) {
+    for (const queue of this.#allQueues()) {
       for (const { group } of queue.groups()) yield* [...group.young, ...group.aged]
     }
   }
@@ -303,29 +352,54 @@ export class WaitingQueue {
 
   #enterReady(job: QueuedJob): void {
     const byShare = this.#policy.match.fairness === 'tenant'
-    const key = byShare ? job.caller : null
-    let queue = this.#queues.get(key)
-    if (queue === undefined) {
-      const { ties } = this.#policy.match
-      queue = new ScoreQueue(this.#clock, { ties, picksLongest: !byShare })
-      this.#queues.set(key, queue)
-    }
-    queue.push(job)
+    this.#waiting.enter(job)
+    this.#queueFor(byShare ? job.caller : null, this.#priorityOf(job)).push(job)
     if (byShare) this.#shares.setWaiting(job.caller, true)
+  }
+
+  #priorityOf(job: QueuedJob): number {
+    return this.#policy.match.fairness === 'tenant' ? priorityOf(job, this.#policy) : 0
+  }
+
+  /** The queue of a caller and priority, which takes its place in the chain if it is new. */
+  #queueFor(key: Caller | null, priority: number): ScoreQueue {
+    let above: ScoreQueue | null = null
+    let next = this.#queues.get(key) ?? null
+    while (next !== null && next.priority > priority) {
+      above = next
+      next = next.below
+    }
+    if (next !== null && next.priority === priority) return next
+    const { ties } = this.#policy.match
+    const queue = new ScoreQueue(this.#clock, { ties, picksLongest: key === null, priority })
+    queue.below = next
+    if (above === null) this.#queues.set(key, queue)
+    else above.below = queue
+    return queue
   }
 
   #withdraw(job: QueuedJob): void {
     this.#delayed.leave(job)
-    const queue = this.#queueOf(job)
-    if (queue === undefined) return
+    if (this.#policy.match.fairness === 'score') {
+      this.#queues.get(null)?.remove(job)
+      return
+    }
+    const priority = this.#priorityOf(job)
+    let above: ScoreQueue | null = null
+    let queue = this.#queues.get(job.caller) ?? null
+    while (queue !== null && queue.priority > priority) {
+      above = queue
+      queue = queue.below
+    }
+    if (queue === null || queue.priority !== priority) return
     queue.remove(job)
-    if (queue.size > 0 || this.#policy.match.fairness === 'score') return
-    this.#queues.delete(job.caller)
-    this.#shares.setWaiting(job.caller, false)
-  }
-
-  #queueOf(job: QueuedJob): ScoreQueue | undefined {
-    return this.#queues.get(this.#policy.match.fairness === 'tenant' ? job.caller : null)
+    if (queue.size > 0) return
+    if (above !== null) above.below = queue.below
+    else if (queue.below !== null) this.#queues.set(job.caller, queue.below)
+    else {
+      this.#queues.delete(job.caller)
+      this.#shares.setWaiting(job.caller, false)
+    }
   }
 
   #cost(job: QueuedJob, units: number): bigint {
@@ -344,5 +418,5 @@ class Passed {
 const NO_PICKS: ReadonlySet<JobId> = new Set()
 
 function isDue(job: QueuedJob | undefined, nowMs: number): job is QueuedJob {
-  return job !== undefined && (job.notBefore === null || job.notBefore <= nowMs)
+  return job !== undefined && (job.startsAt === null || job.startsAt <= nowMs)
 }

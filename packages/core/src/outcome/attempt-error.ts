@@ -27,6 +27,7 @@ export const ENGINE_ERRORS = {
     'lease_expired',
     'The lease reached its deadline: the worker neither finished nor renewed it.',
   ),
+  TIMEOUT: error('timeout', 'The attempt took longer than the timeout of its job allows.'),
   WORKER_LOST: error(
     'worker_lost',
     'The worker disappeared while it had the job: it was killed, crashed or lost its network.',

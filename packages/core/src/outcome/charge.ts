@@ -3,11 +3,12 @@ import type { ProviderId } from '../encoding/ids.ts'
 import { KINDS } from '../enqueue/kinds.ts'
 import type { Job } from '../market/job.ts'
 import type { Charge, Market } from '../market/market.ts'
+import { attemptsMax, backoffOf } from '../options/terms.ts'
 import { chargeProvider, hasHealth } from '../registry/health.ts'
 import type { Provider } from '../registry/provider.ts'
 import type { SlaResult } from '../registry/sla/outcome.ts'
 import type { Traps } from '../settle/proof/proof-body.ts'
-import { backoffSecs } from './backoff.ts'
+import { backoffMs } from './backoff.ts'
 import { endJob } from './end-job.ts'
 import type { JobEvent } from './job-table.ts'
 import { requeueJob } from './requeue.ts'
@@ -37,28 +38,31 @@ export function chargeJob(
     readonly jobsFault?: boolean
     /** Of a signed proof whose traps failed. */
     readonly traps?: Traps | null
+    /** The attempt had its time, as its requester set it, so nothing speaks against the provider (OPTIONS-5). */
+    readonly isTimeout?: boolean
     /** The minimum wait before the job is tried again. */
     readonly retryAfterMs?: number | undefined
   },
 ): void {
-  const { charge, permanent = false, jobsFault = false, retryAfterMs = 0, traps = null } = how
+  const { charge, permanent = false, jobsFault = false, isTimeout = false } = how
+  const { retryAfterMs = 0, traps = null } = how
   const { on, denySecs } = CHARGES[charge]
   const before = job.retries
   job.retries++
   // A registration has a retry window instead of a maximum of retries (ATTEMPT-4).
-  const isLast = job.session === null && job.retries >= market.policy.queue.retries.attemptMax
+  const isLast = job.session === null && job.retries >= attemptsMax(job, market.policy)
   if (permanent || isLast) {
     const reason = permanent ? 'permanent_error' : 'retries_exhausted'
     endJob(market, job, { on, isLast: true, reason })
   } else {
     // If health is off, an expired lease says nothing about its provider (HEALTH-7).
-    const isDenied = denySecs > 0 && (charge !== 'LEASE_EXPIRED' || hasHealth(market))
+    const isDenied = denySecs > 0 && !isTimeout && (charge !== 'LEASE_EXPIRED' || hasHealth(market))
     if (isDenied) denyProvider(job, provider.id, market.nowMs + 1_000 * denySecs)
-    const backoffMs = 1_000 * backoffSecs(job.shape.kind, job.id, before, market.policy)
-    const waitMs = Math.max(backoffMs, Math.min(retryAfterMs, longestRetryAfterMs(market)))
+    const askedMs = Math.min(retryAfterMs, longestRetryAfterMs(market, job))
+    const waitMs = Math.max(backoffMs(job, before, market.policy), askedMs)
     requeueJob(market, job, { on, reason: charge, notBefore: market.nowMs + waitMs })
   }
-  if (jobsFault) return
+  if (jobsFault || isTimeout) return
   chargeProvider(market, provider, charge)
   recordCharge(market, job, provider, { charge, traps })
 }
@@ -88,8 +92,10 @@ const SLA_CHARGES = {
 } as const satisfies Record<Charge, SlaResult>
 
 /** If health is on, providers are not trusted: they cannot delay a job for longer than its backoff could (FAIL-4). */
-function longestRetryAfterMs(market: Market): number {
-  return hasHealth(market) ? 1_000 * market.policy.queue.retries.backoffCapSecs : RETRY_AFTER_MAX_MS
+function longestRetryAfterMs(market: Market, job: Job): number {
+  if (!hasHealth(market)) return RETRY_AFTER_MAX_MS
+  const capMs = 1_000 * market.policy.queue.retries.backoffCapSecs
+  return Math.min(RETRY_AFTER_MAX_MS, Math.max(capMs, backoffOf(job, market.policy)?.capMs ?? 0))
 }
 
 /** Denies the provider this job until a time. A denial is never shortened (RETRY-4). */

@@ -3,6 +3,7 @@ import type { Lease } from '../lease/lease.ts'
 import { isLive } from '../lease/lease-table.ts'
 import type { EndReason, Job } from '../market/job.ts'
 import { type Market, queueFor } from '../market/market.ts'
+import { dedupeNameOf } from '../options/dedupe.ts'
 import type { JobEvent } from './job-table.ts'
 import { moveJob } from './move-job.ts'
 
@@ -29,6 +30,8 @@ export function endJob(
   job.denials = null
   market.due.leaveTtls(job)
   market.ended.push(job)
+  market.dependencies.end(job)
+  if (job.options?.dedupeKey !== undefined) market.dedupe.delete(dedupeNameOf(job))
   announceEnd(market, job, status, how.reason)
 }
 
@@ -84,8 +87,9 @@ function announceEnd(
 ): void {
   const { nowMs: at, emit } = market
   const { id: jobId } = job
-  if (status === 'CANCELED') emit({ type: 'jobCanceled', at, jobId })
-  else if (reason !== null) {
+  if (status === 'CANCELED') {
+    emit({ type: 'jobCanceled', at, jobId, ...(reason === null ? {} : { reason }) })
+  } else if (reason !== null) {
     emit({ type: status === 'EXPIRED' ? 'jobExpired' : 'jobFailed', at, jobId, reason })
   }
 }

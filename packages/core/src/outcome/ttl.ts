@@ -2,11 +2,13 @@ import { KINDS } from '../enqueue/kinds.ts'
 import type { Job } from '../market/job.ts'
 import type { Policy } from '../policy/policy.ts'
 
-/** When the job's life since its enqueue ends (TTL-1). */
+/** When the job's life since it was ready ends (TTL-1, OPTIONS-2). */
 export function ttlAbsAt(job: Job, policy: Policy): number {
   const { ttlAbsSecs, session } = job
-  if (ttlAbsSecs !== null) return job.enqueueTs + 1_000 * ttlAbsSecs
-  const from = session === null ? job.enqueueTs : session.entry.scheduledTime
+  // Its life begins when it is ready, and nobody knows when that will be.
+  if (job.waitsFor > 0) return Number.POSITIVE_INFINITY
+  if (ttlAbsSecs !== null) return job.readyTs + 1_000 * ttlAbsSecs
+  const from = session === null ? job.readyTs : session.entry.scheduledTime
   const secs = KINDS[job.shape.kind].ttlAbsSecs(policy)
   return secs === null ? Number.POSITIVE_INFINITY : from + 1_000 * secs
 }

@@ -89,6 +89,10 @@ const LIMITS: readonly [string, number | null, readonly [number, number]][] = [
   ['queue.ttl.abs_default_task_secs', 86_400, SECS],
   ['queue.ttl.rel_max_secs', 21_600, SECS],
   ['queue.completion.result_retention_secs', null, [0, SECS[1]]],
+  ...['ai', 'quantum', 'task'].flatMap((kind): [string, null, readonly [number, number]][] => [
+    [`kinds.${kind}.attempts`, null, [1, 1_000]],
+    [`kinds.${kind}.timeout_ms`, null, [1_000, 604_800_000]],
+  ]),
 ]
 const AMOUNTS: readonly [string, number, number][] = [
   ['chain.id', 1, 0],
@@ -211,6 +215,11 @@ describe('the table of settings', () => {
       ...TABLES.map(([path]) => path),
       ...LISTS,
       'queue.quotas.requester_window',
+      ...['ai', 'quantum', 'task'].flatMap((kind) => [
+        `kinds.${kind}.backoff`,
+        `kinds.${kind}.priority`,
+      ]),
+      'tasks',
       'queue.retries.backoff_factor',
       'registry.requesters_allow',
       'sessions.platforms',

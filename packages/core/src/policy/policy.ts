@@ -2,6 +2,7 @@ import { FairleadError, invalidParams } from '../errors.ts'
 import { admitRules } from './admit-policy.ts'
 import { attestationClasses, fingerprints } from './attestation-policy.ts'
 import { ECONOMICS_FIELDS, economicsProblems } from './economics-policy.ts'
+import { JOB_DEFAULTS, taskDefaults } from './job-defaults.ts'
 import { platforms } from './platform-field.ts'
 import {
   allowList,
@@ -109,6 +110,8 @@ export const POLICY_FIELDS = {
       resultRetentionSecs: limit(null, { min: 0, max: secs.max }, 'how long a result is kept, though never for less long than its job; null keeps it for good'),
     },
   },
+  kinds: { ai: JOB_DEFAULTS, quantum: JOB_DEFAULTS, task: JOB_DEFAULTS },
+  tasks: taskDefaults('the settings of kinds.task, by name of the task; what is null or left out is as for all tasks'),
   caps: {
     regions: int(64, { min: 1, max: 1_000 }, 'regions that a job may name'),
     needs: int(64, { min: 1, max: 1_000 }, 'precisions or gates that a job may name'),
@@ -270,6 +273,7 @@ function crossProblems(policy: Policy, isSound: (prefix: string) => boolean): st
   }
   if (isSound('economics.split_bps')) problems.push(...economicsProblems(policy.economics))
   if (isSound('sla.slash')) problems.push(...slaProblems(policy.sla))
+  problems.push(...priorityProblems(policy))
   for (const [key, value] of Object.entries(policy.queue.lease)) {
     if (value === null || !key.endsWith('Secs')) continue
     if (policy.queue.ackTimeoutMs < value * 1_000) continue
@@ -279,4 +283,19 @@ function crossProblems(policy: Policy, isSound: (prefix: string) => boolean): st
     )
   }
   return problems
+}
+
+/** Under fairness `score` the fee decides who goes first, so no number may (OPTIONS-6). */
+function priorityProblems({ match, kinds, tasks }: Policy): string[] {
+  if (match.fairness === 'tenant') return []
+  const named = [
+    ...Object.entries(kinds).map(([kind, defaults]) => [`kinds.${kind}`, defaults] as const),
+    ...Object.entries(tasks).map(([name, defaults]) => [`tasks.${name}`, defaults] as const),
+  ]
+  return named
+    .filter(([, { priority }]) => priority !== null && priority !== 0)
+    .map(
+      ([path]) =>
+        `${path}.priority: expected 0 or null; under match.fairness score the fee decides`,
+    )
 }

@@ -64,7 +64,7 @@ export interface ProviderNotice {
 }
 
 /** Why a lease was lost: it was cancelled, or it reached its deadline. */
-export type LostReason = CancelReason | 'deadline'
+export type LostReason = CancelReason | 'deadline' | 'timeout'
 
 /** The times of a lease, by the clock of its source. */
 export interface LeaseTimes {

@@ -5,6 +5,7 @@ import type { LeaseTerms } from '../lease/lease.ts'
 import type { LeaseStatus } from '../lease/lease-table.ts'
 import type { EndReason, JobNeeds, JobOrigin } from '../market/job.ts'
 import type { Refusal } from '../match/eligibility.ts'
+import type { JobOptions } from '../options/job-options.ts'
 import type { JobStatus } from '../outcome/job-table.ts'
 import type { Policy } from '../policy/policy.ts'
 import type { Attestation, ClassCooldown } from '../registry/provider.ts'
@@ -37,6 +38,7 @@ export interface JobFacts {
   readonly enqueueHeight: bigint
   readonly txHash: string
   readonly origin: JobOrigin | null
+  readonly options: JobOptions | null
 }
 
 /** The parts of a job that change. */
@@ -55,6 +57,8 @@ export interface JobState {
   readonly reason: EndReason | null
   readonly proofAwaitedSince: number | null
   readonly denials: readonly (readonly [ProviderId, number])[]
+  /** When the last job that it waited for ended. */
+  readonly releasedAt: number | null
 }
 
 export type JobRow = JobFacts & JobState
@@ -80,6 +84,8 @@ export interface LeaseFacts extends Omit<LeaseTerms, 'ackTimeoutMs'> {
 export interface LeaseState extends Pick<LeaseTerms, 'ackTimeoutMs'> {
   readonly status: LeaseStatus
   readonly tDeadline: number
+  /** When the attempt has taken as long as its job allows; null without such an end, or before its ack. */
+  readonly timeoutAt: number | null
   readonly renewals: number
   readonly isAcked: boolean
   readonly digest: string | null

@@ -46,6 +46,16 @@ export interface JobFilter {
   /** The first digits of the id: `0x` and 8 to 64 digits. */
   readonly idPrefix?: string
   readonly afterHeight?: bigint
+  readonly tag?: string
+  readonly dedupeKey?: string
+  /** The hash of an idempotency key, or of a transaction. */
+  readonly txHash?: string
+  /** The code of the last failed attempt. */
+  readonly error?: string
+  /** Enqueued at this time or later. */
+  readonly since?: number
+  /** Enqueued before this time. */
+  readonly until?: number
   /** Jobs accepted after this number. */
   readonly afterSeq: number
   /** If given, the newest jobs come first, starting before this number. */

@@ -1,11 +1,13 @@
-import { FairleadError, fromHex, type JobId, type Policy, taskId, toHex } from '@fairlead/core'
+import { FairleadError, fromHex, type JobId, type Market, taskId, toHex } from '@fairlead/core'
 import {
   type AcceptedRequest,
   acceptRequest,
+  duplicateOf,
   invariant,
   sessionFacts,
 } from '@fairlead/core/internal'
 import type { EnqueueCommand, EnqueueRequest, KnownJob } from './command.ts'
+import type { DependencyFacts } from './dependency-facts.ts'
 import type { KnownKeys } from './known-keys.ts'
 import type { Sealer } from './sealer.ts'
 
@@ -19,6 +21,8 @@ export type Acceptance =
       readonly key: string | null
     }
   | { readonly known: JobId }
+  /** The live job that has the dedupe key of the request. */
+  | { readonly duplicateOf: JobId }
 
 /**
  * Checks a request, derives its ids, and finds out if it is new. The same key with the same payload returns the
@@ -27,17 +31,20 @@ export type Acceptance =
 export function acceptEnqueue(
   asked: EnqueueRequest,
   {
-    policy,
+    market,
     nowMs,
     keys,
+    dependencies,
     sealer,
   }: {
-    readonly policy: Policy
+    readonly market: Pick<Market, 'policy' | 'dedupe' | 'jobs'>
     readonly nowMs: number
     readonly keys: KnownKeys
+    readonly dependencies: DependencyFacts
     readonly sealer: Sealer
   },
 ): Acceptance {
+  const { policy } = market
   const { txHash, caller, tier, isOperator = false, enqueueBlock = null } = asked
   // A key that was not looked up is not in the tables.
   const before = asked.before === 'unknown' ? null : asked.before
@@ -45,6 +52,7 @@ export function acceptEnqueue(
     caller,
     chainId: policy.chain.id,
     enqueueHeight: enqueueBlock ?? heightAt(nowMs),
+    nowMs,
     txHash,
   })
   const isFromChain = enqueueBlock !== null
@@ -59,14 +67,22 @@ export function acceptEnqueue(
       { field: 'idempotency_key', jobId: known.id },
     )
   }
+  const { options, demand } = request
+  const scope = { caller, kind: request.kind, model: demand.model }
+  const duplicate = duplicateOf(market, scope, options?.dedupeKey)
+  if (duplicate !== undefined) return { duplicateOf: duplicate.id }
+  const ids = options?.dependsOn
+  const completed = ids === undefined ? null : dependencies.completed(ids, asked)
   const origin = isFromChain ? { ...asked.origin, txHash: hexOf(accepted.txHash) } : asked.origin
   const { kind, jobId, payload: fields, payloadCbor: payload } = request
   if (kind !== 'registration') {
-    return { command: { type: 'enqueue', request, tier, origin, session: null }, payload, key }
+    const command = { type: 'enqueue', request, tier, origin, session: null, completed } as const
+    return { command, payload, key }
   }
   const session = sessionFacts(fields, isOperator)
   const sealed = { ...request, payloadCbor: sealer.payload(payload, jobId) }
-  return { command: { type: 'enqueue', request: sealed, tier, origin, session }, payload, key }
+  const command = { type: 'enqueue', request: sealed, tier, origin, session, completed } as const
+  return { command, payload, key }
 }
 
 /**

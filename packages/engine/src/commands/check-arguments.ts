@@ -4,6 +4,8 @@ import {
   type LeaseListener,
   PROVIDER_STATUSES,
   type ProviderOffer,
+  WAIT_REASONS,
+  type WaitReason,
   type WorkerHello,
 } from '@fairlead/core'
 import {
@@ -17,6 +19,8 @@ import type { Submission } from './command.ts'
 
 /** Filter, start and size of a list of jobs. */
 export type ListFilter = Omit<JobFilter, 'afterSeq' | 'beforeSeq' | 'limit'> & {
+  /** Jobs that wait for this reason now. */
+  readonly waitReason?: WaitReason
   readonly cursor?: number
   readonly limit?: number
   readonly order?: 'oldest' | 'newest'
@@ -310,6 +314,13 @@ const FILTER: { readonly [Key in keyof ListFilter]-?: Check } = {
     (v) => typeof v === 'string' && /^0x[0-9a-f]{8,64}$/.test(v),
   ),
   afterHeight: amount,
+  tag: name,
+  dedupeKey: name,
+  txHash: expecting('32 bytes as 0x and 64 lower-case hex digits', isHex32),
+  error: name,
+  since: count,
+  until: count,
+  waitReason: oneOf(WAIT_REASONS),
   cursor: count,
   limit: count,
   order: oneOf(['oldest', 'newest']),

@@ -1,5 +1,7 @@
 import {
   type CompleteRequest,
+  type JobId,
+  type JobOptions,
   type JobOrigin,
   KIND_NAMES,
   PROVIDER_STATUSES,
@@ -12,6 +14,7 @@ import {
   type GivenProof,
   invariant,
   isHex32,
+  ON_DEPENDENCY,
 } from '@fairlead/core/internal'
 import type { ByteReader, ByteWriter } from './byte-codec.ts'
 import type { Acting, Command, JobRequest, OfWorker, OnLease } from './command.ts'
@@ -36,6 +39,14 @@ type CommandOf<Type extends Command['type'], Each = Command> = Each extends {
 const uint: FieldCodec<number> = {
   put: (to, value) => to.uint(value),
   take: (from) => from.uint(),
+}
+/** A whole number of either sign. */
+const int: FieldCodec<number> = {
+  put: (to, value) => {
+    to.byte(value < 0 ? 1 : 0)
+    to.uint(Math.abs(value))
+  },
+  take: (from) => (from.byte() === 1 ? -from.uint() : from.uint()),
 }
 const flag: FieldCodec<boolean> = {
   put: (to, value) => to.byte(value ? 1 : 0),
@@ -154,9 +165,87 @@ const ofWorker: FieldCodecs<OfWorker> = { providerId: text(), workerId: text() }
 const sessionKey: FieldCodecs<SessionKey> = { platform: text(), orgRef: text(), eventId: text() }
 const offer = json as FieldCodec<Partial<ProviderOffer>>
 
+/** For a field that is null in this form of a command. */
+function absent<Value>(): FieldCodec<Value | null> {
+  return { put: () => undefined, take: () => null }
+}
+
+const options = record<JobOptions>({
+  runAt: optional(uint),
+  attempts: optional(uint),
+  backoff: optional(
+    record({ baseMs: uint, factorPermille: uint, capMs: uint, jitterPermille: uint }),
+  ),
+  timeoutMs: optional(uint),
+  priority: optional(int),
+  tags: optional(list(text())),
+  dedupeKey: optional(text()),
+  dependsOn: optional(list(hex<JobId>())),
+  onDependency: optional(word(ON_DEPENDENCY)),
+})
+
+const jobRequest: FieldCodecs<JobRequest> = {
+  kind: word(KIND_NAMES),
+  jobId: hex(),
+  caller: hex(),
+  txHash,
+  chainId: u64,
+  enqueueHeight: u64,
+  payloadCbor: bytes,
+  sizeBytes: uint,
+  demand: record({
+    model: nullable(text()),
+    shots: uint,
+    depthHint: uint,
+    units: uint,
+    tokens: uint,
+  }),
+  maxFee: u64,
+  regions: nullable(list(text())),
+  needs: nullable(
+    record({
+      precision: nullable(list(text())),
+      widthHint: uint,
+      gates: nullable(list(text())),
+    }),
+  ),
+  ttlAbsSecs: nullable(uint),
+  options: absent(),
+}
+
+/** Without options, as most jobs are. */
+const enqueue: FieldCodecs<CommandOf<'enqueue'>> = {
+  request: record(jobRequest),
+  tier: text(),
+  origin: nullable(
+    record<JobOrigin>({
+      retryOf: optional(text()),
+      traceparent: optional(text()),
+      txHash: optional(hex()),
+    }),
+  ),
+  session: nullable(
+    record({
+      ...sessionKey,
+      tieBreaker: text(),
+      seat: text(),
+      scheduledTime: uint,
+      isOperators: flag,
+    }),
+  ),
+  completed: absent(),
+}
+
+const enqueueWithOptions: FieldCodecs<CommandOf<'enqueue'>> = {
+  ...enqueue,
+  request: record({ ...jobRequest, options: nullable(options) }),
+  completed: nullable(list(hex<JobId>())),
+}
+
 /**
  * The number of every command and the codecs of its fields. This table defines the record format. A number is
- * never reused for another command. A new or changed field needs a new `COMMAND_FORMAT`.
+ * never reused for another command or other fields. A command with new fields gets another number, as enqueue has, or
+ * all numbers get a new `COMMAND_FORMAT`.
  */
 const COMMANDS: {
   readonly [Type in Command['type']]: readonly [
@@ -165,55 +254,7 @@ const COMMANDS: {
   ]
 } = {
   tick: [0, {}],
-  enqueue: [
-    1,
-    {
-      request: record<JobRequest>({
-        kind: word(KIND_NAMES),
-        jobId: hex(),
-        caller: hex(),
-        txHash,
-        chainId: u64,
-        enqueueHeight: u64,
-        payloadCbor: bytes,
-        sizeBytes: uint,
-        demand: record({
-          model: nullable(text()),
-          shots: uint,
-          depthHint: uint,
-          units: uint,
-          tokens: uint,
-        }),
-        maxFee: u64,
-        regions: nullable(list(text())),
-        needs: nullable(
-          record({
-            precision: nullable(list(text())),
-            widthHint: uint,
-            gates: nullable(list(text())),
-          }),
-        ),
-        ttlAbsSecs: nullable(uint),
-      }),
-      tier: text(),
-      origin: nullable(
-        record<JobOrigin>({
-          retryOf: optional(text()),
-          traceparent: optional(text()),
-          txHash: optional(hex()),
-        }),
-      ),
-      session: nullable(
-        record({
-          ...sessionKey,
-          tieBreaker: text(),
-          seat: text(),
-          scheduledTime: uint,
-          isOperators: flag,
-        }),
-      ),
-    },
-  ],
+  enqueue: [1, enqueue],
   cancel: [2, { jobId: hex(), by: text(), ...acting }],
   ack: [3, onLease],
   renew: [4, onLease],
@@ -324,6 +365,7 @@ const COMMANDS: {
   closeEpoch: [40, { epochId: uint, auditSeq: uint, auditHead: hex(), ...acting }],
   settleEpoch: [41, { epochId: uint, batchId: nullable(hex()), computed: unrecorded() }],
   setKey: [42, { providerId: text(), publicKey: nullable(hex()), ...acting }],
+  cascade: [51, {}],
 }
 
 /** Commands as earlier versions recorded them. They are read and never written. */
@@ -331,7 +373,10 @@ const FORMER: Readonly<Record<number, readonly [type: Command['type'], fields: o
   10: ['registerProvider', { providerId: text(), offer, stake: u64, ...acting }],
 }
 
-/** Must change whenever a codec of a command changes. */
+/** The number of an enqueue with options. */
+const ENQUEUE_WITH_OPTIONS = 50
+
+/** Must change whenever a codec of a number changes. A version that does not know a number refuses its batch. */
 export const COMMAND_FORMAT = 1
 
 const byNumber: readonly (readonly [type: Command['type'], codec: FieldCodec<object>])[] = (() => {
@@ -344,13 +389,20 @@ const byNumber: readonly (readonly [type: Command['type'], codec: FieldCodec<obj
     invariant(table[Number(number)] === undefined, 'a number stands for one command')
     table[Number(number)] = [type, record(fields as FieldCodecs<object>)]
   }
+  invariant(table[ENQUEUE_WITH_OPTIONS] === undefined, 'a number stands for one command')
+  table[ENQUEUE_WITH_OPTIONS] = ['enqueue', record(enqueueWithOptions) as FieldCodec<object>]
   return table
 })()
 
 export function putCommand(to: ByteWriter, command: Command): void {
-  const [number] = COMMANDS[command.type]
+  const number = numberOf(command)
   to.byte(number)
   byNumber[number]?.[1].put(to, command)
+}
+
+function numberOf(command: Command): number {
+  const hasOptions = command.type === 'enqueue' && command.request.options !== null
+  return hasOptions ? ENQUEUE_WITH_OPTIONS : COMMANDS[command.type][0]
 }
 
 export function takeCommand(from: ByteReader): Command {

@@ -117,6 +117,8 @@ export interface EnqueueRequest {
   readonly isOperator?: boolean
   /** The block height of a request that came from a chain. Its task_id is then its unique key. */
   readonly enqueueBlock?: bigint | null
+  /** Jobs that it depends on and that ended before: if they completed; see `DependencyFacts`. */
+  readonly told?: ReadonlyMap<JobId, boolean>
 }
 
 /** A job that was checked, has its ids and is known to be new. It is not hashed or looked up again. */
@@ -127,6 +129,8 @@ export interface EnqueueCommand {
   readonly origin: JobOrigin | null
   /** Registrations only. */
   readonly session: SessionFacts | null
+  /** The jobs that it depends on and that completed before; null if there are none. */
+  readonly completed: readonly JobId[] | null
 }
 
 /** An accepted request whose payload is kept only as canonical bytes. */
@@ -263,6 +267,8 @@ export type Command =
     } & SessionKey &
       Acting)
   | { readonly type: 'round' }
+  /** Tells the next jobs that waited for jobs that have ended (OPTIONS-8). */
+  | { readonly type: 'cascade' }
   /** Deletes ended jobs, results and personal data that were kept for long enough (TTL-3, AUDIT-10). */
   | { readonly type: 'prune' }
   /**
@@ -323,6 +329,7 @@ export function actorOf(command: Command): string {
     case 'completeLimits':
     case 'listLimits':
     case 'round':
+    case 'cascade':
     case 'prune':
     case 'resume':
     case 'tick':

@@ -2,6 +2,7 @@ import {
   type Caller,
   type Clock,
   FairleadError,
+  type Job,
   type JobId,
   type Market,
   type Policy,
@@ -16,6 +17,7 @@ import {
   type StoreReads,
 } from '@fairlead/core/internal'
 import type { EnqueueRequest, KnownJob, Submission } from './command.ts'
+import { DependencyFacts } from './dependency-facts.ts'
 import type { KnownKeys } from './known-keys.ts'
 
 interface Key {
@@ -28,12 +30,14 @@ interface Key {
 /** The sources of the look-ups. */
 interface Sources {
   readonly clock: Clock
-  readonly market: () => Pick<Market, 'policy' | 'nowMs'>
+  readonly market: () => Pick<Market, 'policy' | 'nowMs' | 'jobs'>
+  /** Jobs that ended in the open batch. */
+  readonly ended: () => readonly Job[]
   readonly keys: Pick<KnownKeys, 'mustLookUp'>
   /** Reads that may lack the newest jobs; their keys are known. */
   readonly read: Pick<StoreReads, 'job' | 'jobsByTx'>
   /** Reads that see everything that happened until now. */
-  readonly upToDate: Pick<StoreReads, 'result' | 'assignmentsSince'>
+  readonly upToDate: Pick<StoreReads, 'job' | 'result' | 'assignmentsSince'>
 }
 
 /** A policy change waits so long for the tables, and every other command waits with it. */
@@ -41,14 +45,22 @@ const ANSWER_MS = 1_000
 
 /** The facts that commands need and the state does not have. The tables have them. */
 export class LookUps {
+  /** About the jobs that new ones depend on. */
+  readonly dependencies: DependencyFacts
   readonly #sources: Sources
 
   constructor(sources: Sources) {
     this.#sources = sources
+    const { market, ended, upToDate } = sources
+    this.dependencies = new DependencyFacts({ market, ended, job: (id) => upToDate.job(id) })
   }
 
-  /** True if only the tables can tell if a request is new. */
+  /** True if only the tables can tell if a request is new, or how a job ended that it depends on. */
   mustAsk(request: EnqueueRequest): boolean {
+    return this.#mustAskKey(request) || this.dependencies.mustAsk(request)
+  }
+
+  #mustAskKey(request: EnqueueRequest): boolean {
     if (request.before !== 'unknown') return false
     const key = this.#keyOf(request)
     if (key === null) return false
@@ -57,13 +69,13 @@ export class LookUps {
   }
 
   /**
-   * The same requests, each with the job that was enqueued earlier under its key. One read looks up all keys. A request
-   * with a key that need not be asked for stays as it is.
+   * The same requests, each with the job that was enqueued earlier under its key, and how its dependencies ended. One
+   * read looks up all keys. A request that need not be asked for stays as it is.
    */
   async earlierJobs(requests: readonly EnqueueRequest[]): Promise<EnqueueRequest[]> {
     const asked = new Map<EnqueueRequest, Key>()
     for (const request of requests) {
-      const key = this.mustAsk(request) ? this.#keyOf(request) : null
+      const key = this.#mustAskKey(request) ? this.#keyOf(request) : null
       if (key !== null) asked.set(request, key)
     }
     const { read } = this.#sources
@@ -74,7 +86,13 @@ export class LookUps {
       const before = found.next().value ?? (await this.#keptResult(key))
       told.set(request, { ...request, before })
     }
-    return requests.map((request) => told.get(request) ?? request)
+    return Promise.all(
+      requests.map(async (request) => {
+        const same = told.get(request) ?? request
+        if (!this.dependencies.mustAsk(request)) return same
+        return { ...same, told: await this.dependencies.told(request) }
+      }),
+    )
   }
 
   /**
@@ -119,10 +137,10 @@ export class LookUps {
 
   /** Null for a key that will be refused when the command is applied. */
   #keyOf({ request, caller, enqueueBlock = null }: EnqueueRequest): Key | null {
-    const { policy } = this.#sources.market()
+    const { policy, nowMs } = this.#sources.market()
     try {
       if (enqueueBlock !== null) {
-        const terms = { caller, chainId: policy.chain.id, enqueueHeight: enqueueBlock }
+        const terms = { caller, chainId: policy.chain.id, enqueueHeight: enqueueBlock, nowMs }
         const { jobId, payloadCbor } = acceptRequest(request, policy, terms)
         return { caller, txHash: jobId, chainPayload: payloadCbor }
       }

@@ -14,6 +14,7 @@ import {
 import {
   type CancelReason,
   invariant,
+  isTimedOut,
   PROVIDERS_KEPT,
   type RoundRow,
 } from '@fairlead/core/internal'
@@ -54,7 +55,7 @@ export interface AttemptExplanation {
 /** Why an attempt ended early (EXPLAIN-10). */
 export interface AttemptEnd {
   /** The reason or party that ended it; null if its journal entry was deleted. */
-  readonly reason: CancelReason | 'deadline' | null
+  readonly reason: CancelReason | 'deadline' | 'timeout' | null
   /** Only for an attempt that failed. */
   readonly code: string | null
   readonly message: string | null
@@ -129,10 +130,11 @@ export function explainAttempts({ leases, rounds, failures, timeline }: Tried): 
 
 /** How an attempt ended early, from its journal entry and its failure report. */
 function attemptEnd(
-  { id, attempt, status }: LeaseRow,
+  lease: LeaseRow,
   failures: readonly FailureRow[],
   timeline: readonly AuditEntry[],
 ): AttemptEnd | null {
+  const { id, attempt, status } = lease
   if (isLive(status) || status === 'COMPLETED') return null
   const entry = timeline.find(
     ({ action, subject }) => action === 'leaseCancelled' && subject === id,
@@ -140,11 +142,15 @@ function attemptEnd(
   const cancelled = entry?.details['reason'] as CancelReason | undefined
   const failure = failures.find((one) => one.attempt === attempt)
   return {
-    reason: status === 'EXPIRED' ? 'deadline' : (cancelled ?? null),
+    reason: status === 'EXPIRED' ? endOfTime(lease) : (cancelled ?? null),
     code: failure?.code ?? null,
     message: failure?.message ?? null,
     details: failure?.details ?? null,
   }
+}
+
+function endOfTime(lease: LeaseRow): 'deadline' | 'timeout' {
+  return isTimedOut(lease) ? 'timeout' : 'deadline'
 }
 
 function endOf({ status, reason, endedAt }: JobRow, newest: LeaseRow | undefined): JobEnd {

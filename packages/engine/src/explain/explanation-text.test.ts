@@ -19,6 +19,7 @@ const JOB = {
   status: 'QUEUED',
   enqueueTs: AT - 350,
   retries: 0,
+  options: null,
   proofAwaitedSince: null,
 } as JobRow
 
@@ -28,6 +29,8 @@ function waiting(given: Partial<WaitingExplanation>): string[] {
     at: AT,
     waitReason: 'ready',
     notBefore: null,
+    dependencies: [],
+    priority: 0,
     place: 1,
     of: 1,
     fairness: 'score',

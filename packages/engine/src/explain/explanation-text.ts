@@ -19,12 +19,16 @@ import type {
   PassedOver,
   WaitingExplanation,
 } from './explain.ts'
+import { optionLines } from './options-text.ts'
 
 /** An explanation as text for people, one fact a line (EXPLAIN-6). */
 export function explanationText(explanation: Explanation): string {
   const lines = 'providers' in explanation ? waiting(explanation) : assigned(explanation)
   return lines.join('\n')
 }
+
+/** How many dependencies a text names; the rest is only counted. */
+const DEPENDENCIES_LISTED = 5
 
 /** How many providers a text lists one by one; the rest is only counted. */
 const PROVIDERS_LISTED = 20
@@ -58,6 +62,13 @@ const WAIT_MEANS: {
   readonly [R in WaitReason]: (explanation: WaitingExplanation) => string
 } = {
   ready: () => 'Nothing holds it: the next round can give it to a provider.',
+  scheduled: ({ notBefore, at }) => `It is scheduled: not before ${ahead(notBefore ?? at, at)}.`,
+  dependencies: ({ dependencies: ids }) => {
+    const listed = ids.slice(0, DEPENDENCIES_LISTED).join(', ')
+    const more = ids.length - DEPENDENCIES_LISTED
+    const rest = more > 0 ? ` and ${more} more` : ''
+    return `It waits for ${times(ids.length, 'other job')} to end: ${listed}${rest}.`
+  },
   backoff: ({ job, notBefore, at }) =>
     `It is in backoff after ${times(job.retries, 'failed attempt')}: not before ${ahead(notBefore ?? at, at)}.`,
   not_open: ({ notBefore, at }) =>
@@ -68,6 +79,7 @@ const WAIT_MEANS: {
     explanation.session === null
       ? limitHoldText(explanation)
       : budgetText(explanation.session, explanation.at),
+  proof: () => 'It waits for a proof of its work.',
   no_provider: ({ providers }) =>
     providers.length === 0 ? 'There is no provider at all.' : 'No provider fits it now.',
 }
@@ -114,6 +126,11 @@ const CANCEL_MEANS: { readonly [R in CancelReason]: string } = {
   job_ended: 'ended with its job',
 }
 
+const END_OF_ATTEMPT = {
+  ...CANCEL_MEANS,
+  timeout: 'took longer than the timeout of the job allows',
+} as const
+
 const LEASE_MEANS: { readonly [S in LeaseStatus]: (lease: LeaseRow) => string } = {
   ACTIVE: (lease) =>
     lease.isAcked
@@ -135,6 +152,7 @@ const END_MEANS: { readonly [R in KnownEndReason]: string } = {
   retry_window_exhausted: 'its time for retries was over',
   outcome_unknown: 'an attempt may have booked, and nobody could find out',
   worker_lost: 'its workers disappeared while they had it, too often in a row',
+  dependency_failed: 'a job that it depends on did not complete, or does not exist',
 }
 
 function waiting(explanation: WaitingExplanation): string[] {
@@ -142,6 +160,7 @@ function waiting(explanation: WaitingExplanation): string[] {
   return [
     `${named(job)}: waiting ${durationText(at - job.enqueueTs)} (since ${isoUtc(job.enqueueTs)}).`,
     WAIT_MEANS[waitReason](explanation),
+    ...optionLines(job),
     ...(explanation.session === null
       ? queueLines(explanation)
       : [`${ordinal(place)} of ${of} waiting in its session.`]),
@@ -152,9 +171,11 @@ function waiting(explanation: WaitingExplanation): string[] {
 }
 
 /** A score line appears only where the score decides. Under fair shares the score would tell the reader nothing. */
-function queueLines({ job, place, of, fairness, score, terms }: WaitingExplanation): string[] {
+function queueLines(explanation: WaitingExplanation): string[] {
+  const { job, place, of, fairness, priority, score, terms } = explanation
   if (fairness === 'tenant') {
-    return [`${ordinal(place)} of ${of} in its requester's queue of kind ${job.kind}.`]
+    const rank = priority === 0 ? '' : `, with priority ${priority}`
+    return [`${ordinal(place)} of ${of} in its requester's queue of kind ${job.kind}${rank}.`]
   }
   const [fee, size, tier] = [terms.fee, terms.size, terms.tier].map((n) => n.toLocaleString('en'))
   return [
@@ -193,6 +214,7 @@ function providerLines({ providers, attempts }: WaitingExplanation, at: number):
 
 function assigned({ job, at, attempts, attemptsBefore, end }: AssignedExplanation): string[] {
   const lines = [`${named(job)} is ${job.status}; it was enqueued at ${isoUtc(job.enqueueTs)}.`]
+  lines.push(...optionLines(job))
   if (attempts.length === 0) lines.push('It was never assigned.')
   if (attemptsBefore > 0) lines.push(`Earlier attempts, left out here: ${attemptsBefore}.`)
   for (const attempt of attempts) lines.push(...attemptLines(attempt))
@@ -213,7 +235,7 @@ function earlierLines({ attempts, attemptsBefore }: WaitingExplanation): string[
 function courseOf({ lease, ended }: AttemptExplanation): string {
   const { providerId, status, tStart } = lease
   const went =
-    ended?.reason == null || ended.reason === 'deadline' ? null : CANCEL_MEANS[ended.reason]
+    ended?.reason == null || ended.reason === 'deadline' ? null : END_OF_ATTEMPT[ended.reason]
   const isFailure = ended?.reason === 'provider_fail' && ended.code !== null
   const code = isFailure ? ` with ${ended.code}` : ''
   const why = isFailure && ended.message !== null ? `: ${oneLine(ended.message)}` : '.'

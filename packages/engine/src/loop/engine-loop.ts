@@ -39,9 +39,14 @@ const WRITES_MAX_AT_OPENING = 8
 const OPEN_BYTES_MAX = 32 * 1_048_576
 /** Rounds in one turn. With a long queue, the first leases are written while the next ones are given. */
 const ROUNDS_PER_TURN = 2
+/** Cascades in one turn, so that no turn takes long however many jobs wait for one. */
+const CASCADES_PER_TURN = 2
 
 /** A write that takes this long is a standstill: callers that wait for its answer cannot act meanwhile (ENGINE-6). */
 const STANDSTILL_MS = 3_000
+
+/** The id of the job, or of the live one that has its dedupe key. */
+export type EnqueueReply = JobId | { readonly duplicateOf: JobId }
 
 /** A batch on its way to the log, and what to tell once it is there. */
 interface Flight {
@@ -249,7 +254,11 @@ export class EngineLoop {
     // A look-up may wait for rows that come with the open batch.
     if (this.#isClosed && !this.#keyLookUps.isBusy) return
     // A call that changed nothing waits for the appends in flight, and is answered in a turn of its own.
-    const isWork = this.#state.recorded > 0 || this.#applied.length > 0 || this.#hasMoreRounds
+    const isWork =
+      this.#state.recorded > 0 ||
+      this.#applied.length > 0 ||
+      this.#hasMoreRounds ||
+      this.#state.market.dependencies.isDue
     if (isWork && this.#isSound && this.#mayWrite()) this.#start()
     else if (this.#isClosed) return
     // An append in flight continues by itself, but a session's opening does not wait for it.
@@ -354,12 +363,15 @@ export class EngineLoop {
   }
 
   /** A known job is answered with its id. No command is applied or recorded for it. */
-  #enqueue(asked: EnqueueRequest, now: number): JobId {
-    const { policy, nowMs } = this.#state.market
+  #enqueue(asked: EnqueueRequest, now: number): EnqueueReply {
+    const { market } = this.#state
     const keys = this.#keys
-    const atMs = Math.max(now, nowMs)
-    const accepted = acceptEnqueue(asked, { policy, nowMs: atMs, keys, sealer: this.#sealer })
+    const { dependencies } = this.#lookUps
+    const nowMs = Math.max(now, market.nowMs)
+    const sealer = this.#sealer
+    const accepted = acceptEnqueue(asked, { market, nowMs, keys, dependencies, sealer })
     if ('known' in accepted) return accepted.known
+    if ('duplicateOf' in accepted) return accepted
     const { command, key, payload } = accepted
     const id = this.#state.apply(command, now).reply as JobId
     this.#openBytes += payload.length
@@ -428,6 +440,10 @@ export class EngineLoop {
       if ((queue.nextReadyAt() ?? Number.POSITIVE_INFINITY) <= now) this.#wantsRound = true
     }
     state.apply({ type: 'tick' }, now)
+    for (let i = 0; i < CASCADES_PER_TURN && state.market.dependencies.isDue; i++) {
+      state.apply({ type: 'cascade' }, now)
+      this.#wantsRound = true
+    }
     if (state.market.sessions.nextSendAt() <= now) this.#wantsRound = true
     const interval = state.market.policy.queue.dispatchIntervalMs
     if (this.#wantsRound || now - this.#lastRound >= interval) {
@@ -519,7 +535,7 @@ export class EngineLoop {
       isWaiting ||= queue.readySize > 0
     }
     if (isWaiting) at = Math.min(at, this.#lastRound + market.policy.queue.dispatchIntervalMs)
-    if (this.#wantsRound) at = Math.min(at, now)
+    if (this.#wantsRound || market.dependencies.isDue) at = Math.min(at, now)
     if (this.#writer.isStuck) at = this.#writer.retryAt
     if (!this.#isSound) at = Math.max(now, this.#recoverAt)
     this.#cancelWake = this.#clock.wakeAt(at, () => this.#start())

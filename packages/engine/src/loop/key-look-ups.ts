@@ -4,7 +4,8 @@ import { type LookUps, unanswered } from '../commands/look-ups.ts'
 import { type Call, settle } from './call.ts'
 
 /**
- * Enqueues that wait for the tables to tell if their keys are known, and those behind them (KEYS-3). One look-up at a time
+ * Enqueues that wait for the tables to tell if their keys are known or how their dependencies ended, and those behind
+ * them (KEYS-3). One look-up at a time
  * asks for all that wait. Every other command goes on.
  */
 export class KeyLookUps {
@@ -35,8 +36,10 @@ export class KeyLookUps {
   /** Keeps an enqueue that has to wait; false for all other calls. */
   holds(call: Call): boolean {
     const { command, isLookedUp } = call
-    if (command.type !== 'enqueue' || isLookedUp) return false
-    const mustWait = this.isBusy || this.#untaken > 0 || this.#lookUps.mustAsk(command)
+    if (command.type !== 'enqueue') return false
+    // After the look-up a dependency may have ended, or memory may have forgotten a key that was not asked for.
+    const isBehind = !isLookedUp && (this.isBusy || this.#untaken > 0)
+    const mustWait = isBehind || this.#lookUps.mustAsk(command)
     if (mustWait) this.#waiting.push(call)
     return mustWait
   }

@@ -16,6 +16,7 @@ import type {
   WriteBatch,
 } from '@fairlead/core/internal'
 import type { JobRequest } from '../commands/command.ts'
+import { dependencyRows } from './dependency-rows.ts'
 import { fundRows } from './fund-rows.ts'
 import { limitRows } from './limit-rows.ts'
 import { jobRow, jobState, leaseRow, leaseState, providerRow } from './rows.ts'
@@ -79,6 +80,7 @@ export class Changes {
       lanes: [
         ...limitRows(market.limits.takeChanges()),
         ...this.sessions.take(market),
+        ...dependencyRows(market.dependencies.takeChanges()),
         ...fund.rows,
         ...keyed,
       ],

@@ -71,6 +71,10 @@ const MOVED_BY_LANE: Readonly<Record<string, (value: CborValue, move: Move) => C
     if (Array.isArray(cells[5])) cells[5] = (cells[5] as Cells[]).map((one) => at(one, [2], move))
     return cells
   },
+  dependency: (value, move) => {
+    const { ended_at: endedAt, ...rest } = value as CborMap
+    return { ...rest, ended_at: time(endedAt, move) }
+  },
   'session.job': (value, move) => {
     const [place, state] = value as [Cells, Cells]
     // queuedAt; then firstSentAt, sentAt, retryAt, lookupUntil

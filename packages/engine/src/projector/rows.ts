@@ -38,6 +38,7 @@ export function jobRow(job: Job, request: JobRequest): NewJobRow {
     enqueueHeight: request.enqueueHeight,
     txHash: request.txHash,
     origin: job.origin,
+    options: job.options,
     status: job.status,
     providerId: job.leases?.at(-1)?.provider.id ?? null,
     attempt: job.attempt,
@@ -50,6 +51,7 @@ export function jobRow(job: Job, request: JobRequest): NewJobRow {
     reason: job.reason,
     proofAwaitedSince: job.proofAwaitedSince,
     denials: denialsOf(job),
+    releasedAt: job.releasedAt,
   }
 }
 
@@ -69,6 +71,7 @@ export function jobState(job: Job): WriteBatch['jobs'][number] {
     reason: job.reason,
     proofAwaitedSince: job.proofAwaitedSince,
     denials: denialsOf(job),
+    releasedAt: job.releasedAt,
   }
 }
 
@@ -95,6 +98,7 @@ export function leaseRow(lease: Lease, round: number): LeaseRow {
     status: lease.status,
     tStart: lease.tStart,
     tDeadline: lease.tDeadline,
+    timeoutAt: lease.timeoutAt,
     renewals: lease.renewals,
     isAcked: lease.isAcked,
     epoch: lease.epoch,
@@ -111,6 +115,7 @@ export function leaseState(lease: Lease): WriteBatch['leases'][number] {
     attempt: lease.attempt,
     status: lease.status,
     tDeadline: lease.tDeadline,
+    timeoutAt: lease.timeoutAt,
     renewals: lease.renewals,
     isAcked: lease.isAcked,
     digest: lease.digest,

@@ -3,6 +3,7 @@ import {
   ackLease,
   advanceMarket,
   cancelJob,
+  cascade,
   changePolicy,
   completeLease,
   declineLease,
@@ -53,6 +54,7 @@ import {
   FOUND_OUTPUT,
   invalidParams,
   invariant,
+  isTimedOut,
   type JournalRecord,
   leasesOfWorker,
   newWorkers,
@@ -195,6 +197,9 @@ export class EngineState {
         limits: () => {
           this.#isChanged = true
         },
+        dependencies: () => {
+          this.#isChanged = true
+        },
         job: (job) => {
           this.#isChanged = true
           this.#changes.jobs.add(job)
@@ -207,7 +212,9 @@ export class EngineState {
         lease: (lease) => {
           this.#isChanged = true
           this.#changes.leases.add(lease)
-          if (lease.status === 'EXPIRED') this.#outbox.lost(lease, 'deadline')
+          if (lease.status === 'EXPIRED') {
+            this.#outbox.lost(lease, isTimedOut(lease) ? 'timeout' : 'deadline')
+          }
         },
         provider: (provider) => {
           this.#isChanged = true
@@ -236,6 +243,11 @@ export class EngineState {
   /** When something last changed, heartbeats included. */
   get recordedAt(): number {
     return this.#recordedAt
+  }
+
+  /** Jobs that have ended since the last `takeOutcome`. */
+  get ended(): readonly Job[] {
+    return this.#ended
   }
 
   /** The number of the last job that was accepted. */
@@ -412,6 +424,8 @@ export class EngineState {
       }
       case 'round':
         return this.#round()
+      case 'cascade':
+        return cascade(market)
       case 'prune':
         return this.#prune()
       case 'resume':
@@ -543,7 +557,7 @@ export class EngineState {
     }
   }
 
-  #enqueue({ request, tier, origin, session }: EnqueueCommand): JobId {
+  #enqueue({ request, tier, origin, session, completed }: EnqueueCommand): JobId {
     const { jobId: id, caller, kind, maxFee: fee, sizeBytes, demand, regions, needs } = request
     const enqueueSeq = this.#enqueueSeq + 1
     enqueueJob(this.market, {
@@ -558,6 +572,8 @@ export class EngineState {
       needs,
       ttlAbsSecs: request.ttlAbsSecs,
       origin,
+      options: request.options,
+      completed: completed ?? [],
       enqueueSeq,
       // The id is derived from caller and key, and the key is known to be new.
       isNew: true,

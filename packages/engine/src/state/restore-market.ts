@@ -15,6 +15,7 @@ import {
 } from '@fairlead/core'
 import {
   classKey,
+  dedupeNameOf,
   type EndReason,
   type FairState,
   holdLease,
@@ -24,6 +25,7 @@ import {
   type Snapshot,
   type Touch,
 } from '@fairlead/core/internal'
+import { restoreDependencies } from '../projector/dependency-rows.ts'
 import { BALANCE_LANE, restoreFund } from '../projector/fund-rows.ts'
 import { restoreLimits } from '../projector/limit-rows.ts'
 import { restoreSessions } from '../projector/session-rows.ts'
@@ -41,8 +43,17 @@ export function restoreMarket(options: {
   const queues = queueStates(snapshot)
   const limits = restoreLimits(snapshot, nowMs)
   const { state: sessions, records, seats } = restoreSessions(snapshot, nowMs)
-  const fund = restoreFund(snapshot)
-  const market = openMarket({ policy, nowMs, emit, touch, queues, limits, sessions, fund })
+  const market = openMarket({
+    policy,
+    nowMs,
+    emit,
+    touch,
+    queues,
+    limits,
+    sessions,
+    fund: restoreFund(snapshot),
+    endedDependencies: restoreDependencies(snapshot),
+  })
   for (const record of records) market.seats.setOpening(record, record.opensAt, record.isOperators)
   for (const seat of seats) market.seats.take(seat, false)
   for (const row of snapshot.providers) {
@@ -56,6 +67,7 @@ export function restoreMarket(options: {
     for (const { id, stake } of snapshot.providers) if (stake > 0n) market.fund.stake(id, stake)
   }
   for (const row of snapshot.jobs) restoreJob(market, row)
+  for (const { id } of snapshot.jobs) restoreDependent(market, market.jobs.get(id) as Job)
   for (const row of snapshot.leases) restoreLease(market, row)
   for (const { id } of snapshot.jobs) putIntoHeaps(market, market.jobs.get(id) as Job)
   return market
@@ -63,10 +75,11 @@ export function restoreMarket(options: {
 
 function restoreJob(market: Market, row: JobRow): void {
   const { id, kind, caller, tier, fee, sizeBytes, regions, needs, ttlAbsSecs, origin, seq } = row
+  const { options } = row
   const { model, shots, depthHint, units, tokens } = row
   const demand = { model, shots, depthHint, units, tokens }
   const asked = { id, kind, caller, tier, fee, sizeBytes, demand, regions, needs }
-  const job = new Job({ ...asked, ttlAbsSecs, origin, enqueueSeq: seq }, row.enqueueTs)
+  const job = new Job({ ...asked, ttlAbsSecs, origin, options, enqueueSeq: seq }, row.enqueueTs)
   job.status = row.status
   if (row.attempt !== null) job.attempt = row.attempt
   if (row.retries > 0) job.retries = row.retries
@@ -78,12 +91,30 @@ function restoreJob(market: Market, row: JobRow): void {
   job.reason = row.reason as EndReason | null
   if (row.proofAwaitedSince !== null) job.proofAwaitedSince = row.proofAwaitedSince
   if (row.denials.length > 0) job.denials = new Map(row.denials)
+  job.releasedAt = row.releasedAt
   market.jobs.add(job)
+  if (options?.dedupeKey !== undefined) market.dedupe.set(dedupeNameOf(job), job.id)
   if (kind !== 'registration') return
   job.session = market.sessions.job(id) ?? null
   if (job.session === null) return
   const { platform, orgRef, eventId, seat } = job.session.entry
   market.seats.take({ platform, orgRef, eventId, seat, caller: job.caller, jobId: id }, true)
+}
+
+/**
+ * A waiting job waits for those of its dependencies that are alive, and for those that ended and have not told it. A
+ * job that was accepted later only has the id of a dependency that was not there.
+ */
+function restoreDependent({ jobs, dependencies }: Market, job: Job): void {
+  const ids = job.options?.dependsOn
+  if (ids === undefined || job.status !== 'QUEUED' || job.attempt !== null) return
+  if (job.releasedAt !== null) return
+  const open = ids.filter((id) => {
+    const other = jobs.get(id)
+    const isAlive = other?.caller === job.caller && other.enqueueSeq < job.enqueueSeq
+    return isAlive || dependencies.hasEnded(id, job)
+  })
+  if (open.length > 0) dependencies.add(job, open)
 }
 
 function restoreLease(market: Market, row: LeaseRow): void {
@@ -99,6 +130,7 @@ function restoreLease(market: Market, row: LeaseRow): void {
     terms: { lengthMs, ackTimeoutMs, renewAlpha, renewBeta, renewalsMax },
     tStart: row.tStart,
     tDeadline: row.tDeadline,
+    timeoutAt: row.timeoutAt,
     epoch: row.epoch,
     renewals: row.renewals,
     status: row.status,

@@ -15,10 +15,10 @@ import type {
 } from '@fairlead/core'
 import {
   type DispatchKey,
-  explainSession,
   refusalOf,
   type StoreReads,
   termsNow,
+  waitGate,
 } from '@fairlead/core/internal'
 import type { EngineState } from '../state/engine-state.ts'
 import { type Census, takeCensus } from './census.ts'
@@ -115,9 +115,8 @@ export class EngineView {
     const market = this.#market()
     const job = market.jobs.get(id)
     if (job?.status !== 'QUEUED') return null
-    const gate = job.session === null ? null : explainSession(market, job.session).gate.reason
+    const gate = waitGate(market, job).reason
     if (gate !== null) return gate
-    if (job.notBefore !== null && job.notBefore > market.nowMs) return 'backoff'
     const terms = termsNow(market)
     const passing = market.pool.passing(job.shape.kind, market.nowMs)
     let isLimited = false

@@ -10,6 +10,16 @@ interface Flags {
   readonly region?: readonly string[]
   readonly ttl?: string
   readonly key?: string
+  readonly delay?: string
+  readonly at?: string
+  readonly attempts?: string
+  readonly backoff?: string
+  readonly timeout?: string
+  readonly priority?: string
+  readonly tag?: readonly string[]
+  readonly after?: readonly string[]
+  readonly ifDependencyFails?: string
+  readonly dedupeKey?: string
   readonly count: string
   readonly wait?: boolean
 }
@@ -40,6 +50,23 @@ export const enqueue = command<Flags>({
     { flags: '--region <name>', text: 'where it may run; can be repeated', many: true },
     { flags: '--ttl <time>', text: 'how long it may take in all, such as 10m' },
     { flags: '--key <text>', text: 'idempotency key: the same one again adds nothing' },
+    { flags: '--delay <time>', text: 'not before so long from now, such as 10m' },
+    { flags: '--at <time>', text: 'not before this time, as 2027-03-01T09:00:00Z' },
+    { flags: '--attempts <n>', text: 'failures that end it' },
+    {
+      flags: '--backoff <first,factor,longest,jitter>',
+      text: 'wait after a failure, as 5s,2,15m,10%; all but the first may be left out',
+    },
+    { flags: '--timeout <time>', text: 'longest time of an attempt' },
+    { flags: '--priority <n>', text: 'rank among your own jobs, -100 to 100' },
+    { flags: '--tag <text>', text: 'to find it by; can be repeated', many: true },
+    {
+      flags: '--after <id>',
+      text: 'a job that has to complete before; can be repeated',
+      many: true,
+    },
+    { flags: '--if-dependency-fails <word>', text: 'cancel (the default) or run' },
+    { flags: '--dedupe-key <text>', text: 'adds nothing while a live job of the same name has it' },
     { flags: '--count <n>', text: 'enqueue it so many times', default: '1' },
     { flags: '--wait', text: 'wait for the result and print it' },
   ],
@@ -48,14 +75,17 @@ export const enqueue = command<Flags>({
     [`fairlead enqueue task resize '{"width": 100}'`, 'A task called resize.'],
     ['fairlead enqueue ai llama3-8b "Say hello" --wait', 'Print what the model answered.'],
     ['fairlead enqueue quantum bell.qasm --shots 500 --fee 2000', 'A circuit from a file.'],
+    ['fairlead enqueue task report --delay 1h --attempts 3', 'Not before an hour from now.'],
+    ['fairlead enqueue task mail --after 0x5c1f3a90', 'When that job is complete.'],
     ['fairlead enqueue --from jobs.jsonl', 'Many, one request a line.'],
   ],
 
   async run({ args, flags, client, print, isJson, terminal }) {
-    const { requestsOf } = await import('../jobs/enqueue-requests.ts')
+    const { completeIds, requestsOf } = await import('../jobs/enqueue-requests.ts')
     const { sendRequests } = await import('../jobs/send-requests.ts')
     const wanted = requestsOf(args, flags)
     const server = await client()
+    await completeIds(wanted, server)
     const { receipts, refusals } = await sendRequests(server, wanted, (done) => {
       if (wanted.length > 1) terminal.progress(`${done} of ${wanted.length} enqueued`)
     })

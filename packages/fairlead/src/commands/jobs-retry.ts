@@ -22,13 +22,16 @@ export const jobsRetry = command({
     if (kind === 'registration') {
       throw misuse(`${task_id} is a registration; see fairlead registrations schedule`)
     }
-    const { payload, max_fee_u64, regions, ttl_abs_secs } = request
+    const { payload, max_fee_u64, regions, ttl_abs_secs, options } = request
+    // The jobs that it depended on have ended, and so has its time.
+    const { depends_on: _after, on_dependency: _fails, run_at: _time, ...same } = options ?? {}
     const receipt = await server.enqueue({
       kind,
       payload,
       max_fee_u64,
       regions,
       ttl_abs_secs,
+      ...same,
       retry_of: task_id,
     } as unknown as EnqueueRequest)
     print(receipt, receipt.task_id)

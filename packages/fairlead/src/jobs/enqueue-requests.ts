@@ -1,12 +1,13 @@
-import type { EnqueueOptions, EnqueueRequest } from '@fairlead/client'
-import { type Caller, FairleadError, parsePolicy } from '@fairlead/core'
-import { acceptRequest } from '@fairlead/core/internal'
+import type { EnqueueOptions, EnqueueRequest, NodeClient } from '@fairlead/client'
+import { type Caller, FairleadError, type JobId, parsePolicy } from '@fairlead/core'
+import { ATTEMPTS, acceptRequest, ON_DEPENDENCY, PRIORITY } from '@fairlead/core/internal'
 import { checkParams, METHODS } from '@fairlead/protocol'
 import type { EnqueueFlags } from '../commands/enqueue.ts'
-import { duration, jsonObject, misuse, oneOfWords, wholeNumber } from '../flags/flags.ts'
+import { duration, jsonObject, misuse, moment, oneOfWords, wholeNumber } from '../flags/flags.ts'
 import { inputOf, readFile, STDIN } from '../flags/read-input.ts'
 import { escaped } from '../terminal/escaped.ts'
 import { LinesError } from '../terminal/lines-error.ts'
+import { resolveTaskId } from './resolve-task-id.ts'
 
 const KINDS = ['task', 'ai', 'quantum'] as const
 
@@ -68,6 +69,63 @@ function optionsOf(flags: EnqueueFlags): EnqueueOptions {
     ...(region === undefined ? {} : { regions: [...region] }),
     ...(ttl === undefined ? {} : { ttl_abs_secs: Math.ceil(duration('--ttl', ttl) / 1_000) }),
     ...(key === undefined ? {} : { idempotency_key: key }),
+    ...courseOf(flags),
+  }
+}
+
+/** The options of the job, as far as they are given. */
+function courseOf(flags: EnqueueFlags): EnqueueOptions {
+  const { delay, at, attempts, backoff, timeout, priority, tag, after, dedupeKey } = flags
+  const fails = flags.ifDependencyFails
+  return {
+    ...(delay === undefined ? {} : { delay_ms: duration('--delay', delay) }),
+    ...(at === undefined ? {} : { run_at: moment('--at', at, Date.now()) }),
+    ...(attempts === undefined ? {} : { attempts: wholeNumber('--attempts', attempts, ATTEMPTS) }),
+    ...(backoff === undefined ? {} : { backoff: backoffOf(backoff) }),
+    ...(timeout === undefined ? {} : { timeout_ms: duration('--timeout', timeout) }),
+    ...(priority === undefined ? {} : { priority: priorityOf(priority) }),
+    ...(tag === undefined ? {} : { tags: [...tag] }),
+    ...(after === undefined ? {} : { depends_on: [...after] as JobId[] }),
+    ...(fails === undefined
+      ? {}
+      : { on_dependency: oneOfWords('--if-dependency-fails', fails, ON_DEPENDENCY) }),
+    ...(dedupeKey === undefined ? {} : { dedupe_key: dedupeKey }),
+  }
+}
+
+const BACKOFF =
+  /^(\d+(?:ms|s|m|h|d))(?:,(\d+(?:\.\d{1,3})?))?(?:,(\d+(?:ms|s|m|h|d)))?(?:,(\d{1,3})%)?$/
+
+/** `5s,2,15m,10%`. */
+function backoffOf(text: string): EnqueueOptions['backoff'] {
+  const [, first, factor = '2', longest = '15m', jitter = '10'] = BACKOFF.exec(text) ?? []
+  if (first === undefined) {
+    throw misuse(`--backoff: expected a time, and perhaps more, as 5s or 5s,2,15m,10%, got ${text}`)
+  }
+  return {
+    base_ms: duration('--backoff', first),
+    factor_permille: Math.round(1_000 * Number(factor)),
+    cap_ms: duration('--backoff', longest),
+    jitter_permille: 10 * Number(jitter),
+  }
+}
+
+function priorityOf(text: string): number {
+  const size = wholeNumber('--priority', text.replace(/^-/, ''), { max: PRIORITY.max })
+  return text.startsWith('-') ? -size : size
+}
+
+/** A prefix of an id that `--after` gave becomes the whole id. */
+export async function completeIds(wanted: readonly Wanted[], server: NodeClient): Promise<void> {
+  const known = new Map<string, JobId>()
+  for (const { request, line } of wanted) {
+    // A file has whole ids.
+    if (line !== null || request.depends_on == null) continue
+    for (const [i, id] of request.depends_on.entries()) {
+      const whole = known.get(id) ?? (await resolveTaskId(server, id))
+      known.set(id, whole as JobId)
+      request.depends_on[i] = whole as JobId
+    }
   }
 }
 
@@ -79,10 +137,13 @@ function temperatureOf(text: string | undefined): { readonly temperature?: numbe
 }
 
 /** Flags of one job would be ignored for those of a file. */
-function refuseBeside({ fee, region, ttl, key, temperature }: EnqueueFlags): void {
-  const given = Object.entries({ fee, region, ttl, key, temperature }).find(
-    ([, value]) => value !== undefined,
-  )
+function refuseBeside(flags: EnqueueFlags): void {
+  const { fee, region, ttl, key, temperature, delay, at, attempts, backoff, timeout } = flags
+  const { priority, tag, after, dedupeKey, ifDependencyFails } = flags
+  const one = { fee, region, ttl, key, temperature, delay, at, attempts, backoff, timeout }
+  const other = { priority, tag, after, 'dedupe-key': dedupeKey }
+  const all = { ...one, ...other, 'if-dependency-fails': ifDependencyFails }
+  const given = Object.entries(all).find(([, value]) => value !== undefined)
   if (given === undefined) return
   throw misuse(`--${given[0]}: expected no --from with it; write the field into each line`)
 }
@@ -127,6 +188,7 @@ const CONTEXT = {
   caller: `0x${'00'.repeat(32)}` as Caller,
   chainId: 1n,
   enqueueHeight: 0n,
+  nowMs: 0,
   txHash: new Uint8Array(32),
 }
 

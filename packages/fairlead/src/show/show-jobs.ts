@@ -55,6 +55,7 @@ export function jobText(
     ['caller', `${request.caller} (${request.tier})`],
     ['fee', String(request.max_fee_u64)],
     ['retries', String(job.retries)],
+    ...optionFacts(request.options),
     ['provider', job.provider_id ?? 'none yet'],
     ['payload', brief(JSON.stringify(request.payload))],
     ['proof', claim === null ? '' : `${claim.proof_type}, ${claim.status}: ${unitsText(claim)}`],
@@ -80,6 +81,31 @@ function unitsText({ metrics, block_height }: ProofClaim): string {
   const traps =
     traps_ratio === undefined ? '' : `, ${(100 * traps_ratio).toFixed(1)} % of its traps`
   return `${ai_units ?? quantum_units} units${traps}, in block ${block_height}`
+}
+
+/** The options that the job was given. */
+function optionFacts(options: Job['request']['options']): [string, string][] {
+  if (options === null) return []
+  const { run_at, attempts, backoff, timeout_ms, priority, tags, dedupe_key } = options
+  const { depends_on, on_dependency } = options
+  return [
+    ['runs at', run_at === undefined ? '' : new Date(run_at).toISOString()],
+    ['attempts', attempts === undefined ? '' : String(attempts)],
+    ['backoff', backoff === undefined ? '' : backoffText(backoff)],
+    ['timeout', timeout_ms === undefined ? '' : durationText(timeout_ms)],
+    ['priority', priority === undefined ? '' : String(priority)],
+    ['tags', tags?.join(', ') ?? ''],
+    ['dedupe key', dedupe_key ?? ''],
+    ['after', depends_on?.map(shortId).join(', ') ?? ''],
+    ['if one fails', on_dependency ?? ''],
+  ]
+}
+
+function backoffText(backoff: NonNullable<NonNullable<Job['request']['options']>['backoff']>) {
+  const { base_ms, factor_permille, cap_ms, jitter_permille } = backoff
+  const times = `each ${factor_permille / 1_000} times the one before`
+  const most = `at most ${durationText(cap_ms)}`
+  return `${durationText(base_ms)}, ${times}, ${most}, jitter ${jitter_permille / 10} %`
 }
 
 /** The last error in full, then those of earlier attempts, oldest first; `--json` has all of each. */

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { AI_PAYLOAD, CALLER, TASK_ID } from '../examples.ts'
 import { defineMethod } from '../method.ts'
 import { jobReceipt } from '../records/job.ts'
+import { askedOptions } from '../records/job-options.ts'
 import { bytes32, caller, count, schemaVersion, taskId, u64 } from '../wire/leaves.ts'
 import { list } from '../wire/list.ts'
 import { payload } from '../wire/payload.ts'
@@ -44,6 +45,7 @@ export const enqueue = defineMethod({
       .optional()
       .describe('quantum: the gates that the circuit needs'),
     ttl_abs_secs: z.int().nullable().optional(),
+    ...askedOptions,
     idempotency_key: z.string().optional(),
     tx_hash: bytes32.optional(),
     caller: caller.optional().describe('an operator may name another than its own'),

@@ -1,9 +1,9 @@
-import { JOB_STATUSES, KIND_NAMES } from '@fairlead/core'
+import { JOB_STATUSES, KIND_NAMES, WAIT_REASONS } from '@fairlead/core'
 import { z } from 'zod'
 import { JOB_SUMMARY } from '../examples.ts'
 import { defineMethod } from '../method.ts'
 import { jobSummary } from '../records/job.ts'
-import { caller, name, providerId, u64 } from '../wire/leaves.ts'
+import { caller, name, providerId, timeMs, u64 } from '../wire/leaves.ts'
 import { cursor, pageLimit } from '../wire/page.ts'
 
 const PREFIX_EXPECTED = 'expected 0x and 8 to 64 lower-case hex digits'
@@ -27,6 +27,16 @@ export const listJobs = defineMethod({
       .regex(/^0x[0-9a-f]{8,64}$/, { error: PREFIX_EXPECTED })
       .optional()
       .describe('the first digits of the task_id'),
+    tag: name.optional(),
+    idempotency_key: name.optional(),
+    dedupe_key: name.optional(),
+    error: name.optional().describe('the code of the last failed attempt'),
+    wait_reason: z
+      .enum(WAIT_REASONS)
+      .optional()
+      .describe('jobs that wait, for this reason at this time; a page may be short before the end'),
+    since: timeMs.optional().describe('enqueued at this time or later'),
+    until: timeMs.optional().describe('enqueued before this time'),
     after_height: u64.optional().describe('enqueued in a later block'),
     order: z.enum(['oldest', 'newest']).optional().describe('which come first; oldest if left out'),
     cursor: cursor.optional().describe('of the page before, in the same order'),

@@ -1,7 +1,7 @@
-import { JOB_STATUSES, REFUSALS } from '@fairlead/core'
+import { JOB_STATUSES, REFUSALS, WAIT_REASONS } from '@fairlead/core'
 import { z } from 'zod'
 import { bytes32, count, json, providerId, taskId, timeMs } from '../wire/leaves.ts'
-import { endReason, WAIT_REASONS } from './job.ts'
+import { endReason } from './job.ts'
 import { CANCEL_REASONS, lease } from './lease.ts'
 
 const refusal = z.enum(REFUSALS)
@@ -15,6 +15,8 @@ const limitHold = z.strictObject({
 
 const waiting = z.strictObject({
   not_before: timeMs.nullable(),
+  depends_on: z.array(taskId).describe('jobs that it waits for'),
+  priority: z.int().describe('its rank among the jobs of its caller'),
   place: count.describe('1 is next'),
   of: count,
   fairness: z.enum(['score', 'tenant']),
@@ -76,7 +78,7 @@ export const explanation = z
         round: round.nullable(),
         ended: z
           .strictObject({
-            reason: z.enum([...CANCEL_REASONS, 'deadline']).nullable(),
+            reason: z.enum([...CANCEL_REASONS, 'deadline', 'timeout']).nullable(),
             code: z.string().nullable(),
             message: z.string().nullable(),
             details: json.describe('what the worker added, or null'),

@@ -1,4 +1,4 @@
-import { JOB_STATUSES, KIND_NAMES } from '@fairlead/core'
+import { JOB_STATUSES, KIND_NAMES, WAIT_REASONS } from '@fairlead/core'
 import { z } from 'zod'
 import {
   bytes,
@@ -16,17 +16,8 @@ import {
 } from '../wire/leaves.ts'
 import { payload } from '../wire/payload.ts'
 import { PROOF_TYPES, qos } from './claim.ts'
+import { jobOptions } from './job-options.ts'
 import { lease } from './lease.ts'
-
-export const WAIT_REASONS = [
-  'ready',
-  'backoff',
-  'pacing',
-  'budget',
-  'no_provider',
-  'not_open',
-  'proof',
-] as const
 
 export const END_REASONS = [
   'ttl_abs',
@@ -37,6 +28,7 @@ export const END_REASONS = [
   'retry_window_exhausted',
   'outcome_unknown',
   'worker_lost',
+  'dependency_failed',
 ] as const
 
 /** Why a job ended; of a registration also the code that its platform gave, or `http_` and its status. */
@@ -66,6 +58,10 @@ export const jobReceipt = z
     kind: z.enum(KIND_NAMES),
     max_fee_u64: u64,
     accepted: z.literal(true),
+    deduplicated: z
+      .literal(true)
+      .optional()
+      .describe('a live job has the dedupe key: this is its receipt, and nothing was added'),
   })
   .meta({ id: 'JobReceipt' })
 
@@ -83,6 +79,7 @@ const requestFields = {
   enqueue_block: u64,
   retry_of: taskId.nullable().describe('a job that this one takes up again'),
   traceparent: z.string().nullable(),
+  options: jobOptions.nullable().describe('those that were given; null if there are none'),
 }
 
 const ends = {

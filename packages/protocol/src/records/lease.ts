@@ -24,6 +24,7 @@ export const lease = z
     ...leaseFields,
     worker_id: workerId.nullable(),
     is_acked: z.boolean(),
+    timeout_at: timeMs.nullable().describe('when the attempt has taken as long as its job allows'),
   })
   .meta({ id: 'Lease' })
 
@@ -70,7 +71,7 @@ export const CANCEL_REASONS = [
 
 /** A lease that ended, and not by its worker's own word. */
 export const lostLease = z
-  .strictObject({ lease_id: leaseId, reason: z.enum([...CANCEL_REASONS, 'deadline']) })
+  .strictObject({ lease_id: leaseId, reason: z.enum([...CANCEL_REASONS, 'deadline', 'timeout']) })
   .meta({ id: 'LostLease' })
 
 /** Why a provider gets no work, and what to do about it. */

@@ -4,6 +4,7 @@ import {
   type JobOrigin,
   type JobRow,
   type ResultRow,
+  sha3Hex,
 } from '@fairlead/core'
 import { resultWithoutPeople, showU64 } from '@fairlead/core/internal'
 import type { ClaimStatus, Engine } from '@fairlead/engine'
@@ -35,11 +36,13 @@ export const enqueue: Handlers['aicf.enqueue'] = async (params, call, services) 
   const { role, tier } = call.identity
   const isOperator = role === 'operator' || role === 'admin'
   const by = { caller: ownCaller(call), tier, isOperator }
-  const jobId = await engine.enqueue(request, by, originOf(retryOf, traced ?? call.traceparent))
+  const origin = originOf(retryOf, traced ?? call.traceparent)
+  const { jobId, isDuplicate } = await engine.accept(request, by, origin)
   return {
     schema_version: 0,
     task_id: jobId,
     accepted: true,
+    ...(isDuplicate ? { deduplicated: true as const } : {}),
     ...(await receiptOf(jobId, params, services, call)),
   }
 }
@@ -127,7 +130,8 @@ const EMPTY_MAP = new Uint8Array([0xa0])
 export const listJobs: Handlers['aicf.listJobs'] = async (params, call, services) => {
   const { engine } = services
   const { status, kind, provider_id, caller, after_height, order, cursor, limit } = params
-  const { name, task_id_prefix } = params
+  const { name, task_id_prefix, tag, idempotency_key, dedupe_key, error } = params
+  const { wait_reason, since, until } = params
   const own = call.identity.role === 'requester' ? ownCaller(call) : undefined
   if (own !== undefined && caller !== undefined && caller !== own) {
     throw new FairleadError('Forbidden', 'caller: a requester lists its own jobs only', { caller })
@@ -138,6 +142,13 @@ export const listJobs: Handlers['aicf.listJobs'] = async (params, call, services
     ...(kind === undefined ? {} : { kind }),
     ...(name === undefined ? {} : { model: name }),
     ...(task_id_prefix === undefined ? {} : { idPrefix: task_id_prefix }),
+    ...(tag === undefined ? {} : { tag }),
+    ...(idempotency_key === undefined ? {} : { txHash: sha3Hex(Buffer.from(idempotency_key)) }),
+    ...(dedupe_key === undefined ? {} : { dedupeKey: dedupe_key }),
+    ...(error === undefined ? {} : { error }),
+    ...(wait_reason === undefined ? {} : { waitReason: wait_reason }),
+    ...(since === undefined ? {} : { since }),
+    ...(until === undefined ? {} : { until }),
     ...(provider_id === undefined ? {} : { providerId: provider_id }),
     ...(wanted === undefined ? {} : { caller: wanted }),
     ...(after_height === undefined ? {} : { afterHeight: BigInt(after_height) }),

@@ -18,11 +18,14 @@ export function explanationRecord(explanation: Explanation): ExplanationRecord {
   }
   if ('providers' in explanation) {
     const { notBefore, place, of, fairness, score, terms, providers, earliestAt } = explanation
+    const { dependencies, priority } = explanation
     const { fee, size, tier, ageSecs } = terms
     return {
       ...common,
       waiting: {
         not_before: notBefore,
+        depends_on: [...dependencies],
+        priority,
         place,
         of,
         fairness,

@@ -2,14 +2,16 @@ import {
   type AuditEntry,
   decodeCbor,
   type FailureRow,
+  type JobOptions,
   type JobRow,
   type LeaseRow,
   type ResultRow,
   toHex,
 } from '@fairlead/core'
-import { jsonOf, showU64 } from '@fairlead/core/internal'
+import { jsonOf, showBackoff, showU64 } from '@fairlead/core/internal'
 import {
   type AttemptErrorRecord,
+  type JobOptionsRecord,
   type JobRecord,
   type JobSummary,
   PayloadView,
@@ -141,6 +143,24 @@ function requestOf(row: JobRow) {
     enqueue_block: showU64(row.enqueueHeight),
     retry_of: row.origin?.retryOf ?? null,
     traceparent: row.origin?.traceparent ?? null,
+    options: row.options === null ? null : optionsRecord(row.options),
+  }
+}
+
+/** An option that was not given is left out. */
+function optionsRecord(options: JobOptions): JobOptionsRecord {
+  const { runAt, attempts, backoff, timeoutMs, priority, tags } = options
+  const { dedupeKey, dependsOn, onDependency } = options
+  return {
+    ...(runAt === undefined ? {} : { run_at: runAt }),
+    ...(attempts === undefined ? {} : { attempts }),
+    ...(backoff === undefined ? {} : { backoff: showBackoff(backoff) }),
+    ...(timeoutMs === undefined ? {} : { timeout_ms: timeoutMs }),
+    ...(priority === undefined ? {} : { priority }),
+    ...(tags === undefined ? {} : { tags: [...tags] }),
+    ...(dedupeKey === undefined ? {} : { dedupe_key: dedupeKey }),
+    ...(dependsOn === undefined ? {} : { depends_on: [...dependsOn] }),
+    ...(onDependency === undefined ? {} : { on_dependency: onDependency }),
   }
 }
 

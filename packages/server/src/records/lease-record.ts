@@ -19,6 +19,7 @@ export function leaseRecord(row: LeaseRow): Lease {
     t_deadline: row.tDeadline,
     renew_by: renewBy({ tDeadline: row.tDeadline, terms: row }),
     is_acked: row.isAcked,
+    timeout_at: row.timeoutAt,
   }
 }
 

@@ -184,6 +184,12 @@ function anyJob(draw: Draw, n: number, seq: number): JobRow {
       enqueueHeight: u64(),
       txHash: fc.nat({ max: TXS - 1 }).map(txOf),
       origin: maybe(fc.record({ traceparent: text() })),
+      options: maybe(
+        fc.record(
+          { runAt: time(), tags: few(text()), dedupeKey: text(), priority: fc.integer() },
+          { requiredKeys: [] },
+        ),
+      ),
     }),
   )
   return sampleJob(n, { seq, ...facts, ...anyState(draw) })
@@ -207,6 +213,7 @@ function anyState(draw: Draw): JobState {
       reason: maybe(fc.constantFrom('ttl_abs' as const, 'declined' as const)),
       proofAwaitedSince: maybe(time()),
       denials: few(fc.tuple(provider(), time())),
+      releasedAt: maybe(time()),
     }),
   )
 }
@@ -219,6 +226,7 @@ function anyLeases(draw: Draw, { id, seq }: JobRow, newest: LeaseRow | undefined
       fc.record({
         status: fc.constantFrom(...statuses),
         tDeadline: time(),
+        timeoutAt: maybe(time()),
         renewals: count(),
         isAcked: fc.boolean(),
         digest: maybe(fc.nat({ max: 9 }).map(hashOf)),

@@ -27,6 +27,8 @@ const MODELS = ['m', 'm\u0000', '', 'M']
 /** The first digits of the id of the n-th job. */
 const digitsOf = (n: number, digits: number): string => jobIdOf(n).slice(0, 2 + digits)
 
+const OPTIONS = [null, { tags: ['red', 'a:b'] }, { dedupeKey: 'say "x" \0' }, { tags: ['red'] }]
+
 /** Twelve jobs that differ in everything that a filter looks at. Heights go beyond 2^63. */
 const JOBS: readonly JobRow[] = Array.from({ length: 12 }, (_, i) => {
   const status = (['QUEUED', 'RUNNING', 'COMPLETED', 'FAILED'] as const)[i % 4] ?? 'QUEUED'
@@ -38,6 +40,7 @@ const JOBS: readonly JobRow[] = Array.from({ length: 12 }, (_, i) => {
     kind: i % 3 === 0 ? 'task' : 'ai',
     model: MODELS[i % 5] ?? null,
     enqueueHeight: 10n ** BigInt(i + 8),
+    options: OPTIONS[i % 4] ?? null,
   })
 })
 
@@ -96,6 +99,19 @@ const FILTERS: readonly (readonly [filter: Partial<JobFilter>, seqs: number[]])[
   [{ idPrefix: digitsOf(5, 8).slice(2) }, []],
   [{ idPrefix: `${jobIdOf(5)}0` }, []],
   [{ idPrefix: '' }, []],
+  [{ tag: 'red' }, [2, 4, 6, 8, 10, 12]],
+  [{ tag: 'a:b', afterSeq: 2, limit: 1 }, [6]],
+  [{ tag: 're' }, []],
+  [{ dedupeKey: 'say "x" \0' }, [3, 7, 11]],
+  [{ dedupeKey: 'say' }, []],
+  [{ tag: 'red', status: 'RUNNING', beforeSeq: 7 }, [6, 2]],
+  [{ txHash: sampleJob(5).txHash }, [5]],
+  [{ txHash: sampleJob(5).txHash, caller: callerOf(0) }, [5]],
+  [{ txHash: sampleJob(5).txHash, caller: callerOf(1) }, []],
+  [{ txHash: sampleJob(5).txHash, caller: callerOf(0), afterSeq: 5 }, []],
+  [{ txHash: sampleJob(5).txHash, caller: callerOf(0), beforeSeq: 5 }, []],
+  [{ since: sampleJob(11).enqueueTs }, [11, 12]],
+  [{ until: sampleJob(3).enqueueTs, caller: callerOf(0) }, [1]],
   [{ afterHeight: 10n ** 15n }, [9, 10, 11, 12]],
   [{ afterHeight: 10n ** 15n - 1n }, [8, 9, 10, 11, 12]],
   [{ afterHeight: 2n ** 64n - 1n }, []],
@@ -195,6 +211,23 @@ export function readRules({ tables, apply, reopen }: Subject): void {
     expect(await list({ idPrefix: `${start}7b1` })).toEqual([[3, 'QUEUED']])
     expect(await list({ idPrefix: `${start}6` })).toEqual([[4, 'QUEUED']])
     expect(await list({ idPrefix: `${start}7`, limit: 1, afterSeq: 1 })).toEqual([[2, 'RUNNING']])
+  })
+
+  it('STORE-8: a job is found by the code of its last failure, and by no earlier one', async () => {
+    const failures = [
+      sampleFailure(1, { attempt: 0, code: 'oom' }),
+      sampleFailure(1, { attempt: 1, code: 'bad_input' }),
+      sampleFailure(2, { attempt: 0, code: 'oom' }),
+    ]
+    const newJobs = [1, 2, 3].map((n) => newJob(sampleJob(n)))
+    await apply(batchOf({ newJobs, failures }))
+    const list = async (error: string) => {
+      const found = await tables().read.jobs({ error, afterSeq: 0, limit: 10 })
+      return found.map(({ seq }) => seq)
+    }
+    expect(await list('oom')).toEqual([2])
+    expect(await list('bad_input')).toEqual([1])
+    expect(await list('none')).toEqual([])
   })
 
   it('STORE-8: failures of a job come oldest attempt first', async () => {

@@ -68,6 +68,18 @@ const FULL_JOB: JobRow = {
   endedAt: START + 2,
   reason: 'retries_exhausted',
   proofAwaitedSince: START + 3,
+  options: {
+    runAt: START + 6,
+    attempts: 7,
+    backoff: { baseMs: 1, factorPermille: 1_500, capMs: 9, jitterPermille: 0 },
+    timeoutMs: 60_000,
+    priority: -3,
+    tags: ['a', 'b:c'],
+    dedupeKey: 'key \0 "x"',
+    dependsOn: [jobIdOf(1)],
+    onDependency: 'run',
+  },
+  releasedAt: START + 8,
   denials: [
     [providerOf(2), START + 4],
     [providerOf(1), START + 5],
@@ -108,9 +120,10 @@ export function roundTripRules({ tables, apply, reopen }: Subject): void {
     const first = sampleJob(1)
     await apply(batchOf({ newJobs: [newJob(first)] }))
     const { status, providerId, attempt, retries, declines, notBefore, firstAssignedAt } = FULL_JOB
-    const { workerLosses, endedAt, reason, proofAwaitedSince, denials } = FULL_JOB
+    const { workerLosses, endedAt, reason, proofAwaitedSince, denials, releasedAt } = FULL_JOB
     const started = { status, providerId, attempt, retries, declines, notBefore, firstAssignedAt }
-    const state = { ...started, workerLosses, endedAt, reason, proofAwaitedSince, denials }
+    const ended = { endedAt, reason, proofAwaitedSince, releasedAt }
+    const state = { ...started, workerLosses, ...ended, denials }
     await apply(batchOf({ jobs: [{ id: first.id, seq: first.seq, ...state }] }))
     expect(await tables().read.job(first.id)).toEqual({ ...first, ...state })
   })
@@ -243,6 +256,7 @@ export function roundTripRules({ tables, apply, reopen }: Subject): void {
     const state = {
       status: 'COMPLETED',
       tDeadline: START + 7,
+      timeoutAt: START + 5,
       renewals: 3,
       isAcked: true,
       digest: hashOf(2),

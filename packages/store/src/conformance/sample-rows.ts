@@ -64,6 +64,7 @@ export function sampleJob(n: number, given: Partial<JobRow> = {}): JobRow {
     enqueueHeight: 1_760_000_000n,
     txHash: named('tx', n),
     origin: null,
+    options: null,
     status: 'QUEUED',
     providerId: null,
     attempt: null,
@@ -76,6 +77,7 @@ export function sampleJob(n: number, given: Partial<JobRow> = {}): JobRow {
     reason: null,
     proofAwaitedSince: null,
     denials: [],
+    releasedAt: null,
     ...given,
   }
 }
@@ -92,6 +94,7 @@ export function sampleLease(n: number, given: Partial<LeaseRow> = {}): LeaseRow 
     status: 'ACTIVE',
     tStart: START + 1_000 * attempt + n,
     tDeadline: START + 600_000 + n,
+    timeoutAt: null,
     renewals: 0,
     isAcked: false,
     epoch: 2_933_333,

@@ -21,6 +21,7 @@ import {
   leasesByStart,
   metaByName,
   providersById,
+  type StoredJob,
   type StoredRows,
   sharesInOrder,
   txKey,
@@ -159,8 +160,10 @@ function listJobs(tables: StoredRows, filter: JobFilter): JobRow[] {
   const { afterHeight, afterSeq, beforeSeq, limit } = filter
   const rows: JobRow[] = []
   if (idPrefix !== undefined && !isIdPrefix(idPrefix)) return rows
-  for (const { row } of tables.jobs.values()) {
+  for (const job of tables.jobs.values()) {
+    const { row } = job
     const fits =
+      fitsOptions(job, filter) &&
       row.seq > afterSeq &&
       (beforeSeq === undefined || row.seq < beforeSeq) &&
       (status === undefined || row.status === status) &&
@@ -182,6 +185,19 @@ function listAssignments(tables: StoredRows, atMs: number) {
     const job = tables.jobs.get(jobSeq)
     return job === undefined ? [] : [{ caller: job.row.caller, at: tStart }]
   })
+}
+
+function fitsOptions(job: StoredJob, filter: JobFilter): boolean {
+  const { tag, dedupeKey, txHash, error, since = 0, until = Infinity } = filter
+  const { options, enqueueTs, txHash: own } = job.row
+  return (
+    (tag === undefined || options?.tags?.includes(tag) === true) &&
+    (dedupeKey === undefined || options?.dedupeKey === dedupeKey) &&
+    (txHash === undefined || own === txHash) &&
+    (error === undefined || failuresOf(job).at(-1)?.code === error) &&
+    enqueueTs >= since &&
+    enqueueTs < until
+  )
 }
 
 function firstSeq(journal: readonly AuditEntry[]): number {

@@ -105,9 +105,10 @@ function refuseOddState({ status, endedAt }: JobState): void {
 /** Nothing else of a change counts: facts stay (STORE-7). */
 function jobState(change: JobState): JobState {
   const { status, providerId, attempt, retries, declines, notBefore, firstAssignedAt } = change
-  const { workerLosses, endedAt, reason, proofAwaitedSince, denials } = change
+  const { workerLosses, endedAt, reason, proofAwaitedSince, denials, releasedAt } = change
   const run = { status, providerId, attempt, retries, declines, notBefore, firstAssignedAt }
-  return { ...run, workerLosses, endedAt, reason, proofAwaitedSince, denials: copyOf(denials) }
+  const end = { endedAt, reason, proofAwaitedSince, releasedAt }
+  return { ...run, workerLosses, ...end, denials: copyOf(denials) }
 }
 
 function insertLease(tables: StoredRows, row: LeaseRow, tx: Transaction): void {
@@ -134,8 +135,8 @@ function changeLease(
 }
 
 function leaseState(change: LeaseState): LeaseState {
-  const { status, tDeadline, renewals, isAcked, digest, ackTimeoutMs, workerId } = change
-  return { status, tDeadline, renewals, isAcked, digest, ackTimeoutMs, workerId }
+  const { status, tDeadline, timeoutAt, renewals, isAcked, digest, ackTimeoutMs, workerId } = change
+  return { status, tDeadline, timeoutAt, renewals, isAcked, digest, ackTimeoutMs, workerId }
 }
 
 /** After all leases are written: in one batch a lease may end and the next begin, in any order. */

@@ -22,6 +22,9 @@ export const INVARIANTS = {
   'unit-quota': 'no assignment takes a provider over its units of the epoch (QUOTA-5)',
   'requester-window': 'no span of a window holds more assignments than it allows (QUOTA-4)',
   'limit-span': 'no span of a limit holds more than its capacity (ADMIT-3, LIMIT-4, LIMIT-6)',
+  scheduled: 'no job is assigned before its time (OPTIONS-2)',
+  dependencies:
+    'no job runs before its dependencies have ended, or after one that failed it (OPTIONS-8)',
   'queue-depth': 'no job is accepted over max_depth or max_per_caller (ENQUEUE-7)',
   eligibility: 'a job goes to a provider that fits it only (MATCH-3)',
   order: 'of ready jobs of one class the first in order is taken first (ORDER-3, ORDER-5)',

@@ -7,6 +7,7 @@ import { proof } from './fund/proof.ts'
 import { settlement } from './fund/settlement.ts'
 import { sla } from './fund/sla.ts'
 import { hashes } from './hashes.ts'
+import { jobBackoff } from './job-backoff.ts'
 import { lease } from './lease.ts'
 import { limits, limitsOnRedis } from './limits.ts'
 import { match } from './match.ts'
@@ -27,6 +28,7 @@ const SUITES: ReadonlyMap<string, Suite> = new Map([
   ['match', match],
   ['fair', fair],
   ['backoff', backoff],
+  ['job-backoff', jobBackoff],
   ['lease', lease],
   ['session-order', sessionOrder],
   ['session-dispatch', sessionDispatch],

@@ -19,11 +19,16 @@ export type Progress = (done: number, total: number) => void
  */
 type Step = (path: string, made: string, progress: Progress, version: number) => number
 
-const STEPS: Readonly<Record<number, Step>> = { 4: copyRows, 5: addSums, 6: addSums }
+const STEPS: Readonly<Record<number, Step>> = {
+  4: copyRows,
+  5: addSums,
+  6: addSums,
+  7: addSums,
+}
 
 /**
  * Brings a store of an earlier version forward: makes a new file of it, which then takes its place. The old file stays as
- * `PATH.before-7`, with its log if it needs one. Does nothing to a store of another version. The caller has the lock of the store.
+ * `PATH.before-8`, with its log if it needs one. Does nothing to a store of another version. The caller has the lock of the store.
  * Returns the bytes of the log that were torn.
  */
 export function bringForward(path: string, progress: Progress): number {

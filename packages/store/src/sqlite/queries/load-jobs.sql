@@ -7,9 +7,9 @@ SELECT
     seq, '0x' || lower(hex(id)), '0x' || lower(hex(caller)), '0x' || lower(hex(tx_hash)), kind,
     -- JSON has no bytes, which text with U+0000 is stored as.
     iif(typeof(tier) = 'blob', hex(tier), tier), fee, size_bytes, iif(typeof(model) = 'blob', hex(model), model),
-    shots, depth_hint, units, tokens, regions, needs, ttl_abs_secs, enqueue_ts, chain_id, enqueue_height, origin,
+    shots, depth_hint, units, tokens, regions, needs, ttl_abs_secs, enqueue_ts, chain_id, enqueue_height, origin, options,
     status, provider_id, attempt, retries, declines, worker_losses, not_before, first_assigned_at, ended_at, reason,
-    proof_awaited_since, denials,
+    proof_awaited_since, denials, released_at,
     facts_sum, state_sum, typeof(tier) = 'blob', typeof(model) = 'blob'
   )),
   max(seq),

@@ -6,6 +6,7 @@ UPDATE jobs SET
   first_assigned_at = first_assigned_at - ?1 * (first_assigned_at > ?2),
   proof_awaited_since = proof_awaited_since - ?1 * (proof_awaited_since > ?2),
   ended_at = ended_at - ?1 * (ended_at > ?2),
+  released_at = released_at - ?1 * (released_at > ?2),
   denials = NULL
-WHERE enqueue_ts > ?2 OR not_before > ?2 OR first_assigned_at > ?2 OR proof_awaited_since > ?2 OR ended_at > ?2
+WHERE enqueue_ts > ?2 OR not_before > ?2 OR first_assigned_at > ?2 OR proof_awaited_since > ?2 OR ended_at > ?2 OR released_at > ?2
   OR denials IS NOT NULL

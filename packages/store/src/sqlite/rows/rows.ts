@@ -112,6 +112,7 @@ const JOB_STATE: Lines<StateOfJob> = [
   ['reason', 'reason', 'text'],
   ['proof_awaited_since', 'proofAwaitedSince', 'int'],
   ['denials', 'denials', 'list'],
+  ['released_at', 'releasedAt', 'int'],
 ]
 
 const JOB_FACTS: Lines<JobRow> = [
@@ -135,6 +136,7 @@ const JOB_FACTS: Lines<JobRow> = [
   ['chain_id', 'chainId', 'bigint'],
   ['enqueue_height', 'enqueueHeight', 'bigint'],
   ['origin', 'origin', 'json'],
+  ['options', 'options', 'json'],
 ]
 
 export const JOB = changingType<JobRow>('jobs', 1, JOB_FACTS, JOB_STATE)
@@ -156,6 +158,7 @@ const LEASE_STATE: Lines<StateOfLease> = [
   ['digest', 'digest', 'id'],
   ['ack_timeout_ms', 'ackTimeoutMs', 'int'],
   ['worker_id', 'workerId', 'text'],
+  ['timeout_at', 'timeoutAt', 'int'],
 ]
 
 const LEASE_FACTS: Lines<LeaseRow> = [

@@ -50,11 +50,12 @@ function prunes(): [string, string][] {
   ])
 }
 
-/** STORE-8: jobs, those of a caller, live ones, and those whose id begins with some digits. */
+/** STORE-8: jobs, those of a caller, with a key or not, live ones, and those whose id begins with some digits. */
 function listsOfJobs(): [string, string][] {
   const ranges = {
     jobs: 'TRUE',
     'jobs-of-caller': 'caller48 = @caller48 AND caller = @caller',
+    'jobs-by-key': 'key_hash = @key_hash AND caller = @caller',
     'live-jobs': 'ended_at IS NULL',
     'jobs-by-prefix':
       'id48 BETWEEN @first48 AND @last48 AND id BETWEEN @first_id AND @last_id AND (@caller IS NULL OR caller = @caller)',

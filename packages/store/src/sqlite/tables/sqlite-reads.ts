@@ -91,7 +91,7 @@ export class SqliteReads implements DirectReads {
   }
 
   jobs(filter: JobFilter): JobRow[] {
-    const { status, caller, idPrefix, beforeSeq } = filter
+    const { status, caller, idPrefix, beforeSeq, txHash } = filter
     if (caller !== undefined && !isHex32(caller)) return []
     const which = beforeSeq === undefined ? '' : 'newest-'
     const params = {
@@ -109,6 +109,13 @@ export class SqliteReads implements DirectReads {
         first48: id48(first as Uint8Array),
         last48: id48(last as Uint8Array),
         caller: callerId,
+      })
+    }
+    if (callerId !== null && txHash !== undefined && isHex32(txHash)) {
+      return this.#all(JOB, `list-${which}jobs-by-key`, {
+        ...params,
+        caller: callerId,
+        key_hash: this.#keyHash.of(callerId, bytesOfHex(txHash)),
       })
     }
     if (callerId !== null) {
@@ -230,7 +237,8 @@ function idOf(cell: SqlValue | undefined): string {
 /** Null stands for any. */
 function filterParams(filter: JobFilter): NamedValues {
   const { status = null, providerId = null, kind = null, model } = filter
-  const { afterHeight, afterSeq, limit } = filter
+  const { afterHeight, afterSeq, limit, tag = null, dedupeKey, txHash, error = null } = filter
+  const { since = null, until = null } = filter
   return {
     status,
     provider_id: providerId,
@@ -238,6 +246,13 @@ function filterParams(filter: JobFilter): NamedValues {
     // As text is stored; see rows.ts.
     model: model?.includes('\0') ? Buffer.from(model, 'utf8') : (model ?? null),
     after_height: afterHeight === undefined ? null : afterHeight.toString(),
+    tag,
+    // As it stands in the JSON of the options.
+    dedupe_key: dedupeKey === undefined ? null : JSON.stringify(dedupeKey),
+    tx_hash: txHash === undefined ? null : fromHex(txHash),
+    error,
+    since,
+    until,
     after_seq: afterSeq,
     limit,
   }

@@ -96,7 +96,10 @@ export class Callers {
     const dice = this.#dice
     const { isUniform } = this.#scenario
     const fee = dice.oneIn(3) ? 0 : dice.below(4) * 500_000 + (isUniform ? dice.below(1_000) : 0)
-    if (isUniform) return { kind, payload: this.#payload(kind), max_fee_u64: fee }
+    if (isUniform) {
+      const rank = this.#scenario.options === 'priority' ? this.#options() : {}
+      return { kind, payload: this.#payload(kind), max_fee_u64: fee, ...rank }
+    }
     return {
       kind,
       payload: this.#payload(kind),
@@ -104,7 +107,36 @@ export class Callers {
       ...(dice.oneIn(6) ? { regions: dice.pick([['eu'], ['us'], ['eu', 'us']]) } : {}),
       ...(dice.oneIn(8) ? { ttl_abs_secs: dice.between(1, 20) } : {}),
       ...(dice.oneIn(6) ? this.#needs(kind) : {}),
+      ...this.#options(),
     }
+  }
+
+  /** Every third job has some. Jobs that it names may be another's, or gone. */
+  #options(): Readonly<Record<string, unknown>> {
+    const dice = this.#dice
+    const { options } = this.#scenario
+    if (options === 'none' || !dice.oneIn(3)) return {}
+    if (options === 'priority') return { priority: dice.pick([-100, -1, 1, 100]) }
+    const known = this.#jobs.slice(-6).map(({ jobId }) => jobId)
+    const depends_on = known.length === 0 ? [madeUpId<JobId>(dice)] : [dice.pick(known)]
+    if (dice.oneIn(3))
+      depends_on.push(dice.oneIn(4) ? madeUpId<JobId>(dice) : dice.pick(depends_on))
+    return dice.pick<Readonly<Record<string, unknown>>>([
+      { delay_ms: dice.pick([1, 300, 2_000, 9_000]) },
+      { depends_on },
+      { depends_on, on_dependency: 'run' },
+      { timeout_ms: dice.pick([1_000, 1_500, 2_000, 4_000]) },
+      { attempts: dice.between(1, 5), tags: ['a', 'b'] },
+      {
+        backoff: {
+          base_ms: dice.pick([0, 50, 700]),
+          factor_permille: dice.pick([1_000, 2_500]),
+          cap_ms: dice.pick([0, 1_200, 5_000]),
+          jitter_permille: dice.pick([0, 100, 1_000]),
+        },
+      },
+      { delay_ms: 700, depends_on, timeout_ms: 1_500 },
+    ])
   }
 
   /** Needs beside kind and model, which some jobs have. */

@@ -33,6 +33,13 @@ export interface JobEntry {
   /** Failures that must be stored, by attempt. */
   readonly failures: Map<number, FailureEntry>
   notBefore: number | null
+  /** Jobs that it waits for, and when the last of the others ended. */
+  readonly waitsFor: Set<JobEntry>
+  releasedAt: number | null
+  /** A dependency that did not complete, or was never there: it may not run. */
+  isBroken: boolean
+  /** A dependency ended so long ago that it may be deleted by now: then it counts as one that was never there. */
+  isDoubtful: boolean
   firstAssignedAt: number | null
   endedAt: number | null
   reason: string | null
@@ -65,6 +72,8 @@ export interface LeaseEntry {
   /** When it is cancelled without an ack, and when it expires: both move by the engine's downtime. */
   ackBy: number
   deadline: number
+  /** When its attempt has taken as long as its job allows. */
+  timeoutAt: number
   renewals: number
   acked: boolean
   status: LeaseStatus
@@ -130,7 +139,9 @@ export class Book {
   lifeEndsAt(job: JobEntry): number {
     const opens = this.sessions.of(job)?.scheduledTime
     // Who joins a session that opened long ago may be late for more than its opening.
-    return Math.max(job.facts.enqueueTs, ttlAbsAt(job.facts, this.policy, opens))
+    if (job.waitsFor.size > 0) return Number.POSITIVE_INFINITY
+    const from = readyTs(job)
+    return Math.max(from, ttlAbsAt({ ...job.facts, enqueueTs: from }, this.policy, opens))
   }
 
   /** Ready jobs of a kind at a time. */
@@ -167,6 +178,7 @@ export class Book {
     job.notBefore = null
     job.denials.clear()
     this.alive.delete(job)
+    for (const other of this.alive) tell(other, job)
     this.sessions.end(job, status, reason)
   }
 }
@@ -194,8 +206,28 @@ export function slotsOf({ row }: ProviderEntry, workerId: WorkerId): number {
   return row.workers?.find(({ id }) => id === workerId)?.slots ?? 0
 }
 
-export function isReady({ status, notBefore }: JobEntry, atMs: number): boolean {
-  return status === 'QUEUED' && (notBefore === null || notBefore <= atMs)
+export function isReady(job: JobEntry, atMs: number): boolean {
+  const { status, notBefore, waitsFor, isBroken, facts } = job
+  if (status !== 'QUEUED' || waitsFor.size > 0 || isBroken) return false
+  return Math.max(notBefore ?? 0, facts.options?.runAt ?? 0) <= atMs
+}
+
+/** From when a job counts as waiting (OPTIONS-2). */
+export function readyTs({ facts, releasedAt }: JobEntry): number {
+  return Math.max(facts.enqueueTs, facts.options?.runAt ?? 0, releasedAt ?? 0)
+}
+
+/** A job has ended that another may wait for (OPTIONS-8). */
+function tell(job: JobEntry, ended: JobEntry): void {
+  if (!job.waitsFor.delete(ended)) return
+  const mayGoOn = ended.status === 'COMPLETED' || job.facts.options?.onDependency === 'run'
+  if (!mayGoOn) job.isBroken = true
+  if (job.waitsFor.size === 0 && !job.isBroken) job.releasedAt = ended.endedAt
+}
+
+/** When a live lease ends by itself. */
+export function endsAt({ deadline, timeoutAt }: LeaseEntry): number {
+  return Math.min(deadline, timeoutAt)
 }
 
 export function classOf({ kind, model }: JobRow): string {

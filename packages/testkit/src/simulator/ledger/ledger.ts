@@ -2,7 +2,7 @@ import { brokenSeq, type JobRow, type Policy } from '@fairlead/core'
 import { type ProviderRow, storedRow, type WriteBatch } from '@fairlead/core/internal'
 import type { SimDisk } from '../store/sim-disk.ts'
 import { broken } from '../violation.ts'
-import { Book, type JobEntry, lostAt, type ProviderEntry } from './book.ts'
+import { Book, endsAt, isReady, type JobEntry, lostAt, type ProviderEntry } from './book.ts'
 import { type Hearsay, JournalReader } from './journal/journal-reader.ts'
 import { Moment } from './journal/moment.ts'
 import { readPolicy } from './read-policy.ts'
@@ -67,6 +67,7 @@ export class Ledger {
     for (const lease of this.book.live) {
       lease.ackBy += gapMs
       lease.deadline += gapMs
+      lease.timeoutAt += gapMs
     }
     for (const { workers } of this.book.providers.values()) {
       for (const worker of workers.values())
@@ -128,7 +129,7 @@ export class Ledger {
     )
     if (open.length === 0) return null
     for (const job of this.book.alive) {
-      if (job.status !== 'QUEUED' || (job.notBefore ?? 0) > nowMs) continue
+      if (!isReady(job, nowMs)) continue
       if (isRationed(this.book, job, nowMs)) continue
       if (job.facts.kind === 'registration' && !maySend(this.book, job, nowMs)) continue
       const provider = open.find((candidate) => misfit(this.book, candidate, job, nowMs) === null)
@@ -147,8 +148,12 @@ export class Ledger {
   /** A lease or job whose time is over at this time; null if there is none. */
   overdue(nowMs: number): string | null {
     for (const lease of this.book.live) {
-      const { acked, ackBy, deadline } = lease
-      const due = Math.min(deadline, acked ? deadline : ackBy, lostAt(lease, this.book.policy))
+      const { acked, ackBy } = lease
+      const due = Math.min(
+        endsAt(lease),
+        acked ? endsAt(lease) : ackBy,
+        lostAt(lease, this.book.policy),
+      )
       if (due <= nowMs) return `lease ${lease.id}`
     }
     for (const job of this.book.alive) {
@@ -169,12 +174,13 @@ export class Ledger {
     if (of === 'leases') {
       for (const lease of this.book.live) {
         if (!lease.acked) yield lease.ackBy
-        yield lease.deadline
+        yield endsAt(lease)
         yield lostAt(lease, this.book.policy)
       }
     }
     if (of === 'jobs') {
-      for (const job of this.book.alive) yield job.notBefore ?? this.#lifeEnd(job)
+      for (const job of this.book.alive)
+        yield job.notBefore ?? job.facts.options?.runAt ?? this.#lifeEnd(job)
     }
     if (of !== 'windows') return
     const window = this.book.policy.queue.quotas.requesterWindow

@@ -87,6 +87,8 @@ export interface Scenario {
   readonly cancelOneIn: number
   /** Jobs that differ in nothing but fee and time. */
   readonly isUniform: boolean
+  /** Options of jobs: `all` but priorities, or priorities alone, or none. */
+  readonly options: 'all' | 'priority' | 'none'
   /** All that is taken is assigned, and estimates come true: FAIR-7 must hold. */
   readonly withBound: boolean
 }

@@ -144,6 +144,7 @@ const BASE: Scenario = {
   kinds: { ai: 5, quantum: 2, task: 3, registration: 2 },
   tasks: ['resize', 'resize', 'render', 'render', 'poison'],
   mustSucceed: () => false,
+  options: 'all',
   providers: (dice) => cast(dice, 6),
   actors: { caller: 20, worker: 52, operator: 3, clock: 19, store: 3, restart: 1, reader: 2 },
   clock: { tick: 70, walk: 10, edge: 16, leap: 2, back: 2 },
@@ -362,6 +363,7 @@ export const SCENARIOS: readonly Scenario[] = [
   {
     ...BASE,
     name: 'fair',
+    options: 'priority',
     about: 'tenants that always have work waiting: the bound between them',
     policy: () => ({
       queue: {
@@ -418,6 +420,7 @@ export const SCENARIOS: readonly Scenario[] = [
     kinds: { ai: 0, quantum: 0, task: 1, registration: 0 },
     tasks: ['fine', 'fine', 'fine', 'fine', 'fine', 'poison', 'boom', 'boom', 'picky', 'hang'],
     mustSucceed: ({ model }) => !BAD_TASKS.includes(model ?? ''),
+    options: 'priority',
     providers: (dice) =>
       ['a', 'b', 'c'].map((name) => ({
         name,

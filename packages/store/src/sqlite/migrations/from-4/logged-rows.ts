@@ -207,7 +207,7 @@ function jobStateIn(reader: BatchReader): JobState {
   }
   // Whether there is a time of the end, which follows.
   reader.byte()
-  return { ...reader.row(JOB_STATE), ...names }
+  return { ...reader.row(JOB_STATE), releasedAt: null, ...names }
 }
 
 function newLeaseIn(reader: BatchReader): Partial<LeaseRow> {
@@ -218,7 +218,7 @@ function newLeaseIn(reader: BatchReader): Partial<LeaseRow> {
 function leaseStateIn(reader: BatchReader): LeaseState {
   const names = { jobSeq: reader.double(), attempt: reader.double(), id: reader.id<LeaseId>() }
   const status = statusAt(LEASE_STATUSES, reader)
-  return { ...reader.row(LEASE_STATE), ...names, status }
+  return { ...reader.row(LEASE_STATE), timeoutAt: null, ...names, status }
 }
 
 /** A status is its place in the list of words. */

@@ -1,25 +1,17 @@
 import { copyFileSync } from 'node:fs'
-import { crc32 } from 'node:zlib'
 import { makePrivate } from '../../../file-mode.ts'
-import { unavailable } from '../../../unavailable.ts'
-import {
-  type Database,
-  openDatabase,
-  openReadOnly,
-  type SqlValue,
-  tell,
-  told,
-} from '../../driver.ts'
+import { type Database, openDatabase, openReadOnly, told } from '../../driver.ts'
 import { addMigrations } from '../../migrate.ts'
 import { JOB, ROW_TYPES } from '../../rows/rows.ts'
 import { refuseStrangers, startOf } from '../../tables/check-tables.ts'
 import { renewSums } from '../../tables/renew-sums.ts'
 import { marksIn } from '../../tables/store-row.ts'
 import type { Progress } from '../bring-forward.ts'
+import { refuseDamaged } from './old-sums.ts'
 
 const PAGE_JOBS = 10_000
 
-/** Copies a store of version 5, and gives each row of the copy its sums. The log beside it fits both. */
+/** Copies a store of version 5 or later, and gives each row of the copy its sums. The log beside it fits both. */
 export function addSums(path: string, made: string, progress: Progress, version: number): number {
   inspect(path)
   bringTogether(path)
@@ -27,7 +19,7 @@ export function addSums(path: string, made: string, progress: Progress, version:
   copyFileSync(path, made)
   const db = openDatabase(made)
   try {
-    refuseDamaged(path, db)
+    refuseDamaged(path, db, version)
     db.exec('BEGIN IMMEDIATE')
     addMigrations(db, version)
     for (const type of ROW_TYPES) if (type !== JOB) renewSums(db, type)
@@ -62,27 +54,6 @@ function bringTogether(path: string): void {
   } finally {
     db.close()
   }
-}
-
-/** These versions had checksums of payloads, outputs and data about results, and a chain of entries, which stays. */
-function refuseDamaged(path: string, db: Database): void {
-  let damaged = 0
-  const count = (crc: SqlValue | undefined, ...parts: (SqlValue | undefined)[]): void => {
-    const found = parts.reduce<number>(
-      (sum, part) => (part instanceof Uint8Array ? crc32(part, sum) : sum),
-      0,
-    )
-    if (found !== crc) damaged++
-  }
-  tell(db, 'SELECT tell(crc, payload) FROM payloads', ([crc, payload]) => count(crc, payload))
-  tell(db, 'SELECT tell(crc, output, meta) FROM results', ([crc, output, meta]) =>
-    count(crc, output, meta),
-  )
-  if (damaged === 0) return
-  const advice =
-    `the file is damaged: ${damaged} payloads or results have a wrong checksum; keep a copy of it and ` +
-    'go back to the last backup'
-  throw unavailable(path, 'damaged', advice)
 }
 
 function addSumsOfJobs(db: Database, progress: Progress): void {

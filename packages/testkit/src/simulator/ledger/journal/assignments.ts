@@ -46,6 +46,7 @@ export class Assignments {
     const provider = this.#moment.provider(details['providerId'])
     const { id } = job.facts
     if (job.lease !== null) broken('one-live-lease', `job ${id} is assigned while a lease is live`)
+    this.#refuseUnready(job)
     if (!isReady(job, at))
       broken('backoff', `job ${id} is assigned while ${job.status} until ${job.notBefore}`)
     const round = this.#roundOf(id, provider)
@@ -68,6 +69,16 @@ export class Assignments {
       )
     }
     this.#book(lease)
+  }
+
+  /** OPTIONS-2, OPTIONS-8. */
+  #refuseUnready({ facts, waitsFor, isBroken }: JobEntry): void {
+    const { id, options } = facts
+    const runAt = options?.runAt ?? 0
+    if (runAt > this.#moment.at) broken('scheduled', `job ${id} is assigned before ${runAt}`)
+    if (waitsFor.size > 0 || isBroken) {
+      broken('dependencies', `job ${id} is assigned, and waits for ${waitsFor.size} jobs`)
+    }
   }
 
   /** The stored round that has this assignment in its place. */
@@ -117,6 +128,7 @@ export class Assignments {
       renewalsMax: terms.renewalsMax,
       ackBy: at + ackTimeoutMs,
       deadline: at + lengthMs,
+      timeoutAt: Number.POSITIVE_INFINITY,
       renewals: 0,
       acked: false,
       status: 'ACTIVE',

@@ -1,8 +1,8 @@
 import type { JobId, JobRow } from '@fairlead/core'
 import { broken } from '../../violation.ts'
-import { classOf, type JobEntry, type LeaseEntry, type ProviderEntry } from '../book.ts'
+import { classOf, endsAt, type JobEntry, type LeaseEntry, type ProviderEntry } from '../book.ts'
 import type { Verdict } from '../rules/own-attempts.ts'
-import { backoffMs, retryAfterMaxMs, ttlRelAt } from '../rules/own-rules.ts'
+import { attemptsOf, retryAfterMaxMs, ttlRelAt, waitOf } from '../rules/own-rules.ts'
 import { reasonOf } from '../sessions/session-book.ts'
 import type { BatchFacts, Details, Hearsay } from './journal-reader.ts'
 import { isLoss } from './lease-entries.ts'
@@ -41,6 +41,7 @@ export class JobEntries {
     if (book.jobs.has(id)) broken('idempotency', `job ${id} was accepted twice`)
     this.#refuseDepth(facts)
     const job = newEntry(facts)
+    this.#waitFor(job)
     book.accepted++
     book.jobs.set(id, job)
     book.alive.add(job)
@@ -51,6 +52,25 @@ export class JobEntries {
     }
     if (facts.seq === book.accepted) return
     broken('order', `job ${id} has the number ${facts.seq}, it is the ${book.accepted}th`)
+  }
+
+  /** One that is not there, or another's, is as one that failed (OPTIONS-8). */
+  #waitFor(job: JobEntry): void {
+    const { dependsOn = [], onDependency } = job.facts.options ?? {}
+    for (const id of dependsOn) {
+      const other = this.#moment.book.jobs.get(id)
+      const isOwn = other?.facts.caller === job.facts.caller
+      if (isOwn && other.endedAt === null) job.waitsFor.add(other)
+      else if (isOwn && this.#mayBeDeleted(other)) job.isDoubtful = true
+      else if (!(isOwn && other.status === 'COMPLETED') && onDependency !== 'run')
+        job.isBroken = true
+    }
+  }
+
+  /** The tables of the leader may have deleted it before those that this reads. */
+  #mayBeDeleted({ endedAt }: JobEntry): boolean {
+    const { at, book } = this.#moment
+    return at - (endedAt ?? at) >= 1_000 * book.policy.queue.ttl.gcHorizonSecs
   }
 
   completed(details: Details, { results }: BatchFacts): void {
@@ -132,12 +152,16 @@ export class JobEntries {
   canceled(details: Details): void {
     const { at, book } = this.#moment
     const job = this.#moment.job(details['jobId'])
+    const reason = (details['reason'] ?? null) as string | null
+    if (reason !== null && !job.isBroken && !job.isDoubtful) {
+      broken('dependencies', `job ${job.facts.id} ends, and no dependency of it has failed`)
+    }
     if (job.facts.kind === 'registration') this.#endRegistration(job, 'CANCELED', null)
     else {
-      this.#refuseStranger(job)
+      if (reason === null) this.#refuseStranger(job)
       this.#endedWithJob(job)
     }
-    book.endJob(job, 'CANCELED', null, at)
+    book.endJob(job, 'CANCELED', reason, at)
   }
 
   /** Its attempt may have booked: the cancel waits until that is known (ATTEMPT-6). */
@@ -229,6 +253,8 @@ export class JobEntries {
     this.#endedWithJob(job)
     const relative = ttlRelAt(job.firstAssignedAt, this.#moment.book.policy)
     const due = reason === 'ttl_abs' ? this.#moment.book.lifeEndsAt(job) : relative
+    // A dependency that ended while no engine ran may have told it after its life was over.
+    if (job.releasedAt !== null && this.#moment.at >= due) return
     this.#moment.refuseOffTime(due, `the ${reason} of ${job.facts.id}`)
   }
 
@@ -251,22 +277,25 @@ export class JobEntries {
     const { lease } = job
     if (lease === null || !byDeadline)
       broken('transition', `job ${id} moved, and its lease did not end`)
-    moment.refuseOffTime(lease.deadline, `the deadline of ${lease.id}`)
-    moment.failAttempt(lease, { code: 'lease_expired', words: 'engine' })
+    moment.refuseOffTime(endsAt(lease), `the end of ${lease.id}`)
+    const code = isTimeout(lease) ? 'timeout' : 'lease_expired'
+    moment.failAttempt(lease, { code, words: 'engine' })
     moment.endLease(lease, 'EXPIRED', 0)
     return lease
   }
 
   #charge(job: JobEntry, lease: LeaseEntry, reason: string): void {
     const { at, book } = this.#moment
-    const { attemptMax } = book.policy.queue.retries
-    const { kind, id } = job.facts
+    const attemptMax = attemptsOf(job.facts, book.policy)
+    const { id } = job.facts
     const asked = reason === 'PROVIDER_FAIL' ? this.#hearsay.failure(lease.id).retryAfterMs : 0
-    const waitMs = Math.min(asked ?? 0, retryAfterMaxMs(book.policy))
-    job.notBefore = at + Math.max(waitMs, backoffMs(kind, id, job.retries, book.policy))
+    const waitMs = Math.min(asked ?? 0, retryAfterMaxMs(job.facts, book.policy))
+    job.notBefore = at + Math.max(waitMs, waitOf(job.facts, job.retries, book.policy))
     job.retries++
-    this.#denyAfter(reason, job, lease)
-    this.#chargeProvider(lease)
+    if (!(reason === 'LEASE_EXPIRED' && isTimeout(lease))) {
+      this.#denyAfter(reason, job, lease)
+      this.#chargeProvider(lease)
+    }
     if (job.retries < attemptMax) return
     broken('retries', `job ${id} goes on after ${job.retries} of ${attemptMax} charges`)
   }
@@ -275,9 +304,9 @@ export class JobEntries {
   #loseWorker(job: JobEntry, losses: number): void {
     const { at, book } = this.#moment
     const { workerLostMax } = book.policy.queue.retries
-    const { kind, id } = job.facts
+    const { id } = job.facts
     job.workerLosses = losses + 1
-    job.notBefore = at + backoffMs(kind, id, job.retries, book.policy)
+    job.notBefore = at + waitOf(job.facts, job.retries, book.policy)
     if (job.workerLosses < (workerLostMax ?? Number.POSITIVE_INFINITY)) return
     broken('worker-loss', `job ${id} goes on after ${job.workerLosses} of ${workerLostMax} losses`)
   }
@@ -293,11 +322,13 @@ export class JobEntries {
   }
 
   #lastCharge(job: JobEntry, ways: readonly string[], byDeadline: boolean, reason: string): void {
-    const { attemptMax } = this.#moment.book.policy.queue.retries
+    const attemptMax = attemptsOf(job.facts, this.#moment.book.policy)
     const lease = this.#endedAttempt(job, ways, byDeadline)
+    const isOwnTime = lease.status === 'EXPIRED' && isTimeout(lease)
     job.retries++
     const isPermanent = reason === 'permanent_error'
-    if (!isPermanent || !this.#hearsay.isJobsFault(lease.id)) this.#chargeProvider(lease)
+    const isJobsFault = isPermanent && this.#hearsay.isJobsFault(lease.id)
+    if (!isJobsFault && !isOwnTime) this.#chargeProvider(lease)
     if (isPermanent || job.retries >= attemptMax) return
     broken('retries', `job ${job.facts.id} ended after ${job.retries} of ${attemptMax} charges`)
   }
@@ -352,6 +383,10 @@ function newEntry(facts: JobRow): JobEntry {
     workerLosses: 0,
     failures: new Map(),
     notBefore: null,
+    waitsFor: new Set(),
+    releasedAt: null,
+    isBroken: false,
+    isDoubtful: false,
     firstAssignedAt: null,
     endedAt: null,
     reason: null,
@@ -359,6 +394,10 @@ function newEntry(facts: JobRow): JobEntry {
     lease: null,
     lastProvider: null,
   }
+}
+
+function isTimeout({ timeoutAt, deadline }: LeaseEntry): boolean {
+  return timeoutAt <= deadline
 }
 
 /** RETRY-4: never shortened. */

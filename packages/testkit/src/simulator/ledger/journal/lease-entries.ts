@@ -15,6 +15,8 @@ export function jobStarted(moment: Moment, details: Details): void {
     broken('answer', `${moment.actor} acked lease ${lease.id}`)
   if (lease.acked) broken('transition', `lease ${lease.id} was acked twice`)
   lease.acked = true
+  const { timeoutMs } = lease.job.facts.options ?? {}
+  if (timeoutMs !== undefined) lease.timeoutAt = moment.at + timeoutMs
   lease.job.status = 'RUNNING'
   moment.jobs.add(lease.job)
 }

@@ -1,6 +1,13 @@
 import type { JobId, LeaseId, ProviderId } from '@fairlead/core'
 import { broken } from '../../violation.ts'
-import type { Book, FailureEntry, JobEntry, LeaseEntry, ProviderEntry } from '../book.ts'
+import {
+  type Book,
+  endsAt,
+  type FailureEntry,
+  type JobEntry,
+  type LeaseEntry,
+  type ProviderEntry,
+} from '../book.ts'
 import { hasEndedStatus, isLiveStatus } from '../rules/own-rules.ts'
 import type { ShareBook } from '../rules/shares.ts'
 
@@ -103,8 +110,9 @@ export class Moment {
   }
 
   /** A holder's call counts before its deadline only, and before the ack timeout if unacked. */
-  refuseLate({ id, acked, ackBy, deadline }: LeaseEntry): void {
-    const until = acked ? deadline : Math.min(deadline, ackBy)
+  refuseLate(lease: LeaseEntry): void {
+    const { id, acked, ackBy } = lease
+    const until = acked ? endsAt(lease) : Math.min(endsAt(lease), ackBy)
     if (this.at < until) return
     broken('deadline', `a call on lease ${id} was taken ${this.at - until} ms after its time`)
   }

@@ -1,6 +1,6 @@
 import type { RoundRow } from '@fairlead/core/internal'
 import { broken } from '../../violation.ts'
-import type { Book, JobEntry } from '../book.ts'
+import { type Book, type JobEntry, readyTs } from '../book.ts'
 import { scoreOf } from '../rules/own-rules.ts'
 
 /**
@@ -70,10 +70,16 @@ export class RoundOrder {
 
   #isBefore(a: JobEntry, b: JobEntry): boolean {
     const { at } = this.#round
-    const scores = scoreOf(a.facts, at, this.#book.policy) - scoreOf(b.facts, at, this.#book.policy)
+    const { policy } = this.#book
+    const ranks = priorityOf(a) - priorityOf(b)
+    if (policy.match.fairness === 'tenant' && ranks !== 0) return ranks > 0
+    const [readyA, readyB] = [readyTs(a), readyTs(b)]
+    const scores =
+      scoreOf({ ...a.facts, enqueueTs: readyA }, at, policy) -
+      scoreOf({ ...b.facts, enqueueTs: readyB }, at, policy)
     if (scores !== 0) return scores > 0
-    if (a.facts.enqueueTs !== b.facts.enqueueTs) return a.facts.enqueueTs < b.facts.enqueueTs
-    const { fairness, ties } = this.#book.policy.match
+    if (readyA !== readyB) return readyA < readyB
+    const { fairness, ties } = policy.match
     if (ties === 'arrival') return a.facts.seq < b.facts.seq
     // By score these are a tie, which the seed decides (MATCH-8).
     return fairness === 'tenant' && a.facts.id < b.facts.id
@@ -88,6 +94,11 @@ function isNoMoreDenied(other: JobEntry, job: JobEntry, atMs: number): boolean {
   return true
 }
 
-function hasWaitedLonger({ facts: a }: JobEntry, { facts: b }: JobEntry): boolean {
-  return a.enqueueTs !== b.enqueueTs ? a.enqueueTs < b.enqueueTs : a.id < b.id
+function hasWaitedLonger(a: JobEntry, b: JobEntry): boolean {
+  const [readyA, readyB] = [readyTs(a), readyTs(b)]
+  return readyA !== readyB ? readyA < readyB : a.facts.id < b.facts.id
+}
+
+function priorityOf({ facts }: JobEntry): number {
+  return facts.options?.priority ?? 0
 }

@@ -22,7 +22,7 @@ export class StoredRows {
       broken('job-lost', `job ${id} is ${job.status} and not stored`)
     }
     const same = (
-      field: keyof Omit<JobRow, 'origin' | 'needs'>,
+      field: keyof Omit<JobRow, 'origin' | 'needs' | 'options'>,
       due: unknown,
       invariant: InvariantName = 'rows',
     ): void => {
@@ -85,6 +85,7 @@ export class StoredRows {
     same('attempt', lease.attempt)
     same('tStart', lease.tStart)
     same('tDeadline', lease.deadline, 'deadline')
+    same('timeoutAt', Number.isFinite(lease.timeoutAt) ? lease.timeoutAt : null, 'deadline')
     same('ackTimeoutMs', lease.ackBy - lease.tStart, 'deadline')
     same('lengthMs', lease.lengthMs)
     same('renewals', lease.renewals)

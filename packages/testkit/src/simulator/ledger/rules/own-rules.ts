@@ -44,7 +44,7 @@ export function unitsOf(job: {
 }
 
 /** How long a job waits that has failed, with `n` charges before (RETRY-1). */
-export function backoffMs(kind: KindName, jobId: JobId, n: number, { queue }: Policy): number {
+function backoffMs(kind: KindName, jobId: JobId, n: number, { queue }: Policy): number {
   const { baseBackoffAiSecs, baseBackoffQuantumSecs, baseBackoffTaskSecs } = queue.retries
   const { backoffCapSecs, backoffFactor } = queue.retries
   const base = {
@@ -60,9 +60,34 @@ export function backoffMs(kind: KindName, jobId: JobId, n: number, { queue }: Po
   return 1_000 * Number((delay * (9n * 2n ** 52n + v) + 5n * 2n ** 52n) / (10n * 2n ** 52n))
 }
 
+/** The charges that end a job (OPTIONS-3). */
+export function attemptsOf({ options }: JobRow, { queue, registry }: Policy): number {
+  const { attemptMax } = queue.retries
+  const own = options?.attempts ?? attemptMax
+  return registry.health === 'on' ? Math.min(own, attemptMax) : own
+}
+
+/** How long a job waits after a charge or a loss, with a backoff of its own too (OPTIONS-4). */
+export function waitOf({ id, kind, options }: JobRow, n: number, policy: Policy): number {
+  const byKind = backoffMs(kind, id, n, policy)
+  const own = options?.backoff
+  if (own === undefined) return byKind
+  const grown = (BigInt(own.baseMs) * BigInt(own.factorPermille) ** BigInt(n)) / 1_000n ** BigInt(n)
+  const d = grown < own.capMs ? grown : BigInt(own.capMs)
+  const hash = taggedHash('AICF|retry', Buffer.from(id.slice(2), 'hex'), uvarint(n))
+  const v = hash.readBigUInt64BE(0) >> 11n
+  const j = BigInt(own.jitterPermille)
+  const spread = (1_000n - j) * 2n ** 52n + j * v
+  const ms = Number((d * spread + 500n * 2n ** 52n) / (1_000n * 2n ** 52n))
+  return policy.registry.health === 'on' ? Math.max(ms, byKind) : ms
+}
+
 /** The longest wait that a failure can ask for (FAIL-4). */
-export function retryAfterMaxMs({ queue, registry }: Policy): number {
-  return registry.health === 'on' ? 1_000 * queue.retries.backoffCapSecs : 24 * 3_600_000
+export function retryAfterMaxMs({ options }: JobRow, { queue, registry }: Policy): number {
+  const day = 24 * 3_600_000
+  if (registry.health === 'off') return day
+  const own = options?.backoff?.capMs ?? 0
+  return Math.min(day, Math.max(own, 1_000 * queue.retries.backoffCapSecs))
 }
 
 /** The code of a failure as it is kept (FAIL-2). */
