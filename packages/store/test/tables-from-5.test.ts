@@ -8,15 +8,15 @@ import { openSqliteStore } from '../src/sqlite/sqlite-store.ts'
 import { modelOf, QUIET, replay } from './sample-store.ts'
 import { tempPath } from './temp-store.ts'
 
-const FOLDER = join(import.meta.dirname, 'from-5')
 const BATCHES = 6
 
-/** A store that version 5 wrote: six sample batches, then closed or killed. The killed one has the last batch in its log only. */
-function oldStore(how: 'closed' | 'killed'): string {
+/** A store that a version wrote: six sample batches, then closed or killed. The killed one has the last batch in its log only. */
+function oldStore(how: 'closed' | 'killed', version = 5): string {
   const path = tempPath()
-  for (const name of readdirSync(FOLDER)) {
+  const folder = join(import.meta.dirname, `from-${version}`)
+  for (const name of readdirSync(folder)) {
     const [, end] = new RegExp(`^${how}\\.db(.*)\\.gz$`).exec(name) ?? []
-    if (end !== undefined) writeFileSync(path + end, gunzipSync(readFileSync(join(FOLDER, name))))
+    if (end !== undefined) writeFileSync(path + end, gunzipSync(readFileSync(join(folder, name))))
   }
   return path
 }
@@ -86,6 +86,33 @@ it('STORE-11: a damaged payload of version 5 is refused before anything changes'
   await expect(openSqliteStore(path, {}, QUIET)).rejects.toMatchObject({
     code: 'StoreUnavailable',
     message: expect.stringMatching(/1 payloads or results have a wrong checksum.*last backup/),
+    details: { reason: 'damaged' },
+  })
+  expect(readFileSync(path)).toEqual(before)
+  expect(filesBeside(path).filter((end) => /new-8|before-8/.test(end))).toEqual([])
+})
+
+it.each(['closed', 'killed'] as const)(
+  'STORE-11: a store of version 7 that was %s keeps every row, and has sums of the new columns',
+  async (how) => {
+    const path = oldStore(how, 7)
+    const store = await openSqliteStore(path, {}, QUIET)
+    await replay(store)
+    expect(await store.read.everything()).toEqual(await (await modelOf(BATCHES)).read.everything())
+    expect(await store.problems()).toEqual([])
+    await store.close()
+    expect(filesBeside(path)).toContain('.before-8')
+  },
+)
+
+it('STORE-11: a row of version 7 that does not fit its checksum is refused before anything changes', async () => {
+  const path = oldStore('closed', 7)
+  const db = openDatabase(path)
+  db.exec('UPDATE jobs SET retries = retries + 1 WHERE seq = 20')
+  db.close()
+  const before = readFileSync(path)
+  await expect(openSqliteStore(path, {}, QUIET)).rejects.toMatchObject({
+    message: expect.stringMatching(/in table jobs, the row with seq 20 does not fit its checksum/),
     details: { reason: 'damaged' },
   })
   expect(readFileSync(path)).toEqual(before)

@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { jobNamed } from '../../test/any-market.ts'
 import { refusal } from '../../test/refusal.ts'
-import { OWNER, STRANGER, WITHOUT_HEALTH, World, type Written } from '../../test/world.ts'
+import {
+  OWNER,
+  STRANGER,
+  WITH_PROOF,
+  WITHOUT_HEALTH,
+  World,
+  type Written,
+} from '../../test/world.ts'
 import type { JobId } from '../encoding/ids.ts'
 import { acceptRequest } from '../enqueue/request.ts'
 import { FairleadError } from '../errors.ts'
@@ -268,6 +275,17 @@ describe('a timeout', () => {
     expect(lease.status).toBe('EXPIRED')
     expect(job).toMatchObject({ status: 'QUEUED', retries: 1, denials: null })
     expect(world.a).toMatchObject({ health: 1_000, failures: 0 })
+  })
+
+  it('OPTIONS-5: where work is proved, a timeout is no outcome of the provider, and a deadline is', () => {
+    const world = new World({ queue: { ...SHORT.queue, ...WITH_PROOF.queue } })
+    const { service } = world.market.fund
+    world.run({ job: jobIn(world, { timeoutMs: 1_000 }) })
+    world.at(1_000)
+    expect(service.providers()).toEqual([])
+    world.run()
+    world.at(60_000)
+    expect(service.providers()).toEqual([world.a.id])
   })
 
   it('OPTIONS-5: a lease that reaches its deadline first ends as any other', () => {
