@@ -22,7 +22,7 @@ import { fc, test } from '@fast-check/vitest'
 import { describe, expect, it } from 'vitest'
 import { anyCommand } from './any-command.ts'
 import { ACME, DIGEST } from './rig.ts'
-import { preparedOn, presetOf, START, stateFrom, submit, TraceMaker } from './trace.ts'
+import { connect, preparedOn, presetOf, START, stateFrom, submit, TraceMaker } from './trace.ts'
 
 const STEPS = 300
 const UNKNOWN = `0x${'9'.repeat(64)}`
@@ -350,6 +350,39 @@ describe('the digest', () => {
       expect(part.digest).not.toBe(whole.digest)
     },
   )
+
+  it('COMMAND-5: differs where a lease went to another worker of the same provider', async () => {
+    const { entries } = await run(12)
+    const first = (isOne: (command: Command) => boolean): LogEntry =>
+      entries.find(({ command }) => isOne(command)) as LogEntry
+    const enqueue = first(
+      (command) =>
+        command.type === 'enqueue' &&
+        command.request.kind === 'task' &&
+        command.request.options === null,
+    )
+    const [providerId, at] = ['provider:a' as ProviderId, enqueue.at]
+    const workers = ['w-1', 'w-2'] as WorkerId[]
+    const states = await Promise.all(
+      workers.map(async (freest) => {
+        const state = await fresh(12)
+        const { command } = first(
+          (one) => one.type === 'registerProvider' && one.providerId === providerId,
+        )
+        state.apply(command, at)
+        for (const workerId of workers) state.apply(connect(providerId, workerId, 2), at)
+        state.apply({ type: 'setWorkerSlots', providerId, workerId: freest, slots: 9 }, at)
+        state.apply(enqueue.command, at)
+        state.apply({ type: 'round' }, at)
+        return state
+      }),
+    )
+    const leases = states.map(({ market }) => [...market.leases.values()])
+    expect(leases.map(([lease]) => lease?.workerId)).toEqual(workers)
+    const [one, two] = leases.map(([lease]) => lease?.id)
+    expect(one).toBe(two)
+    expect(states[0]?.digest).not.toBe(states[1]?.digest)
+  })
 })
 
 describe('the codec', () => {

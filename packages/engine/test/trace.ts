@@ -388,7 +388,7 @@ function register(providerId: ProviderId): Submission {
   return { type: 'registerProvider', providerId, offer, stake: 0n, publicKey }
 }
 
-function connect(
+export function connect(
   providerId: ProviderId,
   workerId: WorkerId,
   slots: number,

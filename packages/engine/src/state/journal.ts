@@ -129,7 +129,7 @@ export class Journal {
     const seq = ++this.#seq
     const details = detailsOf(event)
     const record = { seq, at, actor, action, subject, details, jobSeq }
-    this.#digest.add(pieceOf(event, record))
+    this.#digest.add(pieceOf(event, record, market))
     this.#records.push(record)
   }
 
@@ -145,10 +145,13 @@ export class Journal {
 function pieceOf(
   event: MarketEvent | EngineNote,
   { at, actor, action, subject, details, jobSeq }: JournalRecord,
+  { leases }: Market,
 ): string {
-  // The lease id is derived from job, attempt, provider and seed.
-  if (event.type === 'jobAssigned')
-    return `${at} assigned ${jobSeq} ${event.leaseId} ${event.deadline}`
+  if (event.type === 'jobAssigned') {
+    // The lease id is derived from job, attempt, provider and seed, and not from the worker.
+    const workerId = leases.get(event.leaseId)?.workerId ?? ''
+    return `${at} assigned ${jobSeq} ${event.leaseId} ${event.deadline} ${workerId}`
+  }
   if (event.type === 'jobStarted') return `${at} started ${jobSeq}`
   if (event.type === 'jobCompleted') return `${at} completed ${jobSeq} ${event.digest}`
   if (event.type === 'jobEnqueued') return `${at} enqueued ${jobSeq} ${subject}`
