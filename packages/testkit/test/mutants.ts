@@ -163,7 +163,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'if (lease.provider.id !== by) {',
     replace: 'if (by === null) {',
     expected: ['answer', 'completed-once'],
-    scenario: 'fund',
+    scenario: 'score',
   },
   {
     name: 'a job that goes back to the queue is not stored',
@@ -701,7 +701,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'Math.min(retryAfterMs, longestRetryAfterMs(market, job))',
     replace: 'retryAfterMs',
     expected: ['backoff'],
-    scenario: 'fund',
+    scenario: 'score',
   },
   {
     name: 'failures of old attempts are never deleted',

@@ -9,7 +9,7 @@ import {
 import { afterAll, describe, expect, it } from 'vitest'
 
 /** Steps of all scenarios together; `npm run test:long` takes more. */
-const STEPS = process.env['LONG_TESTS'] ? 280_000 : 60_000
+const STEPS = process.env['LONG_TESTS'] ? 280_000 : 48_000
 /** Runs of each scenario. */
 const RUNS = Math.ceil(STEPS / RUN_STEPS / SCENARIOS.length)
 const MINUTES = 60_000
@@ -73,6 +73,14 @@ const WANTED = [
   'jobCancelNoted',
   'jobFailed.outcome_unknown',
   'jobFailed.retry_window_exhausted',
+  'jobRequeued.PROOF_INVALID',
+  'proofAccepted',
+  'proofDropped',
+  'slashWarning',
+  'providerSlashed.fails',
+  'epochSettled',
+  'providerUnstaked',
+  'payoutRecorded',
   // Appends behind two or more that hang: an opening does not wait for a slow disk.
   'crowded',
   'refused',

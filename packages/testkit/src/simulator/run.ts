@@ -129,12 +129,15 @@ async function drain(world: World): Promise<void> {
         broken('unfinished', `${world.ledger.book.alive.size} jobs never end, such as ${which}`)
       }
       world.operator.revive()
+      if (world.scenario.proofs !== 'none') world.operator.endow()
       world.operator.giveUp()
       for (const worker of world.workers) worker.beat()
       // An ack, a completion, and the same for what comes after them.
       for (let turn = 0; turn < 4; turn++) {
         await world.settle()
         for (const worker of world.workers) worker.workOff()
+        if (world.scenario.proofs !== 'none') world.prover.proveAll()
+        world.chain?.advance()
       }
       await world.walk(world.dice.between(500, 4_000))
       await skipWait(world)

@@ -61,7 +61,16 @@ export const INVARIANTS = {
   'booked-once':
     'nothing is booked twice for one job, and nobody is told otherwise than it is (ATTEMPT-5)',
   settlements:
-    'epochs are settled once each, in order, and the books add up to 0 (SETTLE-4, LEDGER-1)',
+    'epochs are settled once each, in order, and a batch is what its claims are worth (SETTLE-1 to SETTLE-14)',
+  books:
+    'all balances add up to 0, and money moves for a reason and once (LEDGER-1 to LEDGER-3, STAKE-2)',
+  proof:
+    'a claim is of a completed lease that awaited it, one a job; nobody is charged for what others send (PROOF-5, CLAIM-1, CLAIM-6)',
+  'claim-final':
+    'a job is COMPLETED when its claim is FINAL, and its result is there from then on (CLAIM-5, COMPLETE-2)',
+  chain: 'blocks are taken in their place, and what is final stays (CLAIM-3, CLAIM-5)',
+  service:
+    'each outcome counts once and is judged once; penalties are those of the rules (SLA-1 to SLA-9)',
   personal:
     'what a registration says of people is kept for its time, and erased after it (AUDIT-10)',
   stranded: 'a ready job does not wait beside a provider that fits it (MATCH-2)',

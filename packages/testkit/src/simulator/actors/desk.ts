@@ -83,6 +83,8 @@ export interface Signups {
   mayConflict(order: Order): boolean
   /** The cancel of a registration is noted, or came to another end than CANCELED. */
   isCancelKnown(row: JobRow): boolean
+  /** It has a claim, or had one when it was asked for. */
+  mayBeClaimed(jobId: JobId): boolean
 }
 
 /**
@@ -203,7 +205,8 @@ export class Desk {
             ? this.#disk.everStored.has(jobId)
             : row.status === 'CANCELED' || this.#signups.isCancelKnown(row)
         if (answer === 'ok' && !isStored) broken('durable', `job ${jobId} is not CANCELED yet`)
-        if (answer === 'InvalidState' && row !== undefined && !hasEndedStatus(row.status)) {
+        const isFree = row !== undefined && !hasEndedStatus(row.status)
+        if (answer === 'InvalidState' && isFree && !this.#signups.mayBeClaimed(jobId)) {
           broken('answer', `job ${jobId} is ${row.status}, and could not be cancelled`)
         }
         if (answer === 'Forbidden' && isOwn)
@@ -241,6 +244,14 @@ export class Desk {
     then: (answer: Answer) => void,
   ): void {
     this.#send(make, then)
+  }
+
+  /** A call that looks something up first: an engine that closes meanwhile refuses it. */
+  sendInSteps(
+    make: (engine: Session['engine']) => Promise<unknown>,
+    then: (answer: Answer) => void,
+  ): void {
+    this.#send(make, then, ({ isClosing }) => (isClosing ? 1 : 0))
   }
 
   setPolicy(written: Readonly<Record<string, unknown>>, preset: Preset): void {

@@ -4,6 +4,11 @@ import type { Ledger } from '../ledger/ledger.ts'
 import { isUnserved } from '../ledger/rules/fits.ts'
 import type { OperatorAct, Scenario } from '../world/scenario.ts'
 import type { Desk } from './desk.ts'
+import { publicKeyIn } from './prover.ts'
+import { Treasurer } from './treasurer.ts'
+
+/** Enough for every kind of work. */
+const ENDOWMENT = 100_000n
 
 /** Changes the terms under everybody's feet. */
 export class Operator {
@@ -11,6 +16,7 @@ export class Operator {
   readonly #desk: Desk
   readonly #ledger: Ledger
   readonly #scenario: Scenario
+  readonly #treasurer: Treasurer
 
   constructor(options: {
     readonly dice: Dice
@@ -22,6 +28,7 @@ export class Operator {
     this.#desk = options.desk
     this.#ledger = options.ledger
     this.#scenario = options.scenario
+    this.#treasurer = new Treasurer(options)
   }
 
   choose(): OperatorAct {
@@ -72,6 +79,11 @@ export class Operator {
         )
         return `lets ${platform} ${orgRef} ${eventId} open at ${opensAt % 10_000_000}`
       }
+      case 'unstake':
+      case 'payout':
+      case 'close':
+      case 'key':
+        return this.#treasurer.act(act, id)
       case 'cancel': {
         const job = [...this.#ledger.book.alive]
         if (job.length === 0) return this.revive()
@@ -105,6 +117,18 @@ export class Operator {
     for (const job of book.alive) {
       const isAsked = job.status !== 'QUEUED' || job.facts.kind === 'registration'
       if (!isAsked && isUnserved(book, job)) this.#desk.cancel(job.facts.id, 'operator', () => {})
+    }
+  }
+
+  /** Everybody has what work and pay ask for: a stake, and its first key. */
+  endow(): void {
+    for (const { id, row } of this.#ledger.book.providers.values()) {
+      if (row.publicKey !== publicKeyIn(id, 0)) this.#treasurer.setKey(id, 0)
+      if (row.stake >= ENDOWMENT) continue
+      this.#desk.send(
+        (engine) => engine.stake(id, ENDOWMENT),
+        () => {},
+      )
     }
   }
 

@@ -17,8 +17,13 @@ const BREAKS: readonly Command['type'][] = ['resume', 'setPolicy', 'prune']
 export interface TruthListener {
   /** Called before each command, with the time of the last one. */
   command(entry: LogEntry, nowMs: number): void
-  /** Called with the rows of a record. They come in parts if deadlines or rules change in the middle of it. */
-  rows(rows: WriteBatch): void
+  /**
+   * Called with the rows of a record. They come in parts if deadlines or rules change in the middle of it. `isPart`:
+   * they are split so that one command can be looked at by itself.
+   */
+  rows(rows: WriteBatch, isPart: boolean): void
+  /** Rows are taken before and after this command. */
+  isLookedAt(command: Command): boolean
 }
 
 /**
@@ -55,10 +60,16 @@ export class Truth {
     this.batch = batch
     const recorded = decodeBatch(body)
     if (recorded.digest !== digest) broken('log', `batch ${batch} is recorded with two digests`)
+    const isLookedAt = (i: number): boolean => {
+      const command = recorded.entries[i]?.command
+      return command !== undefined && this.#listener.isLookedAt(command)
+    }
+    const isSplit = (i: number): boolean => isLookedAt(i - 1) || isLookedAt(i)
     try {
       for (const [i, entry] of recorded.entries.entries()) {
         // Deadlines or rules change here: what was before has to be judged by the old ones.
         if (i > 0 && BREAKS.includes(entry.command.type)) this.#write(replica.state.takeRows())
+        else if (i > 0 && isSplit(i)) this.#write(replica.state.takeRows(), true)
         this.#listener.command(entry, replica.state.recordedAt)
         replica.applyEntry(batch, entry)
       }
@@ -73,8 +84,8 @@ export class Truth {
     this.#entries[batch] = this.disk.journal.length
   }
 
-  #write(rows: WriteBatch): void {
+  #write(rows: WriteBatch, isPart = false): void {
     this.disk.write(rows)
-    this.#listener.rows(rows)
+    this.#listener.rows(rows, isPart)
   }
 }

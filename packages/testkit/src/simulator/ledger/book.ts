@@ -14,6 +14,8 @@ import type {
 import type { ProviderRow } from '@fairlead/core/internal'
 import type { FailureWords } from '../actors/failure-words.ts'
 import { broken } from '../violation.ts'
+import { FundBook } from './fund/fund-book.ts'
+import type { Proving } from './fund/proving.ts'
 import type { Given, SimLimit } from './rules/limit-spans.ts'
 import { ttlAbsAt } from './rules/own-rules.ts'
 import { SessionBook } from './sessions/session-book.ts'
@@ -46,6 +48,12 @@ export interface JobEntry {
   readonly denials: Map<ProviderId, number>
   /** The live lease. */
   lease: LeaseEntry | null
+  /** Its lease is completed, and has to be proved. */
+  proving: Proving | null
+  /** That did not come to a proof, and the journal has to tell so. */
+  charged: Proving | null
+  /** A life that ended meanwhile is over from then on. */
+  provedUntil: number
   lastProvider: ProviderId | null
 }
 
@@ -74,6 +82,8 @@ export interface LeaseEntry {
   deadline: number
   /** When its attempt has taken as long as its job allows. */
   timeoutAt: number
+  /** The part of its time for which the engine was away. */
+  gaps: number
   renewals: number
   acked: boolean
   status: LeaseStatus
@@ -89,6 +99,8 @@ export interface ProviderEntry {
   readonly units: Map<string, number>
   failures: number
   cooldownUntil: number | null
+  /** By a slash, or by an operator and for good. */
+  jailedUntil: number | null
   readonly classCooldowns: Map<string, number>
   /** Those that are connected, and those that left and may come back for a lease. */
   readonly workers: Map<WorkerId, WorkerEntry>
@@ -119,6 +131,10 @@ export class Book {
   readonly given = new Map<string, Given[]>()
   /** The registrations, and all that belongs to their sessions. */
   readonly sessions: SessionBook
+  /** Where work has to be proved, and is paid. */
+  readonly fund: FundBook | null
+  /** Leases that were completed by this command, and have to be proved. */
+  readonly awaited: { readonly lease: LeaseEntry; readonly units: number }[] = []
 
   readonly #mustSucceed: (job: JobRow) => boolean
 
@@ -127,12 +143,14 @@ export class Book {
     world: {
       readonly limits: readonly SimLimit[]
       readonly mustSucceed: (job: JobRow) => boolean
+      readonly hasProofs: boolean
     },
   ) {
     this.policy = policy
     this.limits = world.limits
     this.#mustSucceed = world.mustSucceed
     this.sessions = new SessionBook(this)
+    this.fund = world.hasProofs ? new FundBook(this) : null
   }
 
   /** When the absolute life of a job is over (TTL-1). */
@@ -179,6 +197,7 @@ export class Book {
     job.denials.clear()
     this.alive.delete(job)
     for (const other of this.alive) tell(other, job)
+    if (job.proving !== null) this.fund?.provings.end(job)
     this.sessions.end(job, status, reason)
   }
 }

@@ -1,5 +1,6 @@
 import { brokenSeq, type JobRow, type Policy } from '@fairlead/core'
 import { type ProviderRow, storedRow, type WriteBatch } from '@fairlead/core/internal'
+import type { LogEntry } from '@fairlead/engine'
 import type { SimDisk } from '../store/sim-disk.ts'
 import { broken } from '../violation.ts'
 import { Book, endsAt, isReady, type JobEntry, lostAt, type ProviderEntry } from './book.ts'
@@ -17,7 +18,7 @@ import { FairBound, ShareBook } from './rules/shares.ts'
 import { maySend, sessionTimes } from './sessions/session-times.ts'
 
 /** Deadlines of one sort. */
-export type DueSort = 'leases' | 'jobs' | 'windows' | 'sessions'
+export type DueSort = 'leases' | 'jobs' | 'windows' | 'sessions' | 'proofs'
 
 /** Everything is compared once in so many batches, what a batch touched after each. */
 const FULL_EVERY = 32
@@ -48,6 +49,7 @@ export class Ledger {
     readonly limits: readonly SimLimit[]
     /** Jobs that nothing but their own failure could end otherwise than COMPLETED. */
     readonly mustSucceed: (job: JobRow) => boolean
+    readonly hasProofs: boolean
     /** Only where the bound of FAIR-7 holds. */
     readonly withBound: boolean
   }) {
@@ -68,7 +70,9 @@ export class Ledger {
       lease.ackBy += gapMs
       lease.deadline += gapMs
       lease.timeoutAt += gapMs
+      lease.gaps += gapMs
     }
+    this.book.fund?.provings.resumed(gapMs)
     for (const { workers } of this.book.providers.values()) {
       for (const worker of workers.values())
         if (worker.goneSince !== null) worker.goneSince += gapMs
@@ -83,21 +87,28 @@ export class Ledger {
     return false
   }
 
-  /** All rows of one batch, or of a part of it. */
-  written(batch: WriteBatch): void {
+  /** A command comes; the rows of all before it were written. */
+  command({ command, at }: LogEntry): void {
+    this.book.fund?.command(command, at)
+  }
+
+  /** All rows of one batch, or of a part of it; `isPart`: what falls due may come in the next part. */
+  written(batch: WriteBatch, isPart = false): void {
     const beat = Number(batch.meta['beat'] ?? this.beat)
     if (beat < this.beat) broken('transition', `time went back from ${this.beat} to ${beat}`)
     this.#takePolicy(batch, beat)
     this.#checkUnharmed(batch)
     for (const row of batch.providers) this.#takeProvider(row)
+    this.book.fund?.begin(this.#disk)
     this.#readJournal(batch)
+    this.book.fund?.end(batch, this.#disk)
     this.beat = beat
     this.#sessionRows.compare(batch.lanes, beat)
     this.#retention.check(batch, beat)
     this.#rows.prunedBefore = this.#retention.prunedBefore
     this.#compare(batch)
     this.#checkLimits()
-    this.#checkDue()
+    if (!isPart) this.#checkDue()
     if (this.#batches++ % FULL_EVERY === 0) this.compareAll()
   }
 
@@ -108,6 +119,7 @@ export class Ledger {
     for (const provider of providers.values())
       this.#rows.compareProvider(provider, this.beat, this.#moment.hasHealth)
     this.#shares.compareAll(this.#disk.shares)
+    this.book.fund?.compareAll(this.#disk)
     let stored = 0
     for (const { status } of this.#disk.jobs.values()) if (!hasEndedStatus(status)) stored++
     if (stored !== alive.size)
@@ -157,7 +169,15 @@ export class Ledger {
       if (due <= nowMs) return `lease ${lease.id}`
     }
     for (const job of this.book.alive) {
-      if (this.#lifeEnd(job) <= nowMs) return `job ${job.facts.id}`
+      // A life that ended during the wait for a proof is over with that wait, and told of by itself (TTL-2).
+      const isJustCharged = job.provedUntil === nowMs
+      if (this.#lifeEnd(job) <= nowMs && !isJustCharged) return `job ${job.facts.id}`
+      if ((this.book.fund?.provings.dueAt(job) ?? Infinity) <= nowMs)
+        return `the proof of ${job.facts.id}`
+    }
+    for (const { id, status, jailedUntil } of this.book.providers.values()) {
+      if (status === 'JAILED' && jailedUntil !== null && jailedUntil <= nowMs)
+        return `the jail of ${id}`
     }
     const { sessions } = this.book
     for (const registration of sessions.jobs.values()) {
@@ -178,6 +198,13 @@ export class Ledger {
         yield lostAt(lease, this.book.policy)
       }
     }
+    if (of === 'proofs') {
+      const { fund } = this.book
+      for (const job of fund?.provings.all ?? []) yield fund?.provings.dueAt(job) ?? 0
+      for (const { jailedUntil } of this.book.providers.values()) yield jailedUntil ?? 0
+      const epochMs = 1_000 * this.book.policy.queue.quotas.epochSecs
+      yield epochMs * Math.ceil((this.beat + 1) / epochMs)
+    }
     if (of === 'jobs') {
       for (const job of this.book.alive)
         yield job.notBefore ?? job.facts.options?.runAt ?? this.#lifeEnd(job)
@@ -195,6 +222,7 @@ export class Ledger {
     yield* this.dueTimes('jobs')
     yield* this.dueTimes('windows')
     yield* this.dueTimes('sessions')
+    if (this.book.fund !== null) yield* this.dueTimes('proofs')
     for (const { denials } of this.book.alive) yield* denials.values()
     for (const { cooldownUntil, classCooldowns } of this.book.providers.values()) {
       yield cooldownUntil ?? 0
@@ -205,6 +233,7 @@ export class Ledger {
   #takePolicy({ meta }: WriteBatch, beat: number): void {
     if (meta['policy'] === undefined) return
     this.book.policy = readPolicy(this.#disk.meta)
+    this.book.fund?.service.trim(this.book.policy)
     this.#moment.floors.add(beat)
   }
 
@@ -234,6 +263,7 @@ export class Ledger {
       units: new Map(),
       failures: 0,
       cooldownUntil: null,
+      jailedUntil: null,
       classCooldowns: new Map(),
       workers: new Map(),
     })
@@ -300,6 +330,14 @@ export class Ledger {
   #checkLimits(): void {
     for (const provider of this.book.providers.values()) {
       const { id, live, status } = provider
+      if (
+        provider.jailedUntil !== null &&
+        provider.jailedUntil > this.beat &&
+        this.book.fund !== null
+      ) {
+        if (status !== 'JAILED' && status !== 'RETIRED')
+          broken('service', `${id} should be in jail, and is ${status}`)
+      }
       const cap = status === 'ACTIVE' ? allowedOf(provider, this.book.policy) : 0
       if (live.size > cap)
         broken('lease-cap', `${id} is ${status} and holds ${live.size} leases of ${cap}`)
@@ -313,6 +351,8 @@ export class Ledger {
   }
 
   #lifeEnd(job: JobEntry): number {
+    // A job that waits for nothing but its proof has no end of its own (TTL-2).
+    if (job.proving !== null) return Number.POSITIVE_INFINITY
     const relative = ttlRelAt(job.firstAssignedAt, this.book.policy)
     return Math.min(relative, this.book.lifeEndsAt(job))
   }

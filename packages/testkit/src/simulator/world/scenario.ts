@@ -1,11 +1,29 @@
 import type { JobRow, KindName, Preset, ProviderOffer } from '@fairlead/core'
+import type { TreasurerAct } from '../actors/treasurer.ts'
 import type { Dice } from '../dice.ts'
 import type { SimLimit } from '../ledger/rules/limit-spans.ts'
 
 /** Who acts in a step. */
-export type Actor = 'caller' | 'worker' | 'operator' | 'clock' | 'store' | 'restart' | 'reader'
+export type Actor =
+  | 'caller'
+  | 'worker'
+  | 'operator'
+  | 'clock'
+  | 'store'
+  | 'restart'
+  | 'reader'
+  | 'prover'
+  | 'chain'
 export type ClockMove = 'tick' | 'walk' | 'edge' | 'leap' | 'back'
-export type OperatorAct = 'policy' | 'status' | 'revive' | 'stake' | 'offer' | 'cancel' | 'opening'
+export type OperatorAct =
+  | 'policy'
+  | 'status'
+  | 'revive'
+  | 'stake'
+  | 'offer'
+  | 'cancel'
+  | 'opening'
+  | TreasurerAct
 
 /** How a provider's worker behaves: most of them badly. */
 export type Profile =
@@ -63,6 +81,8 @@ export interface Scenario {
   readonly name: string
   readonly about: string
   readonly preset: Preset
+  /** Who brings proofs: nobody, the providers, or the blocks of a chain. */
+  readonly proofs: 'none' | 'sent' | 'chain'
   /** In written form; drawn anew when the operator changes it. */
   readonly policy: (dice: Dice) => Readonly<Record<string, unknown>>
   readonly callers: readonly CallerPlan[]

@@ -131,6 +131,7 @@ const BASE: Scenario = {
   name: 'mixed',
   about: 'a bit of everything, by fair shares',
   preset: 'queue',
+  proofs: 'none',
   policy: (dice) => ({
     queue: {
       ...shortTimes(dice),
@@ -146,9 +147,15 @@ const BASE: Scenario = {
   mustSucceed: () => false,
   options: 'all',
   providers: (dice) => cast(dice, 6),
-  actors: { caller: 20, worker: 52, operator: 3, clock: 19, store: 3, restart: 1, reader: 2 },
+  actors: {
+    ...{ caller: 20, worker: 52, operator: 3, clock: 19, store: 3, restart: 1, reader: 2 },
+    ...{ prover: 0, chain: 0 },
+  },
   clock: { tick: 70, walk: 10, edge: 16, leap: 2, back: 2 },
-  operator: { policy: 6, status: 3, revive: 6, stake: 1, offer: 4, cancel: 2, opening: 1 },
+  operator: {
+    ...{ policy: 6, status: 3, revive: 6, stake: 1, offer: 4, cancel: 2, opening: 1 },
+    ...{ unstake: 0, payout: 0, close: 0, key: 0 },
+  },
   faults: {
     fails: 90,
     lost: 120,
@@ -186,6 +193,70 @@ const TROUBLE: FaultRates = {
   defect: 300,
 }
 
+/** Health, stakes and statuses count, and few lose their right to work by them alone. */
+const PROVED: Partial<Scenario> = {
+  preset: 'fund',
+  kinds: { ai: 5, quantum: 4, task: 1, registration: 0 },
+  providers: (dice) =>
+    cast(dice, 4, ['honest', 'honest', 'honest', 'honest', 'slow', 'repeater', 'failing']),
+  actors: {
+    ...{ caller: 9, worker: 50, operator: 7, clock: 16, store: 4, restart: 1, reader: 2 },
+    ...{ prover: 14, chain: 0 },
+  },
+  clock: { tick: 56, walk: 20, edge: 20, leap: 2, back: 2 },
+  operator: {
+    ...{ policy: 3, status: 2, revive: 5, stake: 6, offer: 2, cancel: 3, opening: 0 },
+    ...{ unstake: 4, payout: 8, close: 5, key: 2 },
+  },
+  cancelOneIn: 10,
+}
+
+/** Epochs of some seconds and few samples: bands, slashes and jail all the time. */
+function fundTerms(dice: Dice, chain: Readonly<Record<string, unknown>>) {
+  const samples = dice.pick([1, 2, 3])
+  return {
+    queue: {
+      ...shortTimes(dice),
+      completion: { proof_timeout_secs: dice.pick([3, 6]), result_retention_secs: 200 },
+      quotas: { leases_max_per_provider: dice.pick([2, 4]), epoch_secs: 5 },
+    },
+    registry: {
+      ...LENIENT,
+      min_stake: { ai: 1_000, quantum: 1_000, task: 0 },
+      unstake_delay_secs: dice.pick([0, 5, 25]),
+    },
+    chain,
+    economics: {
+      gamma_fund: dice.pick([null, 1_500, 20_000, 60_000]),
+      cap: dice.pick(['defer', 'defer', 'scale']),
+      carry_ppm: dice.pick([0, 500_000, 1_000_000]),
+      model_rate: { m2: 2_345 },
+      max_per_claim: dice.pick([1_000_000, 9_999]),
+    },
+    sla: {
+      window: dice.pick([5, 12, 30]),
+      min_samples: dice.pick([1, 3]),
+      bands: {
+        gold: { p95_ms: 50, fail_ppm: 100_000, availability_ppm: 900_000 },
+        silver: { p95_ms: 150, fail_ppm: 250_000, availability_ppm: 700_000 },
+        bronze: { p95_ms: 400, fail_ppm: 400_000, availability_ppm: 500_000 },
+      },
+      slash: {
+        traps: { samples: 50 * samples },
+        fails: { samples: dice.pick([samples, 200]) },
+        latency: { samples, minor: 30, major: 300 },
+        availability: { samples },
+      },
+      severity: {
+        minor: { slash: dice.pick([300, 10_000]) },
+        major: { slash: 30_001, cooldown_epochs: 1 },
+        critical: { slash: 90_000, cooldown_epochs: 1, jail_epochs: 1 },
+      },
+      offence_epochs: dice.pick([1, 2, 8]),
+    },
+  }
+}
+
 /** Completions are taken at their word. */
 const UNPROVED = { ai_verification: 'none', quantum_verification: 'none' }
 
@@ -194,7 +265,7 @@ export const SCENARIOS: readonly Scenario[] = [
   BASE,
   {
     ...BASE,
-    name: 'fund',
+    name: 'score',
     about: 'by score with starvation picks, stakes and unit quotas, every order of matching',
     preset: 'fund',
     policy: (dice) => ({
@@ -213,6 +284,25 @@ export const SCENARIOS: readonly Scenario[] = [
       registry: STRICT,
     }),
     kinds: { ...BASE.kinds, registration: 0 },
+  },
+  {
+    ...BASE,
+    ...PROVED,
+    name: 'fund',
+    about:
+      'work that is proved and paid: lies, slashes, jail, deferred payments, closes at any time',
+    proofs: 'sent',
+    policy: (dice) => fundTerms(dice, { miner_id: dice.pick(['operator', 'm1']) }),
+  },
+  {
+    ...BASE,
+    ...PROVED,
+    name: 'chain',
+    about: 'proofs in blocks of a chain that reorganises, stands still and repeats itself',
+    proofs: 'chain',
+    policy: (dice) => fundTerms(dice, { source: 'blocks', finality_k: dice.pick([1, 4, 8]) }),
+    actors: { ...BASE.actors, ...PROVED.actors, chain: 20 },
+    faults: TROUBLE,
   },
   {
     ...BASE,
@@ -434,7 +524,10 @@ export const SCENARIOS: readonly Scenario[] = [
       })),
     actors: { ...BASE.actors, caller: 14, worker: 70, operator: 1 },
     clock: { tick: 92, walk: 8, edge: 0, leap: 0, back: 2 },
-    operator: { policy: 1, status: 0, revive: 1, stake: 1, offer: 0, cancel: 0, opening: 0 },
+    operator: {
+      ...{ policy: 1, status: 0, revive: 1, stake: 1, offer: 0, cancel: 0, opening: 0 },
+      ...{ unstake: 0, payout: 0, close: 0, key: 0 },
+    },
     faults: { ...BASE.faults, outage: 0 },
     liveMax: 80,
     cancelOneIn: 0,

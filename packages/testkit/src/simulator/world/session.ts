@@ -10,6 +10,8 @@ export class Session {
   readonly #clock: ClockSession
   #engine: Engine | null = null
   isOver = false
+  /** It was asked to end. */
+  isClosing = false
   /** It ended as it should. */
   isClosed = false
   #killed: () => void = () => {}
@@ -52,6 +54,7 @@ export class Session {
 
   /** Answers what was asked and stops. */
   async close(): Promise<void> {
+    this.isClosing = true
     await this.engine.close()
     this.isOver = true
     this.isClosed = true

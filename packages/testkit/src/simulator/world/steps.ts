@@ -37,6 +37,8 @@ const ACTS: Readonly<Record<Actor, (world: World) => string | Promise<string>>> 
   store: releaseCall,
   restart,
   reader: readSomething,
+  prover: ({ prover }) => prover.act(),
+  chain: ({ chain }) => chain?.act() ?? 'is none',
 }
 
 /** Whoever has work is asked more often. */
@@ -60,6 +62,9 @@ async function operate(world: World): Promise<string> {
   return text
 }
 
+const OTHERS = ['leases', 'leases', 'jobs', 'windows', 'sessions'] as const
+const FUND_OTHERS = ['leases', 'leases', 'jobs', 'proofs', 'proofs'] as const
+
 const MOVES: Readonly<Record<ClockMove, (world: World) => string | Promise<string>>> = {
   tick: async (world) => {
     const ms = world.dice.between(1, 40)
@@ -74,7 +79,8 @@ const MOVES: Readonly<Record<ClockMove, (world: World) => string | Promise<strin
   // To the very moment of a deadline, or one beside it; often without anybody noticing yet.
   edge: async (world) => {
     const now = world.clock.now()
-    const sort = world.dice.pick(['leases', 'leases', 'jobs', 'windows', 'sessions'] as const)
+    const others = world.ledger.book.fund === null ? OTHERS : FUND_OTHERS
+    const sort = world.dice.pick(others)
     const reachMs = sort === 'sessions' ? 2_000 : 8_000
     const ahead = [...world.ledger.dueTimes(sort)].filter((at) => at > now && at < now + reachMs)
     if (ahead.length === 0) return MOVES.tick(world)

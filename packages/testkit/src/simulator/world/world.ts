@@ -9,8 +9,10 @@ import type { LogRecord, WriteBatch } from '@fairlead/core/internal'
 import { type EngineEvent, ReplicaDiverged } from '@fairlead/engine'
 import { BookingSites } from '../actors/booking-sites.ts'
 import { Callers } from '../actors/callers.ts'
+import { ChainActor } from '../actors/chain-actor.ts'
 import { Desk, type Order, type Signups } from '../actors/desk.ts'
 import { Operator } from '../actors/operator.ts'
+import { Prover, publicKeyIn } from '../actors/prover.ts'
 import { Reader } from '../actors/reader.ts'
 import { SignupRequests } from '../actors/signup-requests.ts'
 import { type Gossip, Worker } from '../actors/worker.ts'
@@ -24,6 +26,7 @@ import { StoreTwin } from '../checks/store-twin.ts'
 import { Truth } from '../checks/truth.ts'
 import { Witness } from '../checks/witness.ts'
 import { Dice } from '../dice.ts'
+import { isLookedAt } from '../ledger/fund/fund-book.ts'
 import { Ledger } from '../ledger/ledger.ts'
 import { hasEndedStatus } from '../ledger/rules/own-rules.ts'
 import type { SimDisk } from '../store/sim-disk.ts'
@@ -60,6 +63,9 @@ export class World {
   readonly callers: Callers
   readonly operator: Operator
   readonly reader: Reader
+  readonly prover: Prover
+  /** Null where there is none. */
+  readonly chain: ChainActor | null
   readonly workers: readonly Worker[]
   readonly #plans: readonly ProviderPlan[]
   readonly #fates: StoreFates
@@ -113,8 +119,10 @@ export class World {
         const { hasWorkers } = this.ledger
         this.#downtime.command(entry, { batch, nowMs, hasWorkers })
         if (entry.command.type === 'resume') this.ledger.resumed(entry.command.gapMs)
+        this.ledger.command(entry)
       },
-      rows: (rows) => this.#happened(rows),
+      rows: (rows, isPart) => this.#happened(rows, isPart),
+      isLookedAt: (command) => scenario.proofs !== 'none' && isLookedAt(command),
     })
     this.#history = new JobHistory(this.disk)
     this.sites = new BookingSites(new Dice(seed, 3), this.disk)
@@ -127,6 +135,7 @@ export class World {
       hearsay: this.desk,
       limits: scenario.limits,
       mustSucceed: scenario.mustSucceed,
+      hasProofs: scenario.proofs !== 'none',
       withBound: scenario.withBound,
     })
     const { dice, desk, ledger } = this
@@ -135,6 +144,8 @@ export class World {
     this.callers = new Callers(dice, desk, scenario, signups)
     this.operator = new Operator({ dice, desk, ledger, scenario })
     this.reader = new Reader({ dice, desk, truth: this.truth, history: this.#history })
+    this.chain = scenario.proofs === 'chain' ? new ChainActor({ dice, desk, ledger, clock }) : null
+    this.prover = new Prover({ dice, desk, ledger, chain: this.chain })
     const gossip: Gossip = []
     const watch: Watch = (look) => this.#watch(look)
     const latest = () => clock.latest
@@ -175,13 +186,17 @@ export class World {
       for (const { name, offer, stake } of this.#plans) {
         const id = `provider:${name}` as ProviderId
         this.desk.send(
-          (engine) => engine.registerProvider(id, offer, { stake }),
+          (engine) => engine.registerProvider(id, offer, { stake, ...this.#firstKey(id) }),
           () => {},
         )
       }
       for (const worker of this.workers) worker.connect()
       await this.settle()
     })
+  }
+
+  #firstKey(id: ProviderId): { readonly publicKey?: string } {
+    return this.scenario.proofs === 'none' ? {} : { publicKey: publicKeyIn(id, 0) }
   }
 
   /** How often what went wrong, for whoever asks if enough did. */
@@ -211,6 +226,7 @@ export class World {
     this.#rest.forgetWaits()
     this.#restedAt = null
     this.desk.connect(this.#session)
+    this.chain?.strand()
     this.#listen()
     for (const worker of this.workers) {
       worker.strand()
@@ -414,6 +430,7 @@ export class World {
       isCancelKnown: ({ id, kind, status }) =>
         kind === 'registration' &&
         (hasEndedStatus(status) || sessions().jobs.get(id)?.isCancelNoted === true),
+      mayBeClaimed: (jobId) => this.ledger.book.fund?.provings.everClaimed.has(jobId) === true,
     }
   }
 
@@ -441,10 +458,10 @@ export class World {
     })
   }
 
-  #happened(rows: WriteBatch): void {
+  #happened(rows: WriteBatch, isPart: boolean): void {
     this.#twin?.written(rows)
     this.#history.written(rows, this.truth.batch)
-    this.ledger.written(rows)
+    this.ledger.written(rows, isPart)
   }
 
   /** The engine must not be able to catch what is found: it is kept, and thrown after the step. */

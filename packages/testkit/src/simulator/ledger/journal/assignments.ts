@@ -129,6 +129,7 @@ export class Assignments {
       ackBy: at + ackTimeoutMs,
       deadline: at + lengthMs,
       timeoutAt: Number.POSITIVE_INFINITY,
+      gaps: 0,
       renewals: 0,
       acked: false,
       status: 'ACTIVE',

@@ -1,6 +1,10 @@
 import type { JobId, JobRow } from '@fairlead/core'
 import { broken } from '../../violation.ts'
 import { classOf, endsAt, type JobEntry, type LeaseEntry, type ProviderEntry } from '../book.ts'
+import type { Traps } from '../fund/envelope.ts'
+import { bill } from '../fund/fund-book.ts'
+import type { Proving } from '../fund/proving.ts'
+import type { Result } from '../fund/service.ts'
 import type { Verdict } from '../rules/own-attempts.ts'
 import { attemptsOf, retryAfterMaxMs, ttlRelAt, waitOf } from '../rules/own-rules.ts'
 import { reasonOf } from '../sessions/session-book.ts'
@@ -22,6 +26,13 @@ const ALL_WAYS: readonly string[] = [...Object.values(WAY_BACK).flat(), 'job_end
 const CHARGES = new Set(['ACK_TIMEOUT', 'LEASE_EXPIRED', 'PROVIDER_FAIL', 'PROOF_INVALID'])
 const DENIED_MS: Readonly<Record<string, number>> = { LEASE_EXPIRED: 60_000, PROOF_INVALID: 60_000 }
 const DECLINES_MAX = 16
+const NOTHING = new Uint8Array()
+/** A proof that is invalid is counted with its traps. */
+const RESULTS: Readonly<Record<string, Result>> = {
+  ACK_TIMEOUT: 'ack_timeout',
+  LEASE_EXPIRED: 'lease_expired',
+  PROVIDER_FAIL: 'provider_fail',
+}
 
 /** What the journal says of jobs, the assignments apart. */
 export class JobEntries {
@@ -76,6 +87,7 @@ export class JobEntries {
   completed(details: Details, { results }: BatchFacts): void {
     const moment = this.#moment
     const job = moment.job(details['jobId'])
+    if (job.proving !== null) return this.#proved(job, details, results)
     const { lease } = job
     const { id } = job.facts
     if (lease === null || lease.id !== details['leaseId']) {
@@ -103,6 +115,71 @@ export class JobEntries {
     if (moment.hasHealth) lease.provider.failures = 0
   }
 
+  /** Its claim is FINAL: now, and not before, its result can be read (CLAIM-5). */
+  #proved(job: JobEntry, details: Details, results: BatchFacts['results']): void {
+    const moment = this.#moment
+    const { book, at } = moment
+    const { fund } = book
+    const { id } = job.facts
+    const { proving } = job
+    const step = fund?.steps.shift()
+    if (fund === null || proving === null || step?.type !== 'final' || step.claim.job !== job)
+      broken('claim-final', `job ${id} is COMPLETED, and its claim is not FINAL`)
+    const { lease, said } = proving
+    const result = results.get(id)
+    const isRight =
+      details['leaseId'] === lease.id &&
+      details['providerId'] === lease.provider.id &&
+      details['digest'] === lease.digest &&
+      result?.leaseId === lease.id &&
+      result.digest === lease.digest &&
+      result.caller === job.facts.caller &&
+      result.units === said.units &&
+      result.contentType === said.contentType &&
+      Buffer.compare(result.output ?? NOTHING, said.output ?? NOTHING) === 0
+    if (!isRight)
+      broken('claim-final', `job ${id} is COMPLETED with another result than it was given`)
+    const { claim } = result
+    const { nullifier, blockHeight, claimKey, envelopeHash } = step.claim
+    const isOfClaim =
+      claim?.nullifier === nullifier &&
+      claim.blockHeight === blockHeight &&
+      claim.claimKey === claimKey &&
+      claim.envelopeHash === envelopeHash &&
+      claim.finalizedHeight === step.finalizedHeight
+    if (!isOfClaim) broken('claim-final', `the result of job ${id} shows another claim`)
+    bill(fund, job, step, at, book)
+    book.endJob(job, 'COMPLETED', null, at)
+    if (moment.hasHealth) lease.provider.failures = 0
+    moment.providers.add(lease.provider)
+  }
+
+  /** No proof in time, or failed traps (CLAIM-6, PROOF-7); gives the lease that is charged. */
+  #unproved(job: JobEntry): LeaseEntry {
+    const { book, at } = this.#moment
+    const { fund } = book
+    const { id } = job.facts
+    const proving = job.charged ?? job.proving
+    if (fund === null || proving === null || proving.claim !== null)
+      broken('proof', `job ${id} is charged for a proof that it does not await`)
+    const step = job.charged === null ? undefined : fund.steps.shift()
+    if (job.charged === null) {
+      this.#moment.refuseOffTime(fund.provings.dueAt(job), `the proof of ${id}`)
+      fund.provings.end(job)
+    } else if (step?.type !== 'invalid' || step.job !== job) {
+      broken('proof', `job ${id} is charged for its proof, and ${step?.type} comes first`)
+    }
+    return this.#chargeProof(job, proving, at, step?.type === 'invalid' ? step.traps : null)
+  }
+
+  #chargeProof(job: JobEntry, { lease }: Proving, at: number, traps: Traps | null): LeaseEntry {
+    job.charged = null
+    job.provedUntil = at
+    this.#moment.failAttempt(lease, { code: 'proof_invalid', words: 'engine' })
+    this.#moment.book.fund?.count(lease, 'proof_invalid', at, { traps })
+    return lease
+  }
+
   requeued(details: Details): void {
     const job = this.#moment.job(details['jobId'])
     const reason = details['reason'] as string
@@ -110,7 +187,10 @@ export class JobEntries {
     const isCancel = isRegistration && reason === 'LEASE_CANCELLED'
     const ways = isCancel ? [...(WAY_BACK[reason] ?? []), 'job_ended'] : (WAY_BACK[reason] ?? [])
     const { ended } = this.#moment
-    const lease = this.#endedAttempt(job, ways, reason === 'LEASE_EXPIRED')
+    const lease =
+      reason === 'PROOF_INVALID'
+        ? this.#unproved(job)
+        : this.#endedAttempt(job, ways, reason === 'LEASE_EXPIRED')
     job.status = 'QUEUED'
     job.notBefore = null
     const isLost = ended !== null && isLoss(lease, ended.reason)
@@ -145,7 +225,8 @@ export class JobEntries {
       this.#endedAttempt(job, ['declined'], false)
       job.declines++
       if (job.declines !== DECLINES_MAX) broken('transition', `decline ${job.declines} ended a job`)
-    } else this.#lastCharge(job, ['provider_fail'], false, reason)
+    } else if (job.proving !== null || job.charged !== null) this.#lastProof(job)
+    else this.#lastCharge(job, ['provider_fail'], false, reason)
     this.#moment.book.endJob(job, 'FAILED', reason, this.#moment.at)
   }
 
@@ -156,6 +237,8 @@ export class JobEntries {
     if (reason !== null && !job.isBroken && !job.isDoubtful) {
       broken('dependencies', `job ${job.facts.id} ends, and no dependency of it has failed`)
     }
+    if (job.proving?.claim != null)
+      broken('proof', `job ${job.facts.id} is cancelled, and has a claim`)
     if (job.facts.kind === 'registration') this.#endRegistration(job, 'CANCELED', null)
     else {
       if (reason === null) this.#refuseStranger(job)
@@ -238,13 +321,14 @@ export class JobEntries {
     if (charge === 'PROVIDER_FAIL' ? !isLookup : CHARGES.has(charge)) job.retries++
     if (charge !== 'ACK_TIMEOUT' && charge !== 'LEASE_EXPIRED') return
     this.#denyAfter(charge, job, lease)
-    this.#chargeProvider(lease)
+    this.#chargeProvider(lease, charge)
   }
 
   /** An expired lease keeps its provider away from the job, where there is health. */
   #denyAfter(charge: string, job: JobEntry, { provider }: LeaseEntry): void {
     const denied = DENIED_MS[charge]
-    if (denied !== undefined && this.#moment.hasHealth) {
+    // A proof is its provider's own matter, whether or not there is health.
+    if (denied !== undefined && (this.#moment.hasHealth || charge === 'PROOF_INVALID')) {
       deny(job, provider, this.#moment.at + denied)
     }
   }
@@ -254,8 +338,8 @@ export class JobEntries {
     const relative = ttlRelAt(job.firstAssignedAt, this.#moment.book.policy)
     const due = reason === 'ttl_abs' ? this.#moment.book.lifeEndsAt(job) : relative
     // A dependency that ended while no engine ran may have told it after its life was over.
-    if (job.releasedAt !== null && this.#moment.at >= due) return
-    this.#moment.refuseOffTime(due, `the ${reason} of ${job.facts.id}`)
+    if (job.releasedAt !== null && this.#moment.at >= Math.max(due, job.provedUntil)) return
+    this.#moment.refuseOffTime(Math.max(due, job.provedUntil), `the ${reason} of ${job.facts.id}`)
   }
 
   /** A job that ends by itself takes its live lease with it. */
@@ -270,6 +354,7 @@ export class JobEntries {
     const { ended } = moment
     const { id } = job.facts
     moment.ended = null
+    if (job.proving !== null) broken('proof', `job ${id} moves on, and awaits its proof`)
     if (ended !== null) {
       if (ended.lease.job === job && ways.includes(ended.reason)) return ended.lease
       broken('transition', `lease ${ended.lease.id} ended as ${ended.reason}, and job ${id} moved`)
@@ -294,7 +379,7 @@ export class JobEntries {
     job.retries++
     if (!(reason === 'LEASE_EXPIRED' && isTimeout(lease))) {
       this.#denyAfter(reason, job, lease)
-      this.#chargeProvider(lease)
+      this.#chargeProvider(lease, reason)
     }
     if (job.retries < attemptMax) return
     broken('retries', `job ${id} goes on after ${job.retries} of ${attemptMax} charges`)
@@ -321,21 +406,35 @@ export class JobEntries {
     broken('worker-loss', `job ${job.facts.id} ended after ${job.workerLosses} losses`)
   }
 
+  #lastProof(job: JobEntry): void {
+    const attemptMax = attemptsOf(job.facts, this.#moment.book.policy)
+    const lease = this.#unproved(job)
+    job.retries++
+    this.#chargeProvider(lease, 'PROOF_INVALID')
+    if (job.retries >= attemptMax) return
+    broken('retries', `job ${job.facts.id} ended after ${job.retries} of ${attemptMax} charges`)
+  }
+
   #lastCharge(job: JobEntry, ways: readonly string[], byDeadline: boolean, reason: string): void {
     const attemptMax = attemptsOf(job.facts, this.#moment.book.policy)
+    const how = this.#moment.ended === null ? 'LEASE_EXPIRED' : 'ACK_TIMEOUT'
     const lease = this.#endedAttempt(job, ways, byDeadline)
     const isOwnTime = lease.status === 'EXPIRED' && isTimeout(lease)
     job.retries++
     const isPermanent = reason === 'permanent_error'
     const isJobsFault = isPermanent && this.#hearsay.isJobsFault(lease.id)
-    if (!isJobsFault && !isOwnTime) this.#chargeProvider(lease)
+    const charge = isPermanent || ways[0] === 'provider_fail' ? 'PROVIDER_FAIL' : how
+    if (!isJobsFault && !isOwnTime) this.#chargeProvider(lease, charge)
     if (isPermanent || job.retries >= attemptMax) return
     broken('retries', `job ${job.facts.id} ended after ${job.retries} of ${attemptMax} charges`)
   }
 
   /** HEALTH-3; where there is no health a failure is nobody's but the job's (HEALTH-7). */
-  #chargeProvider({ provider }: LeaseEntry): void {
+  #chargeProvider(lease: LeaseEntry, charge: string): void {
     const { at, book } = this.#moment
+    const { provider } = lease
+    const result = RESULTS[charge]
+    if (result !== undefined) book.fund?.count(lease, result, at)
     if (!this.#moment.hasHealth) return
     provider.failures++
     const over = provider.failures - book.policy.registry.cooldownAfter
@@ -392,6 +491,9 @@ function newEntry(facts: JobRow): JobEntry {
     reason: null,
     denials: new Map(),
     lease: null,
+    proving: null,
+    charged: null,
+    provedUntil: 0,
     lastProvider: null,
   }
 }

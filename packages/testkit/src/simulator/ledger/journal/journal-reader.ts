@@ -3,11 +3,19 @@ import type { JournalRecord, RoundRow } from '@fairlead/core/internal'
 import type { JobEnd } from '../../actors/booking-sites.ts'
 import type { FailureWords } from '../../actors/failure-words.ts'
 import { broken } from '../../violation.ts'
+import type { ProviderEntry } from '../book.ts'
 import type { Said } from '../rules/own-attempts.ts'
 import type { FairBound } from '../rules/shares.ts'
 import { Assignments } from './assignments.ts'
+import {
+  epochSettled,
+  proofAccepted,
+  proofDropped,
+  providerSlashed,
+  slashWarning,
+} from './fund-entries.ts'
 import { JobEntries } from './job-entries.ts'
-import { jobStarted, leaseCancelled, leaseRenewed } from './lease-entries.ts'
+import { awaitProof, jobStarted, leaseCancelled, leaseRenewed } from './lease-entries.ts'
 import type { Moment } from './moment.ts'
 import { leaseMoved, workerConnected, workerLeft } from './worker-entries.ts'
 
@@ -58,6 +66,7 @@ export class JournalReader {
     const moment = this.#moment
     moment.forgetTouched()
     this.#assignments.begin(facts)
+    for (const { lease, units } of moment.book.awaited.splice(0)) awaitProof(moment, lease, units)
     for (const row of rows) {
       if (row.at < moment.at)
         broken('transition', `entry ${row.seq} is older than the one before it`)
@@ -115,6 +124,21 @@ export class JournalReader {
         return
       case 'providerStatus':
         return providerStatus(moment, details)
+      case 'proofAccepted':
+        return proofAccepted(moment, details)
+      case 'proofDropped':
+        return proofDropped(moment, details)
+      case 'slashWarning':
+        return slashWarning(moment, details)
+      case 'providerSlashed':
+        return providerSlashed(moment, details)
+      case 'epochSettled':
+        return epochSettled(moment)
+      case 'payoutRecorded':
+        return moment.book.fund?.takePayout()
+      case 'providerUnstaked':
+      case 'keyChanged':
+        return
       // Of no account to jobs, leases and caps: the ledger hears of these from those who asked for them.
       case 'providerUpdated':
       case 'providerStaked':
@@ -146,11 +170,32 @@ function providerStatus(moment: Moment, details: Details): void {
   const status = details['status'] as typeof provider.status
   if (provider.status === 'RETIRED') broken('final-state', `${provider.id} is RETIRED for good`)
   const isFall = provider.status === 'ACTIVE' && status === 'SUSPENDED'
+  if (moment.book.fund !== null) return fundStatus(moment, provider, status)
   if (moment.actor !== 'operator' && !isFall) {
     broken('transition', `${moment.actor} made ${provider.id} ${status}`)
   }
   if (moment.actor !== 'operator' && moment.book.policy.registry.health === 'off') {
     broken('fails-alone', `${provider.id} became ${status}, and no operator said so`)
   }
+  provider.status = status
+}
+
+/** With a fund a slash may jail as well, and a jail ends by itself (STANDING-1, SLA-8). */
+function fundStatus(
+  moment: Moment,
+  provider: ProviderEntry,
+  status: ProviderEntry['status'],
+): void {
+  const { actor, at } = moment
+  const { id, jailedUntil } = provider
+  const isJailed = jailedUntil !== null && at < jailedUntil
+  if (status === 'JAILED' && !isJailed) broken('service', `${id} is JAILED for no reason`)
+  if (status !== 'JAILED' && status !== 'RETIRED' && isJailed)
+    broken('service', `${id} is ${status} before the end of its jail`)
+  const isFall = provider.status === 'ACTIVE' && status === 'SUSPENDED'
+  if (provider.status === 'JAILED' && actor === 'engine')
+    moment.refuseOffTime(jailedUntil ?? 0, `the end of the jail of ${id}`)
+  else if (actor === 'engine' && status !== 'JAILED' && !isFall)
+    broken('transition', `${actor} made ${id} ${status}`)
   provider.status = status
 }

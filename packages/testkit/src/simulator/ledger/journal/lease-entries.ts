@@ -116,3 +116,9 @@ function checkReason(moment: Moment, lease: LeaseEntry, reason: string): void {
 function isNewer(a: LeaseEntry, b: LeaseEntry): boolean {
   return a.tStart !== b.tStart ? a.tStart > b.tStart : a.id > b.id
 }
+
+/** COMPLETE-2: its job goes on RUNNING. A completion implies the ack (STATE-9). */
+export function awaitProof(moment: Moment, lease: LeaseEntry, units: number): void {
+  moment.endLease(lease, 'COMPLETED', units)
+  lease.job.status = 'RUNNING'
+}
