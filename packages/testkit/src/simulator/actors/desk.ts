@@ -247,9 +247,9 @@ export class Desk {
   }
 
   /** A call that looks something up first: an engine that closes meanwhile refuses it. */
-  sendInSteps(
-    make: (engine: Session['engine']) => Promise<unknown>,
-    then: (answer: Answer) => void,
+  sendInSteps<Reply>(
+    make: (engine: Session['engine']) => Promise<Reply>,
+    then: (answer: Answer, reply: Reply | null) => void,
   ): void {
     this.#send(make, then, ({ isClosing }) => (isClosing ? 1 : 0))
   }

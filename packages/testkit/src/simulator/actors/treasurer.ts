@@ -77,27 +77,32 @@ export class Treasurer {
     return `pays ${account} ${amount} as ${reference}`
   }
 
-  /** Over or not, closed or not; at times twice at once. */
+  /** Over or not, closed or not; at times several at once, and one of them twice. */
   #close(): string {
     const dice = this.#dice
     const { book, beat } = this.#ledger
     const current = epochAt(beat, book.policy)
-    const epochId = Math.max(0, current - dice.pick([0, 1, 1, 1, 2, 3]))
-    const times = dice.oneIn(3) ? 2 : 1
-    for (let i = 0; i < times; i++) {
-      this.#desk.sendInSteps(
-        (engine) => engine.fund.closeEpoch(epochId),
-        (answer) => {
-          const { lastClosed } = this.#fund.closes
-          const isClosed = lastClosed !== null && lastClosed >= epochId
-          if (answer === 'ok' && !isClosed)
-            broken('settlements', `epoch ${epochId} was said to be closed, and is not`)
-          if (answer !== 'ok' && answer !== 'StoreUnavailable' && epochId < current)
-            broken('settlements', `epoch ${epochId} is over, and was refused with ${answer}`)
-        },
-      )
-    }
-    return `closes epoch ${epochId} ${times} times`
+    const last = Math.max(1, current - dice.pick([0, 1, 1, 1, 2, 3]))
+    const epochs = dice.oneIn(3) ? [last - 1, last, last] : [last]
+    for (const epochId of epochs) this.#closeOne(epochId, current)
+    return `closes the epochs ${epochs.join()}`
+  }
+
+  #closeOne(epochId: number, current: number): void {
+    this.#desk.sendInSteps(
+      (engine) => engine.fund.closeEpoch(epochId),
+      (answer, reply) => {
+        const { lastClosed, batches } = this.#fund.closes
+        const isClosed = lastClosed !== null && lastClosed >= epochId
+        if (answer === 'ok' && !isClosed)
+          broken('settlements', `epoch ${epochId} was said to be closed, and is not`)
+        const batchId = batches.get(epochId)
+        if (answer === 'ok' && reply?.batchId !== batchId)
+          broken('answer', `epoch ${epochId} reads as ${reply?.batchId}, its batch is ${batchId}`)
+        if (answer !== 'ok' && answer !== 'StoreUnavailable' && epochId < current)
+          broken('settlements', `epoch ${epochId} is over, and was refused with ${answer}`)
+      },
+    )
   }
 
   get #fund() {

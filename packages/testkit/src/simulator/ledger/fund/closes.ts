@@ -62,6 +62,8 @@ export class Closes {
   lastClosed: number | null = null
   previous: Previous | null = null
   begun: Begun | null = null
+  /** The ids of all batches, by epoch. */
+  readonly batches = new Map<number, string>()
   /** The epochs in which something happened that no close has looked at (SETTLE-22). */
   active: readonly [from: number, to: number] | null = null
   hasClaims = false
@@ -186,6 +188,7 @@ export class Closes {
     if (found.batchId !== batchId)
       broken('settlements', `epoch ${epochId} has the batch ${found.batchId}, not ${batchId}`)
     this.previous = { batchId, epochId, carry: totals.carry }
+    this.batches.set(epochId, batchId)
   }
 
   /** SETTLE-5 to SETTLE-8. */
