@@ -1,5 +1,5 @@
 import type { JobId } from '@fairlead/core'
-import type { WriteBatch } from '@fairlead/core/internal'
+import type { SettlementHead, WriteBatch } from '@fairlead/core/internal'
 import { MemoryTables } from '@fairlead/store/memory'
 import type { SimDisk } from '../store/sim-disk.ts'
 import { broken } from '../violation.ts'
@@ -25,6 +25,21 @@ export class StoreTwin {
     this.#tables.apply(rows, this.#batch++).catch(this.#caught)
   }
 
+  /** Settled epochs are kept for good, with all their lines. */
+  async #compareSettlements(disk: SimDisk): Promise<void> {
+    const { read } = this.#tables
+    const due = disk.settledBefore(Number.MAX_SAFE_INTEGER)
+    const heads = await read.settlements(Number.MAX_SAFE_INTEGER, due.length + 1)
+    if (heads.length !== due.length)
+      broken('store', `the store keeps ${heads.length} settled epochs, not ${due.length}`)
+    for (const [i, { epochId, batchId, at, batch, policy, parts }] of due.entries()) {
+      const stored = { ...pick(heads[i]), parts: await read.settlementParts(epochId) }
+      const difference = firstDifference(stored, { epochId, batchId, at, batch, policy, parts })
+      if (difference !== null)
+        broken('store', `the store keeps epoch ${epochId} otherwise: ${difference}`)
+    }
+  }
+
   async compare(disk: SimDisk): Promise<void> {
     const { read } = this.#tables
     for (const id of this.#everStored) {
@@ -43,5 +58,12 @@ export class StoreTwin {
       const difference = firstDifference(stored, due)
       if (difference !== null) broken('store', `the store keeps ${id} otherwise: ${difference}`)
     }
+    await this.#compareSettlements(disk)
   }
+}
+
+function pick(head: SettlementHead | undefined): Partial<SettlementHead> {
+  if (head === undefined) return {}
+  const { epochId, batchId, at, batch, policy } = head
+  return { epochId, batchId, at, batch, policy }
 }
