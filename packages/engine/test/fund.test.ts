@@ -305,6 +305,35 @@ describe('epochs', () => {
     expect(await engine.fund.closeEpoch(current)).toEqual(again)
   })
 
+  it('SETTLE-22: epochs in which nothing happened are not closed, also between others', async () => {
+    await engine.close()
+    let open = (): void => {}
+    const gate = new Promise<void>((resolve) => {
+      open = resolve
+    })
+    const closes: number[] = []
+    engine = await openEngine({
+      store,
+      clock,
+      policy: POLICY,
+      preset: 'fund',
+      computeClose: async (input) => {
+        closes.push(input.epochId)
+        await gate
+        return computeClose(input)
+      },
+    })
+    worker = await connect()
+    await prove(proof(await completed()))
+    const first = await endEpoch()
+    await clock.advance(50 * EPOCH_MS)
+    await prove(proof(await completed()))
+    open()
+    const last = await endEpoch()
+    expect(last).toBeGreaterThan(first + 49)
+    expect(closes).toEqual([first, last])
+  })
+
   it('SETTLE-22: several operators may close the same epoch at once, also during a close', async () => {
     await engine.close()
     let open = (): void => {}

@@ -16,8 +16,8 @@ export interface Closing extends Omit<CloseInput, 'lines' | 'due' | 'previous'> 
 export interface EpochsDone {
   readonly lastClosed: number | null
   readonly previous: PreviousBatch | null
-  /** The first and the last epoch that a close has not looked at yet; null if nothing happened. */
-  readonly active: readonly [from: number, to: number] | null
+  /** The epochs in which something happened that no close has looked at yet, oldest first. */
+  readonly active: readonly number[]
   /** True from the first FINAL claim on. The length of an epoch is fixed then (SETTLE-21). */
   readonly hasClaims: boolean
 }

@@ -199,8 +199,7 @@ export class Fund {
     for (const { providerId } of stakes) this.#touch('unstaking', providerId)
     this.#closing = null
     this.#touch('closing', '')
-    const last = this.#active?.[1] ?? null
-    this.#active = last === null || last <= epochId ? null : [epochId + 1, last]
+    this.#active = this.#active.filter((epoch) => epoch > epochId)
     this.#touch('epochs', '')
   }
 
@@ -212,7 +211,7 @@ export class Fund {
 
   /** True if an epoch will have to be closed some time. */
   get hasOpen(): boolean {
-    return this.#active !== null || this.#isOwing || this.#closing !== null
+    return this.#active.length > 0 || this.#isOwing || this.#closing !== null
   }
 
   /** What changed since the last call, by part and key. */
@@ -245,7 +244,7 @@ export class Fund {
     const { lastClosed } = this.epochs
     const owed = lastClosed === null ? currentEpoch - 1 : lastClosed + 1
     const first = Math.min(
-      this.#active?.[0] ?? Number.POSITIVE_INFINITY,
+      this.#active[0] ?? Number.POSITIVE_INFINITY,
       this.#isOwing ? owed : Number.POSITIVE_INFINITY,
     )
     if (first === Number.POSITIVE_INFINITY) return null
@@ -253,9 +252,8 @@ export class Fund {
   }
 
   #noteActivity(epoch: number): void {
-    const [from, to] = this.#active ?? [epoch, epoch]
-    if (this.#active !== null && from <= epoch && epoch <= to) return this.#touched()
-    this.#active = [Math.min(from, epoch), Math.max(to, epoch)]
+    if (this.#active.includes(epoch)) return this.#touched()
+    this.#active = [...this.#active, epoch].sort((a, b) => a - b)
     this.#touch('epochs', '')
   }
 
@@ -310,7 +308,7 @@ export class Fund {
 
 const NOTHING = { rows: [], due: [] }
 const NO_CHANGES: FundChanges = { rows: [], settledEpochs: [] }
-const NO_EPOCHS: EpochsDone = { lastClosed: null, previous: null, active: null, hasClaims: false }
+const NO_EPOCHS: EpochsDone = { lastClosed: null, previous: null, active: [], hasClaims: false }
 const UNSTAKING = 'unstaking:'
 
 type Pieces = <Part extends FundPart>(part: Part) => [key: string, value: FundParts[Part]][]

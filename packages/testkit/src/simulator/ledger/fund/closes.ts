@@ -65,7 +65,7 @@ export class Closes {
   /** The ids of all batches, by epoch. */
   readonly batches = new Map<number, string>()
   /** The epochs in which something happened that no close has looked at (SETTLE-22). */
-  active: readonly [from: number, to: number] | null = null
+  active: readonly number[] = []
   hasClaims = false
 
   constructor(money: Money) {
@@ -95,8 +95,7 @@ export class Closes {
 
   /** Something happened in this epoch. */
   note(epochId: number): void {
-    const [from, to] = this.active ?? [epochId, epochId]
-    this.active = [Math.min(from, epochId), Math.max(to, epochId)]
+    this.active = [...new Set([...this.active, epochId])].sort((a, b) => a - b)
   }
 
   begin(begun: Begun): void {
@@ -122,8 +121,7 @@ export class Closes {
     this.lines = this.lines.filter((line) => line.epochId > epochId)
     this.due = paid.rest
     this.lastClosed = epochId
-    const last = this.active?.[1] ?? epochId
-    this.active = last <= epochId ? null : [epochId + 1, last]
+    this.active = this.active.filter((epoch) => epoch > epochId)
     this.begun = null
     const slashed = sum([...begun.slashes.values()])
     if (claims.length + payouts.length === 0 && slashed === 0n && unstaked.size === 0) return null

@@ -83,7 +83,7 @@ export class FundRowCheck {
       const list = [...slashes].map(([providerId, amount]) => ({ providerId, amount }))
       set('closing', '', { epochId, nowMs: at, slashes: list })
     }
-    if (lastClosed !== null || active !== null)
+    if (lastClosed !== null || active.length > 0)
       set('epochs', '', { lastClosed, previous, active, hasClaims })
     return due
   }
