@@ -839,8 +839,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a provider pays for a timeout',
     file: 'core/dist/outcome/charge.js',
-    find: 'if (!jobsFault && !isTimeout)',
-    replace: 'if (!jobsFault)',
+    find: 'if (jobsFault || isTimeout)',
+    replace: 'if (jobsFault)',
     expected: ['rows', 'eligibility', 'order'],
     scenario: 'mixed',
   },
