@@ -615,7 +615,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'core/dist/lease/lease-calls.js',
     find: 'if (!hasHealth(market)) {',
     replace: 'if (market === null) {',
-    expected: ['fails-alone'],
+    expected: ['fails-alone', 'eligibility'],
     scenario: 'failing',
   },
   {
@@ -634,7 +634,7 @@ export const MUTANTS: readonly Mutant[] = [
     replace: '',
     expected: ['fails-alone', 'stranded', 'recovery'],
     scenario: 'failing',
-    seed: 24,
+    seed: 1,
   },
   {
     name: 'an expired lease denies its job to the provider, though health is off',
@@ -766,7 +766,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the digest knows nothing of the journal',
     file: 'engine/dist/state/journal.js',
-    find: 'this.#digest.add(pieceOf(event, record));',
+    find: 'this.#digest.add(pieceOf(event, record, market));',
     replace: '',
     expected: ['digest'],
     scenario: 'storm',
