@@ -785,7 +785,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "if (event.type === 'jobEnqueued')",
     replace: "if (event.type === 'jobEnqueued') return ''; if (event.type === 'jobEnqueued')",
     expected: ['digest'],
-    scenario: 'fund',
+    scenario: 'score',
     seed: 1,
   },
   {
