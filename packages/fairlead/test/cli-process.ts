@@ -1,78 +1,21 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { join } from 'node:path'
 import { main } from '../dist/cli.js'
 import { type Lines, palette, type Terminal } from '../dist/terminal/terminal.js'
+import { type Ended, type ProgramOptions, ProgramProcess, withoutOurs } from './program-process.ts'
 
 const BIN = join(import.meta.dirname, '..', 'bin', 'fairlead.mjs')
 
-export interface Ended {
-  readonly code: number | null
-  readonly out: string
-  readonly err: string
-}
-
-export interface CliOptions {
-  readonly cwd?: string
-  readonly env?: Readonly<Record<string, string>>
-  readonly input?: string
+export interface CliOptions extends ProgramOptions {
   /** What the process takes from the modes of files that it makes. */
   readonly umask?: string
 }
 
-/** The command line as a user has it: another process, of which one can wait for what it says. */
-export class CliProcess {
-  readonly ended: Promise<Ended>
-  readonly #child: ChildProcess
-  #out = ''
-  #err = ''
-  readonly #waiting = new Set<() => void>()
-
-  constructor(args: readonly string[], { cwd, env = {}, input, umask }: CliOptions = {}) {
+/** The command line as a user has it. */
+export class CliProcess extends ProgramProcess {
+  constructor(args: readonly string[], { umask, ...options }: CliOptions = {}) {
     const command = [process.execPath, BIN, ...args]
     const masked = ['sh', '-c', `umask ${umask}; exec "$@"`, 'sh', ...command]
-    const [program = '', ...rest] = umask === undefined ? command : masked
-    this.#child = spawn(program, rest, {
-      ...(cwd === undefined ? {} : { cwd }),
-      env: { ...withoutOurs(process.env), NO_COLOR: '1', ...env },
-      stdio: ['pipe', 'pipe', 'pipe'],
-    })
-    const { stdin, stdout, stderr } = this.#child
-    stdin?.on('error', () => {})
-    if (input !== undefined) stdin?.end(input)
-    stdout?.setEncoding('utf8').on('data', (text: string) => {
-      this.#out += text
-      this.#tell()
-    })
-    stderr?.setEncoding('utf8').on('data', (text: string) => {
-      this.#err += text
-      this.#tell()
-    })
-    this.ended = once(this.#child, 'close').then(([code]) => {
-      this.#tell()
-      return { code: code as number | null, out: this.#out, err: this.#err }
-    })
-  }
-
-  /** Resolves when the process has said it, on either stream; fails if it ends without. */
-  async says(pattern: RegExp): Promise<RegExpExecArray> {
-    for (;;) {
-      const found = pattern.exec(this.#out) ?? pattern.exec(this.#err)
-      if (found !== null) return found
-      if (this.#child.exitCode !== null || this.#child.signalCode !== null) {
-        throw new Error(`it ended without saying ${pattern}:\n${this.#out}${this.#err}`)
-      }
-      await new Promise<void>((resolve) => this.#waiting.add(resolve))
-    }
-  }
-
-  kill(signal: NodeJS.Signals): void {
-    this.#child.kill(signal)
-  }
-
-  #tell(): void {
-    for (const resolve of this.#waiting) resolve()
-    this.#waiting.clear()
+    super(umask === undefined ? command : masked, options)
   }
 }
 
@@ -149,9 +92,4 @@ export async function serve(folder: string, ...args: string[]): Promise<CliServe
       return process.ended
     },
   }
-}
-
-/** Settings of whoever runs the tests are not ours. */
-function withoutOurs(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('FAIRLEAD_')))
 }

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from '@fairlead/client'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { CliProcess, type Ended, fairlead, serve } from './cli-process.ts'
+import { CliProcess, fairlead, serve } from './cli-process.ts'
 import { HOSTILE, HostileServer } from './hostile-server.ts'
+import type { Ended } from './program-process.ts'
 
 const ACTED_ON = /(?!\n)[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u
 const ID = `0x${'ab'.repeat(32)}`
