@@ -11,7 +11,7 @@ import type { Terminal } from './terminal/terminal.ts'
 type Entry = ResultOf<'audit.list'>['entries'][number]
 
 /** What became of a check. */
-export type Verified = Omit<ResultOf<'audit.verify'>, 'is_complete' | 'broken_batch'>
+export type Verified = Omit<ResultOf<'audit.verify'>, 'is_complete'>
 
 const PAGE = 1_000
 
@@ -42,9 +42,7 @@ export function auditLine(entry: Entry, { dim, bold }: Terminal['colors']): stri
 }
 
 /** The server checks its own log, as many entries at a time as it likes. */
-export async function verifyServer(
-  client: NodeClient,
-): Promise<Omit<ResultOf<'audit.verify'>, 'is_complete'>> {
+export async function verifyServer(client: NodeClient): Promise<Verified> {
   let checked = 0
   let head: Verified['head'] | null = null
   for (;;) {
@@ -61,6 +59,9 @@ export async function verifyServer(
     }
   }
 }
+
+/** A file of entries has no batches; `fairlead settle verify --audit` compares them. */
+const FROM_FILE = { broken_batch: null }
 
 /** Checks an export; one that begins in the middle is checked from its first entry on. */
 export async function verifyFile(
@@ -82,12 +83,12 @@ export async function verifyFile(
     const entry = entryOf(line, `${file}, line ${number}`)
     head ??= entry.seq === 1 ? EMPTY_AUDIT : { seq: entry.seq - 1, hash: entry.prevHash }
     const broken = brokenSeq([entry], head)
-    if (broken !== null) return { checked, broken_seq: broken, head: shown(head) }
+    if (broken !== null) return { ...FROM_FILE, checked, broken_seq: broken, head: shown(head) }
     onEntry?.(entry)
     head = { seq: entry.seq, hash: entry.hash }
     checked++
   }
-  return { checked, broken_seq: null, head: shown(head ?? EMPTY_AUDIT) }
+  return { ...FROM_FILE, checked, broken_seq: null, head: shown(head ?? EMPTY_AUDIT) }
 }
 
 /** Writes entries as lines; gives how many. */

@@ -21,8 +21,7 @@ export const auditVerify = command<{ file?: string }>({
     const { verifyFile, verifyServer } = await import('../audit.ts')
     const found =
       flags.file === undefined ? await verifyServer(await client()) : await verifyFile(flags.file)
-    const { checked, broken_seq: broken } = found
-    const batch = 'broken_batch' in found ? found.broken_batch : null
+    const { checked, broken_seq: broken, broken_batch: batch } = found
     if (batch !== null) {
       print(found, `Wrong: the audit log does not bear out the settled epoch with batch ${batch}.`)
       return EXIT.failed
