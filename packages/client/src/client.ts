@@ -145,10 +145,15 @@ export class Client {
   ): Promise<ReadResult<Value> | ClaimedResult<Value>> {
     const ask = { task_id: taskId }
     if (finality) return await readResultOf(await this.call('aicf.getResult', ask), schema)
-    const { claim, result } = await this.getJob(taskId)
-    // What is missing has an error for each state of the job.
-    const record = claim === null ? (result ?? (await this.call('aicf.getResult', ask))) : result
-    return { taskId, claim, result: record === null ? null : await readResultOf(record, schema) }
+    let { claim, result } = await this.getJob(taskId)
+    if (claim === null && result === null) {
+      // What is missing has an error for each state of the job. A job that has completed meanwhile is read again.
+      await this.call('aicf.getResult', ask)
+      const again = await this.getJob(taskId)
+      claim = again.claim
+      result = again.result
+    }
+    return { taskId, claim, result: result === null ? null : await readResultOf(result, schema) }
   }
 
   /** Waits until `readResult` has something to give; throws if the job ended without a result. */
