@@ -35,7 +35,7 @@ interface JobOf<Kind extends KindName> {
   /** Asks the source whether the lease is still ours: before a step that must not be made twice. */
   confirm(): Promise<void>
   /**
-   * What the proof of this work is to say, for a worker with a `prover`; without one it does nothing. What is given again
+   * Adds to the proof of this work, for a worker with a `prover`; without one it does nothing. A field that is given again
    * replaces what was given before.
    */
   prove(facts: ProofFacts): void
@@ -64,7 +64,7 @@ export class Attempt implements JobOf<KindName> {
   readonly rank: number | null
   readonly idempotencyKey: string | null
   stage: Stage = 'queued'
-  /** What the handler has said for the proof. */
+  /** The fields that the handler gave for the proof. */
   facts: ProofFacts = {}
   /** When the handler began. */
   startedAt = 0

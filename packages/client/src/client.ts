@@ -147,7 +147,7 @@ export class Client {
     if (finality) return await readResultOf(await this.call('aicf.getResult', ask), schema)
     let { claim, result } = await this.getJob(taskId)
     if (claim === null && result === null) {
-      // What is missing has an error for each state of the job. A job that has completed meanwhile is read again.
+      // `getResult` has an error for each state of the job. A job that has completed meanwhile is read again.
       await this.call('aicf.getResult', ask)
       const again = await this.getJob(taskId)
       claim = again.claim

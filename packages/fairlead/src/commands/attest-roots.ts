@@ -7,7 +7,7 @@ export const attestRoots = command<{ class: string; kind?: readonly string[] }>(
   summary: 'Print the fingerprints of root certificates, as a server pins them.',
   details:
     'The output is a file for the setting attestation.roots, or a part of the policy under registry.attestation_classes.\n' +
-    'Of a file with several certificates the last one is the root. Look at the names: a pinned root vouches for any key.',
+    'The last certificate of a file is the root. Look at the names: a pinned root vouches for any key.',
   args: [{ name: '<files...>', text: 'certificates in PEM or DER' }],
   options: [
     { flags: '--class <name>', text: 'the class of hardware', default: 'hardware' },

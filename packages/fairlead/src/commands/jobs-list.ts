@@ -51,8 +51,8 @@ export const jobsList = command<Flags>({
   examples: [
     ['fairlead jobs list --status QUEUED --oldest', 'What waits, the longest waiting first.'],
     ['fairlead jobs list --name email', 'Tasks called email.'],
-    ['fairlead jobs list --error oom --since 1h', 'What failed with oom in the last hour.'],
-    ['fairlead jobs list --wait-reason scheduled', 'What waits for its time.'],
+    ['fairlead jobs list --error oom --since 1h', 'Jobs that failed with oom in the last hour.'],
+    ['fairlead jobs list --wait-reason scheduled', 'Jobs that wait for their time.'],
     ['fairlead jobs list --status FAILED --kind ai --json', 'What failed, for a program.'],
   ],
 
