@@ -8,6 +8,7 @@ import {
   type LeaseTimes,
 } from '@fairlead/core'
 import { type Payloads, payloadOf } from './payloads.ts'
+import type { ProgressReporter } from './progress-reporter.ts'
 import type { ProofFacts } from './prover/proof-of.ts'
 
 /** A job as its handler gets it; where it may be of several kinds, `kind` tells them apart. */
@@ -39,6 +40,10 @@ interface JobOf<Kind extends KindName> {
    * replaces what was given before.
    */
   prove(facts: ProofFacts): void
+  /** Says how far the work has come, in percent. Reports are gathered, and one that fails harms no job. */
+  progress(percent: number, message?: string): void
+  /** Adds a line to the log of this attempt; see `fairlead jobs logs`. */
+  log(line: string): void
   /** When the lease ends unless it is renewed, on the worker's own clock. It moves on by renewals. */
   readonly deadline: number
 }
@@ -51,6 +56,12 @@ export type Stage = 'queued' | 'acking' | 'running' | 'reporting'
 
 /** The share of the time until `renew_by` that a renewal comes early. */
 const EARLY = 0.1
+
+/** What an attempt asks of its worker. */
+export interface AttemptCalls {
+  readonly renew: (attempt: Attempt) => Promise<void>
+  readonly reporter: (attempt: Attempt) => ProgressReporter
+}
 
 /** One lease in the hands of a worker, from the offer to the report. */
 export class Attempt implements JobOf<KindName> {
@@ -83,10 +94,11 @@ export class Attempt implements JobOf<KindName> {
   /** On the clock of the source. */
   #givenDeadline = 0
   #waiting: (() => void)[] = []
-  readonly #renew: (attempt: Attempt) => Promise<void>
+  readonly #calls: AttemptCalls
+  #reporter: ProgressReporter | null = null
 
-  constructor(offer: LeaseOffer, nowMs: number, renew: (attempt: Attempt) => Promise<void>) {
-    this.#renew = renew
+  constructor(offer: LeaseOffer, nowMs: number, calls: AttemptCalls) {
+    this.#calls = calls
     this.leaseId = offer.leaseId
     this.jobId = offer.jobId
     this.attempt = offer.attempt
@@ -120,7 +132,25 @@ export class Attempt implements JobOf<KindName> {
   }
 
   confirm(): Promise<void> {
-    return this.#renew(this)
+    return this.#calls.renew(this)
+  }
+
+  progress(percent: number, message?: string): void {
+    this.#report().progress(percent, message)
+  }
+
+  log(line: string): void {
+    this.#report().log(line)
+  }
+
+  /** What the handler has said of its progress and is not sent yet; null if it said nothing. */
+  get reporter(): ProgressReporter | null {
+    return this.#reporter
+  }
+
+  #report(): ProgressReporter {
+    this.#reporter ??= this.#calls.reporter(this)
+    return this.#reporter
   }
 
   prove(facts: ProofFacts): void {

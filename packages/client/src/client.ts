@@ -7,6 +7,7 @@ import type {
   ParamsOf,
   RegistrationRecord,
   ResultOf,
+  ScheduleRecord,
   Topic,
   WireEvent,
 } from '@fairlead/protocol'
@@ -33,6 +34,33 @@ export interface ClientOptions {
   readonly timeoutMs?: number
 }
 
+/** How far a job has come. */
+export interface JobProgress {
+  readonly jobId: string
+  readonly percent: number
+}
+
+/** As for `listJobs`, at least one field. */
+export type BulkFilter = ParamsOf<'aicf.cancelJobs'>['filter']
+
+export interface BulkOptions {
+  /** The most jobs to touch. */
+  readonly limit?: number
+  readonly onProgress?: (soFar: BulkEnd) => void
+}
+
+/** What an operation on many jobs came to. */
+export interface BulkEnd {
+  readonly operation_id: string
+  readonly done: number
+  readonly skipped: number
+}
+
+/** A schedule; its request is written as for `enqueue`. */
+export type ScheduleOptions = Omit<ParamsOf<'schedules.put'>, 'request'> & {
+  readonly request: EnqueueRequest
+}
+
 export interface ResultOptions<Value> {
   /** Given, the output is read as JSON and has to fit it. */
   readonly schema?: StandardSchema<unknown, Value>
@@ -56,6 +84,7 @@ export class Client {
   readonly #connection: Connection
   readonly #subscriptions = new Subscriptions()
   readonly #waiters: ResultWaiters
+  readonly #progress = new Set<(progress: JobProgress) => void>()
 
   constructor(url: string, { token, timeoutMs = TIMEOUT_MS }: ClientOptions = {}) {
     this.url = url
@@ -65,6 +94,7 @@ export class Client {
       timeoutMs,
       onNotification: (method, params) => {
         if (method === 'events.notify') this.#subscriptions.take(params as Notice)
+        if (method === 'events.progress') this.#tellProgress(params as JobProgress)
       },
       onOpen: (socket) => this.#subscriptions.opened(socket),
       onFail: (error) => this.#subscriptions.failAll(error),
@@ -211,6 +241,53 @@ export class Client {
     }
   }
 
+  /** Cancels all jobs that fit, and waits for the end of that. */
+  cancelJobs(filter: BulkFilter, options: BulkOptions = {}): Promise<BulkEnd> {
+    return this.#many('aicf.cancelJobs', filter, options)
+  }
+
+  /** Enqueues again all jobs that fit and ended without a result, and waits until they are enqueued. */
+  retryJobs(filter: BulkFilter, options: BulkOptions = {}): Promise<BulkEnd> {
+    return this.#many('aicf.retryJobs', filter, options)
+  }
+
+  async #many(
+    method: 'aicf.cancelJobs' | 'aicf.retryJobs',
+    filter: BulkFilter,
+    { limit, onProgress }: BulkOptions,
+  ): Promise<BulkEnd> {
+    const operation_id = newKey()
+    const events = this.events({ topics: ['bulkProgress', 'bulkEnded'] })
+    // From here on, so that no end is missed.
+    await events.ready()
+    try {
+      await this.call(method, { filter, operation_id, ...(limit === undefined ? {} : { limit }) })
+      for await (const event of events) {
+        if (event.type !== 'bulkProgress' && event.type !== 'bulkEnded') continue
+        if (event.subject !== operation_id) continue
+        const { done, skipped } = event
+        if (event.type === 'bulkEnded') return { operation_id, done, skipped }
+        onProgress?.({ operation_id, done, skipped })
+      }
+      throw closedForGood()
+    } finally {
+      await events.return?.()
+    }
+  }
+
+  /** Adds a schedule, or replaces the one of this id; fit to be called at every start. */
+  async putSchedule({ request, ...rest }: ScheduleOptions): Promise<ScheduleRecord> {
+    const { idempotency_key: _, ...asked } = enqueueParams(request)
+    const params = { ...rest, request: asked } as ParamsOf<'schedules.put'>
+    return (await this.call('schedules.put', params)).schedule
+  }
+
+  /** Enqueues the job of a schedule now, and gives its id. */
+  async triggerSchedule(id: string): Promise<string> {
+    const params = { id, idempotency_key: newKey() }
+    return (await this.call('schedules.trigger', params)).task_id
+  }
+
   /**
    * Puts somebody into the line for a session. Resolves once that is durable, with the reference, the text
    * for the person, and the place so far.
@@ -261,6 +338,24 @@ export class Client {
     return this.#subscribe(options)
   }
 
+  /**
+   * Tells of the progress of jobs as it happens, until the signal fires. Progress that comes while the connection is
+   * away is not told later.
+   */
+  async onProgress(
+    listener: (progress: JobProgress) => void,
+    { signal }: { readonly signal?: AbortSignal } = {},
+  ): Promise<void> {
+    const events = this.#subscribe({ topics: ['jobProgress'], signal })
+    this.#progress.add(listener)
+    signal?.addEventListener('abort', () => this.#progress.delete(listener), { once: true })
+    await events.ready()
+  }
+
+  #tellProgress(progress: JobProgress): void {
+    for (const listener of this.#progress) listener(progress)
+  }
+
   /** What is under way is rejected; iterators of events end. */
   async close(): Promise<void> {
     this.#waiters.close()
@@ -304,6 +399,8 @@ export class Client {
 }
 
 function mayBeRepeated(method: MethodName, params: object): boolean {
+  if (method === 'aicf.retryJobs') return 'operation_id' in params
+  if (method === 'schedules.trigger') return 'idempotency_key' in params
   if (method === 'aicf.enqueue') return 'idempotency_key' in params || 'tx_hash' in params
   if (method === 'signup.schedule') return 'idempotency_key' in params
   return !ONCE.has(method)

@@ -28,6 +28,8 @@ export { KEY_VARIABLE, proverKey, readProviderKey } from './prover/provider-key.
 export type { ProverOptions, Proving } from './prover/prover.ts'
 export type { ClaimedResult, ReadResult } from './read-result.ts'
 export type { RemoteLimiterOptions } from './remote-limiter.ts'
+export type { JobProgress } from './client.ts'
+export type { BulkEnd, BulkFilter, BulkOptions, ScheduleOptions } from './client.ts'
 export type { EnqueueOptions, EnqueueRequest, RequestPayloads } from './requests.ts'
 export { Completion, type CompletionFields } from './result.ts'
 export type { StandardSchema } from './standard-schema.ts'

@@ -13,9 +13,10 @@ import {
   type WorkerId,
 } from '@fairlead/core'
 import { TransitMap } from '@fairlead/core/internal'
-import { Attempt, type Job, lostLease } from './attempt.ts'
+import { Attempt, type AttemptCalls, type Job, lostLease } from './attempt.ts'
 import { failureOf, refusedResult } from './failure.ts'
 import { Link } from './link.ts'
+import { ProgressReporter } from './progress-reporter.ts'
 import { leaseResult } from './result.ts'
 import { retryDelayMs } from './retry-delay.ts'
 import { steadyClock } from './steady-clock.ts'
@@ -42,7 +43,13 @@ export class WorkerLoop implements Worker {
   readonly #random: () => number
   readonly #link: Link
   /** One for all attempts, each of which keeps it. */
-  readonly #confirmOne = (attempt: Attempt): Promise<void> => this.#confirm(attempt)
+  readonly #calls: AttemptCalls = {
+    renew: (attempt) => this.#confirm(attempt),
+    reporter: (attempt) =>
+      new ProgressReporter(this.#clock, (said) =>
+        this.#persist(attempt, (session) => session.progress(attempt.leaseId, said)),
+      ),
+  }
   /** What the source counts as ours, as far as we know. */
   readonly #attempts = new TransitMap<LeaseId, Attempt>()
   /** Offered while as many handlers ran as may. */
@@ -118,7 +125,7 @@ export class WorkerLoop implements Worker {
   #take(offer: LeaseOffer): void {
     // One that comes again is being acked already.
     if (this.#attempts.has(offer.leaseId) || this.#isOver) return
-    const attempt = new Attempt(offer, this.#clock.now(), this.#confirmOne)
+    const attempt = new Attempt(offer, this.#clock.now(), this.#calls)
     this.#attempts.set(attempt.leaseId, attempt)
     this.#arm(attempt.dueAt)
     // A handler that does not heed its signal keeps its slot, and the next job waits for it.
@@ -263,10 +270,10 @@ export class WorkerLoop implements Worker {
     try {
       const result = leaseResult(returned)
       const tookMs = this.#clock.now() - attempt.startedAt
-      return async (session) => {
+      return withProgress(attempt, async (session) => {
         await session.complete(leaseId, result)
         this.#prove(attempt, result, tookMs)
-      }
+      })
     } catch (error) {
       return this.#failure(attempt, error)
     }
@@ -284,7 +291,7 @@ export class WorkerLoop implements Worker {
     const { leaseId } = attempt
     if (attempt.endedBy === null) this.#note(error, attempt.job)
     const failure = failureOf(error, attempt.kind)
-    return (session) => session.fail(leaseId, failure)
+    return withProgress(attempt, (session) => session.fail(leaseId, failure))
   }
 
   /** A result that is refused would hold its lease to the end: another attempt may do better. */
@@ -536,3 +543,12 @@ function warnOf(notice: ProviderNotice | null): void {
 }
 
 function ignore(): void {}
+
+/** A report after what the handler has said on the way, so that no line is lost with the end of its lease. */
+function withProgress({ leaseId, reporter }: Attempt, report: Report): Report {
+  if (reporter === null) return report
+  return async (session) => {
+    await reporter.flush((said) => session.progress(leaseId, said))
+    return report(session)
+  }
+}

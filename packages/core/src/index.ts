@@ -66,6 +66,11 @@ export { dispatchRound } from './match/dispatch-round.ts'
 export { type Refusal, REFUSALS } from './match/eligibility.ts'
 export { explainWaiting, type WaitExplanation } from './match/explain-job.ts'
 export { WAIT_REASONS, type WaitReason } from './match/wait-gate.ts'
+export type { AttemptLog, JobLogs, LogLine } from './ports/job-logs.ts'
+export type { LeaseProgress } from './ports/lease-source.ts'
+export type { BulkAction, BulkRun } from './bulk/bulk-runs.ts'
+export type { CatchUp, Overlap, Schedule } from './schedules/schedules.ts'
+export type { Pause } from './admit/pauses.ts'
 
 // Lease
 export { ackLease, declineLease, releaseLease, renewLease } from './lease/lease-calls.ts'

@@ -3,10 +3,27 @@
 // Admit
 export type { LimitHold, LimitHoldReason } from './admit/admit-round.ts'
 export { allowedInFlight } from './admit/dispatch-budget.ts'
+export {
+  PAUSABLE_KINDS,
+  PAUSES_MAX,
+  type PauseKey,
+  Pauses,
+  pauseId,
+} from './admit/pauses.ts'
 export { type Assigned, addUnits, epochOf, RequesterWindows } from './admit/quotas.ts'
 // Audit
 export { appendAudit, appendAuditBytes, moveAuditHash } from './audit/chain.ts'
 export { type Loggable, pseudonym, REDACTED, redactor } from './audit/redact.ts'
+// Many at once
+export {
+  BULK_ACTIONS,
+  BULK_ID,
+  BULK_LIMIT_MAX,
+  BULK_STEP_MAX,
+  type BulkAction,
+  type BulkRun,
+  BulkRuns,
+} from './bulk/bulk-runs.ts'
 // Collections
 export { TransitMap } from './collections/transit-map.ts'
 // Values, hashes, ids
@@ -52,6 +69,7 @@ export { holdLease } from './lease/hold-lease.ts'
 export { issueLease } from './lease/issue-lease.ts'
 export { ackDueAt, isTimedOut, renewBy } from './lease/lease.ts'
 export { heldByOther } from './lease/lease-calls.ts'
+export type { Progress } from './lease/progress.ts'
 // Limits: reserve and complete
 export { type Excess, notAllowed, notCompleted, unknownReserve } from './limits/limit-answers.ts'
 export {
@@ -223,6 +241,19 @@ export {
   setWorkerSlots,
 } from './registry/worker-calls.ts'
 export { newWorkers, type Workers } from './registry/workers.ts'
+// Schedules
+export {
+  CATCH_UPS,
+  isSamePlan,
+  OVERLAPS,
+  putOver,
+  SCHEDULE_ID,
+  SCHEDULES_MAX,
+  type ScheduleKey,
+  type SchedulePlan,
+  Schedules,
+  scheduleId,
+} from './schedules/schedules.ts'
 // Sessions: registrations, and when each is sent
 export type { DispatchJob, DispatchJobState } from './sessions/dispatch-job.ts'
 export { explainSession, sessionGates } from './sessions/explain-session.ts'

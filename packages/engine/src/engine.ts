@@ -2,6 +2,7 @@ import {
   type AuditEntry,
   type AuditHead,
   type Caller,
+  type Clock,
   explainWaiting,
   type FailureRow,
   FairleadError,
@@ -15,6 +16,7 @@ import {
   type LeaseSource,
   type LeaseTimes,
   type Limiter,
+  type Pause,
   type Policy,
   type Preset,
   type Provider,
@@ -27,7 +29,14 @@ import {
   type WaitReason,
   type WorkerId,
 } from '@fairlead/core'
-import { heldByOther, invalidParams, type StoreReads, wholeNumber } from '@fairlead/core/internal'
+import {
+  heldByOther,
+  invalidParams,
+  type PauseKey,
+  type StoreReads,
+  wholeNumber,
+} from '@fairlead/core/internal'
+import type { BulkRunner } from './bulk/bulk-runner.ts'
 import { readChainFields } from './commands/chain-fields.ts'
 import { checkFilter, checkId, type ListFilter } from './commands/check-arguments.ts'
 import type {
@@ -39,7 +48,9 @@ import type {
   TokenFacts,
 } from './commands/command.ts'
 import { findCut, refusePruned } from './commands/journal-cut.ts'
+import { EngineBulk } from './engine-bulk.ts'
 import { EngineLimiter } from './engine-limiter.ts'
+import { EngineSchedules } from './engine-schedules.ts'
 import {
   ATTEMPTS_EXPLAINED,
   type Explanation,
@@ -49,7 +60,9 @@ import {
 import { EngineFund } from './fund/engine-fund.ts'
 import type { EpochCloser } from './fund/epoch-closer.ts'
 import type { Recover } from './loop/call.ts'
-import type { EngineLoop, EnqueueReply } from './loop/engine-loop.ts'
+import { type EngineLoop, type EnqueueReply, jobIdOf } from './loop/engine-loop.ts'
+import { EngineProgress } from './progress/engine-progress.ts'
+import type { LogDesk } from './progress/log-desk.ts'
 import type { Projector } from './projector/projector.ts'
 import { completionDigest } from './state/completion.ts'
 import { type EngineEvent, eventOf } from './state/journal.ts'
@@ -108,6 +121,14 @@ export class Engine {
   readonly view: EngineView
   /** The engine's limits: durable with its state, and shared with the reservations of the queue. */
   readonly limiter: Limiter
+  /** Jobs that are enqueued by the clock. */
+  readonly schedules: EngineSchedules
+  /** Many jobs at once. */
+  readonly bulk: EngineBulk
+  readonly #runner: BulkRunner
+  /** What workers say of their attempts. */
+  readonly progress: EngineProgress
+  readonly #logs: LogDesk
   readonly #loop: EngineLoop
   readonly #store: Store
   readonly #projector: Projector
@@ -126,6 +147,9 @@ export class Engine {
     /** Reads that see everything that was answered before. */
     readonly read: StoreReads
     readonly random: () => Uint8Array
+    readonly clock: Clock
+    readonly runner: BulkRunner
+    readonly logs: LogDesk
     readonly subscribers: Subscribers
     readonly connections: Connections
     readonly closer: EpochCloser
@@ -145,6 +169,12 @@ export class Engine {
     })
     this.#closer = parts.closer
     this.limiter = new EngineLimiter(this.#loop)
+    this.#runner = parts.runner
+    this.#logs = parts.logs
+    this.progress = new EngineProgress(parts.loop, parts.logs)
+    const { loop, read, runner, random } = parts
+    this.bulk = new EngineBulk({ loop, read, runner, random })
+    this.schedules = new EngineSchedules(this.#loop, parts.clock, this.#random)
     this.view = new EngineView(() => this.#loop.state, this.#read)
   }
 
@@ -379,6 +409,16 @@ export class Engine {
     return this.#submit({ type: 'stake', providerId, amount }, acting)
   }
 
+  /** Holds back the jobs that the key names, from the next round on. Leases in hand go on (PAUSE-1). */
+  pauseQueue(key: PauseKey, acting: Acting | null = null): Promise<Pause> {
+    return this.#submit({ type: 'pauseQueue', ...pausing(key) }, acting)
+  }
+
+  /** Ends the pause of exactly this key. False if there is none. */
+  resumeQueue(key: PauseKey, acting: Acting | null = null): Promise<boolean> {
+    return this.#submit({ type: 'resumeQueue', ...pausing(key) }, acting)
+  }
+
   setPolicy(
     written: unknown,
     preset: Preset = 'queue',
@@ -558,9 +598,11 @@ export class Engine {
   async close(): Promise<void> {
     // What is left of a close goes on at the next start.
     const closed = this.#closer.stop()
+    this.#runner.close()
     await this.#loop.close()
     await closed
     this.#connections.closeAll()
+    this.#logs.close()
     // The next start replays what the tables lack.
     await this.#projector.close().catch(() => undefined)
     await this.#store.close()
@@ -632,13 +674,14 @@ function fieldsOf<Given extends object>(given: Given): Given {
   return typeof given === 'object' && given !== null ? given : ({} as Given)
 }
 
-function jobIdOf(reply: EnqueueReply): JobId {
-  return typeof reply === 'string' ? reply : reply.duplicateOf
-}
-
 function holding(holder: Holder): OnLease {
   const { leaseId, by, workerId } = fieldsOf(holder)
   return { leaseId, by, workerId }
+}
+
+function pausing(key: PauseKey): PauseKey {
+  const { kind, name, caller } = fieldsOf(key)
+  return { kind, name, caller }
 }
 
 function foreignJob(jobId: JobId): FairleadError {

@@ -1,5 +1,10 @@
 /** The single writer: durable, deterministic, usable in-process without a server. */
 
+export type { BulkFilter } from './bulk/bulk-filter.ts'
+export { type BulkCount, type BulkRequest, EngineBulk } from './engine-bulk.ts'
+export type { EngineProgress, LiveProgress, ProgressReport } from './progress/engine-progress.ts'
+export { EngineSchedules, type ScheduleRequest } from './engine-schedules.ts'
+export { nextTimes } from './schedules/cadence.ts'
 export type { Census, QueueCensus } from './view/census.ts'
 export type { Acting, Command, OutsideNote, Submission, TokenFacts } from './commands/command.ts'
 export { type AcceptedReplay, acceptReplay } from './log/accept-replay.ts'

@@ -1,5 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { type Clock, FairleadError, type Preset, type Store, toHex } from '@fairlead/core'
+import {
+  type Clock,
+  FairleadError,
+  type JobLogs,
+  type Preset,
+  type Store,
+  toHex,
+} from '@fairlead/core'
 import {
   computeClose,
   isUnreadable,
@@ -7,6 +14,8 @@ import {
   type Snapshot,
   usablePolicy,
 } from '@fairlead/core/internal'
+import { BulkRunner } from './bulk/bulk-runner.ts'
+import type { EnqueueCommand } from './commands/command.ts'
 import { KnownKeys } from './commands/known-keys.ts'
 import { LookUps } from './commands/look-ups.ts'
 import { Sealer } from './commands/sealer.ts'
@@ -17,6 +26,8 @@ import { recoverState } from './log/recovery.ts'
 import { replayRefusal } from './log/replay-refusal.ts'
 import { EngineLoop } from './loop/engine-loop.ts'
 import { SystemClock } from './loop/system-clock.ts'
+import { LogDesk } from './progress/log-desk.ts'
+import { MemoryJobLogs } from './progress/memory-job-logs.ts'
 import { Projector } from './projector/projector.ts'
 import type { EngineState } from './state/engine-state.ts'
 import { META } from './state/meta.ts'
@@ -34,6 +45,8 @@ export interface EngineOptions {
   readonly policy?: unknown
   readonly preset?: Preset
   readonly clock?: Clock
+  /** Keeps log lines of attempts; left out, they are in memory only. */
+  readonly jobLogs?: JobLogs
   /** Returns 32 random bytes: once for a new store, and for each request without a key. */
   readonly random?: () => Uint8Array
   /**
@@ -83,8 +96,10 @@ async function openOn(store: Store, options: EngineOptions): Promise<Engine> {
   const recover = (snapshot: Snapshot): Promise<EngineState> =>
     recoverState(store, snapshot, {
       applied: ({ command }) => {
-        if (command.type !== 'enqueue') return
-        const { caller, txHash, jobId: id, payloadCbor, chainId, enqueueHeight } = command.request
+        const enqueued = command.type === 'fireSchedule' ? command.enqueue : command
+        if (enqueued === null || !('request' in enqueued)) return
+        const { request } = enqueued as EnqueueCommand
+        const { caller, txHash, jobId: id, payloadCbor, chainId, enqueueHeight } = request
         // A key that the engine made is asked for by nobody. The tables may lack the others for long.
         if (typeof txHash !== 'string') return
         const payload = sealer.openedPayload(payloadCbor)
@@ -178,8 +193,12 @@ async function openOn(store: Store, options: EngineOptions): Promise<Engine> {
   closer.look()
   // In the background: until then keys are looked up in the tables.
   keys.filter.fill(tables, () => opened.isClosed).catch(() => undefined)
-  const parts = { loop: opened, projector, store, read, random, subscribers, connections, closer }
-  return new Engine(parts)
+  const runner = new BulkRunner({ loop: opened, read, clock })
+  runner.start()
+  const jobLogs = options.jobLogs ?? new MemoryJobLogs()
+  const logs = new LogDesk(jobLogs, clock, async (id) => (await read.job(id)) === null)
+  const parts = { loop: opened, projector, store, read, random, clock, runner, logs }
+  return new Engine({ ...parts, subscribers, connections, closer })
 }
 
 /** Returns 32 random bytes at a time. A hundred are drawn at once, because a draw costs more than its bytes. */

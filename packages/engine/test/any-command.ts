@@ -43,6 +43,11 @@ const lease = { leaseId: id<LeaseId>(), by: named<ProviderId>() }
 const byWorker = { workerId: named<WorkerId>() }
 const provider = { providerId: named<ProviderId>() }
 const worker = { ...provider, ...byWorker }
+const pause = {
+  kind: fc.constantFrom(...KIND_NAMES),
+  name: orNull(text),
+  caller: orNull(id<Caller>()),
+}
 const session = { platform: text, orgRef: text, eventId: text }
 const offer = fields(
   {},
@@ -89,50 +94,54 @@ function withOptions(given: object): fc.Arbitrary<object> {
     .map(([options, ids]) => ({ ...given, request: { ...request, options }, completed: ids }))
 }
 
-const FIELDS: Fields = {
-  tick: fields({}),
-  enqueue: fields({
-    request: fields({
-      kind: fc.constantFrom(...KIND_NAMES),
-      jobId: id<JobId>(),
-      caller: id<Caller>(),
-      txHash: fc.oneof(hex32, fc.uint8Array({ minLength: 32, maxLength: 32 })),
-      chainId: u64,
-      enqueueHeight: u64,
-      payloadCbor: bytes,
-      sizeBytes: count,
-      demand: fields({
-        model: orNull(text),
-        shots: count,
-        depthHint: count,
-        units: count,
-        tokens: count,
-      }),
-      maxFee: u64,
-      regions: orNull(fc.array(text, { maxLength: 3 })),
-      needs: orNull(
-        fields({
-          precision: orNull(fc.array(text, { maxLength: 3 })),
-          widthHint: count,
-          gates: orNull(fc.array(text, { maxLength: 3 })),
-        }),
-      ),
-      ttlAbsSecs: orNull(count),
-      options: fc.constant(null),
+const plainEnqueue = fields({
+  request: fields({
+    kind: fc.constantFrom(...KIND_NAMES),
+    jobId: id<JobId>(),
+    caller: id<Caller>(),
+    txHash: fc.oneof(hex32, fc.uint8Array({ minLength: 32, maxLength: 32 })),
+    chainId: u64,
+    enqueueHeight: u64,
+    payloadCbor: bytes,
+    sizeBytes: count,
+    demand: fields({
+      model: orNull(text),
+      shots: count,
+      depthHint: count,
+      units: count,
+      tokens: count,
     }),
-    tier: text,
-    origin: orNull(fields({}, { retryOf: id<JobId>(), traceparent: text, txHash: hex32 })),
-    session: orNull(
+    maxFee: u64,
+    regions: orNull(fc.array(text, { maxLength: 3 })),
+    needs: orNull(
       fields({
-        ...session,
-        tieBreaker: text,
-        seat: text,
-        scheduledTime: count,
-        isOperators: fc.boolean(),
+        precision: orNull(fc.array(text, { maxLength: 3 })),
+        widthHint: count,
+        gates: orNull(fc.array(text, { maxLength: 3 })),
       }),
     ),
-    completed: fc.constant(null),
-  }).chain((given) => fc.oneof(fc.constant(given), withOptions(given))),
+    ttlAbsSecs: orNull(count),
+    options: fc.constant(null),
+  }),
+  tier: text,
+  origin: orNull(fields({}, { retryOf: id<JobId>(), traceparent: text, txHash: hex32 })),
+  session: orNull(
+    fields({
+      ...session,
+      tieBreaker: text,
+      seat: text,
+      scheduledTime: count,
+      isOperators: fc.boolean(),
+    }),
+  ),
+  completed: fc.constant(null),
+})
+const enqueue = plainEnqueue.chain((given) => fc.oneof(fc.constant(given), withOptions(given)))
+const schedule = { caller: id<Caller>(), id: text }
+
+const FIELDS: Fields = {
+  tick: fields({}),
+  enqueue,
   cascade: fields({}),
   cancel: fields({ jobId: id<JobId>(), by: text }, acting),
   ack: fields(lease, byWorker),
@@ -229,6 +238,50 @@ const FIELDS: Fields = {
   prune: fields({}),
   resume: fields({ gapMs: count, present: fc.array(fields(worker), { maxLength: 3 }) }),
   beat: fields({}),
+  putSchedule: fields(
+    {
+      ...schedule,
+      cron: text,
+      timezone: text,
+      request: text,
+      tier: text,
+      overlap: fc.constantFrom('allow', 'skip'),
+      catchUp: fc.constantFrom('none', 'last', 'all'),
+      isPaused: fc.boolean(),
+      firstAt: count,
+    },
+    acting,
+  ),
+  progress: fields({ ...lease, percent: orNull(count), message: orNull(text) }, byWorker),
+  startBulk: fields(
+    {
+      id: text,
+      action: fc.constantFrom('cancel', 'retry'),
+      by: text,
+      filter: text,
+      limit: count,
+    },
+    acting,
+  ),
+  stepBulk: fields({
+    id: text,
+    from: count,
+    to: count,
+    looked: count,
+    ids: fc.array(id<JobId>(), { maxLength: 3 }),
+    isLast: fc.boolean(),
+  }),
+  deleteSchedule: fields(schedule, acting),
+  fireSchedule: fields({
+    ...schedule,
+    dueAt: orNull(count),
+    at: orNull(count),
+    nextAt: orNull(count),
+    enqueue: orNull(enqueue),
+    reason: orNull(text),
+  }),
+  pauseQueue: fields(pause, acting),
+  resumeQueue: fields(pause, acting),
 }
 
 /** Every command, with every field that it may have. */

@@ -38,7 +38,7 @@ interface Run {
 async function run(seed: number): Promise<Run> {
   const store = new MemoryStore()
   const state = await stateFrom(store, presetOf(seed))
-  const maker = new TraceMaker(seed, { hasSessions: true })
+  const maker = new TraceMaker(seed, { hasSessions: true, hasPauses: true })
   const steps: { at: number; command: Submission }[] = []
   const entries: LogEntry[] = []
   for (let i = 0; i < STEPS; i++) {

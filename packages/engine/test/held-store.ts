@@ -51,6 +51,8 @@ export class HeldStore implements Store {
   areTablesFull = false
   /** While set, nothing can be loaded. */
   isUnloadable = false
+  /** So many of the next look-ups of keys fail. */
+  keyRefusals = 0
   /** While set, no payload can be read. */
   isUnreadable = false
   loads = 0
@@ -76,7 +78,13 @@ export class HeldStore implements Store {
       ...read,
       assignmentsSince: (...args) =>
         this.#gated('assignmentsSince', read.assignmentsSince(...args)),
-      jobsByTx: (...args) => this.#gated('jobsByTx', read.jobsByTx(...args)),
+      jobsByTx: async (...args) => {
+        if (this.keyRefusals > 0) {
+          this.keyRefusals--
+          throw unavailable('the keys cannot be looked up')
+        }
+        return this.#gated('jobsByTx', read.jobsByTx(...args))
+      },
       journal: (...args) => this.#gated('journal', read.journal(...args)),
       payloads: async (...args) => {
         if (this.isUnreadable) throw unavailable('the payloads cannot be read')

@@ -17,7 +17,7 @@ import {
   toHex,
   type WorkerId,
 } from '@fairlead/core'
-import { NO_ROWS, SeededDice } from '@fairlead/core/internal'
+import { NO_ROWS, type PauseKey, SeededDice } from '@fairlead/core/internal'
 import {
   acceptEnqueue,
   acceptReport,
@@ -109,15 +109,20 @@ export class TraceMaker {
   readonly #hasSessions: boolean
   /** With options of jobs: where a dependency has ended, the loop asks the tables, and a turn becomes two batches. */
   readonly #hasOptions: boolean
+  readonly #hasPauses: boolean
   readonly #startMs: number
   #now: number
   #made = 0
 
   readonly #fund: FundTrace
 
-  constructor(seed: number, { hasSessions = false, hasOptions = true, startMs = START } = {}) {
+  constructor(
+    seed: number,
+    { hasSessions = false, hasOptions = true, hasPauses = false, startMs = START } = {},
+  ) {
     this.#hasOptions = hasOptions
     this.#hasSessions = hasSessions
+    this.#hasPauses = hasPauses
     this.#startMs = startMs
     this.#now = startMs
     this.#dice = new SeededDice(taggedHashHex('fairlead|trace', seed) as Seed)
@@ -214,7 +219,11 @@ export class TraceMaker {
 
   #ofOperator(providerId: ProviderId): Submission {
     const actor = this.#pick(['token:a', 'token:b', undefined])
-    switch (this.#dice.draw(3)) {
+    switch (this.#dice.draw(this.#hasPauses ? 5 : 3)) {
+      case 3:
+        return { type: 'pauseQueue', ...this.#paused() }
+      case 4:
+        return { type: 'resumeQueue', ...this.#paused() }
       case 0:
         return { type: 'stake', providerId, amount: BigInt(this.#dice.draw(50)), actor }
       case 1:
@@ -226,6 +235,11 @@ export class TraceMaker {
         return { type: 'note', note: { type: 'accessRefused', ...refusal } }
       }
     }
+  }
+
+  #paused(): PauseKey {
+    const name = this.#pick([null, 'm1']) ?? null
+    return { kind: this.#pick(['ai', 'task'] as const) ?? 'ai', name, caller: null }
   }
 
   /** Whom a call on a lease comes from: its worker, nobody in particular, at times another one. */

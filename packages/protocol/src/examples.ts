@@ -61,6 +61,8 @@ const REQUEST = {
   retry_of: null,
   traceparent: null,
   options: null,
+  schedule: null,
+  scheduled_at: null,
 }
 
 const STATE = {
@@ -89,6 +91,7 @@ export const JOB_SUMMARY = {
 export const JOB_RECORD = {
   ...STATE,
   wait_reason: null,
+  progress: null,
   request: { ...REQUEST, payload: AI_PAYLOAD },
   timestamps: {
     enqueued: 1_713_200_000,
@@ -343,6 +346,27 @@ export const SESSION_ENTRY = {
   attempts: 0,
   state: 'waiting' as const,
   retry_at: null,
+}
+
+export const SCHEDULE = {
+  id: 'nightly',
+  caller: CALLER,
+  cron: '0 2 * * MON-FRI',
+  timezone: 'Europe/Berlin',
+  overlap: 'skip' as const,
+  catch_up: 'last' as const,
+  paused: false,
+  request: { kind: 'task' as const, payload: { name: 'report', args: { kind: 'sales' } } },
+  next_at: AT + 3_600_000,
+  last_at: null,
+  last_task_id: null,
+}
+
+export const PAUSE_RECORD = {
+  kind: 'task' as const,
+  name: 'resize',
+  caller: null,
+  paused_at: AT,
 }
 
 export const DISPATCH_KEY = {

@@ -3,7 +3,7 @@
 export { checkParams } from './check-params.ts'
 export type { EventDefinition, NotificationDefinition } from './event.ts'
 export { EVENTS, event, type WireEvent } from './events/index.ts'
-export { TOPICS, type Topic } from './events/topics.ts'
+export { type AnyTopic, TOPICS, type Topic } from './events/topics.ts'
 export { type Access, COMMON_ERRORS, type Method, ROLES, type Role } from './method.ts'
 export { VERIFY_MAX } from './methods/audit-verify.ts'
 export { METHODS, type MethodName, type WritingMethod } from './methods/index.ts'
@@ -36,6 +36,8 @@ export {
 } from './records/limit.ts'
 export type { ProviderRecord } from './records/provider.ts'
 export type { BatchFile, BatchRecord, PayoutsFile } from './records/settlement.ts'
+export type { PauseRecord, QueueRecord } from './records/queue.ts'
+export type { ScheduleRecord } from './records/schedule.ts'
 export type {
   DispatchKeyRecord,
   RegistrationRecord,

@@ -1,7 +1,7 @@
 import { ERRORS } from '@fairlead/core'
 import type { z } from 'zod'
 import { EVENTS } from './events/index.ts'
-import { COMMON_ERRORS, type Method } from './method.ts'
+import { COMMON_ERRORS, type Method, ROLES } from './method.ts'
 import { METHODS } from './methods/index.ts'
 import { NOTIFICATIONS } from './notifications/index.ts'
 import { jsonSchemaOf } from './openrpc.ts'
@@ -33,6 +33,9 @@ export function methodsReference(): string[] {
   })
   return [
     'Every call of JSON-RPC 2.0 that `POST /rpc` and `GET /ws` take. Params come by name, or as one object in an array. A field that is not listed is refused. Bytes are `0x` and lower-case hex digits in JSON and raw bytes in CBOR; a whole number above 2^53 − 1 is a decimal string in JSON. `admin` may call everything.',
+    '## Who may call what',
+    '`admin` may call every method. Each role is held to what belongs to it, as the method says.',
+    rolesTable(),
     '## Methods',
     ...methods,
     '## Messages of the server',
@@ -57,6 +60,17 @@ export function methodsReference(): string[] {
       ]),
     ),
   ]
+}
+
+/** One row a method, one column a role. */
+function rolesTable(): string {
+  const roles = ROLES.filter((role) => role !== 'admin')
+  const rows = Object.values(METHODS).map(({ name, roles: may, access }: Method) => [
+    `\`${name}\``,
+    access === 'read' ? 'reads' : 'changes',
+    ...roles.map((role) => (may.includes(role) ? 'yes' : '')),
+  ])
+  return table(['method', 'it', ...roles], rows)
 }
 
 function methodParts(method: Method, named: Record<string, JsonSchema>): string[] {

@@ -68,6 +68,7 @@ async function story(form: FormName): Promise<Map<MethodName, unknown[]>> {
   await call('alice', 'aicf.getResult', { task_id: first.task_id })
   await call('alice', 'aicf.getTimeline', { task_id: first.task_id })
   for (const [method, more] of [
+    ['aicf.reportProgress', { percent: 40, log: ['a line'] }],
     ['aicf.releaseLease', {}],
     ['aicf.failLease', { code: 'oops', permanent: true }],
     // The last: whoever declines gets no job like it for a while.
@@ -96,6 +97,21 @@ async function story(form: FormName): Promise<Map<MethodName, unknown[]>> {
   await call('operator', 'limits.get', { key: limit.key })
   await call('operator', 'limits.reset', { key: limit.key })
   await call('operator', 'limits.delete', { key: limit.key })
+
+  const work = { kind: 'task', payload: { name: 'resize', args: { n: 1.5 } } }
+  const nightly = { id: 'nightly', cron: '0 2 * * *', request: work }
+  await call('alice', 'schedules.put', nightly)
+  await call('alice', 'schedules.get', { id: 'nightly' })
+  await call('operator', 'schedules.list')
+  await call('alice', 'schedules.trigger', { id: 'nightly' })
+  await call('alice', 'schedules.delete', { id: 'nightly' })
+  await call('alice', 'aicf.cancelJobs', { filter: { kind: 'quantum' }, dry_run: true })
+  await call('alice', 'aicf.retryJobs', { filter: { kind: 'quantum' }, operation_id: 'op' })
+  await call('alice', 'aicf.getLogs', { task_id: (await leased(TASK)).task_id })
+  const paused = { kind: 'task', name: 'resize' }
+  await call('operator', 'queues.pause', paused)
+  await call('operator', 'queues.list')
+  await call('operator', 'queues.resume', paused)
 
   const session = { provider: 'bookeo', org_ref: 'north', event_id: 'swim' }
   const opens_at = Date.now() + 3_600_000

@@ -49,6 +49,7 @@ export class HandSource implements LeaseSource {
         await this.ackGate
         this.calls.push('acked')
       },
+      progress: () => Promise.resolve(),
       renew: async (leaseId) => {
         this.calls.push('renew')
         await this.renewGate()

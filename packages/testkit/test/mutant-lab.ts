@@ -61,6 +61,8 @@ function copyBuild(): string {
     }
     symlinkSync(to, join(folder, 'node_modules', '@fairlead', name), 'dir')
   }
+  // A package of others that the engine loads.
+  symlinkSync(join(root, 'node_modules', 'croner'), join(folder, 'node_modules', 'croner'), 'dir')
   return folder
 }
 

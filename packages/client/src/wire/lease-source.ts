@@ -7,6 +7,7 @@ import {
   type LeaseId,
   type LeaseListener,
   type LeaseOffer,
+  type LeaseProgress,
   type LeaseResult,
   type LeaseSession,
   type LeaseSource,
@@ -164,6 +165,17 @@ class WireSession implements LeaseSession {
 
   async ack(leaseId: LeaseId): Promise<void> {
     await this.#call('aicf.ackLease', leaseId)
+  }
+
+  async progress(leaseId: LeaseId, { percent, message, log }: LeaseProgress): Promise<void> {
+    await this.#socket.call('aicf.reportProgress', {
+      provider_id: this.#worker.provider_id,
+      worker_id: this.#worker.worker_id,
+      lease_id: leaseId,
+      percent,
+      message,
+      log: log && [...log],
+    })
   }
 
   async renew(leaseId: LeaseId): Promise<LeaseTimes> {

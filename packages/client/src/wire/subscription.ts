@@ -1,4 +1,4 @@
-import type { NotificationOf, Topic, WireEvent } from '@fairlead/protocol'
+import type { AnyTopic, NotificationOf, WireEvent } from '@fairlead/protocol'
 import { retryDelayMs } from '../retry-delay.ts'
 import { isConnectionLost, isRetryable } from './lost.ts'
 import type { RpcSocket } from './rpc-socket.ts'
@@ -15,7 +15,7 @@ const WAITING_MAX = 10_000
  * nothing comes twice.
  */
 export class Subscription implements AsyncIterableIterator<WireEvent> {
-  readonly #topics: readonly Topic[] | undefined
+  readonly #topics: readonly AnyTopic[] | undefined
   readonly #onEnd: () => void
   #socket: RpcSocket | null = null
   /** As the server calls it on the socket of now. */
@@ -35,7 +35,7 @@ export class Subscription implements AsyncIterableIterator<WireEvent> {
   #tellReady: () => void = ignore
 
   constructor(options: {
-    readonly topics?: readonly Topic[] | undefined
+    readonly topics?: readonly AnyTopic[] | undefined
     readonly afterSeq?: number | undefined
     readonly signal?: AbortSignal | undefined
     /** Nobody listens any more. */

@@ -25,6 +25,9 @@ export interface JobOrigin {
   readonly retryOf?: JobId
   /** The W3C trace context of the requester. */
   readonly traceparent?: string
+  /** The schedule of its caller that enqueued it, and the time for which it did; no time if it was triggered. */
+  readonly schedule?: string
+  readonly scheduledAt?: number
   /**
    * For a job from a chain: its transaction. The job's key is its id, so a transaction may have several jobs
    * (ENQUEUE-17).

@@ -1,6 +1,8 @@
 import { type LimitClaims, NO_CLAIMS } from '../admit/admit-round.ts'
 import { type AdmitRules, admitRulesOf } from '../admit/admit-rules.ts'
+import { Pauses } from '../admit/pauses.ts'
 import { RequesterWindows } from '../admit/quotas.ts'
+import { BulkRuns } from '../bulk/bulk-runs.ts'
 import { IdMap } from '../collections/id-map.ts'
 import { TransitMap } from '../collections/transit-map.ts'
 import type { CborMap } from '../encoding/cbor.ts'
@@ -18,6 +20,7 @@ import type { Policy } from '../policy/policy.ts'
 import type { Provider } from '../registry/provider.ts'
 import { Jail } from '../registry/standing/jail.ts'
 import type { ProviderStatus } from '../registry/standing/status.ts'
+import { Schedules } from '../schedules/schedules.ts'
 import {
   type DispatchTouch,
   SessionDispatch,
@@ -219,6 +222,12 @@ export interface Market {
   readonly dependencies: Dependencies
   /** Live jobs that have a dedupe key, by its whole name. */
   readonly dedupe: TransitMap<string, JobId>
+  /** The jobs that wait until somebody resumes them (PAUSE-1). */
+  readonly pauses: Pauses
+  /** The jobs that are enqueued by the clock (SCHEDULE-1). */
+  readonly schedules: Schedules
+  /** Actions on many jobs at once (BULK-1). */
+  readonly bulk: BulkRuns
   /** The policy's admission rules; null if there are none. */
   admit: AdmitRules | null
   /** The claims on limits that the last round left. They decide no assignment: the next round makes its own. */
@@ -243,6 +252,11 @@ export function openMarket(options: {
   readonly limits?: MarketLimitsState
   /** Jobs that ended, and whose dependents were not all told; none if absent. */
   readonly endedDependencies?: readonly EndedDependency[]
+  /** Nothing is paused if absent. */
+  readonly pauses?: Pauses
+  /** None if absent. */
+  readonly schedules?: Schedules
+  readonly bulk?: BulkRuns
   /** The state of the sessions of registrations. */
   readonly sessions?: SessionDispatchState
   /** The pieces of the fund. */
@@ -276,6 +290,9 @@ export function openMarket(options: {
     jail: new Jail(),
     dependencies: new Dependencies(options.endedDependencies ?? [], touch.dependencies),
     dedupe: new TransitMap(),
+    pauses: options.pauses ?? new Pauses(),
+    schedules: options.schedules ?? new Schedules(),
+    bulk: options.bulk ?? new BulkRuns(),
     admit: admitRulesOf(policy),
     claims: NO_CLAIMS,
     due: new DueHeaps(() => market.policy),

@@ -24,9 +24,9 @@ export function dispatchRound(
   // A policy change may have made something overdue since the time last moved.
   advanceMarket(market, market.nowMs)
   const moved = moveStranded(market)
-  const { nowMs, policy, queues, pool, windows } = market
+  const { nowMs, policy, queues, pool, windows, pauses } = market
   const admit = openAdmit(market)
-  const rounds = matchRound({ nowMs, seed, policy, queues, pool, windows, admit })
+  const rounds = matchRound({ nowMs, seed, policy, queues, pool, windows, admit, pauses })
   market.claims = admit?.claims() ?? NO_CLAIMS
   const leases: Lease[] = []
   for (const { assignments } of rounds) {

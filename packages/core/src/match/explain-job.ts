@@ -1,4 +1,5 @@
 import { AdmitRound, type LimitHold, NO_CLAIMS } from '../admit/admit-round.ts'
+import type { Pause } from '../admit/pauses.ts'
 import { epochOf } from '../admit/quotas.ts'
 import type { Caller, JobId, ProviderId } from '../encoding/ids.ts'
 import { FairleadError } from '../errors.ts'
@@ -40,6 +41,8 @@ export interface WaitExplanation {
   readonly dependencies: readonly JobId[]
   /** Its rank among the jobs of its caller; it decides nothing under fairness `score`. */
   readonly priority: number
+  /** The widest pause that holds the job back; null if none does. */
+  readonly pause: Pause | null
   /** 1 is next among the ready jobs of its kind, or of its caller under fair shares. */
   readonly place: number
   readonly of: number
@@ -59,7 +62,7 @@ export interface WaitExplanation {
 
 /** Explains a QUEUED job as of the market's time. */
 export function explainWaiting(market: Market, job: Job): WaitExplanation {
-  const { nowMs, policy, pool } = market
+  const { nowMs, policy, pool, pauses } = market
   if (job.status !== 'QUEUED') {
     throw new FairleadError('InvalidState', `job ${job.id} is ${job.status} and does not wait`, {
       jobId: job.id,
@@ -78,7 +81,7 @@ export function explainWaiting(market: Market, job: Job): WaitExplanation {
   const session = job.session === null ? null : explainSession(market, job.session)
   const fits = providers.some(({ refusal }) => refusal === null)
   const freeAt = market.windows.freeAt(job.caller, nowMs, policy)
-  const { reason: held, until } = session?.gate ?? waitGate(market, job)
+  const { reason: held, until } = waitGate(market, job)
   const isLimited = !fits && providers.some(({ limit }) => limit !== null)
   let takenFrom = Infinity
   for (const provider of pool.all()) {
@@ -86,8 +89,9 @@ export function explainWaiting(market: Market, job: Job): WaitExplanation {
   }
   const isAhead = takenFrom > nowMs && takenFrom < Infinity
   const gates = [until, freeAt, isAhead ? takenFrom : null].filter((at) => at !== null)
-  // Nobody knows when a job or a slot of a budget will be done.
-  const isTimeKnown = held !== 'dependencies' && (gates.length > 0 || (fits && held !== 'budget'))
+  // Nobody knows when a pause, a job or a slot of a budget will end.
+  const isEndKnown = held !== 'paused' && held !== 'dependencies'
+  const isTimeKnown = isEndKnown && (gates.length > 0 || (fits && held !== 'budget'))
   return {
     job,
     at: nowMs,
@@ -95,6 +99,7 @@ export function explainWaiting(market: Market, job: Job): WaitExplanation {
     notBefore: until,
     dependencies: market.dependencies.openOf(job),
     priority: priorityOf(job, policy),
+    pause: pauses.holding(job.shape),
     ...(session === null ? placeOf(market, job) : { place: session.place, of: session.of }),
     fairness: policy.match.fairness,
     score: shownScore(scoreAt(job, nowMs, policy.priority), policy.priority),

@@ -1,9 +1,10 @@
 import type { AdmitRound } from '../admit/admit-round.ts'
+import type { Pauses } from '../admit/pauses.ts'
 import { epochOf, type RequesterWindows } from '../admit/quotas.ts'
 import type { Caller, Seed } from '../encoding/ids.ts'
 import { KIND_NAMES, type KindName } from '../enqueue/kinds.ts'
 import type { QueuedJob } from '../order/queued-job.ts'
-import type { Batch, WaitingQueue } from '../order/waiting-queue.ts'
+import type { Batch, Verdict, WaitingQueue } from '../order/waiting-queue.ts'
 import type { Policy } from '../policy/policy.ts'
 import type { Provider } from '../registry/provider.ts'
 import type { Terms } from './eligibility.ts'
@@ -20,6 +21,8 @@ export interface RoundInput {
   readonly windows: RequesterWindows
   /** If absent, nothing needs admission. */
   readonly admit?: AdmitRound | null
+  /** If absent, nothing is paused. */
+  readonly pauses?: Pauses | undefined
 }
 
 /** The decisions of a round for one kind, and the data to explain them. */
@@ -40,15 +43,20 @@ export interface KindRound {
  * queues afterwards; the caller issues the leases.
  */
 export function matchRound(input: RoundInput): KindRound[] {
-  const { seed, queues, pool } = input
+  const { nowMs, seed, queues, pool, pauses } = input
   const terms = roundTerms(input)
   const given = new Map<Provider, number>()
   const rounds: KindRound[] = []
   for (const kind of KIND_NAMES) {
     const queue = queues.get(kind)
     if (queue === undefined || queue.size === 0) continue
+    if (pauses?.holdsKind(kind) === true) {
+      // Backoffs end all the same, or the engine would wake for them again and again.
+      queue.advance(nowMs)
+      continue
+    }
     const search = new ProviderSearch({ kind, terms, pool, seed, given })
-    const { batch, matcher } = matchBatch(queue, search, terms)
+    const { batch, matcher } = matchBatch(queue, search, { terms, pauses })
     const assignments = matcher.made
     queue.closeBatch(
       batch,
@@ -70,7 +78,7 @@ export function matchRound(input: RoundInput): KindRound[] {
 function matchBatch(
   queue: WaitingQueue,
   search: ProviderSearch,
-  terms: RoundTerms,
+  { terms, pauses }: { readonly terms: RoundTerms; readonly pauses: Pauses | undefined },
 ): { readonly batch: Batch; readonly matcher: BatchMatcher } {
   const { nowMs, policy, admit } = terms
   const size = policy.queue.batchSize
@@ -78,7 +86,7 @@ function matchBatch(
   const free = policy.match.fairness === 'tenant' ? search.freeLeases(size) : size
   if (free < size) {
     admit?.startBatch()
-    const batch = queue.takeBatch(nowMs, free, search.verdicts())
+    const batch = queue.takeBatch(nowMs, free, verdictsOf(search, pauses))
     admit?.startMatch()
     matcher.run(batch)
     if (matcher.made.length === batch.jobs.length) return { batch, matcher }
@@ -86,10 +94,20 @@ function matchBatch(
     queue.closeBatch(batch, [])
   }
   admit?.startBatch()
-  const batch = queue.takeBatch(nowMs, size, search.verdicts())
+  const batch = queue.takeBatch(nowMs, size, verdictsOf(search, pauses))
   admit?.startMatch()
   matcher.run(batch)
   return { batch, matcher }
+}
+
+/** A paused group is passed over as one that fits nobody is, so it costs a round one look (PAUSE-1). */
+function verdictsOf(
+  search: ProviderSearch,
+  pauses: Pauses | undefined,
+): (job: QueuedJob) => Verdict {
+  const verdicts = search.verdicts()
+  if (pauses === undefined || pauses.isEmpty) return verdicts
+  return (job) => (pauses.holding(job.shape) === null ? verdicts(job) : 'pass-group')
 }
 
 /** The terms of a round. Its own assignments count against a caller's window at once. */

@@ -4,6 +4,7 @@ import { explainSession } from '../sessions/explain-session.ts'
 
 /** Why a job waits (EXPLAIN-1). The first of these that holds is the reason. */
 export const WAIT_REASONS = [
+  'paused',
   'not_open',
   'scheduled',
   'dependencies',
@@ -23,9 +24,11 @@ export interface WaitGate {
 }
 
 const OPEN: WaitGate = { reason: null, until: null }
+const PAUSED: WaitGate = { reason: 'paused', until: null }
 
 /** Looks at the job alone, so that a long list of jobs can be asked for it. */
 export function waitGate(market: Market, job: Job): WaitGate {
+  if (market.pauses.holding(job.shape) !== null) return PAUSED
   if (job.session !== null) return explainSession(market, job.session).gate
   const { startsAt, waitsFor, notBefore } = job
   const isAhead = startsAt !== null && startsAt > market.nowMs

@@ -141,8 +141,19 @@ export interface LeaseFailure {
   readonly lookup?: Lookup
 }
 
+/** A worker's word on how far it has come. */
+export interface LeaseProgress {
+  /** A whole number from 0 to 100. */
+  readonly percent?: number
+  readonly message?: string
+  /** Lines for the log of the attempt, at most 100. */
+  readonly log?: readonly string[]
+}
+
 export interface LeaseSession {
   ack(leaseId: LeaseId): Promise<void>
+  /** Implies the ack. */
+  progress(leaseId: LeaseId, progress: LeaseProgress): Promise<void>
   /** Returns the times of the lease after the renewal. */
   renew(leaseId: LeaseId): Promise<LeaseTimes>
   decline(leaseId: LeaseId): Promise<void>

@@ -11,15 +11,18 @@ import type { DependencyFacts } from './dependency-facts.ts'
 import type { KnownKeys } from './known-keys.ts'
 import type { Sealer } from './sealer.ts'
 
-/** A new job to enqueue, or the id of the job that this caller already enqueued under the same key. */
+/** A new job to enqueue. */
+export interface Accepted {
+  readonly command: EnqueueCommand
+  /** The payload in the clear. */
+  readonly payload: Uint8Array
+  /** Null if the engine made the key for a request without one: no caller can repeat it. */
+  readonly key: string | null
+}
+
+/** A new job, or the id of the job that this caller already enqueued under the same key. */
 export type Acceptance =
-  | {
-      readonly command: EnqueueCommand
-      /** The payload in the clear. */
-      readonly payload: Uint8Array
-      /** Null if the engine made the key for a request without one: no caller can repeat it. */
-      readonly key: string | null
-    }
+  | Accepted
   | { readonly known: JobId }
   /** The live job that has the dedupe key of the request. */
   | { readonly duplicateOf: JobId }

@@ -13,6 +13,7 @@ import {
   isHex32,
   isPlainObject,
   type JobFilter,
+  PAUSABLE_KINDS,
   U64_MAX,
 } from '@fairlead/core/internal'
 import type { Submission } from './command.ts'
@@ -111,6 +112,7 @@ function expectedOf<Key extends string>(
   return given === undefined ? null : checks[key as Key](given)
 }
 
+const isCaller = (value: unknown): boolean => typeof value === 'string' && isHex32(value)
 const caller = expecting('32 bytes as 0x and 64 lower-case hex digits', isHex32)
 
 const origin: Check = expecting(
@@ -192,6 +194,18 @@ const block = expecting(
     ),
 )
 
+const PAUSE: readonly Field[] = [
+  ['kind', 'kind', oneOf(PAUSABLE_KINDS)],
+  [
+    'name',
+    'name',
+    expecting(
+      'text of 1 to 256 characters, or null',
+      (v) => v === null || (isName(v) && (v as string).length <= 256),
+    ),
+  ],
+  ['caller', 'caller', expecting('32 bytes as hex, or null', (v) => v === null || isCaller(v))],
+]
 const LEASE: readonly Field[] = [
   ['lease_id', 'leaseId', text],
   ['provider_id', 'by', text],
@@ -218,6 +232,7 @@ const FIELDS: { readonly [Type in Submission['type']]?: readonly Field[] } = {
   ack: LEASE,
   renew: LEASE,
   decline: LEASE,
+  progress: LEASE,
   release: LEASE,
   complete: [
     ...LEASE,
@@ -281,6 +296,8 @@ const FIELDS: { readonly [Type in Submission['type']]?: readonly Field[] } = {
   ],
   closeEpoch: [['epoch_id', 'epochId', count]],
   setPolicy: [['policy', 'written', plainObject]],
+  pauseQueue: PAUSE,
+  resumeQueue: PAUSE,
   listLimits: [['key', 'key', expecting('text', (v) => v === null || isText(v))]],
   setOpening: SESSION,
   releasePlace: SESSION,

@@ -2,7 +2,6 @@ import {
   type CompleteRequest,
   type JobId,
   type JobOptions,
-  type JobOrigin,
   KIND_NAMES,
   PROVIDER_STATUSES,
   type ProviderOffer,
@@ -10,14 +9,27 @@ import {
 } from '@fairlead/core'
 import {
   type Block,
+  BULK_ACTIONS,
+  CATCH_UPS,
   compareText,
   type GivenProof,
   invariant,
   isHex32,
   ON_DEPENDENCY,
+  OVERLAPS,
+  type PauseKey,
+  type ScheduleKey,
 } from '@fairlead/core/internal'
 import type { ByteReader, ByteWriter } from './byte-codec.ts'
-import type { Acting, Command, JobRequest, OfWorker, OnLease } from './command.ts'
+import type {
+  Acting,
+  Command,
+  EnqueueCommand,
+  JobRequest,
+  OfWorker,
+  OnLease,
+  RequestOrigin,
+} from './command.ts'
 
 /** Writes a value as bytes and reads it back. */
 interface FieldCodec<Value> {
@@ -164,6 +176,13 @@ const acting: FieldCodecs<Acting> = { actor: optional(text()) }
 const ofWorker: FieldCodecs<OfWorker> = { providerId: text(), workerId: text() }
 const sessionKey: FieldCodecs<SessionKey> = { platform: text(), orgRef: text(), eventId: text() }
 const offer = json as FieldCodec<Partial<ProviderOffer>>
+const pauseKey: FieldCodecs<PauseKey> = {
+  kind: word(KIND_NAMES),
+  name: nullable(text()),
+  caller: nullable(hex()),
+}
+
+const scheduleKey: FieldCodecs<ScheduleKey> = { caller: hex(), id: text() }
 
 /** For a field that is null in this form of a command. */
 function absent<Value>(): FieldCodec<Value | null> {
@@ -213,12 +232,14 @@ const jobRequest: FieldCodecs<JobRequest> = {
   options: absent(),
 }
 
+type EnqueueFields = Omit<EnqueueCommand, 'type'>
+
 /** Without options, as most jobs are. */
-const enqueue: FieldCodecs<CommandOf<'enqueue'>> = {
+const enqueue: FieldCodecs<EnqueueFields> = {
   request: record(jobRequest),
   tier: text(),
   origin: nullable(
-    record<JobOrigin>({
+    record<RequestOrigin>({
       retryOf: optional(text()),
       traceparent: optional(text()),
       txHash: optional(hex()),
@@ -236,7 +257,7 @@ const enqueue: FieldCodecs<CommandOf<'enqueue'>> = {
   completed: absent(),
 }
 
-const enqueueWithOptions: FieldCodecs<CommandOf<'enqueue'>> = {
+const enqueueWithOptions: FieldCodecs<EnqueueFields> = {
   ...enqueue,
   request: record({ ...jobRequest, options: nullable(options) }),
   completed: nullable(list(hex<JobId>())),
@@ -366,6 +387,51 @@ const COMMANDS: {
   settleEpoch: [41, { epochId: uint, batchId: nullable(hex()), computed: unrecorded() }],
   setKey: [42, { providerId: text(), publicKey: nullable(hex()), ...acting }],
   cascade: [51, {}],
+  pauseQueue: [60, { ...pauseKey, ...acting }],
+  resumeQueue: [61, { ...pauseKey, ...acting }],
+  putSchedule: [
+    62,
+    {
+      ...scheduleKey,
+      cron: text(),
+      timezone: text(),
+      request: text(),
+      tier: text(),
+      overlap: word(OVERLAPS),
+      catchUp: word(CATCH_UPS),
+      isPaused: flag,
+      firstAt: uint,
+      ...acting,
+    },
+  ],
+  deleteSchedule: [63, { ...scheduleKey, ...acting }],
+  progress: [67, { ...onLease, percent: nullable(uint), message: nullable(text()) }],
+  startBulk: [
+    65,
+    {
+      id: text(),
+      action: word(BULK_ACTIONS),
+      by: text(),
+      filter: text(),
+      limit: uint,
+      ...acting,
+    },
+  ],
+  stepBulk: [
+    66,
+    { id: text(), from: uint, to: uint, looked: uint, ids: list(hex()), isLast: flag },
+  ],
+  fireSchedule: [
+    64,
+    {
+      ...scheduleKey,
+      dueAt: nullable(uint),
+      at: nullable(uint),
+      nextAt: nullable(uint),
+      enqueue: nullable(record(enqueueWithOptions)),
+      reason: nullable(text()),
+    },
+  ],
 }
 
 /** Commands as earlier versions recorded them. They are read and never written. */

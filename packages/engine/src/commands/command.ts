@@ -18,9 +18,13 @@ import type {
   AcceptedRequest,
   Assigned,
   Block,
+  BulkAction,
   CloseRequest,
   ComputedClose,
   GivenProof,
+  PauseKey,
+  ScheduleKey,
+  SchedulePlan,
   SessionFacts,
 } from '@fairlead/core/internal'
 
@@ -119,6 +123,18 @@ export interface EnqueueRequest {
   readonly enqueueBlock?: bigint | null
   /** Jobs that it depends on and that ended before: if they completed; see `DependencyFacts`. */
   readonly told?: ReadonlyMap<JobId, boolean>
+  /** The schedule that it belongs to. */
+  readonly firing?: Firing
+}
+
+/** One step of a schedule of the caller. It counts only while the schedule's next time is `dueAt`. */
+export interface Firing {
+  readonly id: string
+  /** Null if somebody triggered it; its next time then stays as it is. */
+  readonly dueAt: number | null
+  /** The time that it fires for; null if the times from `dueAt` on are left out. */
+  readonly at: number | null
+  readonly nextAt: number | null
 }
 
 /** A job that was checked, has its ids and is known to be new. It is not hashed or looked up again. */
@@ -126,18 +142,33 @@ export interface EnqueueCommand {
   readonly type: 'enqueue'
   readonly request: JobRequest
   readonly tier: string
-  readonly origin: JobOrigin | null
+  readonly origin: RequestOrigin | null
   /** Registrations only. */
   readonly session: SessionFacts | null
   /** The jobs that it depends on and that completed before; null if there are none. */
   readonly completed: readonly JobId[] | null
 }
 
+/** The origin of a job that its requester knows. */
+export type RequestOrigin = Omit<JobOrigin, 'schedule' | 'scheduledAt'>
+
 /** An accepted request whose payload is kept only as canonical bytes. */
 export type JobRequest = Omit<AcceptedRequest, 'payload'>
 
+/**
+ * A schedule fires, or leaves times out. All that a calendar says about it is in here, so no replica needs one
+ * (SCHEDULE-4).
+ */
+export type FireCommand = Firing & {
+  readonly type: 'fireSchedule'
+  readonly caller: Caller
+  /** Null if no job is enqueued; `reason` says why. */
+  readonly enqueue: Omit<EnqueueCommand, 'type'> | null
+  readonly reason: string | null
+}
+
 /** Anything that a caller submits to the engine: a command, or a job that is not accepted yet. */
-export type Submission = EnqueueRequest | Exclude<Command, EnqueueCommand>
+export type Submission = EnqueueRequest | Exclude<Command, EnqueueCommand | FireCommand>
 
 /**
  * All that can change the state, as data. The same commands at the same times give the same state, bit for bit
@@ -266,6 +297,40 @@ export type Command =
       readonly seq: number
     } & SessionKey &
       Acting)
+  /** Holds jobs back, or lets them go again (PAUSE-1). */
+  | ({ readonly type: 'pauseQueue' | 'resumeQueue' } & PauseKey & Acting)
+  /** A schedule that is new or changed. `firstAt` is its next time, unless its times stay the same. */
+  | ({ readonly type: 'putSchedule'; readonly firstAt: number } & SchedulePlan & Acting)
+  | ({ readonly type: 'deleteSchedule' } & ScheduleKey & Acting)
+  | FireCommand
+  /** Acts on all jobs that fit a filter. */
+  | ({
+      readonly type: 'startBulk'
+      readonly id: string
+      readonly action: BulkAction
+      readonly by: Caller | 'operator'
+      /** As JSON. */
+      readonly filter: string
+      readonly limit: number
+    } & Acting)
+  /** A worker says how far it has come, which also acks its lease (PROGRESS-1). */
+  | ({
+      readonly type: 'progress'
+      readonly percent: number | null
+      readonly message: string | null
+    } & OnLease)
+  /** The next jobs of a bulk run. It counts only if the run stands at `from`. */
+  | {
+      readonly type: 'stepBulk'
+      readonly id: string
+      readonly from: number
+      readonly to: number
+      /** The number of jobs that were looked at. */
+      readonly looked: number
+      /** The jobs to cancel, or those that were enqueued again. */
+      readonly ids: readonly JobId[]
+      readonly isLast: boolean
+    }
   | { readonly type: 'round' }
   /** Tells the next jobs that waited for jobs that have ended (OPTIONS-8). */
   | { readonly type: 'cascade' }
@@ -287,6 +352,12 @@ export function actorOf(command: Command): string {
   switch (command.type) {
     case 'enqueue':
       return command.request.caller
+    case 'putSchedule':
+    case 'deleteSchedule':
+    case 'fireSchedule':
+      return command.caller
+    case 'startBulk':
+    case 'progress':
     case 'cancel':
     case 'ack':
     case 'renew':
@@ -319,7 +390,10 @@ export function actorOf(command: Command): string {
     case 'defineLimit':
     case 'resetLimit':
     case 'deleteLimit':
+    case 'pauseQueue':
+    case 'resumeQueue':
       return 'operator'
+    case 'stepBulk':
     case 'withdraw':
     case 'closeEpoch':
     case 'settleEpoch':

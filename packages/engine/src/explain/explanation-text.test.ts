@@ -31,6 +31,7 @@ function waiting(given: Partial<WaitingExplanation>): string[] {
     notBefore: null,
     dependencies: [],
     priority: 0,
+    pause: null,
     place: 1,
     of: 1,
     fairness: 'score',

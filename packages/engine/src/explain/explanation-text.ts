@@ -1,4 +1,12 @@
-import type { JobRow, LeaseRow, LeaseStatus, ProviderId, Refusal, WaitReason } from '@fairlead/core'
+import type {
+  JobRow,
+  LeaseRow,
+  LeaseStatus,
+  Pause,
+  ProviderId,
+  Refusal,
+  WaitReason,
+} from '@fairlead/core'
 import {
   ackDueAt,
   type CancelReason,
@@ -62,6 +70,8 @@ const WAIT_MEANS: {
   readonly [R in WaitReason]: (explanation: WaitingExplanation) => string
 } = {
   ready: () => 'Nothing holds it: the next round can give it to a provider.',
+  paused: ({ pause, at }) =>
+    pause === null ? 'Its queue is paused.' : `${pauseText(pause, at)} Resume that to let it go.`,
   scheduled: ({ notBefore, at }) => `It is scheduled: not before ${ahead(notBefore ?? at, at)}.`,
   dependencies: ({ dependencies: ids }) => {
     const listed = ids.slice(0, DEPENDENCIES_LISTED).join(', ')
@@ -82,6 +92,13 @@ const WAIT_MEANS: {
   proof: () => 'It waits for a proof of its work.',
   no_provider: ({ providers }) =>
     providers.length === 0 ? 'There is no provider at all.' : 'No provider fits it now.',
+}
+
+function pauseText({ kind, name, caller, since }: Pause, at: number): string {
+  const named = name === null ? '' : ` ${oneLine(name)}`
+  const whose = caller === null ? '' : ' of its requester'
+  const ago = durationText(at - since)
+  return `The queue ${kind}${named}${whose} has been paused for ${ago} (since ${isoUtc(since)}).`
 }
 
 /** Picks the limit that is due for another look first, or else one that no time will free. */

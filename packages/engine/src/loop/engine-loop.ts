@@ -1,14 +1,15 @@
 import { type Clock, FairleadError, type JobId } from '@fairlead/core'
 import { isDueBy, nextClaimAt, nextDueAt, type StandstillWatch } from '@fairlead/core/internal'
 import { acceptReport } from '../commands/accept-command.ts'
-import { acceptEnqueue } from '../commands/accept-enqueue.ts'
+import { type Acceptance, type Accepted, acceptEnqueue } from '../commands/accept-enqueue.ts'
 import { checkCommand } from '../commands/check-arguments.ts'
-import type { Command, EnqueueRequest, OfWorker, Submission } from '../commands/command.ts'
+import type { Command, EnqueueRequest, Firing, OfWorker, Submission } from '../commands/command.ts'
 import type { KnownKeys } from '../commands/known-keys.ts'
 import type { LookUps } from '../commands/look-ups.ts'
 import type { Sealer } from '../commands/sealer.ts'
 import type { LogWriter } from '../log/log-writer.ts'
 import type { Projector } from '../projector/projector.ts'
+import { ScheduleClock } from '../schedules/schedule-clock.ts'
 import type { EngineState, Outcome, RoundReply } from '../state/engine-state.ts'
 import { type Call, callOf, messageOf, type Recover, refuse, settle } from './call.ts'
 import { KeyLookUps } from './key-look-ups.ts'
@@ -47,6 +48,10 @@ const STANDSTILL_MS = 3_000
 
 /** The id of the job, or of the live one that has its dedupe key. */
 export type EnqueueReply = JobId | { readonly duplicateOf: JobId }
+
+export function jobIdOf(reply: EnqueueReply): JobId {
+  return typeof reply === 'string' ? reply : reply.duplicateOf
+}
 
 /** A batch on its way to the log, and what to tell once it is there. */
 interface Flight {
@@ -95,6 +100,7 @@ export class EngineLoop {
   /** False after a defect, until the state has been recovered. */
   #isSound = true
   readonly #watch: StandstillWatch | null
+  readonly #schedules = new ScheduleClock()
   /** No automatic recovery before this time. */
   #recoverAt = 0
 
@@ -363,21 +369,58 @@ export class EngineLoop {
   }
 
   /** A known job is answered with its id. No command is applied or recorded for it. */
-  #enqueue(asked: EnqueueRequest, now: number): EnqueueReply {
-    const { market } = this.#state
-    const keys = this.#keys
-    const { dependencies } = this.#lookUps
-    const nowMs = Math.max(now, market.nowMs)
-    const sealer = this.#sealer
-    const accepted = acceptEnqueue(asked, { market, nowMs, keys, dependencies, sealer })
+  #enqueue(asked: EnqueueRequest, now: number): EnqueueReply | null {
+    const { firing } = asked
+    if (firing !== undefined) return this.#fire(asked, firing, now)
+    const accepted = this.#accept(asked, now)
     if ('known' in accepted) return accepted.known
     if ('duplicateOf' in accepted) return accepted
-    const { command, key, payload } = accepted
-    const id = this.#state.apply(command, now).reply as JobId
+    const id = this.#state.apply(accepted.command, now).reply as JobId
+    this.#remember(id, accepted)
+    return id
+  }
+
+  /** A firing that was planned before a standstill is planned anew, because its time may be missed now. */
+  #fire(asked: EnqueueRequest, firing: Firing, now: number): EnqueueReply | null {
+    const { caller } = asked
+    const nowMs = Math.max(now, this.#state.market.nowMs)
+    if (this.#schedules.isStale(firing, nowMs)) return null
+    const step = { type: 'fireSchedule', caller, ...firing } as const
+    const leaveOut = (reason: string) =>
+      this.#state.apply({ ...step, enqueue: null, reason }, now).reply as null
+    if (firing.dueAt !== null && firing.at === null) return leaveOut('missed')
+    let accepted: Acceptance
+    try {
+      accepted = this.#accept(asked, now)
+    } catch (error) {
+      const isRefusal = error instanceof FairleadError && error.code !== 'Internal'
+      if (firing.dueAt === null || !isRefusal) throw error
+      return leaveOut(error.code)
+    }
+    if ('known' in accepted) {
+      return firing.dueAt === null ? accepted.known : leaveOut('IdempotencyConflict')
+    }
+    if ('duplicateOf' in accepted) {
+      return firing.dueAt === null ? accepted : leaveOut('deduplicated')
+    }
+    const { type: _, ...enqueue } = accepted.command
+    const id = this.#state.apply({ ...step, enqueue, reason: null }, now).reply as JobId | null
+    if (id !== null) this.#remember(id, accepted)
+    return id
+  }
+
+  #accept(asked: EnqueueRequest, now: number): Acceptance {
+    const { market } = this.#state
+    const { dependencies } = this.#lookUps
+    const nowMs = Math.max(now, market.nowMs)
+    const keys = this.#keys
+    return acceptEnqueue(asked, { market, nowMs, keys, dependencies, sealer: this.#sealer })
+  }
+
+  #remember(id: JobId, { key, payload }: Accepted): void {
     this.#openBytes += payload.length
     this.#accepted(this.#state.enqueueSeq, payload)
-    if (key !== null) keys.add(key, { id, payload })
-    return id
+    if (key !== null) this.#keys.add(key, { id, payload })
   }
 
   /** Hands the open batch to the log. */
@@ -444,6 +487,7 @@ export class EngineLoop {
       state.apply({ type: 'cascade' }, now)
       this.#wantsRound = true
     }
+    for (const call of this.#schedules.take(state.market)) this.#queue(call)
     if (state.market.sessions.nextSendAt() <= now) this.#wantsRound = true
     const interval = state.market.policy.queue.dispatchIntervalMs
     if (this.#wantsRound || now - this.#lastRound >= interval) {
@@ -500,6 +544,7 @@ export class EngineLoop {
     const at = Math.max(now, this.#state.market.nowMs)
     const gapMs = at - this.#state.market.nowMs
     this.#state.apply({ type: 'resume', gapMs, present: this.#present() }, at)
+    this.#schedules.resumed(at)
     this.#welcome(this.#state)
     this.#wantsRound = true
   }
@@ -529,6 +574,7 @@ export class EngineLoop {
     at = nextDueAt(market, at) ?? at
     at = Math.min(at, nextClaimAt(market) ?? Number.POSITIVE_INFINITY)
     at = Math.min(at, market.sessions.nextSendAt())
+    at = Math.min(at, this.#schedules.nextAt(market))
     let isWaiting = market.sessions.hasUnserved
     for (const queue of market.queues.values()) {
       at = Math.min(at, queue.nextReadyAt() ?? Number.POSITIVE_INFINITY)

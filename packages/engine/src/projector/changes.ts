@@ -18,6 +18,7 @@ import type {
 import type { JobRequest } from '../commands/command.ts'
 import { dependencyRows } from './dependency-rows.ts'
 import { fundRows } from './fund-rows.ts'
+import { LaneRows } from './lane-rows.ts'
 import { limitRows } from './limit-rows.ts'
 import { jobRow, jobState, leaseRow, leaseState, providerRow } from './rows.ts'
 import { SessionRows } from './session-rows.ts'
@@ -32,6 +33,8 @@ export class Changes {
   newLeases = new Map<Lease, number>()
   providers = new Set<Provider>()
   readonly sessions: SessionRows
+  /** The state that lanes keep beside limits, sessions and tokens. */
+  readonly lanes = new LaneRows()
   results: ResultRow[] = []
   failures: FailureRow[] = []
   rounds: RoundRow[] = []
@@ -83,6 +86,7 @@ export class Changes {
         ...dependencyRows(market.dependencies.takeChanges()),
         ...fund.rows,
         ...keyed,
+        ...this.lanes.take(),
       ],
       rounds: this.rounds,
       settlements: this.settlements,

@@ -2,6 +2,7 @@ import {
   type AuditHead,
   ackLease,
   advanceMarket,
+  type BulkRun,
   cancelJob,
   cascade,
   changePolicy,
@@ -14,8 +15,10 @@ import {
   failLease,
   forgetEnded,
   fromHex,
+  hasEnded,
   type Job,
   type JobId,
+  type JobOrigin,
   keptSince,
   type Lease,
   type LimitView,
@@ -23,6 +26,7 @@ import {
   type Market,
   matchSeed,
   newProvider,
+  type Pause,
   type Policy,
   type Provider,
   type ProviderId,
@@ -32,6 +36,7 @@ import {
   registerProvider,
   releaseLease,
   renewLease,
+  type Schedule,
   type Seed,
   setProviderStatus,
   taggedHash,
@@ -54,15 +59,20 @@ import {
   FOUND_OUTPUT,
   invalidParams,
   invariant,
+  isSamePlan,
   isTimedOut,
   type JournalRecord,
   leasesOfWorker,
   newWorkers,
   noticeOf,
   openChallenge,
+  type PauseKey,
+  type Progress,
+  putOver,
   readPublicKey,
   replaceKey,
   resumeMarket,
+  type ScheduleKey,
   type Snapshot,
   setOpening,
   settleEpoch,
@@ -75,11 +85,21 @@ import {
   type WriteBatch,
   withdrawLease,
 } from '@fairlead/core/internal'
-import { actorOf, type Command, type EnqueueCommand, type TokenFacts } from '../commands/command.ts'
+import {
+  actorOf,
+  type Command,
+  type EnqueueCommand,
+  type FireCommand,
+  type TokenFacts,
+} from '../commands/command.ts'
 import type { LogBatch, LogEntry } from '../log/batch.ts'
 import { Digest } from '../log/digest.ts'
+import { putBulkRun } from '../projector/bulk-rows.ts'
 import { Changes } from '../projector/changes.ts'
+import { putPause } from '../projector/pause-rows.ts'
+import { putProgress, restoreProgress } from '../projector/progress-rows.ts'
 import { roundRow } from '../projector/round-row.ts'
+import { putSchedule } from '../projector/schedule-rows.ts'
 import { leaseTimes } from '../workers/lease-offer.ts'
 import { type Deliveries, Outbox } from '../workers/outbox.ts'
 import { resultClaim, resultRow } from './completion.ts'
@@ -143,6 +163,8 @@ export class EngineState {
   })
   readonly #tokens: KnownTokens
   readonly #held: HeldResults
+  /** Of live jobs whose workers have said it. */
+  readonly #progress: Map<JobId, Progress>
   #tokensSeen: boolean
   readonly #outbox = new Outbox()
   /** The last notice that workers of a provider received. It is not part of the state: it influences no decision. */
@@ -181,6 +203,7 @@ export class EngineState {
     this.#erasedBefore = Number(snapshot.meta[META.erasedBefore] ?? 0)
     this.#tokens = new KnownTokens(snapshot)
     this.#held = new HeldResults(snapshot)
+    this.#progress = restoreProgress(snapshot)
     this.#tokensSeen = snapshot.meta[META.tokensSeen] !== undefined
     this.market = restoreMarket({
       snapshot,
@@ -208,6 +231,8 @@ export class EngineState {
           if (job.proofAwaitedSince === null && job.status !== 'COMPLETED') {
             this.#held.release(job.id)
           }
+          if (!hasEnded(job.status) || !this.#progress.delete(job.id)) return
+          putProgress(this.#changes.lanes, job.id, null)
         },
         lease: (lease) => {
           this.#isChanged = true
@@ -318,7 +343,7 @@ export class EngineState {
     const { market } = this
     switch (command.type) {
       case 'enqueue':
-        return this.#enqueue(command)
+        return this.#enqueue(command, command.origin)
       case 'cancel':
         return cancelJob(market, this.#job(command.jobId), command.by)
       case 'ack':
@@ -422,6 +447,22 @@ export class EngineState {
         const view = market.limits.get(key, market.nowMs)
         return view === null ? [] : [view]
       }
+      case 'pauseQueue':
+        return this.#pause(command)
+      case 'resumeQueue':
+        return this.#resumeQueue(command)
+      case 'progress':
+        return this.#noteProgress(command)
+      case 'startBulk':
+        return this.#startBulk(command)
+      case 'stepBulk':
+        return this.#stepBulk(command)
+      case 'putSchedule':
+        return this.#putSchedule(command)
+      case 'deleteSchedule':
+        return this.#deleteSchedule(command)
+      case 'fireSchedule':
+        return this.#fire(command)
       case 'round':
         return this.#round()
       case 'cascade':
@@ -557,7 +598,10 @@ export class EngineState {
     }
   }
 
-  #enqueue({ request, tier, origin, session, completed }: EnqueueCommand): JobId {
+  #enqueue(
+    { request, tier, session, completed }: Omit<EnqueueCommand, 'type'>,
+    origin: JobOrigin | null,
+  ): JobId {
     const { jobId: id, caller, kind, maxFee: fee, sizeBytes, demand, regions, needs } = request
     const enqueueSeq = this.#enqueueSeq + 1
     enqueueJob(this.market, {
@@ -727,6 +771,192 @@ export class EngineState {
     const view = market.limits.define(limit, market.nowMs)
     this.#note({ type: 'limitDefined', at: market.nowMs, subject: view.limit.key })
     return view
+  }
+
+  #pause(key: PauseKey): Pause {
+    const { market } = this
+    const { pause, isNew } = market.pauses.add(key, market.nowMs)
+    if (isNew) this.#notePause('queuePaused', key)
+    return pause
+  }
+
+  /** False if this was not paused. */
+  #resumeQueue(key: PauseKey): boolean {
+    const wasPaused = this.market.pauses.remove(key)
+    if (wasPaused) this.#notePause('queueResumed', key)
+    return wasPaused
+  }
+
+  #notePause(type: 'queuePaused' | 'queueResumed', key: PauseKey): void {
+    const { kind: subject, name, caller } = key
+    const at = this.market.nowMs
+    putPause(this.#changes.lanes, key, type === 'queuePaused' ? at : null)
+    this.#note({ type, at, subject, name, caller })
+  }
+
+  /** How far a live job has come; null if its worker has not said. */
+  progressOf(jobId: JobId): Progress | null {
+    return this.#progress.get(jobId) ?? null
+  }
+
+  /** Saying the same again, or only log lines, changes nothing. */
+  #noteProgress(command: Extract<Command, { type: 'progress' }>): void {
+    const { job, attempt } = ackLease(this.market, command)
+    const known = this.#progress.get(job.id)
+    const before = known?.attempt === attempt ? known : null
+    const percent = command.percent ?? before?.percent ?? null
+    const message = command.message ?? before?.message ?? null
+    if (percent === (before?.percent ?? null) && message === (before?.message ?? null)) return
+    const progress = { attempt, percent, message, at: this.market.nowMs }
+    this.#isChanged = true
+    this.#progress.set(job.id, progress)
+    putProgress(this.#changes.lanes, job.id, progress)
+  }
+
+  #startBulk(command: Extract<Command, { type: 'startBulk' }>): BulkRun {
+    const { market } = this
+    const { id, action, by, filter, limit } = command
+    const known = market.bulk.get(id)
+    if (known !== null) {
+      if (known.action === action && known.by === by && known.filter === filter) return known
+      const why = `operation_id: ${id} is another operation; use an id of its own`
+      throw new FairleadError('IdempotencyConflict', why, { field: 'operation_id' })
+    }
+    const run: BulkRun = {
+      id,
+      action,
+      by,
+      actor: this.#actor,
+      filter,
+      limit,
+      uptoSeq: this.#enqueueSeq,
+      afterSeq: 0,
+      done: 0,
+      skipped: 0,
+      startedAt: market.nowMs,
+      endedAt: null,
+    }
+    for (const forgotten of market.bulk.add(run)) {
+      putBulkRun(this.#changes.lanes, forgotten.id, null)
+    }
+    putBulkRun(this.#changes.lanes, id, run)
+    const caller = by === 'operator' ? null : by
+    this.#note({
+      type: 'bulkStarted',
+      at: market.nowMs,
+      subject: id,
+      action,
+      caller,
+      filter,
+      limit,
+    })
+    return run
+  }
+
+  /** All that a run does has the actor that started it. */
+  #stepBulk(command: Extract<Command, { type: 'stepBulk' }>): void {
+    const { market } = this
+    const { id, from, to, looked, ids, isLast } = command
+    const run = market.bulk.get(id)
+    if (run === null || run.endedAt !== null || run.afterSeq !== from) return
+    this.#actor = run.actor
+    const touched = run.action === 'cancel' ? this.#cancelAll(ids, run.by) : ids.length
+    const done = run.done + touched
+    const skipped = run.skipped + looked - touched
+    const endedAt = isLast ? market.nowMs : null
+    const next: BulkRun = { ...run, afterSeq: to, done, skipped, endedAt }
+    market.bulk.set(next)
+    putBulkRun(this.#changes.lanes, id, next)
+    const { action, by } = run
+    const caller = by === 'operator' ? null : by
+    const type = isLast ? 'bulkEnded' : 'bulkProgress'
+    this.#note({ type, at: market.nowMs, subject: id, action, caller, done, skipped })
+  }
+
+  /** The number of jobs that could be cancelled; others have ended meanwhile. */
+  #cancelAll(ids: readonly JobId[], by: BulkRun['by']): number {
+    let cancelled = 0
+    for (const id of ids) {
+      const job = this.market.jobs.get(id)
+      if (job === undefined) continue
+      try {
+        cancelJob(this.market, job, by)
+        cancelled++
+      } catch (error) {
+        if (!(error instanceof FairleadError) || error.code === 'Internal') throw error
+      }
+    }
+    return cancelled
+  }
+
+  #putSchedule(command: Extract<Command, { type: 'putSchedule' }>): Schedule {
+    const { market } = this
+    const { type: _, firstAt, actor: __, ...plan } = command
+    const known = market.schedules.get(plan)
+    if (known !== null && isSamePlan(known, plan)) return known
+    const schedule = putOver(known, plan, firstAt)
+    this.#setSchedule(schedule)
+    const { id: subject, caller, cron, timezone, overlap, catchUp, nextAt } = schedule
+    const facts = { subject, caller, cron, timezone, overlap, catchUp, nextAt }
+    this.#note({ type: 'schedulePut', at: market.nowMs, ...facts })
+    return schedule
+  }
+
+  #deleteSchedule({ caller, id }: ScheduleKey): boolean {
+    const { market } = this
+    if (!market.schedules.delete({ caller, id })) return false
+    putSchedule(this.#changes.lanes, { caller, id }, null)
+    this.#note({ type: 'scheduleDeleted', at: market.nowMs, subject: id, caller })
+    return true
+  }
+
+  #setSchedule(schedule: Schedule): void {
+    this.#isChanged = true
+    this.market.schedules.set(schedule)
+    putSchedule(this.#changes.lanes, schedule, schedule)
+  }
+
+  /** Returns the job, or null if none was enqueued. A refusal reaches only somebody who triggered it. */
+  #fire(command: FireCommand): JobId | null {
+    const { caller, id, dueAt, at, nextAt } = command
+    const schedule = this.market.schedules.get({ caller, id })
+    const isTriggered = dueAt === null
+    if (schedule === null || (!isTriggered && schedule.nextAt !== dueAt)) {
+      if (!isTriggered) return null
+      throw new FairleadError('NotFound', `there is no schedule ${id}; see schedules.list`, { id })
+    }
+    const last = this.#liveJobOf(schedule)
+    if (last !== null && isTriggered) {
+      const why = `the last job of schedule ${id} is ${last.status}, and its overlap is skip`
+      throw new FairleadError('InvalidState', why, { jobId: last.id, status: last.status })
+    }
+    let jobId: JobId | null = null
+    let reason = command.reason ?? (last === null ? null : 'overlap')
+    try {
+      if (reason === null) jobId = this.#enqueueFired(schedule, command)
+    } catch (error) {
+      if (isTriggered || !(error instanceof FairleadError) || error.code === 'Internal') throw error
+      reason = error.code
+    }
+    const fired = jobId === null ? {} : { lastAt: at ?? this.market.nowMs, lastJob: jobId }
+    this.#setSchedule({ ...schedule, ...fired, nextAt: isTriggered ? schedule.nextAt : nextAt })
+    if (reason !== null && !isTriggered) {
+      const skipped = { subject: id, caller, reason, dueAt: at ?? dueAt, nextAt }
+      this.#note({ type: 'scheduleSkipped', at: this.market.nowMs, ...skipped })
+    }
+    return jobId
+  }
+
+  /** The live job that a schedule may not overlap; null if there is none, or it may. */
+  #liveJobOf({ overlap, lastJob }: Schedule): Job | null {
+    const last = lastJob === null ? undefined : this.market.jobs.get(lastJob)
+    return overlap === 'skip' && last !== undefined && !hasEnded(last.status) ? last : null
+  }
+
+  #enqueueFired({ id }: Schedule, { enqueue, at }: FireCommand): JobId {
+    invariant(enqueue !== null, 'a firing without a reason has a job')
+    const times = at === null ? {} : { scheduledAt: at }
+    return this.#enqueue(enqueue, { ...enqueue.origin, schedule: id, ...times })
   }
 
   #noteTokens(tokens: readonly TokenFacts[]): void {

@@ -1,14 +1,16 @@
 import type {
   AuditRecord,
+  Caller,
   CborMap,
   Job,
   JobId,
+  JobOrigin,
   Market,
   MarketEvent,
   Preset,
   ProviderId,
 } from '@fairlead/core'
-import type { JournalRecord } from '@fairlead/core/internal'
+import type { JournalRecord, PauseKey } from '@fairlead/core/internal'
 import type { OutsideNote, TokenFacts } from '../commands/command.ts'
 import type { Digest } from '../log/digest.ts'
 
@@ -40,6 +42,51 @@ export type EngineNote = { readonly at: number } & (
       readonly last: number
       readonly hash: string
     }
+  /** The subject is the id of the run. */
+  | {
+      readonly type: 'bulkStarted'
+      readonly subject: string
+      readonly action: string
+      /** Null: with the rights of an operator. */
+      readonly caller: Caller | null
+      readonly filter: string
+      readonly limit: number
+    }
+  | {
+      readonly type: 'bulkProgress' | 'bulkEnded'
+      readonly subject: string
+      readonly action: string
+      readonly caller: Caller | null
+      readonly done: number
+      readonly skipped: number
+    }
+  /** The subject is the schedule's id. */
+  | {
+      readonly type: 'schedulePut'
+      readonly subject: string
+      readonly caller: Caller
+      readonly cron: string
+      readonly timezone: string
+      readonly overlap: string
+      readonly catchUp: string
+      readonly nextAt: number | null
+    }
+  | { readonly type: 'scheduleDeleted'; readonly subject: string; readonly caller: Caller }
+  | {
+      readonly type: 'scheduleSkipped'
+      readonly subject: string
+      readonly caller: Caller
+      /** `missed`, `overlap`, or the code of the refusal of its job. */
+      readonly reason: string
+      /** The time that was left out, or the first of several. */
+      readonly dueAt: number
+      readonly nextAt: number | null
+    }
+  /** The subject is the kind. */
+  | ({
+      readonly type: 'queuePaused' | 'queueResumed'
+      readonly subject: string
+    } & Omit<PauseKey, 'kind'>)
   | {
       readonly type: 'openingSet'
       readonly subject: 'session'
@@ -182,10 +229,13 @@ const NO_DETAILS: CborMap = Object.freeze({})
 /** The fields of an event that the entry has no place for. The job id is the subject (ENGINE-3). */
 function detailsOf(event: MarketEvent | EngineNote): CborMap {
   // Frequent events are written out, because a rest pattern takes ten times as long.
-  if (event.type === 'jobEnqueued' && event.retryOf === undefined && event.txHash === undefined) {
+  if (event.type === 'jobEnqueued' && hasOnlyTrace(event)) {
     const { traceparent } = event
     if (traceparent === undefined) return NO_DETAILS
-    return { traceparent } satisfies AllDetails<'jobEnqueued', 'retryOf' | 'txHash'>
+    return { traceparent } satisfies AllDetails<
+      'jobEnqueued',
+      'retryOf' | 'txHash' | 'schedule' | 'scheduledAt'
+    >
   }
   if (event.type === 'jobAssigned' && event.rank === undefined) {
     const { leaseId, deadline, providerId } = event
@@ -199,6 +249,10 @@ function detailsOf(event: MarketEvent | EngineNote): CborMap {
   if (!('jobId' in rest)) return rest as CborMap
   const { jobId: _jobId, ...details } = rest
   return details as CborMap
+}
+
+function hasOnlyTrace({ retryOf, txHash, schedule }: JobOrigin): boolean {
+  return retryOf === undefined && txHash === undefined && schedule === undefined
 }
 
 function subjectOf(event: MarketEvent | EngineNote): string {

@@ -14,20 +14,26 @@ import {
   type Provider,
 } from '@fairlead/core'
 import {
+  BulkRuns,
   classKey,
   dedupeNameOf,
   type EndReason,
   type FairState,
   holdLease,
   newWorkers,
+  Pauses,
   type ProviderRow,
   type QueueState,
+  Schedules,
   type Snapshot,
   type Touch,
 } from '@fairlead/core/internal'
+import { restoreBulkRuns } from '../projector/bulk-rows.ts'
 import { restoreDependencies } from '../projector/dependency-rows.ts'
 import { BALANCE_LANE, restoreFund } from '../projector/fund-rows.ts'
 import { restoreLimits } from '../projector/limit-rows.ts'
+import { restorePauses } from '../projector/pause-rows.ts'
+import { restoreSchedules } from '../projector/schedule-rows.ts'
 import { restoreSessions } from '../projector/session-rows.ts'
 import { QUEUE_KEYS } from './meta.ts'
 
@@ -43,6 +49,8 @@ export function restoreMarket(options: {
   const queues = queueStates(snapshot)
   const limits = restoreLimits(snapshot, nowMs)
   const { state: sessions, records, seats } = restoreSessions(snapshot, nowMs)
+  const pauses = new Pauses(restorePauses(snapshot))
+  const schedules = new Schedules(restoreSchedules(snapshot))
   const market = openMarket({
     policy,
     nowMs,
@@ -53,6 +61,9 @@ export function restoreMarket(options: {
     sessions,
     fund: restoreFund(snapshot),
     endedDependencies: restoreDependencies(snapshot),
+    pauses,
+    schedules,
+    bulk: new BulkRuns(restoreBulkRuns(snapshot)),
   })
   for (const record of records) market.seats.setOpening(record, record.opensAt, record.isOperators)
   for (const seat of seats) market.seats.take(seat, false)

@@ -17,6 +17,8 @@ export interface QueueCensus {
   /** Jobs that a provider would take, were it not for a limit. */
   readonly budget: number
   readonly noProvider: number
+  /** Jobs that somebody has paused. */
+  readonly paused: number
   /** Registrations only. `notOpen`: the session has not opened. `pacing`: the job's own send time has not come. */
   readonly notOpen: number
   readonly pacing: number
@@ -50,13 +52,14 @@ export function takeCensus(market: Market): Census {
   }
   const terms = termsNow(market)
   const queues: QueueCensus[] = [...market.queues].map(([kind, queue]) => {
-    const { budget, noProvider } = notReady(market, kind, terms)
+    const { budget, noProvider, paused } = notReady(market, kind, terms)
     return {
       kind,
-      ready: queue.readySize - budget - noProvider,
+      ready: queue.readySize - budget - noProvider - paused,
       backoff: queue.size - queue.readySize,
       budget,
       noProvider,
+      paused,
       notOpen: 0,
       pacing: 0,
       oldestAt: queue.oldestTs,
@@ -67,7 +70,7 @@ export function takeCensus(market: Market): Census {
   return { at: market.nowMs, queues, leases, workers, providers: byStatus }
 }
 
-type Held = 'budget' | 'noProvider'
+type Held = 'budget' | 'noProvider' | 'paused'
 type Shape = Job['shape']
 
 /**
@@ -103,11 +106,12 @@ function holders(
 /** Counts the jobs out of backoff that no provider takes now. */
 function notReady(market: Market, kind: KindName, terms: Terms): Readonly<Record<Held, number>> {
   const holder = holders(market, kind, terms)
-  const counts = { budget: 0, noProvider: 0 }
+  const counts = { budget: 0, noProvider: 0, paused: 0 }
   let groups = 0
   for (const { shape, jobs: alike, leastUnits } of market.queues.get(kind)?.readyGroups() ?? []) {
     if (++groups > GROUPS_MAX) break
-    const held = holder(shape, leastUnits)
+    const isPaused = market.pauses.holding(shape) !== null
+    const held = isPaused ? 'paused' : holder(shape, leastUnits)
     if (held !== null) counts[held] += alike
   }
   return counts
@@ -117,7 +121,15 @@ function notReady(market: Market, kind: KindName, terms: Terms): Readonly<Record
 function waitingRegistrations(market: Market, terms: Terms): QueueCensus {
   const { sessions, jobs } = market
   const holder = holders(market, 'registration', terms)
-  const counts = { ready: 0, backoff: 0, budget: 0, noProvider: 0, notOpen: 0, pacing: 0 }
+  const counts = {
+    ready: 0,
+    backoff: 0,
+    budget: 0,
+    noProvider: 0,
+    paused: 0,
+    notOpen: 0,
+    pacing: 0,
+  }
   const gateOf = sessionGates(market)
   let oldestAt: number | null = null
   for (const waiting of sessions.jobs()) {

@@ -7,21 +7,25 @@ import type {
   LeaseId,
   Limit,
   Market,
+  Pause,
   Policy,
   Provider,
   ProviderId,
+  Schedule,
   SessionKey,
   WaitReason,
 } from '@fairlead/core'
 import {
   type DispatchKey,
   refusalOf,
+  type ScheduleKey,
   type StoreReads,
   termsNow,
   waitGate,
 } from '@fairlead/core/internal'
 import type { EngineState } from '../state/engine-state.ts'
 import { type Census, takeCensus } from './census.ts'
+import { type QueueFigures, queueFigures } from './queue-figures.ts'
 import {
   allRegistrations,
   type KeyFigures,
@@ -131,6 +135,20 @@ export class EngineView {
   /** A limit of the engine as last defined; null if there is none. */
   limit(key: string): Limit | null {
     return this.#market().limits.definition(key)
+  }
+
+  schedule(key: ScheduleKey): Schedule | null {
+    return this.#market().schedules.get(key)
+  }
+
+  /** In order of kind, name and caller. */
+  pauses(): Pause[] {
+    return this.#market().pauses.list()
+  }
+
+  /** The ready jobs by kind and name, of one caller or of all. */
+  queues(caller: Caller | null): QueueFigures[] {
+    return queueFigures(this.#market(), caller)
   }
 
   /** Ordered by id. */

@@ -3,6 +3,7 @@ import {
   type LeaseFailure,
   type LeaseId,
   type LeaseListener,
+  type LeaseProgress,
   type LeaseResult,
   type LeaseSession,
   type LeaseSource,
@@ -95,6 +96,11 @@ class EngineSession implements LeaseSession {
 
   ack(leaseId: LeaseId): Promise<void> {
     return this.#isOpen() ? this.#engine.ack(this.#holder(leaseId)) : over()
+  }
+
+  progress(leaseId: LeaseId, progress: LeaseProgress): Promise<void> {
+    if (!this.#isOpen()) return over()
+    return this.#engine.progress.report({ ...progress, ...this.#holder(leaseId) })
   }
 
   renew(leaseId: LeaseId): Promise<LeaseTimes> {

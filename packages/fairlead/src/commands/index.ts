@@ -14,6 +14,7 @@ import { enqueue } from './enqueue.ts'
 import { explain } from './explain.ts'
 import { jobsCancel } from './jobs-cancel.ts'
 import { jobsList } from './jobs-list.ts'
+import { jobsLogs } from './jobs-logs.ts'
 import { jobsRetry } from './jobs-retry.ts'
 import { jobsShow } from './jobs-show.ts'
 import { jobsWatch } from './jobs-watch.ts'
@@ -34,11 +35,20 @@ import { providersList } from './providers-list.ts'
 import { providersSetKey } from './providers-set-key.ts'
 import { providersSetStatus } from './providers-set-status.ts'
 import { providersShow } from './providers-show.ts'
+import { queuesList } from './queues-list.ts'
+import { queuesPause } from './queues-pause.ts'
+import { queuesResume } from './queues-resume.ts'
 import { registrationsCancel } from './registrations-cancel.ts'
 import { registrationsList } from './registrations-list.ts'
 import { registrationsSchedule } from './registrations-schedule.ts'
 import { registrationsShow } from './registrations-show.ts'
 import { restore } from './restore.ts'
+import { schedulesDelete } from './schedules-delete.ts'
+import { schedulesGet } from './schedules-get.ts'
+import { schedulesList } from './schedules-list.ts'
+import { schedulesNext } from './schedules-next.ts'
+import { schedulesPut } from './schedules-put.ts'
+import { schedulesTrigger } from './schedules-trigger.ts'
 import { serve } from './serve.ts'
 import { sessionsList } from './sessions-list.ts'
 import { sessionsSetOpening } from './sessions-set-opening.ts'
@@ -66,6 +76,7 @@ export const COMMANDS: readonly Command<never>[] = [
   jobsList,
   jobsShow,
   jobsWatch,
+  jobsLogs,
   jobsCancel,
   jobsRetry,
   explain,
@@ -90,6 +101,15 @@ export const COMMANDS: readonly Command<never>[] = [
   restore,
   logVerify,
   logAcceptReplay,
+  queuesList,
+  queuesPause,
+  queuesResume,
+  schedulesPut,
+  schedulesGet,
+  schedulesList,
+  schedulesDelete,
+  schedulesTrigger,
+  schedulesNext,
   limitsList,
   limitsShow,
   limitsSet,
@@ -125,6 +145,8 @@ export const COMMANDS: readonly Command<never>[] = [
 /** Commands that others stand under. */
 export const GROUPS: Readonly<Record<string, { readonly summary: string }>> = {
   jobs: { summary: 'List, show, watch, cancel and retry jobs.' },
+  queues: { summary: 'List, pause and resume queues.' },
+  schedules: { summary: 'Enqueue jobs by the clock.' },
   limits: { summary: 'List, show, set, reset and delete limits.' },
   policy: { summary: 'Show, check and change the policy.' },
   providers: { summary: 'List and show providers, and change their status and key.' },

@@ -1,16 +1,30 @@
 import type { EnqueueRequest } from '@fairlead/client'
 import { command } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
+import { JOB_FILTER_OPTIONS } from '../flags/job-filter-options.ts'
+import type { ManyFlags } from '../jobs/many-jobs.ts'
 
 /** `fairlead jobs retry`: an ended job never changes, so its work is taken up by another. */
-export const jobsRetry = command({
+export const jobsRetry = command<ManyFlags>({
   name: 'jobs retry',
   summary: 'Enqueue the work of an ended job again, as a new job that names the old one.',
-  args: [{ name: '<task_id>', text: 'of the job that ended, or its first 8 or more digits' }],
+  args: [{ name: '[task_id]', text: 'of the job that ended, or its first 8 or more digits' }],
+  options: [
+    ...JOB_FILTER_OPTIONS,
+    { flags: '--limit <n>', text: 'with a filter: the most jobs to touch' },
+    { flags: '--dry-run', text: 'with a filter: only count the jobs' },
+  ],
   needs: 'server',
-  examples: [['fairlead jobs retry 0x2f1d…', 'Print the id of the new job.']],
+  examples: [
+    ['fairlead jobs retry 0x2f1d…', 'Print the id of the new job.'],
+    ['fairlead jobs retry --status FAILED --kind ai', 'Enqueue all failed ai jobs again.'],
+  ],
 
-  async run({ args, client, print }) {
+  async run({ args, flags, client, print, terminal }) {
+    const { actOnMany, isMany } = await import('../jobs/many-jobs.ts')
+    if (isMany(args, flags)) {
+      return actOnMany('retry', await client(), { flags, print, terminal })
+    }
     const { misuse } = await import('../flags/flags.ts')
     const { resolveTaskId } = await import('../jobs/resolve-task-id.ts')
     const server = await client()

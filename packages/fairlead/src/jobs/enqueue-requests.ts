@@ -35,7 +35,8 @@ export function requestsOf(args: readonly string[], flags: EnqueueFlags): Wanted
   return Array.from({ length: count }, () => ({ request, line: null }))
 }
 
-function oneRequest(args: readonly string[], flags: EnqueueFlags): EnqueueRequest {
+/** The request of one job, given as words. */
+export function oneRequest(args: readonly string[], flags: EnqueueFlags): EnqueueRequest {
   const [written, name, input] = args
   if (written === undefined || name === undefined) {
     throw misuse(

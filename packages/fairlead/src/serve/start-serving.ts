@@ -8,6 +8,7 @@ import {
   startServer,
   type TokenStore,
 } from '@fairlead/server'
+import { openJobLogs } from '@fairlead/store/job-logs'
 import { openSqliteStore } from '@fairlead/store/sqlite'
 import type { Config } from '../config/load-config.ts'
 import { shareFromFirstToken, shareQueue, withCallerShare } from './caller-share.ts'
@@ -38,6 +39,11 @@ interface Options {
   readonly isInsecureLocal?: boolean
   /** True: where the key file is missing, a new key is made, and what was encrypted stays unreadable. */
   readonly mayReplaceKey?: boolean
+}
+
+/** Beside the tables, and no part of them. */
+function jobLogsPath(path: string): string {
+  return path === ':memory:' ? path : `${path}.job-logs`
 }
 
 /** The server as it is configured: store, engine and network, in this order; closed the other way round. */
@@ -85,6 +91,7 @@ export async function startServing(options: Options): Promise<Serving> {
       preset: settings.preset,
       sealKeys: seal.keys,
       computeClose: threadedClose,
+      jobLogs: openJobLogs(jobLogsPath(settings.store.path)),
     })
     close = async () => {
       sitesFile?.close()

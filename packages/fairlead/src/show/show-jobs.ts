@@ -39,6 +39,14 @@ export function jobsTable(
   )
 }
 
+function progressText(progress: ResultOf<'aicf.getJob'>['job']['progress']): string {
+  if (progress === null) return ''
+  const { percent, message } = progress
+  return [percent === null ? '' : `${percent} %`, message ?? '']
+    .filter((one) => one !== '')
+    .join(', ')
+}
+
 /** A job with its result, its errors and everything that happened to it. */
 export function jobText(
   { job, claim, result }: ResultOf<'aicf.getJob'>,
@@ -51,6 +59,7 @@ export function jobText(
     ['name', job.name ?? ''],
     ['status', job.reason === null ? job.status : `${job.status} (${job.reason})`],
     ['waits', job.wait_reason ?? ''],
+    ['progress', progressText(job.progress)],
     ['enqueued', time(timestamps.enqueued)],
     ['caller', `${request.caller} (${request.tier})`],
     ['fee', String(request.max_fee_u64)],

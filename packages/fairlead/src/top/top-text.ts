@@ -56,12 +56,13 @@ function fairnessLine({ fairness, connections }: Stats): string {
 
 function queueLines({ queues }: Stats, { bold, yellow }: Terminal['colors']): string[] {
   const rows = queues.map((queue) => {
-    const { kind, ready, backoff, budget, no_provider, not_open, pacing, oldest_wait_ms } = queue
-    const counts = [ready, backoff, budget, no_provider, not_open + pacing]
+    const { kind, ready, backoff, budget, no_provider, paused, not_open, pacing, oldest_wait_ms } =
+      queue
+    const counts = [ready, backoff, budget, no_provider, paused, not_open + pacing]
     const oldest = oldest_wait_ms === null ? '' : durationText(oldest_wait_ms)
     return [kind, ...[counts.reduce((sum, n) => sum + n, 0), ...counts].map(String), oldest]
   })
-  const held = ['ready', 'backoff', 'budget', 'no provider', 'too early']
+  const held = ['ready', 'backoff', 'budget', 'no provider', 'paused', 'too early']
   const titles = ['queue', 'waiting', ...held, 'oldest wait']
   const columns = titles.map((title, i) =>
     i === 0 ? { title } : { title, align: 'right' as const },

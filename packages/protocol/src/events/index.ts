@@ -2,6 +2,9 @@ import { z } from 'zod'
 import { accessRefused } from './access-refused.ts'
 import { auditPruned } from './audit-pruned.ts'
 import { backupMade } from './backup-made.ts'
+import { bulkEnded } from './bulk-ended.ts'
+import { bulkProgress } from './bulk-progress.ts'
+import { bulkStarted } from './bulk-started.ts'
 import { clockFixed } from './clock-fixed.ts'
 import { dataRead } from './data-read.ts'
 import { epochSettled } from './epoch-settled.ts'
@@ -37,7 +40,12 @@ import { providerStaked } from './provider-staked.ts'
 import { providerStatus } from './provider-status.ts'
 import { providerUnstaked } from './provider-unstaked.ts'
 import { providerUpdated } from './provider-updated.ts'
+import { queuePaused } from './queue-paused.ts'
+import { queueResumed } from './queue-resumed.ts'
 import { replayAccepted } from './replay-accepted.ts'
+import { scheduleDeleted } from './schedule-deleted.ts'
+import { schedulePut } from './schedule-put.ts'
+import { scheduleSkipped } from './schedule-skipped.ts'
 import { slashWarning } from './slash-warning.ts'
 import { storeRestored } from './store-restored.ts'
 import { tokenChanged } from './token-changed.ts'
@@ -90,6 +98,14 @@ export const EVENTS = {
   limitReset,
   limitDeleted,
   limitExcess,
+  queuePaused,
+  queueResumed,
+  schedulePut,
+  scheduleDeleted,
+  scheduleSkipped,
+  bulkStarted,
+  bulkProgress,
+  bulkEnded,
   auditPruned,
 } as const satisfies { readonly [Name in Topic]: { readonly name: Name } }
 
@@ -139,6 +155,14 @@ export const event = z
     limitReset.schema,
     limitDeleted.schema,
     limitExcess.schema,
+    queuePaused.schema,
+    queueResumed.schema,
+    schedulePut.schema,
+    scheduleDeleted.schema,
+    scheduleSkipped.schema,
+    bulkStarted.schema,
+    bulkProgress.schema,
+    bulkEnded.schema,
     auditPruned.schema,
   ])
   .meta({ id: 'Event' })

@@ -43,6 +43,18 @@ export const TOPICS = [
   'limitReset',
   'limitDeleted',
   'limitExcess',
+  'queuePaused',
+  'queueResumed',
+  'schedulePut',
+  'scheduleDeleted',
+  'scheduleSkipped',
+  'bulkStarted',
+  'bulkProgress',
+  'bulkEnded',
   'auditPruned',
 ] as const
 export type Topic = (typeof TOPICS)[number]
+
+/** Events that are told as they happen and kept nowhere. */
+export const LIVE_TOPICS = ['jobProgress'] as const
+export type AnyTopic = Topic | (typeof LIVE_TOPICS)[number]

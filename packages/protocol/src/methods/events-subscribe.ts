@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { TOPICS } from '../events/topics.ts'
+import { LIVE_TOPICS, TOPICS } from '../events/topics.ts'
 import { defineMethod } from '../method.ts'
 import { count } from '../wire/leaves.ts'
 import { list } from '../wire/list.ts'
@@ -12,7 +12,10 @@ export const eventsSubscribe = defineMethod({
   roles: ['requester', 'provider', 'operator', 'auditor'],
   access: 'read',
   params: z.strictObject({
-    topics: list(z.enum(TOPICS), TOPICS.length).min(1).optional().describe('all if left out'),
+    topics: list(z.enum([...TOPICS, ...LIVE_TOPICS]), TOPICS.length + LIVE_TOPICS.length)
+      .min(1)
+      .optional()
+      .describe('all but jobProgress if left out; that comes live, as events.progress'),
     after_seq: count.optional(),
   }),
   result: z.strictObject({

@@ -4,6 +4,7 @@ import { auditList } from './audit-list.ts'
 import { auditPrune } from './audit-prune.ts'
 import { auditVerify } from './audit-verify.ts'
 import { cancelJob } from './cancel-job.ts'
+import { cancelJobs } from './cancel-jobs.ts'
 import { chainBlock } from './chain-block.ts'
 import { claimPayout } from './claim-payout.ts'
 import { closeEpoch } from './close-epoch.ts'
@@ -18,6 +19,7 @@ import { failLease } from './fail-lease.ts'
 import { getBalance } from './get-balance.ts'
 import { getChallenge } from './get-challenge.ts'
 import { getJob } from './get-job.ts'
+import { getLogs } from './get-logs.ts'
 import { getProvider } from './get-provider.ts'
 import { getResult } from './get-result.ts'
 import { getSettlement } from './get-settlement.ts'
@@ -38,10 +40,20 @@ import { listSettlements } from './list-settlements.ts'
 import { policyGet } from './policy-get.ts'
 import { policySet } from './policy-set.ts'
 import { pollLeases } from './poll-leases.ts'
+import { queuesList } from './queues-list.ts'
+import { queuesPause } from './queues-pause.ts'
+import { queuesResume } from './queues-resume.ts'
 import { recordPayout } from './record-payout.ts'
 import { registerProvider } from './register-provider.ts'
 import { releaseLease } from './release-lease.ts'
 import { renewLease } from './renew-lease.ts'
+import { reportProgress } from './report-progress.ts'
+import { retryJobs } from './retry-jobs.ts'
+import { schedulesDelete } from './schedules-delete.ts'
+import { schedulesGet } from './schedules-get.ts'
+import { schedulesList } from './schedules-list.ts'
+import { schedulesPut } from './schedules-put.ts'
+import { schedulesTrigger } from './schedules-trigger.ts'
 import { setProviderStatus } from './set-provider-status.ts'
 import { signupAudit } from './signup-audit.ts'
 import { signupCancel } from './signup-cancel.ts'
@@ -64,7 +76,10 @@ export const METHODS = {
   'aicf.listJobs': listJobs,
   'aicf.getResult': getResult,
   'aicf.cancelJob': cancelJob,
+  'aicf.cancelJobs': cancelJobs,
+  'aicf.retryJobs': retryJobs,
   'aicf.explainJob': explainJob,
+  'aicf.getLogs': getLogs,
   'aicf.getTimeline': getTimeline,
   'aicf.pollLeases': pollLeases,
   'aicf.ackLease': ackLease,
@@ -72,6 +87,7 @@ export const METHODS = {
   'aicf.declineLease': declineLease,
   'aicf.completeLease': completeLease,
   'aicf.failLease': failLease,
+  'aicf.reportProgress': reportProgress,
   'aicf.releaseLease': releaseLease,
   'aicf.registerProvider': registerProvider,
   'aicf.updateProvider': updateProvider,
@@ -91,6 +107,14 @@ export const METHODS = {
   'aicf.closeEpoch': closeEpoch,
   'aicf.recordPayout': recordPayout,
   'chain.block': chainBlock,
+  'queues.pause': queuesPause,
+  'queues.resume': queuesResume,
+  'queues.list': queuesList,
+  'schedules.put': schedulesPut,
+  'schedules.get': schedulesGet,
+  'schedules.list': schedulesList,
+  'schedules.delete': schedulesDelete,
+  'schedules.trigger': schedulesTrigger,
   'signup.schedule': signupSchedule,
   'signup.cancel': signupCancel,
   'signup.list': signupList,

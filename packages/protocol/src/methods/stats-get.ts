@@ -19,7 +19,7 @@ export const statsGet = defineMethod({
       started_at: AT - 60_000,
       queues: [
         {
-          ...{ kind: 'ai', ready: 3, backoff: 1, budget: 0, no_provider: 0 },
+          ...{ kind: 'ai', ready: 3, backoff: 1, budget: 0, no_provider: 0, paused: 0 },
           ...{ not_open: 0, pacing: 0, oldest_wait_ms: 1_250 },
         },
       ],

@@ -1,4 +1,5 @@
 import { eventsNotify } from './events-notify.ts'
+import { eventsProgress } from './events-progress.ts'
 import { leasesClosed } from './leases-closed.ts'
 import { leasesHeld } from './leases-held.ts'
 import { leasesLost } from './leases-lost.ts'
@@ -9,6 +10,7 @@ import { serverClosing } from './server-closing.ts'
 /** Every message that the server sends by itself on a WebSocket. */
 export const NOTIFICATIONS = {
   'events.notify': eventsNotify,
+  'events.progress': eventsProgress,
   'leases.offered': leasesOffered,
   'leases.held': leasesHeld,
   'leases.lost': leasesLost,

@@ -80,6 +80,8 @@ const requestFields = {
   retry_of: taskId.nullable().describe('a job that this one takes up again'),
   traceparent: z.string().nullable(),
   options: jobOptions.nullable().describe('those that were given; null if there are none'),
+  schedule: z.string().nullable().describe('the schedule that enqueued it'),
+  scheduled_at: timeMs.nullable().describe('the time for which it did; null if triggered'),
 }
 
 const ends = {
@@ -120,6 +122,15 @@ export const jobRecord = z
   .strictObject({
     ...stateFields,
     wait_reason: z.enum(WAIT_REASONS).nullable(),
+    progress: z
+      .strictObject({
+        attempt: count,
+        percent: count.nullable(),
+        message: z.string().nullable(),
+        at: timeMs,
+      })
+      .nullable()
+      .describe('as the worker of a live job said last'),
     request: z.strictObject({ ...requestFields, payload }),
     timestamps: z.strictObject({
       enqueued: timeSecs,

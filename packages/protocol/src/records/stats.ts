@@ -31,6 +31,7 @@ export const stats = z
         backoff: count,
         budget: count.describe('held by a limit'),
         no_provider: count,
+        paused: count,
         not_open: count.describe('registrations whose session has not opened'),
         pacing: count.describe('registrations whose own time has not come'),
         oldest_wait_ms: count.nullable(),

@@ -1,4 +1,10 @@
-import { type Engine, eventOf, refusePruned, type Unsubscribe } from '@fairlead/engine'
+import {
+  type Engine,
+  eventOf,
+  type LiveProgress,
+  refusePruned,
+  type Unsubscribe,
+} from '@fairlead/engine'
 import type { EventEntry } from '../rpc/message-format.ts'
 
 /** Events that are kept at hand; who is further behind gets them from the store. */
@@ -39,6 +45,11 @@ export class EventHub {
   /** The number of the newest event. */
   get lastSeq(): number {
     return this.#lastSeq
+  }
+
+  /** Tells of progress as it happens; nothing of it is kept. */
+  onProgress(listener: (progress: LiveProgress) => void): Unsubscribe {
+    return this.#engine.progress.onProgress(listener)
   }
 
   close(): void {

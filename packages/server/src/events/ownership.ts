@@ -1,6 +1,6 @@
 import type { Caller, JobId, LeaseId, ProviderId } from '@fairlead/core'
 import { callerOf } from '@fairlead/core'
-import type { EngineEvent, EngineView } from '@fairlead/engine'
+import type { EngineEvent, EngineView, LiveProgress } from '@fairlead/engine'
 import type { Identity } from '../auth/identity.ts'
 
 /** Whether an event is for somebody; a promise where the store has to be asked. */
@@ -10,6 +10,16 @@ interface LeaseOwners {
   readonly jobId: JobId
   readonly providerId: ProviderId
 }
+
+/** Events that name their owner. */
+const OF_CALLERS: ReadonlySet<string> = new Set([
+  'schedulePut',
+  'scheduleDeleted',
+  'scheduleSkipped',
+  'bulkStarted',
+  'bulkProgress',
+  'bulkEnded',
+])
 
 /** What is remembered of whose is what. */
 const KEPT = 50_000
@@ -38,8 +48,19 @@ export class Ownership {
     return null
   }
 
+  /** Whether live progress is for somebody. */
+  progressFor({ role, subject }: Identity): (progress: LiveProgress) => boolean {
+    if (role === 'requester') {
+      const own = callerOf(subject)
+      return ({ caller }) => caller === own
+    }
+    if (role === 'provider') return ({ providerId }) => providerId === subject
+    return () => true
+  }
+
   #isOfCaller(event: EngineEvent, own: Caller): boolean | Promise<boolean> {
     if ('jobId' in event) return then(this.#callerOf(event.jobId), (caller) => caller === own)
+    if (OF_CALLERS.has(event.type) && 'caller' in event) return event.caller === own
     if (!('leaseId' in event)) return false
     const owners = this.#ownersOf(event.leaseId)
     return then(

@@ -1,4 +1,5 @@
 import type { Handlers } from '../rpc/call.ts'
+import { cancelJobs, retryJobs } from './bulk.ts'
 import { subscribe, unsubscribe } from './events.ts'
 import {
   chainBlock,
@@ -10,7 +11,17 @@ import {
   recordPayout,
   submitProof,
 } from './fund.ts'
-import { cancelJob, enqueue, explainJob, getJob, getResult, getTimeline, listJobs } from './jobs.ts'
+import {
+  cancelJob,
+  enqueue,
+  explainJob,
+  getJob,
+  getLogs,
+  getResult,
+  getTimeline,
+  listJobs,
+} from './jobs.ts'
+
 import {
   ackLease,
   completeLease,
@@ -19,6 +30,7 @@ import {
   pollLeases,
   releaseLease,
   renewLease,
+  reportProgress,
 } from './leases.ts'
 import {
   limitsComplete,
@@ -53,6 +65,14 @@ import {
   unstake,
   updateProvider,
 } from './providers.ts'
+import { queuesList, queuesPause, queuesResume } from './queues.ts'
+import {
+  schedulesDelete,
+  schedulesGet,
+  schedulesList,
+  schedulesPut,
+  schedulesTrigger,
+} from './schedules.ts'
 
 import {
   signupAudit,
@@ -71,7 +91,10 @@ export const HANDLERS: Handlers = {
   'aicf.listJobs': listJobs,
   'aicf.getResult': getResult,
   'aicf.cancelJob': cancelJob,
+  'aicf.cancelJobs': cancelJobs,
+  'aicf.retryJobs': retryJobs,
   'aicf.explainJob': explainJob,
+  'aicf.getLogs': getLogs,
   'aicf.getTimeline': getTimeline,
   'aicf.pollLeases': pollLeases,
   'aicf.ackLease': ackLease,
@@ -79,6 +102,7 @@ export const HANDLERS: Handlers = {
   'aicf.declineLease': declineLease,
   'aicf.completeLease': completeLease,
   'aicf.failLease': failLease,
+  'aicf.reportProgress': reportProgress,
   'aicf.releaseLease': releaseLease,
   'aicf.registerProvider': registerProvider,
   'aicf.updateProvider': updateProvider,
@@ -98,6 +122,14 @@ export const HANDLERS: Handlers = {
   'aicf.closeEpoch': closeEpoch,
   'aicf.recordPayout': recordPayout,
   'chain.block': chainBlock,
+  'queues.pause': queuesPause,
+  'queues.resume': queuesResume,
+  'queues.list': queuesList,
+  'schedules.put': schedulesPut,
+  'schedules.get': schedulesGet,
+  'schedules.list': schedulesList,
+  'schedules.delete': schedulesDelete,
+  'schedules.trigger': schedulesTrigger,
   'signup.schedule': signupSchedule,
   'signup.cancel': signupCancel,
   'signup.list': signupList,

@@ -4,7 +4,6 @@ import {
   type JobOrigin,
   type JobRow,
   type ResultRow,
-  sha3Hex,
 } from '@fairlead/core'
 import { resultWithoutPeople, showU64 } from '@fairlead/core/internal'
 import type { ClaimStatus, Engine } from '@fairlead/engine'
@@ -24,6 +23,7 @@ import {
   requireReadable,
   type Services,
 } from '../rpc/call.ts'
+import { filterOf } from './job-filter.ts'
 
 export const enqueue: Handlers['aicf.enqueue'] = async (params, call, services) => {
   const { engine, heap } = services
@@ -103,6 +103,7 @@ export const getJob: Handlers['aicf.getJob'] = async ({ task_id }, call, service
     timeline,
     failures,
     waitReason,
+    progress: engine.progress.of(task_id),
   })
   return {
     task_id,
@@ -129,29 +130,16 @@ const EMPTY_MAP = new Uint8Array([0xa0])
 
 export const listJobs: Handlers['aicf.listJobs'] = async (params, call, services) => {
   const { engine } = services
-  const { status, kind, provider_id, caller, after_height, order, cursor, limit } = params
-  const { name, task_id_prefix, tag, idempotency_key, dedupe_key, error } = params
-  const { wait_reason, since, until } = params
+  const { order, cursor, limit, wait_reason, ...filter } = params
+  const { caller } = filter
   const own = call.identity.role === 'requester' ? ownCaller(call) : undefined
   if (own !== undefined && caller !== undefined && caller !== own) {
     throw new FairleadError('Forbidden', 'caller: a requester lists its own jobs only', { caller })
   }
   const wanted = own ?? caller
   const { jobs, cursor: next } = await engine.listJobs({
-    ...(status === undefined ? {} : { status }),
-    ...(kind === undefined ? {} : { kind }),
-    ...(name === undefined ? {} : { model: name }),
-    ...(task_id_prefix === undefined ? {} : { idPrefix: task_id_prefix }),
-    ...(tag === undefined ? {} : { tag }),
-    ...(idempotency_key === undefined ? {} : { txHash: sha3Hex(Buffer.from(idempotency_key)) }),
-    ...(dedupe_key === undefined ? {} : { dedupeKey: dedupe_key }),
-    ...(error === undefined ? {} : { error }),
+    ...filterOf({ ...filter, caller: wanted }),
     ...(wait_reason === undefined ? {} : { waitReason: wait_reason }),
-    ...(since === undefined ? {} : { since }),
-    ...(until === undefined ? {} : { until }),
-    ...(provider_id === undefined ? {} : { providerId: provider_id }),
-    ...(wanted === undefined ? {} : { caller: wanted }),
-    ...(after_height === undefined ? {} : { afterHeight: BigInt(after_height) }),
     ...(order === undefined ? {} : { order }),
     ...(cursor === undefined ? {} : { cursor: Number(cursor) }),
     ...(limit === undefined ? {} : { limit }),
@@ -200,6 +188,20 @@ export const getTimeline: Handlers['aicf.getTimeline'] = async ({ task_id }, cal
   const { read } = engine.view
   const [entries, failures] = await Promise.all([read.timeline(task_id), read.failures(task_id)])
   return { task_id, entries: entries.map(auditRecord), errors: failures.map(errorRecord) }
+}
+
+export const getLogs: Handlers['aicf.getLogs'] = async ({ task_id, attempt }, call, services) => {
+  await readableJob(task_id, call, 'aicf.getLogs', services)
+  const logs = services.engine.progress.logs(task_id)
+  const wanted = attempt === undefined ? logs : logs.filter((log) => log.attempt === attempt)
+  return {
+    task_id,
+    attempts: wanted.map(({ attempt: number, dropped, lines }) => ({
+      attempt: number,
+      dropped,
+      lines: lines.map(({ at, text }) => ({ at, text })),
+    })),
+  }
 }
 
 async function readableJob(jobId: JobId, call: Call, method: MethodName, services: Services) {

@@ -24,6 +24,13 @@ export const renewLease: Handlers['aicf.renewLease'] = async (params, call, serv
   return { at, lease: leaseRecord(row) }
 }
 
+export const reportProgress: Handlers['aicf.reportProgress'] = async (params, call, services) => {
+  const { percent, message, log } = params
+  const holder = holderOf(params, call, services)
+  await services.engine.progress.report({ ...holder, percent, message, log })
+  return ACCEPTED
+}
+
 export const declineLease: Handlers['aicf.declineLease'] = async (params, call, services) => {
   await services.engine.decline(holderOf(params, call, services))
   return ACCEPTED

@@ -124,12 +124,13 @@ export function meterState(
   return () => {
     const now = Date.now()
     const census = engine.view.census()
-    for (const { kind, ready, backoff, budget, noProvider, ...rest } of census.queues) {
+    for (const { kind, ready, backoff, budget, noProvider, paused, ...rest } of census.queues) {
       const { notOpen, pacing, oldestAt } = rest
       queue.set({ kind, wait_reason: 'ready' }, ready)
       queue.set({ kind, wait_reason: 'backoff' }, backoff)
       queue.set({ kind, wait_reason: 'budget' }, budget)
       queue.set({ kind, wait_reason: 'no_provider' }, noProvider)
+      if (kind !== 'registration') queue.set({ kind, wait_reason: 'paused' }, paused)
       if (kind === 'registration') {
         queue.set({ kind, wait_reason: 'not_open' }, notOpen)
         queue.set({ kind, wait_reason: 'pacing' }, pacing)

@@ -41,12 +41,14 @@ export function jobRecord(given: {
   readonly timeline: readonly AuditEntry[]
   readonly failures: readonly FailureRow[]
   readonly waitReason: JobRecord['wait_reason']
+  readonly progress: JobRecord['progress']
 }): JobRecord {
   const { row, payload, lease, timeline, failures, waitReason } = given
   const view = new PayloadView(payload) as unknown as JobRecord['request']['payload']
   return {
     ...stateOf(row),
     wait_reason: waitReason,
+    progress: given.progress,
     request: { ...requestOf(row), payload: view },
     timestamps: {
       enqueued: secs(row.enqueueTs),
@@ -144,6 +146,8 @@ function requestOf(row: JobRow) {
     retry_of: row.origin?.retryOf ?? null,
     traceparent: row.origin?.traceparent ?? null,
     options: row.options === null ? null : optionsRecord(row.options),
+    schedule: row.origin?.schedule ?? null,
+    scheduled_at: row.origin?.scheduledAt ?? null,
   }
 }
 

@@ -1,4 +1,10 @@
-import { KIND_NAMES, type KindName, type LeaseId, type ProviderId } from '@fairlead/core'
+import {
+  type Caller,
+  KIND_NAMES,
+  type KindName,
+  type LeaseId,
+  type ProviderId,
+} from '@fairlead/core'
 import type { EngineView } from '@fairlead/engine'
 import {
   type CheckedParamsOf,
@@ -13,7 +19,7 @@ import {
   type ScopeList,
   type Touched,
 } from '../auth/scope.ts'
-import type { Call } from './call.ts'
+import { type Call, ownCaller } from './call.ts'
 
 /**
  * Holds a call to the scope of its token: one that only reads changes nothing, and no call touches a name that
@@ -49,6 +55,9 @@ const TOUCHES: { readonly [Name in WritingMethod]: TouchesOf<Name> } = {
     return work(kindName, kindName === 'task' ? name : model)
   },
   'aicf.cancelJob': NOTHING,
+  'aicf.cancelJobs': NOTHING,
+  'aicf.retryJobs': ({ filter: { kind, name } }) =>
+    kind === undefined ? [{ list: 'kinds', names: ['*'] }] : work(kind, name ?? '*'),
   'aicf.pollLeases': ({ kinds, models, platforms, provider_id }, call, view) => {
     const isOffer = kinds !== undefined || models !== undefined || platforms !== undefined
     if (!isOffer) return offered({}, providerNamed(provider_id, call), view)
@@ -56,6 +65,7 @@ const TOUCHES: { readonly [Name in WritingMethod]: TouchesOf<Name> } = {
   },
   'aicf.ackLease': held,
   'aicf.renewLease': held,
+  'aicf.reportProgress': held,
   'aicf.declineLease': held,
   'aicf.completeLease': held,
   'aicf.failLease': held,
@@ -74,6 +84,15 @@ const TOUCHES: { readonly [Name in WritingMethod]: TouchesOf<Name> } = {
   'aicf.closeEpoch': NOTHING,
   'aicf.recordPayout': NOTHING,
   'chain.block': NOTHING,
+  'schedules.put': ({ request: { kind, payload } }) => {
+    const { model, name } = payload as { readonly model?: unknown; readonly name?: unknown }
+    const kindName = typeof kind === 'number' ? (KIND_NAMES[kind] as KindName) : kind
+    return work(kindName, kindName === 'task' ? name : model)
+  },
+  'schedules.delete': NOTHING,
+  'schedules.trigger': (params, call, view) => scheduled(params, call, view),
+  'queues.pause': ({ kind, name }) => [...work(kind, name ?? '*')],
+  'queues.resume': ({ kind, name }) => [...work(kind, name ?? '*')],
   'signup.schedule': ({ provider }) => work('registration', provider),
   'signup.cancel': NOTHING,
   'signup.setOpening': ({ provider }) => work('registration', provider),
@@ -142,6 +161,21 @@ function offered(
 function providerNamed(named: ProviderId | undefined, { identity, socket }: Call) {
   if (identity.role === 'provider') return identity.subject as ProviderId
   return named ?? socket?.onlyProvider()
+}
+
+/** The work of a schedule that is there already. */
+function scheduled(
+  { id, caller }: { readonly id: string; readonly caller?: Caller | undefined },
+  call: Call,
+  view: EngineView,
+): readonly Touched[] {
+  const schedule = view.schedule({ caller: caller ?? ownCaller(call), id })
+  if (schedule === null) return []
+  const { kind, payload } = JSON.parse(schedule.request) as {
+    readonly kind: KindName
+    readonly payload: { readonly model?: unknown; readonly name?: unknown }
+  }
+  return work(kind, kind === 'task' ? payload.name : payload.model)
 }
 
 /** The job of a lease; one that has ended changes nothing any more. */

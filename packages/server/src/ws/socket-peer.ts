@@ -211,9 +211,20 @@ export class SocketPeer {
       },
     })
     this.#subscriptions.set(id, subscription)
+    if (topics?.includes('jobProgress') === true) this.#followProgress(hub, id, identity)
     // Behind its own answer, so that the reader knows its id.
     setImmediate(() => subscription.start())
     return { subscription_id: id, seq }
+  }
+
+  /** A slow reader hears less of it: progress waits for nobody. */
+  #followProgress(hub: EventHub, id: string, identity: Identity): void {
+    const isOwn = this.#parts.ownership.progressFor(identity)
+    const stop = hub.onProgress((progress) => {
+      if (!this.#isOpen || !this.#subscriptions.has(id)) return stop()
+      const { jobId, percent } = progress
+      if (isOwn(progress)) this.notify('events.progress', { subscription_id: id, jobId, percent })
+    })
   }
 
   unsubscribe(id: string): boolean {

@@ -130,6 +130,8 @@ async function drain(world: World): Promise<void> {
       }
       world.operator.revive()
       if (world.scenario.proofs !== 'none') world.operator.endow()
+      world.operator.resumeAll()
+      world.callers.endSchedules(world.ledger.book.schedules.names())
       world.operator.giveUp()
       for (const worker of world.workers) worker.beat()
       // An ack, a completion, and the same for what comes after them.
@@ -145,6 +147,8 @@ async function drain(world: World): Promise<void> {
     }
     // Time that has just moved may have led to calls.
     await world.settle()
+    const run = world.ledger.book.bulk.unfinished()
+    if (run !== null) broken('bulk', `the run ${run} never ends`)
     if (world.desk.open > 0) broken('answer', `${world.desk.open} calls were never answered`)
     world.ledger.compareAll()
     world.ledger.checkChain()

@@ -28,6 +28,10 @@ export const INVARIANTS = {
   'queue-depth': 'no job is accepted over max_depth or max_per_caller (ENQUEUE-7)',
   eligibility: 'a job goes to a provider that fits it only (MATCH-3)',
   order: 'of ready jobs of one class the first in order is taken first (ORDER-3, ORDER-5)',
+  schedule:
+    'a schedule fires once for each of its times, by its catch-up through downtime (SCHEDULE-4, SCHEDULE-5)',
+  bulk: 'a bulk run touches only what it may, each job once, and ends (BULK-1 to BULK-4)',
+  paused: 'no job is assigned while it is paused, through any restart (PAUSE-1, PAUSE-3)',
   'fair-shares': 'virtual and finish times are those that FAIR-2 and FAIR-3 give',
   'fair-bound': 'tenants with work waiting differ by their largest job each at most (FAIR-7)',
   journal: 'the audit chain has no gap and no wrong link (AUDIT-1, ENGINE-3)',

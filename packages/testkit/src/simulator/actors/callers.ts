@@ -35,6 +35,8 @@ export class Callers {
     const { cancelOneIn } = this.#scenario
     if (cancelOneIn > 0 && this.#dice.oneIn(cancelOneIn) && this.#jobs.length > 0)
       return this.#cancel()
+    const { scheduleOneIn } = this.#scenario
+    if (scheduleOneIn > 0 && this.#dice.oneIn(scheduleOneIn)) return this.#onSchedule()
     if (this.#dice.oneIn(80)) return this.#storm()
     if (liveJobs >= this.#scenario.liveMax) return this.#again('holds back, asks again')
     return this.#place(this.#order())
@@ -51,6 +53,53 @@ export class Callers {
     const isOdd = oddOneIn > 0 && this.#dice.oneIn(oddOneIn)
     const asked = isOdd ? { request: this.#oddRequest() } : this.#sound()
     return { caller, tier, key, isOdd, ...asked }
+  }
+
+  /** Ends all schedules. */
+  endSchedules(names: readonly string[]): void {
+    for (const name of names) {
+      const [caller, id] = name.split(' ') as [Caller, string]
+      this.#desk.send(
+        (engine) => engine.schedules.delete({ caller, id }),
+        () => {},
+      )
+    }
+  }
+
+  /** Few ids, so that schedules are changed while they fire. Some are due more often than jobs can be done. */
+  #onSchedule(): string {
+    const dice = this.#dice
+    const { caller, tier } = dice.pick(this.#plans)
+    const id = dice.pick(['s1', 's2'])
+    if (dice.oneIn(5)) {
+      this.#desk.send(
+        (engine) => engine.schedules.delete({ caller, id }),
+        () => {},
+      )
+      return `deletes its schedule ${id}`
+    }
+    if (dice.oneIn(4)) {
+      this.#desk.send(
+        (engine) => engine.schedules.trigger({ caller, id }),
+        () => {},
+      )
+      return `triggers its schedule ${id}`
+    }
+    const plan = {
+      caller,
+      id,
+      tier,
+      cron: `*/${dice.pick([2, 5, 7, 30])} * * * * *`,
+      request: this.#request(dice.weighted({ ai: 1, quantum: 1, task: 1 })),
+      overlap: dice.pick(['allow', 'skip'] as const),
+      catchUp: dice.pick(['none', 'last', 'all'] as const),
+      isPaused: dice.oneIn(6),
+    }
+    this.#desk.send(
+      (engine) => engine.schedules.put(plan),
+      () => {},
+    )
+    return `puts its schedule ${id} ${plan.cron} ${plan.catchUp}`
   }
 
   /** So many at once that they do not wait for the batch before them. */

@@ -1,4 +1,5 @@
-import type { ProviderId, ProviderOffer } from '@fairlead/core'
+import { callerOf, type ProviderId, type ProviderOffer } from '@fairlead/core'
+import type { PauseKey } from '@fairlead/core/internal'
 import type { Dice } from '../dice.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { isUnserved } from '../ledger/rules/fits.ts'
@@ -84,6 +85,10 @@ export class Operator {
       case 'close':
       case 'key':
         return this.#treasurer.act(act, id)
+      case 'pause':
+        return this.#pauseOrResume()
+      case 'bulk':
+        return this.#bulk()
       case 'cancel': {
         const job = [...this.#ledger.book.alive]
         if (job.length === 0) return this.revive()
@@ -111,6 +116,11 @@ export class Operator {
     return 'brings everybody back'
   }
 
+  /** Ends all pauses. */
+  resumeAll(): void {
+    for (const key of this.#ledger.book.paused.all) this.#resume(key as PauseKey)
+  }
+
   /** Cancels jobs that nobody takes: where they have no end of their own, they wait for good. */
   giveUp(): void {
     const { book } = this.#ledger
@@ -130,6 +140,53 @@ export class Operator {
         () => {},
       )
     }
+  }
+
+  #pauseOrResume(): string {
+    const dice = this.#dice
+    const known = this.#ledger.book.paused.all
+    if (known.length > dice.below(4)) {
+      const key = dice.pick(known) as PauseKey
+      this.#resume(key)
+      return `resumes ${JSON.stringify(key)}`
+    }
+    const kind = dice.pick(['ai', 'quantum', 'task'] as const)
+    const names = kind === 'task' ? this.#scenario.tasks : ['m1', 'm2']
+    const { name: caller } = dice.pick(this.#scenario.callers)
+    const key: PauseKey = {
+      kind,
+      name: kind !== 'quantum' && dice.oneIn(2) ? dice.pick(names) : null,
+      caller: dice.oneIn(2) ? callerOf(caller) : null,
+    }
+    this.#desk.send(
+      (engine) => engine.pauseQueue(key),
+      () => {},
+    )
+    return `pauses ${JSON.stringify(key)}`
+  }
+
+  /** Its own word, or that of a caller. */
+  #bulk(): string {
+    const dice = this.#dice
+    const action = dice.pick(['cancel', 'retry', 'retry'] as const)
+    const kind = dice.pick(['ai', 'quantum', 'task'] as const)
+    const by = dice.oneIn(2)
+      ? ('operator' as const)
+      : callerOf(dice.pick(this.#scenario.callers).name)
+    const limit = dice.pick([1, 3, 20])
+    const status = action === 'cancel' ? 'QUEUED' : dice.pick(['FAILED', 'CANCELED'] as const)
+    this.#desk.send(
+      (engine) => engine.bulk.start({ action, filter: { kind, status }, by, limit }, by),
+      () => {},
+    )
+    return `starts to ${action} ${limit} ${kind} jobs that are ${status}`
+  }
+
+  #resume(key: PauseKey): void {
+    this.#desk.send(
+      (engine) => engine.resumeQueue(key),
+      () => {},
+    )
   }
 
   #newTerms(): Partial<ProviderOffer> {

@@ -5,6 +5,9 @@ import { broken } from '../violation.ts'
 import type { Session } from '../world/session.ts'
 import type { SimClock } from '../world/sim-clock.ts'
 
+/** A firing whose look-up fails is tried again after a second. */
+const FIRED_WITHIN_MS = 10_000
+
 interface Parts {
   readonly clock: SimClock
   readonly ledger: Ledger
@@ -21,6 +24,9 @@ export class RestChecks {
     readonly since: number
   } | null = null
 
+  /** A time of a schedule that has come and not fired, since when. */
+  #overdue: { readonly what: string; readonly since: number } | null = null
+
   constructor(parts: Parts) {
     this.#parts = parts
   }
@@ -29,6 +35,7 @@ export class RestChecks {
     this.#checkMemory(session)
     this.#checkOffers(session)
     this.#checkStranded()
+    this.#checkSchedules(session)
   }
 
   /** What waited is judged anew: the clock went back, or somebody changed the rules. */
@@ -48,6 +55,7 @@ export class RestChecks {
       if (count !== stored)
         broken('memory', `${count} ${kind} jobs wait in memory, ${stored} in the log`)
     }
+    book.paused.compare(engine.view.pauses())
     const live = book.live.size
     if (leases !== live) broken('memory', `${leases} leases are live in memory, ${live} in the log`)
   }
@@ -61,6 +69,19 @@ export class RestChecks {
       const link = workerId === null ? null : (links.get(workerId) ?? null)
       if (link !== null && !link.told.has(id))
         broken('offers', `${workerId} was not told of its lease ${id}`)
+    }
+  }
+
+  /** A time that has come has fired, or was left out. Tables that take nothing hold firings back. */
+  #checkSchedules({ store }: Session): void {
+    const { clock, ledger } = this.#parts
+    const now = clock.now()
+    if (now < clock.latest || store.isBehind) return
+    const overdue = ledger.book.schedules.overdue(now)
+    if (overdue === null || overdue !== this.#overdue?.what) {
+      this.#overdue = overdue === null ? null : { what: overdue, since: now }
+    } else if (now - this.#overdue.since > FIRED_WITHIN_MS) {
+      broken('schedule', `${overdue}, and it is ${now}`)
     }
   }
 

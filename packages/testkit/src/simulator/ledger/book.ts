@@ -16,8 +16,11 @@ import type { FailureWords } from '../actors/failure-words.ts'
 import { broken } from '../violation.ts'
 import { FundBook } from './fund/fund-book.ts'
 import type { Proving } from './fund/proving.ts'
+import { BulkBook } from './rules/bulk-book.ts'
 import type { Given, SimLimit } from './rules/limit-spans.ts'
 import { ttlAbsAt } from './rules/own-rules.ts'
+import { PausedQueues } from './rules/paused.ts'
+import { ScheduleBook } from './rules/schedule-book.ts'
 import { SessionBook } from './sessions/session-book.ts'
 
 /** A job as the journal tells it. */
@@ -129,6 +132,9 @@ export class Book {
   /** What the scenario limits, and what was given of each by key. */
   readonly limits: readonly SimLimit[]
   readonly given = new Map<string, Given[]>()
+  readonly paused = new PausedQueues()
+  readonly schedules = new ScheduleBook()
+  readonly bulk = new BulkBook()
   /** The registrations, and all that belongs to their sessions. */
   readonly sessions: SessionBook
   /** Where work has to be proved, and is paid. */
@@ -162,11 +168,12 @@ export class Book {
     return Math.max(from, ttlAbsAt({ ...job.facts, enqueueTs: from }, this.policy, opens))
   }
 
-  /** Ready jobs of a kind at a time. */
+  /** Ready jobs of a kind at a time, without those that are paused. */
   ready(kind: KindName, atMs: number): JobEntry[] {
     const found: JobEntry[] = []
     for (const job of this.alive) {
-      if (job.facts.kind === kind && isReady(job, atMs)) found.push(job)
+      if (job.facts.kind !== kind || !isReady(job, atMs)) continue
+      if (!this.paused.holds(job.facts)) found.push(job)
     }
     return found
   }

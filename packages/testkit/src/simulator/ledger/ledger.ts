@@ -18,7 +18,7 @@ import { FairBound, ShareBook } from './rules/shares.ts'
 import { maySend, sessionTimes } from './sessions/session-times.ts'
 
 /** Deadlines of one sort. */
-export type DueSort = 'leases' | 'jobs' | 'windows' | 'sessions' | 'proofs'
+export type DueSort = 'leases' | 'jobs' | 'windows' | 'sessions' | 'schedules' | 'proofs'
 
 /** Everything is compared once in so many batches, what a batch touched after each. */
 const FULL_EVERY = 32
@@ -65,7 +65,8 @@ export class Ledger {
   }
 
   /** Nobody could reach an engine for so long, which is charged to nobody (ENGINE-4). */
-  resumed(gapMs: number): void {
+  resumed(gapMs: number, atMs: number): void {
+    this.book.schedules.resumed(atMs)
     for (const lease of this.book.live) {
       lease.ackBy += gapMs
       lease.deadline += gapMs
@@ -142,7 +143,7 @@ export class Ledger {
     if (open.length === 0) return null
     for (const job of this.book.alive) {
       if (!isReady(job, nowMs)) continue
-      if (isRationed(this.book, job, nowMs)) continue
+      if (isRationed(this.book, job, nowMs) || this.book.paused.holds(job.facts)) continue
       if (job.facts.kind === 'registration' && !maySend(this.book, job, nowMs)) continue
       const provider = open.find((candidate) => misfit(this.book, candidate, job, nowMs) === null)
       if (provider !== undefined) return { job, provider }
@@ -191,6 +192,7 @@ export class Ledger {
   /** Times at which something falls due, for a clock that likes boundaries. */
   *dueTimes(of: DueSort): Iterable<number> {
     if (of === 'sessions') yield* sessionTimes(this.book)
+    if (of === 'schedules') yield* this.book.schedules.times()
     if (of === 'leases') {
       for (const lease of this.book.live) {
         if (!lease.acked) yield lease.ackBy

@@ -24,6 +24,8 @@ export type OperatorAct =
   | 'cancel'
   | 'opening'
   | TreasurerAct
+  | 'pause'
+  | 'bulk'
 
 /** How a provider's worker behaves: most of them badly. */
 export type Profile =
@@ -105,6 +107,8 @@ export interface Scenario {
   readonly repeatOneIn: number
   /** One in so many acts of a caller is a cancel; 0 is never. */
   readonly cancelOneIn: number
+  /** One in so many acts of a caller is about its schedules; 0 is never. */
+  readonly scheduleOneIn: number
   /** Jobs that differ in nothing but fee and time. */
   readonly isUniform: boolean
   /** Options of jobs: `all` but priorities, or priorities alone, or none. */

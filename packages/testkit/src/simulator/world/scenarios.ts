@@ -154,7 +154,7 @@ const BASE: Scenario = {
   clock: { tick: 70, walk: 10, edge: 16, leap: 2, back: 2 },
   operator: {
     ...{ policy: 6, status: 3, revive: 6, stake: 1, offer: 4, cancel: 2, opening: 1 },
-    ...{ unstake: 0, payout: 0, close: 0, key: 0 },
+    ...{ unstake: 0, payout: 0, close: 0, key: 0, pause: 2, bulk: 1 },
   },
   faults: {
     fails: 90,
@@ -174,6 +174,7 @@ const BASE: Scenario = {
   oddOneIn: 15,
   repeatOneIn: 6,
   cancelOneIn: 14,
+  scheduleOneIn: 40,
   isUniform: false,
   withBound: false,
 }
@@ -206,7 +207,7 @@ const PROVED: Partial<Scenario> = {
   clock: { tick: 56, walk: 20, edge: 20, leap: 2, back: 2 },
   operator: {
     ...{ policy: 3, status: 2, revive: 5, stake: 6, offer: 2, cancel: 3, opening: 0 },
-    ...{ unstake: 4, payout: 8, close: 5, key: 2 },
+    ...{ unstake: 4, payout: 8, close: 5, key: 2, pause: 0, bulk: 0 },
   },
   cancelOneIn: 10,
 }
@@ -446,7 +447,7 @@ export const SCENARIOS: readonly Scenario[] = [
     kinds: { ai: 1, quantum: 0, task: 1, registration: 12 },
     actors: { ...BASE.actors, caller: 24, worker: 80, operator: 6, store: 5, restart: 2 },
     clock: { tick: 60, walk: 6, edge: 24, leap: 1, back: 2 },
-    operator: { ...BASE.operator, cancel: 12, opening: 4 },
+    operator: { ...BASE.operator, cancel: 12, opening: 4, pause: 0, bulk: 0 },
     faults: TROUBLE,
     liveMax: 60,
   },
@@ -484,6 +485,7 @@ export const SCENARIOS: readonly Scenario[] = [
     liveMax: 60,
     oddOneIn: 0,
     cancelOneIn: 0,
+    scheduleOneIn: 0,
     isUniform: true,
     withBound: true,
   },
@@ -526,11 +528,12 @@ export const SCENARIOS: readonly Scenario[] = [
     clock: { tick: 92, walk: 8, edge: 0, leap: 0, back: 2 },
     operator: {
       ...{ policy: 1, status: 0, revive: 1, stake: 1, offer: 0, cancel: 0, opening: 0 },
-      ...{ unstake: 0, payout: 0, close: 0, key: 0 },
+      ...{ unstake: 0, payout: 0, close: 0, key: 0, pause: 0, bulk: 0 },
     },
     faults: { ...BASE.faults, outage: 0 },
     liveMax: 80,
     cancelOneIn: 0,
+    scheduleOneIn: 0,
     isUniform: true,
   },
 ]

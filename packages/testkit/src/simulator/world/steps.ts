@@ -62,7 +62,7 @@ async function operate(world: World): Promise<string> {
   return text
 }
 
-const OTHERS = ['leases', 'leases', 'jobs', 'windows', 'sessions'] as const
+const OTHERS = ['leases', 'leases', 'jobs', 'windows', 'sessions', 'schedules'] as const
 const FUND_OTHERS = ['leases', 'leases', 'jobs', 'proofs', 'proofs'] as const
 
 const MOVES: Readonly<Record<ClockMove, (world: World) => string | Promise<string>>> = {

@@ -43,6 +43,8 @@ import { SimClock } from './sim-clock.ts'
 const START_MS = 1_760_000_000_000
 /** An engine that is woken so often without the time moving will never come to rest. */
 const WAKES_MAX = 2_000
+/** An append that takes so long may count as downtime. */
+const SLOW_MS = 1_000
 /** More steps than any chain of promises of the engine has between two of its turns. */
 const HOPS = 50
 /** What one changed row may count for; see `weighRows`. With the last, 40 rows keep enqueues waiting. */
@@ -118,7 +120,10 @@ export class World {
         const { batch } = this.truth
         const { hasWorkers } = this.ledger
         this.#downtime.command(entry, { batch, nowMs, hasWorkers })
-        if (entry.command.type === 'resume') this.ledger.resumed(entry.command.gapMs)
+        if (entry.command.type === 'stepBulk') {
+          this.ledger.book.bulk.step(entry.command, this.ledger.book)
+        }
+        if (entry.command.type === 'resume') this.ledger.resumed(entry.command.gapMs, nowMs)
         this.ledger.command(entry)
       },
       rows: (rows, isPart) => this.#happened(rows, isPart),
@@ -222,6 +227,7 @@ export class World {
       })
       const refusal = await this.#whileOpening(opening)
       if (refusal !== null) this.#checkOpenRefusal(refusal, at)
+      else this.ledger.book.schedules.resumed(Math.max(at, this.ledger.beat))
     } while (!this.#session.isOpen)
     this.#rest.forgetWaits()
     this.#restedAt = null
@@ -270,6 +276,7 @@ export class World {
     const { session } = this
     armDefect(this.#cutDice.below(6), () => {
       this.#tally.defect++
+      this.ledger.book.schedules.troubled(this.clock.now())
       session.store.noteDefect()
       this.#downtime.shaken(session.store.log.newest)
     })
@@ -400,9 +407,13 @@ export class World {
       installed: (rows) => this.#installed(rows),
       refused: (newest) => {
         this.#tally.refused++
+        this.ledger.book.schedules.troubled(clock.now())
         this.#downtime.refused(newest)
       },
-      stored: (since, newest) => this.#downtime.stored(since, newest),
+      stored: (since, newest) => {
+        if (clock.now() - since >= SLOW_MS) this.ledger.book.schedules.troubled(clock.now())
+        this.#downtime.stored(since, newest)
+      },
       cut: () => {
         this.#tally.cut++
         this.kill()

@@ -49,6 +49,7 @@ export class Assignments {
     this.#refuseUnready(job)
     if (!isReady(job, at))
       broken('backoff', `job ${id} is assigned while ${job.status} until ${job.notBefore}`)
+    if (book.paused.holds(job.facts)) broken('paused', `job ${id} is assigned and paused`)
     const round = this.#roundOf(id, provider)
     this.#order?.assign(job)
     const refusal = misfit(book, provider, job, at)

@@ -86,7 +86,20 @@ export class JournalReader {
     const details: JournalRecord['details'] = { jobId: subject, ...told }
     switch (action) {
       case 'jobEnqueued':
-        return this.#jobs.enqueued(details, facts)
+        this.#jobs.enqueued(details, facts)
+        moment.book.bulk.checkRetry(details, moment.book)
+        return moment.book.schedules.fired(moment.job(subject).facts.caller, details, moment.at)
+      case 'bulkStarted':
+        return moment.book.bulk.start(subject, details, moment.book.accepted)
+      case 'bulkProgress':
+      case 'bulkEnded':
+        return moment.book.bulk.goOn(subject, action === 'bulkEnded')
+      case 'schedulePut':
+        return moment.book.schedules.put(subject, details)
+      case 'scheduleDeleted':
+        return moment.book.schedules.delete(subject, details)
+      case 'scheduleSkipped':
+        return moment.book.schedules.skipped(subject, details, moment.at)
       case 'jobAssigned':
         return this.#assignments.assign(details)
       case 'jobStarted':
@@ -109,6 +122,10 @@ export class JournalReader {
         return moment.book.sessions.reschedule(details)
       case 'openingSet':
         return moment.book.sessions.setOpening(details, moment.at)
+      case 'queuePaused':
+        return moment.book.paused.begin(details)
+      case 'queueResumed':
+        return moment.book.paused.end(details)
       case 'leaseRenewed':
         return leaseRenewed(moment, details)
       case 'leaseCancelled':

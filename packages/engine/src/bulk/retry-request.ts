@@ -1,0 +1,46 @@
+import { type CborMap, decodeCbor, hasEnded, type JobOptions, type JobRow } from '@fairlead/core'
+import { type BulkAction, isErased, isUnreadable, showBackoff } from '@fairlead/core/internal'
+
+/** True if a run of this kind may touch the job; a retry also needs its payload (BULK-3). */
+export function isEligible(action: BulkAction, row: JobRow): boolean {
+  if (action === 'cancel') return !hasEnded(row.status)
+  if (row.status === 'COMPLETED' || !hasEnded(row.status)) return false
+  return row.kind !== 'registration' || row.reason !== 'outcome_unknown'
+}
+
+/** The request of a job that takes up another, in the form of the API; null if its payload is gone. */
+export function retryRequest(
+  row: JobRow,
+  payload: Uint8Array | null,
+  key: string,
+): Readonly<Record<string, unknown>> | null {
+  if (payload === null || isErased(payload) || isUnreadable(payload)) return null
+  const { kind, fee, regions, needs, ttlAbsSecs } = row
+  return {
+    kind,
+    payload: decodeCbor(payload) as CborMap,
+    max_fee_u64: fee,
+    regions,
+    ttl_abs_secs: ttlAbsSecs,
+    ...(needs?.precision == null ? {} : { precision: needs.precision }),
+    ...(kind === 'quantum' && needs !== null
+      ? { width_hint: needs.widthHint, gates: needs.gates }
+      : {}),
+    ...(row.options === null ? {} : optionFields(row.options)),
+    idempotency_key: key,
+  }
+}
+
+/** Without its dependencies: they have ended, and a job that takes one of them up has another id. */
+function optionFields(options: JobOptions): Readonly<Record<string, unknown>> {
+  const { runAt, attempts, backoff, timeoutMs, priority, tags, dedupeKey } = options
+  return {
+    run_at: runAt,
+    attempts,
+    backoff: backoff && showBackoff(backoff),
+    timeout_ms: timeoutMs,
+    priority,
+    tags,
+    dedupe_key: dedupeKey,
+  }
+}

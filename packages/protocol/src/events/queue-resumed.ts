@@ -1,0 +1,19 @@
+import { z } from 'zod'
+import { defineEvent } from '../event.ts'
+import { AT } from '../examples.ts'
+import { queueKind } from '../records/queue.ts'
+import { caller } from '../wire/leaves.ts'
+import { eventFields } from './event-fields.ts'
+
+export const queueResumed = defineEvent({
+  name: 'queueResumed',
+  summary: 'A pause has ended.',
+  schema: z.strictObject({
+    type: z.literal('queueResumed'),
+    ...eventFields,
+    subject: queueKind.describe('the kind'),
+    name: z.string().nullable().describe('null: all'),
+    caller: caller.nullable().describe('null: all'),
+  }),
+  example: { type: 'queueResumed', seq: 17, at: AT, subject: 'task', name: 'resize', caller: null },
+})
