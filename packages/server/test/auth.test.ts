@@ -47,6 +47,13 @@ describe('the tokens file', () => {
     expect(cli.list()[0]?.revokedAt).not.toBe(null)
   })
 
+  it('TOKEN-1: the first token counts at once, however lately the file was looked at', () => {
+    const server = new TokenFile(path)
+    expect(server.isEmpty()).toBe(true)
+    new TokenFile(path).create({ role: 'requester', subject: 'alice' })
+    expect(server.isEmpty()).toBe(false)
+  })
+
   it('AUTH-3: a token is right in all its parts, or wrong', () => {
     const tokens = new TokenFile(path)
     const { token } = tokens.create({ role: 'admin', subject: 'a' })

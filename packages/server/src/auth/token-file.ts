@@ -88,7 +88,8 @@ export class TokenFile implements TokenStore {
   }
 
   isEmpty(): boolean {
-    if (Date.now() - this.#lookedAt > STALE_MS) this.#refresh()
+    // Without tokens everybody is let in: the first one ends that at once.
+    if (this.#byId.size === 0 || Date.now() - this.#lookedAt > STALE_MS) this.#refresh()
     return this.#byId.size === 0
   }
 
