@@ -311,6 +311,24 @@ describe('tables that are far behind', () => {
     rig.store.letRowsGo()
     await closed
   })
+
+  it('PROJECT-3: an engine that closes holds back no job of a schedule that fires meanwhile', async () => {
+    const minute = Math.ceil(START / 60_000) * 60_000
+    const request = { kind: 'task', payload: { name: 'resize', args: {} } }
+    const key = { caller: ACME, id: 'minutely' }
+    await rig.engine.schedules.put({ ...key, cron: '* * * * *', request })
+    await rig.clock.advance(minute - rig.clock.now() - 100)
+    await fallBehind()
+    rig.clock.jump(50)
+    const closed = rig.engine.close()
+    await rig.clock.settle()
+    expect(rig.engine.schedules.get(key)?.lastAt).toBe(minute)
+    const atClose = rig.store.appends
+    rig.store.letRowsGo()
+    await closed
+    await rig.clock.settle()
+    expect(rig.store.appends).toBe(atClose)
+  })
 })
 
 describe('what is erased', () => {

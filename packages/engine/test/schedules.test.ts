@@ -192,6 +192,19 @@ describe('after downtime', () => {
     expect(rig.store.keyRefusals).toBe(0)
   })
 
+  it('SCHEDULE-4: a firing does not count that is not the next one: its schedule was replaced', async () => {
+    await rig.engine.schedules.put(NIGHTLY)
+    await toFirst()
+    const lookUp = rig.store.holdAnswer('jobsByTx')
+    const advanced = rig.clock.advance(MINUTE)
+    await lookUp.asked
+    await rig.engine.schedules.put({ ...NIGHTLY, cron: '0 * * * *' })
+    lookUp.release()
+    await advanced
+    expect(await firedFor()).toEqual([0])
+    expect(rig.engine.schedules.get(NIGHTLY)?.lastAt).toBe(FIRST)
+  })
+
   it('SCHEDULE-4: an append whose answer is lost does not fire twice', async () => {
     await rig.engine.schedules.put(NIGHTLY)
     rig.store.fate = () => 'answer lost'

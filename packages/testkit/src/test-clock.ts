@@ -39,6 +39,11 @@ export class TestClock implements Clock {
     await this.settle()
   }
 
+  /** Moves the time on; nobody is woken yet. */
+  jump(ms: number): void {
+    this.#nowMs += ms
+  }
+
   /** Lets everything that is under way come to rest. */
   async settle(): Promise<void> {
     for (let i = 0; i < 4; i++) await new Promise((done) => setImmediate(done))

@@ -237,8 +237,9 @@ export class EngineLoop {
   }
 
   #queue(call: Call): void {
-    const isHeldBack = call.command.type === 'enqueue' && this.#projector.isBehind
-    if (isHeldBack) this.#heldBack.push(call)
+    const isEnqueue = call.command.type === 'enqueue'
+    // An engine that closes answers all of them; a schedule may fire meanwhile.
+    if (isEnqueue && this.#projector.isBehind && !this.#isClosed) this.#heldBack.push(call)
     else this.#waiting.push(call)
   }
 

@@ -42,6 +42,8 @@ import { SimClock } from './sim-clock.ts'
 
 const START_MS = 1_760_000_000_000
 /** An engine that is woken so often without the time moving will never come to rest. */
+/** An engine that works through many calls may take a few turns before anybody hears of it. */
+const QUIET_TURNS = 6
 const WAKES_MAX = 2_000
 /** An append that takes so long may count as downtime. */
 const SLOW_MS = 1_000
@@ -300,7 +302,7 @@ export class World {
   async settle(): Promise<void> {
     if (this.#isDeaf && this.session.isOpen) this.#listen()
     let [calm, wakes] = [0, 0]
-    while (calm < 2) {
+    while (calm < QUIET_TURNS) {
       const before = this.#activity()
       if (this.clock.fireDue()) wakes++
       await immediate()
