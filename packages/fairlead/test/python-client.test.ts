@@ -78,18 +78,18 @@ async function happened(jobId: string, types: readonly string[]): Promise<void> 
 
 /** Tasks of a name, worked on in this process until the end of the tests. */
 function nodeWorker(provider: string, name: string, at = client): void {
-  workers.push(
-    at.worker({
-      providerId: provider,
-      kinds: ['task'],
-      models: [name],
-      concurrency: 16,
-      drainMs: null,
-      onError: () => {},
-      handler: ({ payload, attempt }) =>
-        `node, attempt ${attempt}, ${JSON.stringify(payload.args)}`,
-    }),
-  )
+  const started = at.worker({
+    providerId: provider,
+    kinds: ['task'],
+    models: [name],
+    concurrency: 16,
+    drainMs: null,
+    onError: () => {},
+    handler: ({ payload, attempt }) => `node, attempt ${attempt}, ${JSON.stringify(payload.args)}`,
+  })
+  // The first token ends those without one.
+  started.closed.catch(() => {})
+  workers.push(started)
 }
 
 describe.skipIf(!hasPython)('the Python client', () => {

@@ -100,7 +100,9 @@ describe('settings that are wrong', () => {
     expect(option.err).toMatch(/Options: --status, --kind, --name,[\s\S]*fairlead jobs list --help/)
     const group = await run(['jobs', 'lst'])
     expect(group.err).toContain('(Did you mean list?)')
-    expect(group.err).toContain('Commands: list, show, watch, logs, cancel, retry\nfairlead jobs --help')
+    expect(group.err).toContain(
+      'Commands: list, show, watch, logs, cancel, retry\nfairlead jobs --help',
+    )
   })
 })
 

@@ -210,6 +210,14 @@ function cborBytes(message: unknown): Uint8Array {
 /** After all that, a job goes its way. */
 async function stillWorks(): Promise<void> {
   await rig.call('admin', 'policy.set', { policy: {} })
+  const { pauses } = await rig.call('admin', 'queues.list', {})
+  for (const { kind, name, caller } of pauses) {
+    await rig.call('admin', 'queues.resume', {
+      kind,
+      ...(name === null ? {} : { name }),
+      ...(caller === null ? {} : { caller }),
+    })
+  }
   const bench = await Bench.open(rig, { as: 'borea', workerId: 'last', slots: 1_000 })
   await rig.outcome('admin', 'aicf.setProviderStatus', {
     provider_id: 'provider:borea',
