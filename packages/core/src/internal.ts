@@ -46,6 +46,7 @@ export { wholeNumber } from './encoding/whole-number.ts'
 // Enqueue
 export { newJob } from './enqueue/enqueue-job.ts'
 export { KINDS, type Kind, type ProofType, proofTypeOf } from './enqueue/kinds.ts'
+export { isOwnTask, webhookOf, webhookTask } from './enqueue/own-tasks.ts'
 export {
   type Brought,
   isErased,
@@ -152,6 +153,7 @@ export {
   type SettingsOf,
   type SettingsTable,
   settingPaths,
+  showSettings,
   snakeCase,
 } from './policy/settings-table.ts'
 export { BANDS, type Band, type Dimension, type Severity, type Sla } from './policy/sla-policy.ts'

@@ -57,6 +57,7 @@ import {
   explainAssigned,
   explainAttempts,
 } from './explain/explain.ts'
+import { EngineFollowers } from './followers/engine-followers.ts'
 import { EngineFund } from './fund/engine-fund.ts'
 import type { EpochCloser } from './fund/epoch-closer.ts'
 import type { Recover } from './loop/call.ts'
@@ -123,6 +124,8 @@ export class Engine {
   readonly limiter: Limiter
   /** Jobs that are enqueued by the clock. */
   readonly schedules: EngineSchedules
+  /** Places in the journal that outlive the process. */
+  readonly followers: EngineFollowers
   /** Many jobs at once. */
   readonly bulk: EngineBulk
   readonly #runner: BulkRunner
@@ -169,6 +172,7 @@ export class Engine {
     })
     this.#closer = parts.closer
     this.limiter = new EngineLimiter(this.#loop)
+    this.followers = new EngineFollowers(this.#loop)
     this.#runner = parts.runner
     this.#logs = parts.logs
     this.progress = new EngineProgress(parts.loop, parts.logs)
@@ -551,8 +555,8 @@ export class Engine {
   }
 
   /**
-   * Deletes journal entries older than `beforeMs` that the policy does not keep (AUDIT-8). The remaining entries
-   * are verified from `cut` on.
+   * Deletes journal entries older than `beforeMs` that the policy does not keep, and that no follower has to see
+   * (AUDIT-8). The remaining entries are verified from `cut` on.
    */
   async pruneAudit(
     beforeMs: number,
@@ -561,10 +565,11 @@ export class Engine {
     wholeNumber('before', beforeMs, { min: 0 })
     // The tick moves the engine's time forward: it stands still while nothing happens.
     await this.#submit({ type: 'tick' })
-    const { market, journalCut } = this.#loop.state
+    const { market, journalCut, followers } = this.#loop.state
     const { nowMs, policy } = market
     const lastSeq = this.#subscribers.lastSeq
-    const journal = { policy: policy.journal, cut: journalCut, lastSeq }
+    const followed = Math.min(...followers.values())
+    const journal = { policy: policy.journal, cut: journalCut, lastSeq, followed }
     const cut = await findCut(this.#read, { beforeMs, nowMs, ...journal })
     if (cut === null) return { deleted: 0, cut: journalCut }
     const deleted = await this.#submit<number>({ type: 'cutJournal', cut }, acting)

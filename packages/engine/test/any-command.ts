@@ -234,6 +234,10 @@ const FIELDS: Fields = {
   noteTokens: fields({ tokens: fc.array(json, { maxLength: 3 }) }, acting),
   setOpening: fields({ ...session, opensAt: count }, acting),
   releasePlace: fields({ ...session, jobId: id<JobId>(), seq: count }, acting),
+  follow: fields({
+    id: text,
+    seq: fc.oneof(count, fc.constant('now' as const), fc.constant(null)),
+  }),
   round: fields({}),
   prune: fields({}),
   resume: fields({ gapMs: count, present: fc.array(fields(worker), { maxLength: 3 }) }),

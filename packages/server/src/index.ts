@@ -3,6 +3,8 @@
 export type { AuditedToken, Identity, TokenRecord, TokenStore } from './auth/identity.ts'
 export type { TokenScope } from './auth/scope.ts'
 export { type NewToken, TokenFile } from './auth/token-file.ts'
+export { EventHub } from './events/event-hub.ts'
+export type { EventEntry } from './rpc/message-format.ts'
 export { TlsFiles, type TlsPaths } from './http/tls-files.ts'
 export { DEFAULT_LIMITS, type ServerLimits } from './limits.ts'
 export { createLogger, type Logger } from './log.ts'

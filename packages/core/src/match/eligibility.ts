@@ -2,6 +2,7 @@ import type { AdmitRound } from '../admit/admit-round.ts'
 import { unitsUsed } from '../admit/quotas.ts'
 import type { Caller } from '../encoding/ids.ts'
 import { KINDS, type KindName } from '../enqueue/kinds.ts'
+import { isOwnTask } from '../enqueue/own-tasks.ts'
 import type { JobNeeds } from '../market/job.ts'
 import type { QueuedJob, Shape } from '../order/queued-job.ts'
 import type { Policy } from '../policy/policy.ts'
@@ -89,10 +90,7 @@ export function jobRefusal(
   const { offer } = provider
   const { policy, nowMs } = terms
   if (!offer.capabilities.has(shape.kind)) return 'capability_missing'
-  const offered = shape.kind === 'registration' ? offer.platforms : offer.models
-  if (shape.model !== null && !offered.has(shape.model) && !offered.has('*')) {
-    return 'model_unsupported'
-  }
+  if (shape.model !== null && !takesName(provider, shape, shape.model)) return 'model_unsupported'
   if (shape.needs !== null && lacksPrecision(provider, shape.needs)) return 'model_unsupported'
   if (shape.kind === 'quantum' && exceedsCircuit(provider, shape)) return 'circuit_unsupported'
   if (isRegionDenied(offer.region, shape.regions, policy)) return 'region_denied'
@@ -109,6 +107,13 @@ export function jobRefusal(
   if (terms.isWindowFull(job.caller)) return 'requester_rate_limited'
   if (terms.admit === null) return null
   return terms.admit.hold(job, provider.id) === null ? null : 'limit_exhausted'
+}
+
+/** `*` takes any name but those of the server's own work, which go to the provider that is named after them (HOOK-3). */
+function takesName({ id, offer }: Provider, shape: Shape, name: string): boolean {
+  if (isOwnTask(shape)) return offer.models.has(name) && id === `provider:${name}`
+  const offered = shape.kind === 'registration' ? offer.platforms : offer.models
+  return offered.has(name) || offered.has('*')
 }
 
 /** The first check that fails now, or null if the provider fits the job. */

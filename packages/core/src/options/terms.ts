@@ -1,4 +1,5 @@
 import type { KindName } from '../enqueue/kinds.ts'
+import { isOwnTask } from '../enqueue/own-tasks.ts'
 import type { Shape } from '../order/queued-job.ts'
 import type { JobDefaults } from '../policy/job-defaults.ts'
 import type { Policy } from '../policy/policy.ts'
@@ -10,12 +11,16 @@ interface Optioned {
   readonly shape: Pick<Shape, 'kind' | 'model'>
 }
 
-/** The charges that end a job. Where health is on, providers are not trusted, and the policy's number is the most (OPTIONS-3). */
+/**
+ * The charges that end a job. Where health is on, providers are not trusted, and the policy's number is the most
+ * (OPTIONS-3); the server trusts itself.
+ */
 export function attemptsMax(job: Optioned, policy: Policy): number {
   const { attemptMax } = policy.queue.retries
   const own = job.options?.attempts ?? defaultOf('attempts', job.shape, policy)
   if (own === null) return attemptMax
-  return policy.registry.health === 'on' ? Math.min(own, attemptMax) : own
+  const isTrusted = policy.registry.health === 'off' || isOwnTask(job.shape)
+  return isTrusted ? own : Math.min(own, attemptMax)
 }
 
 /** The backoff of a job; null if it has the policy's backoff by kind (RETRY-1). */

@@ -1,3 +1,4 @@
+import { isOwnTask } from '../enqueue/own-tasks.ts'
 import { invalidParams } from '../errors.ts'
 import { cancelLive } from '../lease/end-lease.ts'
 import type { Lease } from '../lease/lease.ts'
@@ -35,7 +36,8 @@ export function failLease(market: Market, failure: Failure): Lease {
   chargeJob(market, lease.job, lease.provider, {
     charge: 'PROVIDER_FAIL',
     permanent,
-    jobsFault: permanent && JOBS_OWN_FAULTS.has(error.code),
+    // The other end of a delivery says nothing about the server that tried (HOOK-3).
+    jobsFault: isOwnTask(lease.job.shape) || (permanent && JOBS_OWN_FAULTS.has(error.code)),
     retryAfterMs,
   })
   return lease

@@ -298,6 +298,18 @@ const FIELDS: { readonly [Type in Submission['type']]?: readonly Field[] } = {
   setPolicy: [['policy', 'written', plainObject]],
   pauseQueue: PAUSE,
   resumeQueue: PAUSE,
+  follow: [
+    [
+      'id',
+      'id',
+      expecting('text of 1 to 64 characters', (v) => isName(v) && (v as string).length <= 64),
+    ],
+    [
+      'seq',
+      'seq',
+      expecting('the number of an event', (v) => v === null || v === 'now' || isCount(v)),
+    ],
+  ],
   listLimits: [['key', 'key', expecting('text', (v) => v === null || isText(v))]],
   setOpening: SESSION,
   releasePlace: SESSION,

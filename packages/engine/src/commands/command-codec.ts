@@ -182,6 +182,18 @@ const pauseKey: FieldCodecs<PauseKey> = {
   caller: nullable(hex()),
 }
 
+/** The place of a follower: where the journal ends, or a number. */
+const place: FieldCodec<number | 'now' | null> = {
+  put: (to, value) => {
+    to.byte(value === null ? 0 : value === 'now' ? 1 : 2)
+    if (typeof value === 'number') to.uint(value)
+  },
+  take: (from) => {
+    const form = from.byte()
+    return form === 0 ? null : form === 1 ? 'now' : from.uint()
+  },
+}
+
 const scheduleKey: FieldCodecs<ScheduleKey> = { caller: hex(), id: text() }
 
 /** For a field that is null in this form of a command. */
@@ -421,6 +433,7 @@ const COMMANDS: {
     66,
     { id: text(), from: uint, to: uint, looked: uint, ids: list(hex()), isLast: flag },
   ],
+  follow: [70, { id: text(), seq: place }],
   fireSchedule: [
     64,
     {

@@ -331,6 +331,8 @@ export type Command =
       readonly ids: readonly JobId[]
       readonly isLast: boolean
     }
+  /** Notes how far a follower of the journal has come; null ends it (FOLLOW-1). */
+  | { readonly type: 'follow'; readonly id: string; readonly seq: number | 'now' | null }
   | { readonly type: 'round' }
   /** Tells the next jobs that waited for jobs that have ended (OPTIONS-8). */
   | { readonly type: 'cascade' }
@@ -394,6 +396,7 @@ export function actorOf(command: Command): string {
     case 'resumeQueue':
       return 'operator'
     case 'stepBulk':
+    case 'follow':
     case 'withdraw':
     case 'closeEpoch':
     case 'settleEpoch':

@@ -2,8 +2,8 @@ import { type AuditEntry, type AuditHead, FairleadError, type Policy } from '@fa
 import type { StoreReads } from '@fairlead/core/internal'
 
 /**
- * Finds the last entry that may be deleted: it is older than `beforeMs`. The policy keeps it neither for its age
- * nor among the newest entries. Null if there is none (AUDIT-8).
+ * Finds the last entry that may be deleted: it is older than `beforeMs`, and every follower has seen it. The policy
+ * keeps it neither for its age nor among the newest entries. Null if there is none (AUDIT-8).
  */
 export async function findCut(
   read: Pick<StoreReads, 'journal'>,
@@ -14,13 +14,15 @@ export async function findCut(
     /** The journal has the entries after `cut`, up to `lastSeq`. */
     readonly cut: AuditHead
     readonly lastSeq: number
+    /** Every follower has acted on the events up to this one. */
+    readonly followed: number
   },
 ): Promise<AuditHead | null> {
-  const { beforeMs, nowMs, policy, cut, lastSeq } = options
+  const { beforeMs, nowMs, policy, cut, lastSeq, followed } = options
   const before = Math.min(beforeMs, nowMs - 1_000 * policy.keepSecs)
   let found: AuditEntry | null = null
   // Times never go back in the journal, which makes a binary search possible.
-  let [low, high] = [cut.seq + 1, lastSeq - policy.keepEntries]
+  let [low, high] = [cut.seq + 1, Math.min(followed, lastSeq - policy.keepEntries)]
   while (low <= high) {
     const middle = Math.floor((low + high) / 2)
     const [entry] = await read.journal(middle - 1, 1)

@@ -63,6 +63,7 @@ import {
   isTimedOut,
   type JournalRecord,
   leasesOfWorker,
+  limitExceeded,
   newWorkers,
   noticeOf,
   openChallenge,
@@ -96,6 +97,7 @@ import type { LogBatch, LogEntry } from '../log/batch.ts'
 import { Digest } from '../log/digest.ts'
 import { putBulkRun } from '../projector/bulk-rows.ts'
 import { Changes } from '../projector/changes.ts'
+import { putFollower, restoreFollowers } from '../projector/follower-rows.ts'
 import { putPause } from '../projector/pause-rows.ts'
 import { putProgress, restoreProgress } from '../projector/progress-rows.ts'
 import { roundRow } from '../projector/round-row.ts'
@@ -124,6 +126,9 @@ export interface Applied {
   /** False if the command had no effect; it is then not recorded. */
   readonly isChanged: boolean
 }
+
+/** The most followers of the journal. */
+const FOLLOWERS_MAX = 100
 
 type StakeCommand = Extract<Command, { readonly type: 'stake' | 'unstake' }>
 
@@ -165,6 +170,7 @@ export class EngineState {
   readonly #held: HeldResults
   /** Of live jobs whose workers have said it. */
   readonly #progress: Map<JobId, Progress>
+  readonly #followers: Map<string, number>
   #tokensSeen: boolean
   readonly #outbox = new Outbox()
   /** The last notice that workers of a provider received. It is not part of the state: it influences no decision. */
@@ -204,6 +210,7 @@ export class EngineState {
     this.#tokens = new KnownTokens(snapshot)
     this.#held = new HeldResults(snapshot)
     this.#progress = restoreProgress(snapshot)
+    this.#followers = restoreFollowers(snapshot)
     this.#tokensSeen = snapshot.meta[META.tokensSeen] !== undefined
     this.market = restoreMarket({
       snapshot,
@@ -453,6 +460,8 @@ export class EngineState {
         return this.#resumeQueue(command)
       case 'progress':
         return this.#noteProgress(command)
+      case 'follow':
+        return this.#follow(command)
       case 'startBulk':
         return this.#startBulk(command)
       case 'stepBulk':
@@ -811,6 +820,28 @@ export class EngineState {
     this.#isChanged = true
     this.#progress.set(job.id, progress)
     putProgress(this.#changes.lanes, job.id, progress)
+  }
+
+  /** The followers of the journal by id, each with its place. */
+  get followers(): ReadonlyMap<string, number> {
+    return this.#followers
+  }
+
+  /** Returns the place, which never goes back; null if there is no such follower (FOLLOW-1). */
+  #follow({ id, seq }: Extract<Command, { type: 'follow' }>): number | null {
+    const before = this.#followers.get(id) ?? null
+    if (before === null && seq !== 'now') return null
+    const next = seq === 'now' ? (before ?? this.#journal.seq) : seq
+    if (next === before || (next !== null && next < (before ?? 0))) return before
+    if (before === null && this.#followers.size >= FOLLOWERS_MAX) {
+      throw limitExceeded('followers', FOLLOWERS_MAX, FOLLOWERS_MAX + 1)
+    }
+    this.#isChanged = true
+    if (next === null) this.#followers.delete(id)
+    else this.#followers.set(id, next)
+    putFollower(this.#changes.lanes, id, next)
+    this.#digest.add(`follow ${this.market.nowMs} ${id} ${next}`)
+    return next
   }
 
   #startBulk(command: Extract<Command, { type: 'startBulk' }>): BulkRun {

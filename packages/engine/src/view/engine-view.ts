@@ -49,6 +49,7 @@ export interface JobFactsInMemory {
   /** The model of an AI job or the platform of a registration; null for a quantum job. */
   readonly model: string | null
   readonly origin: JobOrigin | null
+  readonly tags: readonly string[]
 }
 
 /** Facts about a lease that never change. */
@@ -103,9 +104,9 @@ export class EngineView {
   job(id: JobId): JobFactsInMemory | null {
     const job = this.#market().jobs.get(id)
     if (job === undefined) return null
-    const { fee, units, enqueueTs, origin, caller, shape } = job
+    const { fee, units, enqueueTs, origin, caller, shape, options } = job
     const { kind, model } = shape
-    return { kind, model, caller, fee, units, enqueueTs, origin }
+    return { kind, model, caller, fee, units, enqueueTs, origin, tags: options?.tags ?? [] }
   }
 
   lease(id: LeaseId): LeaseFactsInMemory | null {

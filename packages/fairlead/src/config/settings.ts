@@ -7,6 +7,7 @@ import {
   type SettingsOf,
   type SettingsTable,
 } from '@fairlead/core/internal'
+import { hooksField } from '../hooks/hook-settings.ts'
 
 const presets = Object.keys(PRESETS) as Preset[]
 const backendLosses = ['deny', 'local'] as const
@@ -56,6 +57,7 @@ export const SETTINGS = {
     onBackendLoss: oneOf('deny', backendLosses, 'while Redis is away: nothing is reserved, or each server goes on with its share'),
     instances: optional(int(1, { min: 1, max: 100_000 }, 'how many share the limits on Redis; needed for local'), 'not known'),
   },
+  hooks: hooksField(),
   signup: {
     providers: optional(text('', 'YAML file with the booking sites, for serve (budgets) and signup'), 'none'),
     serviceName: text('Fairlead', 'what texts to people call whoever runs this'),

@@ -4,6 +4,7 @@ import { keyPath } from '../serve/seal-key.ts'
 import { tokensPath } from '../tokens.ts'
 import { type Finding, fail, ok, warn } from './check.ts'
 import { checkArchive } from './check-archive.ts'
+import { checkHooks } from './check-hooks.ts'
 import { checkClock, checkFolder, checkNode, checkPermissions } from './check-host.ts'
 import { checkPort, checkServer } from './check-port.ts'
 import { checkSites } from './check-providers.ts'
@@ -26,6 +27,7 @@ export async function examine(load: () => Promise<Config>): Promise<Finding[]> {
   findings.push(configuration(config), ...environment(config))
   const { store, server, redis, client, signup } = config.settings
   if (signup.providers !== null) findings.push(checkSites(signup.providers))
+  findings.push(...(await checkHooks(config)))
   findings.push(checkFolder(store.path))
   const stored = await checkStore(store.path)
   findings.push(...stored.findings, checkClock(Date.now(), stored.beatMs))

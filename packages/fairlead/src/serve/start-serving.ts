@@ -11,6 +11,8 @@ import {
 import { openJobLogs } from '@fairlead/store/job-logs'
 import { openSqliteStore } from '@fairlead/store/sqlite'
 import type { Config } from '../config/load-config.ts'
+import { hooksOf, refuseSecrets, secretsOf } from '../hooks/configured-hooks.ts'
+import { startHooks } from '../hooks/start-hooks.ts'
 import { shareFromFirstToken, shareQueue, withCallerShare } from './caller-share.ts'
 import { followProviders, openProviders } from './follow-providers.ts'
 import { forwardProgress } from './forward-progress.ts'
@@ -63,6 +65,8 @@ export async function startServing(options: Options): Promise<Serving> {
   const logger = createLogger({ level: log ?? settings.log.level })
   // Nothing is made for a start that is refused, so all that can be looked at before is (FILES-2).
   const { providers } = settings.signup
+  const [hooks, secrets] = [hooksOf(config), secretsOf(config)]
+  refuseSecrets(hooks, secrets)
   const sitesFile = providers === null ? null : openProviders(providers, logger)
   let close = async (): Promise<void> => sitesFile?.close()
   try {
@@ -112,6 +116,13 @@ export async function startServing(options: Options): Promise<Serving> {
     const limiter = await openRedisLimits(settings.redis, engine, logger)
     close = async () => {
       sitesFile?.close()
+      await limiter?.close()
+      await engine.close()
+    }
+    const running = await startHooks({ engine, hooks, secrets, logger })
+    close = async () => {
+      sitesFile?.close()
+      await running.close()
       await limiter?.close()
       await engine.close()
     }

@@ -1,5 +1,6 @@
 /** What both sides of a wire need at run time. It loads no schema library, so a browser can have it. */
 
+export { TOPICS } from '../events/topics.ts'
 export { ERROR_NUMBERS, RPC_ERRORS } from './error-numbers.ts'
 export {
   completeAnswerToWire,

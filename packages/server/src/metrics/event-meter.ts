@@ -1,4 +1,5 @@
 import type { JobId, KindName } from '@fairlead/core'
+import { isOwnTask, webhookOf } from '@fairlead/core/internal'
 import type { Engine, EngineEvent, EngineView } from '@fairlead/engine'
 import { Counter, Histogram, type Registry } from 'prom-client'
 import { Rate } from './rates.ts'
@@ -10,10 +11,24 @@ const WAITS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 
 interface Attempt {
   readonly kind: KindName
   readonly at: number
+  /** The webhook whose delivery it is; null for any other job. */
+  readonly hook: string | null
 }
 
 /** Attempts that are followed at a time; what is beyond is counted and not timed. */
 const ATTEMPTS_MAX = 200_000
+
+/** How an attempt ends. */
+type Outcome = 'completed' | 'requeued' | 'failed' | 'expired' | 'canceled'
+
+/** The same in the words of a webhook. */
+const DELIVERIES: Readonly<Record<Outcome, string>> = {
+  completed: 'delivered',
+  requeued: 'retried',
+  failed: 'failed',
+  expired: 'failed',
+  canceled: 'canceled',
+}
 
 /** Codes of failed attempts that are counted by name; a worker may make up any number of others. */
 const FAILURE_CODES: ReadonlySet<string> = new Set([
@@ -110,11 +125,14 @@ export class EventMeter {
     this.rates.assigned.add(at)
     const job = this.#view.job(jobId)
     if (job === null) return
-    const { kind, caller, units, enqueueTs } = job
+    const { kind, caller, units, enqueueTs, model } = job
     this.shares.add(caller, units, at)
     this.#metrics.assigned.inc({ kind })
     this.#metrics.waited.observe({ kind }, (at - enqueueTs) / 1_000)
-    if (this.#attempts.size < ATTEMPTS_MAX) this.#attempts.set(jobId, { kind, at })
+    if (this.#attempts.size < ATTEMPTS_MAX) {
+      const hook = isOwnTask({ kind, model }) ? webhookOf(model) : null
+      this.#attempts.set(jobId, { kind, at, hook })
+    }
   }
 
   #completed(jobId: JobId, at: number): void {
@@ -128,11 +146,13 @@ export class EventMeter {
     this.#ended(jobId, at, 'completed')
   }
 
-  #ended(jobId: JobId, at: number, outcome: string): void {
+  #ended(jobId: JobId, at: number, outcome: Outcome): void {
     const attempt = this.#attempts.get(jobId)
     if (attempt === undefined) return
     this.#attempts.delete(jobId)
     this.#metrics.leased.observe({ outcome }, (at - attempt.at) / 1_000)
+    const { hook } = attempt
+    if (hook !== null) this.#metrics.deliveries.inc({ hook, outcome: DELIVERIES[outcome] })
   }
 }
 
@@ -216,6 +236,12 @@ function metricsIn(registry: Registry) {
     excess: new Counter({
       name: 'fairlead_limit_excess_total',
       help: 'Actual usage of limits that was too much to be booked in full.',
+      registers,
+    }),
+    deliveries: new Counter({
+      name: 'fairlead_webhook_deliveries_total',
+      help: 'Attempts to deliver an event to a webhook, by what became of them.',
+      labelNames: ['hook', 'outcome'],
       registers,
     }),
     canceled: new Counter({
