@@ -14,6 +14,7 @@ import type { BulkRunner } from './bulk/bulk-runner.ts'
 import { isEligible, retryRequest } from './bulk/retry-request.ts'
 import { checkFilter } from './commands/check-arguments.ts'
 import type { EngineLoop } from './loop/engine-loop.ts'
+import { rowWaitsFor, statusWithReason } from './view/wait-reason.ts'
 
 export interface BulkRequest {
   readonly action: BulkAction
@@ -80,13 +81,16 @@ export class EngineBulk {
 
   /** Counts what a run would meet now, and touches nothing. */
   async count(asked: Pick<BulkRequest, 'action' | 'filter' | 'by'>): Promise<BulkCount[]> {
-    const filter = ownFilter(asked)
+    const { waitReason, ...filter } = ownFilter(asked)
+    const status = statusWithReason(waitReason, filter.status)
     const counts = new Map<JobStatus, { matches: number; eligible: number }>()
     let afterSeq = 0
     for (;;) {
-      const page = await this.#read.jobs({ ...filter, afterSeq, limit: BULK_STEP_MAX })
+      const page = await this.#read.jobs({ ...filter, ...status, afterSeq, limit: BULK_STEP_MAX })
       const erased = await this.#withoutPayload(asked.action, page)
       for (const row of page) {
+        if (waitReason !== undefined && rowWaitsFor(this.#loop.state.market, row) !== waitReason)
+          continue
         const count = counts.get(row.status) ?? { matches: 0, eligible: 0 }
         count.matches++
         if (isEligible(asked.action, row) && !erased.has(row.seq)) count.eligible++
@@ -118,9 +122,10 @@ function ownFilter({
   by,
 }: Pick<BulkRequest, 'action' | 'filter' | 'by'>): BulkFilter {
   checkFilter(filter)
-  if ('waitReason' in filter) {
-    throw invalidParams('waitReason', 'none; it may end before the step of its job comes')
+  if (action === 'retry' && filter.waitReason !== undefined) {
+    throw invalidParams('wait_reason', 'none; a retry touches jobs that have ended')
   }
+  statusWithReason(filter.waitReason, filter.status)
   if (Object.values(filter).every((value) => value === undefined)) {
     throw invalidParams(
       'filter',

@@ -26,7 +26,6 @@ import {
   type ResultRow,
   type SessionKey,
   type Store,
-  type WaitReason,
   type WorkerId,
 } from '@fairlead/core'
 import {
@@ -70,6 +69,7 @@ import { type EngineEvent, eventOf } from './state/journal.ts'
 import { EngineView } from './view/engine-view.ts'
 import { withJson } from './view/row-json.ts'
 import { guarded, type Subscribers, type Unsubscribe } from './view/subscribers.ts'
+import { rowWaitsFor, statusWithReason } from './view/wait-reason.ts'
 import type { Connections } from './workers/connections.ts'
 import { EngineLeaseSource } from './workers/lease-source.ts'
 
@@ -274,12 +274,10 @@ export class Engine {
   ): Promise<{ readonly jobs: readonly JobRow[]; readonly cursor: number | null }> {
     checkFilter(filter)
     const { cursor, limit = 100, order = 'oldest', waitReason, ...rest } = filter
-    if (waitReason !== undefined) refuseEndedStatus(rest.status)
     // Jobs in the tables may wait no more; those that do wait are found among the live ones.
     const isAsked = (row: JobRow): boolean =>
-      waitReason === undefined || this.#waitReason(row) === waitReason
-    const status = rest.status ?? (waitReason === 'proof' ? 'RUNNING' : 'QUEUED')
-    const wanted = waitReason === undefined ? {} : { status }
+      waitReason === undefined || rowWaitsFor(this.#loop.state.market, row) === waitReason
+    const wanted = statusWithReason(waitReason, rest.status)
     const size = Math.min(Math.max(1, limit), PAGE_MAX)
     const jobs: JobRow[] = []
     let looked = 0
@@ -307,10 +305,6 @@ export class Engine {
       next = last
     }
     return { jobs, cursor: next }
-  }
-
-  #waitReason(row: JobRow): WaitReason | null {
-    return row.proofAwaitedSince === null ? this.view.waitReason(row.id) : 'proof'
   }
 
   /** The result of a COMPLETED job. Every other state has an error of its own. */
@@ -691,12 +685,6 @@ function pausing(key: PauseKey): PauseKey {
 
 function foreignJob(jobId: JobId): FairleadError {
   return new FairleadError('Forbidden', `job ${jobId} belongs to another requester`, { jobId })
-}
-
-/** A wait reason is one of jobs that are alive. */
-function refuseEndedStatus(status: JobRow['status'] | undefined): void {
-  if (status === undefined || !hasEnded(status)) return
-  throw invalidParams('wait_reason', 'none beside the status of jobs that have ended')
 }
 
 function neverChanges(jobId: JobId, status: JobRow['status']): FairleadError {

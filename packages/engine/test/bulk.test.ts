@@ -178,12 +178,82 @@ describe('a bulk retry', () => {
     })
   })
 
+  it('BULK-3: a job waits for the new jobs of those that are retried with it', async () => {
+    const task = (name: string, fields: object = {}) =>
+      rig.engine.enqueue({ kind: 'task', payload: { name, args: {} }, ...fields }, { caller: ACME })
+    const other = await task('other')
+    const fetched = await task('fetch')
+    const parsed = await task('parse', { depends_on: [fetched] })
+    const both = { depends_on: [fetched, parsed, other], on_dependency: 'run' }
+    const stored = await task('store', both)
+    for (const id of [stored, parsed, fetched, other]) await rig.engine.cancel(id, 'operator')
+    const filter = { status: 'CANCELED', caller: ACME } as const
+    // A retry of another run is none of this one.
+    await rig.engine.bulk.start(
+      { ...retry, filter: { ...filter, model: 'fetch' }, id: 'one' },
+      'operator',
+    )
+    await settled('one')
+    await rig.engine.bulk.start({ ...retry, filter, limit: 4, id: 'op' }, 'operator')
+    expect(await settled('op')).toMatchObject({ done: 4, skipped: 0 })
+    const jobs = await all({ status: 'QUEUED' })
+    const anew = (id: JobId) => jobs.findLast(({ origin }) => origin?.retryOf === id)
+    expect(anew(fetched)?.options).toBeNull()
+    expect(anew(parsed)?.options).toEqual({ dependsOn: [anew(fetched)?.id] })
+    const ids = [fetched, parsed, other].map((id) => anew(id)?.id)
+    expect(anew(stored)?.options).toEqual({ dependsOn: ids, onDependency: 'run' })
+    expect(rig.engine.view.waitReason(anew(stored)?.id as JobId)).toBe('dependencies')
+  })
+
+  it('BULK-3: a dependency that is not retried with the job is left out', async () => {
+    const task = (name: string, fields: object = {}) =>
+      rig.engine.enqueue({ kind: 'task', payload: { name, args: {} }, ...fields }, { caller: ACME })
+    const fetched = await task('fetch')
+    const parsed = await task('parse', { depends_on: [fetched] })
+    for (const id of [parsed, fetched]) await rig.engine.cancel(id, 'operator')
+    await rig.engine.bulk.start({ ...retry, filter: { model: 'parse' }, id: 'op' }, 'operator')
+    await settled('op')
+    expect((await all({ status: 'QUEUED' })).map(({ options }) => options)).toEqual([null])
+  })
+
   it('BULK-3: leaves alone what has not ended, and what is COMPLETED', async () => {
     await canceled(1)
     await add(2)
     await rig.engine.bulk.start({ ...retry, filter: { kind: 'task' }, id: 'op' }, 'operator')
     expect(await settled('op')).toMatchObject({ done: 1, skipped: 2 })
   })
+})
+
+it('BULK-1: a wait reason is that at the step of its job', async () => {
+  const later = { delay_ms: 60_000 }
+  const task = (fields: object = {}) =>
+    rig.engine.enqueue(
+      { kind: 'task', payload: { name: 'a', args: {} }, ...fields },
+      { caller: ACME },
+    )
+  const scheduled = [await task(later), await task(later)]
+  await task()
+  const filter = { waitReason: 'scheduled' } as const
+  expect(await rig.engine.bulk.count({ ...cancelAll, filter })).toEqual([
+    { status: 'QUEUED', matches: 2, eligible: 2 },
+  ])
+  await rig.engine.bulk.start({ ...cancelAll, filter, id: 'op' }, 'operator')
+  expect(await settled('op')).toMatchObject({ done: 2, skipped: 0 })
+  expect((await all({ status: 'CANCELED' })).map(({ id }) => id)).toEqual(scheduled)
+  const ended = rig.engine.bulk.start({ ...cancelAll, action: 'retry', filter }, 'operator')
+  await expect(ended).rejects.toThrow(/wait_reason: expected none; a retry touches jobs that have/)
+  const wrong = { ...filter, status: 'FAILED' } as const
+  const odd = rig.engine.bulk.start({ ...cancelAll, filter: wrong }, 'operator')
+  await expect(odd).rejects.toThrow(/wait_reason: expected none beside the status/)
+})
+
+it('BULK-2: a wait reason of none of the first jobs does not end the run', async () => {
+  await add(300)
+  const asked = { kind: 'task', payload: { name: 'a', args: {} }, delay_ms: 60_000 }
+  await rig.engine.enqueue(asked, { caller: ACME })
+  const filter = { waitReason: 'scheduled' } as const
+  await rig.engine.bulk.start({ ...cancelAll, filter, id: 'op' }, 'operator')
+  expect(await settled('op')).toMatchObject({ done: 1, skipped: 0 })
 })
 
 it('BULK-6: a count touches nothing', async () => {

@@ -28,6 +28,12 @@ it('SCHEDULE-9: schedules are put, shown, listed, triggered and deleted', async 
   const triggered = await run('trigger', 'hourly')
   expect(triggered.out).toMatch(/^0x[0-9a-f]{64}\n$/)
   expect((await run('get', 'hourly')).out).toContain(`last job   ${triggered.out.trim()}`)
+  const listed = ['jobs', 'list', '--schedule', 'hourly', '--json', '--url', server.url]
+  expect(JSON.parse((await fairlead(listed)).out)).toMatchObject([
+    { task_id: triggered.out.trim() },
+  ])
+  const cancelled = ['jobs', 'cancel', '--schedule', 'report', '--url', server.url]
+  expect((await fairlead(cancelled)).out).toBe('0 cancelled, 0 left as they were.\n')
   expect(await run('delete', 'report')).toMatchObject({ code: 0, out: 'report is deleted.\n' })
   expect(await run('delete', 'report')).toMatchObject({ code: 3 })
   expect((await run('put', 'x', '0 25 * * *', 'task', 'a')).code).toBe(2)

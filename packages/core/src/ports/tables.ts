@@ -48,6 +48,8 @@ export interface JobFilter {
   readonly afterHeight?: bigint
   readonly tag?: string
   readonly dedupeKey?: string
+  /** The id of the schedule that enqueued it. */
+  readonly schedule?: string
   /** The hash of an idempotency key, or of a transaction. */
   readonly txHash?: string
   /** The code of the last failed attempt. */

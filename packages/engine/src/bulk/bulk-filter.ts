@@ -1,7 +1,7 @@
 import type { ListFilter } from '../commands/check-arguments.ts'
 
-/** The jobs of a bulk run: the filter of a list, without its pages. A wait reason may end before its job's step comes. */
-export type BulkFilter = Omit<ListFilter, 'cursor' | 'limit' | 'order' | 'waitReason'>
+/** The jobs of a bulk run: the filter of a list, without its pages. A wait reason is that at the step of its job. */
+export type BulkFilter = Omit<ListFilter, 'cursor' | 'limit' | 'order'>
 
 const WIDE = '$u64'
 

@@ -2,7 +2,9 @@ import { type Clock, FairleadError, type JobId, type JobRow } from '@fairlead/co
 import { BULK_STEP_MAX, type BulkRun, type StoreReads } from '@fairlead/core/internal'
 import type { EnqueueRequest } from '../commands/command.ts'
 import type { EngineLoop, EnqueueReply } from '../loop/engine-loop.ts'
+import { rowWaitsFor, statusWithReason } from '../view/wait-reason.ts'
 import { filterOf } from './bulk-filter.ts'
+import { RetriedJobs, wavesOf } from './retried-jobs.ts'
 import { isEligible, retryRequest } from './retry-request.ts'
 
 /** How long a run waits when the engine or a full queue refuses for now. */
@@ -64,28 +66,49 @@ export class BulkRunner {
 
   async #step(run: BulkRun): Promise<void> {
     const { id, action, afterSeq: from } = run
-    const filter = filterOf(run.filter)
-    const page = await this.#read.jobs({ ...filter, afterSeq: from, limit: BULK_STEP_MAX })
-    const fitting = page.filter(({ seq }) => seq <= run.uptoSeq)
+    const { waitReason, ...filter } = filterOf(run.filter)
+    const status = statusWithReason(waitReason, filter.status)
+    const page = await this.#read.jobs({
+      ...filter,
+      ...status,
+      afterSeq: from,
+      limit: BULK_STEP_MAX,
+    })
+    const seen = page.filter(({ seq }) => seq <= run.uptoSeq)
+    const { market } = this.#loop.state
+    const fitting = seen.filter(
+      (row) => waitReason === undefined || rowWaitsFor(market, row) === waitReason,
+    )
     const room = run.limit - run.done
     const chosen = fitting.filter((row) => isEligible(action, row)).slice(0, room)
     const isFull = chosen.length === room
     // A run that is full does not look any further.
     const rows = isFull ? fitting.filter(({ seq }) => seq <= (chosen.at(-1)?.seq ?? 0)) : fitting
     const ids = action === 'cancel' ? chosen.map((row) => row.id) : await this.#retry(run, chosen)
-    const isLast = isFull || page.length < BULK_STEP_MAX || fitting.length < page.length
-    const to = rows.at(-1)?.seq ?? from
+    const isLast = isFull || page.length < BULK_STEP_MAX || seen.length < page.length
+    const to = (isFull ? rows : seen).at(-1)?.seq ?? from
     const looked = rows.length
     await this.#loop.submit({ type: 'stepBulk', id, from, to, looked, ids, isLast })
   }
 
   /** Enqueues the jobs again, and returns those that are there now. */
   async #retry(run: BulkRun, rows: readonly JobRow[]): Promise<JobId[]> {
-    if (rows.length === 0) return []
-    const payloads = await this.#read.payloads(rows.map(({ seq }) => seq))
+    const anew = new RetriedJobs(run.id, this.#read)
+    const done: JobId[] = []
+    for (const wave of wavesOf(rows)) done.push(...(await this.#enqueueWave(wave, anew)))
+    return done
+  }
+
+  /** The dependencies of these jobs were taken up before, if they are. */
+  async #enqueueWave(rows: readonly JobRow[], anew: RetriedJobs): Promise<JobId[]> {
+    const [payloads, dependencies] = await Promise.all([
+      this.#read.payloads(rows.map(({ seq }) => seq)),
+      anew.dependenciesOf(rows),
+    ])
     const asked: { readonly row: JobRow; readonly request: EnqueueRequest }[] = []
     for (const [i, row] of rows.entries()) {
-      const request = retryRequest(row, payloads[i] ?? null, `retry:${run.id}:${row.id}`)
+      const key = anew.keyOf(row.id)
+      const request = retryRequest(row, payloads[i] ?? null, key, dependencies[i])
       if (request !== null) asked.push({ row, request: enqueueAgain(row, request) })
     }
     const answers = await this.#loop.submitMany<EnqueueReply>(asked.map(({ request }) => request))

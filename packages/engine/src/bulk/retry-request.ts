@@ -1,4 +1,11 @@
-import { type CborMap, decodeCbor, hasEnded, type JobOptions, type JobRow } from '@fairlead/core'
+import {
+  type CborMap,
+  decodeCbor,
+  hasEnded,
+  type JobId,
+  type JobOptions,
+  type JobRow,
+} from '@fairlead/core'
 import { type BulkAction, isErased, isUnreadable, showBackoff } from '@fairlead/core/internal'
 
 /** True if a run of this kind may touch the job; a retry also needs its payload (BULK-3). */
@@ -13,6 +20,7 @@ export function retryRequest(
   row: JobRow,
   payload: Uint8Array | null,
   key: string,
+  dependsOn: readonly JobId[] = [],
 ): Readonly<Record<string, unknown>> | null {
   if (payload === null || isErased(payload) || isUnreadable(payload)) return null
   const { kind, fee, regions, needs, ttlAbsSecs } = row
@@ -26,15 +34,19 @@ export function retryRequest(
     ...(kind === 'quantum' && needs !== null
       ? { width_hint: needs.widthHint, gates: needs.gates }
       : {}),
-    ...(row.options === null ? {} : optionFields(row.options)),
+    ...(row.options === null ? {} : optionFields(row.options, dependsOn)),
     idempotency_key: key,
   }
 }
 
-/** Without its dependencies: they have ended, and a job that takes one of them up has another id. */
-function optionFields(options: JobOptions): Readonly<Record<string, unknown>> {
-  const { runAt, attempts, backoff, timeoutMs, priority, tags, dedupeKey } = options
+/** `dependsOn` stands for its dependencies: they have ended, and a job that takes one of them up has another id. */
+function optionFields(
+  options: JobOptions,
+  dependsOn: readonly JobId[],
+): Readonly<Record<string, unknown>> {
+  const { runAt, attempts, backoff, timeoutMs, priority, tags, dedupeKey, onDependency } = options
   return {
+    ...(dependsOn.length === 0 ? {} : { depends_on: dependsOn, on_dependency: onDependency }),
     run_at: runAt,
     attempts,
     backoff: backoff && showBackoff(backoff),

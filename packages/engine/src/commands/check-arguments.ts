@@ -345,6 +345,7 @@ const FILTER: { readonly [Key in keyof ListFilter]-?: Check } = {
   afterHeight: amount,
   tag: name,
   dedupeKey: name,
+  schedule: name,
   txHash: expecting('32 bytes as 0x and 64 lower-case hex digits', isHex32),
   error: name,
   since: count,

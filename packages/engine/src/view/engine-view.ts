@@ -15,14 +15,7 @@ import type {
   SessionKey,
   WaitReason,
 } from '@fairlead/core'
-import {
-  type DispatchKey,
-  refusalOf,
-  type ScheduleKey,
-  type StoreReads,
-  termsNow,
-  waitGate,
-} from '@fairlead/core/internal'
+import type { DispatchKey, ScheduleKey, StoreReads } from '@fairlead/core/internal'
 import type { EngineState } from '../state/engine-state.ts'
 import { type Census, takeCensus } from './census.ts'
 import { type QueueFigures, queueFigures } from './queue-figures.ts'
@@ -38,6 +31,7 @@ import {
   sessionCounts,
   sessionEntries,
 } from './session-view.ts'
+import { waitReasonOf } from './wait-reason.ts'
 
 /** Facts about a job in memory that never change. */
 export interface JobFactsInMemory {
@@ -117,20 +111,7 @@ export class EngineView {
 
   /** The reason why a job waits; null if it does not wait (any more). */
   waitReason(id: JobId): WaitReason | null {
-    const market = this.#market()
-    const job = market.jobs.get(id)
-    if (job?.status !== 'QUEUED') return null
-    const gate = waitGate(market, job).reason
-    if (gate !== null) return gate
-    const terms = termsNow(market)
-    const passing = market.pool.passing(job.shape.kind, market.nowMs)
-    let isLimited = false
-    for (const provider of passing) {
-      const refusal = refusalOf(provider, job, terms)
-      if (refusal === null) return 'ready'
-      isLimited ||= refusal === 'limit_exhausted'
-    }
-    return isLimited ? 'budget' : 'no_provider'
+    return waitReasonOf(this.#market(), id)
   }
 
   /** A limit of the engine as last defined; null if there is none. */

@@ -3,7 +3,6 @@ import { EXIT } from '../exit-codes.ts'
 import { JOB_FILTER_OPTIONS, type JobFilterFlags } from '../flags/job-filter-options.ts'
 
 interface Flags extends JobFilterFlags {
-  readonly waitReason?: string
   readonly limit: string
   readonly oldest?: true
 }
@@ -17,10 +16,6 @@ export const jobsList = command<Flags>({
   summary: 'List jobs, the newest first.',
   options: [
     ...JOB_FILTER_OPTIONS,
-    {
-      flags: '--wait-reason <reason>',
-      text: 'paused, not_open, scheduled, dependencies, backoff, pacing, budget, proof, no_provider, ready',
-    },
     { flags: '--limit <n>', text: 'how many at most', default: '50' },
     { flags: '--oldest', text: 'the oldest first' },
   ],
@@ -34,16 +29,12 @@ export const jobsList = command<Flags>({
   ],
 
   async run({ flags, client, print, terminal }) {
-    const { WAIT_REASONS } = await import('@fairlead/core')
-    const { oneOfWords, wholeNumber } = await import('../flags/flags.ts')
+    const { wholeNumber } = await import('../flags/flags.ts')
     const { jobFilterOf } = await import('../flags/job-filter-flags.ts')
     const { jobsTable } = await import('../show/show-jobs.ts')
     const limit = wholeNumber('--limit', flags.limit, { min: 1, max: 1_000_000 })
     const filter = {
       ...jobFilterOf(flags, Date.now()),
-      ...(flags.waitReason === undefined
-        ? {}
-        : { wait_reason: oneOfWords('--wait-reason', flags.waitReason, WAIT_REASONS) }),
       order: flags.oldest === true ? 'oldest' : 'newest',
       limit: Math.min(limit, 1_000),
     } as const

@@ -5,6 +5,7 @@ import { tokensPath } from '../tokens.ts'
 import { type Finding, fail, ok, warn } from './check.ts'
 import { checkArchive } from './check-archive.ts'
 import { checkHooks } from './check-hooks.ts'
+import { checkChain } from './check-chain.ts'
 import { checkClock, checkFolder, checkNode, checkPermissions } from './check-host.ts'
 import { checkPort, checkServer } from './check-port.ts'
 import { checkSites } from './check-providers.ts'
@@ -38,7 +39,11 @@ export async function examine(load: () => Promise<Config>): Promise<Finding[]> {
   )
   findings.push(checkTls(config, LOOPBACK.test(server.host)))
   findings.push(await checkPort(server.host, server.port, server.tlsCert !== null))
-  if (stored.isHeld) findings.push(await checkServer(client.url))
+  if (stored.isHeld) {
+    findings.push(await checkServer(client.url))
+    const chain = await checkChain(config)
+    if (chain !== null) findings.push(chain)
+  }
   if (redis.url !== null) findings.push(await checkRedis(redis.url))
   return findings
 }

@@ -1,4 +1,4 @@
-import { JOB_STATUSES, KIND_NAMES } from '@fairlead/core'
+import { JOB_STATUSES, KIND_NAMES, WAIT_REASONS } from '@fairlead/core'
 import type { ParamsOf } from '@fairlead/protocol'
 import { oneOfWords, pastTime } from './flags.ts'
 import type { JobFilterFlags } from './job-filter-options.ts'
@@ -9,6 +9,7 @@ export function jobFilterOf(
   nowMs: number,
 ): ParamsOf<'aicf.cancelJobs'>['filter'] {
   const { status, kind, name, provider, caller, tag, key, dedupeKey, error, since, until } = flags
+  const { schedule, waitReason } = flags
   return {
     ...(status === undefined ? {} : { status: oneOfWords('--status', status, JOB_STATUSES) }),
     ...(kind === undefined ? {} : { kind: oneOfWords('--kind', kind, KIND_NAMES) }),
@@ -18,6 +19,10 @@ export function jobFilterOf(
     ...(tag === undefined ? {} : { tag }),
     ...(key === undefined ? {} : { idempotency_key: key }),
     ...(dedupeKey === undefined ? {} : { dedupe_key: dedupeKey }),
+    ...(schedule === undefined ? {} : { schedule }),
+    ...(waitReason === undefined
+      ? {}
+      : { wait_reason: oneOfWords('--wait-reason', waitReason, WAIT_REASONS) }),
     ...(error === undefined ? {} : { error }),
     ...(since === undefined ? {} : { since: pastTime('--since', since, nowMs) }),
     ...(until === undefined ? {} : { until: pastTime('--until', until, nowMs) }),

@@ -10,6 +10,8 @@ export interface JobFilterFlags {
   readonly tag?: string
   readonly key?: string
   readonly dedupeKey?: string
+  readonly schedule?: string
+  readonly waitReason?: string
   readonly error?: string
   readonly since?: string
   readonly until?: string
@@ -27,6 +29,11 @@ export const JOB_FILTER_OPTIONS: readonly Option[] = [
   { flags: '--tag <text>', text: 'those with this tag' },
   { flags: '--key <text>', text: 'the one with this idempotency key' },
   { flags: '--dedupe-key <text>', text: 'those with this dedupe key' },
+  { flags: '--schedule <id>', text: 'those that this schedule enqueued' },
+  {
+    flags: '--wait-reason <reason>',
+    text: 'paused, not_open, scheduled, dependencies, backoff, pacing, budget, proof, no_provider, ready',
+  },
   { flags: '--error <code>', text: 'those whose last failure had this code' },
   { flags: '--since <time>', text: 'enqueued since then, as 2026-01-31 or 12h' },
   { flags: '--until <time>', text: 'enqueued before then' },

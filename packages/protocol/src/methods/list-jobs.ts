@@ -30,6 +30,7 @@ export const listJobs = defineMethod({
     tag: name.optional(),
     idempotency_key: name.optional(),
     dedupe_key: name.optional(),
+    schedule: name.optional().describe('the id of the schedule that enqueued it'),
     error: name.optional().describe('the code of the last failed attempt'),
     wait_reason: z
       .enum(WAIT_REASONS)

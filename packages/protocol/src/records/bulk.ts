@@ -10,8 +10,8 @@ export const operationId = z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/, {
 /** The params of both methods. */
 export const bulkParams = z.strictObject({
   filter: listJobs.params
-    .omit({ order: true, cursor: true, limit: true, wait_reason: true })
-    .describe('as for aicf.listJobs, without wait_reason; at least one field'),
+    .omit({ order: true, cursor: true, limit: true })
+    .describe('as for aicf.listJobs; at least one field'),
   dry_run: z.boolean().optional().describe('only count'),
   limit: z.int().min(1).max(1_000_000).optional().describe('the most jobs to touch'),
   operation_id: operationId.optional().describe('the same again is the same operation'),

@@ -130,7 +130,7 @@ const EMPTY_MAP = new Uint8Array([0xa0])
 
 export const listJobs: Handlers['aicf.listJobs'] = async (params, call, services) => {
   const { engine } = services
-  const { order, cursor, limit, wait_reason, ...filter } = params
+  const { order, cursor, limit, ...filter } = params
   const { caller } = filter
   const own = call.identity.role === 'requester' ? ownCaller(call) : undefined
   if (own !== undefined && caller !== undefined && caller !== own) {
@@ -139,7 +139,6 @@ export const listJobs: Handlers['aicf.listJobs'] = async (params, call, services
   const wanted = own ?? caller
   const { jobs, cursor: next } = await engine.listJobs({
     ...filterOf({ ...filter, caller: wanted }),
-    ...(wait_reason === undefined ? {} : { waitReason: wait_reason }),
     ...(order === undefined ? {} : { order }),
     ...(cursor === undefined ? {} : { cursor: Number(cursor) }),
     ...(limit === undefined ? {} : { limit }),

@@ -27,6 +27,8 @@ const MODELS = ['m', 'm\u0000', '', 'M']
 /** The first digits of the id of the n-th job. */
 const digitsOf = (n: number, digits: number): string => jobIdOf(n).slice(0, 2 + digits)
 
+const ORIGINS = [null, { schedule: 'night' }, { schedule: 'nightly', scheduledAt: START }]
+
 const OPTIONS = [null, { tags: ['red', 'a:b'] }, { dedupeKey: 'say "x" \0' }, { tags: ['red'] }]
 
 /** Twelve jobs that differ in everything that a filter looks at. Heights go beyond 2^63. */
@@ -41,6 +43,7 @@ const JOBS: readonly JobRow[] = Array.from({ length: 12 }, (_, i) => {
     model: MODELS[i % 5] ?? null,
     enqueueHeight: 10n ** BigInt(i + 8),
     options: OPTIONS[i % 4] ?? null,
+    origin: ORIGINS[i % 3] ?? null,
   })
 })
 
@@ -104,6 +107,9 @@ const FILTERS: readonly (readonly [filter: Partial<JobFilter>, seqs: number[]])[
   [{ tag: 're' }, []],
   [{ dedupeKey: 'say "x" \0' }, [3, 7, 11]],
   [{ dedupeKey: 'say' }, []],
+  [{ schedule: 'night' }, [2, 5, 8, 11]],
+  [{ schedule: 'nightly', caller: callerOf(0) }, [3, 9]],
+  [{ schedule: 'nigh' }, []],
   [{ tag: 'red', status: 'RUNNING', beforeSeq: 7 }, [6, 2]],
   [{ txHash: sampleJob(5).txHash }, [5]],
   [{ txHash: sampleJob(5).txHash, caller: callerOf(0) }, [5]],

@@ -188,11 +188,12 @@ function listAssignments(tables: StoredRows, atMs: number) {
 }
 
 function fitsOptions(job: StoredJob, filter: JobFilter): boolean {
-  const { tag, dedupeKey, txHash, error, since = 0, until = Infinity } = filter
-  const { options, enqueueTs, txHash: own } = job.row
+  const { tag, dedupeKey, schedule, txHash, error, since = 0, until = Infinity } = filter
+  const { options, origin, enqueueTs, txHash: own } = job.row
   return (
     (tag === undefined || options?.tags?.includes(tag) === true) &&
     (dedupeKey === undefined || options?.dedupeKey === dedupeKey) &&
+    (schedule === undefined || origin?.schedule === schedule) &&
     (txHash === undefined || own === txHash) &&
     (error === undefined || failuresOf(job).at(-1)?.code === error) &&
     enqueueTs >= since &&

@@ -238,7 +238,7 @@ function idOf(cell: SqlValue | undefined): string {
 function filterParams(filter: JobFilter): NamedValues {
   const { status = null, providerId = null, kind = null, model } = filter
   const { afterHeight, afterSeq, limit, tag = null, dedupeKey, txHash, error = null } = filter
-  const { since = null, until = null } = filter
+  const { since = null, until = null, schedule = null } = filter
   return {
     status,
     provider_id: providerId,
@@ -249,6 +249,7 @@ function filterParams(filter: JobFilter): NamedValues {
     tag,
     // As it stands in the JSON of the options.
     dedupe_key: dedupeKey === undefined ? null : JSON.stringify(dedupeKey),
+    schedule,
     tx_hash: txHash === undefined ? null : fromHex(txHash),
     error,
     since,
