@@ -93,15 +93,17 @@ export {
   type Requirement,
   reserveProblem,
 } from './limits/reserve-request.ts'
+export type { LimitHolder, Reserved } from './limits/reserved.ts'
 // The market: jobs, leases and providers in memory
 export { isDueBy, nextClaimAt, nextDueAt } from './market/advance-market.ts'
 export type { EndReason, JobNeeds, KnownEndReason } from './market/job.ts'
 export type { CancelReason, SessionTouch, Touch } from './market/market.ts'
 export { connectedWorkers, resumeMarket } from './market/resume-market.ts'
 // Match
-export { providerRefusal, refusalOf, type Terms } from './match/eligibility.ts'
+export { jobRefusal, loadOf, providerRefusal, refusalOf, type Terms } from './match/eligibility.ts'
 export { type ProviderCheck, termsNow } from './match/explain-job.ts'
 export { type KindRound, matchRound } from './match/match-round.ts'
+export { opensAt } from './match/opens-at.ts'
 export { ProviderPool } from './match/provider-pool.ts'
 export { roundRefusals } from './match/round-refusals.ts'
 export { SeededDice, SeededShuffle } from './match/seeded-shuffle.ts'
@@ -124,9 +126,9 @@ export {
 } from './options/job-options.ts'
 export { attemptsMax, priorityOf, timeoutMsOf } from './options/terms.ts'
 // Order
-export type { FairState } from './order/fair-shares.ts'
+export { type FairState, type Share, virtualCost, weightOf } from './order/fair-shares.ts'
 export { scoreAt } from './order/score.ts'
-export { type QueueState, WaitingQueue } from './order/waiting-queue.ts'
+export { type QueueState, type ReadyGroup, WaitingQueue } from './order/waiting-queue.ts'
 // Outcome
 export { attemptError, registrationCode } from './outcome/attempt-error.ts'
 export { backoffSecs, jobBackoffMs } from './outcome/backoff.ts'
@@ -205,7 +207,7 @@ export {
   type Challenge,
   checkAttestation,
 } from './registry/attestation/check-attestation.ts'
-export { noticeOf } from './registry/notice.ts'
+export { adviceOn, noticeOf } from './registry/notice.ts'
 export { type Attestation, classKey, leaseCap, stakeNeeded } from './registry/provider.ts'
 export { admitProvider, changeStanding } from './registry/provider-status.ts'
 export { type Figures, figuresOf, type Metric, type Metrics } from './registry/sla/figures.ts'

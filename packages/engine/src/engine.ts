@@ -417,6 +417,11 @@ export class Engine {
     return this.#submit({ type: 'resumeQueue', ...pausing(key) }, acting)
   }
 
+  /** The policy that `setPolicy` would put in force, or the same refusal. */
+  checkPolicy(written: unknown, preset: Preset = 'queue'): Policy {
+    return this.#loop.state.checkPolicy(written, preset)
+  }
+
   setPolicy(
     written: unknown,
     preset: Preset = 'queue',
@@ -613,6 +618,18 @@ export class Engine {
    */
   checkpoint(): Promise<number> {
     return this.#projector.sync()
+  }
+
+  /** How far the tables are behind the log. */
+  get tables(): {
+    readonly batch: number
+    /** When they last took in changes; null: not since the start. */
+    readonly appliedAt: number | null
+    /** Changes that they do not have yet. */
+    readonly behind: number
+  } {
+    const { batch, at } = this.#projector.applied
+    return { batch, appliedAt: at, behind: this.#projector.behind }
   }
 
   /** Changes that the tables do not have yet. */

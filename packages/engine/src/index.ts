@@ -1,5 +1,6 @@
 /** The single writer: durable, deterministic, usable in-process without a server. */
 
+export { isRetryable } from './bulk/retry-request.ts'
 export type { BulkFilter } from './bulk/bulk-filter.ts'
 export { type BulkCount, type BulkRequest, EngineBulk } from './engine-bulk.ts'
 export type { EngineProgress, LiveProgress, ProgressReport } from './progress/engine-progress.ts'
@@ -21,7 +22,23 @@ export { replayRefusal } from './log/replay-refusal.ts'
 export { type Difference, Replica, ReplicaDiverged } from './log/replica.ts'
 export { type Completed, Engine, type Holder, type Requester } from './engine.ts'
 export { EngineState, type Outcome } from './state/engine-state.ts'
-export { EngineView, type JobFactsInMemory, type LeaseFactsInMemory } from './view/engine-view.ts'
+export {
+  EngineView,
+  type JobFactsInMemory,
+  type LeaseFactsInMemory,
+  type Waiting,
+} from './view/engine-view.ts'
+export { type Blocker, bestChange, type Change } from './view/waiting/blockers.ts'
+export type { BudgetFigures } from './view/budgets.ts'
+export type { KindFairness, Served, TenantFigures } from './view/fairness.ts'
+export type { QueueFigures } from './view/queue-figures.ts'
+export {
+  type Check,
+  type Problem,
+  VERDICT_VALID_MS,
+  type Verdict,
+  verdictOf,
+} from './explain/verdict.ts'
 export type {
   AssignedExplanation,
   AttemptExplanation,

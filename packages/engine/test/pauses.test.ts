@@ -41,9 +41,12 @@ describe('a paused queue', () => {
     const [held, free] = [await add('resize', BOB), await add('resize')]
     expect([await statusOf(held), await statusOf(free)]).toEqual(['QUEUED', 'ASSIGNED'])
     expect(rig.engine.view.queues(null)).toEqual([
-      { kind: 'task', name: 'resize', ready: 1, held: 1 },
+      {
+        ...{ kind: 'task', name: 'resize', ready: 1, held: 1, waiting: 1, running: 1 },
+        oldestAt: rig.clock.now(),
+      },
     ])
-    expect(rig.engine.view.queues(ACME)).toEqual([])
+    expect(rig.engine.view.queues(ACME)).toMatchObject([{ ready: 0, waiting: 0, running: 1 }])
     expect(rig.engine.view.census().queues.find(({ kind }) => kind === 'task')).toMatchObject({
       ready: 0,
       paused: 1,

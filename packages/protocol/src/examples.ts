@@ -386,3 +386,70 @@ export const DISPATCH_KEY = {
   rate_5xx: 0,
   clock_offset_ms: -120,
 }
+
+export const BLOCKER = {
+  id: 'ai|no_provider|lease_cap_reached|',
+  kind: 'ai' as const,
+  reason: 'no_provider' as const,
+  check: 'lease_cap_reached' as const,
+  limit: null,
+  jobs: 12,
+  callers: 2,
+  names: [{ name: 'llama3-8b', jobs: 12 }],
+  oldest_wait_ms: 1_250,
+  earliest_at: null,
+  earliest_in_ms: null,
+  example: TASK_ID,
+  text: '12 jobs of kind ai wait for a slot: all 4 slots of the providers that take them are busy.',
+  change: {
+    text: 'Connect another worker, or give one more slots.',
+    jobs: 12,
+    method: null,
+    params: null,
+  },
+}
+
+export const VERDICT = {
+  status: 'held' as const,
+  text: '12 jobs wait. Most of them, 12 of kind ai, wait for a slot: all 4 slots are busy.',
+  at: AT,
+  age_ms: 3,
+  valid_ms: 10_000,
+  waiting: 12,
+  running: 4,
+  cause: BLOCKER,
+  ruled_out: [{ check: 'store', text: 'The log takes appends.' }],
+  problems: [],
+}
+
+export const BUDGET = {
+  key: LIMIT.key,
+  kind: LIMIT.kind,
+  unit: LIMIT.unit,
+  description: null,
+  capacity: LIMIT.capacity,
+  window_ms: 60_000,
+  rate_per_second: null,
+  used: 740,
+  reserved: 1_060,
+  free: 198_200,
+  debt: 0,
+  pending_decrease_to: null,
+  resets_at: AT + 12_000,
+  resets_in_ms: 12_000,
+  whole_at: AT + 60_000,
+  waiting: 0,
+  holders: [
+    {
+      lease_id: LEASE_ID,
+      task_id: TASK_ID,
+      caller: CALLER,
+      name: 'anna',
+      amount: 1_060,
+      reserved_at: AT - 1_000,
+      ends_at: AT + 60_000,
+    },
+  ],
+  holders_total: 1,
+  reported: null,
+}

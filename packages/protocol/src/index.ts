@@ -14,6 +14,13 @@ export { methodsReference } from './reference.ts'
 export type { AttestationRecord } from './records/attestation.ts'
 export type { AuditEntryRecord } from './records/audit.ts'
 export type { ProofClaim } from './records/claim.ts'
+export type { BlockerRecord, ChangeRecord } from './records/dashboard/blocker.ts'
+export type { BudgetRecord } from './records/dashboard/budget.ts'
+export type { FairnessRecord, TenantRecord } from './records/dashboard/fairness.ts'
+export type { SettingChangeRecord, SettingRecord } from './records/dashboard/setting.ts'
+export type { SpanRecord } from './records/dashboard/span.ts'
+export type { StorageRecord } from './records/dashboard/storage.ts'
+export { VERDICTS, type VerdictRecord } from './records/dashboard/verdict.ts'
 export type { ExplanationRecord } from './records/explanation.ts'
 export type {
   AttemptErrorRecord,

@@ -7,6 +7,10 @@ import type { Registry } from 'prom-client'
 import { AccessNotes } from './auth/access-notes.ts'
 import { Authenticator } from './auth/authenticator.ts'
 import { TokenWatch } from './auth/token-watch.ts'
+import { CallerNames } from './dashboard/caller-names.ts'
+import { Figures } from './dashboard/figures.ts'
+import { History } from './dashboard/history.ts'
+import { STUCK_MS } from './dashboard/server-checks.ts'
 import { EventHub } from './events/event-hub.ts'
 import { Ownership } from './events/ownership.ts'
 import { SettlementDesk } from './fund/settlement-desk.ts'
@@ -57,9 +61,6 @@ export interface Assembled {
   /** Stops watching the engine, and writes what is left to write. */
   readonly dispose: () => Promise<void>
 }
-
-/** A write that takes longer than this is taken for one that is refused. */
-const STUCK_MS = 5_000
 
 /** The composition root: every part is made here, and given what it needs. */
 export async function assemble(options: ServerOptions): Promise<Assembled> {
@@ -118,6 +119,11 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
     logger.warn({ excess: excess.slice(0, 4), of: excess.length }, 'usage was not booked')
   })
   const stats = new ServerStats({ engine, meter, version, connections, heap })
+  const history = new History(engine, meter)
+  const figures = new Figures({
+    ...{ engine, store: store ?? null, lag, heap, limits, meter },
+    names: new CallerNames(tokens),
+  })
   const dispatcher = new Dispatcher(
     {
       engine,
@@ -127,6 +133,10 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
       limiter,
       limitOwners: new LimitOwners(engine.view, limiter, options.limiter !== undefined),
       stats,
+      figures,
+      history,
+      meter,
+      shown: { version, payloads: options.showsPayloads ?? true },
       storage,
       settlements: new SettlementDesk(engine),
       signup,
@@ -209,6 +219,7 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
       unfollow?.()
       hub.close()
       heap.close()
+      history.close()
       await watch.close()
       await notes.close()
     },

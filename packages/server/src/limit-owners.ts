@@ -33,6 +33,11 @@ export class LimitOwners {
     this.#read = isElsewhere ? new Map() : null
   }
 
+  /** True if limits are counted in a limiter elsewhere. */
+  get isElsewhere(): boolean {
+    return this.#read !== null
+  }
+
   keyFor(call: Call, key: string): string {
     return key.includes(PLACEHOLDER) ? key.replaceAll(PLACEHOLDER, ownCaller(call)) : key
   }

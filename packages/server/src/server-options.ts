@@ -37,6 +37,8 @@ export interface ServerOptions {
   readonly serviceName?: string
   /** What they call a booking site, by its `provider`; left out, that itself. */
   readonly platformName?: (platform: string) => string
+  /** False: pages show no payloads and results; shown if left out. */
+  readonly showsPayloads?: boolean
   readonly version?: string
 }
 

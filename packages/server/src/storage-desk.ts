@@ -3,7 +3,8 @@ import { isAbsolute, normalize } from 'node:path'
 import { FairleadError } from '@fairlead/core'
 import { invalidParams } from '@fairlead/core/internal'
 import type { Acting, Engine } from '@fairlead/engine'
-import type { Stats } from '@fairlead/protocol'
+import type { Stats, StorageRecord } from '@fairlead/protocol'
+import { Growth } from './metrics/growth.ts'
 import type { MeteredStore } from './metrics/metered-store.ts'
 
 /** A backup as its caller hears of it. */
@@ -23,6 +24,8 @@ export class StorageDesk {
   readonly #keyFile: string | null
   /** The backup that is being made. */
   #underWay: string | null = null
+  #last: { readonly at: number; readonly path: string; readonly bytes: number } | null = null
+  readonly #growth = new Growth()
 
   constructor(parts: {
     readonly engine: Engine
@@ -46,6 +49,35 @@ export class StorageDesk {
     }
   }
 
+  /** All that an operator wants to know of the files; null where the store does not tell. */
+  async report(nowMs: number): Promise<StorageRecord | null> {
+    const log = (await this.#store?.logFigures()) ?? null
+    if (log === null) return null
+    const { batch, appliedAt, behind } = this.#engine.tables
+    const files = this.#store?.tableFiles() ?? null
+    const at = appliedAt
+    return {
+      log: {
+        bytes: log.bytes,
+        batches: Math.max(0, log.newest - log.oldest + 1),
+        newest: log.newest,
+      },
+      tables: {
+        bytes: files?.tables ?? null,
+        wal_bytes: files?.wal ?? null,
+        behind_changes: behind,
+        batch,
+        checkpoint_at: at,
+        checkpoint_age_ms: at === null ? null : Math.max(0, nowMs - at),
+      },
+      growth: files === null ? null : this.#growth.seen(files.tables, nowMs),
+      disk_free_bytes: files?.free ?? null,
+      journal: { oldest: this.#engine.view.journalCut.seq + 1, newest: this.#engine.lastEventSeq },
+      last_backup:
+        this.#last === null ? null : { ...this.#last, age_ms: Math.max(0, nowMs - this.#last.at) },
+    }
+  }
+
   /** Brings everything that was answered into the tables, and copies them while work goes on (BACKUP-1). */
   async backup(to: string, acting: Acting): Promise<MadeBackup> {
     const copy = this.#store?.backup ?? null
@@ -64,6 +96,7 @@ export class StorageDesk {
       const batch = await copy(path)
       const bytes = statSync(path).size
       await this.#engine.note({ type: 'backupMade', subject: 'store', path, batch, bytes }, acting)
+      this.#last = { at: Date.now(), path, bytes }
       const keyFile = this.#keyFile !== null && existsSync(this.#keyFile) ? this.#keyFile : null
       return { path, batch, bytes, keyFile }
     } finally {

@@ -19,10 +19,14 @@ it.each(FORMS)('PAUSE-4: an operator pauses for all, and everybody sees it (%s)'
   const { task_id } = await rig.call('alice', 'aicf.enqueue', task, form)
   const { job } = await rig.call('alice', 'aicf.getJob', { task_id }, form)
   expect(job.wait_reason).toBe('paused')
-  const shown = { queues: [{ ...key, ready: 1, held: 1 }], pauses: [pause] }
-  expect(await rig.call('alice', 'queues.list', {}, form)).toEqual(shown)
-  expect(await rig.call('auditor', 'queues.list', {}, form)).toEqual(shown)
-  expect(await rig.call('bob', 'queues.list', {}, form)).toEqual({ ...shown, queues: [] })
+  const queue = { ...key, ready: 1, held: 1, waiting: 1, running: 0 }
+  const oldest_wait_ms = expect.any(Number)
+  const own = { queues: [{ ...queue, oldest_wait_ms, per_second: null }], pauses: [pause] }
+  expect(await rig.call('alice', 'queues.list', {}, form)).toEqual(own)
+  const per_second = { enqueued: expect.any(Number), completed: 0, failed: 0 }
+  const all = { queues: [{ ...queue, oldest_wait_ms, per_second }], pauses: [pause] }
+  expect(await rig.call('auditor', 'queues.list', {}, form)).toEqual(all)
+  expect(await rig.call('bob', 'queues.list', {}, form)).toEqual({ ...own, queues: [] })
   expect(await rig.call('operator', 'queues.resume', key, form)).toEqual({ resumed: true })
   expect(await rig.call('operator', 'queues.resume', key, form)).toEqual({ resumed: false })
 })

@@ -23,6 +23,7 @@ import {
   type Requirement,
   reserveProblem,
 } from './reserve-request.ts'
+import { type Reserved, ReservedSums } from './reserved.ts'
 
 /** A limit in the form that people and programs see. */
 export interface LimitView {
@@ -181,6 +182,19 @@ export class Limits {
   /** One limit as data, as of its last change; null if it does not exist. */
   limitState(key: string): MeterState | null {
     return this.#meters.get(key)?.state() ?? null
+  }
+
+  /** What live leases hold of each limit, and who holds the most of it. */
+  reserved(nowMs: number): Map<string, Reserved> {
+    const now = this.#latest(nowMs)
+    const sums = new ReservedSums()
+    for (const { lease, id } of this.#leases.held(now)) {
+      for (const hold of lease.holds) {
+        const counts = lease.reservedAt >= (this.#meters.get(hold.key)?.countsFrom ?? Infinity)
+        if (hold.end > now && counts) sums.add(hold, lease.reservedAt, id)
+      }
+    }
+    return sums.all
   }
 
   /** The record of a lease id, as data. */

@@ -7,6 +7,7 @@ import { Limits, type LimitsTouch, type LimitView, type StoredHold } from './lim
 import type { MeterState } from './meter.ts'
 import type { RememberedLease } from './remembered-leases.ts'
 import type { Actual, Requirement } from './reserve-request.ts'
+import type { Reserved } from './reserved.ts'
 
 /** The stored form of a lease id. */
 export interface LimitLeaseState {
@@ -129,6 +130,16 @@ export class MarketLimits {
 
   list(nowMs: number): LimitView[] {
     return this.#limits.list(nowMs)
+  }
+
+  /** See `Limits.reserved`. */
+  reserved(nowMs: number): Map<string, Reserved> {
+    return this.#limits.reserved(nowMs)
+  }
+
+  /** One limit as data, as of its last change; null if it does not exist. */
+  state(key: string): MeterState | null {
+    return this.#limits.limitState(key)
   }
 
   reserve(leaseId: string, requirements: readonly Requirement[], nowMs: number): ReserveAnswer {

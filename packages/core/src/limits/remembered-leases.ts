@@ -81,6 +81,17 @@ export class RememberedLeases<Hold> {
     }
   }
 
+  /** The leases that hold something at a time, in no order. An id is only read if it is asked for. */
+  *held(
+    nowMs: number,
+  ): IterableIterator<{ readonly lease: HeldLease<Hold>; readonly id: () => string }> {
+    for (let slot = 0; slot < this.#held.length; slot++) {
+      const lease = this.#held[slot]
+      if (lease == null || nowMs >= lease.endsAt) continue
+      yield { lease, id: () => this.#ids.idAt(slot) }
+    }
+  }
+
   #leaseAt(slot: number): RememberedLease<Hold> {
     const held = this.#held[slot]
     if (held != null) return held

@@ -1,6 +1,7 @@
 import { IndexedHeap, type IndexedItem } from '../collections/indexed-heap.ts'
 import { TransitMap } from '../collections/transit-map.ts'
 import type { Caller } from '../encoding/ids.ts'
+import type { Policy } from '../policy/policy.ts'
 
 /** One unit at weight 1, as virtual time. */
 const UNIT = 1n << 20n
@@ -11,9 +12,30 @@ export function virtualCost(units: number, weight: number): bigint {
   return weight === 1 ? cost : cost / BigInt(weight)
 }
 
+/** The weight of a caller: its own, or else that of its tier (FAIR-2). */
+export function weightOf(
+  { caller, tier }: { readonly caller: Caller; readonly tier: string },
+  { match: { tenantWeights, tierWeights } }: Policy,
+): number {
+  const own = Object.hasOwn(tenantWeights, caller) ? tenantWeights[caller] : undefined
+  const byTier = Object.hasOwn(tierWeights, tier) ? tierWeights[tier] : undefined
+  return own ?? byTier ?? 1
+}
+
+/** What fair shares know of a caller, for display. Times are virtual. */
+export interface Share {
+  readonly caller: Caller
+  readonly finish: bigint
+  /** The largest cost that was booked for it at once, since it was last forgotten. */
+  readonly largest: bigint
+  /** False if it has no ready job. */
+  readonly waiting: boolean
+}
+
 interface Tenant extends IndexedItem {
   readonly caller: Caller
   finish: bigint
+  largest: bigint
   waiting: boolean
 }
 
@@ -45,11 +67,21 @@ export class FairShares {
   constructor(state?: FairState) {
     if (state === undefined) return
     this.#virtual = state.virtual
-    for (const [caller, finish] of state.finish) this.#reposition(this.#tenant(caller), finish)
+    for (const [caller, finish] of state.finish) {
+      const tenant = this.#tenant(caller)
+      // The size of its jobs is not stored. None of those that still count was larger than this.
+      tenant.largest = finish - this.#virtual
+      this.#reposition(tenant, finish)
+    }
   }
 
   get virtual(): bigint {
     return this.#virtual
+  }
+
+  /** Every caller that is remembered, in no order. */
+  all(): Iterable<Share> {
+    return this.#tenants.values()
   }
 
   state(): FairState {
@@ -89,6 +121,7 @@ export class FairShares {
   book(caller: Caller, cost: bigint): void {
     const tenant = this.#tenant(caller)
     const start = tenant.finish > this.#virtual ? tenant.finish : this.#virtual
+    if (cost > tenant.largest) tenant.largest = cost
     this.#virtual = start
     this.#change(tenant, start + cost)
     this.#levelOut()
@@ -98,6 +131,7 @@ export class FairShares {
   replaceEstimate(caller: Caller, actual: bigint, estimate: bigint): void {
     const tenant = this.#tenant(caller)
     const from = tenant.finish > this.#virtual ? tenant.finish : this.#virtual
+    if (actual > tenant.largest) tenant.largest = actual
     this.#change(tenant, from + actual - estimate)
   }
 
@@ -125,7 +159,7 @@ export class FairShares {
   #tenant(caller: Caller): Tenant {
     let tenant = this.#tenants.get(caller)
     if (tenant === undefined) {
-      tenant = { caller, finish: this.#virtual, waiting: false, heapIndex: -1 }
+      tenant = { caller, finish: this.#virtual, largest: 0n, waiting: false, heapIndex: -1 }
       this.#tenants.set(caller, tenant)
     }
     return tenant

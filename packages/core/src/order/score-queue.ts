@@ -150,9 +150,13 @@ export class ScoreQueue {
     return this.#groups.get(job.caller)?.get(job.shape.key)
   }
 
-  /** Every group that has jobs, with their number. */
-  *groups(): IterableIterator<{ readonly group: Group; readonly jobs: number }> {
-    for (const group of this.#allGroups()) yield { group, jobs: group.young.size + group.aged.size }
+  /** Every group that has jobs, with their number; of one caller, or of all. */
+  *groups(
+    caller: Caller | null = null,
+  ): IterableIterator<{ readonly group: Group; readonly jobs: number }> {
+    const groups =
+      caller === null ? this.#allGroups() : (this.#groups.get(caller)?.values() ?? NO_GROUPS)
+    for (const group of groups) yield { group, jobs: group.young.size + group.aged.size }
   }
 
   /** Blocks a group, so that none of its jobs is chosen, or unblocks it. */
@@ -231,6 +235,8 @@ export class ScoreQueue {
     this.#wait?.rebuild()
   }
 }
+
+const NO_GROUPS: readonly Group[] = []
 
 function replace(
   heads: LazyHeap<QueuedJob>,

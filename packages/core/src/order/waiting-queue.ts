@@ -4,7 +4,7 @@ import type { Caller, JobId } from '../encoding/ids.ts'
 import { invariant } from '../errors.ts'
 import { priorityOf } from '../options/terms.ts'
 import type { Policy } from '../policy/policy.ts'
-import { FairShares, type FairState, virtualCost } from './fair-shares.ts'
+import { FairShares, type FairState, type Share, virtualCost, weightOf } from './fair-shares.ts'
 import { HEAP_BITS, HELD, idBefore, type QueuedJob, type Shape, WAITING } from './queued-job.ts'
 import { staticScore } from './score.ts'
 import { type Group, ScoreClock, ScoreQueue } from './score-queue.ts'
@@ -26,7 +26,8 @@ export interface Batch {
 export interface ReadyGroup {
   readonly shape: Shape
   readonly jobs: number
-  readonly leastUnits: number
+  /** The job of the group that goes first. */
+  readonly first: QueuedJob
 }
 
 /** The state that a restart needs beside the jobs themselves. */
@@ -43,6 +44,8 @@ export class WaitingQueue {
   #size = 0
   /** Jobs that wait for other jobs to end. They are in no heap. */
   #held = 0
+  /** All waiting jobs by the name that they ask for. It influences no decision. */
+  readonly #named = new Map<string | null, number>()
   readonly #delayed = new LazyHeap<QueuedJob>({
     bitPair: HEAP_BITS.delayed,
     keyOf: (job) => job.startsAt ?? 0,
@@ -88,13 +91,42 @@ export class WaitingQueue {
     return this.#size - this.#delayed.size - this.#held
   }
 
-  /** The ready jobs by group: how many there are, and a lower bound of the units that one of them needs. */
-  *readyGroups(): IterableIterator<ReadyGroup> {
-    for (const queue of this.#allQueues()) {
-      for (const { group, jobs } of queue.groups()) {
-        yield { shape: group.shape, jobs, leastUnits: group.leastUnits }
+  /** The number of jobs that wait for other jobs to end. */
+  get heldSize(): number {
+    return this.#held
+  }
+
+  /** The number of jobs in backoff or before their time. */
+  get delayedSize(): number {
+    return this.#delayed.size
+  }
+
+  /** The jobs in backoff or before their time, in no order. */
+  delayed(): Iterable<QueuedJob> {
+    return this.#delayed
+  }
+
+  /** All waiting jobs by the model or task that they name, null for none. Some counts may be 0. */
+  get named(): ReadonlyMap<string | null, number> {
+    return this.#named
+  }
+
+  /**
+   * The ready jobs by group, of one caller or of all: how many there are, and the one that goes first.
+   */
+  *readyGroups(caller: Caller | null = null): IterableIterator<ReadyGroup> {
+    for (const queue of caller === null ? this.#allQueues() : this.#queuesOf(caller)) {
+      for (const { group, jobs } of queue.groups(caller)) {
+        const first = group.young.top() ?? group.aged.top()
+        if (first === undefined) continue
+        yield { shape: group.shape, jobs, first }
       }
     }
+  }
+
+  /** What fair shares know of the callers; empty under `score`. */
+  shares(): Iterable<Share> {
+    return this.#shares.all()
   }
 
   state(): QueueState {
@@ -124,6 +156,7 @@ export class WaitingQueue {
     job.staticScore = staticScore(job, this.#policy.priority)
     job.heapBits |= WAITING
     this.#size++
+    this.#count(job, 1)
     if (job.waitsFor > 0) {
       job.heapBits |= HELD
       this.#held++
@@ -328,8 +361,22 @@ export class WaitingQueue {
     if ((job.heapBits & HELD) !== 0) this.#held--
     job.heapBits &= ~(WAITING | HELD)
     this.#size--
+    this.#count(job, -1)
     this.#waiting.leave(job)
     return true
+  }
+
+  #count({ shape: { model } }: QueuedJob, by: 1 | -1): void {
+    const count = (this.#named.get(model) ?? 0) + by
+    // A name that comes and goes with each job keeps its entry.
+    if (count === 0 && this.#named.size > NAMES_KEPT) this.#named.delete(model)
+    else this.#named.set(model, count)
+  }
+
+  /** The queues that may have jobs of a caller. */
+  *#queuesOf(caller: Caller): IterableIterator<ScoreQueue> {
+    const key = this.#policy.match.fairness === 'tenant' ? caller : null
+    for (let queue = this.#queues.get(key) ?? null; queue !== null; queue = queue.below) yield queue
   }
 
   *#allQueues(): IterableIterator<ScoreQueue> {
@@ -403,12 +450,12 @@ export class WaitingQueue {
   }
 
   #cost(job: QueuedJob, units: number): bigint {
-    const { tenantWeights, tierWeights } = this.#policy.match
-    const own = Object.hasOwn(tenantWeights, job.caller) ? tenantWeights[job.caller] : undefined
-    const byTier = Object.hasOwn(tierWeights, job.tier) ? tierWeights[job.tier] : undefined
-    return virtualCost(units, own ?? byTier ?? 1)
+    return virtualCost(units, weightOf(job, this.#policy))
   }
 }
+
+/** So many names are counted even while no job has them. */
+const NAMES_KEPT = 1_000
 
 class Passed {
   readonly jobs: QueuedJob[] = []

@@ -11,6 +11,11 @@ import { type BulkAction, isErased, isUnreadable, showBackoff } from '@fairlead/
 /** True if a run of this kind may touch the job; a retry also needs its payload (BULK-3). */
 export function isEligible(action: BulkAction, row: JobRow): boolean {
   if (action === 'cancel') return !hasEnded(row.status)
+  return isRetryable(row)
+}
+
+/** True if a job may be taken up again, as far as its row tells. */
+export function isRetryable(row: JobRow): boolean {
   if (row.status === 'COMPLETED' || !hasEnded(row.status)) return false
   return row.kind !== 'registration' || row.reason !== 'outcome_unknown'
 }

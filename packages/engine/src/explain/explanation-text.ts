@@ -27,6 +27,7 @@ import type {
   PassedOver,
   WaitingExplanation,
 } from './explain.ts'
+import { oneLine } from './one-line.ts'
 import { optionLines } from './options-text.ts'
 
 /** An explanation as text for people, one fact a line (EXPLAIN-6). */
@@ -42,7 +43,9 @@ const DEPENDENCIES_LISTED = 5
 const PROVIDERS_LISTED = 20
 
 /** The meaning of each refusal. The slot count is null for past rounds, which do not record it. */
-const REFUSAL_MEANS: { readonly [R in Refusal]: string | ((slots: number | null) => string) } = {
+export const REFUSAL_MEANS: {
+  readonly [R in Refusal]: string | ((slots: number | null) => string)
+} = {
   provider_not_active: 'it is not active',
   attestation_invalid: 'its attestation is missing or not valid at this time',
   stake_below_minimum: 'its stake is below the minimum for what it offers',
@@ -319,12 +322,6 @@ function refusalText(refusal: Refusal, slots: number | null): string {
 
 function named({ id, kind, model }: JobRow): string {
   return `Job ${id} (${model === null ? kind : `${kind} ${oneLine(model)}`})`
-}
-
-/** Escapes a name chosen by a requester, so that it can neither imitate a line of ours nor move the cursor. */
-function oneLine(text: string): string {
-  const escaped = (char: string) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`
-  return `"${text.replace(/[\p{C}\p{Zl}\p{Zp}"\\]/gu, escaped)}"`
 }
 
 function ahead(time: number, at: number): string {

@@ -59,6 +59,7 @@ export class Projector {
   #takenOf: number
   #inTables: number
   #takenAt = 0
+  #appliedAt: number | null = null
   #cancelWake: (() => void) | null = null
   #isReadWaiting = false
   /** Set from a defect until the state was recovered. */
@@ -112,6 +113,11 @@ export class Projector {
   /** Changes that the tables do not have yet. */
   get behind(): number {
     return this.#behind + this.#source.changedRows
+  }
+
+  /** The last batch that the tables have, and when they took it in; null: not since the start. */
+  get applied(): { readonly batch: number; readonly at: number | null } {
+    return { batch: this.#inTables, at: this.#appliedAt }
   }
 
   /** A batch was handed to the log; the state is at its end. */
@@ -271,6 +277,7 @@ export class Projector {
         this.#tablesCause = null
         this.#taken.shift()
         this.#inTables = next.batch
+        this.#appliedAt = this.#clock.now()
         this.#behind -= next.changes
         this.#mustScrub ||= next.rows.eraseEnded !== null
         this.#applied(next.batch)

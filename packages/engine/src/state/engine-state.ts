@@ -28,6 +28,7 @@ import {
   newProvider,
   type Pause,
   type Policy,
+  type Preset,
   type Provider,
   type ProviderId,
   type ReserveAnswer,
@@ -688,8 +689,7 @@ export class EngineState {
   #setPolicy(command: Extract<Command, { type: 'setPolicy' }>): Policy {
     const { market } = this
     const { written, preset, assigned } = command
-    const policy = usablePolicy(written, preset)
-    this.#refuseFundChange(policy)
+    const policy = this.checkPolicy(written, preset)
     invariant(assigned !== 'unknown', 'what was assigned before has been looked up')
     const text = JSON.stringify(written)
     const digest = taggedHashHex('fairlead|policy', text)
@@ -699,6 +699,13 @@ export class EngineState {
     if (assigned !== null) market.windows.restore(assigned, policy)
     this.#changes.meta[META.policy] = text
     this.#changes.meta[META.preset] = preset
+    return policy
+  }
+
+  /** The policy in usable form, or a refusal; nothing changes. */
+  checkPolicy(written: unknown, preset: Preset): Policy {
+    const policy = usablePolicy(written, preset)
+    this.#refuseFundChange(policy)
     return policy
   }
 

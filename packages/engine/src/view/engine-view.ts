@@ -6,6 +6,7 @@ import type {
   KindName,
   LeaseId,
   Limit,
+  LimitView,
   Market,
   Pause,
   Policy,
@@ -16,8 +17,11 @@ import type {
   WaitReason,
 } from '@fairlead/core'
 import type { DispatchKey, ScheduleKey, StoreReads } from '@fairlead/core/internal'
+import type { Check } from '../explain/verdict.ts'
 import type { EngineState } from '../state/engine-state.ts'
+import { type BudgetFigures, budgetFigures } from './budgets.ts'
 import { type Census, takeCensus } from './census.ts'
+import { fairnessOf, type KindFairness, type Served } from './fairness.ts'
 import { type QueueFigures, queueFigures } from './queue-figures.ts'
 import {
   allRegistrations,
@@ -32,11 +36,15 @@ import {
   sessionEntries,
 } from './session-view.ts'
 import { waitReasonOf } from './wait-reason.ts'
+import { type Blocker, blockersOf } from './waiting/blockers.ts'
+import { ruledOut } from './waiting/ruled-out.ts'
+import { scanWaiting, type WaitingScan } from './waiting/scan.ts'
 
 /** Facts about a job in memory that never change. */
 export interface JobFactsInMemory {
   readonly kind: KindName
   readonly caller: Caller
+  readonly tier: string
   readonly fee: bigint
   readonly units: number
   readonly enqueueTs: number
@@ -44,6 +52,13 @@ export interface JobFactsInMemory {
   readonly model: string | null
   readonly origin: JobOrigin | null
   readonly tags: readonly string[]
+}
+
+/** What the waiting jobs wait for. */
+export interface Waiting {
+  readonly scan: WaitingScan
+  readonly blockers: readonly Blocker[]
+  readonly ruledOut: readonly Check[]
 }
 
 /** Facts about a lease that never change. */
@@ -99,8 +114,9 @@ export class EngineView {
     const job = this.#market().jobs.get(id)
     if (job === undefined) return null
     const { fee, units, enqueueTs, origin, caller, shape, options } = job
-    const { kind, model } = shape
-    return { kind, model, caller, fee, units, enqueueTs, origin, tags: options?.tags ?? [] }
+    const { kind, model, tier } = shape
+    const tags = options?.tags ?? []
+    return { kind, model, caller, tier, fee, units, enqueueTs, origin, tags }
   }
 
   lease(id: LeaseId): LeaseFactsInMemory | null {
@@ -184,6 +200,45 @@ export class EngineView {
 
   census(): Census {
     return takeCensus(this.#market())
+  }
+
+  /** What all waiting jobs wait for, of one caller or of all. It takes some milliseconds: keep it for a moment. */
+  waiting(caller: Caller | null, nowMs: number): Waiting {
+    const market = this.#market()
+    const scan = scanWaiting(market, { caller, nowMs })
+    const blockers = blockersOf(market, scan)
+    return { scan, blockers, ruledOut: ruledOut(market, blockers, scan.at) }
+  }
+
+  /** The live leases of one caller, or of all. */
+  running(caller: Caller | null = null): number {
+    let running = 0
+    for (const leases of this.#market().leasesOf.values()) {
+      if (caller === null) running += leases.size
+      else for (const { job } of leases.values()) if (job.caller === caller) running++
+    }
+    return running
+  }
+
+  /** All waiting jobs. */
+  get waitingSize(): number {
+    const { queues, sessions } = this.#market()
+    let size = sessions.waitingSize
+    for (const queue of queues.values()) size += queue.size
+    return size
+  }
+
+  /** `served`: what each caller was given of late. */
+  fairness(
+    { scan }: Waiting,
+    served: (kind: KindName) => ReadonlyMap<Caller, Served>,
+  ): KindFairness[] {
+    return fairnessOf(this.#market(), scan, served)
+  }
+
+  /** Tells of one limit of the engine after another who holds how much of it. */
+  budgets(): (view: LimitView) => BudgetFigures {
+    return budgetFigures(this.#market())
   }
 
   #market(): Market {

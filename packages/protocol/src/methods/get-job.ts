@@ -11,13 +11,19 @@ export const getJob = defineMethod({
   summary: 'A job, with its claim and its result if it has them.',
   roles: ['requester', 'operator', 'auditor'],
   access: 'read',
-  params: z.strictObject({ task_id: taskId }),
+  params: z.strictObject({
+    task_id: taskId,
+    payload: z.literal(false).optional().describe('false: without payload and output'),
+  }),
   result: z.strictObject({
     task_id: taskId,
     status: z.enum(JOB_STATUSES),
     job: jobRecord,
     claim: proofClaim.nullable().describe('its accepted proof, final or not'),
     result: resultRecord.nullable(),
+    actions: z
+      .array(z.enum(['cancel', 'retry']))
+      .describe('what the caller may do with it now: aicf.cancelJob, aicf.retryJobs'),
   }),
   errors: ['NotFound'],
   example: {
@@ -28,6 +34,7 @@ export const getJob = defineMethod({
       job: JOB_RECORD,
       claim: CLAIM,
       result: RESULT_RECORD,
+      actions: ['retry'],
     },
   },
 })

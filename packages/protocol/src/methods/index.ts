@@ -3,6 +3,7 @@ import { attest } from './attest.ts'
 import { auditList } from './audit-list.ts'
 import { auditPrune } from './audit-prune.ts'
 import { auditVerify } from './audit-verify.ts'
+import { authWhoami } from './auth-whoami.ts'
 import { cancelJob } from './cancel-job.ts'
 import { cancelJobs } from './cancel-jobs.ts'
 import { chainBlock } from './chain-block.ts'
@@ -37,6 +38,7 @@ import { limitsReset } from './limits-reset.ts'
 import { listJobs } from './list-jobs.ts'
 import { listProviders } from './list-providers.ts'
 import { listSettlements } from './list-settlements.ts'
+import { policyDescribe } from './policy-describe.ts'
 import { policyGet } from './policy-get.ts'
 import { policySet } from './policy-set.ts'
 import { pollLeases } from './poll-leases.ts'
@@ -63,7 +65,14 @@ import { signupListSessions } from './signup-list-sessions.ts'
 import { signupSchedule } from './signup-schedule.ts'
 import { signupSetOpening } from './signup-set-opening.ts'
 import { stake } from './stake.ts'
+import { statsBudgets } from './stats-budgets.ts'
+import { statsFairness } from './stats-fairness.ts'
 import { statsGet } from './stats-get.ts'
+import { statsHistory } from './stats-history.ts'
+import { statsProviders } from './stats-providers.ts'
+import { statsStorage } from './stats-storage.ts'
+import { statsVerdict } from './stats-verdict.ts'
+import { statsWaiting } from './stats-waiting.ts'
 import { storageBackup } from './storage-backup.ts'
 import { submitProof } from './submit-proof.ts'
 import { unstake } from './unstake.ts'
@@ -133,12 +142,21 @@ export const METHODS = {
   'limits.completeMany': limitsCompleteMany,
   'events.subscribe': eventsSubscribe,
   'events.unsubscribe': eventsUnsubscribe,
+  'auth.whoami': authWhoami,
   'policy.get': policyGet,
+  'policy.describe': policyDescribe,
   'policy.set': policySet,
   'audit.list': auditList,
   'audit.prune': auditPrune,
   'audit.verify': auditVerify,
   'stats.get': statsGet,
+  'stats.verdict': statsVerdict,
+  'stats.waiting': statsWaiting,
+  'stats.budgets': statsBudgets,
+  'stats.fairness': statsFairness,
+  'stats.providers': statsProviders,
+  'stats.history': statsHistory,
+  'stats.storage': statsStorage,
   'storage.backup': storageBackup,
   'rpc.discover': discover,
 } as const

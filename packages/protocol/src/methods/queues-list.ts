@@ -5,7 +5,7 @@ import { pauseRecord, queueRecord } from '../records/queue.ts'
 
 export const queuesList = defineMethod({
   name: 'queues.list',
-  summary: 'Ready jobs by kind and name, and all pauses.',
+  summary: 'Waiting and running jobs by kind and name, and all pauses.',
   description: 'A requester sees its own jobs, and the pauses that can hold them.',
   roles: ['requester', 'operator', 'auditor'],
   access: 'read',
@@ -18,7 +18,13 @@ export const queuesList = defineMethod({
   example: {
     params: {},
     result: {
-      queues: [{ kind: 'task', name: 'resize', ready: 12, held: 12 }],
+      queues: [
+        {
+          ...{ kind: 'task', name: 'resize', ready: 12, held: 12, waiting: 14, running: 2 },
+          oldest_wait_ms: 1_250,
+          per_second: { enqueued: 1.5, completed: 1.4, failed: 0 },
+        },
+      ],
       pauses: [PAUSE_RECORD],
     },
   },

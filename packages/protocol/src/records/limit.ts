@@ -59,7 +59,7 @@ export const limitDefinition = z
   .meta({ id: 'LimitDefinition' })
 
 /** Debts have no upper bound: past what is exact in JSON, and in CBOR alike, the digits are text. */
-const exactInt = z.union([z.int(), z.string().regex(/^-?[1-9]\d*$/)])
+export const exactInt = z.union([z.int(), z.string().regex(/^-?[1-9]\d*$/)])
 
 export const limitRecord = z
   .strictObject({

@@ -30,6 +30,13 @@ export const queueRecord = z
     name: z.string().nullable().describe('null for quantum jobs'),
     ready: count.describe('jobs that could go to a provider now'),
     held: count.describe('those of them that a pause holds back'),
+    waiting: count.describe('all that wait, also before their time, in backoff or behind others'),
+    running: count.describe('live leases'),
+    oldest_wait_ms: count.nullable().describe('of the ready jobs that go first; null: none'),
+    per_second: z
+      .strictObject({ enqueued: z.number(), completed: z.number(), failed: z.number() })
+      .nullable()
+      .describe('of all callers, over the last ten seconds; null for a requester'),
   })
   .meta({ id: 'QueueRecord' })
 

@@ -48,9 +48,9 @@ import {
   auditPrune,
   auditVerify,
   discover,
+  policyDescribe,
   policyGet,
   policySet,
-  statsGet,
   storageBackup,
 } from './operations.ts'
 import {
@@ -73,7 +73,6 @@ import {
   schedulesPut,
   schedulesTrigger,
 } from './schedules.ts'
-
 import {
   signupAudit,
   signupCancel,
@@ -83,6 +82,17 @@ import {
   signupSchedule,
   signupSetOpening,
 } from './signup.ts'
+import {
+  statsBudgets,
+  statsFairness,
+  statsGet,
+  statsHistory,
+  statsProviders,
+  statsStorage,
+  statsVerdict,
+  statsWaiting,
+} from './stats.ts'
+import { whoami } from './whoami.ts'
 
 /** Who carries out which method. */
 export const HANDLERS: Handlers = {
@@ -148,12 +158,21 @@ export const HANDLERS: Handlers = {
   'limits.completeMany': limitsCompleteMany,
   'events.subscribe': subscribe,
   'events.unsubscribe': unsubscribe,
+  'auth.whoami': whoami,
   'policy.get': policyGet,
+  'policy.describe': policyDescribe,
   'policy.set': policySet,
   'audit.list': auditList,
   'audit.prune': auditPrune,
   'audit.verify': auditVerify,
   'stats.get': statsGet,
+  'stats.verdict': statsVerdict,
+  'stats.waiting': statsWaiting,
+  'stats.budgets': statsBudgets,
+  'stats.fairness': statsFairness,
+  'stats.providers': statsProviders,
+  'stats.history': statsHistory,
+  'stats.storage': statsStorage,
   'storage.backup': storageBackup,
   'rpc.discover': discover,
 }

@@ -1,17 +1,19 @@
 import {
   FairleadError,
+  hasEnded,
   type JobId,
   type JobOrigin,
   type JobRow,
   type ResultRow,
 } from '@fairlead/core'
-import { resultWithoutPeople, showU64 } from '@fairlead/core/internal'
-import type { ClaimStatus, Engine } from '@fairlead/engine'
-import type { JobReceipt, MethodName, ProofClaim } from '@fairlead/protocol'
+import { isErased, isUnreadable, resultWithoutPeople, showU64 } from '@fairlead/core/internal'
+import { type ClaimStatus, type Engine, isRetryable } from '@fairlead/engine'
+import type { JobReceipt, MethodName, ProofClaim, ResultOf } from '@fairlead/protocol'
 import { auditRecord } from '../records/audit-record.ts'
 import { claimOfResult, claimRecord } from '../records/claim-record.ts'
 import { explanationRecord } from '../records/explanation-record.ts'
 import { errorRecord, jobRecord, jobSummary, resultRecord } from '../records/job-record.ts'
+import { spanRecords } from '../records/span-record.ts'
 import {
   actingAs,
   type Call,
@@ -24,6 +26,7 @@ import {
   type Services,
 } from '../rpc/call.ts'
 import { filterOf } from './job-filter.ts'
+import { mayCall } from './whoami.ts'
 
 export const enqueue: Handlers['aicf.enqueue'] = async (params, call, services) => {
   const { engine, heap } = services
@@ -75,7 +78,8 @@ function originOf(retryOf: JobId | undefined, traceparent: string | null): JobOr
   }
 }
 
-export const getJob: Handlers['aicf.getJob'] = async ({ task_id }, call, services) => {
+export const getJob: Handlers['aicf.getJob'] = async (params, call, services) => {
+  const { task_id, payload: isWanted = true } = params
   const { engine, signup } = services
   const { read } = engine.view
   // Asked for in one turn, so that the status and the last error are of one moment.
@@ -98,7 +102,12 @@ export const getJob: Handlers['aicf.getJob'] = async ({ task_id }, call, service
   const isPrivate = row.kind === 'registration' && row.caller !== ownCaller(call)
   const job = jobRecord({
     row,
-    payload: payload == null ? EMPTY_MAP : isPrivate ? signup.withoutPeople(payload) : payload,
+    payload:
+      payload == null || !isWanted
+        ? EMPTY_MAP
+        : isPrivate
+          ? signup.withoutPeople(payload)
+          : payload,
     lease: leases.at(-1) ?? null,
     timeline,
     failures,
@@ -110,9 +119,33 @@ export const getJob: Handlers['aicf.getJob'] = async ({ task_id }, call, service
     status: row.status,
     job,
     claim: shownClaim(claim, result, engine),
-    result: result === null ? null : shownResult(result, row.kind, isPrivate),
+    result:
+      result === null
+        ? null
+        : { ...shownResult(result, row.kind, isPrivate), ...(isWanted ? {} : NO_OUTPUT) },
+    actions: actionsOn(row, payload ?? null, claim, call),
   }
 }
+
+const NO_OUTPUT = { output: null, meta: null }
+
+/** What may be done with a job now, by its state and by who asks. */
+function actionsOn(
+  row: JobRow,
+  payload: Uint8Array | null,
+  claim: ClaimStatus | null,
+  { identity }: Call,
+): ResultOf<'aicf.getJob'>['actions'] {
+  const may = (name: MethodName) => mayCall(identity, name)
+  const isGone = payload === null || isErased(payload) || isUnreadable(payload)
+  return [
+    ...(!hasEnded(row.status) && claim === null && may('aicf.cancelJob') ? CANCEL : []),
+    ...(isRetryable(row) && !isGone && may('aicf.retryJobs') ? RETRY : []),
+  ]
+}
+
+const CANCEL = ['cancel'] as const
+const RETRY = ['retry'] as const
 
 /** PENDING in memory, or FINAL in the result; the result may have been read a moment before the claim was final. */
 function shownClaim(
@@ -183,10 +216,22 @@ export const explainJob: Handlers['aicf.explainJob'] = async ({ task_id }, call,
 
 export const getTimeline: Handlers['aicf.getTimeline'] = async ({ task_id }, call, services) => {
   const { engine } = services
-  await readableJob(task_id, call, 'aicf.getTimeline', services)
   const { read } = engine.view
-  const [entries, failures] = await Promise.all([read.timeline(task_id), read.failures(task_id)])
-  return { task_id, entries: entries.map(auditRecord), errors: failures.map(errorRecord) }
+  // Asked for in one turn, so that they are of one moment.
+  const [row, leases, entries, failures] = await Promise.all([
+    readableJob(task_id, call, 'aicf.getTimeline', services),
+    read.leases(task_id),
+    read.timeline(task_id),
+    read.failures(task_id),
+  ])
+  const now = Math.max(Date.now(), engine.view.now)
+  return {
+    task_id,
+    entries: entries.map(auditRecord),
+    at: now,
+    spans: spanRecords({ row, leases, timeline: entries, now }),
+    errors: failures.map(errorRecord),
+  }
 }
 
 export const getLogs: Handlers['aicf.getLogs'] = async ({ task_id, attempt }, call, services) => {

@@ -2,11 +2,13 @@ import {
   type CompleteAnswer,
   type CompleteRequest,
   FairleadError,
+  type LimitView,
   type ReserveAnswer,
   type ReserveRequest,
 } from '@fairlead/core'
 import { compareText } from '@fairlead/core/internal'
 import {
+  type CheckedParamsOf,
   checkParams,
   completeAnswerToWire,
   completeOfWire,
@@ -43,15 +45,19 @@ export const limitsDelete: Handlers['limits.delete'] = async ({ key }, call, ser
 }
 
 export const limitsList: Handlers['limits.list'] = async (params, _, { limiter }) => {
-  const { cursor, limit = 100 } = params
-  const all = await limiter.list()
+  const { page, cursor } = pageOfLimits(await limiter.list(), params)
+  return { limits: page.map(viewToWire), cursor }
+}
+
+/** A page of limits that are in order of key. */
+export function pageOfLimits(
+  all: readonly LimitView[],
+  { cursor, limit = 100 }: CheckedParamsOf<'limits.list'>,
+): { readonly page: readonly LimitView[]; readonly cursor: string | null } {
   const rest =
     cursor === undefined ? all : all.filter((view) => compareText(view.limit.key, cursor) > 0)
   const page = rest.slice(0, limit)
-  return {
-    limits: page.map(viewToWire),
-    cursor: rest.length > limit ? (page.at(-1)?.limit.key ?? null) : null,
-  }
+  return { page, cursor: rest.length > limit ? (page.at(-1)?.limit.key ?? null) : null }
 }
 
 export const limitsGet: Handlers['limits.get'] = async (params, call, { limiter, limitOwners }) => {

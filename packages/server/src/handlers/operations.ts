@@ -1,6 +1,14 @@
-import { type AuditHead, brokenSeq, showPolicy } from '@fairlead/core'
-import { refusePruned } from '@fairlead/engine'
-import { VERIFY_MAX } from '@fairlead/protocol'
+import {
+  type AuditHead,
+  brokenSeq,
+  type Policy,
+  type Preset,
+  parsePolicy,
+  showPolicy,
+} from '@fairlead/core'
+import { policySettings } from '@fairlead/core/internal'
+import { type Engine, refusePruned } from '@fairlead/engine'
+import { type ResultOf, VERIFY_MAX } from '@fairlead/protocol'
 import { brokenBatchIn } from '../audit/broken-batch.ts'
 import { auditRecord } from '../records/audit-record.ts'
 import { actingAs, type Handlers } from '../rpc/call.ts'
@@ -9,16 +17,89 @@ export const policyGet: Handlers['policy.get'] = (_, __, { engine }) => ({
   policy: showPolicy(engine.view.policy),
 })
 
-export const policySet: Handlers['policy.set'] = async ({ policy, preset }, call, { engine }) => ({
-  policy: showPolicy(await engine.setPolicy(policy, preset, actingAs(call))),
-})
+export const policySet: Handlers['policy.set'] = async (params, call, { engine }) => {
+  const { policy: written, preset, dry_run } = params
+  const before = settingsOf(engine.view.policy)
+  const policy =
+    dry_run === true
+      ? engine.checkPolicy(written, preset)
+      : await engine.setPolicy(written, preset, actingAs(call))
+  return { policy: showPolicy(policy), changes: changesBetween(before, settingsOf(policy)) }
+}
+
+export const policyDescribe: Handlers['policy.describe'] = (params, _, { engine }) => {
+  const values = settingsOf(engine.view.policy)
+  const differences = (preset: Preset) => changesBetween(defaultsOf(preset), values).length
+  const closer = differences('queue') <= differences('fund') ? 'queue' : 'fund'
+  const { preset = closer } = params
+  const defaults = defaultsOf(preset)
+  return {
+    preset,
+    settings: policySettings().map(({ path, field: { expected, purpose } }) => {
+      const value = values.get(path) ?? null
+      const normal = defaults.get(path) ?? null
+      const is_default = isSame(value, normal)
+      return { path, value, default: normal, is_default, expected, purpose }
+    }),
+  }
+}
+
+/** All settings by their path, in written form. */
+function settingsOf(policy: Policy): Map<string, unknown> {
+  const shown = showPolicy(policy)
+  return new Map(policySettings().map(({ path }) => [path, valueAt(shown, path)]))
+}
+
+function defaultsOf(preset: Preset): Map<string, unknown> {
+  return settingsOf(parsePolicy({}, preset))
+}
+
+function valueAt(shown: Readonly<Record<string, unknown>>, path: string): unknown {
+  let value: unknown = shown
+  for (const name of path.split('.')) value = (value as Record<string, unknown>)[name]
+  return value
+}
+
+function changesBetween(
+  from: ReadonlyMap<string, unknown>,
+  to: ReadonlyMap<string, unknown>,
+): ResultOf<'policy.set'>['changes'] {
+  return [...to].flatMap(([path, value]) => {
+    const before = from.get(path)
+    return isSame(before, value) ? [] : [{ path, from: before, to: value }]
+  })
+}
+
+/** Settings are written in a fixed order, so equal ones have equal texts. */
+function isSame(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b)
+}
 
 export const auditList: Handlers['audit.list'] = async (params, _, { engine }) => {
-  const { after_seq = 0, cursor, limit = 100 } = params
+  const { after_seq = 0, cursor, limit = 100, order = 'oldest' } = params
+  if (order === 'newest') return newestEntries(engine, after_seq, cursor, limit)
   const after = Math.max(after_seq, cursor === undefined ? 0 : Number(cursor))
   const entries = await engine.view.read.journal(after, limit)
   const last = entries.length < limit ? undefined : entries.at(-1)
   return { entries: entries.map(auditRecord), cursor: last === undefined ? null : String(last.seq) }
+}
+
+/** Numbers follow one another without a gap, so a page is known by where it ends. */
+async function newestEntries(
+  engine: Engine,
+  afterSeq: number,
+  cursor: string | undefined,
+  limit: number,
+): Promise<ResultOf<'audit.list'>> {
+  const last = cursor === undefined ? engine.lastEventSeq : Number(cursor) - 1
+  const first = Math.max(afterSeq, engine.view.journalCut.seq, last - limit)
+  const entries = last > first ? await engine.view.read.journal(first, last - first) : []
+  const oldest = entries[0]?.seq ?? 0
+  const isEnd = oldest <= Math.max(afterSeq, engine.view.journalCut.seq) + 1
+  return {
+    entries: entries.map(auditRecord).reverse(),
+    cursor: isEnd ? null : String(oldest),
+  }
 }
 
 /** Entries that are read at once, so that others get their turn. */
@@ -51,11 +132,6 @@ export const auditPrune: Handlers['audit.prune'] = async ({ before }, call, { en
   const { deleted, cut } = await engine.pruneAudit(before, actingAs(call))
   return { deleted, head: cut }
 }
-
-export const statsGet: Handlers['stats.get'] = async (_, __, { stats, storage }) => ({
-  ...stats.take(),
-  storage: await storage.figures(),
-})
 
 export const storageBackup: Handlers['storage.backup'] = async ({ path }, call, { storage }) => {
   const { keyFile, ...made } = await storage.backup(path, actingAs(call))

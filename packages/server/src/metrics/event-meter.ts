@@ -1,7 +1,9 @@
-import type { JobId, KindName } from '@fairlead/core'
+import type { JobId, KindName, ProviderId } from '@fairlead/core'
 import { isOwnTask, webhookOf } from '@fairlead/core/internal'
 import type { Engine, EngineEvent, EngineView } from '@fairlead/engine'
 import { Counter, Histogram, type Registry } from 'prom-client'
+import { RatesByName } from './name-rates.ts'
+import { ProviderOutcomes } from './provider-outcomes.ts'
 import { Rate } from './rates.ts'
 import { ServiceShares } from './service-shares.ts'
 
@@ -10,6 +12,8 @@ const WAITS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 
 
 interface Attempt {
   readonly kind: KindName
+  readonly name: string | null
+  readonly providerId: ProviderId
   readonly at: number
   /** The webhook whose delivery it is; null for any other job. */
   readonly hook: string | null
@@ -68,10 +72,14 @@ export class EventMeter {
   }
   readonly rates = { enqueued: new Rate(), assigned: new Rate(), completed: new Rate() }
   readonly shares = new ServiceShares()
+  readonly names = new RatesByName()
+  readonly providers = new ProviderOutcomes()
   readonly #view: EngineView
   readonly #metrics: ReturnType<typeof metricsIn>
   readonly #attempts = new Map<JobId, Attempt>()
   #before: EngineEvent | null = null
+  /** Why the lease failed that the event before cancelled. */
+  #cancelCode: string | null = null
 
   constructor(engine: Engine, registry: Registry) {
     this.#view = engine.view
@@ -84,12 +92,23 @@ export class EventMeter {
   }
 
   see(event: EngineEvent): void {
-    this.#count(event)
     const code = failureCode(event, this.#before)
     if (code !== null) {
       this.#metrics.failures.inc({ code: FAILURE_CODES.has(code) ? code : 'other' })
     }
+    if ('jobId' in event) this.#attemptFailed(event, code ?? this.#cancelCode)
+    this.#cancelCode = event.type === 'leaseCancelled' ? code : null
+    this.#count(event)
     this.#before = event
+  }
+
+  /** The event behind that of a cancelled lease names the job, and its attempt is known until that is counted. */
+  #attemptFailed(
+    { jobId, at }: { readonly jobId: JobId; readonly at: number },
+    code: string | null,
+  ) {
+    const attempt = code === null ? undefined : this.#attempts.get(jobId)
+    if (attempt !== undefined) this.providers.addFailure(attempt.providerId, code, at)
   }
 
   #count(event: EngineEvent): void {
@@ -97,8 +116,10 @@ export class EventMeter {
     if (type === 'jobEnqueued') {
       this.totals.enqueued++
       this.rates.enqueued.add(at)
-      this.#metrics.enqueued.inc({ kind: this.#view.job(event.jobId)?.kind ?? 'unknown' })
-    } else if (type === 'jobAssigned') this.#assigned(event.jobId, at)
+      const job = this.#view.job(event.jobId)
+      if (job !== null) this.names.add(job.kind, job.model, 'enqueued', at)
+      this.#metrics.enqueued.inc({ kind: job?.kind ?? 'unknown' })
+    } else if (type === 'jobAssigned') this.#assigned(event, at)
     else if (type === 'jobCompleted') this.#completed(event.jobId, at)
     else if (type === 'jobRequeued') this.#over('requeued', event)
     else if (type === 'jobFailed') this.#over('failed', event)
@@ -116,22 +137,35 @@ export class EventMeter {
     { jobId, at, reason }: { readonly jobId: JobId; readonly at: number; readonly reason: string },
   ): void {
     this.totals[outcome]++
+    const attempt = this.#attempts.get(jobId)
+    if (outcome === 'requeued') {
+      if (reason === 'DECLINED' && attempt !== undefined) {
+        this.providers.add(attempt.providerId, 'declined', at)
+      }
+    } else {
+      const { kind, name } = attempt ?? named(this.#view.job(jobId))
+      if (kind !== null) this.names.add(kind, name, 'failed', at)
+    }
     this.#metrics[outcome].inc({ reason: REASONS.has(reason) ? reason : 'other' })
     this.#ended(jobId, at, outcome)
   }
 
-  #assigned(jobId: JobId, at: number): void {
+  #assigned(
+    { jobId, providerId }: { readonly jobId: JobId; readonly providerId: ProviderId },
+    at: number,
+  ): void {
     this.totals.assigned++
     this.rates.assigned.add(at)
+    this.providers.add(providerId, 'assigned', at)
     const job = this.#view.job(jobId)
     if (job === null) return
-    const { kind, caller, units, enqueueTs, model } = job
-    this.shares.add(caller, units, at)
+    const { kind, model: name, units, enqueueTs } = job
+    this.shares.add(kind, job, units, at)
     this.#metrics.assigned.inc({ kind })
     this.#metrics.waited.observe({ kind }, (at - enqueueTs) / 1_000)
     if (this.#attempts.size < ATTEMPTS_MAX) {
-      const hook = isOwnTask({ kind, model }) ? webhookOf(model) : null
-      this.#attempts.set(jobId, { kind, at, hook })
+      const hook = isOwnTask(job) ? webhookOf(name) : null
+      this.#attempts.set(jobId, { kind, name, providerId, at, hook })
     }
   }
 
@@ -141,6 +175,8 @@ export class EventMeter {
     const attempt = this.#attempts.get(jobId)
     this.#metrics.completed.inc({ kind: attempt?.kind ?? 'unknown' })
     if (attempt !== undefined) {
+      this.providers.add(attempt.providerId, 'completed', at)
+      this.names.add(attempt.kind, attempt.name, 'completed', at)
       this.#metrics.worked.observe({ kind: attempt.kind }, (at - attempt.at) / 1_000)
     }
     this.#ended(jobId, at, 'completed')
@@ -154,6 +190,13 @@ export class EventMeter {
     const { hook } = attempt
     if (hook !== null) this.#metrics.deliveries.inc({ hook, outcome: DELIVERIES[outcome] })
   }
+}
+
+function named(job: ReturnType<EngineView['job']>): {
+  readonly kind: KindName | null
+  readonly name: string | null
+} {
+  return { kind: job?.kind ?? null, name: job?.model ?? null }
 }
 
 /**

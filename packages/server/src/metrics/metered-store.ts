@@ -1,3 +1,5 @@
+import { statfsSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import type { Store } from '@fairlead/core'
 import type { Log, LogEnd, LogRecord } from '@fairlead/core/internal'
 
@@ -22,6 +24,15 @@ export interface MeterableStore extends Store {
   readonly log: Log & { readonly stats?: () => Promise<LogFigures> }
   /** Resolves with the last batch of the copy. */
   readonly backup?: (to: string) => Promise<number>
+  /** The file of the tables; null in memory. */
+  readonly path?: string | null
+}
+
+/** Sizes in bytes of the file of the tables and its write-ahead log, and what is free beside them. */
+export interface TableFiles {
+  readonly tables: number
+  readonly wal: number
+  readonly free: number
 }
 
 /** Is told of every append. */
@@ -65,6 +76,15 @@ export class MeteredStore implements Store {
   /** Null if the log does not tell. */
   async logFigures(): Promise<LogFigures | null> {
     return (await this.#store.log.stats?.()) ?? null
+  }
+
+  /** Null if the tables are in no file. */
+  tableFiles(): TableFiles | null {
+    const { path = null } = this.#store
+    if (path === null) return null
+    const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0
+    const { bavail, bsize } = statfsSync(dirname(path))
+    return { tables: sizeOf(path), wal: sizeOf(`${path}-wal`), free: bavail * bsize }
   }
 
   /** Null if the store makes no backups. */

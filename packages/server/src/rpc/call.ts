@@ -4,11 +4,14 @@ import type { Acting, Engine } from '@fairlead/engine'
 import type { CheckedParamsOf, MethodName, ResultOf } from '@fairlead/protocol'
 import type { AccessNotes } from '../auth/access-notes.ts'
 import type { Identity } from '../auth/identity.ts'
+import type { Figures } from '../dashboard/figures.ts'
+import type { History } from '../dashboard/history.ts'
 import type { EventHub } from '../events/event-hub.ts'
 import type { SettlementDesk } from '../fund/settlement-desk.ts'
 import type { HeapGuard } from '../heap-guard.ts'
 import type { LimitOwners } from '../limit-owners.ts'
 import type { ServerLimits } from '../limits.ts'
+import type { EventMeter } from '../metrics/event-meter.ts'
 import type { ServerStats } from '../metrics/server-stats.ts'
 import type { SignupDesk } from '../signup/signup-desk.ts'
 import type { StorageDesk } from '../storage-desk.ts'
@@ -28,6 +31,13 @@ export interface Call {
   readonly requestId: string
 }
 
+/** What the server says of itself to everybody. */
+export interface Shown {
+  readonly version: string
+  /** False: pages show no payloads and results. */
+  readonly payloads: boolean
+}
+
 /** What handlers work with. */
 export interface Services {
   readonly engine: Engine
@@ -37,6 +47,10 @@ export interface Services {
   readonly limiter: Limiter
   readonly limitOwners: LimitOwners
   readonly stats: ServerStats
+  readonly figures: Figures
+  readonly history: History
+  readonly meter: EventMeter
+  readonly shown: Shown
   readonly storage: StorageDesk
   readonly settlements: SettlementDesk
   readonly signup: SignupDesk

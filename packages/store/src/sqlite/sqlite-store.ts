@@ -71,6 +71,8 @@ export interface SqliteStore extends Store {
   readonly log: FileLog
   readonly tables: SqliteTables
   readonly report: OpenReport
+  /** The file of the tables; null in memory. */
+  readonly path: string | null
   overview(): Promise<Overview>
   /** How much of it is encrypted with which key (FILES-3). It reads all payloads and results. */
   sealed(): Promise<Sealed[]>
@@ -172,6 +174,7 @@ class LockedStore implements SqliteStore {
   readonly tables: SqliteTables
   readonly read: StoreReads
   readonly report: OpenReport
+  readonly path: string | null
   readonly #path: string
   readonly #lock: Pick<OwnerLock, 'release'>
   #closed: Promise<void> | null = null
@@ -191,6 +194,7 @@ class LockedStore implements SqliteStore {
     },
   ) {
     this.#path = path
+    this.path = path === IN_MEMORY ? null : path
     this.#lock = lock
     this.log = log
     this.tables = tables
