@@ -4,7 +4,11 @@ import { Client, type ClientOptions } from './client.ts'
 
 export { FairleadError } from '@fairlead/core/errors'
 export type {
+  BlockerRecord,
+  BudgetRecord,
+  ChangeRecord,
   ExplanationRecord,
+  FairnessRecord,
   JobReceipt,
   JobRecord,
   JobSummary,
@@ -13,8 +17,14 @@ export type {
   RegistrationRecord,
   ResultRecord,
   SessionRecord,
+  SettingChangeRecord,
+  SettingRecord,
+  SpanRecord,
   Stats,
+  StorageRecord,
+  TenantRecord,
   Topic,
+  VerdictRecord,
   WireEvent,
 } from '@fairlead/protocol'
 export { Client, type ClientOptions, type ResultOptions } from './client.ts'

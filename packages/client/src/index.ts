@@ -3,7 +3,11 @@
 export type { ProviderNotice } from '@fairlead/core'
 export { FairleadError } from '@fairlead/core/errors'
 export type {
+  BlockerRecord,
+  BudgetRecord,
+  ChangeRecord,
   ExplanationRecord,
+  FairnessRecord,
   JobReceipt,
   JobRecord,
   JobSummary,
@@ -12,8 +16,14 @@ export type {
   RegistrationRecord,
   ResultRecord,
   SessionRecord,
+  SettingChangeRecord,
+  SettingRecord,
+  SpanRecord,
   Stats,
+  StorageRecord,
+  TenantRecord,
   Topic,
+  VerdictRecord,
   WireEvent,
 } from '@fairlead/protocol'
 export type { Job } from './attempt.ts'

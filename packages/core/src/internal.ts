@@ -147,7 +147,15 @@ export { readFundPolicy, showFundPolicy } from './policy/fund-json.ts'
 // Settings
 export { type PlatformPolicy, type PlatformRows, platformPolicy } from './policy/platform-policy.ts'
 export { MATCH_ORDERS, policySettings } from './policy/policy.ts'
-export { type Field, int, intsByName, names, oneOf, thousandths } from './policy/policy-field.ts'
+export {
+  type Field,
+  flag,
+  int,
+  intsByName,
+  names,
+  oneOf,
+  thousandths,
+} from './policy/policy-field.ts'
 export {
   problemList,
   readSettings,

@@ -10,11 +10,13 @@ import { TokenWatch } from './auth/token-watch.ts'
 import { CallerNames } from './dashboard/caller-names.ts'
 import { Figures } from './dashboard/figures.ts'
 import { History } from './dashboard/history.ts'
+import { PageFiles } from './dashboard/page-files.ts'
 import { STUCK_MS } from './dashboard/server-checks.ts'
 import { EventHub } from './events/event-hub.ts'
 import { Ownership } from './events/ownership.ts'
 import { SettlementDesk } from './fund/settlement-desk.ts'
 import { HeapGuard } from './heap-guard.ts'
+import { BasePath } from './http/base-path.ts'
 import { Bodies } from './http/body.ts'
 import { Connections } from './http/connections.ts'
 import { createHttpServer } from './http/http-server.ts'
@@ -56,6 +58,7 @@ export interface Assembled {
   readonly dispatcher: Dispatcher
   readonly authenticator: Authenticator
   readonly logger: Logger
+  readonly basePath: BasePath
   /** `/readyz` fails from now on. */
   readonly beginClose: () => void
   /** Stops watching the engine, and writes what is left to write. */
@@ -74,6 +77,7 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
     platformName = (platform) => platform,
     version = '0.1.0',
   } = options
+  const basePath = new BasePath(options.basePath ?? '')
   const tls = options.tls === undefined ? null : new TlsFiles(options.tls)
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
   const newRequestId = requestIds()
@@ -157,6 +161,7 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
     authenticator,
     connections: connected,
     names,
+    basePath,
     limits,
     logger,
     newRequestId,
@@ -176,6 +181,8 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
           },
         })
   await tokenWatch?.note()
+  const page =
+    options.dashboard === undefined ? null : PageFiles.read(options.dashboard, basePath.text)
   let isClosing = false
   const http = createHttpServer({
     ...common,
@@ -194,6 +201,7 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
     }),
     notReady: () => (isClosing ? 'the server shuts down' : notReady({ store, lag, limits })),
     openRpc: openRpcFile,
+    page,
     turns,
     tls,
   })
@@ -211,6 +219,7 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
     dispatcher,
     authenticator,
     logger,
+    basePath,
     beginClose: () => {
       isClosing = true
     },

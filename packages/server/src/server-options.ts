@@ -37,6 +37,10 @@ export interface ServerOptions {
   readonly serviceName?: string
   /** What they call a booking site, by its `provider`; left out, that itself. */
   readonly platformName?: (platform: string) => string
+  /** The path under which everything is, such as `/x/y`; the root if left out (PAGE-2). */
+  readonly basePath?: string
+  /** The folder of the built page that is served at `/`; left out, there is none (PAGE-1). */
+  readonly dashboard?: string
   /** False: pages show no payloads and results; shown if left out. */
   readonly showsPayloads?: boolean
   readonly version?: string

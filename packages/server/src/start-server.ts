@@ -25,7 +25,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   })
   const { logger, authenticator } = parts
   const scheme = options.tls === undefined ? 'http' : 'https'
-  const url = `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`
+  const origin = `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`
+  const url = `${origin}${parts.basePath.text}`
   const { isAnnounced = true } = options
   if (isAnnounced) logger.info({ url }, 'listening')
   if (isAnnounced && authenticator.isOpen) {

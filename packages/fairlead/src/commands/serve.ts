@@ -13,6 +13,8 @@ interface Flags {
   readonly tlsKey?: string
   readonly tlsClientCa?: string
   readonly newKey?: boolean
+  readonly basePath?: string
+  readonly dashboard?: boolean
 }
 
 /** `fairlead serve`: the server, until it is told to stop. */
@@ -45,6 +47,8 @@ export const serve = command<Flags>({
       flags: '--new-key',
       text: 'make a key where the key file is lost; what was encrypted stays unreadable',
     },
+    { flags: '--base-path <path>', text: 'path under which everything is, such as /x/y (none)' },
+    { flags: '--no-dashboard', text: 'serve no page, only calls' },
     { flags: '--log-level <level>', text: 'trace, debug, info, warn, error or silent (info)' },
   ],
   needs: 'file',
@@ -55,10 +59,12 @@ export const serve = command<Flags>({
       'fairlead serve --host 0.0.0.0 --tls-cert server.pem --tls-key server.key',
       'Over TLS; renewed files are taken without a restart.',
     ],
+    ['fairlead serve --base-path /fairlead', 'Behind a proxy, at a path of its own.'],
     ['fairlead serve --set queue.ack_timeout_ms=2000', 'With another setting.'],
   ],
 
   async run({ flags, config, isJson, terminal }) {
+    const { dashboardLine } = await import('../serve/dashboard-folder.ts')
     const { startServing } = await import('../serve/start-serving.ts')
     const { openTokens } = await import('../tokens.ts')
     const { untilSignal } = await import('../terminal/until-signal.ts')
@@ -71,6 +77,10 @@ export const serve = command<Flags>({
       'server.tls_cert': { flag: '--tls-cert', raw: flags.tlsCert },
       'server.tls_key': { flag: '--tls-key', raw: flags.tlsKey },
       'server.tls_client_ca': { flag: '--tls-client-ca', raw: flags.tlsClientCa },
+      'server.base_path': { flag: '--base-path', raw: flags.basePath },
+      ...(flags.dashboard === false
+        ? { 'server.dashboard': { flag: '--no-dashboard', raw: 'false' } }
+        : {}),
       'log.level': { flag: '--log-level', raw: flags.logLevel },
     })
     // Payloads are the owner's only: no file that is made from here on can be read by others.
@@ -87,9 +97,13 @@ export const serve = command<Flags>({
       mayReplaceKey: flags.newKey === true,
     })
     const { path } = loaded.settings.store
+    const page = dashboardLine(serving)
     // Standard output has the log, a JSON object a line, and so nothing else.
-    if (isJson) terminal.out(JSON.stringify({ url: serving.url, store: path }))
-    else terminal.note(`Fairlead serves ${serving.url} on ${path}`)
+    if (isJson) {
+      const { url, dashboard } = serving
+      terminal.out(JSON.stringify({ url, dashboard, store: path }))
+    } else terminal.note(`Fairlead serves ${serving.url} on ${path}`)
+    if (page !== null) terminal.note(page)
     if (tokens.isEmpty()) {
       terminal.note(
         `There are no tokens in ${tokens.path}: everybody on this machine is a local admin.`,

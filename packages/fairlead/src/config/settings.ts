@@ -1,6 +1,7 @@
 import { POLICY_FIELDS, PRESETS, type Preset } from '@fairlead/core'
 import {
   type Field,
+  flag,
   int,
   names,
   oneOf,
@@ -35,6 +36,9 @@ export const SETTINGS = {
     connectionsPerToken: int(2_000, { min: 1, max: 1_000_000 }, 'of these, with one token'),
     answerBytesMax: int(8_388_608, { min: 65_536, max: 268_435_456 }, 'bytes of an answer; the rest of a batch is refused'),
     heapSharePercent: int(25, { min: 5, max: 90 }, 'part of the heap that jobs and all else in memory may take before enqueues are refused; a start needs up to three times as much'),
+    basePath: optional(text('', 'path under which everything is, page and calls, such as /x/y; what a proxy in front passes on'), 'the root'),
+    dashboard: flag(true, 'serve the dashboard at /'),
+    dashboardPayloads: flag(true, 'show payloads and results of jobs in the dashboard'),
     shutdownMs: int(10_000, { min: 0, max: 600_000 }, 'how long calls under way may take when the server stops'),
   },
   store: {

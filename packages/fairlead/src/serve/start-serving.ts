@@ -14,6 +14,7 @@ import type { Config } from '../config/load-config.ts'
 import { hooksOf, refuseSecrets, secretsOf } from '../hooks/configured-hooks.ts'
 import { startHooks } from '../hooks/start-hooks.ts'
 import { shareFromFirstToken, shareQueue, withCallerShare } from './caller-share.ts'
+import { type DashboardState, dashboardFolder } from './dashboard-folder.ts'
 import { followProviders, openProviders } from './follow-providers.ts'
 import { forwardProgress } from './forward-progress.ts'
 import { fundWarnings } from './fund-warnings.ts'
@@ -22,7 +23,7 @@ import { keyPath, sealKeys } from './seal-key.ts'
 import { tlsPaths } from './tls-paths.ts'
 import { withArchive } from './with-archive.ts'
 
-export interface Serving {
+export interface Serving extends DashboardState {
   readonly url: string
   /** Takes no more, answers what was asked, tells the workers, and closes the store. */
   close(): Promise<void>
@@ -126,6 +127,8 @@ export async function startServing(options: Options): Promise<Serving> {
       await limiter?.close()
       await engine.close()
     }
+    const isWanted = settings.server.dashboard
+    const folder = isWanted ? dashboardFolder() : null
     const server = await startServer({
       engine,
       store,
@@ -136,6 +139,9 @@ export async function startServing(options: Options): Promise<Serving> {
       ...(tls === null ? {} : { tls }),
       isAnnounced,
       isInsecureLocal,
+      basePath: settings.server.basePath ?? '',
+      ...(folder === null ? {} : { dashboard: folder }),
+      showsPayloads: settings.server.dashboardPayloads,
       ...(limiter === null ? {} : { limiter }),
       limits: {
         requestsPerSecond,
@@ -159,6 +165,8 @@ export async function startServing(options: Options): Promise<Serving> {
       policy === undefined ? shareFromFirstToken(tokens, engine, config, failed) : null
     return {
       url: server.url,
+      dashboard: folder === null ? null : `${server.url}/`,
+      isWanted,
       close: async () => {
         stopSharing?.()
         await server.close(shutdownMs)

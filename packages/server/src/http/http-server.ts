@@ -4,15 +4,18 @@ import { FairleadError } from '@fairlead/core'
 import type { Registry } from 'prom-client'
 import type { AccessNotes } from '../auth/access-notes.ts'
 import { type Authenticator, authAttemptOf, statusOf } from '../auth/authenticator.ts'
+import type { PageFiles } from '../dashboard/page-files.ts'
 import type { ServerLimits } from '../limits.ts'
 import type { Logger } from '../log.ts'
 import type { HttpMeter } from '../metrics/http-meter.ts'
 import type { Turns } from '../rpc/turns.ts'
+import type { BasePath } from './base-path.ts'
 import { type Connections, SPARE_MAX } from './connections.ts'
 import { inTurn } from './in-turn.ts'
 import { type LimitsEndpoint, limitRouteOf } from './limits-endpoint.ts'
 import { type OpenRpcFile, sendOpenRpc } from './openrpc-file.ts'
 import type { OwnNames } from './own-names.ts'
+import { sendPage } from './page-endpoint.ts'
 import { refuse, reply } from './reply.ts'
 import type { Methods, Route, Routes } from './routes.ts'
 import type { RpcEndpoint } from './rpc-endpoint.ts'
@@ -33,6 +36,9 @@ export interface HttpParts {
   readonly turns: Turns
   readonly connections: Connections
   readonly names: OwnNames
+  readonly basePath: BasePath
+  /** Null: there is no page. */
+  readonly page: PageFiles | null
   readonly limits: ServerLimits
   readonly logger: Logger
   readonly newRequestId: () => string
@@ -49,7 +55,7 @@ const REQUEST_ID = /^[\w.-]{1,64}$/
 
 /** The routes of the server, and the time-outs around them. WebSockets are taken elsewhere. */
 export function createHttpServer(parts: HttpParts): Server {
-  const { rpc, limits, logger, notReady, newRequestId, connections, names } = parts
+  const { rpc, limits, logger, notReady, newRequestId, connections, names, basePath, page } = parts
   const routes: Routes = {
     ...parts.limiting.routes,
     '/rpc': { POST: (request, response, id) => rpc.handle(request, response, id) },
@@ -78,19 +84,23 @@ export function createHttpServer(parts: HttpParts): Server {
     const id = typeof given === 'string' && REQUEST_ID.test(given) ? given : newRequestId()
     response.setHeader('x-request-id', id)
     allowOrigin(names, request, response)
+    const target = request.url ?? '/'
+    const below = basePath.below(target)
+    // Everything behind here is the same under any path.
+    request.url = below ?? target
     // The time to take an answer begins with the answer.
     response.once('prefinish', () =>
       response.setTimeout(limits.stallMs, () => stalled(request, id)),
     )
     const path = (request.url ?? '/').split('?', 1)[0] as string
     const name = limitRouteOf(path)
-    const methods = Object.hasOwn(routes, name) ? routes[name] : undefined
+    const methods = below !== null && Object.hasOwn(routes, name) ? routes[name] : undefined
     try {
       const foreign = names.refusalOf(request.headers.host, request.headers.origin)
       if (!PROBES.has(name) && !connections.admits(request, response)) {
         refuse(response, 503, 'too many connections are open; try later', { connection: 'close' })
       } else if (foreign !== null) refuse(response, 403, foreign)
-      else if (methods === undefined) refuse(response, 404, `there is nothing at this path`)
+      else if (methods === undefined) elsewhere(target, below, request, response)
       else await routeOf(methods, request)(request, response, id)
     } catch (err) {
       // Nobody is there to be told if the request itself broke off.
@@ -100,6 +110,21 @@ export function createHttpServer(parts: HttpParts): Server {
     }
     // Only names of routes: what a caller makes up would be a label without bounds.
     parts.meter.count(methods === undefined ? 'other' : name, response.statusCode)
+  }
+
+  /** The page, or nothing. */
+  const elsewhere = (
+    target: string,
+    below: string | null,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): void => {
+    const [path = '/'] = (below ?? '').split('?', 1)
+    if (page !== null && basePath.isBare(target)) {
+      refuse(response, 308, 'the page has a slash at its end', { location: `${basePath.text}/` })
+    } else if (below === null || page === null || !sendPage(page, path, request, response)) {
+      refuse(response, 404, `there is nothing at this path`)
+    }
   }
 
   const stalled = ({ socket }: IncomingMessage, request_id: string): void => {

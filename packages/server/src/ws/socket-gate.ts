@@ -6,6 +6,7 @@ import { WebSocketServer } from 'ws'
 import { type Authenticator, authAttemptOf, bearerOf, statusOf } from '../auth/authenticator.ts'
 import type { Identity } from '../auth/identity.ts'
 import type { Ownership } from '../events/ownership.ts'
+import type { BasePath } from '../http/base-path.ts'
 import type { Connections } from '../http/connections.ts'
 import type { OwnNames } from '../http/own-names.ts'
 import type { ServerLimits } from '../limits.ts'
@@ -20,6 +21,7 @@ interface Parts {
   readonly ownership: Ownership
   readonly connections: Connections
   readonly names: OwnNames
+  readonly basePath: BasePath
   readonly limits: ServerLimits
   readonly logger: Logger
   readonly newRequestId: () => string
@@ -111,9 +113,10 @@ export class SocketGate {
   }
 
   #refusalOf({ url, headers }: IncomingMessage): [status: number, text: string] | null {
-    const { limits, names } = this.#parts
+    const { limits, names, basePath } = this.#parts
     if (this.#isClosed) return [503, 'the server shuts down']
-    if ((url ?? '/').split('?', 1)[0] !== '/ws') return [404, 'WebSockets are at /ws']
+    const path = basePath.below(url ?? '/')?.split('?', 1)[0]
+    if (path !== '/ws') return [404, `WebSockets are at ${basePath.text}/ws`]
     if (this.#peers.size >= limits.sockets) return [503, 'too many WebSockets are open']
     const foreign = names.refusalOf(headers.host, headers.origin)
     return foreign === null ? null : [403, foreign]
