@@ -52,6 +52,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     '@fairlead/server/tokens',
     '@fairlead/signup',
     '@fairlead/store/job-logs',
+    '@fairlead/store/memory',
     '@fairlead/store/sqlite',
     'commander',
     'picocolors',

@@ -22,6 +22,7 @@ import {
 } from './requests.ts'
 import type { StandardSchema } from './standard-schema.ts'
 import { type CallOptions, Connection } from './wire/connection.ts'
+import type { Line, OpenLine } from './wire/line.ts'
 import { closedForGood } from './wire/lost.ts'
 import { ResultWaiters } from './wire/result-waiters.ts'
 import { type Notice, Subscription } from './wire/subscription.ts'
@@ -81,17 +82,15 @@ const TIMEOUT_MS = 30_000
 export class Client {
   /** Of the server. */
   readonly url: string
-  readonly #connection: Connection
+  readonly #line: Line
   readonly #subscriptions = new Subscriptions()
   readonly #waiters: ResultWaiters
   readonly #progress = new Set<(progress: JobProgress) => void>()
 
-  constructor(url: string, { token, timeoutMs = TIMEOUT_MS }: ClientOptions = {}) {
+  /** `openLine` is for a server that is not reached over a network. */
+  constructor(url: string, options: ClientOptions = {}, openLine: OpenLine = lineTo(url, options)) {
     this.url = url
-    this.#connection = new Connection({
-      url: socketUrl(url),
-      token,
-      timeoutMs,
+    this.#line = openLine({
       onNotification: (method, params) => {
         if (method === 'events.notify') this.#subscriptions.take(params as Notice)
         if (method === 'events.progress') this.#tellProgress(params as JobProgress)
@@ -104,7 +103,7 @@ export class Client {
 
   /** Resolves when there is a connection; calls wait for one by themselves. */
   ready(): Promise<void> {
-    return this.#connection.open()
+    return this.#line.open()
   }
 
   /**
@@ -117,7 +116,7 @@ export class Client {
     options: CallOptions = {},
   ): Promise<ResultOf<Name>> {
     const isRepeatable = mayBeRepeated(method, params)
-    const call = this.#connection.call(method, params, { isRepeatable, ...options })
+    const call = this.#line.call(method, params, { isRepeatable, ...options })
     return call as Promise<ResultOf<Name>>
   }
 
@@ -360,7 +359,7 @@ export class Client {
   async close(): Promise<void> {
     this.#waiters.close()
     this.#subscriptions.failAll(null)
-    await this.#connection.close()
+    await this.#line.close()
   }
 
   /** One page after the other, as long as there is a next. */
@@ -384,7 +383,7 @@ export class Client {
       ? Omit<All, 'onEnd'>
       : never,
   ): Subscription {
-    const letGo = this.#connection.hold()
+    const letGo = this.#line.hold()
     const subscription: Subscription = new Subscription({
       ...options,
       onEnd: () => {
@@ -392,7 +391,7 @@ export class Client {
         letGo()
       },
     })
-    if (this.#connection.isClosed) subscription.fail(closedForGood())
+    if (this.#line.isClosed) subscription.fail(closedForGood())
     else this.#subscriptions.add(subscription)
     return subscription
   }
@@ -433,6 +432,11 @@ function patienceOf(
       signal?.removeEventListener('abort', abort)
     },
   }
+}
+
+function lineTo(url: string, { token, timeoutMs = TIMEOUT_MS }: ClientOptions): OpenLine {
+  const address = socketUrl(url)
+  return (listener) => new Connection({ url: address, token, timeoutMs, ...listener })
 }
 
 /** The address of the WebSocket of a server. */

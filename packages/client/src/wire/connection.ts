@@ -1,17 +1,13 @@
 import { retryDelayMs } from '../retry-delay.ts'
+import type { Line, LineListener } from './line.ts'
 import { closedForGood, isRetryable, mayHaveHappened } from './lost.ts'
 import { FrameLimit, RpcSocket } from './rpc-socket.ts'
 
-export interface ConnectionOptions {
+export interface ConnectionOptions extends LineListener {
   readonly url: string
   readonly token?: string | undefined
   /** For how long it is tried again; what the server is working on is waited for. */
   readonly timeoutMs: number
-  readonly onNotification: (method: string, params: unknown) => void
-  /** There is a socket, another than before. */
-  readonly onOpen: (socket: RpcSocket) => void
-  /** There will be none, though somebody listens. */
-  readonly onFail: (error: unknown) => void
 }
 
 /** What tells how a call is treated when its answer is lost. */
@@ -30,7 +26,7 @@ const ASK_AGAIN: ReadonlySet<string> = new Set(['StoreUnavailable', 'NotLeader',
  * call without one, or somebody who listens; calls wait for it, and are made again where their answer
  * was lost.
  */
-export class Connection {
+export class Connection implements Line {
   readonly #options: ConnectionOptions
   readonly #frames = new FrameLimit()
   #socket: RpcSocket | null = null

@@ -1,7 +1,7 @@
 import type { AnyTopic, NotificationOf, WireEvent } from '@fairlead/protocol'
 import { retryDelayMs } from '../retry-delay.ts'
+import type { LineSocket } from './line.ts'
 import { isConnectionLost, isRetryable } from './lost.ts'
-import type { RpcSocket } from './rpc-socket.ts'
 
 /** What the server sends: events of one subscription. */
 export type Notice = NotificationOf<'events.notify'>
@@ -17,7 +17,7 @@ const WAITING_MAX = 10_000
 export class Subscription implements AsyncIterableIterator<WireEvent> {
   readonly #topics: readonly AnyTopic[] | undefined
   readonly #onEnd: () => void
-  #socket: RpcSocket | null = null
+  #socket: LineSocket | null = null
   /** As the server calls it on the socket of now. */
   #id: string | null = null
   #lastSeq: number | null
@@ -59,7 +59,7 @@ export class Subscription implements AsyncIterableIterator<WireEvent> {
   }
 
   /** Goes on on a socket, another than before. */
-  async attach(socket: RpcSocket): Promise<void> {
+  async attach(socket: LineSocket): Promise<void> {
     this.#socket = socket
     this.#id = null
     this.#isAttaching = true

@@ -1,10 +1,10 @@
-import type { RpcSocket } from './rpc-socket.ts'
+import type { LineSocket } from './line.ts'
 import type { Notice, Subscription } from './subscription.ts'
 
 /** The subscriptions of one client: each new socket takes them all up again. */
 export class Subscriptions {
   readonly #all = new Set<Subscription>()
-  #socket: RpcSocket | null = null
+  #socket: LineSocket | null = null
 
   add(subscription: Subscription): void {
     this.#all.add(subscription)
@@ -15,7 +15,7 @@ export class Subscriptions {
     this.#all.delete(subscription)
   }
 
-  opened(socket: RpcSocket): void {
+  opened(socket: LineSocket): void {
     this.#socket = socket
     void socket.closed.then(() => {
       if (this.#socket === socket) this.#socket = null

@@ -1,4 +1,5 @@
 import { FairleadError } from '@fairlead/core'
+import { durationMs } from '../duration.ts'
 
 /** The whole number that a flag was given; refused by the flag's name. */
 export function wholeNumber(
@@ -44,11 +45,10 @@ export function jsonObject(flag: string, text: string): Record<string, unknown> 
   throw misuse(`${flag}: expected a JSON object, as in '{"n": 1}'`)
 }
 
-/** `10s`, `5m`, `12h`, `30d`, in milliseconds. */
+/** `10s`, `5m`, `1h30m`, `30d`, in milliseconds. */
 export function duration(flag: string, text: string): number {
-  const [, amount, unit] = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text) ?? []
-  const factor = UNITS[unit ?? '']
-  if (amount !== undefined && factor !== undefined) return Number(amount) * factor
+  const ms = durationMs(text)
+  if (ms !== null) return ms
   throw misuse(
     `${flag}: expected a number with its unit, such as 90s, 15m, 12h or 30d, got ${text}`,
   )
@@ -56,7 +56,8 @@ export function duration(flag: string, text: string): number {
 
 /** A time in the past, as a date or as an age. */
 export function pastTime(flag: string, text: string, nowMs: number): number {
-  if (/^\d{1,9}(?:ms|s|m|h|d)$/.test(text)) return nowMs - duration(flag, text)
+  const age = durationMs(text)
+  if (age !== null) return nowMs - age
   const at = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN
   if (at >= 0 && at <= nowMs) return at
   throw misuse(
@@ -66,7 +67,8 @@ export function pastTime(flag: string, text: string, nowMs: number): number {
 
 /** A moment: a date with its time zone, or a time from now. */
 export function moment(flag: string, text: string, nowMs: number): number {
-  if (/^\d{1,9}(?:ms|s|m|h|d)$/.test(text)) return nowMs + duration(flag, text)
+  const fromNow = durationMs(text)
+  if (fromNow !== null) return nowMs + fromNow
   const at = DATE_IN_ZONE.test(text) ? Date.parse(text) : Number.NaN
   if (at >= 0) return at
   throw misuse(
@@ -76,14 +78,6 @@ export function moment(flag: string, text: string, nowMs: number): number {
 
 /** Without a zone it would mean another moment on every machine. */
 const DATE_IN_ZONE = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d)$/
-
-const UNITS: Readonly<Record<string, number>> = {
-  ms: 1,
-  s: 1_000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-}
 
 /** What is wrong with the command line, in a sentence. */
 export function misuse(message: string): FairleadError {

@@ -1,6 +1,5 @@
 import { FairleadError } from '@fairlead/core'
-import type { Call, Handlers } from '../rpc/call.ts'
-import type { SocketPeer } from '../ws/socket-peer.ts'
+import type { Call, Handlers, Peer } from '../rpc/call.ts'
 
 export const subscribe: Handlers['events.subscribe'] = (params, call, { hub }) =>
   socketOf(call, 'events.subscribe').subscribe(hub, {
@@ -13,7 +12,7 @@ export const unsubscribe: Handlers['events.unsubscribe'] = ({ subscription_id },
   removed: socketOf(call, 'events.unsubscribe').unsubscribe(subscription_id),
 })
 
-function socketOf({ socket }: Call, method: string): SocketPeer {
+function socketOf({ socket }: Call, method: string): Peer {
   if (socket !== null) return socket
   throw new FairleadError('InvalidState', `${method} needs a WebSocket; connect to /ws`, { method })
 }

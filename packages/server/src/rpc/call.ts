@@ -1,4 +1,13 @@
-import { type Caller, callerOf, FairleadError, type Limiter, type ProviderId } from '@fairlead/core'
+import {
+  type Caller,
+  callerOf,
+  FairleadError,
+  type LeaseSession,
+  type Limiter,
+  type ProviderId,
+  type WorkerHello,
+  type WorkerId,
+} from '@fairlead/core'
 import { invalidParams } from '@fairlead/core/internal'
 import type { Acting, Engine } from '@fairlead/engine'
 import type { CheckedParamsOf, MethodName, ResultOf } from '@fairlead/protocol'
@@ -7,6 +16,7 @@ import type { Identity } from '../auth/identity.ts'
 import type { Figures } from '../dashboard/figures.ts'
 import type { History } from '../dashboard/history.ts'
 import type { EventHub } from '../events/event-hub.ts'
+import type { Wanted } from '../events/peer-subscriptions.ts'
 import type { SettlementDesk } from '../fund/settlement-desk.ts'
 import type { HeapGuard } from '../heap-guard.ts'
 import type { LimitOwners } from '../limit-owners.ts'
@@ -17,13 +27,26 @@ import type { SignupDesk } from '../signup/signup-desk.ts'
 import type { StorageDesk } from '../storage-desk.ts'
 import type { PollDesk } from '../workers/poll-desk.ts'
 import type { ProviderPulse } from '../workers/provider-pulse.ts'
-import type { SocketPeer } from '../ws/socket-peer.ts'
+
+/** The caller's side of a connection that the server can speak on by itself. */
+export interface Peer {
+  subscribe(hub: EventHub, wanted: Wanted): ResultOf<'events.subscribe'>
+  unsubscribe(id: string): boolean
+  /** Connects a worker, whose leases are pushed from now on. */
+  serve(
+    hello: WorkerHello,
+    services: Services,
+  ): ResultOf<'aicf.pollLeases'> | Promise<ResultOf<'aicf.pollLeases'>>
+  session(providerId: ProviderId, workerId: WorkerId): LeaseSession | null
+  /** The provider of the workers of this connection, if it is one. */
+  onlyProvider(): ProviderId | undefined
+}
 
 /** Who calls, and by which way. */
 export interface Call {
   readonly identity: Identity
   /** Null over HTTP. */
-  readonly socket: SocketPeer | null
+  readonly socket: Peer | null
   /** Fires when nobody waits for the answer any more. */
   readonly signal: AbortSignal | null
   /** Of the request around it. */

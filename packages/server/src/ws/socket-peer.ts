@@ -5,7 +5,6 @@ import {
   type WorkerHello,
   type WorkerId,
 } from '@fairlead/core'
-import { invalidParams, limitExceeded } from '@fairlead/core/internal'
 import {
   type NotificationName,
   type NotificationOf,
@@ -16,10 +15,10 @@ import type { WebSocket } from 'ws'
 import type { Identity } from '../auth/identity.ts'
 import type { EventHub } from '../events/event-hub.ts'
 import type { Ownership } from '../events/ownership.ts'
-import { Subscription } from '../events/subscription.ts'
+import { PeerSubscriptions, type Wanted } from '../events/peer-subscriptions.ts'
 import type { ServerLimits } from '../limits.ts'
 import type { Logger } from '../log.ts'
-import type { Call, Services } from '../rpc/call.ts'
+import type { Call, Peer, Services } from '../rpc/call.ts'
 import type { Dispatcher } from '../rpc/dispatcher.ts'
 import {
   type Answer,
@@ -53,25 +52,24 @@ const FAREWELL_MS = 5_000
 const NO_MESSAGE: Answer = { id: null, method: null, error: RPC_ERRORS.parse }
 
 /** One WebSocket: its calls, its subscriptions and the workers that it serves. */
-export class SocketPeer {
+export class SocketPeer implements Peer {
   readonly #parts: PeerParts
   readonly #call: Call
   readonly #outbox: SocketOutbox
-  readonly #subscriptions = new Map<string, Subscription>()
+  readonly #subscriptions: PeerSubscriptions
   readonly #workers = new Map<
     string,
     { push: WorkerPush; session: LeaseSession; provider: ProviderId }
   >()
   /** What the server says by itself has the format of what the client said last. */
   #format: MessageFormat = JSON_FORMAT
-  #subscribed = 0
   #openCalls = 0
   #unanswered = 0
   #isOpen = true
 
   constructor(parts: PeerParts) {
     this.#parts = parts
-    const { ws, identity, id, limits, takesBatches } = parts
+    const { ws, identity, id, limits, takesBatches, ownership, logger } = parts
     this.#call = { identity, socket: this, signal: null, traceparent: null, requestId: id }
     this.#outbox = new SocketOutbox({
       ws,
@@ -80,6 +78,18 @@ export class SocketPeer {
       stallMs: limits.stallMs,
       tooSlow: (why) => this.cutOff(CLOSE.tooSlow, why),
       broken: (err) => this.#broken(err),
+    })
+    this.#subscriptions = new PeerSubscriptions({
+      ownership,
+      max: limits.subscriptionsPerSocket,
+      send: (subscription, entries) =>
+        this.#outbox.pushPaced(this.#format, this.#format.events(subscription, entries)),
+      tellProgress: (subscription_id, { jobId, percent }) =>
+        this.notify('events.progress', { subscription_id, jobId, percent }),
+      failed: (error) => {
+        logger.error({ err: error }, 'events could not be read')
+        this.cutOff(CLOSE.tryLater, 'events could not be read; connect again')
+      },
     })
     ws.on('message', (data, isBinary) => this.#receive(data as Buffer, isBinary))
     ws.on('pong', () => {
@@ -176,60 +186,12 @@ export class SocketPeer {
     return { leases: [], held: null, lost: [], notice: push.takeNotice() }
   }
 
-  subscribe(
-    hub: EventHub,
-    wanted: {
-      readonly topics: readonly string[] | null
-      readonly afterSeq: number | null
-      readonly identity: Identity
-    },
-  ): ResultOf<'events.subscribe'> {
-    const { limits, ownership } = this.#parts
-    const { topics, afterSeq, identity } = wanted
-    if (this.#subscriptions.size >= limits.subscriptionsPerSocket) {
-      const max = limits.subscriptionsPerSocket
-      throw limitExceeded('subscriptions', max, this.#subscriptions.size + 1)
-    }
-    if (afterSeq !== null && afterSeq > hub.lastSeq) {
-      throw invalidParams(
-        'after_seq',
-        `the number of an event that there was, at most ${hub.lastSeq}`,
-      )
-    }
-    if (afterSeq !== null) hub.refusePruned(afterSeq)
-    const id = `s${++this.#subscribed}`
-    const seq = afterSeq ?? hub.lastSeq
-    const subscription = new Subscription({
-      hub,
-      topics: topics === null ? null : new Set(topics),
-      filter: ownership.filterFor(identity),
-      afterSeq: seq,
-      send: (entries) => this.#outbox.pushPaced(this.#format, this.#format.events(id, entries)),
-      failed: (error) => {
-        this.#parts.logger.error({ err: error }, 'events could not be read')
-        this.cutOff(CLOSE.tryLater, 'events could not be read; connect again')
-      },
-    })
-    this.#subscriptions.set(id, subscription)
-    if (topics?.includes('jobProgress') === true) this.#followProgress(hub, id, identity)
-    // Behind its own answer, so that the reader knows its id.
-    setImmediate(() => subscription.start())
-    return { subscription_id: id, seq }
-  }
-
-  /** A slow reader hears less of it: progress waits for nobody. */
-  #followProgress(hub: EventHub, id: string, identity: Identity): void {
-    const isOwn = this.#parts.ownership.progressFor(identity)
-    const stop = hub.onProgress((progress) => {
-      if (!this.#isOpen || !this.#subscriptions.has(id)) return stop()
-      const { jobId, percent } = progress
-      if (isOwn(progress)) this.notify('events.progress', { subscription_id: id, jobId, percent })
-    })
+  subscribe(hub: EventHub, wanted: Wanted): ResultOf<'events.subscribe'> {
+    return this.#subscriptions.add(hub, wanted)
   }
 
   unsubscribe(id: string): boolean {
-    this.#subscriptions.get(id)?.close()
-    return this.#subscriptions.delete(id)
+    return this.#subscriptions.remove(id)
   }
 
   #receive(data: Buffer, isBinary: boolean): void {
@@ -286,8 +248,7 @@ export class SocketPeer {
   #closed(): void {
     this.#isOpen = false
     this.#outbox.close()
-    for (const subscription of this.#subscriptions.values()) subscription.close()
-    this.#subscriptions.clear()
+    this.#subscriptions.close()
     for (const { push, session } of this.#workers.values()) {
       push.close()
       session.close().catch((err: unknown) => {

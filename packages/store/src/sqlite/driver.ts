@@ -1,4 +1,4 @@
-import { isBuiltin } from 'node:module'
+import { createRequire, isBuiltin } from 'node:module'
 
 /**
  * The seam between the store and its driver. Both drivers have this interface: `node:sqlite` if Node has it in a
@@ -41,15 +41,16 @@ interface DriverOfNode extends Driver {
   StatementSync: new () => Statement
 }
 
-// Not a literal, because the types of older Nodes do not know the module.
-const builtin: string = 'node:sqlite'
-const ofNode = isBuiltin(builtin) ? ((await import(builtin)) as DriverOfNode) : null
+// Loaded by `require`, so that this module can itself be required: a top-level await would forbid that.
+const load = createRequire(import.meta.url)
+const builtin = 'node:sqlite'
+const ofNode = isBuiltin(builtin) ? (load(builtin) as DriverOfNode) : null
 /** The first versions of `node:sqlite` return objects only, and cannot tell if a transaction is open. */
 const isOfNode =
   ofNode !== null &&
   'isTransaction' in ofNode.DatabaseSync.prototype &&
   'setReturnArrays' in ofNode.StatementSync.prototype
-const { DatabaseSync } = isOfNode ? ofNode : ((await import('@photostructure/sqlite')) as Driver)
+const { DatabaseSync } = isOfNode ? ofNode : (load('@photostructure/sqlite') as Driver)
 
 /** Opens a file. A lock of another process is waited for as long as `timeoutMs`. */
 export function openDatabase(path: string, timeoutMs = 0): Database {

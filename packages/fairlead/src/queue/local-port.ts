@@ -1,0 +1,114 @@
+import { Client, type Line, type LineListener, steadyClock } from '@fairlead/client'
+import { type Clock, FairleadError, type Store } from '@fairlead/core'
+import { type Engine, openEngine } from '@fairlead/engine'
+import { type InProcess, openInProcess } from '@fairlead/server'
+import { openJobLogs } from '@fairlead/store/job-logs'
+import { MemoryStore } from '@fairlead/store/memory'
+import { openSqliteStore, type SqliteStore } from '@fairlead/store/sqlite'
+import { keyPath, readSealKeys } from '../serve/seal-key.ts'
+import type { QueuePort } from './port.ts'
+
+/** A queue in this process, on a file that no other process has open. */
+export async function openFilePort(path: string): Promise<QueuePort> {
+  const store = await openFile(path)
+  try {
+    // A store that a server had may have registrations. This queue takes none, and so makes no key.
+    const keys = readSealKeys(keyPath(path)) ?? []
+    const jobLogs = openJobLogs(`${path}.job-logs`)
+    const engine = await openEngine({ store, sealKeys: keys, jobLogs })
+    return await portOn(engine, steadyClock)
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
+/** A queue that is gone when it is closed. */
+export async function openMemoryPort(clock?: Clock): Promise<QueuePort> {
+  const store: Store = new MemoryStore()
+  const engine = await openEngine({ store, ...(clock === undefined ? {} : { clock }) })
+  return portOn(engine, clock ?? steadyClock)
+}
+
+async function openFile(path: string): Promise<SqliteStore> {
+  try {
+    return await openSqliteStore(path)
+  } catch (error) {
+    const isHeld = error instanceof FairleadError && error.details['reason'] === 'held'
+    if (!isHeld) throw error
+    throw new FairleadError(
+      'StoreUnavailable',
+      `${error.message}; to share the queue, run "fairlead serve --store ${path}" and open its URL in every process`,
+      error.details,
+      { cause: error },
+    )
+  }
+}
+
+async function portOn(engine: Engine, clock: Clock): Promise<QueuePort> {
+  let listener: LineListener | null = null
+  const server = await openInProcess({
+    engine,
+    logger: WARNINGS,
+    notify: (method, params) => listener?.onNotification(method, params),
+  })
+  const client = new Client('in-process:', {}, (given) => {
+    listener = given
+    return new LocalLine(server, given)
+  })
+  return {
+    client,
+    leases: engine.leaseSource(),
+    clock,
+    close: async () => {
+      await client.close()
+      await engine.close()
+    },
+  }
+}
+
+/** The line to a server in the same process, which is never lost. */
+class LocalLine implements Line {
+  readonly #server: InProcess
+  #end: () => void = () => {}
+  isClosed = false
+
+  constructor(server: InProcess, { onOpen }: LineListener) {
+    this.#server = server
+    const closed = new Promise<void>((resolve) => {
+      this.#end = resolve
+    })
+    onOpen({ call: (method, params) => this.call(method, params), closed })
+  }
+
+  async open(): Promise<void> {}
+
+  call(method: string, params: object): Promise<unknown> {
+    if (!this.isClosed) return this.#server.call(method, params)
+    return Promise.reject(
+      new FairleadError('SchedulerClosed', 'the queue was closed; open it again'),
+    )
+  }
+
+  hold(): () => void {
+    return () => {}
+  }
+
+  async close(): Promise<void> {
+    if (this.isClosed) return
+    this.isClosed = true
+    this.#end()
+    await this.#server.close()
+  }
+}
+
+/** A defect is told where Node tells of such; all else that a server would log is the caller's to see. */
+const WARNINGS = {
+  debug: () => {},
+  info: () => {},
+  warn: () => {},
+  error: (fields: object, text: string) => {
+    const { err } = fields as { readonly err?: unknown }
+    process.emitWarning(err instanceof Error ? err : `fairlead: ${text}`)
+  },
+}

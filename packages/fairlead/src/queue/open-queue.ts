@@ -1,0 +1,74 @@
+import { fileURLToPath } from 'node:url'
+import type { Clock } from '@fairlead/core'
+import { invalidParams } from '@fairlead/core/internal'
+import type { AddOptions } from './add-options.ts'
+import type { QueuePort } from './port.ts'
+import { closeOnSignals, Queue } from './queue.ts'
+import { type ServerAddress, serverPort } from './server-port.ts'
+import type { AnyTasks, SchemasByName } from './tasks.ts'
+import type { Duration } from './time.ts'
+
+/** A file, `:memory:`, or a server. */
+export type QueueTarget = string | ServerAddress
+
+export interface QueueOptions {
+  /** For every `add` that does not say otherwise. */
+  readonly defaults?: AddOptions
+  /** On SIGTERM and SIGINT the queue is closed, and then the process ends; with how long handlers may take for that. */
+  readonly closeOnSignals?: boolean | { readonly deadline: Duration }
+  /** Hears what handlers threw and what else went wrong; a process warning if left out. */
+  readonly onError?: (error: unknown) => void
+  /** Of a queue in memory, for tests; see `fairlead/test`. */
+  readonly clock?: Clock
+}
+
+/**
+ * Opens a queue: `./jobs.db` is a file of this process, `:memory:` is gone with it, `http://…` is a server. Types by task
+ * name are given as functions, `openQueue<{ email(data: { to: string }): void }>`, or come from schemas in `tasks`.
+ */
+export function openQueue<const Schemas extends SchemasByName>(
+  target: QueueTarget,
+  options: QueueOptions & { readonly tasks: Schemas },
+): Promise<Queue<Schemas>>
+export function openQueue<Tasks = AnyTasks>(
+  target: QueueTarget,
+  options?: QueueOptions,
+): Promise<Queue<Tasks>>
+export async function openQueue(
+  target: QueueTarget,
+  options: QueueOptions & { readonly tasks?: SchemasByName } = {},
+): Promise<Queue<never>> {
+  const { defaults = {}, tasks = {}, onError = warn, closeOnSignals: closing = false } = options
+  const port = await openPort(target, options.clock)
+  const queue = new Queue<never>({ port, schemas: tasks, defaults, onError })
+  if (closing !== false) closeOnSignals(queue, closing === true ? undefined : closing.deadline)
+  return queue
+}
+
+/** The engine is loaded for a queue in this process only. */
+async function openPort(target: QueueTarget, clock: Clock | undefined): Promise<QueuePort> {
+  if (clock !== undefined && target !== ':memory:') {
+    throw invalidParams('clock', 'none but for a queue in :memory:')
+  }
+  if (typeof target === 'object' && target !== null && typeof target.url === 'string') {
+    return serverPort(target)
+  }
+  if (typeof target !== 'string' || target === '') {
+    throw invalidParams('target', 'a file, :memory:, the URL of a server, or { url, token }')
+  }
+  if (/^(?:http|ws)s?:\/\//.test(target)) return serverPort({ url: target })
+  const { openFilePort, openMemoryPort } = await import('./local-port.ts')
+  if (target === ':memory:') return openMemoryPort(clock)
+  if (/^[a-z][a-z0-9+.-]+:\/\//i.test(target) && !target.startsWith('file:')) {
+    throw invalidParams(
+      'target',
+      'a file, :memory:, or a URL that begins with http:// or https://',
+      target,
+    )
+  }
+  return openFilePort(target.startsWith('file:') ? fileURLToPath(target) : target)
+}
+
+function warn(error: unknown): void {
+  process.emitWarning(error instanceof Error ? error : String(error))
+}

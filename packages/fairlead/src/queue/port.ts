@@ -1,0 +1,12 @@
+import type { Client } from '@fairlead/client'
+import type { Clock, LeaseSource } from '@fairlead/core'
+
+/** What a queue stands on: calls and events through a client, and leases for its workers. */
+export interface QueuePort {
+  readonly client: Client
+  readonly leases: LeaseSource
+  /** Of workers. */
+  readonly clock: Clock
+  /** After all workers have stopped. */
+  close(): Promise<void>
+}

@@ -1,0 +1,95 @@
+import { createHash } from 'node:crypto'
+import { type Job as Lease, type StandardSchema, type Worker, worker } from '@fairlead/client'
+import { FairleadError, type ProviderNotice } from '@fairlead/core'
+import { PermanentError } from './errors.ts'
+import { fitted } from './fitted.ts'
+import { checkPlain } from './plain-data.ts'
+import type { QueuePort } from './port.ts'
+import { type RunningJob, runningJob } from './running-job.ts'
+
+export interface WorkOptions {
+  /** Handlers that run at once in this process; 1 if left out. */
+  readonly concurrency?: number
+  /** The provider that the worker token is for; one for each task name if left out. */
+  readonly provider?: string
+  /** Hears what handlers threw and what else went wrong; a process warning if left out. */
+  readonly onError?: (error: unknown, job: RunningJob | null) => void
+  /** Hears why there is no work, and with null that this is over. */
+  readonly onNotice?: (notice: ProviderNotice | null) => void
+}
+
+/** Called before each handler; what it throws is the outcome of the attempt. */
+export type Intercept = (name: string, data: unknown) => void
+
+export interface TaskWorkerParts {
+  readonly port: QueuePort
+  readonly name: string
+  readonly handler: (data: never, job: RunningJob) => unknown
+  readonly data: StandardSchema | undefined
+  readonly result: StandardSchema | undefined
+  readonly intercept: Intercept | undefined
+  readonly options: WorkOptions
+}
+
+/** Takes the jobs of one name, or of all with `*`, and runs the handler for each. */
+export function taskWorker(parts: TaskWorkerParts): Worker {
+  const { port, name, options } = parts
+  const { concurrency = 1, provider = providerFor(name), onError, onNotice } = options
+  return worker({
+    source: port.leases,
+    clock: port.clock,
+    providerId: provider,
+    kinds: ['task'],
+    models: [name],
+    concurrency,
+    handler: (lease) => serve(lease, parts),
+    ...(onError === undefined
+      ? {}
+      : { onError: (error, lease) => onError(error, lease && runningJob(lease as Lease<'task'>)) }),
+    ...(onNotice === undefined ? {} : { onNotice }),
+  })
+}
+
+async function serve(lease: Lease<'task'>, parts: TaskWorkerParts): Promise<unknown> {
+  const { handler, data: schema, result, intercept } = parts
+  const job = runningJob(lease)
+  const { args } = lease.payload
+  intercept?.(job.name, args)
+  const data = schema === undefined ? args : await fittedData(schema, args)
+  const value = await handler(data as never, job)
+  await checkResult(value, result)
+  return value
+}
+
+async function fittedData(schema: StandardSchema, args: unknown): Promise<unknown> {
+  try {
+    return await fitted(schema, 'data', args)
+  } catch (error) {
+    if (!(error instanceof FairleadError)) throw error
+    throw new PermanentError(error.message, { code: 'invalid_input', cause: error })
+  }
+}
+
+/** Another attempt would return the same, so a result that cannot be kept as it is ends the job. */
+async function checkResult(value: unknown, schema: StandardSchema | undefined): Promise<void> {
+  try {
+    // Bytes are kept as they are, and nothing as nothing.
+    const isPlain = value !== undefined && !(value instanceof Uint8Array)
+    if (isPlain) checkPlain('result', value, { mayLackFields: true })
+    if (schema !== undefined) await fitted(schema, 'result', value)
+  } catch (error) {
+    if (!(error instanceof FairleadError)) throw error
+    throw new PermanentError(error.message, { code: 'invalid_result', cause: error })
+  }
+}
+
+/** A provider of its own for each name, because an offer is that of the provider and not of one process. */
+export function providerFor(name: string): string {
+  if (name === '*') return 'provider:queue'
+  if (/^[a-z0-9._-]{1,48}$/.test(name)) return `provider:queue.${name}`
+  const digest = createHash('sha256').update(name).digest('hex').slice(0, 16)
+  return `provider:queue.${name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9._-]+/g, '-')
+    .slice(0, 32)}.${digest}`
+}
