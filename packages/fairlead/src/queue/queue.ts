@@ -3,6 +3,7 @@ import {
   type Client,
   drainOnSignals,
   type EnqueueRequest,
+  type JobReceipt,
   type StandardSchema,
   type Worker,
 } from '@fairlead/client'
@@ -131,6 +132,12 @@ export class Queue<Tasks = AnyTasks> {
     options: AddOptions = {},
   ): Promise<Job<DataIn<Tasks[Name]>, ResultOut<Tasks[Name]>>> {
     return this.#send(name, await this.#request(name, data, options))
+  }
+
+  /** Enqueues a request in the words of the wire, of any kind; an outbox has such. */
+  enqueue(request: EnqueueRequest): Promise<JobReceipt> {
+    this.#refuseClosed()
+    return this.#client.enqueue(request)
   }
 
   /** Enqueues many jobs. All are checked before the first is sent. */
