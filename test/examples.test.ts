@@ -116,6 +116,12 @@ it('queue-limits.mjs: a quota inside the queue is kept, and used', async () => {
   expect(Number(share)).toBeLessThanOrEqual(100)
 })
 
+it('outbox.mjs: a job is enqueued if and only if the transaction commits', async () => {
+  const file = join(folder, 'shop.db')
+  const out = await run(process.execPath, join(examples, 'outbox.mjs'), file)
+  expect(out).toBe('a unicorn: out of stock\nreceipt for order 1, a kettle\n')
+})
+
 it('every example is in the list, and run by a test', () => {
   const files = readdirSync(examples).filter((name) => name !== 'README.md')
   const list = readFileSync(join(examples, 'README.md'), 'utf8')

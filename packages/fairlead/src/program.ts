@@ -110,7 +110,7 @@ const OTHER = 'More:'
 
 const HEADINGS: readonly (readonly [heading: string, names: readonly string[]])[] = [
   ['Try it:', ['demo']],
-  ['Jobs:', ['enqueue', 'jobs', 'explain', 'queues', 'schedules']],
+  ['Jobs:', ['enqueue', 'jobs', 'explain', 'queues', 'schedules', 'outbox']],
   ['Workers:', ['worker', 'providers', 'keys']],
   ['Server:', ['serve', 'top', 'policy', 'token', 'doctor']],
   ['Store:', ['backup', 'restore', 'log']],

@@ -27,6 +27,8 @@ import { limitsSet } from './limits-set.ts'
 import { limitsShow } from './limits-show.ts'
 import { logAcceptReplay } from './log-accept-replay.ts'
 import { logVerify } from './log-verify.ts'
+import { outboxRelay } from './outbox-relay.ts'
+import { outboxSql } from './outbox-sql.ts'
 import { payoutRecord } from './payout-record.ts'
 import { policyCheck } from './policy-check.ts'
 import { policySet } from './policy-set.ts'
@@ -110,6 +112,8 @@ export const COMMANDS: readonly Command<never>[] = [
   schedulesDelete,
   schedulesTrigger,
   schedulesNext,
+  outboxRelay,
+  outboxSql,
   limitsList,
   limitsShow,
   limitsSet,
@@ -147,6 +151,7 @@ export const GROUPS: Readonly<Record<string, { readonly summary: string }>> = {
   jobs: { summary: 'List, show, watch, cancel and retry jobs.' },
   queues: { summary: 'List, pause and resume queues.' },
   schedules: { summary: 'Enqueue jobs by the clock.' },
+  outbox: { summary: 'Enqueue jobs from the transactions of an application.' },
   limits: { summary: 'List, show, set, reset and delete limits.' },
   policy: { summary: 'Show, check and change the policy.' },
   providers: { summary: 'List and show providers, and change their status and key.' },
