@@ -399,7 +399,7 @@ export class WorkerLoop implements Worker {
   }
 
   #beat(now: number): void {
-    this.#beatAt = now + HEARTBEAT_MS
+    this.#beatAt = now + (this.#options.heartbeatMs ?? HEARTBEAT_MS)
     this.#arm(this.#beatAt)
     this.#link.session?.heartbeat().catch((error: unknown) => {
       if (!isRetryable(error)) this.#note(error, null)

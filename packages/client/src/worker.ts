@@ -40,6 +40,8 @@ export interface WorkerOptions<Kind extends KindName = KindName, Value = unknown
   /** Proves each completed lease; `client.worker({ prover })` makes one. */
   readonly proving?: Proving
   readonly clock?: Clock
+  /** How often it says that its provider is alive; 60,000 if left out. */
+  readonly heartbeatMs?: number
   /** For spreading retries: 0 to 1. */
   readonly random?: () => number
 }

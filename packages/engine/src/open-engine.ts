@@ -54,6 +54,11 @@ export interface EngineOptions {
    * payloads are stored in the clear.
    */
   readonly sealKeys?: readonly Uint8Array[]
+  /**
+   * How often an idle engine stores a sign of life; 1,000 ms if left out. `Infinity` is for a store that nobody opens again,
+   * on a clock that leaps.
+   */
+  readonly beatMs?: number
   /** Computes the batch of an epoch: `threadedClose` in another thread, by default here. */
   readonly computeClose?: ComputeClose
 }
@@ -141,6 +146,7 @@ async function openOn(store: Store, options: EngineOptions): Promise<Engine> {
     keys,
     sealer,
     state,
+    beatMs: options.beatMs,
     recover: async () => {
       await projector.atRest()
       payloads.clear()

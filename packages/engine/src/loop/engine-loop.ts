@@ -14,7 +14,7 @@ import type { EngineState, Outcome, RoundReply } from '../state/engine-state.ts'
 import { type Call, callOf, messageOf, type Recover, refuse, settle } from './call.ts'
 import { KeyLookUps } from './key-look-ups.ts'
 
-/** How often a running engine stores a heartbeat. */
+/** How often a running engine stores a sign of life (ENGINE-4). */
 const BEAT_MS = 1_000
 /** How often ended jobs are pruned. */
 const PRUNE_MS = 60_000
@@ -100,6 +100,7 @@ export class EngineLoop {
   /** False after a defect, until the state has been recovered. */
   #isSound = true
   readonly #watch: StandstillWatch | null
+  readonly #beatMs: number
   readonly #schedules = new ScheduleClock()
   /** No automatic recovery before this time. */
   #recoverAt = 0
@@ -121,7 +122,9 @@ export class EngineLoop {
     /** Tells the workers again what they hold. */
     readonly welcome: (state: EngineState) => void
     readonly lookUps: LookUps
+    readonly beatMs?: number | undefined
   }) {
+    this.#beatMs = options.beatMs ?? BEAT_MS
     this.#clock = options.clock
     this.#writer = options.writer((cause) => this.#refuseAll(cause))
     this.#projector = options.projector
@@ -506,7 +509,7 @@ export class EngineLoop {
       this.#lastPruned = minute
       state.apply({ type: 'prune' }, now)
     }
-    if (now - state.recordedAt >= BEAT_MS) state.apply({ type: 'beat' }, now)
+    if (now - state.recordedAt >= this.#beatMs) state.apply({ type: 'beat' }, now)
   }
 
   /** An append was refused. Nobody may build on it, and nobody knows if it happened. */
@@ -571,7 +574,7 @@ export class EngineLoop {
     this.#cancelWake()
     const { market } = this.#state
     const now = this.#clock.now()
-    let at = this.#state.recordedAt + BEAT_MS
+    let at = this.#state.recordedAt + this.#beatMs
     at = nextDueAt(market, at) ?? at
     at = Math.min(at, nextClaimAt(market) ?? Number.POSITIVE_INFINITY)
     at = Math.min(at, market.sessions.nextSendAt())

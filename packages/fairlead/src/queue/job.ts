@@ -36,6 +36,7 @@ interface JobState {
   readonly error: Failure | null
   readonly tags: readonly string[]
   readonly retryOf: string | null
+  readonly readyAt: Date | null
   readonly enqueuedAt: Date | null
   readonly endedAt: Date | null
 }
@@ -49,6 +50,7 @@ const ADDED: JobState = {
   error: null,
   tags: [],
   retryOf: null,
+  readyAt: null,
   enqueuedAt: null,
   endedAt: null,
 }
@@ -126,6 +128,11 @@ export class Job<Data = unknown, Result = unknown> {
   /** The job that this one takes up again. */
   get retryOf(): string | null {
     return this.#state.retryOf
+  }
+
+  /** Before this time it does not begin: its `runAt`, or the end of its backoff; null if it waits for neither. */
+  get readyAt(): Date | null {
+    return this.#state.readyAt
   }
 
   /** Null right after `add`. */
@@ -218,10 +225,16 @@ export class Job<Data = unknown, Result = unknown> {
       error: last && { ...last, at: new Date(last.at) },
       tags: request.options?.tags ?? [],
       retryOf: request.retry_of,
+      readyAt: status === 'QUEUED' ? readyAtOf(record) : null,
       enqueuedAt: new Date(enqueued * 1_000),
       endedAt: ended === null ? null : new Date(ended * 1_000),
     }
   }
+}
+
+function readyAtOf({ not_before, request }: JobRecord | JobSummary): Date | null {
+  const at = Math.max(not_before ?? 0, request.options?.run_at ?? 0)
+  return at === 0 ? null : new Date(at)
 }
 
 function progressOf(record: JobRecord | null): Progress | null {

@@ -7,6 +7,8 @@ export interface QueuePort {
   readonly leases: LeaseSource
   /** Of workers. */
   readonly clock: Clock
+  /** Of workers; as usual if left out. */
+  readonly heartbeatMs?: number
   /** After all workers have stopped. */
   close(): Promise<void>
 }

@@ -79,7 +79,7 @@ export interface WorkHandle {
 
 type TaskRequest = Extract<EnqueueRequest, { readonly kind: 'task' }>
 
-interface QueueParts {
+export interface QueueParts {
   readonly port: QueuePort
   readonly schemas: SchemasByName
   readonly defaults: AddOptions

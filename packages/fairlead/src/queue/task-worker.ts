@@ -18,8 +18,8 @@ export interface WorkOptions {
   readonly onNotice?: (notice: ProviderNotice | null) => void
 }
 
-/** Called before each handler; what it throws is the outcome of the attempt. */
-export type Intercept = (name: string, data: unknown) => void
+/** Around each handler: it calls `run`, or gives or throws another outcome of the attempt. */
+export type Intercept = (job: RunningJob, run: () => Promise<unknown>) => Promise<unknown>
 
 export interface TaskWorkerParts {
   readonly port: QueuePort
@@ -38,6 +38,7 @@ export function taskWorker(parts: TaskWorkerParts): Worker {
   return worker({
     source: port.leases,
     clock: port.clock,
+    ...(port.heartbeatMs === undefined ? {} : { heartbeatMs: port.heartbeatMs }),
     providerId: provider,
     kinds: ['task'],
     models: [name],
@@ -51,14 +52,16 @@ export function taskWorker(parts: TaskWorkerParts): Worker {
 }
 
 async function serve(lease: Lease<'task'>, parts: TaskWorkerParts): Promise<unknown> {
-  const { handler, data: schema, result, intercept } = parts
   const job = runningJob(lease)
   const { args } = lease.payload
-  intercept?.(job.name, args)
-  const data = schema === undefined ? args : await fittedData(schema, args)
-  const value = await handler(data as never, job)
-  await checkResult(value, result)
-  return value
+  const run = async (): Promise<unknown> => {
+    const { handler, data: schema, result } = parts
+    const data = schema === undefined ? args : await fittedData(schema, args)
+    const value = await handler(data as never, job)
+    await checkResult(value, result)
+    return value
+  }
+  return parts.intercept === undefined ? run() : parts.intercept(job, run)
 }
 
 async function fittedData(schema: StandardSchema, args: unknown): Promise<unknown> {
