@@ -14,6 +14,8 @@ export default defineConfig(({ mode }) => ({
     maxWorkers: Math.max(2, availableParallelism() - 1),
     // Long properties take a third of it on two slow cores.
     testTimeout: 150_000,
+    // Servers and browsers start in hooks: the time only ends what hangs.
+    hookTimeout: 150_000,
     globalSetup: './scripts/test-servers.mjs',
     sequence: { sequencer: LongFirst },
     env: { LONG_TESTS: mode === 'long' ? '1' : '' },
