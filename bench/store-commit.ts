@@ -83,6 +83,7 @@ function batchNumber(k: number): WriteBatch {
     eraseEnded: null,
     pruneEndedBefore: null,
     pruneResultsBefore: null,
+    prunedJobs: [],
     cutJournalAt: null,
   }
 }

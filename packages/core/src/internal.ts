@@ -119,6 +119,7 @@ export {
   ON_DEPENDENCY,
   OPTION_FIELDS,
   PRIORITY,
+  RETENTION_SECS,
   readBackoff,
   showBackoff,
   TAGS_MAX,
@@ -136,6 +137,7 @@ export { classifyAnswer, type ErrorTaxonomy, type OutcomeClass } from './outcome
 export { decideProof } from './outcome/complete-lease.ts'
 export { FOUND_OUTPUT } from './outcome/fail-attempt.ts'
 export { type AttemptOutcome, type Lookup, lookupDecides } from './outcome/judge-attempt.ts'
+export { longestRetentionSecs, retentionSecs, shorterRetentions } from './outcome/retention.ts'
 export {
   type AttestationClass,
   type AttestationClasses,
@@ -185,6 +187,7 @@ export {
   NO_ROWS,
   PROVIDERS_KEPT,
   type ProviderRow,
+  type PrunedJobs,
   type ResultClaim,
   ROUNDS_KEPT,
   type RoundRow,
@@ -192,7 +195,14 @@ export {
   type WorkerRow,
   type WriteBatch,
 } from './ports/rows.ts'
-export type { JobFilter, KeyPrints, Snapshot, StoreReads, Tables } from './ports/tables.ts'
+export type {
+  EndedRange,
+  JobFilter,
+  KeyPrints,
+  Snapshot,
+  StoreReads,
+  Tables,
+} from './ports/tables.ts'
 export {
   attestProvider,
   openChallenge,

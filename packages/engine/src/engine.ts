@@ -64,6 +64,7 @@ import { type EngineLoop, type EnqueueReply, jobIdOf } from './loop/engine-loop.
 import { EngineProgress } from './progress/engine-progress.ts'
 import type { LogDesk } from './progress/log-desk.ts'
 import type { Projector } from './projector/projector.ts'
+import type { RetentionRunner } from './retention/retention-runner.ts'
 import { completionDigest } from './state/completion.ts'
 import { type EngineEvent, eventOf } from './state/journal.ts'
 import { EngineView } from './view/engine-view.ts'
@@ -139,6 +140,7 @@ export class Engine {
   readonly #random: () => Uint8Array
   readonly #subscribers: Subscribers
   readonly #closer: EpochCloser
+  readonly #retention: RetentionRunner
   readonly #connections: Connections
   /** Proofs, attestations, stakes and settlements of a fund. */
   readonly fund: EngineFund
@@ -156,6 +158,7 @@ export class Engine {
     readonly subscribers: Subscribers
     readonly connections: Connections
     readonly closer: EpochCloser
+    readonly retention: RetentionRunner
   }) {
     this.#loop = parts.loop
     this.#store = parts.store
@@ -171,6 +174,7 @@ export class Engine {
       closer: parts.closer,
     })
     this.#closer = parts.closer
+    this.#retention = parts.retention
     this.limiter = new EngineLimiter(this.#loop)
     this.followers = new EngineFollowers(this.#loop)
     this.#runner = parts.runner
@@ -603,6 +607,7 @@ export class Engine {
     // What is left of a close goes on at the next start.
     const closed = this.#closer.stop()
     this.#runner.close()
+    this.#retention.close()
     await this.#loop.close()
     await closed
     this.#connections.closeAll()

@@ -29,6 +29,7 @@ import { SystemClock } from './loop/system-clock.ts'
 import { LogDesk } from './progress/log-desk.ts'
 import { MemoryJobLogs } from './progress/memory-job-logs.ts'
 import { Projector } from './projector/projector.ts'
+import { RetentionRunner } from './retention/retention-runner.ts'
 import type { EngineState } from './state/engine-state.ts'
 import { META } from './state/meta.ts'
 import { VERSION } from './version.ts'
@@ -183,6 +184,7 @@ async function openOn(store: Store, options: EngineOptions): Promise<Engine> {
       })
       payloads.forget(outcome.ended)
       closer.look()
+      retention.look()
     },
   })
   loop = opened
@@ -197,6 +199,8 @@ async function openOn(store: Store, options: EngineOptions): Promise<Engine> {
     compute: options.computeClose ?? computeClose,
   })
   closer.look()
+  const retention = new RetentionRunner({ loop: opened, read, clock })
+  retention.look()
   // In the background: until then keys are looked up in the tables.
   keys.filter.fill(tables, () => opened.isClosed).catch(() => undefined)
   const runner = new BulkRunner({ loop: opened, read, clock })
@@ -204,7 +208,7 @@ async function openOn(store: Store, options: EngineOptions): Promise<Engine> {
   const jobLogs = options.jobLogs ?? new MemoryJobLogs()
   const logs = new LogDesk(jobLogs, clock, async (id) => (await read.job(id)) === null)
   const parts = { loop: opened, projector, store, read, random, clock, runner, logs }
-  return new Engine({ ...parts, subscribers, connections, closer })
+  return new Engine({ ...parts, subscribers, connections, closer, retention })
 }
 
 /** Returns 32 random bytes at a time. A hundred are drawn at once, because a draw costs more than its bytes. */

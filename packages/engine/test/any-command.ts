@@ -238,6 +238,7 @@ const FIELDS: Fields = {
     id: text,
     seq: fc.oneof(count, fc.constant('now' as const), fc.constant(null)),
   }),
+  forgetJobs: fields({ seqs: fc.array(count, { maxLength: 3 }), endedBefore: count }),
   round: fields({}),
   prune: fields({}),
   resume: fields({ gapMs: count, present: fc.array(fields(worker), { maxLength: 3 }) }),

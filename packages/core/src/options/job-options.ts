@@ -51,6 +51,8 @@ interface Bounds {
 
 export const ATTEMPTS: Bounds = { min: 1, max: 1_000 }
 export const TIMEOUT_MS: Bounds = { min: 1_000, max: WEEK_MS }
+/** From an hour to ten years. */
+export const RETENTION_SECS: Bounds = { min: 3_600, max: 3_650 * 86_400 }
 export const PRIORITY: Bounds = { min: -100, max: 100 }
 
 /** The fields of a backoff as they are written, and their bounds. */

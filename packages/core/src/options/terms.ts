@@ -38,6 +38,11 @@ export function priorityOf(job: Optioned, policy: Policy): number {
   return job.options?.priority ?? defaultOf('priority', job.shape, policy) ?? 0
 }
 
+/** How long a job is kept after its end, as its name or kind says; null if neither does (TTL-5). */
+export function ownRetentionSecs(shape: Optioned['shape'], policy: Policy): number | null {
+  return defaultOf('retentionSecs', shape, policy)
+}
+
 /** The setting for a task's name, else that for its kind; null if neither is set. */
 function defaultOf<Name extends keyof JobDefaults>(
   name: Name,

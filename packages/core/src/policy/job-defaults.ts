@@ -5,6 +5,7 @@ import {
   BACKOFF_FIELDS,
   type Backoff,
   PRIORITY,
+  RETENTION_SECS,
   readBackoff,
   showBackoff,
   TIMEOUT_MS,
@@ -19,6 +20,7 @@ export const JOB_DEFAULTS = {
   backoff: backoff('wait after a failed attempt; null is the backoff of queue.retries'),
   timeoutMs: limit(null, TIMEOUT_MS, 'longest time of an attempt from its ack'),
   priority: limit(null, PRIORITY, 'rank among the jobs of the same caller, under tenant fairness; null is 0'),
+  retentionSecs: limit(null, RETENTION_SECS, 'how long such a job is kept after its end; null is queue.ttl.gc_horizon_secs'),
 } as const
 
 export type JobDefaults = SettingsOf<typeof JOB_DEFAULTS>
@@ -51,6 +53,7 @@ const NO_DEFAULTS: JobDefaults = {
   backoff: null,
   timeoutMs: null,
   priority: null,
+  retentionSecs: null,
 }
 
 function readTasks(written: unknown): {

@@ -92,6 +92,7 @@ const LIMITS: readonly [string, number | null, readonly [number, number]][] = [
   ...['ai', 'quantum', 'task'].flatMap((kind): [string, null, readonly [number, number]][] => [
     [`kinds.${kind}.attempts`, null, [1, 1_000]],
     [`kinds.${kind}.timeout_ms`, null, [1_000, 604_800_000]],
+    [`kinds.${kind}.retention_secs`, null, [3_600, 315_360_000]],
   ]),
 ]
 const AMOUNTS: readonly [string, number, number][] = [

@@ -273,6 +273,8 @@ export interface WriteBatch {
   readonly pruneEndedBefore: number | null
   /** Deletes results from before this time, once their jobs are deleted; null keeps them for good (STORE-10). */
   readonly pruneResultsBefore: number | null
+  /** Deletes these jobs, which have ended, with their leases and failures (STORE-22). */
+  readonly prunedJobs: readonly PrunedJobs[]
   /** Deletes journal entries up to this number; at least one entry stays (STORE-15). */
   readonly cutJournalAt: number | null
 }
@@ -296,7 +298,14 @@ export const NO_ROWS: WriteBatch = {
   eraseEnded: null,
   pruneEndedBefore: null,
   pruneResultsBefore: null,
+  prunedJobs: [],
   cutJournalAt: null,
+}
+
+/** Jobs by their numbers of acceptance. Their results from before a time go with them; null keeps all results. */
+export interface PrunedJobs {
+  readonly seqs: readonly number[]
+  readonly resultsBefore: number | null
 }
 
 export interface EndedSpan {

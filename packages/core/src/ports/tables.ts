@@ -62,7 +62,15 @@ export interface JobFilter {
   readonly afterSeq: number
   /** If given, the newest jobs come first, starting before this number. */
   readonly beforeSeq?: number
+  /** If given, only jobs that have ended, in the order of their ends and numbers. Not with `beforeSeq` or `idPrefix`. */
+  readonly ended?: EndedRange
   readonly limit: number
+}
+
+/** The jobs that ended before a time and come after a place in the order of ends and numbers. */
+export interface EndedRange {
+  readonly after: { readonly at: number; readonly seq: number }
+  readonly before: number
 }
 
 /** Reads see every row that was applied, and never write. A damaged page is an error, never a missing row. */

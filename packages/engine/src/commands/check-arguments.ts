@@ -19,7 +19,7 @@ import {
 import type { Submission } from './command.ts'
 
 /** Filter, start and size of a list of jobs. */
-export type ListFilter = Omit<JobFilter, 'afterSeq' | 'beforeSeq' | 'limit'> & {
+export type ListFilter = Omit<JobFilter, 'afterSeq' | 'beforeSeq' | 'ended' | 'limit'> & {
   /** Jobs that wait for this reason now. */
   readonly waitReason?: WaitReason
   readonly cursor?: number

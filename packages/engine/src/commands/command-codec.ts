@@ -434,6 +434,7 @@ const COMMANDS: {
     { id: text(), from: uint, to: uint, looked: uint, ids: list(hex()), isLast: flag },
   ],
   follow: [70, { id: text(), seq: place }],
+  forgetJobs: [71, { seqs: list(uint), endedBefore: uint }],
   fireSchedule: [
     64,
     {

@@ -333,6 +333,13 @@ export type Command =
     }
   /** Notes how far a follower of the journal has come; null ends it (FOLLOW-1). */
   | { readonly type: 'follow'; readonly id: string; readonly seq: number | 'now' | null }
+  /** Deletes these jobs, which ended before a time and are kept no longer (TTL-5). */
+  | {
+      readonly type: 'forgetJobs'
+      /** Numbers of acceptance. */
+      readonly seqs: readonly number[]
+      readonly endedBefore: number
+    }
   | { readonly type: 'round' }
   /** Tells the next jobs that waited for jobs that have ended (OPTIONS-8). */
   | { readonly type: 'cascade' }
@@ -397,6 +404,7 @@ export function actorOf(command: Command): string {
       return 'operator'
     case 'stepBulk':
     case 'follow':
+    case 'forgetJobs':
     case 'withdraw':
     case 'closeEpoch':
     case 'settleEpoch':

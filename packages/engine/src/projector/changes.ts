@@ -11,6 +11,7 @@ import type {
   EndedSpan,
   JournalRecord,
   KeyedRow,
+  PrunedJobs,
   RoundRow,
   SettlementRow,
   WriteBatch,
@@ -44,6 +45,7 @@ export class Changes {
   eraseEnded: EndedSpan | null = null
   pruneEndedBefore: number | null = null
   pruneResultsBefore: number | null = null
+  prunedJobs: PrunedJobs[] = []
   cutJournalAt: number | null = null
 
   /** `touched` is called with every change of a session. */
@@ -95,6 +97,7 @@ export class Changes {
       eraseEnded: this.eraseEnded,
       pruneEndedBefore: this.pruneEndedBefore,
       pruneResultsBefore: this.pruneResultsBefore,
+      prunedJobs: this.prunedJobs,
       cutJournalAt: this.cutJournalAt,
     }
     this.#reset()
@@ -158,6 +161,7 @@ export class Changes {
     this.eraseEnded = null
     this.pruneEndedBefore = null
     this.pruneResultsBefore = null
+    this.prunedJobs = []
     this.cutJournalAt = null
   }
 }

@@ -65,12 +65,14 @@ import {
   type JournalRecord,
   leasesOfWorker,
   limitExceeded,
+  longestRetentionSecs,
   newWorkers,
   noticeOf,
   openChallenge,
   type PauseKey,
   type Progress,
   putOver,
+  RETENTION_SECS,
   readPublicKey,
   replaceKey,
   resumeMarket,
@@ -479,6 +481,8 @@ export class EngineState {
         return cascade(market)
       case 'prune':
         return this.#prune()
+      case 'forgetJobs':
+        return this.#forgetJobs(command)
       case 'resume':
         return this.#resume(command)
       case 'beat':
@@ -511,8 +515,8 @@ export class EngineState {
   }
 
   /**
-   * Deletes ended jobs after the retention horizon (TTL-3). Jobs stay longer while the requester window needs
-   * their assignments, which are stored nowhere else. Personal data of registrations is erased earlier if its
+   * Deletes ended jobs after the longest retention (TTL-3). Jobs with a shorter one are named by `forgetJobs`.
+   * Personal data of registrations is erased earlier if its
    * retention is shorter (AUDIT-10). A result is deleted with its job or later.
    */
   #prune(): void {
@@ -521,12 +525,22 @@ export class EngineState {
     this.#isChanged = true
     this.#changes.sessions.forgetBefore(this.market, keptSince(policy, nowMs))
     const keptSecs = Math.max(ttl.gcHorizonSecs, quotas.requesterWindow?.secs ?? 0)
-    this.#changes.pruneEndedBefore = nowMs - 1_000 * keptSecs
+    this.#changes.pruneEndedBefore = nowMs - 1_000 * longestRetentionSecs(policy)
     const { resultRetentionSecs } = policy.queue.completion
     if (resultRetentionSecs !== null) {
       this.#changes.pruneResultsBefore = nowMs - 1_000 * Math.max(keptSecs, resultRetentionSecs)
     }
     this.#eraseBefore(nowMs - 1_000 * Math.min(keptSecs, policy.audit.piiRetentionSecs))
+  }
+
+  /** Looking at them is the caller's part: the state has no ended jobs. A job is kept for an hour in any case. */
+  #forgetJobs({ seqs, endedBefore }: Extract<Command, { type: 'forgetJobs' }>): void {
+    const { nowMs, policy } = this.market
+    if (seqs.length === 0 || endedBefore > nowMs - 1_000 * RETENTION_SECS.min) return
+    this.#isChanged = true
+    const { resultRetentionSecs } = policy.queue.completion
+    const resultsBefore = resultRetentionSecs === null ? null : nowMs - 1_000 * resultRetentionSecs
+    this.#changes.prunedJobs.push({ seqs, resultsBefore })
   }
 
   /** Jobs that end from now on end after `before`, so no span is scanned twice. */
@@ -563,7 +577,7 @@ export class EngineState {
    * that may have the key of a pruned one, and rows of one take may not name two jobs alike.
    */
   get hasPruned(): boolean {
-    return this.#changes.pruneEndedBefore !== null
+    return this.#changes.pruneEndedBefore !== null || this.#changes.prunedJobs.length > 0
   }
 
   /** Continues from a recorded digest that this state does not agree with (REPLAY-2). */

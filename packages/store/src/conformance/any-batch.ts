@@ -139,10 +139,22 @@ export async function anyBatch(draw: Draw, model: Tables, k: number): Promise<Wr
     journal: anyEntries(draw, lastEntry, seqs),
     meta: draw(() => fc.dictionary(text(), text(), { maxKeys: 3 })),
     eraseEnded: draw(fc.boolean) ? { from: draw(time), before: draw(time) } : null,
-    pruneEndedBefore: draw(fc.boolean) ? draw(time) : null,
-    pruneResultsBefore: draw(fc.boolean) ? draw(time) : null,
+    pruneEndedBefore: maybeTime(draw),
+    pruneResultsBefore: maybeTime(draw),
+    prunedJobs: draw(fc.boolean)
+      ? [
+          {
+            seqs: draw(() => fc.array(fc.nat({ max: 3 * NUMBERS }), { maxLength: 3 })),
+            resultsBefore: maybeTime(draw),
+          },
+        ]
+      : [],
     cutJournalAt: isSeldom(draw) ? draw(fc.nat, { max: lastEntry + 2 }) : null,
   })
+}
+
+function maybeTime(draw: Draw): number | null {
+  return draw(fc.boolean) ? draw(time) : null
 }
 
 function isSeldom(draw: Draw): boolean {
@@ -400,5 +412,13 @@ export function anyFilter(draw: Draw, known: readonly JobRow[]): JobFilter {
   // A few fields at a time: all of them together fit hardly any job.
   const given = Object.entries(any).filter(() => draw(fc.nat, { max: 2 }) === 0)
   const afterSeq = draw(fc.nat, { max: 3 * NUMBERS })
+  if (isSeldom(draw)) {
+    const { idPrefix: _, beforeSeq: __, ...rest } = Object.fromEntries(given) as Partial<JobFilter>
+    const ended = {
+      after: { at: draw(time), seq: draw(fc.nat, { max: 3 * NUMBERS }) },
+      before: draw(time),
+    }
+    return { ...rest, ended, afterSeq: 0, limit: draw(fc.nat, { max: 9 }) }
+  }
   return { ...Object.fromEntries(given), afterSeq, limit: draw(fc.nat, { max: 9 }) }
 }

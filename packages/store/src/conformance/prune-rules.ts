@@ -53,6 +53,68 @@ export function pruneRules({ tables, apply, reopen }: Subject): void {
     expect(await read.journal(0, 10)).toEqual(entries)
   })
 
+  it('STORE-22: jobs that are named go with all that is their own, if they have ended', async () => {
+    const jobs = [ended(1, START), ended(2, START), sampleJob(3), ended(4, START + 1)]
+    const newLeases = [1, 2, 3].map((n) => sampleLease(n, { status: 'COMPLETED' }))
+    const results = [1, 2, 4].map((n) => sampleResult(n, { at: START + n }))
+    const failures = [1, 2].map((n) => sampleFailure(n))
+    const newJobs = jobs.map((row) => newJob(row))
+    await apply(batchOf({ newJobs, newLeases, results, failures }))
+    const prunedJobs = [
+      { seqs: [2, 3, 99], resultsBefore: START + 2 },
+      { seqs: [4], resultsBefore: START + 5 },
+    ]
+    await apply(batchOf({ prunedJobs }))
+    await reopen()
+    const { read } = tables()
+    expect(await read.jobs({ afterSeq: 0, limit: 10 })).toEqual([jobs[0], jobs[2]])
+    expect(await read.payloads([1, 2, 3, 4])).toEqual([
+      newJobs[0]?.payload,
+      null,
+      newJobs[2]?.payload,
+      null,
+    ])
+    expect(await read.lease(sampleLease(2).id)).toBeNull()
+    expect(await read.lease(sampleLease(3).id)).toEqual(newLeases[2])
+    expect(await read.failures(jobIdOf(2))).toEqual([])
+    // Its result is not from before the time, and stays for as long as results do.
+    expect(await read.result(jobIdOf(2))).toEqual(results[1])
+    expect(await read.result(jobIdOf(4))).toBeNull()
+    expect((await read.jobsByTx([jobs[1] as never])).map((job) => job?.id)).toEqual([undefined])
+    await apply(batchOf({ pruneResultsBefore: START + 3 }))
+    expect(await read.result(jobIdOf(2))).toBeNull()
+    expect(await read.result(jobIdOf(1))).toEqual(results[0])
+    // The name and the key of a job that is gone are free.
+    await apply(batchOf({ newJobs: [newJob({ ...sampleJob(2), seq: 5 })] }))
+    expect((await read.job(jobIdOf(2)))?.seq).toBe(5)
+  })
+
+  it('STORE-22: results of jobs that are named stay where no time is given', async () => {
+    const newJobs = [newJob(ended(1, START))]
+    await apply(batchOf({ newJobs, results: [sampleResult(1)] }))
+    await apply(batchOf({ prunedJobs: [{ seqs: [1], resultsBefore: null }] }))
+    expect(await tables().read.job(jobIdOf(1))).toBeNull()
+    expect(await tables().read.result(jobIdOf(1))).toEqual(sampleResult(1))
+  })
+
+  it('STORE-8: ended jobs are listed by their ends', async () => {
+    const jobs = [
+      ended(1, START + 2),
+      sampleJob(2),
+      ended(3, START),
+      ended(4, START),
+      ended(5, START + 3),
+    ]
+    await apply(batchOf({ newJobs: jobs.map((row) => newJob(row)) }))
+    const { read } = tables()
+    const list = async (after: { at: number; seq: number }, before: number, limit = 10) =>
+      (await read.jobs({ ended: { after, before }, afterSeq: 0, limit })).map(({ seq }) => seq)
+    expect(await list({ at: 0, seq: 0 }, START + 10)).toEqual([3, 4, 1, 5])
+    expect(await list({ at: 0, seq: 0 }, START + 3)).toEqual([3, 4, 1])
+    expect(await list({ at: START, seq: 3 }, START + 10, 2)).toEqual([4, 1])
+    expect(await list({ at: START, seq: 4 }, START + 1)).toEqual([])
+  })
+
   it('STORE-16: of registrations that ended in a span nothing but where and when stays', async () => {
     const where = { event_id: 'swim', org_ref: 'north', provider: 'bookeo', scheduled_time: START }
     const said = encodeCbor({ ...where, user_id: 'user-1', args: { child: 'Kim' } })

@@ -48,7 +48,7 @@ const JOBS: readonly JobRow[] = Array.from({ length: 12 }, (_, i) => {
 })
 
 /** Each with what it has to find, told by the seq. */
-const FILTERS: readonly (readonly [filter: Partial<JobFilter>, seqs: number[]])[] = [
+const FILTERS: readonly (readonly [filter: Partial<Omit<JobFilter, 'ended'>>, seqs: number[]])[] = [
   [{}, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]],
   [{ afterSeq: 9 }, [10, 11, 12]],
   [{ afterSeq: 12 }, []],

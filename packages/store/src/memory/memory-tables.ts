@@ -1,6 +1,7 @@
 import { type AuditEntry, FairleadError, hasEnded, type JobRow } from '@fairlead/core'
 import {
   compareAscii,
+  type EndedRange,
   type JobFilter,
   type KeyPrints,
   type SettlementRow,
@@ -157,7 +158,7 @@ export class MemoryTables implements Tables {
 
 function listJobs(tables: StoredRows, filter: JobFilter): JobRow[] {
   const { status, providerId, caller, kind, model, idPrefix } = filter
-  const { afterHeight, afterSeq, beforeSeq, limit } = filter
+  const { afterHeight, afterSeq, beforeSeq, ended, limit } = filter
   const rows: JobRow[] = []
   if (idPrefix !== undefined && !isIdPrefix(idPrefix)) return rows
   for (const job of tables.jobs.values()) {
@@ -165,6 +166,7 @@ function listJobs(tables: StoredRows, filter: JobFilter): JobRow[] {
     const fits =
       fitsOptions(job, filter) &&
       row.seq > afterSeq &&
+      (ended === undefined || isEndedIn(row, ended)) &&
       (beforeSeq === undefined || row.seq < beforeSeq) &&
       (status === undefined || row.status === status) &&
       (providerId === undefined || row.providerId === providerId) &&
@@ -175,8 +177,13 @@ function listJobs(tables: StoredRows, filter: JobFilter): JobRow[] {
       (afterHeight === undefined || row.enqueueHeight > afterHeight)
     if (fits) rows.push(row)
   }
-  rows.sort(bySeq)
+  rows.sort(ended === undefined ? bySeq : byEnd)
   return (beforeSeq === undefined ? rows : rows.reverse()).slice(0, limit)
+}
+
+function isEndedIn({ endedAt, seq }: JobRow, { after, before }: EndedRange): boolean {
+  if (endedAt === null || endedAt >= before) return false
+  return endedAt > after.at || (endedAt === after.at && seq > after.seq)
 }
 
 function listAssignments(tables: StoredRows, atMs: number) {
@@ -203,6 +210,10 @@ function fitsOptions(job: StoredJob, filter: JobFilter): boolean {
 
 function firstSeq(journal: readonly AuditEntry[]): number {
   return journal[0]?.seq ?? 1
+}
+
+function byEnd(a: JobRow, b: JobRow): number {
+  return (a.endedAt ?? 0) - (b.endedAt ?? 0) || a.seq - b.seq
 }
 
 function bySeq(a: JobRow, b: JobRow): number {

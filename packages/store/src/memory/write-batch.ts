@@ -24,6 +24,7 @@ import {
   MATCH_ORDERS,
   type NewJobRow,
   type ProviderRow,
+  type PrunedJobs,
   ROUNDS_KEPT,
   type RoundRow,
   resultWithoutPeople,
@@ -60,6 +61,7 @@ export function writeBatch(tables: StoredRows, batch: WriteBatch, tx: Transactio
   for (const record of batch.journal) append(tables, record, tx)
   for (const [name, value] of Object.entries(batch.meta)) tx.set(tables.meta, name, value)
   erase(tables, batch.eraseEnded, tx)
+  for (const pruned of batch.prunedJobs) pruneNamed(tables, pruned, tx)
   prune(tables, batch, tx)
   if (batch.cutJournalAt !== null) cutJournal(tables, batch.cutJournalAt, tx)
 }
@@ -252,29 +254,49 @@ function prune(tables: StoredRows, batch: WriteBatch, tx: Transaction): void {
 }
 
 function pruneJobs(tables: StoredRows, before: number, tx: Transaction): void {
-  for (const { row, leases } of tables.jobs.values()) {
-    if (row.endedAt === null || row.endedAt >= before) continue
-    tx.delete(tables.jobs, row.seq)
-    tx.delete(tables.seqById, row.id)
-    // Another job may have the same key, if this one has a hash that the engine drew.
-    if (tables.seqByTx.get(txKey(row)) === row.seq) tx.delete(tables.seqByTx, txKey(row))
-    for (const { id } of leases.values()) tx.delete(tables.leaseKeys, id)
+  for (const job of tables.jobs.values()) {
+    if (job.row.endedAt !== null && job.row.endedAt < before) pruneJob(tables, job, tx)
   }
 }
 
-/** The result of a job that is there stays, however old it is. */
-function pruneResults(
-  { jobs, results, seqsWithResult }: StoredRows,
-  before: number,
+function pruneNamed(
+  tables: StoredRows,
+  { seqs, resultsBefore }: PrunedJobs,
   tx: Transaction,
-) {
-  for (const { jobId, jobSeq, at } of results.values()) {
-    if (at >= before || jobs.has(jobSeq)) continue
-    tx.delete(results, jobSeq)
-    const left = (seqsWithResult.get(jobId) ?? []).filter((seq) => seq !== jobSeq)
-    if (left.length === 0) tx.delete(seqsWithResult, jobId)
-    else tx.set(seqsWithResult, jobId, left)
+): void {
+  for (const seq of seqs) {
+    const job = tables.jobs.get(seq)
+    if (job === undefined || job.row.endedAt === null) continue
+    pruneJob(tables, job, tx)
+    const result = tables.results.get(seq)
+    if (result !== undefined && result.at < (resultsBefore ?? 0)) dropResult(tables, result, tx)
   }
+}
+
+function pruneJob(tables: StoredRows, { row, leases }: StoredJob, tx: Transaction): void {
+  tx.delete(tables.jobs, row.seq)
+  tx.delete(tables.seqById, row.id)
+  // Another job may have the same key, if this one has a hash that the engine drew.
+  if (tables.seqByTx.get(txKey(row)) === row.seq) tx.delete(tables.seqByTx, txKey(row))
+  for (const { id } of leases.values()) tx.delete(tables.leaseKeys, id)
+}
+
+/** The result of a job that is there stays, however old it is. */
+function pruneResults(tables: StoredRows, before: number, tx: Transaction): void {
+  for (const result of tables.results.values()) {
+    if (result.at < before && !tables.jobs.has(result.jobSeq)) dropResult(tables, result, tx)
+  }
+}
+
+function dropResult(
+  { results, seqsWithResult }: StoredRows,
+  { jobId, jobSeq }: ResultRow,
+  tx: Transaction,
+): void {
+  tx.delete(results, jobSeq)
+  const left = (seqsWithResult.get(jobId) ?? []).filter((seq) => seq !== jobSeq)
+  if (left.length === 0) tx.delete(seqsWithResult, jobId)
+  else tx.set(seqsWithResult, jobId, left)
 }
 
 /** Leases, results and failures are written of jobs that are there; anything else is a mistake of the engine. */

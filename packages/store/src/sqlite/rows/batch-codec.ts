@@ -52,6 +52,10 @@ export function encodeBatch(rows: WriteBatch): Uint8Array {
     META,
     Object.entries(rows.meta).map(([name, value]) => ({ name, value })),
   )
+  section(rows.prunedJobs, ({ seqs, resultsBefore }) => {
+    writer.text(JSON.stringify(seqs))
+    writer.cell(resultsBefore)
+  })
   return writer.finish()
 }
 

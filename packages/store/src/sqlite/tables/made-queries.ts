@@ -40,17 +40,28 @@ function listsOfAll(): [string, string][] {
   })
 }
 
-/** STORE-10: rows of the next jobs to delete, by the time before which they ended and how many. The jobs go last. */
+/**
+ * Rows of jobs to delete, which go last: of the next jobs, by the time before which they ended and how many (STORE-10),
+ * and of jobs that are named by a list of numbers in JSON (STORE-22).
+ */
 function prunes(): [string, string][] {
   const keys = { payloads: 'job', leases: 'job', failures: 'job', jobs: 'seq' }
-  return Object.entries(keys).map(([table, key]) => [
-    `prune-${table}`,
-    `DELETE FROM ${table}
-     WHERE ${key} IN (SELECT seq FROM jobs WHERE ended_at < ? ORDER BY ended_at, seq LIMIT ?)`,
+  return Object.entries(keys).flatMap(([table, key]): [string, string][] => [
+    [
+      `prune-${table}`,
+      `DELETE FROM ${table}
+       WHERE ${key} IN (SELECT seq FROM jobs WHERE ended_at < ? ORDER BY ended_at, seq LIMIT ?)`,
+    ],
+    [
+      `prune-named-${table}`,
+      `DELETE FROM ${table}
+       WHERE ${key} IN (SELECT value FROM json_each(?))
+         AND ${key} IN (SELECT seq FROM jobs WHERE ended_at IS NOT NULL)`,
+    ],
   ])
 }
 
-/** STORE-8: jobs, those of a caller, with a key or not, live ones, and those whose id begins with some digits. */
+/** STORE-8: jobs, those of a caller, with a key or not, live ones, those whose id begins with some digits, and ended ones by their ends. */
 function listsOfJobs(): [string, string][] {
   const ranges = {
     jobs: 'TRUE',
@@ -60,7 +71,12 @@ function listsOfJobs(): [string, string][] {
     'jobs-by-prefix':
       'id48 BETWEEN @first48 AND @last48 AND id BETWEEN @first_id AND @last_id AND (@caller IS NULL OR caller = @caller)',
   }
-  return Object.entries(ranges).flatMap(([name, range]): [string, string][] => [
+  const byEnd = {
+    range: 'ended_at < @ended_before AND (@caller IS NULL OR caller = @caller)',
+    between: '(ended_at, seq) > (@ended_at, @ended_seq) AND seq > @after_seq',
+    order: 'ended_at, seq',
+  }
+  const ranged = Object.entries(ranges).flatMap(([name, range]): [string, string][] => [
     [`list-${name}`, textOf('list-jobs', { range, between: 'seq > @after_seq', order: 'seq' })],
     [
       `list-newest-${name}`,
@@ -71,4 +87,5 @@ function listsOfJobs(): [string, string][] {
       }),
     ],
   ])
+  return [...ranged, ['list-jobs-by-end', textOf('list-jobs', byEnd)]]
 }

@@ -99,6 +99,12 @@ export class SqliteReads implements DirectReads {
       ...(beforeSeq === undefined ? {} : { before_seq: beforeSeq }),
     }
     const callerId = caller === undefined ? null : bytesOfHex(caller)
+    const { ended } = filter
+    if (ended !== undefined) {
+      const { after, before } = ended
+      const place = { ended_at: after.at, ended_seq: after.seq, ended_before: before }
+      return this.#all(JOB, 'list-jobs-by-end', { ...params, ...place, caller: callerId })
+    }
     if (idPrefix !== undefined) {
       if (!isIdPrefix(idPrefix)) return []
       const [first, last] = ['0', 'f'].map((digit) => bytesOfHex(idPrefix.padEnd(ID_LENGTH, digit)))

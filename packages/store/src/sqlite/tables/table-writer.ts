@@ -123,6 +123,7 @@ export class TableWriter {
     rows += this.#write(reader, SETTLEMENT, this.#settlements)
     rows += this.#write(reader, STORED_PART, this.#parts)
     rows += this.#write(reader, META, this.#meta)
+    rows += this.#pruneNamed(reader)
     if (span !== null) this.#erase(span)
     prune()
     if (typeof cut === 'number') this.#cutJournal(cut)
@@ -293,6 +294,23 @@ export class TableWriter {
       this.#run('forget-kept-results', results, PRUNED_AT_ONCE)
       if (count < PRUNED_AT_ONCE && row.pruneEnded === null) row.pruneResults = null
     }
+  }
+
+  /** Deletes jobs that are named (STORE-22). */
+  #pruneNamed(reader: CellReader): number {
+    const { row } = this
+    const count = reader.number()
+    for (let i = 0; i < count; i++) {
+      const seqs = reader.cell() as string
+      const resultsBefore = (reader.cell() ?? null) as number | null
+      this.#run('keep-named-results', seqs, resultsBefore)
+      row.results -= this.#run('prune-named-results', seqs, resultsBefore)
+      this.#run('prune-named-payloads', seqs)
+      row.leases -= this.#run('prune-named-leases', seqs)
+      this.#run('prune-named-failures', seqs)
+      row.jobs -= this.#run('prune-named-jobs', seqs)
+    }
+    return count
   }
 
   #cutJournal(seq: number): void {

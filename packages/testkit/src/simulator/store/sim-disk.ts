@@ -20,6 +20,7 @@ import {
   type JournalRecord,
   type NewJobRow,
   type ProviderRow,
+  type PrunedJobs,
   ROUNDS_KEPT,
   type RoundRow,
   resultWithoutPeople,
@@ -351,7 +352,8 @@ export class SimDisk {
     }
   }
 
-  #prune({ pruneEndedBefore, pruneResultsBefore }: WriteBatch): void {
+  #prune({ pruneEndedBefore, pruneResultsBefore, prunedJobs }: WriteBatch): void {
+    for (const pruned of prunedJobs) this.#pruneNamed(pruned)
     if (pruneEndedBefore !== null) this.#pruneJobs(pruneEndedBefore)
     if (pruneResultsBefore === null) return
     for (const [id, { at }] of this.results) {
@@ -360,16 +362,30 @@ export class SimDisk {
   }
 
   #pruneJobs(before: number): void {
-    for (const [id, { endedAt, caller, txHash, seq }] of this.jobs) {
-      if (endedAt === null || endedAt >= before) continue
-      this.jobs.delete(id)
-      this.payloads.delete(id)
-      this.#byTx.delete(caller + txHash)
-      this.#bySeq.delete(seq)
-      for (const leaseId of this.#leasesOf.get(id) ?? []) this.leases.delete(leaseId)
-      this.#leasesOf.delete(id)
-      this.#failures.delete(id)
+    for (const job of this.jobs.values()) {
+      if (job.endedAt !== null && job.endedAt < before) this.#pruneJob(job)
     }
+  }
+
+  #pruneNamed({ seqs, resultsBefore }: PrunedJobs): void {
+    for (const seq of seqs) {
+      const id = this.#bySeq.get(seq)
+      const job = id === undefined ? undefined : this.jobs.get(id)
+      if (job === undefined || job.endedAt === null) continue
+      this.#pruneJob(job)
+      const result = this.results.get(job.id)
+      if (result !== undefined && result.at < (resultsBefore ?? 0)) this.results.delete(job.id)
+    }
+  }
+
+  #pruneJob({ id, caller, txHash, seq }: JobRow): void {
+    this.jobs.delete(id)
+    this.payloads.delete(id)
+    this.#byTx.delete(caller + txHash)
+    this.#bySeq.delete(seq)
+    for (const leaseId of this.#leasesOf.get(id) ?? []) this.leases.delete(leaseId)
+    this.#leasesOf.delete(id)
+    this.#failures.delete(id)
   }
 }
 
