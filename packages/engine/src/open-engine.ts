@@ -173,6 +173,8 @@ async function openOn(store: Store, options: EngineOptions): Promise<Engine> {
       },
     }),
     deliver: (outcome) => {
+      // Before anybody hears that an attempt has ended.
+      logs.ended(outcome.journal)
       subscribers.tell(outcome.journal)
       const { state: current } = opened
       connections.deliver(outcome, {

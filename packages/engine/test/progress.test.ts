@@ -1,6 +1,8 @@
 import type { JobId, LeaseId } from '@fairlead/core'
+import { openEngine } from '@fairlead/engine'
 import { MemoryStore } from '@fairlead/testkit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { MemoryJobLogs } from '../dist/progress/memory-job-logs.js'
 import { ManualWorker } from './manual-worker.ts'
 import { ACME, ATLAS, DIGEST, Rig } from './rig.ts'
 
@@ -44,6 +46,39 @@ describe('progress', () => {
     leaseId = worker.offered.leaseId
     await report({ percent: 5 })
     expect(rig.engine.progress.of(id)).toMatchObject({ attempt: 1, percent: 5, message: null })
+  })
+
+  it('PROGRESS-3: each attempt keeps its own, also once it has ended', async () => {
+    await report({ percent: 80, message: 'nearly' })
+    await report({ percent: 90 })
+    await rig.engine.fail({ leaseId, by: ATLAS, code: 'oom', permanent: false })
+    const { notBefore } = await rig.engine.getJob(id)
+    await rig.clock.advance((notBefore ?? 0) - rig.clock.now())
+    leaseId = worker.offered.leaseId
+    await report({ message: 'again' })
+    await rig.engine.complete({ leaseId, by: ATLAS, digest: DIGEST })
+    const said = rig.engine.progress
+      .logs(id)
+      .map(({ attempt, progress, lines }) => [attempt, progress?.percent, progress?.message, lines])
+    expect(said).toEqual([
+      [0, 90, 'nearly', []],
+      [1, null, 'again', []],
+    ])
+  })
+
+  it('PROGRESS-3: what an attempt said last is saved before anybody hears of its end', async () => {
+    const jobLogs = new MemoryJobLogs()
+    await rig.engine.close()
+    rig.engine = await openEngine({ store: rig.inner, clock: rig.clock, jobLogs })
+    worker = await ManualWorker.connect(rig.engine, ATLAS, { slots: 10 })
+    await rig.clock.settle()
+    leaseId = worker.offered.leaseId
+    await report({ percent: 100, log: ['the last line'] })
+    expect(jobLogs.read(id)).toEqual([])
+    await rig.engine.complete({ leaseId, by: ATLAS, digest: DIGEST })
+    expect(jobLogs.read(id)).toMatchObject([
+      { progress: { percent: 100 }, lines: [{ text: 'the last line' }] },
+    ])
   })
 
   it('PROGRESS-1: outlives a restart, by replay and from the tables', async () => {

@@ -51,6 +51,6 @@ it('PROGRESS-3, PROGRESS-4: progress and lines are shown, and the lines outlive 
   await server.stop()
   server = await serve(folder)
   const { out } = await run('jobs', 'logs', task_id)
-  expect(out).toMatch(/^0 \d{4}-\S+Z fetching\n0 \S+ done\n$/)
+  expect(out).toMatch(/^0 \d{4}-\S+Z fetching\n0 \S+ done\nattempt 0 came to 40 %, page 4\n$/)
   expect((await run('jobs', 'logs', task_id, '--attempt', '1')).out).toBe('There are none.\n')
 })

@@ -69,6 +69,7 @@ export class EngineProgress {
     await this.#loop.submit({ type: 'progress', leaseId, by, workerId, ...words })
     if (lease === undefined) return
     const { id: jobId, caller } = lease.job
+    this.#logs.note(jobId, lease.attempt, words)
     if (!isPrivate) this.#logs.add(jobId, lease.attempt, log)
     const now = market.nowMs
     if (percent === null || now - recent.toldAt < 1_000) return
@@ -83,7 +84,7 @@ export class EngineProgress {
     return this.#loop.state.progressOf(jobId)
   }
 
-  /** The log lines of a job, the oldest attempt first. */
+  /** The log lines and the last progress of each attempt of a job, the oldest first. */
   logs(jobId: JobId): AttemptLog[] {
     return this.#logs.read(jobId)
   }

@@ -1,4 +1,5 @@
 import type { AttemptLog, Clock, JobId, JobLogs, LogLine } from '@fairlead/core'
+import type { JournalRecord } from '@fairlead/core/internal'
 
 const LINES_MAX = 1_000
 const BYTES_MAX = 65_536
@@ -14,9 +15,19 @@ interface Tail {
   readonly lines: LogLine[]
   bytes: number
   dropped: number
+  progress: AttemptLog['progress']
 }
 
-/** Gathers log lines and saves them once a second (PROGRESS-3). */
+/** Events by which attempts end; their subject is the job. */
+const ENDS: ReadonlySet<string> = new Set([
+  'jobCompleted',
+  'jobRequeued',
+  'jobFailed',
+  'jobExpired',
+  'jobCanceled',
+])
+
+/** Gathers log lines and progress, and saves them once a second and at the end of an attempt (PROGRESS-3). */
 export class LogDesk {
   readonly #file: JobLogs
   readonly #clock: Clock
@@ -34,18 +45,47 @@ export class LogDesk {
 
   add(jobId: JobId, attempt: number, texts: readonly string[]): void {
     if (texts.length === 0) return
+    const at = this.#clock.now()
+    const tail = this.#tailOf(jobId, attempt)
+    for (const text of texts) push(tail, { at, text: cut(text) })
+  }
+
+  /** How far the attempt has come. Null leaves what was said before. */
+  note(
+    jobId: JobId,
+    attempt: number,
+    { percent, message }: { readonly percent: number | null; readonly message: string | null },
+  ): void {
+    if (percent === null && message === null) return
+    const tail = this.#tailOf(jobId, attempt)
+    const { progress: before } = tail
+    tail.progress = {
+      percent: percent ?? before?.percent ?? null,
+      message: message ?? before?.message ?? null,
+      at: this.#clock.now(),
+    }
+  }
+
+  /** Saves at once what attempts have said that have ended now. */
+  ended(journal: readonly JournalRecord[]): void {
+    if (this.#open.size === 0) return
+    const jobs = new Set([...this.#open.values()].map(({ jobId }) => jobId as string))
+    if (journal.some(({ action, subject }) => ENDS.has(action) && jobs.has(subject))) this.save()
+  }
+
+  #tailOf(jobId: JobId, attempt: number): Tail {
     const key = `${jobId} ${attempt}`
     let tail = this.#open.get(key)
     if (tail === undefined) {
-      // Lines of this attempt that were saved before count too.
+      // What was saved of this attempt before counts too.
       const saved = this.#file.read(jobId).find((log) => log.attempt === attempt)
-      tail = { jobId, attempt, lines: [], bytes: 0, dropped: saved?.dropped ?? 0 }
+      const { dropped = 0, progress = null } = saved ?? {}
+      tail = { jobId, attempt, lines: [], bytes: 0, dropped, progress }
       for (const line of saved?.lines ?? []) push(tail, line)
       this.#open.set(key, tail)
     }
-    const at = this.#clock.now()
-    for (const text of texts) push(tail, { at, text: cut(text) })
-    this.#cancelSave ??= this.#clock.wakeAt(at + SAVE_MS, () => this.save())
+    this.#cancelSave ??= this.#clock.wakeAt(this.#clock.now() + SAVE_MS, () => this.save())
+    return tail
   }
 
   /** Of one job, the oldest attempt first, the lines that are not saved yet included. */
@@ -96,8 +136,8 @@ function push(tail: Tail, line: LogLine): void {
   }
 }
 
-function logOf({ jobId, attempt, lines, dropped }: Tail): AttemptLog {
-  return { jobId, attempt, lines: [...lines], dropped }
+function logOf({ jobId, attempt, lines, dropped, progress }: Tail): AttemptLog {
+  return { jobId, attempt, lines: [...lines], dropped, progress }
 }
 
 function cut(text: string): string {

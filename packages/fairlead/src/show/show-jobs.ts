@@ -39,7 +39,12 @@ export function jobsTable(
   )
 }
 
-function progressText(progress: ResultOf<'aicf.getJob'>['job']['progress']): string {
+export function progressText(
+  progress: Pick<
+    NonNullable<ResultOf<'aicf.getJob'>['job']['progress']>,
+    'percent' | 'message'
+  > | null,
+): string {
   if (progress === null) return ''
   const { percent, message } = progress
   return [percent === null ? '' : `${percent} %`, message ?? '']

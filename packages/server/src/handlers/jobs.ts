@@ -240,10 +240,11 @@ export const getLogs: Handlers['aicf.getLogs'] = async ({ task_id, attempt }, ca
   const wanted = attempt === undefined ? logs : logs.filter((log) => log.attempt === attempt)
   return {
     task_id,
-    attempts: wanted.map(({ attempt: number, dropped, lines }) => ({
+    attempts: wanted.map(({ attempt: number, dropped, lines, progress }) => ({
       attempt: number,
       dropped,
       lines: lines.map(({ at, text }) => ({ at, text })),
+      progress,
     })),
   }
 }

@@ -15,6 +15,7 @@ const SCHEMA = `
     attempt INTEGER NOT NULL,
     dropped INTEGER NOT NULL,
     lines   TEXT NOT NULL,
+    progress TEXT,
     PRIMARY KEY (job_id, attempt)
   ) STRICT, WITHOUT ROWID;
 `
@@ -27,6 +28,7 @@ export function openJobLogs(path: string): JobLogs {
   try {
     const db = openDatabase(path, 1_000)
     db.exec(SCHEMA)
+    addProgress(db)
     return new SqliteJobLogs(db)
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause)
@@ -39,6 +41,14 @@ export function openJobLogs(path: string): JobLogs {
   }
 }
 
+/** A file of an earlier Fairlead has no progress. */
+function addProgress(db: Database): void {
+  const columns = db.prepare("SELECT name FROM pragma_table_info('job_logs')")
+  columns.setReturnArrays(true)
+  if (columns.all().some(([name]) => name === 'progress')) return
+  db.exec('ALTER TABLE job_logs ADD COLUMN progress TEXT')
+}
+
 class SqliteJobLogs implements JobLogs {
   readonly #db: Database
 
@@ -48,27 +58,29 @@ class SqliteJobLogs implements JobLogs {
 
   save(logs: readonly AttemptLog[]): void {
     const put = this.#db.prepare(
-      'INSERT OR REPLACE INTO job_logs (job_id, attempt, dropped, lines) VALUES (?, ?, ?, ?)',
+      'INSERT OR REPLACE INTO job_logs (job_id, attempt, dropped, lines, progress) VALUES (?, ?, ?, ?, ?)',
     )
     this.#inOne(() => {
-      for (const { jobId, attempt, dropped, lines } of logs) {
-        put.run(jobId, attempt, dropped, JSON.stringify(lines.map(({ at, text }) => [at, text])))
+      for (const { jobId, attempt, dropped, lines, progress } of logs) {
+        const said = JSON.stringify(lines.map(({ at, text }) => [at, text]))
+        put.run(jobId, attempt, dropped, said, progress && JSON.stringify(progress))
       }
     })
   }
 
   read(jobId: JobId): AttemptLog[] {
     const select = this.#db.prepare(
-      'SELECT attempt, dropped, lines FROM job_logs WHERE job_id = ? ORDER BY attempt',
+      'SELECT attempt, dropped, lines, progress FROM job_logs WHERE job_id = ? ORDER BY attempt',
     )
     select.setReturnArrays(true)
-    return select.all(jobId).map(([attempt, dropped, lines]) => ({
+    return select.all(jobId).map(([attempt, dropped, lines, progress]) => ({
       jobId,
       attempt: Number(attempt),
       dropped: Number(dropped),
       lines: (JSON.parse(String(lines)) as [number, string][]).map(
         ([at, text]): LogLine => ({ at, text }),
       ),
+      progress: progress == null ? null : (JSON.parse(String(progress)) as AttemptLog['progress']),
     }))
   }
 
