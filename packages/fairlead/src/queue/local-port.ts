@@ -16,7 +16,7 @@ export async function openFilePort(path: string): Promise<QueuePort> {
     const keys = readSealKeys(keyPath(path)) ?? []
     const jobLogs = openJobLogs(`${path}.job-logs`)
     const engine = await openEngine({ store, sealKeys: keys, jobLogs })
-    return await portOn(engine, steadyClock)
+    return { ...(await portOn(engine, steadyClock)), workerIdFor: countedIds() }
   } catch (error) {
     await store.close()
     throw error
@@ -31,6 +31,19 @@ export async function openMemoryPort(clock?: Clock): Promise<QueuePort> {
   const never = Number.POSITIVE_INFINITY
   const engine = await openEngine({ store, clock, beatMs: never })
   return { ...(await portOn(engine, clock)), heartbeatMs: never }
+}
+
+/**
+ * The same at each start: a worker that comes back says at once that it has nothing any more. So the jobs that a killed
+ * process had need not wait until their worker counts as lost (WORKER-5).
+ */
+function countedIds(): (provider: string) => string {
+  const counts = new Map<string, number>()
+  return (provider) => {
+    const count = (counts.get(provider) ?? 0) + 1
+    counts.set(provider, count)
+    return `local-${count}`
+  }
 }
 
 async function openFile(path: string): Promise<SqliteStore> {

@@ -9,6 +9,8 @@ export interface QueuePort {
   readonly clock: Clock
   /** Of workers; as usual if left out. */
   readonly heartbeatMs?: number
+  /** Of the next worker of a provider; a random one if left out. */
+  readonly workerIdFor?: (provider: string) => string
   /** After all workers have stopped. */
   close(): Promise<void>
 }

@@ -38,6 +38,7 @@ export function taskWorker(parts: TaskWorkerParts): Worker {
   return worker({
     source: port.leases,
     clock: port.clock,
+    ...(port.workerIdFor === undefined ? {} : { workerId: port.workerIdFor(provider) }),
     ...(port.heartbeatMs === undefined ? {} : { heartbeatMs: port.heartbeatMs }),
     providerId: provider,
     kinds: ['task'],
