@@ -1,9 +1,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { startPostgres } from '@fairlead/testkit/postgres'
+import { startRedis } from '@fairlead/testkit/servers'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { installPeers } from '../bench/dist/queue/servers/install-peers.js'
 import {
   CliProcess,
   type CliServer,
@@ -25,11 +28,33 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
+const queueExample = join(examples, 'queue.mjs')
+
 /** Runs an example to its end, as its reader would. */
 async function run(program: string, ...args: string[]): Promise<string> {
+  return runWith({}, program, ...args)
+}
+
+/** A package is looked for from the folder of the program, so it is copied to those that it compares Fairlead with. */
+async function besidePeers(example: string, env: Record<string, string>): Promise<string> {
+  expect(installPeers((text) => console.error(text), true)).toBeNull()
+  const copy = join(root, 'bench', 'peers', `${process.pid}-${example}`)
+  copyFileSync(join(examples, example), copy)
+  try {
+    return await runWith(env, process.execPath, copy, join(folder, `${example}.db`))
+  } finally {
+    rmSync(copy)
+  }
+}
+
+async function runWith(
+  env: Record<string, string>,
+  program: string,
+  ...args: string[]
+): Promise<string> {
   const child = spawn(program, args, {
     cwd: root,
-    env: { ...process.env, FAIRLEAD_URL: server.url },
+    env: { ...process.env, FAIRLEAD_URL: server.url, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   let out = ''
@@ -120,6 +145,39 @@ it('outbox.mjs: a job is enqueued if and only if the transaction commits', async
   const file = join(folder, 'shop.db')
   const out = await run(process.execPath, join(examples, 'outbox.mjs'), file)
   expect(out).toBe('a unicorn: out of stock\nreceipt for order 1, a kettle\n')
+})
+
+it.each([':memory:', 'file', 'server'])(
+  'queue.mjs: a queue in five lines, in %s',
+  async (where) => {
+    const target = where === 'file' ? join(folder, 'queue.db') : where
+    const out = await run(process.execPath, queueExample, where === 'server' ? server.url : target)
+    expect(out).toContain("{ sentTo: 'ann@example.org' }\n")
+    expect(out).toContain(
+      'FAILED (permanent_error) after 1 attempt: permanent: nobody is no address',
+    )
+  },
+)
+
+it('from-bullmq.mjs: the quick start of BullMQ, and the same with Fairlead', async () => {
+  const redis = await startRedis({ folder })
+  try {
+    const out = await besidePeers('from-bullmq.mjs', { REDIS_URL: redis.url })
+    expect(out).toBe('BullMQ painted a blue car\nFairlead painted a blue car\n')
+  } finally {
+    await redis.stop()
+  }
+})
+
+it('from-pg-boss.mjs: the quick start of pg-boss, and the same with Fairlead', async () => {
+  const postgres = await startPostgres(join(folder, 'postgres'))
+  try {
+    const { url } = await postgres.createDatabase()
+    const out = await besidePeers('from-pg-boss.mjs', { DATABASE_URL: url })
+    expect(out).toBe('pg-boss received read me\nFairlead received read me\n')
+  } finally {
+    await postgres.stop()
+  }
 })
 
 it('every example is in the list, and run by a test', () => {

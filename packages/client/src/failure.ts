@@ -7,7 +7,7 @@ import { encodeCbor, type KindName, type LeaseFailure } from '@fairlead/core'
  * fault, and the provider does not pay for it.
  */
 export class PermanentFailure extends Error {
-  override readonly name = 'PermanentFailure'
+  override readonly name: string = 'PermanentFailure'
   readonly code: string
 
   constructor(code: string, message: string = code, options?: ErrorOptions) {

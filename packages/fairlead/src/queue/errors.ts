@@ -4,6 +4,8 @@ import { type Duration, msOf } from './time.ts'
 
 /** Thrown by a handler, it ends the job: no other attempt could succeed. `code` tells failures apart. */
 export class PermanentError extends PermanentFailure {
+  override readonly name = 'PermanentError'
+
   constructor(message: string, { code = 'permanent', ...options }: FailureOptions = {}) {
     super(code, message, options)
   }

@@ -7,6 +7,7 @@ import { closeOnSignals, Queue } from './queue.ts'
 import { type ServerAddress, serverPort } from './server-port.ts'
 import type { AnyTasks, SchemasByName } from './tasks.ts'
 import type { Duration } from './time.ts'
+import { type OnError, warn } from './warn.ts'
 
 /** A file, `:memory:`, or a server. */
 export type QueueTarget = string | ServerAddress
@@ -17,7 +18,7 @@ export interface QueueOptions {
   /** On SIGTERM and SIGINT the queue is closed, and then the process ends; with how long handlers may take for that. */
   readonly closeOnSignals?: boolean | { readonly deadline: Duration }
   /** Hears what handlers threw and what else went wrong; a process warning if left out. */
-  readonly onError?: (error: unknown) => void
+  readonly onError?: OnError
   /** Of a queue in memory, for tests; see `fairlead/test`. */
   readonly clock?: Clock
 }
@@ -67,8 +68,4 @@ async function openPort(target: QueueTarget, clock: Clock | undefined): Promise<
     )
   }
   return openFilePort(target.startsWith('file:') ? fileURLToPath(target) : target)
-}
-
-function warn(error: unknown): void {
-  process.emitWarning(error instanceof Error ? error : String(error))
 }

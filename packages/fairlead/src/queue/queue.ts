@@ -28,6 +28,7 @@ import type {
   SchemasByName,
 } from './tasks.ts'
 import { type Duration, msOf, timeOf } from './time.ts'
+import type { OnError } from './warn.ts'
 
 /** A job for `addMany`. */
 export type NewJob<Tasks, Name extends NameIn<Tasks> = NameIn<Tasks>> = {
@@ -83,7 +84,7 @@ export interface QueueParts {
   readonly port: QueuePort
   readonly schemas: SchemasByName
   readonly defaults: AddOptions
-  readonly onError: (error: unknown) => void
+  readonly onError: OnError
   readonly intercept?: Intercept | undefined
 }
 
@@ -106,7 +107,7 @@ export class Queue<Tasks = AnyTasks> {
   readonly #parts: JobParts
   readonly #workers = new Set<Worker>()
   readonly #listeners: EventListeners
-  readonly #onError: (error: unknown) => void
+  readonly #onError: OnError
   readonly #intercept: Intercept | undefined
   #closing: Promise<void> | null = null
   #tellClosed: () => void = () => {}
@@ -118,7 +119,7 @@ export class Queue<Tasks = AnyTasks> {
     this.#defaults = defaults
     this.#onError = onError
     this.#intercept = intercept
-    this.#listeners = new EventListeners(port.client, onError)
+    this.#listeners = new EventListeners(port.client, (error) => onError(error, null))
     this.#parts = { client: port.client, resultSchema: (name) => this.#schemaOf(name, 'result') }
     this.closed = new Promise((resolve) => {
       this.#tellClosed = resolve

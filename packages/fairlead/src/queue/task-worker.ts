@@ -6,6 +6,7 @@ import { fitted } from './fitted.ts'
 import { checkPlain } from './plain-data.ts'
 import type { QueuePort } from './port.ts'
 import { type RunningJob, runningJob } from './running-job.ts'
+import type { OnError } from './warn.ts'
 
 export interface WorkOptions {
   /** Handlers that run at once in this process; 1 if left out. */
@@ -13,7 +14,7 @@ export interface WorkOptions {
   /** The provider that the worker token is for; one for each task name if left out. */
   readonly provider?: string
   /** Hears what handlers threw and what else went wrong; a process warning if left out. */
-  readonly onError?: (error: unknown, job: RunningJob | null) => void
+  readonly onError?: OnError
   /** Hears why there is no work, and with null that this is over. */
   readonly onNotice?: (notice: ProviderNotice | null) => void
 }
