@@ -20,12 +20,11 @@ export class PostgresRows implements RowSource {
     this.#end = end
   }
 
-  async turn(
+  turn(
     limit: number,
     move: (rows: readonly WaitingRow[]) => Promise<Moved>,
   ): Promise<number | null> {
-    const client = this.#client ?? (await this.#connect())
-    try {
+    return this.#use(async (client) => {
       // What is written from here on is told again.
       this.#isNoticed = false
       await client.query(POSTGRES.begin)
@@ -33,10 +32,12 @@ export class PostgresRows implements RowSource {
       if (rows.length > 0) await this.#settle(client, await move(rows.map(waiting)))
       await client.query('COMMIT')
       return rows.length
-    } catch (error) {
-      this.#letGo(client, true)
-      throw (error as { readonly code?: unknown }).code === '42P01' ? tableMissing(error) : error
-    }
+    })
+  }
+
+  /** A turn sees no rows that another relay holds. */
+  isEmpty(): Promise<boolean> {
+    return this.#use(async (client) => (await client.query(POSTGRES.isLeft)).rows.length === 0)
   }
 
   wait(ms: number, signal: AbortSignal): Promise<void> {
@@ -47,8 +48,18 @@ export class PostgresRows implements RowSource {
   }
 
   async close(): Promise<void> {
-    if (this.#client !== null) this.#letGo(this.#client, true)
+    if (this.#client !== null) this.#letGo(this.#client)
     await this.#end()
+  }
+
+  async #use<T>(act: (client: PooledClient) => Promise<T>): Promise<T> {
+    const client = this.#client ?? (await this.#connect())
+    try {
+      return await act(client)
+    } catch (error) {
+      this.#letGo(client)
+      throw (error as { readonly code?: unknown }).code === '42P01' ? tableMissing(error) : error
+    }
   }
 
   async #settle(client: PooledClient, { answered, refused }: Moved): Promise<void> {
@@ -67,7 +78,7 @@ export class PostgresRows implements RowSource {
     // The next turn takes another connection. Without a listener the process would end.
     for (const event of ['error', 'end'] as const) {
       client.on(event, () => {
-        if (this.#client === client) this.#letGo(client, true)
+        this.#letGo(client)
         this.#wake()
       })
     }
@@ -82,10 +93,10 @@ export class PostgresRows implements RowSource {
   }
 
   /** Its locks go with the connection. It listens, and so it does not go back into the pool. */
-  #letGo(client: PooledClient, isBroken: boolean): void {
+  #letGo(client: PooledClient): void {
     if (this.#client !== client) return
     this.#client = null
-    client.release(isBroken)
+    client.release(true)
   }
 }
 
@@ -95,6 +106,6 @@ interface Stored {
   readonly request: string
 }
 
-export function waiting({ id, idempotency_key, request }: Stored): WaitingRow {
+function waiting({ id, idempotency_key, request }: Stored): WaitingRow {
   return { id, key: idempotency_key, request }
 }

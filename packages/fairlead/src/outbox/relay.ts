@@ -34,7 +34,10 @@ export interface RelayCounts {
 
 export interface Relay {
   readonly counts: RelayCounts
-  /** Resolves when a look that began after the call found no more rows. Rejects with what holds the relay up. */
+  /**
+   * Resolves when a look that began after the call found no more rows, in PostgreSQL not with another relay either.
+   * Rejects with what holds the relay up.
+   */
   idle(): Promise<void>
   /** Finishes the rows that are on their way, for at most `graceMs` (10 s); the rest stays in the table. */
   stop(graceMs?: number): Promise<void>
@@ -114,7 +117,8 @@ export class RowRelay implements Relay {
       try {
         const taken = await this.#turn()
         failures = 0
-        if (taken === 0) for (const { resolve } of lookers) resolve()
+        const isIdle = taken === 0 && lookers.length > 0 && (await this.#rows.isEmpty())
+        if (isIdle) for (const { resolve } of lookers) resolve()
         else this.#lookers.unshift(...lookers)
         if (!taken) await this.#rows.wait(this.#options.pollMs, this.#nudge.signal)
       } catch (error) {

@@ -22,6 +22,8 @@ export interface RowSource {
    * null if it cannot look now.
    */
   turn(limit: number, move: (rows: readonly WaitingRow[]) => Promise<Moved>): Promise<number | null>
+  /** No row waits, not with another relay either. */
+  isEmpty(): Promise<boolean>
   /** Resolves when there may be new rows, at the latest after so long, or when the signal fires. */
   wait(ms: number, signal: AbortSignal): Promise<void>
   close(): Promise<void>

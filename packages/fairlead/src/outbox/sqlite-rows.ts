@@ -41,6 +41,11 @@ export class SqliteRows implements RowSource {
     return rows.length
   }
 
+  /** A row stays to be seen until it is answered. */
+  async isEmpty(): Promise<boolean> {
+    return true
+  }
+
   /** The file tells nobody of new rows. */
   wait(ms: number, signal: AbortSignal): Promise<void> {
     return untilWoken(ms, signal)

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { connect } from '@fairlead/client'
 import { FairleadError, invalidParams } from '@fairlead/core/errors'
 import { isSqlite, type PostgresPool, type SqliteDatabase } from './clients.ts'
@@ -27,9 +28,11 @@ export async function startRelay({ from, to, ...options }: StartRelayOptions): P
   try {
     // A wrong address or a missing table is told to whoever starts it.
     await rows.turn(0, async () => ({ answered: [], refused: [] }))
-  } catch (error) {
+  } catch (cause) {
     await rows.close()
-    throw error
+    if (cause instanceof FairleadError) throw cause
+    const text = `from: the database of the outbox cannot be used (${(cause as Error).message}); look at its address and rights`
+    throw new FairleadError('StoreUnavailable', text, { field: 'from' }, { cause })
   }
   const sink = openSink(to)
   const relay = new RowRelay(rows, sink, options)
@@ -59,6 +62,7 @@ async function openRows(from: StartRelayOptions['from']): Promise<RowSource> {
   }
   if (/^postgres(?:ql)?:\/\//.test(from)) return openPostgres(from)
   if (from.includes('://')) throw invalidParams('from', 'postgres://… or the path of a SQLite file')
+  if (!existsSync(from)) throw invalidParams('from', 'a SQLite file that is there', from)
   const { openDatabase } = await import('@fairlead/store/internal')
   const db = openDatabase(from, LOCK_MS)
   return new SqliteRows(db, () => db.close())

@@ -38,6 +38,7 @@ WHERE refused_at IS NULL
 ORDER BY fairlead_outbox.id
 LIMIT $1
 FOR UPDATE SKIP LOCKED`,
+  isLeft: 'SELECT 1 FROM fairlead_outbox WHERE refused_at IS NULL LIMIT 1',
   remove: 'DELETE FROM fairlead_outbox WHERE id = ANY ($1::bigint[])',
   refuse: `UPDATE fairlead_outbox SET refused_at = now(), refusal = given.refusal
 FROM unnest($1::bigint[], $2::text[]) AS given (id, refusal)

@@ -300,9 +300,6 @@ describe.each([
     await write(...data)
     const all = await Promise.all(Array.from({ length: 4 }, () => relay({ batch: 10 })))
     await Promise.all(all.map((each) => each.idle()))
-    // One of them may still hold rows that the others passed over.
-    await Promise.all(all.map((each) => each.stop()))
-    await (await relay()).idle()
     const args = (await argsOf(name)) as { n: number }[]
     expect(args.toSorted((a, b) => a.n - b.n)).toEqual(data)
     expect(await app.rows()).toEqual([])
@@ -361,6 +358,9 @@ describe.each([
     await expect(relay()).rejects.toMatchObject({
       code: 'InvalidState',
       message: expect.stringContaining('fairlead outbox sql'),
+    })
+    await expect(startRelay({ from: `${folder}/none.db`, to: client })).rejects.toMatchObject({
+      details: { field: 'from' },
     })
     const missing = app.transaction(({ enqueue }) => enqueue(name, {}))
     await expect(missing).rejects.toMatchObject({ code: 'InvalidState' })
