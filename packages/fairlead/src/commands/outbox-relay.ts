@@ -44,7 +44,10 @@ export const outboxRelay = command<Flags>({
       isOnce: flags.once === true,
       note: (value, text) => terminal.note(isJson ? JSON.stringify(value) : text),
     })
-    print({ answered, refused }, `${answered} jobs enqueued, ${refused} refused.`)
+    print(
+      { answered, refused },
+      `${answered} ${answered === 1 ? 'job' : 'jobs'} enqueued, ${refused} refused.`,
+    )
     return flags.once === true && refused > 0 ? EXIT.failed : EXIT.ok
   },
 })

@@ -23,7 +23,7 @@ export const policyCheck = command({
     print(
       { ok: true, file, preset: settings.preset, settings: Object.fromEntries(origins), providers },
       [
-        `${from}: ${origins.size} settings over the preset ${settings.preset}, no problems.`,
+        `${from}: ${origins.size} ${origins.size === 1 ? 'setting' : 'settings'} over the preset ${settings.preset}, no problems.`,
         ...sites,
       ],
     )

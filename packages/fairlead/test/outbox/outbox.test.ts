@@ -341,7 +341,7 @@ describe.each([
     await write({ n: 1 })
     const relaying = ['outbox', 'relay', '--from', app.from, '--url', server.url, '--once']
     const done = await fairlead(relaying)
-    expect(done).toMatchObject({ code: 0, out: '1 jobs enqueued, 0 refused.\n' })
+    expect(done).toMatchObject({ code: 0, out: '1 job enqueued, 0 refused.\n' })
     expect(done.err).toMatch(/^Relaying .* to http/)
     expect(done.err).not.toContain('private')
     await app.sql(`INSERT INTO fairlead_outbox (request) VALUES ('{}')`)
