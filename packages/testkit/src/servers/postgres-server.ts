@@ -36,12 +36,16 @@ export async function startPostgres(folder: string): Promise<Postgres> {
     onLog: (text) => messages.push(text),
     onError: (text) => messages.push(String(text)),
   })
+  // Its user reads a file of ours; a server that ran in this process may have taken the rights of others.
+  const umask = process.umask(0o022)
   try {
     await server.initialise()
     await server.start()
   } catch (cause) {
     const said = messages.slice(-3).join('').trim()
     throw new Error(`PostgreSQL does not start: ${String(cause)} ${said}`, { cause })
+  } finally {
+    process.umask(umask)
   }
   const client = server.getPgClient()
   await client.connect()
