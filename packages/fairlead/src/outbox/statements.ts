@@ -28,7 +28,8 @@ $$;
 CREATE OR REPLACE TRIGGER fairlead_outbox_written AFTER INSERT ON fairlead_outbox
   FOR EACH STATEMENT EXECUTE FUNCTION fairlead_outbox_notify();
 `,
-  write: 'INSERT INTO fairlead_outbox (idempotency_key, request) VALUES ($1, $2)',
+  // As text, or a client that looks at types would write the text as a JSON string.
+  write: 'INSERT INTO fairlead_outbox (idempotency_key, request) VALUES ($1, $2::text::json)',
   // Rows that another relay holds are left to it. READ COMMITTED, whatever the default is: a later
   // snapshot than that of the transaction must not be an error.
   begin: 'BEGIN ISOLATION LEVEL READ COMMITTED',
