@@ -1,5 +1,6 @@
 /** Fairlead on the network: give it an engine, get a URL. */
 
+export { BasePath } from './http/base-path.ts'
 export type { AuditedToken, Identity, TokenRecord, TokenStore } from './auth/identity.ts'
 export type { TokenScope } from './auth/scope.ts'
 export { type NewToken, TokenFile } from './auth/token-file.ts'

@@ -36,7 +36,7 @@ export const SETTINGS = {
     connectionsPerToken: int(2_000, { min: 1, max: 1_000_000 }, 'of these, with one token'),
     answerBytesMax: int(8_388_608, { min: 65_536, max: 268_435_456 }, 'bytes of an answer; the rest of a batch is refused'),
     heapSharePercent: int(25, { min: 5, max: 90 }, 'part of the heap that jobs and all else in memory may take before enqueues are refused; a start needs up to three times as much'),
-    basePath: optional(text('', 'path under which everything is, page and calls, such as /x/y; what a proxy in front passes on'), 'the root'),
+    basePath: optional(basePath('path under which everything is, page and calls, such as /x/y; what a proxy in front passes on'), 'the root'),
     dashboard: flag(true, 'serve the dashboard at /'),
     dashboardPayloads: flag(true, 'show payloads and results of jobs in the dashboard'),
     shutdownMs: int(10_000, { min: 0, max: 600_000 }, 'how long calls under way may take when the server stops'),
@@ -109,6 +109,20 @@ function url(schemes: readonly string[], purpose: string, value = ''): Field<str
     show: (kept) => kept,
   }
 }
+
+function basePath(purpose: string): Field<string> {
+  return {
+    default: '',
+    expected: 'a path such as /x/y, of letters, digits and . _ ~ -',
+    purpose,
+    read: (written) =>
+      typeof written === 'string' && BASE_PATH.test(written) ? written : undefined,
+    show: (kept) => kept,
+  }
+}
+
+/** No part of it is a single dot or two. */
+const BASE_PATH = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]+)+$/
 
 /** One that may be absent; `null` says so in a file. */
 function optional<T>(field: Field<T>, otherwise: string): Field<T | null> {

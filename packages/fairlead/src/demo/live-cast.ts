@@ -1,4 +1,5 @@
 import type { KindName } from '@fairlead/core'
+import { LIVE_ADMIT } from './live-limits.ts'
 import { OPENING_POLICY } from './opening-cast.ts'
 
 /** A provider of the demo, and what is wrong with it. */
@@ -73,5 +74,6 @@ export const LIVE_POLICY = {
       base_backoff_task_secs: 1,
     },
   },
+  admit: LIVE_ADMIT,
   sessions: { platforms: { swimclub: OPENING_POLICY } },
 } as const

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { connect, type NodeClient } from '@fairlead/client'
 import type { NewToken, TokenFile } from '@fairlead/server'
 import { EXIT } from '../exit-codes.ts'
+import { dashboardLine } from '../serve/dashboard-folder.ts'
 import { type Serving, startServing } from '../serve/start-serving.ts'
 import { progressBar } from '../terminal/progress-bar.ts'
 import type { Terminal } from '../terminal/terminal.ts'
@@ -11,7 +12,8 @@ import { untilSignal } from '../terminal/until-signal.ts'
 import { openTokens } from '../tokens.ts'
 import { demoConfig } from './demo-config.ts'
 import { LIVE_POLICY, LIVE_PROVIDERS, LIVE_TENANTS, type LiveProvider } from './live-cast.ts'
-import { type LiveJob, liveJob, liveJobs } from './live-jobs.ts'
+import { type LiveJob, liveJob, liveJobs, scarceJob } from './live-jobs.ts'
+import { defineLimits, scarceRequests } from './live-limits.ts'
 import { LiveOpening } from './live-opening.ts'
 import { liveFigures, liveReport } from './live-report.ts'
 import { OPENING } from './opening-cast.ts'
@@ -30,6 +32,8 @@ export interface LiveOptions {
 }
 
 const TRICKLE_MS = 500
+/** One in so many times, many jobs of the scarce model come at once. */
+const RUSH_EVERY = 40
 /** Enough for a slow machine; then whatever is missing counts as wrong. */
 const PATIENCE_MS = 180_000
 
@@ -108,10 +112,12 @@ class LiveDemo {
 
   async run(options: LiveOptions, stopped: Promise<void>): Promise<number> {
     const { perKind, isBrief, isJson } = options
+    this.#tellPage()
     const { out, note, progress, colors } = this.#terminal
     const events = this.#admin.events()
     await events.ready()
     void this.#listen(events)
+    await defineLimits(this.#admin, perKind)
     for (const provider of LIVE_PROVIDERS) this.#providers.start(provider)
     const queued = this.#opening.start({
       url: this.#serving.url,
@@ -146,7 +152,7 @@ class LiveDemo {
     else out(['', ...liveReport(figures, colors.bold)])
     if (!isBrief) {
       note(['', ...this.#whatNow()])
-      await this.#trickle(stopped)
+      await this.#trickle(perKind, stopped)
     }
     return wrong.length === 0 ? EXIT.ok : EXIT.failed
   }
@@ -206,6 +212,14 @@ class LiveDemo {
     return { task_id: chosen.taskId, text }
   }
 
+  /** The address stands in a line of its own, to be clicked. */
+  #tellPage(): void {
+    const line = dashboardLine(this.#serving)
+    if (line === null) return
+    this.#terminal.note(line)
+    if (this.#serving.dashboard !== null) this.#terminal.note(`Its token: ${this.#adminToken}`)
+  }
+
   #progressLine(of: number): string {
     const { ended, outcomes, requeues } = this.#tally
     const again = [...requeues.values()].reduce((sum, n) => sum + n, 0)
@@ -233,10 +247,18 @@ class LiveDemo {
   }
 
   /** A job now and then, so that there is something to look at. */
-  async #trickle(stopped: Promise<void>): Promise<void> {
+  async #trickle(perKind: number, stopped: Promise<void>): Promise<void> {
     let sent = 0
+    const send = (job: LiveJob): void => {
+      sent++
+      this.#send(job).catch((error: Error) => this.#terminal.note(error.message))
+    }
     const timer = setInterval(() => {
-      this.#send(liveJob(sent++)).catch((error: Error) => this.#terminal.note(error.message))
+      send(liveJob(sent))
+      if (sent % RUSH_EVERY === 0) {
+        // More than a window has room for: its budget is at its limit for some seconds.
+        for (let i = 0; i < 2 * scarceRequests(perKind); i++) send(scarceJob(sent))
+      }
       const { ended, outcomes } = this.#tally
       this.#terminal.progress(`${sent} more jobs sent, ${outcomes.size - ended} under way`)
     }, TRICKLE_MS)

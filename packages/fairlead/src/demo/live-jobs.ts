@@ -1,6 +1,7 @@
 import type { EnqueueRequest, Payloads } from '@fairlead/client'
 import type { KindName } from '@fairlead/core'
 import { LIVE_TENANTS } from './live-cast.ts'
+import { SCARCE_MODEL } from './live-limits.ts'
 import { answerTo } from './live-work.ts'
 
 /** A job of the demo, and how it has to end. */
@@ -13,7 +14,7 @@ export interface LiveJob {
   readonly output: string | null
 }
 
-const MODELS = ['llama3-8b', 'llama3-70b', 'mixtral']
+const MODELS = ['llama3-8b', 'llama3-70b', SCARCE_MODEL]
 /** What nobody offers. */
 const UNKNOWN_KIND_OF_WORK = { regions: ['the-moon'] }
 /** Jobs that cannot be done, so many of each sort. */
@@ -30,6 +31,11 @@ export function liveJobs(perKind: number): LiveJob[] {
 /** One more, for the trickle. */
 export function liveJob(i: number): LiveJob {
   return [aiJob, quantumJob, taskJob][i % 3]?.(i) ?? taskJob(i)
+}
+
+/** One that needs a request of the scarce model. */
+export function scarceJob(i: number): LiveJob {
+  return aiJob(i * MODELS.length + MODELS.indexOf(SCARCE_MODEL))
 }
 
 function aiJob(i: number): LiveJob {

@@ -2,19 +2,21 @@ import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { get } from 'node:https'
 import { createServer } from 'node:net'
+import { BasePath } from '@fairlead/server'
+import type { Config } from '../config/load-config.ts'
 import { escaped } from '../terminal/escaped.ts'
 import { type Finding, fail, ok, warn } from './check.ts'
 
 const ANSWER_MS = 2_000
 
 /** Can the server listen where it is told to? Or does one already? */
-export async function checkPort(host: string, port: number, isTls: boolean): Promise<Finding> {
+export async function checkPort(server: Config['settings']['server']): Promise<Finding> {
+  const { host, port } = server
   const address = `${host}:${port}`
   const refusal = await listenOnce(host, port)
   if (refusal === null) return ok('port', `${address} is free.`)
   if (refusal === 'EADDRINUSE') {
-    if (await isLive(host, port, isTls))
-      return ok('port', `A Fairlead server answers on ${address}.`)
+    if (await isLive(server)) return ok('port', `A Fairlead server answers on ${address}.`)
     const advice = 'Stop that program, or set server.port to another port.'
     return fail('port', `Another program listens on ${address}.`, advice)
   }
@@ -39,21 +41,27 @@ export async function checkServer(url: string): Promise<Finding> {
   }
 }
 
-async function isLive(host: string, port: number, isTls: boolean): Promise<boolean> {
+async function isLive({ host, port, tlsCert, basePath }: Config['settings']['server']) {
+  const path = `${new BasePath(basePath ?? '').text}/livez`
   const reached = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
   const name = reached.includes(':') ? `[${reached}]` : reached
   try {
     const signal = AbortSignal.timeout(ANSWER_MS)
-    if (isTls) return await answersTls(reached, port, signal)
-    return (await fetch(`http://${name}:${port}/livez`, { signal })).ok
+    if (tlsCert !== null) return await answersTls(reached, port, path, signal)
+    return (await fetch(`http://${name}:${port}${path}`, { signal })).ok
   } catch {
     return false
   }
 }
 
 /** Nothing is sent that anybody could not read: the name in the certificate need not be this address. */
-async function answersTls(host: string, port: number, signal: AbortSignal): Promise<boolean> {
-  const asked = get({ host, port, path: '/livez', signal, rejectUnauthorized: false })
+async function answersTls(
+  host: string,
+  port: number,
+  path: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const asked = get({ host, port, path, signal, rejectUnauthorized: false })
   const [answer] = (await once(asked, 'response')) as [IncomingMessage]
   answer.resume()
   return answer.statusCode === 200

@@ -13,6 +13,7 @@ import { checkRedis } from './check-redis.ts'
 import { checkStore } from './check-store.ts'
 import { checkTls } from './check-tls.ts'
 import { checkTokens, LOOPBACK } from './check-tokens.ts'
+import { checkVerdict } from './check-verdict.ts'
 
 /** All checks, each for itself: what is wrong with one hides nothing of the others. */
 export async function examine(load: () => Promise<Config>): Promise<Finding[]> {
@@ -38,9 +39,9 @@ export async function examine(load: () => Promise<Config>): Promise<Finding[]> {
     checkTokens(config, stored.hadTokens),
   )
   findings.push(checkTls(config, LOOPBACK.test(server.host)))
-  findings.push(await checkPort(server.host, server.port, server.tlsCert !== null))
+  findings.push(await checkPort(server))
   if (stored.isHeld) {
-    findings.push(await checkServer(client.url))
+    findings.push(await checkServer(client.url), await checkVerdict(client.url, client.token))
     const chain = await checkChain(config)
     if (chain !== null) findings.push(chain)
   }

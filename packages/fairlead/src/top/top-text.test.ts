@@ -4,7 +4,10 @@ import { expect, it } from 'vitest'
 import { topText } from './top-text.ts'
 
 const LOOK = { colors: pc.createColors(false), columns: 80, rows: 40, url: 'http://here' }
-const STATS = METHODS['stats.get'].example.result
+const STATS = {
+  ...METHODS['stats.get'].example.result,
+  verdict: METHODS['stats.verdict'].example.result,
+}
 
 it('shows a line for each provider, and no table where there is none', () => {
   const one = {
@@ -19,4 +22,9 @@ it('shows a line for each provider, and no table where there is none', () => {
   const none = topText({ ...STATS, providers: {}, busiest: [] } as never, [], LOOK).join('\n')
   expect(none).toContain('providers: none')
   expect(none).not.toContain('health')
+})
+
+it('FIGURE-5: says the verdict of the server first, word for word', () => {
+  const lines = topText(STATS as never, [], LOOK)
+  expect(lines.slice(2, lines.indexOf('', 2)).join(' ')).toBe(STATS.verdict.text)
 })

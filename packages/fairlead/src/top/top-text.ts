@@ -1,7 +1,13 @@
-import type { Stats } from '@fairlead/client'
+import type { Stats, VerdictRecord } from '@fairlead/client'
 import { durationText } from '@fairlead/engine'
 import { table } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
+import { wrapped } from '../terminal/wrapped.ts'
+
+/** What one look at a server gives. */
+export interface Seen extends Stats {
+  readonly verdict: VerdictRecord
+}
 
 interface Look {
   readonly columns: number
@@ -13,11 +19,13 @@ interface Look {
 const BARS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 
 /** One look at a server, no larger than the screen. `history` is of completions a second. */
-export function topText(stats: Stats, history: readonly number[], look: Look): string[] {
+export function topText(stats: Seen, history: readonly number[], look: Look): string[] {
   const { colors, columns, rows, url } = look
   const { bold, dim } = colors
   const lines = [
     `${bold('fairlead')} ${stats.version}  ${url}  up ${durationText(stats.at - stats.started_at)}`,
+    '',
+    ...verdictLines(stats, look),
     '',
     ratesLine(stats),
     ...(history.length === 0 ? [] : [dim(`completions  ${sparkline(history, columns - 14)}`)]),
@@ -29,6 +37,14 @@ export function topText(stats: Stats, history: readonly number[], look: Look): s
     ...providerLines(stats, colors, rows),
   ]
   return lines.slice(0, Math.max(10, rows - 1))
+}
+
+function verdictLines({ verdict }: Seen, { colors, columns }: Look): string[] {
+  const { green, yellow, red } = colors
+  const color = { fine: green, held: yellow, failing: red, unknown: yellow }[verdict.status]
+  return wrapped(verdict.text, columns)
+    .split('\n')
+    .map((line) => color(line))
 }
 
 function ratesLine({ per_second: rate, leases, workers }: Stats): string {

@@ -1,7 +1,6 @@
-import type { Stats } from '@fairlead/client'
 import type { Terminal } from '../terminal/terminal.ts'
 import { untilSignal } from '../terminal/until-signal.ts'
-import { topText } from './top-text.ts'
+import { type Seen, topText } from './top-text.ts'
 
 const ENTER = '\u001b[?1049h\u001b[?25l'
 const LEAVE = '\u001b[?25h\u001b[?1049l'
@@ -11,7 +10,7 @@ const REST_OF_SCREEN = '\u001b[J'
 const HISTORY = 300
 
 interface Watching {
-  readonly look: () => Promise<Stats>
+  readonly look: () => Promise<Seen>
   readonly intervalMs: number
   readonly terminal: Terminal
   readonly url: string
@@ -22,13 +21,16 @@ export async function watchTop({ look, intervalMs, terminal, url }: Watching): P
   const { stdin, stdout } = process
   const stop = untilSignal()
   const history: number[] = []
-  let last: Stats | null = null
+  let last: Seen | null = null
+  let lastAt = 0
   let trouble: string | null = null
   const draw = (): void => {
     const { screen, colors } = terminal
     if (screen === null) return
     const look = { ...screen, colors, url }
-    const text = last === null ? [`waiting for ${url} …`] : topText(last, history, look)
+    const agedMs = performance.now() - lastAt
+    const seen = last === null ? null : aged(last, agedMs)
+    const text = seen === null ? [`waiting for ${url} …`] : topText(seen, history, look)
     const lines = trouble === null ? text : [colors.red(trouble), ...text]
     const shown = lines.slice(0, screen.rows).map((line) => terminal.drawn(line) + REST_OF_LINE)
     stdout.write(HOME + shown.join('\n') + REST_OF_SCREEN)
@@ -40,6 +42,7 @@ export async function watchTop({ look, intervalMs, terminal, url }: Watching): P
     while (!stop.signal.aborted && !keys.hasQuit()) {
       try {
         last = await look()
+        lastAt = performance.now()
         trouble = null
         history.push(last.per_second.completed)
         if (history.length > HISTORY) history.shift()
@@ -55,6 +58,14 @@ export async function watchTop({ look, intervalMs, terminal, url }: Watching): P
     keys.close()
     stdout.write(LEAVE)
   }
+}
+
+/** What was seen long ago says nothing of now, least of all that it is fine. */
+function aged(seen: Seen, agedMs: number): Seen {
+  const { verdict } = seen
+  if (agedMs <= verdict.valid_ms) return seen
+  const text = `Unknown: the data is ${Math.floor(agedMs / 1_000)} s old.`
+  return { ...seen, verdict: { ...verdict, status: 'unknown', text } }
 }
 
 function listenForQuit(stdin: NodeJS.ReadStream): {
