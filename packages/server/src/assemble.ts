@@ -123,7 +123,7 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
     logger.warn({ excess: excess.slice(0, 4), of: excess.length }, 'usage was not booked')
   })
   const stats = new ServerStats({ engine, meter, version, connections, heap })
-  const history = new History(engine, meter)
+  const history = new History(engine, meter, (nowMs) => storage.sample(nowMs))
   const figures = new Figures({
     ...{ engine, store: store ?? null, lag, heap, limits, meter },
     names: new CallerNames(tokens),

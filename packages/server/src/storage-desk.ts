@@ -49,6 +49,12 @@ export class StorageDesk {
     }
   }
 
+  /** Looks at the sizes, so that their growth is known. */
+  sample(nowMs: number): void {
+    const files = this.#store?.tableFiles() ?? null
+    if (files !== null) this.#growth.seen(files.tables, nowMs)
+  }
+
   /** All that an operator wants to know of the files; null where the store does not tell. */
   async report(nowMs: number): Promise<StorageRecord | null> {
     const log = (await this.#store?.logFigures()) ?? null

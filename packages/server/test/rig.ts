@@ -69,7 +69,8 @@ export class Rig {
   readonly server: RunningServer
   readonly tokenFile: TokenFile
   readonly tokens: Readonly<Record<Person, string>>
-  readonly #folder: string
+  /** Of its files. */
+  readonly folder: string
   readonly #sockets: RawSocket[] = []
 
   private constructor(parts: {
@@ -85,7 +86,7 @@ export class Rig {
     this.server = parts.server
     this.tokenFile = parts.tokenFile
     this.tokens = parts.tokens
-    this.#folder = parts.folder
+    this.folder = parts.folder
   }
 
   static async open(options: RigOptions = {}): Promise<Rig> {
@@ -122,7 +123,7 @@ export class Rig {
     for (const socket of this.#sockets) socket.terminate()
     await this.server.close(1_000)
     await this.engine.close()
-    rmSync(this.#folder, { recursive: true, force: true })
+    rmSync(this.folder, { recursive: true, force: true })
   }
 
   /** The result of a call over HTTP; a refusal is thrown as the error that it is. */

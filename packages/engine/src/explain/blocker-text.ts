@@ -58,10 +58,12 @@ function providerText(blocker: HeldUp, at: number): string {
 const CHECKS: { readonly [R in Refusal]?: Say } = {
   capability_missing: ({ jobs, kind }) => `${wait(jobs)}: no provider takes jobs of kind ${kind}`,
   model_unsupported: (blocker) => `${wait(blocker.jobs)}: no provider offers ${namesText(blocker)}`,
-  lease_cap_reached: ({ hold: { slots, provider }, jobs }) => {
+  lease_cap_reached: ({ hold: { slots, provider, limit }, jobs }) => {
     if (slots === 0) return `${wait(jobs)}: no worker of ${provider?.id} is connected`
     const all = slots === 1 ? 'the only slot' : `all ${slots.toLocaleString('en')} slots`
-    return `${wait(jobs)} for a free slot: ${all} of the providers that take them ${slots === 1 ? 'is' : 'are'} busy`
+    const busy = `${all} of the providers that take them ${slots === 1 ? 'is' : 'are'} busy`
+    const behind = limit === null ? '' : `, and the limit ${oneLine(limit.key)} has no room for them`
+    return `${wait(jobs)} for a free slot: ${busy}${behind}`
   },
   provider_not_active: ({ hold: { provider }, jobs }) =>
     `${wait(jobs)} for ${provider?.id}, which is ${provider?.status}`,
@@ -103,6 +105,13 @@ const CHANGES: {
   no_provider: (blocker, policy) => providerChange(blocker, policy),
 }
 
+/** What a provider would have to be like, for checks that are about what it offers. */
+const OWN_TERMS: { readonly [R in Refusal]?: string } = {
+  circuit_unsupported: 'Connect a provider that runs circuits of this size.',
+  region_denied: 'Connect a provider in a region that these jobs ask for, or cancel them.',
+  requester_denied: 'Let a provider admit these requesters, or cancel the jobs.',
+}
+
 /** Statuses that an operator's word ends. */
 const RETURNABLE: ReadonlySet<string> = new Set(['PAUSED', 'SUSPENDED', 'JAILED'])
 
@@ -115,6 +124,8 @@ function providerChange(blocker: HeldUp, policy: Policy): Advice | null {
   if (check === 'model_unsupported') {
     return { text: `Connect a worker that offers ${namesText(blocker)}.` }
   }
+  const own = OWN_TERMS[check]
+  if (own !== undefined) return { text: own }
   if (check === 'lease_cap_reached') {
     if (slots === 0) return { text: `Start a worker of ${provider.id}.` }
     return { text: 'Connect another worker, or give one more slots.' }

@@ -119,8 +119,9 @@ function readyByTenant({ held }: WaitingScan): Map<KindName, Map<Caller, Demand>
 }
 
 /** A busy slot is what tenants compete for, so a job that only lacks one is owed. */
-function isTakeable({ reason, check, slots }: Hold): boolean {
-  return reason === 'ready' || (check === 'lease_cap_reached' && slots > 0)
+function isTakeable({ reason, check, slots, limit, isWindowFull }: Hold): boolean {
+  if (reason === 'ready') return true
+  return check === 'lease_cap_reached' && slots > 0 && limit === null && !isWindowFull
 }
 
 function kindFairness(

@@ -13,6 +13,7 @@ const COUNTED = ['enqueued', 'assigned', 'completed', 'requeued'] as const
 export class History {
   readonly #engine: Engine
   readonly #meter: EventMeter
+  readonly #sample: (nowMs: number) => void
   readonly #timer: NodeJS.Timeout
   readonly #steps: Record<Series, number[]> = {
     enqueued: [],
@@ -26,9 +27,11 @@ export class History {
   #before: EventMeter['totals']
   #at = Date.now()
 
-  constructor(engine: Engine, meter: EventMeter) {
+  /** `sample`: called at the end of each step, for figures that need one. */
+  constructor(engine: Engine, meter: EventMeter, sample: (nowMs: number) => void) {
     this.#engine = engine
     this.#meter = meter
+    this.#sample = sample
     this.#before = { ...meter.totals }
     this.#timer = setInterval(() => this.step(Date.now()), STEP_MS).unref()
   }
@@ -44,6 +47,7 @@ export class History {
     this.#push('running', this.#engine.view.running())
     this.#before = totals
     this.#at = nowMs
+    this.#sample(nowMs)
   }
 
   answer(): Answer {

@@ -10,6 +10,11 @@ export class Kept<Value> {
     this.#keepMs = keepMs
   }
 
+  /** The number of askers whose answers are kept. */
+  get size(): number {
+    return this.#known.size
+  }
+
   /** `asker`: whose answer it is. `make` is called if there is none, or if it is too old. */
   get(asker: string, nowMs: number, make: () => Value): Value {
     const known = this.#known.get(asker)

@@ -80,7 +80,7 @@ function blockerId({ kind, hold: { reason, check, limit, pause } }: HeldJobs): s
 /** Nobody knows when a slot is free, a pause ends or an operator acts. */
 function untilOf(market: Market, { hold, first, until }: HeldUp): number | null {
   const { reason, check, limit } = hold
-  if (limit !== null) return limit.until
+  if (limit !== null && check !== 'lease_cap_reached') return limit.until
   if (reason !== 'no_provider' || check === null || first === null) return until
   const job = market.jobs.get(first)
   const providers = market.pool.all()

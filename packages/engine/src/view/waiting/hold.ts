@@ -18,7 +18,10 @@ export interface Hold {
   readonly provider: Provider | null
   /** The slots of all providers that would take them, if these are all taken. */
   readonly slots: number
+  /** The limit that has no room for them. Where all slots are taken, it would hold them behind that. */
   readonly limit: LimitHold | null
+  /** True if their caller has got all that its window admits. */
+  readonly isWindowFull: boolean
   readonly pause: Pause | null
 }
 
@@ -28,6 +31,7 @@ export const READY: Hold = {
   provider: null,
   slots: 0,
   limit: null,
+  isWindowFull: false,
   pause: null,
 }
 
@@ -118,18 +122,19 @@ export class Holds {
       this.#checksLeft--
       const refusal = this.#refusalOf(provider, job)
       if (refusal === null) return READY
-      if (refusal === 'limit_exhausted') {
-        limit ??= this.#terms.admit?.hold(job, provider.id) ?? null
-      }
       const own = leaseCap(provider, this.#market.policy)
       if (refusal === 'lease_cap_reached') slots += own
+      if (refusal === 'limit_exhausted' || refusal === 'lease_cap_reached') {
+        limit ??= this.#terms.admit?.hold(job, provider.id) ?? null
+      }
       const rank = (RANKS.get(refusal) ?? 0) + (own > 0 ? 0 : NO_SLOTS)
       if (rank <= best) continue
       best = rank
       check = refusal
       closest = provider
     }
-    return this.#shared({ check, provider: closest, limit, slots })
+    const isWindowFull = this.#terms.isWindowFull(caller)
+    return this.#shared({ check, provider: closest, limit, slots, isWindowFull })
   }
 
   /** Terms that never change before the state of the provider, which may have changed by tomorrow. */
@@ -143,9 +148,9 @@ export class Holds {
     return (RANKS.get(own) ?? 0) < (RANKS.get(state) ?? 0) ? own : state
   }
 
-  #shared(found: Pick<Hold, 'check' | 'provider' | 'limit' | 'slots'>): Hold {
-    const { check, provider, limit } = found
-    const key = `${check}|${provider?.id ?? ''}|${limit?.key ?? ''}|${limit?.reason ?? ''}`
+  #shared(found: Omit<Hold, 'reason' | 'pause'>): Hold {
+    const { check, provider, limit, isWindowFull } = found
+    const key = `${check}|${provider?.id ?? ''}|${limit?.key ?? ''}|${limit?.reason ?? ''}|${isWindowFull}`
     let hold = this.#holds.get(key)
     if (hold === undefined) {
       const reason = check === 'limit_exhausted' ? 'budget' : 'no_provider'
