@@ -33,6 +33,8 @@ export interface ClientOptions {
   readonly token?: string | undefined
   /** For how long a call without an answer, or refused for now, is tried again; 30 s if left out. */
   readonly timeoutMs?: number
+  /** Told whenever a connection is there, and whenever it is lost. */
+  readonly onConnection?: (isOpen: boolean) => void
 }
 
 /** How far a job has come. */
@@ -95,7 +97,11 @@ export class Client {
         if (method === 'events.notify') this.#subscriptions.take(params as Notice)
         if (method === 'events.progress') this.#tellProgress(params as JobProgress)
       },
-      onOpen: (socket) => this.#subscriptions.opened(socket),
+      onOpen: (socket) => {
+        this.#subscriptions.opened(socket)
+        options.onConnection?.(true)
+        void socket.closed.then(() => options.onConnection?.(false))
+      },
       onFail: (error) => this.#subscriptions.failAll(error),
     })
     this.#waiters = new ResultWaiters({ subscribe: (topics) => this.#subscribe({ topics }) })

@@ -47,7 +47,7 @@ export async function openWebSocket(opening: Opening): Promise<AnyWebSocket> {
     // A browser cannot send headers with a WebSocket: the token goes as a subprotocol of its own.
     const offered =
       token === undefined ? protocols : [...protocols, `${BEARER_PROTOCOL_PREFIX}${token}`]
-    return await opened(new Global(url, [...offered]), opening)
+    return await opened(new Global(url, [...offered]), opening, undefined, () => askWhy(opening))
   }
   return await openWithPackage(opening)
 }
@@ -63,8 +63,8 @@ async function openWithPackage(opening: Opening): Promise<AnyWebSocket> {
   socket.on('ping', heard)
   const refused = new Promise<FairleadError>((resolve) => {
     socket.on('unexpected-response', (request, response) => {
-      void refusalOf(url, response).then((error) => {
-        resolve(error)
+      void textOf(response).then((text) => {
+        resolve(refusalOf(url, response.statusCode ?? 0, text))
         request.destroy()
       })
     })
@@ -76,11 +76,15 @@ function opened(
   socket: AnyWebSocket,
   { url, timeoutMs }: Opening,
   refused: Promise<FairleadError> | null = null,
+  ask: () => Promise<FairleadError | null> = () => Promise.resolve(null),
 ): Promise<AnyWebSocket> {
   return new Promise((resolve, reject) => {
     const fail = (error: FairleadError): void => {
       clearTimeout(timer)
       reject(error)
+    }
+    const failOrAsk = (error: FairleadError): void => {
+      void ask().then((said) => fail(said ?? error))
     }
     const timer = setTimeout(() => {
       fail(unreachable(url, `no answer within ${timeoutMs} ms`))
@@ -93,20 +97,44 @@ function opened(
     }
     socket.onerror = (event) => {
       const { message, error } = event as { message?: string; error?: { code?: string } }
-      fail(unreachable(url, error?.code ?? (message || 'the connection failed')))
+      failOrAsk(unreachable(url, error?.code ?? (message || 'the connection failed')))
     }
     socket.onclose = ({ code, reason }) => {
-      fail(unreachable(url, reason || `it was closed with code ${code}`))
+      failOrAsk(unreachable(url, reason || `it was closed with code ${code}`))
     }
   })
 }
 
+/**
+ * A browser does not say why a WebSocket was not opened, so the same is asked over HTTP. Null where that gives no
+ * reason either: the server is away, or does not let this origin read its answers.
+ */
+async function askWhy({ url, token, timeoutMs }: Opening): Promise<FairleadError | null> {
+  const asked = new URL(url.replace(/^ws/, 'http'))
+  asked.pathname = asked.pathname.replace(/\/ws$/, '/rpc')
+  try {
+    const response = await fetch(asked, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      },
+      body: '{"jsonrpc":"2.0","id":1,"method":"queues.list","params":{}}',
+      signal: AbortSignal.timeout(timeoutMs),
+    })
+    // What the call itself is answered with does not matter here.
+    if (![401, 403, 429].includes(response.status)) return null
+    return refusalOf(url, response.status, await response.text())
+  } catch {
+    return null
+  }
+}
+
 /** The server answered, and not with a WebSocket: it says why, as it does over HTTP. */
-async function refusalOf(url: string, response: HttpAnswer): Promise<FairleadError> {
-  const text = await textOf(response)
+function refusalOf(url: string, status: number, text: string): FairleadError {
   const message = messageIn(text)
   const said = message === '' ? '' : `: ${message}`
-  switch (response.statusCode ?? 0) {
+  switch (status) {
     case 401:
       return new FairleadError('Unauthorized', message || `${url} wants a valid token`)
     case 403:
@@ -122,7 +150,7 @@ async function refusalOf(url: string, response: HttpAnswer): Promise<FairleadErr
     case 429:
       return new FairleadError('RateLimited', `${url} lets nobody in just now${said}`)
     default:
-      return unreachable(url, `it answered ${response.statusCode}${said}`)
+      return unreachable(url, `it answered ${status}${said}`)
   }
 }
 
