@@ -32,6 +32,17 @@ step({
   },
 })
 
+step({
+  name: 'dashboard',
+  doing: 'building the dashboard (vite)',
+  inputs: ['package-lock.json', ...walk('packages', isOfDashboard)],
+  isThere: () => existsSync(join(root, 'packages/dashboard/dist/index.html')),
+  run: () => {
+    const vite = join(root, 'node_modules', 'vite', 'bin', 'vite.js')
+    command(process.execPath, [vite, 'build', '--logLevel', 'warn', 'packages/dashboard'])
+  },
+})
+
 /** Runs a step unless its result is there and its inputs are what they were then. */
 function step({ name, doing, inputs, isThere, run }) {
   const stamp = join(stamps, name)
@@ -74,7 +85,7 @@ function lockedFolders() {
 /** What a build makes of each source. */
 function outputs() {
   return sources()
-    .filter((file) => file.endsWith('.ts'))
+    .filter((file) => file.endsWith('.ts') && !file.startsWith('packages/dashboard/'))
     .map((file) =>
       file
         .replace('/src/', '/dist/')
@@ -87,8 +98,17 @@ function projects() {
   return [...packageFiles('tsconfig.json'), join('bench', 'tsconfig.json')]
 }
 
+/** The page itself, and the packages that are built into it. */
+function isOfDashboard(file) {
+  if (!file.startsWith('packages/dashboard/')) {
+    return /^packages\/(client|core|protocol)\/src\/.*\.ts$/.test(file) && !/\.test\.ts$/.test(file)
+  }
+  const isMade = /^packages\/dashboard\/(dist|node_modules|test)(\/|$)/.test(file)
+  return !isMade && !/\.test\.ts$/.test(file)
+}
+
 function sources() {
-  const isSource = (file) => /\.(ts|sql)$/.test(file) && !/\.(test|d)\.ts$/.test(file)
+  const isSource = (file) => /\.(tsx?|sql)$/.test(file) && !/\.(test|d)\.ts$/.test(file)
   const inPackages = walk('packages', (file) => file.includes('/src/') && isSource(file))
   return [...inPackages, ...walk('bench', (file) => !file.includes('/dist/') && isSource(file))]
 }
@@ -106,7 +126,7 @@ function removeOrphans() {
 }
 
 function isOutput(file) {
-  return /\/dist\/.*\.js$/.test(file)
+  return !file.startsWith('packages/dashboard/') && /\/dist\/.*\.js$/.test(file)
 }
 
 function walk(folder, wanted) {

@@ -1,0 +1,45 @@
+import type { ComponentChildren, JSX } from 'preact'
+import { Scroll } from '../scroll.tsx'
+
+export interface Column<Row> {
+  readonly title: string
+  readonly isNumber?: boolean
+  readonly isWrapped?: boolean
+  readonly cell: (row: Row) => ComponentChildren
+}
+
+/** Few rows, all of them there; wide ones scroll inside their panel. */
+export function Table<Row>(props: {
+  readonly label: string
+  readonly columns: readonly Column<Row>[]
+  readonly rows: readonly Row[]
+  readonly idOf: (row: Row) => string
+}): JSX.Element {
+  const { label, columns, rows, idOf } = props
+  return (
+    <Scroll class="scroll" label={label}>
+      <table aria-label={label}>
+        <thead>
+          <tr>
+            {columns.map(({ title, isNumber }) => (
+              <th key={title} scope="col" class={isNumber ? 'number' : ''}>
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={idOf(row)}>
+              {columns.map(({ title, isNumber, isWrapped, cell }) => (
+                <td key={title} class={isNumber ? 'number' : isWrapped ? 'wrap' : ''}>
+                  {cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scroll>
+  )
+}
