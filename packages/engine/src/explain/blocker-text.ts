@@ -62,7 +62,8 @@ const CHECKS: { readonly [R in Refusal]?: Say } = {
     if (slots === 0) return `${wait(jobs)}: no worker of ${provider?.id} is connected`
     const all = slots === 1 ? 'the only slot' : `all ${slots.toLocaleString('en')} slots`
     const busy = `${all} of the providers that take them ${slots === 1 ? 'is' : 'are'} busy`
-    const behind = limit === null ? '' : `, and the limit ${oneLine(limit.key)} has no room for them`
+    const behind =
+      limit === null ? '' : `, and the limit ${oneLine(limit.key)} has no room for them`
     return `${wait(jobs)} for a free slot: ${busy}${behind}`
   },
   provider_not_active: ({ hold: { provider }, jobs }) =>
