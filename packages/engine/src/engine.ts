@@ -179,7 +179,13 @@ export class Engine {
     this.followers = new EngineFollowers(this.#loop)
     this.#runner = parts.runner
     this.#logs = parts.logs
-    this.progress = new EngineProgress(parts.loop, parts.logs)
+    const onLease = (command: Submission & OnLease) => this.#onLease<unknown>(command)
+    this.progress = new EngineProgress({
+      loop: parts.loop,
+      logs: parts.logs,
+      clock: parts.clock,
+      onLease,
+    })
     const { loop, read, runner, random } = parts
     this.bulk = new EngineBulk({ loop, read, runner, random })
     this.schedules = new EngineSchedules(this.#loop, parts.clock, this.#random)

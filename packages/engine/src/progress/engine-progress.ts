@@ -1,6 +1,7 @@
 import {
   type AttemptLog,
   type Caller,
+  type Clock,
   FairleadError,
   type JobId,
   type LeaseId,
@@ -8,6 +9,7 @@ import {
   type WorkerId,
 } from '@fairlead/core'
 import { invalidParams, type Progress, wholeNumber } from '@fairlead/core/internal'
+import type { OnLease, Submission } from '../commands/command.ts'
 import type { EngineLoop } from '../loop/engine-loop.ts'
 import { guarded, type Unsubscribe } from '../view/subscribers.ts'
 import type { LogDesk } from './log-desk.ts'
@@ -48,12 +50,22 @@ interface Recent {
 export class EngineProgress {
   readonly #loop: EngineLoop
   readonly #logs: LogDesk
+  readonly #clock: Clock
+  readonly #onLease: (command: Submission & OnLease) => Promise<unknown>
   readonly #recent = new Map<LeaseId, Recent>()
   readonly #listeners = new Set<(progress: LiveProgress) => void>()
 
-  constructor(loop: EngineLoop, logs: LogDesk) {
-    this.#loop = loop
-    this.#logs = logs
+  constructor(parts: {
+    readonly loop: EngineLoop
+    readonly logs: LogDesk
+    readonly clock: Clock
+    /** Submits a call of a holder, and answers for a lease that only the tables still have. */
+    readonly onLease: (command: Submission & OnLease) => Promise<unknown>
+  }) {
+    this.#loop = parts.loop
+    this.#logs = parts.logs
+    this.#clock = parts.clock
+    this.#onLease = parts.onLease
   }
 
   /** Resolves once it is durable, but for the log lines. */
@@ -66,7 +78,7 @@ export class EngineProgress {
     // The site's own words of a registration are kept nowhere (FAIL-5).
     const isPrivate = lease?.job.shape.kind === 'registration'
     const words = { percent, message: isPrivate ? null : message }
-    await this.#loop.submit({ type: 'progress', leaseId, by, workerId, ...words })
+    await this.#onLease({ type: 'progress', leaseId, by, workerId, ...words })
     if (lease === undefined) return
     const { id: jobId, caller } = lease.job
     this.#logs.note(jobId, lease.attempt, words)
@@ -96,7 +108,7 @@ export class EngineProgress {
   }
 
   #admit(leaseId: LeaseId): Recent {
-    const second = Math.floor(performance.now() / 1_000)
+    const second = Math.floor(this.#clock.now() / 1_000)
     let recent = this.#recent.get(leaseId)
     if (recent === undefined) {
       if (this.#recent.size >= LEASES_KEPT) this.#recent.clear()

@@ -25,6 +25,8 @@ export const INVARIANTS = {
   scheduled: 'no job is assigned before its time (OPTIONS-2)',
   dependencies:
     'no job runs before its dependencies have ended, or after one that failed it (OPTIONS-8)',
+  dedupe: 'while a live job has a dedupe key, no other of its caller and name gets it (OPTIONS-7)',
+  progress: 'what a worker said last of a live job is stored, with its attempt (PROGRESS-1)',
   'queue-depth': 'no job is accepted over max_depth or max_per_caller (ENQUEUE-7)',
   eligibility: 'a job goes to a provider that fits it only (MATCH-3)',
   order: 'of ready jobs of one class the first in order is taken first (ORDER-3, ORDER-5)',

@@ -157,7 +157,15 @@ export class Callers {
       ...(dice.oneIn(8) ? { ttl_abs_secs: dice.between(1, 20) } : {}),
       ...(dice.oneIn(6) ? this.#needs(kind) : {}),
       ...this.#options(),
+      ...this.#dedupeKey(),
     }
+  }
+
+  /** Few keys, so that many jobs are wanted that are there already. */
+  #dedupeKey(): Readonly<Record<string, unknown>> {
+    const { dedupeOneIn } = this.#scenario
+    if (dedupeOneIn === 0 || !this.#dice.oneIn(dedupeOneIn)) return {}
+    return { dedupe_key: this.#dice.pick(['d1', 'd2', 'd3']) }
   }
 
   /** Every third job has some. Jobs that it names may be another's, or gone. */

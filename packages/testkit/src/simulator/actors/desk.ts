@@ -6,6 +6,7 @@ import {
   type JobRow,
   type LeaseFailure,
   type LeaseId,
+  type LeaseProgress,
   type LeaseResult,
   type LeaseSession,
   type LeaseTimes,
@@ -35,7 +36,7 @@ export interface Order {
   readonly isOperator?: boolean
 }
 
-export type LeaseVerb = 'ack' | 'renew' | 'decline' | 'release' | 'complete' | 'fail'
+export type LeaseVerb = 'ack' | 'renew' | 'progress' | 'decline' | 'release' | 'complete' | 'fail'
 
 /** A call about a lease as a worker makes it. */
 export interface LeaseCall {
@@ -54,6 +55,9 @@ export interface LeaseCall {
   /** For a completion. */
   readonly output?: Uint8Array
   readonly contentType?: string
+  /** For a report. */
+  readonly percent?: number
+  readonly log?: readonly string[]
   /** Of a registration: what its platform answered, and what is known of it. */
   readonly http?: number
   readonly isUnknown?: boolean
@@ -172,10 +176,15 @@ export class Desk {
       addTo(this.#requestsOfKey, name, JSON.stringify(request))
     }
     this.#enqueues++
+    let sentAt = 0
     const sent = key === null ? request : { ...request, idempotency_key: key }
     this.#send(
-      (engine) => engine.enqueue(sent, { caller, tier, isOperator }),
-      (answer, jobId) => {
+      (engine) => {
+        sentAt = engine.view.now
+        return engine.accept(sent, { caller, tier, isOperator })
+      },
+      (answer, reply) => {
+        const jobId = reply?.jobId ?? null
         this.#enqueues--
         if (order.isOdd && answer === 'ok')
           broken('answer', `an odd request was accepted as ${jobId}`)
@@ -187,7 +196,8 @@ export class Desk {
         if (answer === 'IdempotencyConflict' && isKeyFresh && !this.#signups.mayConflict(order)) {
           broken('idempotency', `key ${key} was refused, and it never had another payload`)
         }
-        if (answer === 'ok' && jobId !== null) this.#checkReceipt(order, jobId)
+        if (reply?.isDuplicate === true) this.#checkDuplicate(order, reply.jobId, sentAt)
+        else if (answer === 'ok' && jobId !== null) this.#checkReceipt(order, jobId)
         then(answer, jobId)
       },
     )
@@ -315,6 +325,24 @@ export class Desk {
     )
   }
 
+  /** It has the key, and was alive when it was asked for. */
+  #checkDuplicate({ caller, request }: Order, jobId: JobId, sentAt: number): void {
+    const row = this.#disk.jobs.get(jobId)
+    if (row === undefined) {
+      if (this.#disk.everStored.has(jobId)) return
+      broken('durable', `job ${jobId} is said to be the duplicate, and is not stored`)
+    }
+    const payload = request['payload'] as Readonly<Record<string, unknown>>
+    const isAlike =
+      row.caller === caller &&
+      row.kind === request['kind'] &&
+      row.model === (payload['model'] ?? payload['name'] ?? null) &&
+      row.options?.dedupeKey === request['dedupe_key']
+    if (!isAlike) broken('dedupe', `job ${jobId} is said to be the duplicate of another`)
+    if (row.endedAt !== null && row.endedAt < sentAt)
+      broken('dedupe', `job ${jobId} is said to be a live duplicate, and had ended`)
+  }
+
   #checkReceipt(order: Order, jobId: JobId): void {
     const row = this.#disk.jobs.get(jobId)
     if (row === undefined) {
@@ -389,7 +417,7 @@ export class Desk {
     }
     if (verb === 'complete') this.#checkResult(call, row.jobId)
     const isDone =
-      verb === 'ack'
+      verb === 'ack' || verb === 'progress'
         ? isAcked
         : verb === 'renew'
           ? isAcked && row.tDeadline >= (reply as LeaseTimes).deadline
@@ -430,6 +458,7 @@ export class Desk {
         verb === 'renew' && (row?.renewals ?? 0) >= (row?.renewalsMax ?? Number.POSITIVE_INFINITY),
       InvalidState: verb === 'renew',
       InvalidParams: call.isOdd,
+      RateLimited: verb === 'progress',
     }
     if (isRight[answer] === true) return
     broken('answer', `${verb} was refused with ${answer}, lease ${leaseId} is ${row?.status}`)
@@ -440,6 +469,7 @@ function callThrough(session: LeaseSession, call: LeaseCall): Promise<unknown> {
   const { verb, leaseId } = call
   if (verb === 'complete') return session.complete(leaseId, resultOf(call))
   if (verb === 'fail') return session.fail(leaseId, failureOf(call))
+  if (verb === 'progress') return session.progress(leaseId, reportOf(call))
   return session[verb](leaseId)
 }
 
@@ -448,7 +478,16 @@ function callBeside(engine: Session['engine'], call: LeaseCall): Promise<unknown
   const holder = { leaseId, by, ...(workerId === null ? {} : { workerId }) }
   if (verb === 'complete') return engine.complete({ ...holder, ...resultOf(call) })
   if (verb === 'fail') return engine.fail({ ...holder, ...failureOf(call) })
+  if (verb === 'progress') return engine.progress.report({ ...holder, ...reportOf(call) })
   return engine[verb](holder)
+}
+
+function reportOf({ percent, message, log }: LeaseCall): LeaseProgress {
+  return {
+    ...(percent === undefined ? {} : { percent }),
+    ...(message === undefined ? {} : { message }),
+    ...(log === undefined ? {} : { log }),
+  }
 }
 
 function failureOf(call: LeaseCall): LeaseFailure {

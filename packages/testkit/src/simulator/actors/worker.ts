@@ -72,6 +72,7 @@ export class Worker implements WorkerEars {
   readonly #gossip: Gossip
   readonly #sites: BookingSites
   readonly #taskOf: (leaseId: LeaseId) => string | null
+  readonly #reportOneIn: number
   readonly #latest: () => number
   readonly #witness: Witness
   readonly #watch: Watch
@@ -94,6 +95,8 @@ export class Worker implements WorkerEars {
     readonly sites: BookingSites
     /** The name of the task that a lease is for; null where it is for none. */
     readonly taskOf: (leaseId: LeaseId) => string | null
+    /** One in so many moves is a report; 0 is never. */
+    readonly reportOneIn: number
     /** Its own clock, which never goes back. */
     readonly latest: () => number
     readonly witness: Witness
@@ -110,6 +113,7 @@ export class Worker implements WorkerEars {
     this.#gossip = options.gossip
     this.#sites = options.sites
     this.#taskOf = options.taskOf
+    this.#reportOneIn = options.reportOneIn
     this.#latest = options.latest
   }
 
@@ -277,11 +281,24 @@ export class Worker implements WorkerEars {
     const { isAcked, leaseId } = held
     const nature = this.#natureOf(held)
     if (nature === 'declines') return this.#call('decline', leaseId)
+    if (this.#reportOneIn > 0 && this.#dice.oneIn(this.#reportOneIn)) return this.#report(leaseId)
     if (!isAcked && (nature !== null || !this.#dice.oneIn(20))) return this.#call('ack', leaseId)
     if (nature === 'kills') return this.#crash()
     if (nature === 'fails') return this.#call('fail', leaseId)
     if (nature === 'hangs') return `hangs on ${leaseId.slice(0, 10)}`
     return this.#call(this.#dice.oneIn(4) ? 'renew' : 'complete', leaseId)
+  }
+
+  /** How far it has come; before its ack, too. */
+  #report(leaseId: LeaseId): string {
+    const dice = this.#dice
+    const { message: _, ...call } = this.#callOf('progress', leaseId)
+    return this.#make({
+      ...call,
+      ...(dice.oneIn(3) ? {} : { percent: dice.pick([0, 50, 100]) }),
+      ...(dice.oneIn(3) ? { message: dice.pick(['half', 'nearly']) } : {}),
+      ...(dice.oneIn(4) ? { log: ['a line'] } : {}),
+    })
   }
 
   #natureOf({ leaseId }: Held): Nature | null {
@@ -356,7 +373,8 @@ export class Worker implements WorkerEars {
 
   /** Of a registration only what is true is said: whatever ends the attempt tells how it went. */
   #truthOf(verb: LeaseVerb, leaseId: LeaseId): Partial<Said> & { readonly verb: LeaseVerb } {
-    if (verb === 'ack' || verb === 'renew' || !this.#sites.isVisit(leaseId)) return { verb }
+    const isVisit = this.#sites.isVisit(leaseId)
+    if (verb === 'ack' || verb === 'renew' || verb === 'progress' || !isVisit) return { verb }
     const said = this.#sites.say(leaseId)
     if (verb === 'decline' || verb === 'release') return { verb }
     return said.isBooked ? { verb: 'complete' } : { ...said, verb: 'fail' }
@@ -371,7 +389,8 @@ export class Worker implements WorkerEars {
     this.#desk.onLease(call, session, (answer) => {
       // A worker that has left meanwhile is gone, and sends nothing.
       const isThere = link !== null && link === this.link && this.#held.has(leaseId)
-      if (verb === 'ack' && answer === 'ok' && isThere) this.#sites.send(leaseId, this.#latest())
+      const isAck = verb === 'ack' || verb === 'progress'
+      if (isAck && answer === 'ok' && isThere) this.#sites.send(leaseId, this.#latest())
       this.#answered(call, answer)
     })
     return `${verb} ${leaseId.slice(0, 10)}`
@@ -380,13 +399,14 @@ export class Worker implements WorkerEars {
   #answered({ verb, leaseId }: LeaseCall, answer: Answer): void {
     const held = this.#held.get(leaseId)
     if (held === undefined) return
-    if (answer === 'ok' && verb === 'ack') held.isAcked = true
+    if (answer === 'ok' && (verb === 'ack' || verb === 'progress')) held.isAcked = true
     const isOver =
       answer === 'ok'
-        ? verb !== 'ack' && verb !== 'renew'
+        ? verb !== 'ack' && verb !== 'renew' && verb !== 'progress'
         : answer !== 'StoreUnavailable' &&
           answer !== 'RenewalsExhausted' &&
           answer !== 'InvalidState' &&
+          answer !== 'RateLimited' &&
           answer !== 'InvalidParams'
     // A slow or messy worker may go on with what is over; the honest one stops.
     if (isOver && (this.#profile === 'honest' || this.#dice.oneIn(2))) this.#held.delete(leaseId)

@@ -11,7 +11,7 @@ import { SimDisk } from '../store/sim-disk.ts'
 import { broken } from '../violation.ts'
 
 /** Commands before which the rows of a record are taken. */
-const BREAKS: readonly Command['type'][] = ['resume', 'setPolicy', 'prune']
+const BREAKS: readonly Command['type'][] = ['resume', 'setPolicy', 'prune', 'forgetJobs']
 
 /** Who wants to know what a record says. */
 export interface TruthListener {

@@ -14,6 +14,7 @@ import { StoredRows } from './rows/stored-rows.ts'
 import { allowedOf, capOf, misfit } from './rules/fits.ts'
 import { isRationed, type SimLimit } from './rules/limit-spans.ts'
 import { hasEndedStatus, ttlRelAt } from './rules/own-rules.ts'
+import { ProgressBook } from './rules/progress-book.ts'
 import { FairBound, ShareBook } from './rules/shares.ts'
 import { maySend, sessionTimes } from './sessions/session-times.ts'
 
@@ -35,6 +36,7 @@ export class Ledger {
   readonly #reader: JournalReader
   readonly #rows: StoredRows
   readonly #retention: Retention
+  readonly #progress = new ProgressBook()
   readonly #sessionRows: SessionRowCheck
   #batches = 0
   /** The time of the last batch, as it says itself. */
@@ -91,6 +93,7 @@ export class Ledger {
   /** A command comes; the rows of all before it were written. */
   command({ command, at }: LogEntry): void {
     this.book.fund?.command(command, at)
+    this.#progress.command({ command, at })
   }
 
   /** All rows of one batch, or of a part of it; `isPart`: what falls due may come in the next part. */
@@ -103,6 +106,7 @@ export class Ledger {
     this.book.fund?.begin(this.#disk)
     this.#readJournal(batch)
     this.book.fund?.end(batch, this.#disk)
+    this.#progress.written(batch, this.book, this.#disk)
     this.beat = beat
     this.#sessionRows.compare(batch.lanes, beat)
     this.#retention.check(batch, beat)

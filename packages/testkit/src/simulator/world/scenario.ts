@@ -109,6 +109,9 @@ export interface Scenario {
   readonly cancelOneIn: number
   /** One in so many acts of a caller is about its schedules; 0 is never. */
   readonly scheduleOneIn: number
+  /** One in so many jobs has a dedupe key, and one in so many moves of a worker is a report; 0 is never. */
+  readonly dedupeOneIn: number
+  readonly reportOneIn: number
   /** Jobs that differ in nothing but fee and time. */
   readonly isUniform: boolean
   /** Options of jobs: `all` but priorities, or priorities alone, or none. */

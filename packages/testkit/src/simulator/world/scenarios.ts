@@ -175,6 +175,8 @@ const BASE: Scenario = {
   repeatOneIn: 6,
   cancelOneIn: 14,
   scheduleOneIn: 40,
+  dedupeOneIn: 0,
+  reportOneIn: 0,
   isUniform: false,
   withBound: false,
 }
@@ -488,6 +490,15 @@ export const SCENARIOS: readonly Scenario[] = [
     scheduleOneIn: 0,
     isUniform: true,
     withBound: true,
+  },
+  {
+    ...BASE,
+    name: 'words',
+    about: 'jobs with dedupe keys, and workers that say how far they have come',
+    kinds: { ai: 2, quantum: 1, task: 5, registration: 2 },
+    dedupeOneIn: 2,
+    reportOneIn: 3,
+    scheduleOneIn: 0,
   },
   {
     ...BASE,

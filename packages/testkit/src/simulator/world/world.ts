@@ -164,7 +164,9 @@ export class World {
         const providerId = `provider:${name}` as ProviderId
         const id = `${name}-${i}` as WorkerId
         const own = { providerId, id, slots, profile }
-        return new Worker({ ...own, dice, desk, gossip, sites, taskOf, latest, witness, watch })
+        const { reportOneIn } = this.scenario
+        const tools = { dice, desk, gossip, sites, taskOf, latest, witness, watch }
+        return new Worker({ ...own, ...tools, reportOneIn })
       }),
     )
     this.#rest = new RestChecks({ clock, ledger, workers: this.workers })

@@ -51,6 +51,7 @@ export class JobEntries {
     if (facts === undefined) broken('job-lost', `job ${id} was accepted without a row`)
     if (book.jobs.has(id)) broken('idempotency', `job ${id} was accepted twice`)
     this.#refuseDepth(facts)
+    this.#refuseDuplicate(facts)
     const job = newEntry(facts)
     this.#waitFor(job)
     book.accepted++
@@ -63,6 +64,16 @@ export class JobEntries {
     }
     if (facts.seq === book.accepted) return
     broken('order', `job ${id} has the number ${facts.seq}, it is the ${book.accepted}th`)
+  }
+
+  #refuseDuplicate({ id, caller, kind, model, options }: JobRow): void {
+    const key = options?.dedupeKey
+    if (key === undefined) return
+    for (const { facts } of this.#moment.book.alive) {
+      const isSame = facts.caller === caller && facts.kind === kind && facts.model === model
+      if (!isSame || facts.options?.dedupeKey !== key) continue
+      broken('dedupe', `job ${id} was accepted, and the live job ${facts.id} has its dedupe key`)
+    }
   }
 
   /** One that is not there, or another's, is as one that failed (OPTIONS-8). */
