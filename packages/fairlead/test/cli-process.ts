@@ -79,9 +79,19 @@ export interface CliServer {
 }
 
 /** `fairlead serve` on a free port, once it listens. */
-export async function serve(folder: string, ...args: string[]): Promise<CliServer> {
+export function serve(folder: string, ...args: string[]): Promise<CliServer> {
+  return serveWith(folder, {}, ...args)
+}
+
+/** The same with variables of the environment. */
+export async function serveWith(
+  folder: string,
+  env: Readonly<Record<string, string>>,
+  ...args: string[]
+): Promise<CliServer> {
   const process = new CliProcess(['serve', '--port', '0', '--log-level', 'silent', ...args], {
     cwd: folder,
+    env,
   })
   const [, url = ''] = await process.says(/serves (http:\S+) on/)
   return {

@@ -1,9 +1,13 @@
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { CertificateMaker } from '@fairlead/testkit/certificates'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { type CliServer, fairlead, serve } from './cli-process.ts'
+import { type CliServer, fairlead, serve, serveWith } from './cli-process.ts'
 import { ProgramProcess } from './program-process.ts'
 
 const SECRET = randomBytes(32).toString('base64')
@@ -92,6 +96,43 @@ it('HOOK-5, HOOK-7: the receiver of the guide refuses what others sign', async (
   }
 })
 
+it('HOOK-6: over https the name in the certificate is checked, on the address that was checked', async () => {
+  const maker = new CertificateMaker(folder)
+  const root = maker.authority('root')
+  const { cert, key } = maker.signed('first', root)
+  const taken: string[] = []
+  const receiving = createServer(
+    { cert: readFileSync(cert), key: readFileSync(key) },
+    (request, response) => {
+      taken.push(String(request.headers.host))
+      response.writeHead(200).end()
+    },
+  )
+  receiving.listen(0, '127.0.0.1')
+  await once(receiving, 'listening')
+  const { port } = receiving.address() as AddressInfo
+  writeFileSync(join(folder, 'billing.secret'), SECRET, { mode: 0o600 })
+  const allow = ['127.0.0.1', '::1']
+  configure(port, { url: `https://localhost:${port}/`, allow, attempts: 1 })
+  const name = ['--name', 'fairlead.webhook.billing', '--json']
+  for (const [env, ended] of [
+    [{}, { status: 'FAILED' }],
+    [{ NODE_EXTRA_CA_CERTS: root.cert }, { status: 'COMPLETED' }],
+  ] as const) {
+    const server = await serveWith(folder, env)
+    try {
+      await fairlead(['enqueue', 'task', 'resize', '--url', server.url])
+      const newest = async () =>
+        JSON.parse((await fairlead(['jobs', 'list', ...name, '--url', server.url])).out)[0] ?? null
+      await expect.poll(newest).toMatchObject(ended)
+    } finally {
+      await server.stop()
+    }
+  }
+  expect(taken).toEqual([`localhost:${port}`])
+  receiving.close()
+})
+
 it('HOOK-1, HOOK-7: a secret that cannot be read refuses the start, and doctor says so', async () => {
   configure(1)
   const started = await fairlead(['serve', '--port', '0'], { cwd: folder })
@@ -105,6 +146,9 @@ it('HOOK-1, HOOK-7: a secret that cannot be read refuses the start, and doctor s
   configure(1, { allow: [] })
   const inside = await fairlead(['doctor'], { cwd: folder })
   expect(inside.out).toContain('127.0.0.1 is not a public address')
+  const staked = ['doctor', '--set', 'registry.min_stake.task=5']
+  const needy = (await fairlead(staked, { cwd: folder })).out
+  expect(needy).toContain('fairlead stake provider:fairlead.webhook.<id> 5')
   const denied = ['doctor', '--set', 'registry.requesters_allow=[]']
   expect((await fairlead(denied, { cwd: folder })).out).toContain(
     'The policy denies the caller of deliveries',

@@ -1,5 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { type Caller, callerOf, type FairleadError, type JobId } from '@fairlead/core'
+import {
+  type Caller,
+  callerOf,
+  type FairleadError,
+  type JobId,
+  type ProviderId,
+} from '@fairlead/core'
 import { type Engine, type EngineEvent, openEngine } from '@fairlead/engine'
 import type { Logger } from '@fairlead/server'
 import { MemoryStore, TestClock } from '@fairlead/testkit'
@@ -126,6 +132,25 @@ it('HOOK-3: a task of that name which somebody else enqueues is not signed', asy
   const [failure] = await engine.failures(jobId)
   expect(failure?.code).toBe('invalid_input')
   expect(receiver.received).toEqual([])
+})
+
+it('HOOK-3: where providers are not trusted, deliveries keep their own terms', async () => {
+  // The clock of this test goes faster than a worker can tell that it lives.
+  await engine.setPolicy({ registry: { heartbeat_timeout_ms: 86_400_000 } }, 'fund')
+  await start([hook()])
+  receiver.answer = () => 500
+  for (let attempt = 1; attempt <= 4; attempt++) {
+    const requeued = next(({ type }) => type === 'jobRequeued')
+    if (attempt === 1) await add('first')
+    else await clock.advance(2 ** attempt * BACKOFF_MS)
+    await requeued
+  }
+  receiver.answer = () => 204
+  const done = next(({ type }) => type === 'jobCompleted')
+  await clock.advance(2 ** 5 * BACKOFF_MS)
+  await done
+  const provider = engine.view.provider('provider:fairlead.webhook.billing' as ProviderId)
+  expect(provider).toMatchObject({ health: 1_000, failures: 0 })
 })
 
 it('HOOK-4: what an endpoint refuses comes again after the backoff, with the same id', async () => {

@@ -1,5 +1,5 @@
 import type { LookupAddress } from 'node:dns'
-import { problemList } from '@fairlead/core/internal'
+import { problemList, webhookTask } from '@fairlead/core/internal'
 import type { Config } from '../config/load-config.ts'
 import { AddressGuard, type AddressRefused } from '../hooks/address-guard.ts'
 import { hooksOf, secretProblems, secretsOf } from '../hooks/configured-hooks.ts'
@@ -21,8 +21,7 @@ export async function checkHooks(config: Config): Promise<Finding[]> {
     const advice = 'Correct the URL, or list the address under allow of this webhook.'
     findings.push(fail('webhooks', problemList(addresses), advice))
   }
-  const barred = policyProblem(config)
-  if (barred !== null) findings.push(barred)
+  findings.push(...policyProblems(config))
   const clear = hooks.filter(({ url, allow }) => url.startsWith('http:') && allow.length === 0)
   if (clear.length > 0) {
     const text = `Events cross the network in clear text: ${clear.map(({ id }) => id).join(', ')}.`
@@ -55,11 +54,24 @@ function looked(guard: AddressGuard, host: string): Promise<unknown> {
   })
 }
 
-/** Deliveries are jobs, and the policy may keep all of them from running. */
-function policyProblem({ policy: { registry } }: Config): Finding | null {
-  const { requestersAllow, requestersDeny } = registry
+/** Deliveries are jobs of kind task, and the policy may keep all of them from running. */
+function policyProblems({ policy: { registry } }: Config): Finding[] {
+  const { requestersAllow, requestersDeny, minStake, attestationRequired } = registry
+  const findings: Finding[] = []
   const isDenied = requestersDeny.includes(HOOK_CALLER)
-  if (!isDenied && requestersAllow?.includes(HOOK_CALLER) !== false) return null
-  const text = `The policy denies the caller of deliveries, ${HOOK_CALLER}.`
-  return fail('webhooks', text, 'Change registry.requesters_allow or registry.requesters_deny.')
+  if (isDenied || requestersAllow?.includes(HOOK_CALLER) === false) {
+    const text = `The policy denies the caller of deliveries, ${HOOK_CALLER}.`
+    const advice = 'Change registry.requesters_allow or registry.requesters_deny.'
+    findings.push(fail('webhooks', text, advice))
+  }
+  if (minStake.task > 0n) {
+    const text = `Deliveries wait until their providers have a stake of ${minStake.task}.`
+    const advice = `Give each one: fairlead stake provider:${webhookTask('<id>')} ${minStake.task}`
+    findings.push(warn('webhooks', text, advice))
+  }
+  if (attestationRequired.task) {
+    const text = 'Deliveries cannot run where tasks need an attestation.'
+    findings.push(fail('webhooks', text, 'Unset registry.attestation_required.task.'))
+  }
+  return findings
 }

@@ -11,8 +11,10 @@ const DELIVERIES_MAX = 1_000
 const UNNOTED_MAX = 1_000
 const LIVE = ['QUEUED', 'ASSIGNED', 'RUNNING'] as const
 
-/** How long a follower waits when the engine, its queue or its own deliveries have no room. */
+/** How long a follower waits when the engine refuses. */
 export const RETRY_MS = 1_000
+/** So many times as long while the queue, or its own deliveries, have no room. */
+const FULL_WAITS = 10
 
 interface Parts {
   readonly hook: Hook
@@ -72,7 +74,9 @@ export class HookFollower {
         // Once, not for each try.
         if (!isTold) logger.warn({ err, hook: hook.id }, 'events of a webhook wait')
         isTold = true
-        await this.#wait(retryMs)
+        // Deliveries end slowly, and to count them costs something.
+        const isFull = err instanceof FairleadError && err.code === 'QueueOverCapacity'
+        await this.#wait(isFull ? FULL_WAITS * retryMs : retryMs)
       }
     }
   }
