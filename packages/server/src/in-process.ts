@@ -34,6 +34,8 @@ export async function openInProcess({ engine, logger, notify }: Options): Promis
     limits: {
       requestsPerSecond: 1e9,
       requestsBurst: 1e9,
+      // The memory is that of the whole program, not of its jobs alone.
+      heapSharePercent: 90,
       readsAtOnce: 64,
       subscriptionsPerSocket: 1_000,
     },

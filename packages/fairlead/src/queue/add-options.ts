@@ -1,6 +1,6 @@
 import type { EnqueueOptions } from '@fairlead/client'
 import type { JobId } from '@fairlead/core'
-import { invalidParams } from '@fairlead/core/errors'
+import { refuseUnknown } from './refuse-unknown.ts'
 import { type Duration, msOf, timeOf } from './time.ts'
 
 /** How the wait after failed attempts grows: `base`, then `factor` times as long each time, up to `max`. */
@@ -43,9 +43,9 @@ const BACKOFF = { factor: 2, max: '15m', jitter: 0.1 } as const
 
 /** The options in the words of the wire. */
 export function wireOptions(options: AddOptions): EnqueueOptions {
-  const { delay, runAt, attempts, backoff, timeout, priority, ...more } = options
-  const { tags, dedupeKey, dependsOn, onDependency, key, ...others } = more
-  refuseOthers(others)
+  refuseUnknown('options', options, NAMES)
+  const { delay, runAt, attempts, backoff, timeout, priority } = options
+  const { tags, dedupeKey, dependsOn, onDependency, key } = options
   const given = {
     delay_ms: delay === undefined ? undefined : msOf('delay', delay),
     run_at: runAt === undefined ? undefined : timeOf('runAt', runAt),
@@ -64,12 +64,6 @@ export function wireOptions(options: AddOptions): EnqueueOptions {
   ) as EnqueueOptions
 }
 
-/** JavaScript does not see a slip of the pen. */
-function refuseOthers(others: object): void {
-  const [name] = Object.keys(others)
-  if (name !== undefined) throw invalidParams(name, `only the options ${NAMES.join(', ')}`)
-}
-
 const NAMES: readonly (keyof AddOptions)[] = [
   'delay',
   'runAt',
@@ -84,7 +78,10 @@ const NAMES: readonly (keyof AddOptions)[] = [
   'key',
 ]
 
+const BACKOFF_NAMES: readonly (keyof Backoff)[] = ['base', 'factor', 'max', 'jitter']
+
 function wireBackoff(given: Duration | Backoff): EnqueueOptions['backoff'] {
+  if (typeof given === 'object') refuseUnknown('fields', given, BACKOFF_NAMES)
   const { base, factor, max, jitter } =
     typeof given === 'object' ? { ...BACKOFF, ...given } : { ...BACKOFF, base: given }
   return {

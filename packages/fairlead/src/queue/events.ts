@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import type { Client } from '@fairlead/client'
 import type { Topic, WireEvent } from '@fairlead/protocol'
 
@@ -45,9 +46,14 @@ const NAMES = {
   queueResumed: 'resumed',
 } as const satisfies Partial<Record<Topic, QueueEventName>>
 
+export const EVENT_NAMES: readonly QueueEventName[] = [...Object.values(NAMES), 'progress']
+
 const TOPICS = Object.keys(NAMES) as (keyof typeof NAMES)[]
 
 type Listener = (event: never) => void
+
+/** How long calls wait until listeners hear of what they do. */
+const READY_MS = 5_000
 
 /** Listeners of one queue, all on one subscription, which is there from the first listener to the last. */
 export class EventListeners {
@@ -95,12 +101,15 @@ export class EventListeners {
         signal,
       },
     )
-    this.#ready = Promise.all([events.ready(), progress]).then(
-      () => {},
-      () => {},
-    )
+    // A server that is away must not hold up a call, which has a patience of its own.
+    const patience = setTimeout(READY_MS, undefined, { ref: false, signal })
+    const listening = Promise.all([events.ready(), progress])
+    this.#ready = Promise.race([listening, patience]).then(ignore, ignore)
     void this.#hear(events).catch((error: unknown) => {
-      if (!signal.aborted) this.#failed(error)
+      if (signal.aborted) return
+      // The next listener tries again.
+      this.#stop = null
+      this.#failed(error)
     })
   }
 
@@ -121,6 +130,8 @@ export class EventListeners {
     }
   }
 }
+
+function ignore(): void {}
 
 function shown(event: WireEvent): object {
   const at = new Date(event.at)

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import type { Client, StandardSchema } from '@fairlead/client'
 import { FairleadError, hasEnded, type JobStatus, type WaitReason } from '@fairlead/core'
 import type { JobRecord, JobSummary } from '@fairlead/protocol'
@@ -184,6 +185,16 @@ export class Job<Data = unknown, Result = unknown> {
   async refresh(): Promise<this> {
     this.#take((await this.#parts.client.getJob(this.id)).job)
     return this
+  }
+
+  /** All that is known of it, for logs. */
+  toJSON(): object {
+    const { id, name, isDuplicate } = this
+    return { id, name, data: this.#data, isDuplicate, ...this.#state }
+  }
+
+  [inspect.custom](): object {
+    return this.toJSON()
   }
 
   /** The lines that its attempts logged, oldest first. */

@@ -10,12 +10,13 @@ import type { QueuePort } from './port.ts'
 
 /** A queue in this process, on a file that no other process has open. */
 export async function openFilePort(path: string): Promise<QueuePort> {
+  // First, because of a file that another process has nothing else is touched.
   const store = await openFile(path)
   try {
     // A store that a server had may have registrations. This queue takes none, and so makes no key.
-    const keys = readSealKeys(keyPath(path)) ?? []
+    const sealKeys = readSealKeys(keyPath(path)) ?? []
     const jobLogs = openJobLogs(`${path}.job-logs`)
-    const engine = await openEngine({ store, sealKeys: keys, jobLogs })
+    const engine = await openEngine({ store, sealKeys, jobLogs })
     return { ...(await portOn(engine, steadyClock)), workerIdFor: countedIds() }
   } catch (error) {
     await store.close()

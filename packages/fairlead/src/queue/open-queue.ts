@@ -4,6 +4,7 @@ import { invalidParams } from '@fairlead/core/internal'
 import type { AddOptions } from './add-options.ts'
 import type { QueuePort } from './port.ts'
 import { closeOnSignals, Queue } from './queue.ts'
+import { refuseUnknown } from './refuse-unknown.ts'
 import { type ServerAddress, serverPort } from './server-port.ts'
 import type { AnyTasks, SchemasByName } from './tasks.ts'
 import type { Duration } from './time.ts'
@@ -39,12 +40,21 @@ export async function openQueue(
   target: QueueTarget,
   options: QueueOptions & { readonly tasks?: SchemasByName } = {},
 ): Promise<Queue<never>> {
+  refuseUnknown('options', options, OPTION_NAMES)
   const { defaults = {}, tasks = {}, onError = warn, closeOnSignals: closing = false } = options
   const port = await openPort(target, options.clock)
   const queue = new Queue<never>({ port, schemas: tasks, defaults, onError })
   if (closing !== false) closeOnSignals(queue, closing === true ? undefined : closing.deadline)
   return queue
 }
+
+const OPTION_NAMES: readonly string[] = [
+  'tasks',
+  'defaults',
+  'closeOnSignals',
+  'onError',
+  'clock',
+] satisfies (keyof QueueOptions | 'tasks')[]
 
 /** The engine is loaded for a queue in this process only. */
 async function openPort(target: QueueTarget, clock: Clock | undefined): Promise<QueuePort> {

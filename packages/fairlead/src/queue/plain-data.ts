@@ -25,7 +25,7 @@ interface Place {
 /** The same for `data`, which is an object, because a payload is one. */
 export function checkData(data: unknown): void {
   if (typeof data !== 'object' || data === null || Array.isArray(data)) {
-    throw invalidParams('data', 'an object', `${kindOf(data)}; put it into a field`)
+    throw invalidParams('data', 'an object', `${kindOf(data)}; give { value: … } instead`)
   }
   checkPlain('data', data)
 }

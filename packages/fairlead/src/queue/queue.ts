@@ -11,11 +11,12 @@ import { FairleadError, type JobStatus, type WaitReason } from '@fairlead/core'
 import { invalidParams } from '@fairlead/core/internal'
 import type { ScheduleRecord } from '@fairlead/protocol'
 import { type AddOptions, wireOptions } from './add-options.ts'
-import { EventListeners, type QueueEventName, type QueueEvents } from './events.ts'
+import { EVENT_NAMES, EventListeners, type QueueEventName, type QueueEvents } from './events.ts'
 import { fitted } from './fitted.ts'
 import { Job, type JobParts } from './job.ts'
 import { checkData } from './plain-data.ts'
 import type { QueuePort } from './port.ts'
+import { refuseUnknown } from './refuse-unknown.ts'
 import type { RunningJob } from './running-job.ts'
 import { type Intercept, taskWorker, type WorkOptions } from './task-worker.ts'
 import type {
@@ -173,6 +174,7 @@ export class Queue<Tasks = AnyTasks> {
   ): WorkHandle {
     this.#refuseClosed()
     checkName(name)
+    checkWorkOptions(options)
     if (typeof handler !== 'function') throw invalidParams('handler', 'a function (data, job) => …')
     const { onError = this.#onError } = options
     const worker = taskWorker({
@@ -231,6 +233,7 @@ export class Queue<Tasks = AnyTasks> {
     filter: JobFilter<NameIn<Tasks>>,
     options: { readonly limit?: number } = {},
   ): Promise<BulkEnd> {
+    refuseAll(filter)
     return this.#client.cancelJobs(wireFilter(filter), options)
   }
 
@@ -239,6 +242,7 @@ export class Queue<Tasks = AnyTasks> {
     filter: JobFilter<NameIn<Tasks>>,
     options: { readonly limit?: number } = {},
   ): Promise<BulkEnd> {
+    refuseAll(filter)
     return this.#client.retryJobs(wireFilter(filter), options)
   }
 
@@ -307,6 +311,8 @@ export class Queue<Tasks = AnyTasks> {
     listener: (event: QueueEvents[Event]) => void,
   ): () => void {
     this.#refuseClosed()
+    if (!EVENT_NAMES.includes(event))
+      throw invalidParams('event', `one of ${EVENT_NAMES.join(', ')}`, event)
     return this.#listeners.add(event, listener)
   }
 
@@ -367,9 +373,10 @@ export class Queue<Tasks = AnyTasks> {
   async #request(name: string, data: unknown, options: AddOptions): Promise<TaskRequest> {
     this.#refuseClosed()
     checkName(name)
-    checkData(data)
+    const given = data === undefined ? {} : data
+    checkData(given)
     // A copy: what the caller does to the object later is no part of the job.
-    const args = JSON.parse(JSON.stringify(data)) as TaskRequest['payload']['args']
+    const args = JSON.parse(JSON.stringify(given)) as TaskRequest['payload']['args']
     const schema = this.#schemaOf(name, 'data')
     // The data as it was given goes out; the worker's side makes of it what the schema says.
     if (schema !== undefined) await fitted(schema, 'data', args)
@@ -408,10 +415,46 @@ const NO_JOBS: Readonly<Record<JobStatus, number>> = {
 /** Refused here, because the server would name the payload. */
 function checkName(name: unknown): void {
   if (typeof name === 'string' && name !== '') return
-  throw invalidParams('name', 'the name of a task, as in queue.add("email", data)', String(name))
+  throw invalidParams(
+    'name',
+    'the name of a task, as in queue.add("email", data)',
+    JSON.stringify(name),
+  )
 }
 
+function checkWorkOptions(options: WorkOptions): void {
+  refuseUnknown('options', options, WORK_NAMES)
+  const { concurrency = 1 } = options
+  if (Number.isSafeInteger(concurrency) && concurrency >= 1) return
+  throw invalidParams('concurrency', 'a whole number of at least 1', String(concurrency))
+}
+
+const WORK_NAMES: readonly (keyof WorkOptions)[] = [
+  'concurrency',
+  'provider',
+  'onError',
+  'onNotice',
+]
+
+/** Without a field it would be every job there is. */
+function refuseAll(filter: JobFilter): void {
+  if (Object.values(filter).some((value) => value !== undefined)) return
+  throw invalidParams('filter', `at least one of ${FILTER_NAMES.join(', ')}`)
+}
+
+const FILTER_NAMES: readonly (keyof JobFilter)[] = [
+  'name',
+  'status',
+  'tag',
+  'key',
+  'dedupeKey',
+  'error',
+  'since',
+  'until',
+]
+
 function wireFilter(filter: JobFilter): Parameters<Client['cancelJobs']>[0] {
+  refuseUnknown('fields', filter, FILTER_NAMES)
   const { name, status, tag, key, dedupeKey, error, since, until } = filter
   return {
     kind: 'task',

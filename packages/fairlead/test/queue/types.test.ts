@@ -36,7 +36,7 @@ it('QUEUE-14: payloads and results have the types of their task', async () => {
   // @ts-expect-error: the wrong result
   await queue.work('email', () => ({ id: 'seven' })).stop()
   // @ts-expect-error: the wrong option
-  await queue.add('email', { to: 'a' }, { retries: 3 }).then((wrong) => wrong.cancel())
+  await expect(queue.add('email', { to: 'a' }, { retries: 3 })).rejects.toThrow('retries')
   await queue.close()
   expect(job.name).toBe('email')
 })
