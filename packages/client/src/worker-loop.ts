@@ -27,6 +27,9 @@ import type { Worker, WorkerOptions } from './worker.ts'
 /** How often a worker says that its provider is alive. */
 const HEARTBEAT_MS = 60_000
 
+/** How long a worker whose grace is over waits to hear that it gets nothing any more. */
+const PARTING_MS = 5_000
+
 /** How an attempt ends: a call that tells the source. */
 type Report = (session: LeaseSession) => Promise<void>
 
@@ -473,16 +476,31 @@ export class WorkerLoop implements Worker {
 
   /** The grace is over: handlers are told, and what can still be given back is. */
   async #giveUp(): Promise<void> {
-    const { session } = this.#link
-    const calls = [...this.#attempts.values()].map(async (attempt) => {
-      const isDone = attempt.stage === 'reporting'
+    const attempts = [...this.#attempts.values()]
+    const undone = attempts.filter(({ stage }) => stage !== 'reporting')
+    for (const attempt of attempts) {
       attempt.end(stopping())
       this.#forget(attempt)
-      if (!isDone && this.#hasNoSlots) await session?.release(attempt.leaseId)
+    }
+    if (undone.length > 0) await this.#slotsGone()
+    const { session } = this.#link
+    const calls = undone.map(async ({ leaseId }) => {
+      if (this.#hasNoSlots) await session?.release(leaseId)
     })
     for (const call of await Promise.allSettled(calls)) {
       if (call.status === 'rejected' && !isLost(call.reason)) this.#note(call.reason, null)
     }
+  }
+
+  /** The answer about the slots may still be under way. Without a connection there is nothing to wait for. */
+  async #slotsGone(): Promise<void> {
+    if (this.#hasNoSlots || this.#link.session === null) return
+    let cancel = ignore
+    const patience = new Promise<void>((resolve) => {
+      cancel = this.#clock.wakeAt(this.#clock.now() + PARTING_MS, resolve)
+    })
+    await Promise.race([this.#drained, patience])
+    cancel()
   }
 
   /** The end, in order or by an error that leaves nothing to try. */

@@ -96,7 +96,7 @@ it('QUEUE-9: closeOnSignals lets handlers end, gives back the rest, and ends by 
   expect((await between.get(job?.id ?? ''))?.status).toBe('COMPLETED')
   const long = await between.add('step', { n: 1 }, { attempts: 1 })
   await between.close()
-  const hasty = child(file, 1, 60_000, { closeOnSignals: { deadline: '50ms' } })
+  const hasty = child(file, 1, 60_000, { closeOnSignals: { deadline: 0 } })
   await hasty.says(/begin 1/)
   hasty.kill('SIGTERM')
   expect(await hasty.ended).toMatchObject({ code: null, out: 'ready\nbegin 1\nabort 1\n' })
