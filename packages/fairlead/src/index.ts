@@ -6,8 +6,8 @@ export { JobError, PermanentError, RetryAfter } from './queue/errors.ts'
 export type { JobEvent, QueueEvent, QueueEventName, QueueEvents } from './queue/events.ts'
 export type { Failure, Job, Progress } from './queue/job.ts'
 export { openQueue, type QueueOptions, type QueueTarget } from './queue/open-queue.ts'
+export type { JobFilter } from './queue/job-filter.ts'
 export type {
-  JobFilter,
   NewJob,
   Queue,
   QueueStats,

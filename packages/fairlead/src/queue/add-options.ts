@@ -81,7 +81,7 @@ const NAMES: readonly (keyof AddOptions)[] = [
 const BACKOFF_NAMES: readonly (keyof Backoff)[] = ['base', 'factor', 'max', 'jitter']
 
 function wireBackoff(given: Duration | Backoff): EnqueueOptions['backoff'] {
-  if (typeof given === 'object') refuseUnknown('fields', given, BACKOFF_NAMES)
+  if (typeof given === 'object') refuseUnknown('fields', given, BACKOFF_NAMES, 'backoff.')
   const { base, factor, max, jitter } =
     typeof given === 'object' ? { ...BACKOFF, ...given } : { ...BACKOFF, base: given }
   return {

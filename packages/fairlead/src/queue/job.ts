@@ -1,16 +1,16 @@
 import { inspect } from 'node:util'
-import type { Client, StandardSchema } from '@fairlead/client'
+import type { Client } from '@fairlead/client'
 import { FairleadError, hasEnded, type JobStatus, type WaitReason } from '@fairlead/core'
 import type { JobRecord, JobSummary } from '@fairlead/protocol'
 import { JobError } from './errors.ts'
 import { fitted } from './fitted.ts'
+import type { SchemaOf } from './task-worker.ts'
 import { type Duration, msOf } from './time.ts'
 
 /** What jobs ask of their queue. */
 export interface JobParts {
   readonly client: Client
-  /** Of the result, by the name of the task. */
-  readonly resultSchema: (name: string) => StandardSchema | undefined
+  readonly schemaOf: SchemaOf
 }
 
 /** How far a running job has come, as its handler said last. */
@@ -150,7 +150,7 @@ export class Job<Data = unknown, Result = unknown> {
     options: { readonly timeout?: Duration; readonly signal?: AbortSignal } = {},
   ): Promise<Result> {
     const { timeout, signal } = options
-    const schema = this.#parts.resultSchema(this.name)
+    const schema = this.#parts.schemaOf(this.name, 'result')
     try {
       const read = await this.#parts.client.waitForResult(this.id, {
         ...(timeout === undefined ? {} : { timeoutMs: msOf('timeout', timeout) }),

@@ -4,7 +4,6 @@ import {
   drainOnSignals,
   type EnqueueRequest,
   type JobReceipt,
-  type StandardSchema,
   type Worker,
 } from '@fairlead/client'
 import { FairleadError, type JobStatus, type WaitReason } from '@fairlead/core'
@@ -14,11 +13,17 @@ import { type AddOptions, wireOptions } from './add-options.ts'
 import { EVENT_NAMES, EventListeners, type QueueEventName, type QueueEvents } from './events.ts'
 import { fitted } from './fitted.ts'
 import { Job, type JobParts } from './job.ts'
+import { type JobFilter, refuseAll, wireFilter } from './job-filter.ts'
 import { checkData } from './plain-data.ts'
 import type { QueuePort } from './port.ts'
-import { refuseUnknown } from './refuse-unknown.ts'
 import type { RunningJob } from './running-job.ts'
-import { type Intercept, taskWorker, type WorkOptions } from './task-worker.ts'
+import {
+  checkWorkOptions,
+  type Intercept,
+  type SchemaOf,
+  taskWorker,
+  type WorkOptions,
+} from './task-worker.ts'
 import type {
   AnyTasks,
   DataIn,
@@ -28,7 +33,7 @@ import type {
   Returned,
   SchemasByName,
 } from './tasks.ts'
-import { type Duration, msOf, timeOf } from './time.ts'
+import { type Duration, msOf } from './time.ts'
 import type { OnError } from './warn.ts'
 
 /** A job for `addMany`. */
@@ -39,21 +44,6 @@ export type NewJob<Tasks, Name extends NameIn<Tasks> = NameIn<Tasks>> = {
     readonly options?: AddOptions
   }
 }[Name]
-
-/** Which jobs; fields are joined by "and". */
-export interface JobFilter<Name extends string = string> {
-  readonly name?: Name
-  readonly status?: JobStatus
-  readonly tag?: string
-  readonly key?: string
-  readonly dedupeKey?: string
-  /** The code of the last failed attempt. */
-  readonly error?: string
-  /** Enqueued at this time or later. */
-  readonly since?: Date | number
-  /** Enqueued before this time. */
-  readonly until?: Date | number
-}
 
 export interface ScheduleOptions extends Omit<AddOptions, 'key' | 'delay' | 'runAt'> {
   /** An IANA name such as `Europe/Berlin`; UTC if left out. */
@@ -121,7 +111,7 @@ export class Queue<Tasks = AnyTasks> {
     this.#onError = onError
     this.#intercept = intercept
     this.#listeners = new EventListeners(port.client, (error) => onError(error, null))
-    this.#parts = { client: port.client, resultSchema: (name) => this.#schemaOf(name, 'result') }
+    this.#parts = { client: port.client, schemaOf: this.#schemaOf }
     this.closed = new Promise((resolve) => {
       this.#tellClosed = resolve
     })
@@ -181,8 +171,7 @@ export class Queue<Tasks = AnyTasks> {
       port: this.#port,
       name,
       handler,
-      data: this.#schemaOf(name, 'data'),
-      result: this.#schemaOf(name, 'result'),
+      schemaOf: this.#schemaOf,
       intercept: this.#intercept,
       options: { ...options, onError },
     })
@@ -384,9 +373,8 @@ export class Queue<Tasks = AnyTasks> {
     return { kind: 'task', payload, ...wireOptions({ ...this.#defaults, ...options }) }
   }
 
-  #schemaOf(name: string, part: 'data' | 'result'): StandardSchema | undefined {
-    return Object.hasOwn(this.#schemas, name) ? this.#schemas[name]?.[part] : undefined
-  }
+  readonly #schemaOf: SchemaOf = (name, part) =>
+    Object.hasOwn(this.#schemas, name) ? this.#schemas[name]?.[part] : undefined
 
   #refuseClosed(): void {
     if (this.#closing !== null) {
@@ -420,51 +408,4 @@ function checkName(name: unknown): void {
     'the name of a task, as in queue.add("email", data)',
     JSON.stringify(name),
   )
-}
-
-function checkWorkOptions(options: WorkOptions): void {
-  refuseUnknown('options', options, WORK_NAMES)
-  const { concurrency = 1 } = options
-  if (Number.isSafeInteger(concurrency) && concurrency >= 1) return
-  throw invalidParams('concurrency', 'a whole number of at least 1', String(concurrency))
-}
-
-const WORK_NAMES: readonly (keyof WorkOptions)[] = [
-  'concurrency',
-  'provider',
-  'onError',
-  'onNotice',
-]
-
-/** Without a field it would be every job there is. */
-function refuseAll(filter: JobFilter): void {
-  if (Object.values(filter).some((value) => value !== undefined)) return
-  throw invalidParams('filter', `at least one of ${FILTER_NAMES.join(', ')}`)
-}
-
-const FILTER_NAMES: readonly (keyof JobFilter)[] = [
-  'name',
-  'status',
-  'tag',
-  'key',
-  'dedupeKey',
-  'error',
-  'since',
-  'until',
-]
-
-function wireFilter(filter: JobFilter): Parameters<Client['cancelJobs']>[0] {
-  refuseUnknown('fields', filter, FILTER_NAMES)
-  const { name, status, tag, key, dedupeKey, error, since, until } = filter
-  return {
-    kind: 'task',
-    ...(name === undefined ? {} : { name }),
-    ...(status === undefined ? {} : { status }),
-    ...(tag === undefined ? {} : { tag }),
-    ...(key === undefined ? {} : { idempotency_key: key }),
-    ...(dedupeKey === undefined ? {} : { dedupe_key: dedupeKey }),
-    ...(error === undefined ? {} : { error }),
-    ...(since === undefined ? {} : { since: timeOf('since', since) }),
-    ...(until === undefined ? {} : { until: timeOf('until', until) }),
-  }
 }

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto'
 import { type Job as Lease, type StandardSchema, type Worker, worker } from '@fairlead/client'
 import { FairleadError, type ProviderNotice } from '@fairlead/core'
+import { invalidParams } from '@fairlead/core/internal'
 import { PermanentError } from './errors.ts'
 import { fitted } from './fitted.ts'
 import { checkPlain } from './plain-data.ts'
 import type { QueuePort } from './port.ts'
+import { refuseUnknown } from './refuse-unknown.ts'
 import { type RunningJob, runningJob } from './running-job.ts'
 import type { OnError } from './warn.ts'
 
@@ -22,12 +24,14 @@ export interface WorkOptions {
 /** Around each handler: it calls `run`, or gives or throws another outcome of the attempt. */
 export type Intercept = (job: RunningJob, run: () => Promise<unknown>) => Promise<unknown>
 
+/** The schema of a task by its name. */
+export type SchemaOf = (name: string, part: 'data' | 'result') => StandardSchema | undefined
+
 export interface TaskWorkerParts {
   readonly port: QueuePort
   readonly name: string
   readonly handler: (data: never, job: RunningJob) => unknown
-  readonly data: StandardSchema | undefined
-  readonly result: StandardSchema | undefined
+  readonly schemaOf: SchemaOf
   readonly intercept: Intercept | undefined
   readonly options: WorkOptions
 }
@@ -53,14 +57,30 @@ export function taskWorker(parts: TaskWorkerParts): Worker {
   })
 }
 
+/** Refuses options that mean nothing. */
+export function checkWorkOptions(options: WorkOptions): void {
+  refuseUnknown('options', options, WORK_NAMES)
+  const { concurrency = 1 } = options
+  if (Number.isSafeInteger(concurrency) && concurrency >= 1) return
+  throw invalidParams('concurrency', 'a whole number of at least 1', String(concurrency))
+}
+
+const WORK_NAMES: readonly (keyof WorkOptions)[] = [
+  'concurrency',
+  'provider',
+  'onError',
+  'onNotice',
+]
+
 async function serve(lease: Lease<'task'>, parts: TaskWorkerParts): Promise<unknown> {
   const job = runningJob(lease)
   const { args } = lease.payload
   const run = async (): Promise<unknown> => {
-    const { handler, data: schema, result } = parts
+    const { handler, schemaOf } = parts
+    const schema = schemaOf(job.name, 'data')
     const data = schema === undefined ? args : await fittedData(schema, args)
     const value = await handler(data as never, job)
-    await checkResult(value, result)
+    await checkResult(value, schemaOf(job.name, 'result'))
     return value
   }
   return parts.intercept === undefined ? run() : parts.intercept(job, run)

@@ -355,31 +355,35 @@ async function openSame(place: Place, queue: Queue<Tasks>): Promise<Queue<Tasks>
 }
 
 describe.each(BACKENDS)('schemas in %s', (_, make) => {
-  it('QUEUE-5: check data and results where they are given, and shape them where they are taken', async () => {
-    const place = await make()
-    const tasks = {
-      remind: {
-        data: z.object({
-          at: z.string().transform((text) => new Date(text)),
-          times: z.int().default(1),
-        }),
-        result: z.object({ sent: z.string() }),
-      },
-    }
-    const queue = await openQueue(place.target, { ...quiet, tasks })
-    try {
-      queue.work('remind', ({ at, times }) => {
-        if (times === 0) return { sent: 1 } as never
-        return { sent: `${at.getUTCFullYear()} ×${times}` }
-      })
-      const job = await queue.add('remind', { at: '2027-01-01T00:00:00Z' })
-      expect(await job.result()).toEqual({ sent: '2027 ×1' })
-      await expect(queue.add('remind', { at: 7 as never })).rejects.toThrow(/^data\.at: /)
-      const wrong = await queue.add('remind', { at: '2027-01-01T00:00:00Z', times: 0 })
-      await expect(wrong.result()).rejects.toMatchObject({ code: 'invalid_result', attempts: 1 })
-    } finally {
-      await queue.close()
-      await place.remove()
-    }
-  })
+  const names = ['remind', '*'] as const
+  it.each(names)(
+    'QUEUE-5: check what is given, and shape what is taken, by work("%s")',
+    async (name) => {
+      const place = await make()
+      const tasks = {
+        remind: {
+          data: z.object({
+            at: z.string().transform((text) => new Date(text)),
+            times: z.int().default(1),
+          }),
+          result: z.object({ sent: z.string() }),
+        },
+      }
+      const queue = await openQueue(place.target, { ...quiet, tasks })
+      try {
+        queue.work(name as 'remind', ({ at, times }) => {
+          if (times === 0) return { sent: 1 } as never
+          return { sent: `${at.getUTCFullYear()} ×${times}` }
+        })
+        const job = await queue.add('remind', { at: '2027-01-01T00:00:00Z' })
+        expect(await job.result()).toEqual({ sent: '2027 ×1' })
+        await expect(queue.add('remind', { at: 7 as never })).rejects.toThrow(/^data\.at: /)
+        const wrong = await queue.add('remind', { at: '2027-01-01T00:00:00Z', times: 0 })
+        await expect(wrong.result()).rejects.toMatchObject({ code: 'invalid_result', attempts: 1 })
+      } finally {
+        await queue.close()
+        await place.remove()
+      }
+    },
+  )
 })

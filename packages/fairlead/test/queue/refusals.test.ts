@@ -20,7 +20,7 @@ const slips: readonly (readonly [call: () => unknown, message: RegExp])[] = [
   [() => queue.add('email', {}, { attempts: 0 }), /^attempts: expected a whole number from 1/],
   [
     () => queue.add('email', {}, { backoff: { type: 'exponential', delay: 9 } as never }),
-    /^type: expected only the fields base, factor, max, jitter/,
+    /^backoff\.type: expected only the fields base, factor, max, jitter/,
   ],
   [() => queue.add('email', {}, { tags: ['a b'] }), /^tags\.0: expected/],
   [() => queue.add('email', 'text'), /^data: expected an object, got a string/],
