@@ -23,9 +23,9 @@ export interface SqliteDatabase {
     run(...values: (string | number | null)[]): unknown
     all(...values: (string | number | null)[]): unknown[]
   }
-  /** Of `node:sqlite`: whether a transaction is open. */
+  /** `node:sqlite` tells here if a transaction is open. */
   readonly isTransaction?: boolean
-  /** The same of `better-sqlite3`. */
+  /** `better-sqlite3` tells here. */
   readonly inTransaction?: boolean
 }
 

@@ -12,7 +12,7 @@ export interface OutboxReceipt {
 
 /**
  * Writes a job into the outbox, as part of the transaction that the client is in: it is enqueued if and only if that
- * commits. What a server would refuse is refused here, before anything is written.
+ * commits. A request that a server would refuse is refused here, before anything is written.
  */
 export function enqueueInTransaction(
   client: SqliteDatabase,

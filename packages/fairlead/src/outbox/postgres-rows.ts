@@ -25,7 +25,7 @@ export class PostgresRows implements RowSource {
     move: (rows: readonly WaitingRow[]) => Promise<Moved>,
   ): Promise<number | null> {
     return this.#use(async (client) => {
-      // What is written from here on is told again.
+      // Rows that are written from here on are told again.
       this.#isNoticed = false
       await client.query(POSTGRES.begin)
       const rows = (await client.query(POSTGRES.take, [limit])).rows as Stored[]

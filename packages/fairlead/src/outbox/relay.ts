@@ -26,7 +26,7 @@ export interface RefusedRow {
   readonly request: string
 }
 
-/** What a relay has done since its start. */
+/** The rows that a relay has settled since its start. */
 export interface RelayCounts {
   readonly answered: number
   readonly refused: number
@@ -132,7 +132,7 @@ export class RowRelay implements Relay {
     for (const { reject } of this.#lookers) reject(new FairleadError('SchedulerClosed', STOPPED))
   }
 
-  /** What holds it up is not over because somebody asks. */
+  /** A call of `idle` does not shorten it: the trouble is not over because somebody asks. */
   async #pause(ms: number): Promise<void> {
     const until = performance.now() + ms
     for (let left = ms; left > 0 && !this.#isStopping; left = until - performance.now()) {

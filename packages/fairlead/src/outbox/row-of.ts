@@ -10,7 +10,7 @@ export interface OutboxOptions extends AddOptions {
   readonly argsMaxBytes?: number
 }
 
-/** What one row of the outbox says. */
+/** One row of the outbox. */
 export interface WrittenRow {
   readonly key: string
   /** The params of `aicf.enqueue` without the key, as JSON. */

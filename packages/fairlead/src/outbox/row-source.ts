@@ -7,7 +7,7 @@ export interface WaitingRow {
   readonly request: string
 }
 
-/** What became of rows. One that is in neither list stays. */
+/** The end of rows that were sent. One that is in neither list stays. */
 export interface Moved {
   /** Answered by the server: they are removed. */
   readonly answered: readonly string[]

@@ -10,7 +10,7 @@ export const POSTGRES = {
   create: `CREATE TABLE IF NOT EXISTS fairlead_outbox (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   idempotency_key text NOT NULL DEFAULT gen_random_uuid()::text,
-  -- The params of aicf.enqueue. Of the type json, which keeps the text as it was written.
+  -- The params of aicf.enqueue. The type json keeps the text as it was written.
   request json NOT NULL,
   written_at timestamptz NOT NULL DEFAULT now(),
   -- Set when the server refused the row: it is skipped until somebody clears the field.

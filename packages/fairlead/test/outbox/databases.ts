@@ -12,7 +12,7 @@ export interface StoredRow {
   readonly refusal: string | null
 }
 
-/** What a test does inside a transaction of the application. */
+/** A transaction of the application, as a test uses it. */
 export interface Transaction {
   enqueue(name: string, data?: unknown, options?: OutboxOptions): Promise<{ readonly key: string }>
   sql(text: string): Promise<void>

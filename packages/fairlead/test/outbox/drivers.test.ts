@@ -57,7 +57,7 @@ describe('PostgreSQL', () => {
     folder = mkdtempSync(join(tmpdir(), 'fairlead-outbox-drivers-'))
     postgres = await startPostgres(join(folder, 'data'))
     pool = new pg.Pool({ connectionString: (await postgres.createDatabase()).url })
-    // Of connections that a test ends.
+    // A test ends connections of it.
     pool.on('error', () => {})
   })
   beforeEach(async () => {

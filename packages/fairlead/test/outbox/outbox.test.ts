@@ -75,7 +75,7 @@ describe.each([
     await app.close()
   })
 
-  /** A relay that is stopped with the test. What holds it up is nobody's business, unless the test says so. */
+  /** A relay that is stopped with the test. Its trouble is told to nobody, unless the test says so. */
   async function relay(options: Partial<Parameters<typeof startRelay>[0]> = {}): Promise<Relay> {
     const started = await startRelay({
       from: app.from,
