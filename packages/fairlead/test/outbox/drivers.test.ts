@@ -11,6 +11,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import {
   createOutbox,
   enqueueInTransaction,
+  outboxSql,
   type Relay,
   type SqliteDatabase,
   startRelay,
@@ -198,6 +199,10 @@ describe.each(DRIVERS)('SQLite: %s', (_, open) => {
     db.exec('COMMIT')
     await sink.has(1)
     expect(sink.sent.map(({ payload }) => payload)).toMatchObject([{ args: { n: 2 } }])
+  })
+
+  it('OUTBOX-10: SQLite has no notices', () => {
+    expect(() => outboxSql('sqlite', { notify: true })).toThrow('notify: expected PostgreSQL')
   })
 
   it('OUTBOX-12: an address of nothing that is known is refused', async () => {
