@@ -78,6 +78,8 @@ export async function postgresDatabases(): Promise<AppDatabases> {
   const server = await startPostgres(join(folder, 'data'))
   const { url } = await server.createDatabase()
   const pool = new pg.Pool({ connectionString: url })
+  // The server may stop before the last connection has said goodbye.
+  pool.on('error', () => {})
   return {
     async open() {
       await pool.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public')
