@@ -1,6 +1,7 @@
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
 import { type Bench, median, type Options, type Report, type Table } from './bench.ts'
+import * as dashboard from './dashboard.ts'
 import * as delayed from './delayed.ts'
 import * as fair from './fair.ts'
 import * as limiter from './limiter.ts'
@@ -27,13 +28,14 @@ const BENCHES: readonly Bench[] = [
   limiter,
   opening,
   settle,
+  dashboard,
 ]
 
 const USAGE = `usage: npm run bench -- NAME… [--json] [--check]
 
   --json           one object a line
   --check          fails when a bar is missed
-  queue, fair, rpc, limiter, opening and settle also take
+  queue, fair, rpc, limiter, opening, settle and dashboard also take
   --only A,B       some of their cases
   --subjects A,B   some of what they compare
   --repeats N      runs of each case

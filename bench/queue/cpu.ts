@@ -11,28 +11,35 @@ const TICK_US = 10_000
  * all others. Without /proc there are no figures.
  */
 export class CpuMeter {
-  readonly #before = ticksByThread()
+  readonly #pid: number
+  readonly #before: ReadonlyMap<string, number>
+
+  /** Of this process, or of another one. */
+  constructor(pid: number = process.pid) {
+    this.#pid = pid
+    this.#before = ticksByThread(pid)
+  }
 
   /** Microseconds a job. */
   perJob(jobs: number): Figures {
-    const after = ticksByThread()
+    const after = ticksByThread(this.#pid)
     if (after.size === 0 || jobs === 0) return {}
     let main = 0
     let others = 0
     for (const [thread, ticks] of after) {
       const spent = (ticks - (this.#before.get(thread) ?? 0)) * TICK_US
-      if (thread === String(process.pid)) main += spent
+      if (thread === String(this.#pid)) main += spent
       else others += spent
     }
     return { mainCpu: main / jobs, otherCpu: others / jobs }
   }
 }
 
-function ticksByThread(): Map<string, number> {
+function ticksByThread(pid: number): Map<string, number> {
   const ticks = new Map<string, number>()
   try {
-    for (const thread of readdirSync('/proc/self/task')) {
-      const stat = readFileSync(`/proc/self/task/${thread}/stat`, 'utf8')
+    for (const thread of readdirSync(`/proc/${pid}/task`)) {
+      const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8')
       const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
       ticks.set(thread, Number(fields[USER]) + Number(fields[SYSTEM]))
     }

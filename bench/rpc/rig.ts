@@ -47,6 +47,11 @@ export class Rig {
     await Promise.all(connected)
   }
 
+  /** Of the process of the server. */
+  get serverPid(): number {
+    return this.#children[0]?.pid ?? Number.NaN
+  }
+
   async close(): Promise<void> {
     await Promise.all(this.#children.map(ended))
     rmSync(this.#folder, { recursive: true, force: true })

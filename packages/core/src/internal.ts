@@ -129,7 +129,12 @@ export { attemptsMax, priorityOf, timeoutMsOf } from './options/terms.ts'
 // Order
 export { type FairState, type Share, virtualCost, weightOf } from './order/fair-shares.ts'
 export { scoreAt } from './order/score.ts'
-export { type QueueState, type ReadyGroup, WaitingQueue } from './order/waiting-queue.ts'
+export {
+  type QueueState,
+  type ReadyCaller,
+  type ReadyGroup,
+  WaitingQueue,
+} from './order/waiting-queue.ts'
 // Outcome
 export { attemptError, registrationCode } from './outcome/attempt-error.ts'
 export { backoffSecs, jobBackoffMs } from './outcome/backoff.ts'

@@ -60,9 +60,14 @@ export class Pauses {
     return this.#byKey.delete(pauseId(key))
   }
 
+  /** True if just this is paused, and not only a part of it. */
+  isPaused(key: PauseKey): boolean {
+    return !this.isEmpty && this.#byKey.has(pauseId(key))
+  }
+
   /** True if all jobs of a kind are held back. */
   holdsKind(kind: KindName): boolean {
-    return !this.isEmpty && this.#byKey.has(pauseId({ kind, name: null, caller: null }))
+    return this.isPaused({ kind, name: null, caller: null })
   }
 
   /** The widest pause that holds jobs of a shape back; null if none does. */

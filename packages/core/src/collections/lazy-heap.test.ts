@@ -16,6 +16,8 @@ type Act =
   | { readonly act: 'rebuild' }
 
 const ITEMS = 12
+/** A key that is about in the middle of those of the items. */
+const BOUND = 2
 
 describe('LazyHeap', () => {
   it('ORDER-4: it equals a sorted list, while items leave, come back and grow', () => {
@@ -32,12 +34,14 @@ describe('LazyHeap', () => {
             topKey: heap.topKey(),
             inside: [...heap].map(({ id }) => id).toSorted(),
             has: items.filter((item) => heap.has(item)).length,
+            upTo: [...heap.upTo(BOUND)].map(({ id }) => id).toSorted(),
           }).toEqual({
             size: model.size,
             top: first(model)?.id,
             topKey: first(model)?.key ?? Number.POSITIVE_INFINITY,
             inside: [...model].map(({ id }) => id).toSorted(),
             has: model.size,
+            upTo: [...model].flatMap(({ id, key }) => (key <= BOUND ? id : [])).toSorted(),
           })
         }
         expect(drained(heap)).toEqual(sorted(model).map(({ id }) => id))

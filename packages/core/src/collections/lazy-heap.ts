@@ -131,6 +131,23 @@ export class LazyHeap<T extends HeapItem> {
     for (const item of this.#line) if (this.has(item)) yield item
   }
 
+  /** The items inside with a key up to this one, in no order. It looks at few others. */
+  *upTo(key: number): IterableIterator<T> {
+    const open = this.#items.length === 0 ? [] : [0]
+    for (let i = open.pop(); i !== undefined; i = open.pop()) {
+      // Below a key that is too large are only larger ones.
+      if ((this.#keys[i] as number) > key) continue
+      const item = this.#items[i] as T
+      if (this.has(item) && this.#keyOf(item) <= key) yield item
+      for (let child = 4 * i + 1; child <= 4 * i + 4; child++) {
+        if (child < this.#items.length) open.push(child)
+      }
+    }
+    for (const item of this.#line.upTo(key)) {
+      if (this.has(item) && this.#keyOf(item) <= key) yield item
+    }
+  }
+
   /** The number of all records, dead ones included. */
   get #records(): number {
     return this.#items.length + this.#line.length
@@ -305,6 +322,12 @@ class Line<T> {
     keys.length = left
     items.length = left
     this.#head = 0
+  }
+
+  *upTo(key: number): IterableIterator<T> {
+    for (let i = this.#head; i < this.#items.length && (this.#keys[i] as number) <= key; i++) {
+      yield this.#items[i] as T
+    }
   }
 
   *[Symbol.iterator](): IterableIterator<T> {

@@ -134,22 +134,17 @@ export function termsNow({
   }
 }
 
-/** Counts all jobs: the heaps know only their first item, and an explanation may take its time. */
-function placeOf({ jobs, nowMs, policy }: Market, job: Job): { place: number; of: number } {
+/** Counts the ready jobs that it competes with: the heaps know only their first item. */
+function placeOf({ queues, nowMs, policy }: Market, job: Job): { place: number; of: number } {
   const own = scoreAt(job, nowMs, policy.priority)
   const isBefore = ENQUEUED_BEFORE[policy.match.ties]
   const byShare = policy.match.fairness === 'tenant'
   const priority = byShare ? priorityOf(job, policy) : 0
-  const isRival = ({ status, shape, startsAt, waitsFor }: Job): boolean =>
-    status === 'QUEUED' &&
-    shape.kind === job.shape.kind &&
-    (startsAt === null || startsAt <= nowMs) &&
-    waitsFor === 0 &&
-    (!byShare || shape.caller === job.caller)
+  const rivals = queues.get(job.shape.kind)?.readyAt(nowMs, byShare ? job.caller : null) ?? []
   let place = 1
   let of = 0
-  for (const other of jobs.values()) {
-    if (other === job || !isRival(other)) continue
+  for (const other of rivals) {
+    if (other === job) continue
     of++
     const rank = byShare ? priorityOf(other, policy) : 0
     if (rank !== priority) {

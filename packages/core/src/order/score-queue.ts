@@ -64,6 +64,28 @@ export interface Group {
   leastUnits: number
 }
 
+/** Ready jobs that matching treats alike. */
+export interface ReadyGroup {
+  readonly shape: Shape
+  readonly jobs: number
+  /** The job of the group that goes first. */
+  readonly first: QueuedJob
+}
+
+/** The ready jobs of one caller. */
+export interface ReadyCaller {
+  readonly caller: Caller
+  /** Null: it would have to be added up. */
+  readonly jobs: number | null
+  readonly groups: () => Iterable<ReadyGroup>
+}
+
+/** Null for a group without jobs. */
+export function readyGroup(group: Group, jobs: number): ReadyGroup | null {
+  const first = group.young.top() ?? group.aged.top()
+  return first === undefined ? null : { shape: group.shape, jobs, first }
+}
+
 /**
  * The score queue (ORDER-4): the best job, or the longest waiting one, of any number of groups.
  *
@@ -159,6 +181,17 @@ export class ScoreQueue {
     for (const group of groups) yield { group, jobs: group.young.size + group.aged.size }
   }
 
+  /** The number of callers that have jobs. */
+  get callers(): number {
+    return this.#groups.size
+  }
+
+  *byCaller(): IterableIterator<ReadyCaller> {
+    for (const [caller, groups] of this.#groups) {
+      yield { caller, jobs: null, groups: () => readyGroupsOf(groups.values()) }
+    }
+  }
+
   /** Blocks a group, so that none of its jobs is chosen, or unblocks it. */
   setBlocked(group: Group, blocked: boolean): void {
     group.blocked = blocked
@@ -237,6 +270,13 @@ export class ScoreQueue {
 }
 
 const NO_GROUPS: readonly Group[] = []
+
+function* readyGroupsOf(groups: Iterable<Group>): IterableIterator<ReadyGroup> {
+  for (const group of groups) {
+    const ready = readyGroup(group, group.young.size + group.aged.size)
+    if (ready !== null) yield ready
+  }
+}
 
 function replace(
   heads: LazyHeap<QueuedJob>,

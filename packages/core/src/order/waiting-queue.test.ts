@@ -567,6 +567,30 @@ class World {
       grants: this.#grants,
       fair: this.#shares.state(),
     })
+    this.#checkCounts()
+  }
+
+  /** The counts for display are those of the jobs that wait. */
+  #checkCounts(): void {
+    const count = <Key>(jobs: readonly PlainJob[], keyOf: (job: PlainJob) => Key) => {
+      const counts = new Map<Key, number>()
+      for (const job of jobs) counts.set(keyOf(job), (counts.get(keyOf(job)) ?? 0) + 1)
+      return counts
+    }
+    const waiting = count(this.#waiting, ({ model }) => model)
+    const ready = count(this.#ready(), ({ model }) => model)
+    const named = [...this.queue.named()].filter((one) => one.waiting > 0)
+    expect(new Map(named.map((one) => [one.name, one.waiting]))).toEqual(waiting)
+    for (const one of named) expect(one.ready).toBe(ready.get(one.name) ?? 0)
+    const callers = this.queue.readyCallers()
+    const byCaller = [...callers.all()].map(({ caller, jobs, groups }) => {
+      let inGroups = 0
+      for (const group of groups()) inGroups += group.jobs
+      expect(jobs ?? inGroups).toBe(inGroups)
+      return [caller, inGroups] as const
+    })
+    expect(new Map(byCaller)).toEqual(count(this.#ready(), ({ caller }) => caller))
+    expect(callers.size).toBe(byCaller.length)
   }
 
   /** Empties the queue. */

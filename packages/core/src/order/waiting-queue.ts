@@ -5,9 +5,17 @@ import { invariant } from '../errors.ts'
 import { priorityOf } from '../options/terms.ts'
 import type { Policy } from '../policy/policy.ts'
 import { FairShares, type FairState, type Share, virtualCost, weightOf } from './fair-shares.ts'
-import { HEAP_BITS, HELD, idBefore, type QueuedJob, type Shape, WAITING } from './queued-job.ts'
+import { NameCounts } from './name-counts.ts'
+import { HEAP_BITS, HELD, idBefore, type QueuedJob, WAITING } from './queued-job.ts'
 import { staticScore } from './score.ts'
-import { type Group, ScoreClock, ScoreQueue } from './score-queue.ts'
+import {
+  type Group,
+  type ReadyCaller,
+  type ReadyGroup,
+  readyGroup,
+  ScoreClock,
+  ScoreQueue,
+} from './score-queue.ts'
 
 /**
  * The verdict of a round on a job that the queue offers for its batch. The round takes the job or passes over it.
@@ -22,13 +30,13 @@ export interface Batch {
   readonly picks: ReadonlySet<JobId>
 }
 
-/** Ready jobs that matching treats alike. */
-export interface ReadyGroup {
-  readonly shape: Shape
-  readonly jobs: number
-  /** The job of the group that goes first. */
-  readonly first: QueuedJob
+/** The callers with ready jobs, and how many they are. */
+export interface ReadyCallers {
+  readonly size: number
+  readonly all: () => Iterable<ReadyCaller>
 }
+
+export type { ReadyCaller, ReadyGroup } from './score-queue.ts'
 
 /** The state that a restart needs beside the jobs themselves. */
 export interface QueueState {
@@ -44,8 +52,9 @@ export class WaitingQueue {
   #size = 0
   /** Jobs that wait for other jobs to end. They are in no heap. */
   #held = 0
-  /** All waiting jobs by the name that they ask for. It influences no decision. */
-  readonly #named = new Map<string | null, number>()
+  /** All waiting jobs, and those of them that are not ready, by the name that they ask for. They influence no decision. */
+  readonly #named = new NameCounts()
+  readonly #notReady = new NameCounts()
   readonly #delayed = new LazyHeap<QueuedJob>({
     bitPair: HEAP_BITS.delayed,
     keyOf: (job) => job.startsAt ?? 0,
@@ -106,9 +115,24 @@ export class WaitingQueue {
     return this.#delayed
   }
 
-  /** All waiting jobs by the model or task that they name, null for none. Some counts may be 0. */
-  get named(): ReadonlyMap<string | null, number> {
-    return this.#named
+  /** The waiting jobs by the model or task that they name, null for none. Some counts may be 0. */
+  *named(): IterableIterator<{
+    readonly name: string | null
+    readonly waiting: number
+    readonly ready: number
+  }> {
+    for (const [name, waiting] of this.#named.counts) {
+      yield { name, waiting, ready: waiting - this.#notReady.of(name) }
+    }
+  }
+
+  /** The callers with ready jobs. */
+  readyCallers(): ReadyCallers {
+    if (this.#policy.match.fairness === 'score') {
+      const queue = this.#queues.get(null)
+      return { size: queue?.callers ?? 0, all: () => queue?.byCaller() ?? [] }
+    }
+    return { size: this.#queues.size, all: () => this.#byCaller() }
   }
 
   /**
@@ -117,9 +141,36 @@ export class WaitingQueue {
   *readyGroups(caller: Caller | null = null): IterableIterator<ReadyGroup> {
     for (const queue of caller === null ? this.#allQueues() : this.#queuesOf(caller)) {
       for (const { group, jobs } of queue.groups(caller)) {
-        const first = group.young.top() ?? group.aged.top()
-        if (first === undefined) continue
-        yield { shape: group.shape, jobs, first }
+        const ready = readyGroup(group, jobs)
+        if (ready !== null) yield ready
+      }
+    }
+  }
+
+  *#byCaller(): IterableIterator<ReadyCaller> {
+    for (const [caller, first] of this.#queues) {
+      if (caller === null) continue
+      let jobs = 0
+      for (let queue: ScoreQueue | null = first; queue !== null; queue = queue.below) {
+        jobs += queue.size
+      }
+      yield { caller, jobs, groups: () => this.readyGroups(caller) }
+    }
+  }
+
+  /** The jobs of one caller or of all that are ready at a time, in no order. Nothing moves for a look at them. */
+  *readyAt(nowMs: number, caller: Caller | null): IterableIterator<QueuedJob> {
+    yield* this.#ready(caller)
+    for (const job of this.#delayed.upTo(nowMs)) {
+      if (caller === null || job.caller === caller) yield job
+    }
+  }
+
+  *#ready(caller: Caller | null = null): IterableIterator<QueuedJob> {
+    for (const queue of caller === null ? this.#allQueues() : this.#queuesOf(caller)) {
+      for (const { group } of queue.groups(caller)) {
+        yield* group.young
+        yield* group.aged
       }
     }
   }
@@ -156,10 +207,11 @@ export class WaitingQueue {
     job.staticScore = staticScore(job, this.#policy.priority)
     job.heapBits |= WAITING
     this.#size++
-    this.#count(job, 1)
+    this.#named.add(job, 1)
     if (job.waitsFor > 0) {
       job.heapBits |= HELD
       this.#held++
+      this.#notReady.add(job, 1)
       return
     }
     if (job.notBefore !== null) this.#waiting.enter(job)
@@ -171,6 +223,7 @@ export class WaitingQueue {
     invariant((job.heapBits & HELD) !== 0, 'a job is released once, where it waits')
     job.heapBits &= ~HELD
     this.#held--
+    this.#notReady.add(job, -1)
     job.staticScore = staticScore(job, this.#policy.priority)
     this.#restore(job)
   }
@@ -193,6 +246,7 @@ export class WaitingQueue {
     const now = this.#clock.nowMs
     for (let job = this.#delayed.top(); isDue(job, now); job = this.#delayed.top()) {
       this.#delayed.pop()
+      this.#notReady.add(job, -1)
       this.#enterReady(job)
     }
   }
@@ -358,19 +412,15 @@ export class WaitingQueue {
   /** Ends the waiting of a job; false if it was not waiting. */
   #release(job: QueuedJob): boolean {
     if (!this.has(job)) return false
-    if ((job.heapBits & HELD) !== 0) this.#held--
+    if ((job.heapBits & HELD) !== 0) {
+      this.#held--
+      this.#notReady.add(job, -1)
+    }
     job.heapBits &= ~(WAITING | HELD)
     this.#size--
-    this.#count(job, -1)
+    this.#named.add(job, -1)
     this.#waiting.leave(job)
     return true
-  }
-
-  #count({ shape: { model } }: QueuedJob, by: 1 | -1): void {
-    const count = (this.#named.get(model) ?? 0) + by
-    // A name that comes and goes with each job keeps its entry.
-    if (count === 0 && this.#named.size > NAMES_KEPT) this.#named.delete(model)
-    else this.#named.set(model, count)
   }
 
   /** The queues that may have jobs of a caller. */
@@ -385,16 +435,13 @@ export class WaitingQueue {
     }
   }
 
-  *#ready(): IterableIterator<QueuedJob> {
-    for (const queue of this.#allQueues()) {
-      for (const { group } of queue.groups()) yield* [...group.young, ...group.aged]
-    }
-  }
-
   /** Puts a job of the queue where it belongs at this time. */
   #restore(job: QueuedJob): void {
     if (isDue(job, this.#clock.nowMs)) this.#enterReady(job)
-    else this.#delayed.enter(job)
+    else {
+      this.#delayed.enter(job)
+      this.#notReady.add(job, 1)
+    }
   }
 
   #enterReady(job: QueuedJob): void {
@@ -426,7 +473,10 @@ export class WaitingQueue {
   }
 
   #withdraw(job: QueuedJob): void {
-    this.#delayed.leave(job)
+    if (this.#delayed.has(job)) {
+      this.#delayed.leave(job)
+      this.#notReady.add(job, -1)
+    }
     if (this.#policy.match.fairness === 'score') {
       this.#queues.get(null)?.remove(job)
       return
@@ -453,9 +503,6 @@ export class WaitingQueue {
     return virtualCost(units, weightOf(job, this.#policy))
   }
 }
-
-/** So many names are counted even while no job has them. */
-const NAMES_KEPT = 1_000
 
 class Passed {
   readonly jobs: QueuedJob[] = []

@@ -1,5 +1,5 @@
 import type { Caller, KindName, Market } from '@fairlead/core'
-import { compareText, PAUSABLE_KINDS } from '@fairlead/core/internal'
+import { compareText, PAUSABLE_KINDS, type WaitingQueue } from '@fairlead/core/internal'
 
 /** The waiting and running jobs of one kind and name. */
 export interface QueueFigures {
@@ -19,37 +19,20 @@ export interface QueueFigures {
 
 /** How many rows a list has at most. */
 const ROWS_MAX = 1_000
+/** Groups of ready jobs that are asked for the job that goes first. */
+const GROUPS_MAX = 20_000
 
 /** In order of kind and name; of one caller, or of all. */
 export function queueFigures(market: Market, caller: Caller | null): QueueFigures[] {
-  const { queues, pauses } = market
   const rows: QueueFigures[] = []
   const running = runningByName(market, caller)
   for (const kind of PAUSABLE_KINDS) {
-    const queue = queues.get(kind)
-    const counts = new Map<string | null, Counts>()
-    const countOf = (name: string | null): Counts => {
-      let count = counts.get(name)
-      if (count === undefined) {
-        count = { ready: 0, held: 0, waiting: 0, running: 0, oldestAt: null }
-        counts.set(name, count)
-      }
-      return count
-    }
-    for (const { shape, jobs, first } of queue?.readyGroups(caller) ?? []) {
-      const count = countOf(shape.model)
-      count.ready += jobs
-      if (pauses.holding(shape) !== null) count.held += jobs
-      count.oldestAt = Math.min(first.readyTs, count.oldestAt ?? first.readyTs)
-    }
-    for (const [name, waiting] of caller === null ? (queue?.named ?? []) : []) {
-      if (waiting > 0) countOf(name).waiting = waiting
-    }
-    for (const [name, leases] of running.get(kind) ?? []) countOf(name).running = leases
-    const names = [...counts].sort(([a], [b]) => compareText(a ?? '', b ?? ''))
-    for (const [name, count] of names) {
-      rows.push({ kind, name, ...count, waiting: Math.max(count.waiting, count.ready) })
-    }
+    const names = new Names()
+    const queue = market.queues.get(kind)
+    if (queue !== undefined && caller === null) countAll(market, kind, queue, names)
+    else if (queue !== undefined) countOwn(market, queue, caller, names)
+    for (const [name, leases] of running.get(kind) ?? []) names.of(name).running = leases
+    rows.push(...names.rows().map((row) => ({ kind, ...row })))
   }
   return rows.slice(0, ROWS_MAX)
 }
@@ -60,6 +43,66 @@ interface Counts {
   waiting: number
   running: number
   oldestAt: number | null
+}
+
+class Names {
+  readonly #counts = new Map<string | null, Counts>()
+
+  of(name: string | null): Counts {
+    let count = this.#counts.get(name)
+    if (count === undefined) {
+      count = { ready: 0, held: 0, waiting: 0, running: 0, oldestAt: null }
+      this.#counts.set(name, count)
+    }
+    return count
+  }
+
+  rows(): Omit<QueueFigures, 'kind'>[] {
+    const sorted = [...this.#counts].sort(([a], [b]) => compareText(a ?? '', b ?? ''))
+    return sorted.map(([name, count]) => ({ name, ...count }))
+  }
+}
+
+/** By the counters that the queue keeps, so that a million jobs cost nothing. */
+function countAll({ pauses }: Market, kind: KindName, queue: WaitingQueue, names: Names): void {
+  const isWhole = (name: string | null) =>
+    pauses.isPaused({ kind, name: null, caller: null }) ||
+    (name !== null && pauses.isPaused({ kind, name, caller: null }))
+  for (const { name, waiting, ready } of queue.named()) {
+    if (waiting > 0) {
+      Object.assign(names.of(name), { waiting, ready, held: isWhole(name) ? ready : 0 })
+    }
+  }
+  // What is paused for a caller is added up from its groups.
+  for (const caller of pausedCallers(pauses, kind)) {
+    for (const { shape, jobs } of queue.readyGroups(caller)) {
+      if (!isWhole(shape.model) && pauses.holding(shape) !== null) {
+        names.of(shape.model).held += jobs
+      }
+    }
+  }
+  let looked = 0
+  for (const { shape, first } of queue.readyGroups()) {
+    if (++looked > GROUPS_MAX) break
+    const count = names.of(shape.model)
+    count.oldestAt = Math.min(first.readyTs, count.oldestAt ?? first.readyTs)
+  }
+}
+
+function countOwn({ pauses }: Market, queue: WaitingQueue, caller: Caller | null, names: Names) {
+  for (const { shape, jobs, first } of queue.readyGroups(caller)) {
+    const count = names.of(shape.model)
+    count.ready += jobs
+    count.waiting += jobs
+    if (pauses.holding(shape) !== null) count.held += jobs
+    count.oldestAt = Math.min(first.readyTs, count.oldestAt ?? first.readyTs)
+  }
+}
+
+function pausedCallers(pauses: Market['pauses'], kind: KindName): Set<Caller> {
+  if (pauses.isEmpty) return new Set()
+  const own = pauses.list().filter((pause) => pause.kind === kind)
+  return new Set(own.flatMap(({ caller }) => caller ?? []))
 }
 
 function runningByName(

@@ -1,13 +1,23 @@
 /** Answers for different askers are kept for so many of them. */
 const ASKERS_MAX = 100
 
-/** Keeps an answer for a moment, so that many pages that ask cost as much as one. */
+/** An answer is kept a hundred times as long as it took, so that making it takes a percent of the time. */
+const TIMES_KEPT = 100
+const KEPT_MAX_MS = 5_000
+
+/** Keeps an answer for a moment, so that many pages that ask cost as much as one (FIGURE-1). */
 export class Kept<Value> {
   readonly #keepMs: number
-  readonly #known = new Map<string, { readonly at: number; readonly value: Value }>()
+  readonly #clock: () => number
+  readonly #known = new Map<
+    string,
+    { readonly at: number; readonly keepMs: number; readonly value: Value }
+  >()
 
-  constructor(keepMs: number) {
+  /** `clock`: for how long an answer took to make. */
+  constructor(keepMs: number, clock: () => number = () => performance.now()) {
     this.#keepMs = keepMs
+    this.#clock = clock
   }
 
   /** The number of askers whose answers are kept. */
@@ -18,12 +28,15 @@ export class Kept<Value> {
   /** `asker`: whose answer it is. `make` is called if there is none, or if it is too old. */
   get(asker: string, nowMs: number, make: () => Value): Value {
     const known = this.#known.get(asker)
-    if (known !== undefined && nowMs >= known.at && nowMs - known.at < this.#keepMs) {
+    if (known !== undefined && nowMs >= known.at && nowMs - known.at < known.keepMs) {
       return known.value
     }
+    const begun = this.#clock()
     const value = make()
+    const longMs = TIMES_KEPT * (this.#clock() - begun)
+    const keepMs = Math.max(this.#keepMs, Math.min(longMs, KEPT_MAX_MS))
     if (known === undefined && this.#known.size >= ASKERS_MAX) this.#known.clear()
-    this.#known.set(asker, { at: nowMs, value })
+    this.#known.set(asker, { at: nowMs, keepMs, value })
     return value
   }
 }

@@ -1,6 +1,7 @@
 import { leaseCap } from '@fairlead/core/internal'
-import type { Engine } from '@fairlead/engine'
+import type { Census, Engine } from '@fairlead/engine'
 import type { Stats } from '@fairlead/protocol'
+import { Kept } from '../dashboard/kept.ts'
 import type { HeapGuard } from '../heap-guard.ts'
 import type { EventMeter } from './event-meter.ts'
 
@@ -13,6 +14,8 @@ export class ServerStats {
   readonly #version: string
   readonly #heap: HeapGuard
   readonly #startedAt: number
+  /** As fresh as it can be without taking much of the time. */
+  readonly #census = new Kept<Census>(0)
   readonly #connections: () => { websocket: number; polls: number }
 
   constructor(parts: {
@@ -33,9 +36,9 @@ export class ServerStats {
   /** All but what the store has to be asked for. */
   take(): Omit<Stats, 'storage'> {
     const { view } = this.#engine
-    const { queues, leases, workers, providers } = view.census()
-    const { totals, rates, shares } = this.#meter
     const now = Date.now()
+    const { queues, leases, workers, providers } = this.#census.get('', now, () => view.census())
+    const { totals, rates, shares } = this.#meter
     const { limit, used, live, liveMax } = this.#heap.figures
     return {
       at: now,

@@ -61,15 +61,30 @@ const NO_SLOTS = -0.5
 
 type First = ReadyGroup['first']
 
+/** Windows and limits are looked at for each caller. */
+const WITHOUT_BOUNDS = { isWindowFull: () => false, admit: null }
+
+/** How a kind of demand fares, whoever asks: before windows and limits. */
+interface Demand {
+  /** Providers that would take it. */
+  readonly open: readonly Provider[]
+  readonly check: Refusal | null
+  readonly provider: Provider | null
+  readonly slots: number
+}
+
+type Candidate = Parameters<typeof jobRefusal>[2]
+
 /**
- * Tells what holds ready jobs of one kind. Groups that ask providers for the same are checked once, and after
- * `checksMax` checks of a provider `isSpent` is true: the caller then looks at no further groups.
+ * Tells what holds ready jobs of one kind. Demands are checked once for all callers, unless somebody has a list of
+ * callers. After `checksMax` checks of a provider `isSpent` is true: then no further groups are to be looked at.
  */
 export class Holds {
   readonly #market: Market
+  readonly #kind: KindName
   readonly #terms: Terms
-  readonly #asksCaller: boolean
-  readonly #known = new Map<string, Hold>()
+  readonly #listsCallers: boolean
+  readonly #demands = new Map<string, Demand>()
   readonly #paused = new Map<Pause, Hold>()
   readonly #passing: ReadonlySet<Provider>
   /** One for each check and provider, and for each limit. */
@@ -80,70 +95,87 @@ export class Holds {
     const { pool, policy } = market
     const { requestersAllow, requestersDeny } = policy.registry
     this.#market = market
+    this.#kind = kind
     this.#terms = terms
     this.#checksLeft = checksMax
     this.#passing = new Set(pool.passing(kind, market.nowMs))
-    this.#asksCaller =
-      pool.listsCallers ||
-      requestersAllow !== null ||
-      requestersDeny.length > 0 ||
-      policy.queue.quotas.requesterWindow !== null ||
-      terms.admit?.isByCaller === true
+    this.#listsCallers = pool.listsCallers || requestersAllow !== null || requestersDeny.length > 0
   }
 
   get isSpent(): boolean {
     return this.#checksLeft <= 0
   }
 
-  of(job: First): Hold {
-    const pause = this.#market.pauses.holding(job.shape)
+  /** A provider's denial of one job says nothing of its group, so it is left out. */
+  of({ id, caller, units, tokens, shape }: First): Hold {
+    const pause = this.#market.pauses.holding(shape)
     if (pause !== null) return this.#heldByPause(pause)
-    const { caller, demandKey } = job.shape
-    const tokens = this.#terms.admit === null ? 0 : job.tokens
-    const key = `${this.#asksCaller ? caller : ''}|${job.units}|${tokens}|${demandKey}`
-    let hold = this.#known.get(key)
-    if (hold === undefined) {
-      hold = this.#check(job)
-      this.#known.set(key, hold)
+    const job = { id, caller, units, tokens, shape, denials: null }
+    const demand = this.#demandOf(job)
+    const { admit, isWindowFull } = this.#terms
+    const isFull = isWindowFull(caller)
+    const [first] = demand.open
+    if (first === undefined) {
+      const { check, provider, slots } = demand
+      const isBusy = check === 'lease_cap_reached' && provider !== null
+      const limit = isBusy ? (admit?.hold(job, provider.id) ?? null) : null
+      return this.#shared({ check, provider, slots, limit, isWindowFull: isFull })
     }
-    return hold
+    const found = { provider: first, slots: 0, isWindowFull: isFull }
+    if (isFull) return this.#shared({ ...found, check: 'requester_rate_limited', limit: null })
+    if (admit === null) return READY
+    let limit: LimitHold | null = null
+    for (const provider of admit.isByProvider(job) ? demand.open : [first]) {
+      const hold = admit.hold(job, provider.id)
+      if (hold === null) return READY
+      limit ??= hold
+    }
+    return this.#shared({ ...found, check: 'limit_exhausted', limit })
   }
 
-  /** A provider's denial of one job says nothing of its group. */
-  #check({ id, caller, units, tokens, shape }: First): Hold {
-    const job = { id, caller, units, tokens, shape, denials: null }
+  #demandOf(job: Candidate): Demand {
+    const { caller, demandKey } = job.shape
+    const key = `${this.#listsCallers ? caller : ''}|${job.units}|${demandKey}`
+    let demand = this.#demands.get(key)
+    if (demand === undefined) {
+      demand = this.#ask(job)
+      this.#demands.set(key, demand)
+    }
+    return demand
+  }
+
+  #ask(job: Candidate): Demand {
+    const open: Provider[] = []
     let best = -1
     let check: Refusal | null = null
     let closest: Provider | null = null
-    let limit: LimitHold | null = null
     let slots = 0
     for (const provider of this.#market.pool.all()) {
       if (provider.status === 'RETIRED') continue
       this.#checksLeft--
       const refusal = this.#refusalOf(provider, job)
-      if (refusal === null) return READY
+      if (refusal === null) {
+        open.push(provider)
+        continue
+      }
       const own = leaseCap(provider, this.#market.policy)
       if (refusal === 'lease_cap_reached') slots += own
-      if (refusal === 'limit_exhausted' || refusal === 'lease_cap_reached') {
-        limit ??= this.#terms.admit?.hold(job, provider.id) ?? null
-      }
       const rank = (RANKS.get(refusal) ?? 0) + (own > 0 ? 0 : NO_SLOTS)
       if (rank <= best) continue
       best = rank
       check = refusal
       closest = provider
     }
-    const isWindowFull = this.#terms.isWindowFull(caller)
-    return this.#shared({ check, provider: closest, limit, slots, isWindowFull })
+    return { open, check, provider: closest, slots }
   }
 
-  /** Terms that never change before the state of the provider, which may have changed by tomorrow. */
-  #refusalOf(provider: Provider, job: Parameters<typeof jobRefusal>[2]): Refusal | null {
-    const { kind } = job.shape
+  /** What a provider offers before the state that it is in, which may be another one tomorrow. */
+  #refusalOf(provider: Provider, job: Candidate): Refusal | null {
     const { nowMs, policy, epoch } = this.#terms
-    const own = jobRefusal(provider, loadOf(provider, kind, epoch), job, this.#terms)
+    const load = loadOf(provider, this.#kind, epoch)
+    const own = jobRefusal(provider, load, job, { ...this.#terms, ...WITHOUT_BOUNDS })
     if (this.#passing.has(provider)) return own
-    const state = providerRefusal(provider, kind, nowMs, policy)
+    const state = providerRefusal(provider, this.#kind, nowMs, policy)
     if (own === null || state === null) return own ?? state
     return (RANKS.get(own) ?? 0) < (RANKS.get(state) ?? 0) ? own : state
   }

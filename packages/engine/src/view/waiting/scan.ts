@@ -6,7 +6,13 @@ import {
   type Market,
   type WaitReason,
 } from '@fairlead/core'
-import { sessionGates, type Terms, termsNow, type WaitingQueue } from '@fairlead/core/internal'
+import {
+  type ReadyCaller,
+  sessionGates,
+  type Terms,
+  termsNow,
+  type WaitingQueue,
+} from '@fairlead/core/internal'
 import { type Hold, Holds, READY } from './hold.ts'
 
 /** Waiting jobs that are alike, and what holds them. */
@@ -37,9 +43,10 @@ export interface WaitingScan {
   readonly sampled: number | null
 }
 
-/** A scan ends after so many of each, so that it never takes longer than some tens of milliseconds. */
-const GROUPS_MAX = 20_000
-const SINGLES_MAX = 20_000
+/** A scan ends after so many of each, so that it takes some tens of milliseconds at the most. */
+const GROUPS_MAX = 10_000
+const SINGLES_MAX = 5_000
+const REGISTRATIONS_MAX = 20_000
 const CHECKS_MAX = 300_000
 
 /**
@@ -98,25 +105,55 @@ class Scan {
   #addReady(kind: KindName, queue: WaitingQueue): void {
     const holds = new Holds(this.#market, kind, this.#terms, CHECKS_MAX)
     const from = this.#held.length
-    let groups = 0
+    let seen = 0
+    if (this.#caller !== null) {
+      const groups = queue.readyGroups(this.#caller)
+      // How many it has beyond what was looked at is not known.
+      seen = this.#lookAt(kind, { jobs: null, groups: () => groups }, GROUPS_MAX, holds)
+      return this.#scale(from, seen, seen)
+    }
+    const callers = queue.readyCallers()
+    // So that each tenant is seen, whatever others have.
+    const each = Math.max(1, Math.floor(GROUPS_MAX / Math.max(1, callers.size)))
+    let left = GROUPS_MAX
+    for (const caller of callers.all()) {
+      if (left-- <= 0 || holds.isSpent) {
+        this.#isSampled = true
+        break
+      }
+      seen += this.#lookAt(kind, caller, each, holds)
+    }
+    this.#scale(from, seen, queue.readySize)
+  }
+
+  /** Looks at so many groups of a caller at the most. Gives the number of jobs that they stand for. */
+  #lookAt(
+    kind: KindName,
+    { jobs: all, groups }: Pick<ReadyCaller, 'jobs' | 'groups'>,
+    max: number,
+    holds: Holds,
+  ): number {
+    const from = this.#held.length
+    let looked = 0
     let seen = 0
     let isWhole = true
-    for (const { shape, jobs, first } of queue.readyGroups(this.#caller)) {
-      if (groups === GROUPS_MAX || holds.isSpent) {
+    for (const { shape, jobs, first } of groups()) {
+      if (looked === max || holds.isSpent) {
         isWhole = false
         break
       }
-      groups++
+      looked++
       seen += jobs
       const { caller, tier, model: name } = shape
       const at = { kind, caller, tier, name, first: first.id, since: first.readyTs, until: null }
       this.#held.push({ ...at, hold: holds.of(first), jobs })
     }
-    this.#looked += groups
-    // How many a single caller has beyond what was looked at is not known.
-    const total = isWhole || this.#caller !== null ? seen : queue.readySize
-    if (!isWhole) this.#isSampled = true
-    this.#scale(from, seen, total)
+    this.#looked += looked
+    if (isWhole) return seen
+    this.#isSampled = true
+    if (all === null) return seen
+    this.#estimate(from, seen, all)
+    return all
   }
 
   #addDelayed(kind: KindName, queue: WaitingQueue): void {
@@ -164,9 +201,11 @@ class Scan {
     const from = this.#held.length
     const groups = new Groups()
     let looked = 0
+    let isWhole = true
     for (const waiting of sessions.jobs()) {
-      if (looked === SINGLES_MAX) {
+      if (looked === REGISTRATIONS_MAX) {
         this.#isSampled = true
+        isWhole = false
         break
       }
       const job = waiting.sentAt === null ? jobs.get(waiting.entry.id) : undefined
@@ -186,12 +225,17 @@ class Scan {
     }
     this.#looked += looked
     this.#held.push(...groups.all())
-    this.#scale(from, looked, looked)
+    const isExact = isWhole || this.#caller !== null
+    this.#scale(from, looked, isExact ? looked : sessions.waitingSize)
   }
 
   /** Estimates the counts from `from` on, of which `seen` jobs were looked at and `total` are there. */
   #scale(from: number, seen: number, total: number): void {
     this.#waiting += total
+    this.#estimate(from, seen, total)
+  }
+
+  #estimate(from: number, seen: number, total: number): void {
     if (seen === total || seen === 0) return
     for (let i = from; i < this.#held.length; i++) {
       const held = this.#held[i] as HeldJobs
