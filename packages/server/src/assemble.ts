@@ -122,12 +122,12 @@ export async function assemble(options: ServerOptions): Promise<Assembled> {
     // One line a call, whatever was sent in it.
     logger.warn({ excess: excess.slice(0, 4), of: excess.length }, 'usage was not booked')
   })
-  const stats = new ServerStats({ engine, meter, version, connections, heap })
   const history = new History(engine, meter, (nowMs) => storage.sample(nowMs))
   const figures = new Figures({
     ...{ engine, store: store ?? null, lag, heap, limits, meter },
     names: new CallerNames(tokens),
   })
+  const stats = new ServerStats({ engine, meter, version, connections, heap, figures })
   const dispatcher = new Dispatcher(
     {
       engine,

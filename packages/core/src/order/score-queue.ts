@@ -186,6 +186,10 @@ export class ScoreQueue {
     return this.#groups.size
   }
 
+  readyGroupsOf(caller: Caller): Iterable<ReadyGroup> {
+    return readyGroupsOf(this.#groups.get(caller)?.values() ?? NO_GROUPS)
+  }
+
   *byCaller(): IterableIterator<ReadyCaller> {
     for (const [caller, groups] of this.#groups) {
       yield { caller, jobs: null, groups: () => readyGroupsOf(groups.values()) }

@@ -154,7 +154,7 @@ export class WaitingQueue {
       for (let queue: ScoreQueue | null = first; queue !== null; queue = queue.below) {
         jobs += queue.size
       }
-      yield { caller, jobs, groups: () => this.readyGroups(caller) }
+      yield { caller, jobs, groups: () => groupsFrom(first, caller) }
     }
   }
 
@@ -501,6 +501,13 @@ export class WaitingQueue {
 
   #cost(job: QueuedJob, units: number): bigint {
     return virtualCost(units, weightOf(job, this.#policy))
+  }
+}
+
+/** The groups of a caller in a chain of queues. */
+function* groupsFrom(first: ScoreQueue, caller: Caller): IterableIterator<ReadyGroup> {
+  for (let queue: ScoreQueue | null = first; queue !== null; queue = queue.below) {
+    yield* queue.readyGroupsOf(caller)
   }
 }
 

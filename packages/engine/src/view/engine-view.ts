@@ -198,8 +198,9 @@ export class EngineView {
     return keyFigures(this.#market())
   }
 
-  census(): Census {
-    return takeCensus(this.#market())
+  /** `waiting`: what was just looked at; else it is looked at now. */
+  census(waiting?: Waiting): Census {
+    return takeCensus(this.#market(), waiting?.scan)
   }
 
   /** What all waiting jobs wait for, of one caller or of all. It takes some milliseconds: keep it for a moment. */

@@ -2,6 +2,7 @@ import type { Caller, LimitView } from '@fairlead/core'
 import {
   type BudgetFigures,
   bestChange,
+  type Census,
   type KindFairness,
   VERDICT_VALID_MS,
   verdictOf,
@@ -18,7 +19,7 @@ import { Kept } from './kept.ts'
 import { ageOf, type CheckParts, checkServer } from './server-checks.ts'
 
 /** Any number of pages that look cost one look in this time. */
-const KEPT_MS = 500
+const KEPT_MS = 100
 const BLOCKERS_SHOWN = 100
 
 interface Looked {
@@ -40,6 +41,10 @@ export class Figures {
     this.#parts = checked
     this.#meter = meter
     this.#names = names
+  }
+
+  census(nowMs: number): Census {
+    return this.#parts.engine.view.census(this.#look(null, nowMs).waiting)
   }
 
   /** `caller`: of its own jobs only; null: of all. */

@@ -1,7 +1,7 @@
 import { leaseCap } from '@fairlead/core/internal'
-import type { Census, Engine } from '@fairlead/engine'
+import type { Engine } from '@fairlead/engine'
 import type { Stats } from '@fairlead/protocol'
-import { Kept } from '../dashboard/kept.ts'
+import type { Figures } from '../dashboard/figures.ts'
 import type { HeapGuard } from '../heap-guard.ts'
 import type { EventMeter } from './event-meter.ts'
 
@@ -14,8 +14,7 @@ export class ServerStats {
   readonly #version: string
   readonly #heap: HeapGuard
   readonly #startedAt: number
-  /** As fresh as it can be without taking much of the time. */
-  readonly #census = new Kept<Census>(0)
+  readonly #figures: Figures
   readonly #connections: () => { websocket: number; polls: number }
 
   constructor(parts: {
@@ -24,20 +23,21 @@ export class ServerStats {
     readonly version: string
     readonly connections: () => { websocket: number; polls: number }
     readonly heap: HeapGuard
+    readonly figures: Figures
   }) {
     this.#engine = parts.engine
     this.#meter = parts.meter
     this.#version = parts.version
     this.#connections = parts.connections
     this.#heap = parts.heap
+    this.#figures = parts.figures
     this.#startedAt = Date.now()
   }
 
   /** All but what the store has to be asked for. */
   take(): Omit<Stats, 'storage'> {
-    const { view } = this.#engine
     const now = Date.now()
-    const { queues, leases, workers, providers } = this.#census.get('', now, () => view.census())
+    const { queues, leases, workers, providers } = this.#figures.census(now)
     const { totals, rates, shares } = this.#meter
     const { limit, used, live, liveMax } = this.#heap.figures
     return {

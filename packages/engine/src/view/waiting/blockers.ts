@@ -41,11 +41,21 @@ const ASKED_MAX = 200
 /** Puts a scan together by what holds the jobs up, those with the most jobs first. */
 export function blockersOf(market: Market, { held, at }: WaitingScan): Blocker[] {
   const byId = new Map<string, Gathered>()
+  // Jobs of one hold are of one blocker, and there are few holds.
+  const byHold = new Map<Hold, Map<KindName, Gathered>>()
   for (const one of held) {
+    const known = byHold.get(one.hold)?.get(one.kind)
+    if (known !== undefined) {
+      known.add(one)
+      continue
+    }
     const id = blockerId(one)
-    const known = byId.get(id)
-    if (known === undefined) byId.set(id, new Gathered(one))
-    else known.add(one)
+    const same = byId.get(id)
+    same?.add(one)
+    const gathered = same ?? new Gathered(one)
+    byId.set(id, gathered)
+    const kinds = byHold.get(one.hold) ?? new Map<KindName, Gathered>()
+    byHold.set(one.hold, kinds.set(one.kind, gathered))
   }
   const found = [...byId].map(([id, gathered]) => ({ id, ...gathered.sum() }))
   found.sort((a, b) => b.jobs - a.jobs || (a.id < b.id ? -1 : 1))

@@ -71,6 +71,8 @@ interface Demand {
   readonly check: Refusal | null
   readonly provider: Provider | null
   readonly slots: number
+  /** By the limit that has no room and the window of the caller. */
+  readonly holds: Map<string, Hold>
 }
 
 type Candidate = Parameters<typeof jobRefusal>[2]
@@ -84,11 +86,10 @@ export class Holds {
   readonly #kind: KindName
   readonly #terms: Terms
   readonly #listsCallers: boolean
-  readonly #demands = new Map<string, Demand>()
+  /** By the units and what is asked for; where somebody lists callers, by caller too. */
+  readonly #demands = new Map<number, Map<string, Demand>>()
   readonly #paused = new Map<Pause, Hold>()
   readonly #passing: ReadonlySet<Provider>
-  /** One for each check and provider, and for each limit. */
-  readonly #holds = new Map<string, Hold>()
   #checksLeft: number
 
   constructor(market: Market, kind: KindName, terms: Terms, checksMax: number) {
@@ -117,12 +118,11 @@ export class Holds {
     const [first] = demand.open
     if (first === undefined) {
       const { check, provider, slots } = demand
-      const isBusy = check === 'lease_cap_reached' && provider !== null
+      const isBusy = check === 'lease_cap_reached' && provider !== null && slots > 0
       const limit = isBusy ? (admit?.hold(job, provider.id) ?? null) : null
-      return this.#shared({ check, provider, slots, limit, isWindowFull: isFull })
+      return this.#shared(demand, check, limit, isFull)
     }
-    const found = { provider: first, slots: 0, isWindowFull: isFull }
-    if (isFull) return this.#shared({ ...found, check: 'requester_rate_limited', limit: null })
+    if (isFull) return this.#shared(demand, 'requester_rate_limited', null, true)
     if (admit === null) return READY
     let limit: LimitHold | null = null
     for (const provider of admit.isByProvider(job) ? demand.open : [first]) {
@@ -130,16 +130,21 @@ export class Holds {
       if (hold === null) return READY
       limit ??= hold
     }
-    return this.#shared({ ...found, check: 'limit_exhausted', limit })
+    return this.#shared(demand, 'limit_exhausted', limit, false)
   }
 
   #demandOf(job: Candidate): Demand {
     const { caller, demandKey } = job.shape
-    const key = `${this.#listsCallers ? caller : ''}|${job.units}|${demandKey}`
-    let demand = this.#demands.get(key)
+    const key = this.#listsCallers ? `${caller}${demandKey}` : demandKey
+    let demands = this.#demands.get(job.units)
+    if (demands === undefined) {
+      demands = new Map()
+      this.#demands.set(job.units, demands)
+    }
+    let demand = demands.get(key)
     if (demand === undefined) {
       demand = this.#ask(job)
-      this.#demands.set(key, demand)
+      demands.set(key, demand)
     }
     return demand
   }
@@ -166,7 +171,7 @@ export class Holds {
       check = refusal
       closest = provider
     }
-    return { open, check, provider: closest, slots }
+    return { open, check, provider: closest, slots, holds: new Map() }
   }
 
   /** What a provider offers before the state that it is in, which may be another one tomorrow. */
@@ -180,14 +185,19 @@ export class Holds {
     return (RANKS.get(own) ?? 0) < (RANKS.get(state) ?? 0) ? own : state
   }
 
-  #shared(found: Omit<Hold, 'reason' | 'pause'>): Hold {
-    const { check, provider, limit, isWindowFull } = found
-    const key = `${check}|${provider?.id ?? ''}|${limit?.key ?? ''}|${limit?.reason ?? ''}|${isWindowFull}`
-    let hold = this.#holds.get(key)
+  #shared(
+    demand: Demand,
+    check: Refusal | null,
+    limit: LimitHold | null,
+    isWindowFull: boolean,
+  ): Hold {
+    const key = limit === null ? String(isWindowFull) : `${isWindowFull}${limit.reason}${limit.key}`
+    let hold = demand.holds.get(key)
     if (hold === undefined) {
       const reason = check === 'limit_exhausted' ? 'budget' : 'no_provider'
-      hold = { ...found, reason, pause: null }
-      this.#holds.set(key, hold)
+      const provider = demand.open[0] ?? demand.provider
+      hold = { reason, check, provider, slots: demand.slots, limit, isWindowFull, pause: null }
+      demand.holds.set(key, hold)
     }
     return hold
   }

@@ -145,8 +145,9 @@ class Scan {
       looked++
       seen += jobs
       const { caller, tier, model: name } = shape
-      const at = { kind, caller, tier, name, first: first.id, since: first.readyTs, until: null }
-      this.#held.push({ ...at, hold: holds.of(first), jobs })
+      const { id, readyTs: since } = first
+      const hold = holds.of(first)
+      this.#held.push({ kind, caller, tier, name, first: id, since, until: null, hold, jobs })
     }
     this.#looked += looked
     if (isWhole) return seen
