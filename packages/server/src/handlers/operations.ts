@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import {
   type AuditHead,
   brokenSeq,
@@ -38,7 +39,7 @@ export const policyDescribe: Handlers['policy.describe'] = (params, _, { engine 
     settings: policySettings().map(({ path, field: { expected, purpose } }) => {
       const value = values.get(path) ?? null
       const normal = defaults.get(path) ?? null
-      const is_default = isSame(value, normal)
+      const is_default = isDeepStrictEqual(value, normal)
       return { path, value, default: normal, is_default, expected, purpose }
     }),
   }
@@ -66,13 +67,8 @@ function changesBetween(
 ): ResultOf<'policy.set'>['changes'] {
   return [...to].flatMap(([path, value]) => {
     const before = from.get(path)
-    return isSame(before, value) ? [] : [{ path, from: before, to: value }]
+    return isDeepStrictEqual(before, value) ? [] : [{ path, from: before, to: value }]
   })
-}
-
-/** Settings are written in a fixed order, so equal ones have equal texts. */
-function isSame(a: unknown, b: unknown): boolean {
-  return JSON.stringify(a) === JSON.stringify(b)
 }
 
 export const auditList: Handlers['audit.list'] = async (params, _, { engine }) => {

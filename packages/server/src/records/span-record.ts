@@ -103,7 +103,7 @@ class Spans {
       this.#add({ what: 'waiting', reason: held, from, to: isHeldOn ? null : heldTo })
     }
     const rest = Math.max(from, heldTo)
-    if (!isHeldOn && (to === null || to > rest)) this.#add({ what: 'waiting', from: rest, to })
+    if (!isHeldOn) this.#add({ what: 'waiting', from: rest, to })
   }
 
   attempt({ attempt, providerId, tStart }: LeaseRow, course: Course): void {
@@ -113,7 +113,7 @@ class Spans {
       this.#add({ what: 'offered', ...own, from: tStart, to: endedAt, ended, code })
       return
     }
-    if (ackedAt > tStart) this.#add({ what: 'offered', ...own, from: tStart, to: ackedAt })
+    this.#add({ what: 'offered', ...own, from: tStart, to: ackedAt })
     this.#add({ what: 'running', ...own, from: ackedAt, to: endedAt, ended, code })
   }
 
