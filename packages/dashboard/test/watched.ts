@@ -6,7 +6,9 @@ import { expect } from 'vitest'
 
 /** A machine that is busy with other tests may take its time. */
 export const PATIENCE_MS = 120_000
-export const POLL = { timeout: PATIENCE_MS, interval: 20 } as const
+/** For one step, so that a test that fails names it. */
+const STEP_MS = 30_000
+export const POLL = { timeout: STEP_MS, interval: 20 } as const
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
@@ -50,7 +52,7 @@ export class Watched {
       await context.addInitScript(`sessionStorage.setItem('fairlead.token', '${token}')`)
     }
     const page = await context.newPage()
-    page.setDefaultTimeout(PATIENCE_MS)
+    page.setDefaultTimeout(STEP_MS)
     const watched = new Watched(context, page)
     page.on('console', (said) => {
       if (said.type() === 'error' || said.type() === 'warning') watched.troubles.push(said.text())
@@ -80,11 +82,17 @@ export class Watched {
     await this.page.getByText(text).first().waitFor()
   }
 
+  /** A button; of the dialog, where one is open. */
   async press(name: string | RegExp): Promise<void> {
-    await this.page
-      .getByRole('button', { name, exact: typeof name === 'string' })
-      .last()
-      .click()
+    const options = { name, exact: typeof name === 'string' }
+    const dialog = this.page.locator('dialog[open]')
+    const inDialog = dialog.getByRole('button', options)
+    // A dialog whose work is done is about to close.
+    const isClosing = async (): Promise<boolean> =>
+      (await dialog.count()) > 0 && (await inDialog.count()) === 0
+    await expect.poll(isClosing, POLL).toBe(false)
+    const isInDialog = (await inDialog.count()) > 0
+    await (isInDialog ? inDialog : this.page.getByRole('button', options)).last().click()
   }
 
   /** What axe finds wrong, in a line each. */

@@ -186,7 +186,8 @@ export class RpcSocket {
   }
 
   #flush(): void {
-    if (this.#over !== null) return
+    // After the goodbye nothing is sent any more; a browser would complain of it.
+    if (this.#over !== null || this.#isClosing) return
     // All that wait for an answer, less those that have not been sent.
     let room = IN_FLIGHT_MAX - (this.#waiting.size - this.#queue.length)
     while (room > 0 && this.#queue.length > 0) {

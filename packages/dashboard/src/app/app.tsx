@@ -9,6 +9,7 @@ import { Empty, Title } from '../parts/panel.tsx'
 import { Bar } from './bar.tsx'
 import { Connecting } from './connecting.tsx'
 import { Help } from './help.tsx'
+import { focusScreen } from './keyboard.ts'
 import { Login } from './login.tsx'
 import { Nav } from './nav.tsx'
 import { hrefOf, route } from './route.ts'
@@ -28,9 +29,8 @@ function Shell(): JSX.Element {
   const { screen: path, rest } = route.value
   const screen = shown.find((one) => one.path === path)
   const place = `${path}/${rest.join('/')}`
-  // A reader of screens starts at the title of the new one.
   useEffect(() => {
-    document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true })
+    focusScreen()
     scrollTo(0, 0)
   }, [place])
   useEffect(() => {

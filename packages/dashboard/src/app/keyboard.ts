@@ -2,8 +2,6 @@ import { isHelpOpen } from './help.tsx'
 import { isMenuOpen } from './nav.tsx'
 import { go, hrefOf, route } from './route.ts'
 
-const WAIT_FRAMES = 30
-
 /** Keys that count wherever the focus is, but not while one writes. */
 export function listenToKeys(): void {
   addEventListener('keydown', (event) => {
@@ -29,11 +27,17 @@ function goBack(): void {
 /** The filter of this screen; where there is none, that of the jobs. */
 function toFilter(): void {
   if (focusFilter()) return
+  isFilterWanted = true
   go(hrefOf('jobs'))
-  const again = (frames: number): void => {
-    if (!focusFilter() && frames > 0) requestAnimationFrame(() => again(frames - 1))
-  }
-  again(WAIT_FRAMES)
+}
+
+let isFilterWanted = false
+
+/** Where the focus begins on a new screen: at its title, for readers of screens; or where it was wanted. */
+export function focusScreen(): void {
+  const isFocused = isFilterWanted && focusFilter()
+  isFilterWanted = false
+  if (!isFocused) document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true })
 }
 
 function focusFilter(): boolean {

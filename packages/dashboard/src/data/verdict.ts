@@ -14,6 +14,9 @@ export interface Judged {
   readonly live: Live<Verdict>
 }
 
+/** Without a connection it is known that no newer answer is on its way. */
+const ALONE_MS = 2_000
+
 /** The verdict of the server, or "unknown" as soon as it is older than the server says that it counts. */
 export function useVerdict(): Judged {
   const live = useLive('stats.verdict', {}, { everyMs: 900 })
@@ -23,10 +26,11 @@ export function useVerdict(): Judged {
     return { status: 'unknown', text, ageMs: null, verdict: null, live }
   }
   const ageMs = Math.max(0, tick.value - receivedAt) + data.age_ms
-  if (ageMs <= data.valid_ms) {
+  const isLive = line.state.value === 'live'
+  if (ageMs <= (isLive ? data.valid_ms : Math.min(data.valid_ms, ALONE_MS))) {
     return { status: data.status, text: data.text, ageMs, verdict: data, live }
   }
-  const why = line.state.value === 'live' ? 'The server does not answer' : 'There is no connection'
+  const why = isLive ? 'The server does not answer' : 'There is no connection'
   const text = `${why}. The newest data is ${durationText(seconds(ageMs))} old.`
   return { status: 'unknown', text, ageMs, verdict: data, live }
 }

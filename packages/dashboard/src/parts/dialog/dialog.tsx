@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef } from 'preact/hooks'
 
 /** A modal dialog of the browser: it keeps the focus, and Escape closes it. */
 export function Dialog(props: {
@@ -11,7 +11,8 @@ export function Dialog(props: {
   const { title, isWide = false, onClose, children } = props
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
-  useEffect(() => {
+  // At once, so that nothing behind it takes the next key or click.
+  useLayoutEffect(() => {
     const shown = dialog.current
     shown?.showModal()
     return () => shown?.close()

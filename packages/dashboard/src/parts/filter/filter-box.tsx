@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { type Completion, completions, type KnownValues } from './complete.ts'
 
 /** A filter as text. Tab or Enter takes what is proposed, Escape closes the proposals. */
@@ -17,7 +17,18 @@ export function FilterBox(props: {
   const [cursor, setCursor] = useState(value.length)
   const [isOpen, setOpen] = useState(false)
   const [active, setActive] = useState(-1)
-  useEffect(() => setText(value), [value])
+  // What is being written comes back from the address later, when there is more of it.
+  useEffect(() => {
+    if (document.activeElement !== input.current) setText(value)
+  }, [value])
+
+  // Before the next key: where the cursor is to be in the text that was just put there.
+  const put = useRef<number | null>(null)
+  useLayoutEffect(() => {
+    if (put.current === null) return
+    input.current?.setSelectionRange(put.current, put.current)
+    put.current = null
+  })
 
   const proposals = isOpen ? completions(text, cursor, known) : []
   const change = (next: string, at: number): void => {
@@ -29,7 +40,7 @@ export function FilterBox(props: {
   }
   const take = ({ text: next, cursor: at }: Completion): void => {
     change(next, at)
-    requestAnimationFrame(() => input.current?.setSelectionRange(at, at))
+    put.current = at
     input.current?.focus()
   }
   const onKeyDown = (event: KeyboardEvent): void => {

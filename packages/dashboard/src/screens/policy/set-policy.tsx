@@ -98,7 +98,7 @@ export function SetPolicy(props: {
 function Diff({ of }: { readonly of: Changes }): JSX.Element {
   if (of.length === 0) return <p role="status">It would change nothing.</p>
   return (
-    <ul class="diff stack tight" role="status" aria-label="Difference">
+    <ul class="diff stack tight" aria-label="Difference">
       {of.map(({ path, from, to }) => (
         <li key={path}>
           <div>{path}</div>
