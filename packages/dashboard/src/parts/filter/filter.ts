@@ -12,6 +12,7 @@ export interface JobFilter {
   tag?: string
   idempotency_key?: string
   dedupe_key?: string
+  schedule?: string
   task_id_prefix?: string
   since?: number
   until?: number
@@ -86,6 +87,7 @@ export const TERMS: Readonly<Record<string, Term>> = {
   tag: word('tag', 'one of its tags'),
   key: word('idempotency_key', 'idempotency key'),
   dedupe: word('dedupe_key', 'dedupe key'),
+  schedule: word('schedule', 'schedule that enqueued it'),
   id: {
     ...word('task_id_prefix', 'first digits of its id'),
     read: (text) => (/^0x[0-9a-f]{8,64}$/i.test(text) ? text.toLowerCase() : null),

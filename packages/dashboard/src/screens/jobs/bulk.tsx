@@ -34,7 +34,7 @@ export function Bulk(props: {
       <button
         type="button"
         disabled={isOff || isEmpty}
-        title={isOff || isEmpty ? 'Write a filter first; "wait:" cannot be part of it' : ''}
+        title={isOff || isEmpty ? 'Write a filter first' : ''}
         onClick={() => setOpen(true)}
       >
         {VERBS[action]} all …

@@ -51,7 +51,6 @@ export function JobsScreen(): JSX.Element {
   const jobs = useJobs(problem === null ? filter : null)
   const { live, rows, hasMore, more } = jobs
   const error = jobs.error ?? live.error
-  const hasMade = 'wait_reason' in filter
   return (
     <>
       <Title text="Jobs" />
@@ -70,10 +69,10 @@ export function JobsScreen(): JSX.Element {
             </button>
           )}
           {may('aicf.cancelJobs') ? (
-            <Bulk action="cancel" filter={filter} isOff={problem !== null || hasMade} />
+            <Bulk action="cancel" filter={filter} isOff={problem !== null} />
           ) : null}
           {may('aicf.retryJobs') ? (
-            <Bulk action="retry" filter={filter} isOff={problem !== null || hasMade} />
+            <Bulk action="retry" filter={filter} isOff={problem !== null} />
           ) : null}
         </div>
         {error === null ? null : <Failure error={error} retry={live.refresh} />}

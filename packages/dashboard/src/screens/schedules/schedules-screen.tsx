@@ -9,6 +9,7 @@ import { may } from '../../data/rights.ts'
 import { Answer } from '../../parts/answer.tsx'
 import { Badge } from '../../parts/badge.tsx'
 import { Action } from '../../parts/dialog/action.tsx'
+import { termText } from '../../parts/filter/filter.ts'
 import { CallerLink, JobLink } from '../../parts/id.tsx'
 import { Empty, Panel, Title } from '../../parts/panel.tsx'
 import { usePages } from '../../parts/table/pager.tsx'
@@ -57,7 +58,7 @@ function Schedules({ of }: { readonly of: readonly Schedule[] }): JSX.Element {
       rows={of}
       idOf={({ id, caller }) => `${caller} ${id}`}
       columns={[
-        { title: 'Schedule', cell: ({ id }) => <strong>{id}</strong> },
+        { title: 'Schedule', cell: ({ id }) => <Name id={id} /> },
         { title: 'Caller', cell: ({ caller }) => <CallerLink id={caller} /> },
         { title: 'Work', cell: ({ request }) => workOf(request) },
         { title: 'Cron', cell: ({ cron }) => <code>{cron}</code> },
@@ -81,6 +82,12 @@ function Schedules({ of }: { readonly of: readonly Schedule[] }): JSX.Element {
       ]}
     />
   )
+}
+
+/** Leads to the jobs that it has enqueued. */
+function Name({ id }: { readonly id: string }): JSX.Element {
+  if (!may('aicf.listJobs')) return <>{id}</>
+  return <a href={hrefOf('jobs', [], { filter: termText('schedule', id) })}>{id}</a>
 }
 
 function workOf(request: Schedule['request']): string {
@@ -137,9 +144,6 @@ function Actions({ of }: { readonly of: Schedule }): JSX.Element {
           }
           run={() => line.call('schedules.delete', key)}
         />
-      ) : null}
-      {may('aicf.listJobs') && of.last_task_id !== null ? (
-        <a href={hrefOf('jobs', [], { filter: `caller:${caller}` })}>Jobs</a>
       ) : null}
     </span>
   )
