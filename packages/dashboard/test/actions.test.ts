@@ -29,7 +29,7 @@ const hash = (): Promise<unknown> => tab.page.evaluate('location.hash')
 
 describe('jobs', () => {
   it(
-    'a job is there without being asked for, and the filter is found, completed and kept',
+    'VIEW-6: a job is there without being asked for, and the filter is found, completed and kept',
     async () => {
       const { page } = tab
       await tab.go('#/')
@@ -65,7 +65,7 @@ describe('jobs', () => {
   )
 
   it(
-    'thousands of them are scrolled through, a page after the other',
+    'VIEW-14: thousands of them are scrolled through, a page after the other',
     async () => {
       const ids = await Promise.all(
         Array.from({ length: 250 }, () => served.task('moon', { regions: ['the-moon'] })),
@@ -87,7 +87,7 @@ describe('jobs', () => {
   )
 
   it(
-    'all that fit are cancelled: counted, confirmed, watched, and audited',
+    'VIEW-8: all that fit are cancelled: counted, confirmed, watched, and audited',
     async () => {
       await tab.go('#/jobs?filter=name:moon')
       await tab.press('Cancel all …')
@@ -186,6 +186,40 @@ describe('a job', () => {
         return jobs.filter(({ request }) => request.retry_of === id).length
       }
       await expect.poll(retries, POLL).toBe(1)
+    },
+    PATIENCE_MS,
+  )
+})
+
+describe('what is not for everybody', () => {
+  it(
+    'VIEW-7: a registration shows neither payload nor result',
+    async () => {
+      const { task_id } = await served.client.schedule({
+        ...{ provider: 'swimclub', org_ref: 'north', event_id: 'beginners-tue' },
+        ...{ user_id: 'ann-of-north', opens_at: Date.now() + 3_600_000 },
+      })
+      await tab.go(`#/jobs/${task_id}`)
+      await tab.sees('It is about a person, so it is not shown here.')
+      expect(await tab.page.textContent('main')).not.toContain('ann-of-north')
+    },
+    PATIENCE_MS,
+  )
+
+  it(
+    'VIEW-7: where the operator wants none on screens, no payload and no result is shown',
+    async () => {
+      const other = await Served.open({ showsPayloads: false })
+      other.work()
+      const id = await other.task('echo')
+      await other.client.waitForResult(id)
+      const look = await Watched.open(browser, other.url, { path: `#/jobs/${id}` })
+      await look.sees('The operator of this server wants no payloads and results on screens.')
+      const text = (await look.page.textContent('main')) ?? ''
+      expect(text).not.toContain('made')
+      expect(text).not.toContain('800')
+      await look.close()
+      await other.close()
     },
     PATIENCE_MS,
   )

@@ -41,7 +41,7 @@ const PEOPLE = [
 
 describe('the connection of a tab', () => {
   it(
-    'is found again after the server was away; meanwhile nothing is known, and nothing is green',
+    'VIEW-1: is found again after the server was away; meanwhile nothing is known, and nothing is green',
     async () => {
       const served = await serve()
       const tab = await watch(served.url)
@@ -62,7 +62,7 @@ describe('the connection of a tab', () => {
   )
 
   it(
-    'is one WebSocket, and none while the tab is hidden; what happened meanwhile is told behind it',
+    'VIEW-2: is one WebSocket, and none while the tab is hidden; what happened meanwhile is told behind it',
     async () => {
       const served = await serve()
       const tab = await watch(served.url)
@@ -87,7 +87,7 @@ describe('the connection of a tab', () => {
 
 describe('where the page is', () => {
   it.each(['/', '/x', '/x/y'])(
-    'below %s it works, and so does the address of a screen',
+    'VIEW-10: below %s it works, and so does the address of a screen',
     async (basePath) => {
       const served = await serve({ basePath })
       served.work()
@@ -127,7 +127,7 @@ describe('where the page is', () => {
 
 describe('who looks', () => {
   it(
-    'a token is asked for, a wrong one is told, and a right one is kept only where that is asked for',
+    'VIEW-4: a token is asked for, a wrong one is told, and a right one is kept only where that is asked for',
     async () => {
       const served = await serve({ tokens: PEOPLE })
       const tab = await watch(served.url)
@@ -161,7 +161,7 @@ describe('who looks', () => {
     ['an auditor', 1],
     ['an operator whose token is read-only', 2],
   ])(
-    '%s sees every screen, and nothing that changes anything',
+    'VIEW-5: %s sees every screen, and nothing that changes anything',
     async (_, who) => {
       const served = await serve({ tokens: PEOPLE })
       served.work()
@@ -193,7 +193,7 @@ describe('who looks', () => {
   )
 
   it(
-    'a requester sees its own jobs, and no screen of the operators',
+    'VIEW-5: a requester sees its own jobs, and no screen of the operators',
     async () => {
       const served = await serve({ tokens: PEOPLE })
       await served.task('of-ada')

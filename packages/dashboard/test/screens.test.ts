@@ -80,7 +80,7 @@ const SCREENS: readonly (readonly [name: string, hash: () => string, says: reado
 
 describe('every screen', () => {
   it.each(SCREENS)(
-    '%s says what there is, in both colours, without a violation that axe knows',
+    'VIEW-11: %s says what there is, in both colours, without a violation that axe knows',
     async (_, hash, says) => {
       await tab.page.setViewportSize({ width: 1280, height: 860 })
       await tab.go(hash())
@@ -98,7 +98,7 @@ describe('every screen', () => {
   )
 
   it(
-    'a queue never hears the words of a market',
+    'VIEW-13: a queue never hears the words of a market',
     async () => {
       await tab.page.setViewportSize({ width: 1280, height: 860 })
       for (const [, hash] of SCREENS) {
@@ -110,7 +110,7 @@ describe('every screen', () => {
     PATIENCE_MS,
   )
 
-  it('nothing was asked elsewhere, and nothing was said on the console', () => {
+  it('VIEW-12: nothing was asked elsewhere, and nothing was said on the console', () => {
     expect(tab.troubles).toEqual([])
   })
 })

@@ -22,6 +22,7 @@ export interface ServedOptions {
   readonly basePath?: string
   readonly preset?: 'queue' | 'fund'
   readonly policy?: object
+  readonly showsPayloads?: boolean
   /** Left out: everybody on this machine is an admin. */
   readonly tokens?: readonly NewToken[]
 }
@@ -69,7 +70,7 @@ export class Served {
   }
 
   async start(): Promise<void> {
-    const { basePath, preset = 'queue', policy = {} } = this.#options
+    const { basePath, preset = 'queue', policy = {}, showsPayloads = true } = this.#options
     const path = join(this.folder, 'fairlead.db')
     const store = new MeteredStore(await openSqliteStore(path))
     const engine = await openEngine({
@@ -85,6 +86,7 @@ export class Served {
       tokens: this.tokens.length === 0 ? null : this.#tokenFile,
       dashboard: DIST,
       isAnnounced: false,
+      showsPayloads,
       ...(basePath === undefined ? {} : { basePath }),
     })
     this.#running = { engine, server }

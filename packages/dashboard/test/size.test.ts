@@ -10,7 +10,7 @@ const files = readdirSync(DIST, { recursive: true, encoding: 'utf8' }).map((path
   join(DIST, path),
 )
 
-it('PAGE-6: the page has at most 120 kB of JavaScript, gzipped', () => {
+it('VIEW-12: the page has at most 120 kB of JavaScript, gzipped', () => {
   const scripts = files.filter((file) => file.endsWith('.js'))
   const sizes = scripts.map((file) => gzipSync(readFileSync(file), { level: 9 }).length)
   expect(scripts.length).toBeGreaterThan(0)

@@ -2,6 +2,7 @@ import type { FairleadError, MethodName, ParamsOf, ResultOf, Topic } from '@fair
 import { type Signal, signal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 import { line } from './line.ts'
+import { restAfter } from './rest.ts'
 
 /** The newest answer to a question, and what is known of it. */
 export interface Snapshot<T> {
@@ -20,8 +21,6 @@ export interface LiveOptions {
 }
 
 const EVERY_MS = 700
-/** A question that is dear for the server is asked less often: it takes a tenth of the time at most. */
-const REST_FACTOR = 9
 const KEPT = 60
 
 /** One question that is asked as long as somebody looks at its answer, once for all who do. */
@@ -82,8 +81,7 @@ class Question {
       this.#isStale = false
       void this.ask()
     } else if (this.#everyMs > 0) {
-      const tookMs = performance.now() - startedAt
-      const restMs = Math.max(this.#everyMs, REST_FACTOR * tookMs)
+      const restMs = restAfter(performance.now() - startedAt, this.#everyMs)
       this.#timer = setTimeout(() => void this.ask(), restMs)
     }
   }

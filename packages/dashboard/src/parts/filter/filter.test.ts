@@ -6,7 +6,7 @@ import { parseFilter, TERMS, termText, tokensOf } from './filter.ts'
 const NOW = Date.parse('2026-11-19T12:00:00Z')
 const filterOf = (text: string) => parseFilter(text, NOW)
 
-describe('the filter of jobs', () => {
+describe('VIEW-6: the filter of jobs', () => {
   it('reads terms joined by "and"', () => {
     expect(filterOf('status:FAILED name:email error:timeout since:1h')).toEqual({
       filter: { status: 'FAILED', name: 'email', error: 'timeout', since: NOW - 3_600_000 },

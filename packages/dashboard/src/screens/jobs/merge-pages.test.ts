@@ -11,7 +11,7 @@ const shown = (pages: readonly JobsPage[]): string =>
     .map(({ task_id }) => task_id)
     .join('')
 
-describe('a list of jobs whose first page is asked for again', () => {
+describe('VIEW-14: a list of jobs whose first page is asked for again', () => {
   it('without later pages it is what the answer says', () => {
     expect(shown(withFirstPage([], page('cba', '1')))).toBe('cba')
     expect(shown(withFirstPage([page('cba', '1')], page('edc', '3')))).toBe('edc')

@@ -36,7 +36,7 @@ export function Rates(): JSX.Element {
           }}
         </Answer>
       </Panel>
-      <Panel title="Last quarter of an hour, jobs a second">
+      <Panel title="Jobs a second, last 15 min">
         <Answer of={history}>
           {({ at, step_ms, enqueued, completed, failed }) => {
             const times = enqueued.map((_, i) => at - (enqueued.length - 1 - i) * step_ms)
@@ -58,7 +58,7 @@ export function Rates(): JSX.Element {
           }}
         </Answer>
       </Panel>
-      <Panel title="Last quarter of an hour, jobs">
+      <Panel title="Jobs, last 15 min">
         <Answer of={history}>
           {({ at, step_ms, waiting, running }) => {
             const times = waiting.map((_, i) => at - (waiting.length - 1 - i) * step_ms)
