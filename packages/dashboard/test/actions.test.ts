@@ -80,8 +80,14 @@ describe('jobs', () => {
         ...(await served.client.call('aicf.listJobs', { name: 'moon', limit: 1 })).jobs,
       ]
       await shown()
-      await tab.page.locator(`a[href="#/jobs/${oldest?.task_id}"]`).waitFor()
+      const row = tab.page.locator(`a[href="#/jobs/${oldest?.task_id}"]`)
+      await row.waitFor()
       expect(await tab.page.locator('.line').count()).toBeLessThan(60)
+      // What one reads stays where it is when new jobs come in above.
+      const { y } = (await row.boundingBox()) ?? { y: 0 }
+      await served.task('moon', { regions: ['the-moon'] })
+      await tab.sees('251 jobs shown')
+      expect((await row.boundingBox())?.y).toBe(y)
     },
     PATIENCE_MS,
   )
@@ -94,8 +100,8 @@ describe('jobs', () => {
       await tab.sees('This is a dry run: nothing has been touched.')
       expect(await tab.violations()).toEqual([])
       expect((await served.client.call('aicf.listJobs', { status: 'CANCELED' })).jobs).toEqual([])
-      await tab.press('Cancel 250 jobs')
-      await tab.sees('Done: 250 jobs cancelled.')
+      await tab.press('Cancel 251 jobs')
+      await tab.sees('Done: 251 jobs cancelled.')
       await tab.page.getByRole('link', { name: 'Audit log' }).click()
       await tab.sees('bulkEnded')
       const { entries } = await served.client.call('audit.list', { order: 'newest', limit: 1_000 })

@@ -41,6 +41,11 @@ export function Bar(): JSX.Element {
       </button>
       <div class="says">{may('stats.verdict') ? <ShortVerdict /> : null}</div>
       <div class="tools">
+        {line.isOutdated.value ? (
+          <button type="button" class="small primary" onClick={() => location.reload()}>
+            Reload: the server has a new version
+          </button>
+        ) : null}
         <Line />
         <Settings />
         <button

@@ -52,11 +52,15 @@ const AGAIN_MS = 1_000
 class Line {
   readonly state = signal<LineState>('connecting')
   readonly who = signal<Who | null>(null)
+  /** The server has become another version than the one that this page is of. */
+  readonly isOutdated = signal(false)
   /** Why the server does not let the page in. */
   readonly refusal = signal<string | null>(null)
   #client: Client | null = null
   /** The last event that was seen: behind it the next connection goes on. */
   #lastSeq: number | null = null
+  /** Of the server that the page came from. */
+  #version: string | null = null
   readonly #listeners = new Set<(event: WireEvent) => void>()
 
   start(): void {
@@ -131,6 +135,8 @@ class Line {
     try {
       const who = await client.call('auth.whoami', {})
       if (this.#client !== client) return
+      this.#version ??= who.version
+      this.isOutdated.value = this.#version !== who.version
       this.who.value = who
       this.state.value = 'live'
     } catch (error) {

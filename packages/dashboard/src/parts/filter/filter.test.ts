@@ -76,7 +76,7 @@ describe('what is proposed', () => {
       Object.keys(TERMS).map((name) => `${name}:`),
     )
     expect(propose('st').map(({ text }) => text)).toEqual(['status:'])
-    expect(propose('status:FAILED s').map(({ shown }) => shown)).toEqual(['since:'])
+    expect(propose('status:FAILED si').map(({ shown }) => shown)).toEqual(['since:'])
   })
 
   it('values of the language, and those that are known', () => {

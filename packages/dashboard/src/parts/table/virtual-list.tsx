@@ -33,13 +33,16 @@ export function VirtualList<Row>(props: {
   readonly open?: ((row: Row) => void) | undefined
   /** The end of what is there is near. */
   readonly onEnd?: () => void
+  /** The first row that is drawn. */
+  readonly onSeen?: (row: number) => void
   readonly height?: string
 }): JSX.Element {
-  const { label, columns, rows, idOf, open, onEnd, height = 'calc(100vh - 230px)' } = props
+  const { label, columns, rows, idOf, open, onEnd, onSeen, height = 'calc(100vh - 230px)' } = props
   const id = useId()
   const scroller = useRef<HTMLDivElement>(null)
   const [, redraw] = useReducer<number, void>((n) => n + 1, 0)
-  const [active, setActive] = useState(-1)
+  const [activeId, setActiveId] = useState<string | null>(null)
+  const active = activeId === null ? -1 : rows.findIndex((row) => idOf(row) === activeId)
   const options = {
     count: rows.length,
     getScrollElement: () => scroller.current,
@@ -57,8 +60,22 @@ export function VirtualList<Row>(props: {
   virtual.setOptions(options)
   useEffect(() => virtual._didMount(), [virtual])
   useLayoutEffect(() => virtual._willUpdate())
+  // New rows come in above: what one reads stays where it is.
+  const anchor = useRef<{ readonly id: string; readonly index: number } | null>(null)
+  useLayoutEffect(() => {
+    const box = scroller.current
+    if (box === null) return
+    const { id: kept = null, index: at = 0 } = anchor.current ?? {}
+    const now = kept === null ? -1 : rows.findIndex((row) => idOf(row) === kept)
+    if (box.scrollTop > 0 && now >= 0 && now !== at) box.scrollTop += (now - at) * ROW_PX
+    const index = Math.floor(box.scrollTop / ROW_PX)
+    const row = rows[index]
+    anchor.current = row === undefined ? null : { id: idOf(row), index }
+  })
   const items = virtual.getVirtualItems()
+  const first = items[0]?.index ?? 0
   const last = items.at(-1)?.index ?? 0
+  useEffect(() => onSeen?.(first), [first])
   useEffect(() => {
     if (rows.length > 0 && last >= rows.length - AHEAD) onEnd?.()
   }, [last, rows.length])
@@ -67,7 +84,7 @@ export function VirtualList<Row>(props: {
     const next = movedTo(event.key, active, rows.length)
     if (next !== null) {
       event.preventDefault()
-      setActive(next)
+      setActiveId(idOf(rows[next] as Row))
       virtual.scrollToIndex(next)
     }
     const row = rows[active]

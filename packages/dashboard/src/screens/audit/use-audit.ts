@@ -3,9 +3,11 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { line } from '../../data/line.ts'
 import { useLive } from '../../data/live.ts'
 import { may } from '../../data/rights.ts'
-import { brokenLink, type Entry } from './linked.ts'
+import { brokenLink, type Entry, type Stretch, withStretch } from './linked.ts'
 
 const PAGE = 100
+/** A page that is left open for days starts again with the newest. */
+const KEPT_MAX = 10_000
 
 export interface Audit {
   /** Newest first, without gaps. */
@@ -30,7 +32,7 @@ export function useAudit(): Audit {
   const [entries, setEntries] = useState<readonly Entry[]>([])
   const [cursor, setCursor] = useState<string | null>(null)
   const [error, setError] = useState<FairleadError | null>(null)
-  const [checked, setChecked] = useState<{ from: number; to: number } | null>(null)
+  const [checked, setChecked] = useState<Stretch | null>(null)
   const [broken, setBroken] = useState<number | null>(null)
   const asked = useRef<string | null>(null)
   const { data } = live
@@ -45,10 +47,7 @@ export function useAudit(): Audit {
       const isSame = answer.head.seq !== newest.seq || answer.head.hash === newest.hash
       if (answer.broken_seq !== null || !isSame) setBroken(answer.broken_seq ?? newest.seq)
       else {
-        setChecked((known) => ({
-          from: Math.min(known?.from ?? oldest.seq, oldest.seq),
-          to: Math.max(known?.to ?? newest.seq, newest.seq),
-        }))
+        setChecked((known) => withStretch(known, { from: oldest.seq, to: newest.seq }))
       }
     } catch (problem) {
       setError(problem as FairleadError)
@@ -60,15 +59,16 @@ export function useAudit(): Audit {
     const newest = entries[0]?.seq ?? 0
     const fresh = data.entries.filter(({ seq }) => seq > newest)
     if (fresh.length === 0) return
-    const isConnected = newest === 0 || fresh.at(-1)?.seq === newest + 1
+    const isConnected = entries.length < KEPT_MAX && fresh.at(-1)?.seq === newest + 1
     const all = isConnected ? [...fresh, ...entries] : [...data.entries]
     setEntries(all)
-    if (!isConnected || newest === 0) {
+    if (!isConnected) {
       setCursor(data.cursor)
+      setChecked(null)
       asked.current = null
     }
     setBroken((known) => known ?? brokenLink(all))
-    void verify(fresh)
+    void verify(isConnected ? fresh : all)
   }, [data])
 
   const more = async (): Promise<void> => {

@@ -49,7 +49,7 @@ export function JobsScreen(): JSX.Element {
   // Ages count from the moment at which the filter was written.
   const { filter, problem } = useMemo(() => parseFilter(text, serverNow()), [text])
   const jobs = useJobs(problem === null ? filter : null)
-  const { live, rows, hasMore, more } = jobs
+  const { live, rows, hasMore, more, seen } = jobs
   const error = jobs.error ?? live.error
   return (
     <>
@@ -95,6 +95,7 @@ export function JobsScreen(): JSX.Element {
               idOf={({ task_id }) => task_id}
               open={({ task_id }) => go(hrefOf('jobs', [task_id]))}
               onEnd={more}
+              onSeen={seen}
             />
           )}
         </Panel>

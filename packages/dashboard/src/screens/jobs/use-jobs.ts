@@ -3,9 +3,10 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { line } from '../../data/line.ts'
 import { type Live, useLive } from '../../data/live.ts'
 import type { JobFilter } from '../../parts/filter/filter.ts'
-import { type JobsPage, jobsOf, withFirstPage } from './merge-pages.ts'
+import { type JobsPage, jobsOf, pageOfRow, withFirstPage, withPage } from './merge-pages.ts'
 
 const PAGE = 100
+const LATER_MS = 2_000
 
 export interface Jobs {
   readonly live: Live<unknown>
@@ -13,6 +14,8 @@ export interface Jobs {
   /** There are more than `rows`. */
   readonly hasMore: boolean
   readonly more: () => void
+  /** Tells which row is the first that is seen: its page is kept up to date. */
+  readonly seen: (row: number) => void
   readonly error: FairleadError | null
 }
 
@@ -36,6 +39,15 @@ export function useJobs(filter: JobFilter | null): Jobs {
     if (data !== null) setPages((known) => withFirstPage(known, data))
   }, [data, key])
 
+  const [row, setRow] = useState(0)
+  const index = pageOfRow(pages, row)
+  const before = index === 0 ? null : (pages[index - 1]?.cursor ?? null)
+  const again = params === null || before === null ? null : { ...params, cursor: before }
+  const { data: later } = useLive('aicf.listJobs', again as never, { everyMs: LATER_MS })
+  useEffect(() => {
+    if (later !== null) setPages((known) => withPage(known, index, later))
+  }, [later, index])
+
   const cursor = pages.at(-1)?.cursor ?? null
   const more = async (): Promise<void> => {
     if (cursor === null || params === null || asked.current === cursor) return
@@ -49,5 +61,5 @@ export function useJobs(filter: JobFilter | null): Jobs {
     }
   }
   const rows = jobsOf(pages)
-  return { live, rows, hasMore: cursor !== null, more: () => void more(), error }
+  return { live, rows, hasMore: cursor !== null, more: () => void more(), seen: setRow, error }
 }

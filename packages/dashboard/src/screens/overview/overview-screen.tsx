@@ -25,15 +25,13 @@ export function OverviewScreen(): JSX.Element {
       <div class="stack">
         <section class={`verdict ${status}`} aria-label="Verdict" data-verdict={status}>
           <div class="row">
-            <span class="word">
+            <span class="word" role="status">
               <span class={`dot ${DOTS[status]}`} aria-hidden="true" />
               {WORDS[status]}
             </span>
             <span class="muted push">{ageMs === null ? '' : `Data ${ageText(ageMs)} old`}</span>
           </div>
-          <p class="says" aria-live="polite">
-            {text}
-          </p>
+          <p class="says">{text}</p>
           {status === 'unknown' || verdict === null || verdict.ruled_out.length === 0 ? null : (
             <div>
               <h2 class="muted">Looked at, and in order</h2>
