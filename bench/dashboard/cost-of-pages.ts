@@ -61,7 +61,7 @@ async function cost(pages: number, seconds: number): Promise<number> {
     await send(performance.now() + 1_000 * seconds)
     return meter.perJob(completed - before).mainCpu ?? Number.NaN
   } finally {
-    await Promise.all(open.map((client) => client.close()))
+    for (const client of open) await client.close()
     await rig.close()
   }
 }
@@ -73,7 +73,10 @@ async function openPage(url: string): Promise<NodeClient> {
   const events = client.events({ topics: TOPICS })
   await events.ready()
   const poll = (everyMs: number, look: () => Promise<unknown>): void => {
-    const timer = setInterval(() => look().catch(() => clearInterval(timer)), everyMs).unref()
+    const timer = setInterval(() => {
+      look().catch(() => clearInterval(timer))
+    }, everyMs)
+    timer.unref()
   }
   poll(1_000, () => client.call('stats.verdict', {}))
   poll(1_000, () => client.call('stats.get', {}))
