@@ -2,53 +2,57 @@ import { invalidParams } from '@fairlead/core/internal'
 
 type Problem = readonly [expected: string, got: string]
 
-/**
- * Refuses what JSON would drop or change, with its place (QUEUE-4): a `Date` would come back as a string, a `Map` as an
- * empty object.
- */
-export function checkPlain(root: string, value: unknown, rules: Rules = {}): void {
-  look(value, { path: root, around: [], rules })
-}
-
-interface Rules {
-  /** A field that is undefined is as if it were not there. */
-  readonly mayLackFields?: boolean
-}
-
+/** Where a value stands: under a key of an object, which stands somewhere itself. */
 interface Place {
-  readonly path: string
-  /** The objects around it, outermost first. */
-  readonly around: readonly unknown[]
-  readonly rules: Rules
+  readonly key: string
+  readonly object: object | null
+  readonly outer: Place | null
+  readonly depth: number
 }
 
-/** The same for `data`, which is an object, because a payload is one. */
+/** A payload is nested in its request, and all of it at most 256 deep (CBOR-6). */
+const DEPTH_MAX = 250
+
+/** Refuses data that would not come back as it is, with its place (QUEUE-4). */
 export function checkData(data: unknown): void {
   if (typeof data !== 'object' || data === null || Array.isArray(data)) {
     throw invalidParams('data', 'an object', `${kindOf(data)}; give { value: … } instead`)
   }
-  checkPlain('data', data)
+  look(data, { key: 'data', object: null, outer: null, depth: 0 }, problemWithData)
 }
 
-function look(value: unknown, { path, around, rules }: Place): void {
-  const problem = problemWith(value, around)
-  if (problem !== null) throw invalidParams(path, ...problem)
+/** The same for a result, which is kept as JSON: fields that are undefined are left out, and any number will do. */
+export function checkReturned(result: unknown): void {
+  look(result, { key: 'result', object: null, outer: null, depth: 0 }, problemWith)
+}
+
+function look(value: unknown, place: Place, problemOf: (value: unknown) => Problem | null): void {
+  const problem = problemOf(value) ?? problemWithPlace(value, place)
+  if (problem !== null) throw invalidParams(pathOf(place), ...problem)
   if (typeof value !== 'object' || value === null) return
-  const inside = [...around, value]
-  if (Array.isArray(value)) {
-    // Not `forEach`, which passes over holes.
-    for (let i = 0; i < value.length; i++) {
-      look(value[i], { path: `${path}[${i}]`, around: inside, rules })
-    }
-    return
-  }
-  for (const [key, item] of Object.entries(value)) {
-    if (item === undefined && rules.mayLackFields === true) continue
-    look(item, { path: `${path}${accessTo(key)}`, around: inside, rules })
+  const depth = place.depth + 1
+  const isList = Array.isArray(value)
+  // A hole of a list would become null.
+  const keys = isList ? Array.from(value, (_item, i) => String(i)) : Object.keys(value)
+  for (const key of keys) {
+    const item: unknown = (value as Record<string, unknown>)[key]
+    if (item === undefined && !isList && problemOf === problemWith) continue
+    look(item, { key, object: value, outer: place, depth }, problemOf)
   }
 }
 
-function problemWith(value: unknown, around: readonly unknown[]): Problem | null {
+/** JSON holds more than a payload does. */
+function problemWithData(value: unknown): Problem | null {
+  if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)) {
+    return ['a whole number within ±(2^53 − 1); give larger ones as text', String(value)]
+  }
+  if (typeof value === 'string' && !value.isWellFormed()) {
+    return ['text; give bytes as base64', 'half a surrogate pair']
+  }
+  return problemWith(value)
+}
+
+function problemWith(value: unknown): Problem | null {
   switch (typeof value) {
     case 'string':
     case 'boolean':
@@ -63,26 +67,35 @@ function problemWith(value: unknown, around: readonly unknown[]): Problem | null
     case 'symbol':
       return ['a value that JSON can hold', `a ${typeof value}`]
     case 'object':
-      return value === null ? null : problemWithObject(value, around)
+      return value === null ? null : problemWithObject(value)
   }
 }
 
-function problemWithObject(value: object, around: readonly unknown[]): Problem | null {
-  if (around.includes(value))
-    return ['no cycle; name its parts by id', 'an object that contains itself']
-  if (around.length >= DEPTH_MAX) return [`at most ${DEPTH_MAX} levels`, 'more']
+function problemWithObject(value: object): Problem | null {
   if (Array.isArray(value)) return null
   const advice = ADVICE.find(([type]) => value instanceof type)?.[1]
   if (advice !== undefined) return [advice, kindOf(value)]
-  const prototype: object | null = Object.getPrototypeOf(value)
-  if (prototype === null || prototype === Object.prototype) return null
-  // Of another realm, such as that of a test runner.
-  if (Object.getPrototypeOf(prototype) === null && prototype.constructor?.name === 'Object')
-    return null
-  return ['a plain object; copy its fields, as in { ...it }', kindOf(value)]
+  if (!isPlain(value)) return ['a plain object; copy its fields, as in { ...it }', kindOf(value)]
+  const [symbol] = Object.getOwnPropertySymbols(value)
+  return symbol === undefined ? null : ['text as keys', `the key ${String(symbol)}`]
 }
 
-const DEPTH_MAX = 500
+function isPlain(value: object): boolean {
+  const prototype: object | null = Object.getPrototypeOf(value)
+  if (prototype === null || prototype === Object.prototype) return true
+  // Of another realm, such as that of a test runner.
+  return Object.getPrototypeOf(prototype) === null && prototype.constructor?.name === 'Object'
+}
+
+function problemWithPlace(value: unknown, place: Place): Problem | null {
+  if (typeof value !== 'object' || value === null) return null
+  if (place.depth > DEPTH_MAX) return [`at most ${DEPTH_MAX} levels`, 'more']
+  for (let at: Place | null = place; at !== null; at = at.outer) {
+    if (at.object === value)
+      return ['no cycle; name its parts by id', 'an object that contains itself']
+  }
+  return null
+}
 
 const ADVICE: readonly (readonly [new (...args: never[]) => object, string])[] = [
   [Date, 'text or a number; give date.toISOString() or date.getTime()'],
@@ -99,10 +112,13 @@ function kindOf(value: unknown): string {
   if (Array.isArray(value)) return 'an array'
   if (typeof value !== 'object') return value === undefined ? 'undefined' : `a ${typeof value}`
   const name = value.constructor?.name || 'object'
-  return `${/^[AEIOU]/.test(name) ? 'an' : 'a'} ${name}`
+  return `${/^[AEIO]/.test(name) ? 'an' : 'a'} ${name}`
 }
 
 /** As it would be written in code. */
-function accessTo(key: string): string {
-  return /^[A-Za-z_$][\w$]*$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`
+function pathOf({ key, object, outer }: Place): string {
+  if (outer === null) return key
+  if (Array.isArray(object)) return `${pathOf(outer)}[${key}]`
+  const access = /^[A-Za-z_$][\w$]*$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`
+  return `${pathOf(outer)}${access}`
 }

@@ -4,7 +4,7 @@ import { FairleadError, type ProviderNotice } from '@fairlead/core'
 import { invalidParams } from '@fairlead/core/internal'
 import { PermanentError } from './errors.ts'
 import { fitted } from './fitted.ts'
-import { checkPlain } from './plain-data.ts'
+import { checkReturned } from './plain-data.ts'
 import type { QueuePort } from './port.ts'
 import { refuseUnknown } from './refuse-unknown.ts'
 import { type RunningJob, runningJob } from './running-job.ts'
@@ -100,7 +100,7 @@ async function checkResult(value: unknown, schema: StandardSchema | undefined): 
   try {
     // Bytes are kept as they are, and nothing as nothing.
     const isPlain = value !== undefined && !(value instanceof Uint8Array)
-    if (isPlain) checkPlain('result', value, { mayLackFields: true })
+    if (isPlain) checkReturned(value)
     if (schema !== undefined) await fitted(schema, 'result', value)
   } catch (error) {
     if (!(error instanceof FairleadError)) throw error
