@@ -169,6 +169,7 @@ describe('fairlead serve on a terminal', () => {
     const lines = said.replaceAll('\r', '').replaceAll('^C', '').trim().split('\n')
     expect(lines).toEqual([
       expect.stringMatching(/^Fairlead serves http:\S+ on .*fairlead\.db$/),
+      expect.stringMatching(/^Dashboard: http:\S+\/$/),
       expect.stringMatching(
         /^There are no tokens in .*: everybody on this machine is a local admin\.$/,
       ),

@@ -1,8 +1,8 @@
 /** Answers for different askers are kept for so many of them. */
 const ASKERS_MAX = 100
 
-/** An answer is kept a hundred times as long as it took, so that making it takes a percent of the time. */
-const TIMES_KEPT = 100
+/** An answer is kept fifty times as long as it took, so that making it takes a fiftieth of the time. */
+const TIMES_KEPT = 50
 const KEPT_MAX_MS = 5_000
 
 /** Keeps an answer for a moment, so that many pages that ask cost as much as one (FIGURE-1). */
