@@ -249,7 +249,10 @@ describe('everything else that can be done', () => {
       await row.getByRole('button', { name: 'Resume' }).click()
       await expect.poll(pauses, POLL).toBe(0)
 
-      await served.client.call('queues.pause', { kind: 'task', name: 'held' })
+      await tab.page.getByLabel('Name of jobs to pause').fill('held')
+      await tab.press('Pause these')
+      await tab.press('Pause these')
+      await expect.poll(pauses, POLL).toBe(1)
       await tab.go('#/waiting')
       await tab.press('Do it')
       await tab.press('Do it')

@@ -14,6 +14,7 @@ import { Table } from '../../parts/table/table.tsx'
 import { Ago } from '../../parts/time.tsx'
 import { durationText } from '../../text/duration.ts'
 import { countText, rateText } from '../../text/numbers.ts'
+import { PauseForm } from './pause-form.tsx'
 
 type Answered = ResultOf<'queues.list'>
 type Queue = Answered['queues'][number]
@@ -38,7 +39,7 @@ export function QueuesScreen(): JSX.Element {
         {({ queues, pauses }) => (
           <div class="stack">
             {pauses.length === 0 ? null : <Pauses of={pauses} />}
-            <Panel title="Queues" isFlush>
+            <Panel title="Queues" isFlush tools={may('queues.pause') ? <PauseForm /> : null}>
               {queues.length === 0 ? (
                 <Empty>
                   <p>
