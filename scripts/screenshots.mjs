@@ -13,7 +13,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const folder = join(root, 'docs', 'images')
 const BYTES_MAX = 150_000
 const WIDTH = 1_200
-const JOBS = 1_500
+const JOBS = 1_200
 
 const demo = spawn(
   process.execPath,
@@ -69,6 +69,7 @@ async function take(url, token) {
   }
   await page.goto(url)
   await page.waitForSelector('[data-line="live"]')
+  await page.getByText(/task jobs? wait/).first().waitFor()
   await show('#/waiting', 640)
   await save('waiting')
   await show('#/fairness', 640)
