@@ -20,7 +20,7 @@ export interface LiveOptions {
   readonly on?: readonly Topic[]
 }
 
-const EVERY_MS = 700
+const EVERY_MS = 500
 const KEPT = 60
 
 /** One question that is asked as long as somebody looks at its answer, once for all who do. */
