@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type Job, openQueue, type Queue } from '../../dist/index.js'
-import { serve } from '../cli-process.ts'
+import { type CliServer, serve } from '../cli-process.ts'
 import { ProgramProcess } from '../program-process.ts'
 
 const CHILD = join(import.meta.dirname, 'child.mjs')
@@ -18,7 +18,13 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'fairlead-processes-'))
   file = join(folder, 'jobs.db')
 })
-afterEach(() => rmSync(folder, { recursive: true }))
+afterEach(async () => {
+  // Those of a test that failed in the middle.
+  for (const process of started.splice(0)) await killed(process)
+  rmSync(folder, { recursive: true })
+})
+
+const started: ProgramProcess[] = []
 
 function child(
   target: string,
@@ -28,7 +34,15 @@ function child(
   env: Readonly<Record<string, string>> = {},
 ): ProgramProcess {
   const args = [CHILD, target, String(concurrency), String(ms), JSON.stringify(options)]
-  return new ProgramProcess([process.execPath, ...args], { cwd: ROOT, env })
+  const program = new ProgramProcess([process.execPath, ...args], { cwd: ROOT, env })
+  started.push(program)
+  return program
+}
+
+async function served(...args: string[]): Promise<CliServer> {
+  const server = await serve(folder, ...args)
+  started.push(server.process)
+  return server
 }
 
 function addSteps(queue: Queue, count: number): Promise<Job<unknown, number>[]> {
@@ -64,7 +78,7 @@ it('QUEUE-13: a process that is killed in the middle of its handlers loses nothi
 
 it('QUEUE-13: a server and its workers are killed, and every job is done', async () => {
   const settings = ['--set', 'queue.worker_lost_ms=500']
-  const first = await serve(folder, ...settings)
+  const first = await served(...settings)
   const { port } = new URL(first.url)
   const queue = await openQueue(first.url)
   const jobs = await addSteps(queue, 60)
@@ -72,7 +86,7 @@ it('QUEUE-13: a server and its workers are killed, and every job is done', async
   await a.says(/begin 3\n/)
   first.process.kill('SIGKILL')
   await first.process.ended
-  const second = await serve(folder, ...settings, '--port', port)
+  const second = await served(...settings, '--port', port)
   const b = child(second.url, 4, 30)
   await b.says(/ready/)
   await killed(a)
@@ -143,13 +157,13 @@ it.each(['redis://localhost', 'postgres://localhost/db', ''])(
 )
 
 it('QUEUE-10: a listener does not hold up a call to a server that is away', async () => {
-  const place = await serve(folder)
+  const place = await served()
   const queue = await openQueue(place.url, { onError: () => {} })
   await queue.add('step', { n: 1 })
   await place.stop()
   queue.on('completed', () => {})
   const adding = queue.add('step', { n: 2 }, { key: 'once' })
-  const again = await serve(folder, '--port', new URL(place.url).port)
+  const again = await served('--port', new URL(place.url).port)
   await adding
   expect(await queue.counts()).toMatchObject({ QUEUED: 2 })
   await queue.close()
