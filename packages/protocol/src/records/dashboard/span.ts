@@ -6,10 +6,8 @@ import { count, providerId, timeMs } from '../../wire/leaves.ts'
 export const span = z
   .strictObject({
     what: z
-      .enum(['waiting', 'offered', 'running', 'proof', 'settlement'])
-      .describe(
-        'offered: leased and not acked; proof: completed and not proved; settlement: proved and not paid',
-      ),
+      .enum(['waiting', 'offered', 'running', 'proof'])
+      .describe('offered: leased and not acked; proof: completed and not proved'),
     reason: z
       .enum(WAIT_REASONS)
       .nullable()
