@@ -69,7 +69,10 @@ async function take(url, token) {
   }
   await page.goto(url)
   await page.waitForSelector('[data-line="live"]')
-  await page.getByText(/task jobs? wait/).first().waitFor()
+  await page
+    .getByText(/task jobs? wait/)
+    .first()
+    .waitFor()
   await show('#/waiting', 640)
   await save('waiting')
   await show('#/fairness', 640)
