@@ -1,5 +1,8 @@
+import { inspect } from 'node:util'
 import type { EnqueueOptions } from '@fairlead/client'
 import type { JobId } from '@fairlead/core'
+import { BACKOFF_FIELDS, invalidParams } from '@fairlead/core/internal'
+import { kindOf } from './plain-data.ts'
 import { refuseUnknown } from './refuse-unknown.ts'
 import { type Duration, msOf, timeOf } from './time.ts'
 
@@ -13,6 +16,9 @@ export interface Backoff {
   /** The part of a wait that is drawn at random, 0 to 1, so that jobs that failed together spread out; 0.1 if left out. */
   readonly jitter?: number
 }
+
+/** A job, or its id. */
+export type Dependency = string | { readonly id: string }
 
 /** How one job is to run. */
 export interface AddOptions {
@@ -31,8 +37,8 @@ export interface AddOptions {
   readonly tags?: readonly string[]
   /** While a live job of this name has it, `add` gives that job and adds nothing. */
   readonly dedupeKey?: string
-  /** Jobs, or their ids, that have to complete before. */
-  readonly dependsOn?: readonly (string | { readonly id: string })[]
+  /** What has to complete before. */
+  readonly dependsOn?: Dependency | readonly Dependency[]
   /** If one of those does not complete: cancel this one (if left out), or run it all the same. */
   readonly onDependency?: 'cancel' | 'run'
   /** The same key again is the same job, also after it ended. Left out, each `add` has one of its own. */
@@ -41,9 +47,13 @@ export interface AddOptions {
 
 const BACKOFF = { factor: 2, max: '15m', jitter: 0.1 } as const
 
+/** Refuses options whose names are not known. `path` stands before them, as in `defaults.`. */
+export function checkAddOptions(options: unknown, path = ''): void {
+  refuseUnknown('options', options, NAMES, path)
+}
+
 /** The options in the words of the wire. */
 export function wireOptions(options: AddOptions): EnqueueOptions {
-  refuseUnknown('options', options, NAMES)
   const { delay, runAt, attempts, backoff, timeout, priority } = options
   const { tags, dedupeKey, dependsOn, onDependency, key } = options
   const given = {
@@ -53,9 +63,9 @@ export function wireOptions(options: AddOptions): EnqueueOptions {
     backoff: backoff === undefined ? undefined : wireBackoff(backoff),
     timeout_ms: timeout === undefined ? undefined : msOf('timeout', timeout),
     priority,
-    tags: tags && [...tags],
+    tags: tags === undefined ? undefined : wireTags(tags),
     dedupe_key: dedupeKey,
-    depends_on: dependsOn?.map((job) => (typeof job === 'string' ? job : job.id) as JobId),
+    depends_on: dependsOn === undefined ? undefined : wireDependencies(dependsOn),
     on_dependency: onDependency,
     idempotency_key: key,
   }
@@ -80,14 +90,49 @@ const NAMES: readonly (keyof AddOptions)[] = [
 
 const BACKOFF_NAMES: readonly (keyof Backoff)[] = ['base', 'factor', 'max', 'jitter']
 
+/** Text is a list of its letters to JavaScript, so it is refused here. */
+function wireTags(given: unknown): string[] {
+  if (!Array.isArray(given))
+    throw invalidParams('tags', 'a list of text, such as ["welcome"]', kindOf(given))
+  return given.map((tag: unknown, i) => {
+    if (typeof tag === 'string') return tag
+    throw invalidParams(`tags[${i}]`, 'text', kindOf(tag))
+  })
+}
+
+function wireDependencies(given: unknown): JobId[] {
+  const isList = Array.isArray(given)
+  return (isList ? given : [given]).map((job: unknown, i) => {
+    const id = typeof job === 'object' && job !== null && 'id' in job ? job.id : job
+    if (typeof id === 'string') return id as JobId
+    throw invalidParams(isList ? `dependsOn[${i}]` : 'dependsOn', 'a job, or its id', kindOf(job))
+  })
+}
+
 function wireBackoff(given: Duration | Backoff): EnqueueOptions['backoff'] {
-  if (typeof given === 'object') refuseUnknown('fields', given, BACKOFF_NAMES, 'backoff.')
-  const { base, factor, max, jitter } =
-    typeof given === 'object' ? { ...BACKOFF, ...given } : { ...BACKOFF, base: given }
+  const isWhole = typeof given === 'number' || typeof given === 'string'
+  if (!isWhole) refuseUnknown('fields', given, BACKOFF_NAMES, 'backoff.')
+  const { base, factor, max, jitter } = isWhole
+    ? { ...BACKOFF, base: given }
+    : { ...BACKOFF, ...given }
+  const baseMs = msOf(isWhole ? 'backoff' : 'backoff.base', base)
   return {
-    base_ms: msOf('backoff.base', base),
-    factor_permille: Math.round(1_000 * factor),
-    cap_ms: Math.max(msOf('backoff.base', base), msOf('backoff.max', max)),
-    jitter_permille: Math.round(1_000 * jitter),
+    base_ms: baseMs,
+    factor_permille: permille('backoff.factor', factor, BACKOFF_FIELDS.factor_permille),
+    cap_ms: Math.max(baseMs, msOf('backoff.max', max)),
+    jitter_permille: permille('backoff.jitter', jitter, BACKOFF_FIELDS.jitter_permille),
   }
+}
+
+/** Bounds are those of the wire, in thousandths. */
+function permille(
+  field: string,
+  given: unknown,
+  { min, max }: { readonly min: number; readonly max: number },
+): number {
+  if (typeof given === 'number') {
+    const value = Math.round(1_000 * given)
+    if (value >= min && value <= max) return value
+  }
+  throw invalidParams(field, `a number from ${min / 1_000} to ${max / 1_000}`, inspect(given))
 }

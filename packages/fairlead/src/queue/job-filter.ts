@@ -1,6 +1,7 @@
 import type { BulkFilter } from '@fairlead/client'
 import type { JobStatus } from '@fairlead/core'
 import { invalidParams } from '@fairlead/core/internal'
+import { kindOf } from './plain-data.ts'
 import { refuseUnknown } from './refuse-unknown.ts'
 import { timeOf } from './time.ts'
 
@@ -21,6 +22,7 @@ export interface JobFilter<Name extends string = string> {
 
 /** The filter in the words of the wire, for tasks. */
 export function wireFilter(filter: JobFilter): BulkFilter {
+  checkFilter(filter)
   refuseUnknown('fields', filter, FILTER_NAMES)
   const { name, status, tag, key, dedupeKey, error, since, until } = filter
   return {
@@ -36,9 +38,14 @@ export function wireFilter(filter: JobFilter): BulkFilter {
   }
 }
 
+export function checkFilter(filter: unknown): void {
+  if (typeof filter === 'object' && filter !== null) return
+  throw invalidParams('filter', 'an object, such as { name: "email" }', kindOf(filter))
+}
+
 /** Without a field it would be every job there is. */
-export function refuseAll(filter: JobFilter): void {
-  if (Object.values(filter).some((value) => value !== undefined)) return
+export function refuseAll(filter: JobFilter | undefined): void {
+  if (Object.values(filter ?? {}).some((value) => value !== undefined)) return
   throw invalidParams('filter', `at least one of ${FILTER_NAMES.join(', ')}`)
 }
 

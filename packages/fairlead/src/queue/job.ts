@@ -60,11 +60,11 @@ const ADDED: JobState = {
 export class Job<Data = unknown, Result = unknown> {
   readonly id: string
   readonly name: string
-  /** True if `add` gave a live job that had the same `dedupeKey`. */
+  /** True if `add` gave a live job that had the same `dedupeKey`. The same `key` does not tell. */
   readonly isDuplicate: boolean
   readonly #parts: JobParts
   #data: Data | undefined
-  #state: JobState = ADDED
+  #state: JobState
 
   constructor(
     parts: JobParts,
@@ -73,6 +73,8 @@ export class Job<Data = unknown, Result = unknown> {
       readonly name: string
       readonly data?: Data
       readonly isDuplicate?: boolean
+      readonly tags?: readonly string[]
+      readonly runAt?: number | null
     },
   ) {
     this.#parts = parts
@@ -80,6 +82,8 @@ export class Job<Data = unknown, Result = unknown> {
     this.name = own.name
     this.#data = own.data
     this.isDuplicate = own.isDuplicate ?? false
+    const { tags = [], runAt = null } = own
+    this.#state = { ...ADDED, tags, readyAt: runAt === null ? null : new Date(runAt) }
   }
 
   /** A job as a list or a look at it has it; a list has no data. */
@@ -131,7 +135,10 @@ export class Job<Data = unknown, Result = unknown> {
     return this.#state.retryOf
   }
 
-  /** Before this time it does not begin: its `runAt`, or the end of its backoff; null if it waits for neither. */
+  /**
+   * Before this time it does not begin: its `runAt`, the end of its `delay`, or that of its backoff; null if it waits for none
+   * of them. Of a `delay` the queue knows it, so null until `refresh()`.
+   */
   get readyAt(): Date | null {
     return this.#state.readyAt
   }

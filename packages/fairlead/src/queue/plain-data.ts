@@ -107,7 +107,8 @@ const ADVICE: readonly (readonly [new (...args: never[]) => object, string])[] =
   [Uint8Array, 'text; give Buffer.from(it).toString("base64")'],
 ]
 
-function kindOf(value: unknown): string {
+/** Names the type of a value, for a refusal. */
+export function kindOf(value: unknown): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'an array'
   if (typeof value !== 'object') return value === undefined ? 'undefined' : `a ${typeof value}`

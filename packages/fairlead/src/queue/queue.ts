@@ -9,13 +9,15 @@ import {
 import { FairleadError, type JobStatus, type WaitReason } from '@fairlead/core'
 import { invalidParams } from '@fairlead/core/internal'
 import type { ScheduleRecord } from '@fairlead/protocol'
-import { type AddOptions, wireOptions } from './add-options.ts'
+import { type AddOptions, checkAddOptions, wireOptions } from './add-options.ts'
 import { EVENT_NAMES, EventListeners, type QueueEventName, type QueueEvents } from './events.ts'
 import { fitted } from './fitted.ts'
 import { Job, type JobParts } from './job.ts'
-import { type JobFilter, refuseAll, wireFilter } from './job-filter.ts'
-import { checkData } from './plain-data.ts'
+import { checkFilter, type JobFilter, refuseAll, wireFilter } from './job-filter.ts'
+import { inOwnWords, inPlace } from './own-words.ts'
+import { checkData, kindOf } from './plain-data.ts'
 import type { QueuePort } from './port.ts'
+import { refuseUnknown } from './refuse-unknown.ts'
 import type { RunningJob } from './running-job.ts'
 import {
   checkWorkOptions,
@@ -137,15 +139,18 @@ export class Queue<Tasks = AnyTasks> {
     jobs: Iterable<NewJob<Tasks, Name>>,
   ): Promise<Job<DataIn<Tasks[Name]>, ResultOut<Tasks[Name]>>[]> {
     const requests = await Promise.all(
-      [...jobs].map(async ({ name, data, options = {} }) => ({
-        name,
-        request: await this.#request(name, data, options),
-      })),
+      listOf(jobs).map(async (job, i) => {
+        refuseUnknown('fields', job, NEW_JOB_NAMES, `jobs[${i}].`)
+        const { name, data, options = {} } = job
+        const path = `jobs[${i}].`
+        return { name, path, request: await inPlace(path, this.#request(name, data, options)) }
+      }),
     )
     const added: Job<DataIn<Tasks[Name]>, ResultOut<Tasks[Name]>>[] = []
     for (let from = 0; from < requests.length; from += ADDED_AT_ONCE) {
       const part = requests.slice(from, from + ADDED_AT_ONCE)
-      added.push(...(await Promise.all(part.map(({ name, request }) => this.#send(name, request)))))
+      const sent = part.map(({ name, request, path }) => this.#send(name, request, path))
+      added.push(...(await Promise.all(sent)))
     }
     return added
   }
@@ -193,7 +198,7 @@ export class Queue<Tasks = AnyTasks> {
     id: string,
   ): Promise<Job<DataIn<Tasks[Name]>, ResultOut<Tasks[Name]>> | null> {
     try {
-      return Job.of(this.#parts, (await this.#client.getJob(id)).job)
+      return Job.of(this.#parts, (await inOwnWords(this.#client.getJob(id))).job)
     } catch (error) {
       if (error instanceof FairleadError && error.code === 'NotFound') return null
       throw error
@@ -208,31 +213,39 @@ export class Queue<Tasks = AnyTasks> {
       readonly order?: 'oldest' | 'newest'
     } = {},
   ): AsyncIterableIterator<Job<DataIn<Tasks[Name]>, ResultOut<Tasks[Name]>>> {
+    checkFilter(filter)
     const { waitReason, order, ...rest } = filter
     const jobs = this.#client.listJobs({
       ...wireFilter(rest),
       ...(waitReason === undefined ? {} : { wait_reason: waitReason }),
       ...(order === undefined ? {} : { order }),
     })
-    for await (const job of jobs) yield Job.of(this.#parts, job)
+    for (;;) {
+      // Not around the `yield`: an error of the caller's is its own.
+      const { done, value } = await inOwnWords(jobs.next())
+      if (done) return
+      yield Job.of(this.#parts, value)
+    }
   }
 
   /** Cancels all jobs that fit, and waits for the end of that. */
-  cancelMany(
+  async cancelMany(
     filter: JobFilter<NameIn<Tasks>>,
     options: { readonly limit?: number } = {},
   ): Promise<BulkEnd> {
     refuseAll(filter)
-    return this.#client.cancelJobs(wireFilter(filter), options)
+    refuseUnknown('options', options, BULK_NAMES)
+    return inOwnWords(this.#client.cancelJobs(wireFilter(filter), options))
   }
 
   /** Adds again all jobs that fit and ended without a result, and waits for the end of that. */
-  retryMany(
+  async retryMany(
     filter: JobFilter<NameIn<Tasks>>,
     options: { readonly limit?: number } = {},
   ): Promise<BulkEnd> {
     refuseAll(filter)
-    return this.#client.retryJobs(wireFilter(filter), options)
+    refuseUnknown('options', options, BULK_NAMES)
+    return inOwnWords(this.#client.retryJobs(wireFilter(filter), options))
   }
 
   /** Holds back the jobs of a name, or all. Handlers that run go on. */
@@ -258,7 +271,7 @@ export class Queue<Tasks = AnyTasks> {
     options: ScheduleOptions = {},
   ): Promise<{ readonly nextAt: Date | null }> {
     const { timezone, overlap, catchUp, paused, ...addOptions } = options
-    const { next_at } = await this.#client.putSchedule({
+    const put = this.#client.putSchedule({
       id,
       cron,
       request: await this.#request(name, data, addOptions),
@@ -267,6 +280,7 @@ export class Queue<Tasks = AnyTasks> {
       ...(catchUp === undefined ? {} : { catch_up: catchUp }),
       ...(paused === undefined ? {} : { paused }),
     })
+    const { next_at } = await inOwnWords(put)
     return { nextAt: next_at === null ? null : new Date(next_at) }
   }
 
@@ -317,10 +331,8 @@ export class Queue<Tasks = AnyTasks> {
   async counts(
     filter: JobFilter<NameIn<Tasks>> = {},
   ): Promise<Readonly<Record<JobStatus, number>>> {
-    const { counts } = await this.#client.call('aicf.cancelJobs', {
-      filter: wireFilter(filter),
-      dry_run: true,
-    })
+    const asked = { filter: wireFilter(filter), dry_run: true }
+    const { counts } = await inOwnWords(this.#client.call('aicf.cancelJobs', asked))
     const found = Object.fromEntries((counts ?? []).map(({ status, matches }) => [status, matches]))
     return { ...NO_JOBS, ...found }
   }
@@ -352,11 +364,16 @@ export class Queue<Tasks = AnyTasks> {
   async #send<Name extends NameIn<Tasks>>(
     name: Name,
     request: TaskRequest,
+    path = '',
   ): Promise<Job<DataIn<Tasks[Name]>, ResultOut<Tasks[Name]>>> {
     await this.#listeners.ready
-    const { task_id: id, deduplicated: isDuplicate = false } = await this.#client.enqueue(request)
+    const receipt = await inOwnWords(this.#client.enqueue(request), path)
+    const { task_id: id, deduplicated: isDuplicate = false } = receipt
     const data = request.payload.args as DataIn<Tasks[Name]>
-    return new Job(this.#parts, { id, name, data, isDuplicate })
+    // What was given is that of the new job, not of one that was there.
+    if (isDuplicate) return new Job(this.#parts, { id, name, data, isDuplicate })
+    const { tags = [], run_at: runAt } = request
+    return new Job(this.#parts, { id, name, data, tags: tags ?? [], runAt: runAt ?? null })
   }
 
   async #request(name: string, data: unknown, options: AddOptions): Promise<TaskRequest> {
@@ -370,6 +387,7 @@ export class Queue<Tasks = AnyTasks> {
     // The data as it was given goes out; the worker's side makes of it what the schema says.
     if (schema !== undefined) await fitted(schema, 'data', args)
     const payload = { name, args }
+    checkAddOptions(options)
     return { kind: 'task', payload, ...wireOptions({ ...this.#defaults, ...options }) }
   }
 
@@ -398,6 +416,16 @@ const NO_JOBS: Readonly<Record<JobStatus, number>> = {
   FAILED: 0,
   EXPIRED: 0,
   CANCELED: 0,
+}
+
+const BULK_NAMES = ['limit']
+
+const NEW_JOB_NAMES: readonly (keyof NewJob<AnyTasks>)[] = ['name', 'data', 'options']
+
+function listOf<Item>(jobs: Iterable<Item>): Item[] {
+  const isList = typeof jobs === 'object' && jobs !== null && Symbol.iterator in jobs
+  if (isList) return [...jobs]
+  throw invalidParams('jobs', 'a list of { name, data, options }', kindOf(jobs))
 }
 
 /** Refused here, because the server would name the payload. */

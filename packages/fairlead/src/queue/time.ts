@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { invalidParams } from '@fairlead/core/internal'
 import { durationMs } from '../duration.ts'
 
@@ -11,7 +12,8 @@ export function msOf(field: string, given: Duration): number {
   throw invalidParams(
     field,
     'milliseconds as a whole number, or a duration such as 90s, 10m or 1h30m',
-    JSON.stringify(given) ?? String(given),
+    // JSON has no NaN.
+    typeof given === 'string' ? JSON.stringify(given) : inspect(given, { depth: 0 }),
   )
 }
 
