@@ -40,10 +40,10 @@ interface JobOf<Kind extends KindName> {
    * replaces what was given before.
    */
   prove(facts: ProofFacts): void
-  /** Says how far the work has come, in percent. Reports are gathered, and one that fails harms no job. */
+  /** Says how far the work has come, in percent from 0 to 100; more is 100. Reports are gathered, and one that fails harms no job. */
   progress(percent: number, message?: string): void
-  /** Adds a line to the log of this attempt; see `fairlead jobs logs`. */
-  log(line: string): void
+  /** Adds a line to the log of this attempt; see `fairlead jobs logs`. A value that is no text is shown as `console.log` would. */
+  log(line: unknown): void
   /** When the lease ends unless it is renewed, on the worker's own clock. It moves on by renewals. */
   readonly deadline: number
 }
@@ -139,7 +139,7 @@ export class Attempt implements JobOf<KindName> {
     this.#report().progress(percent, message)
   }
 
-  log(line: string): void {
+  log(line: unknown): void {
     this.#report().log(line)
   }
 

@@ -1,10 +1,16 @@
 import type { Clock, LeaseProgress } from '@fairlead/core'
+import { saidText } from './said-text.ts'
 
 /** Reports of one attempt come at most so often; what is said meanwhile goes with the next one. */
 const EVERY_MS = 500
-const LINES_PER_CALL = 100
+/** In JSON a character takes up to six bytes: so many of the longest lines fit into one message. */
+const LINES_PER_CALL = 80
 const LINES_WAITING_MAX = 1_000
 const MESSAGE_CHARACTERS_MAX = 256
+/** One more than is kept of a line, so that what is cut here gets its mark there (PROGRESS-3). */
+const LINE_CHARACTERS_MAX = 4_097
+/** What is split into lines; more than that is not kept of an attempt. */
+const TEXT_CHARACTERS_MAX = 1_048_576
 
 type Send = (progress: LeaseProgress) => Promise<void>
 
@@ -24,16 +30,18 @@ export class ProgressReporter {
     this.#send = send
   }
 
-  progress(percent: number, message?: string): void {
+  /** The percent is brought within 0 to 100; one that is no number is left out. */
+  progress(percent: number, message?: unknown): void {
     if (Number.isFinite(percent)) this.#percent = Math.round(Math.min(100, Math.max(0, percent)))
     // A message is at most 1,024 bytes, and a character at most four of them.
-    if (message !== undefined)
-      this.#message = message.toWellFormed().slice(0, MESSAGE_CHARACTERS_MAX)
+    if (message != null) this.#message = saidText(message, MESSAGE_CHARACTERS_MAX)
     this.#schedule()
   }
 
-  log(text: string): void {
-    for (const line of text.split('\n')) this.#lines.push(line)
+  log(said: unknown): void {
+    for (const line of saidText(said, TEXT_CHARACTERS_MAX).split('\n')) {
+      this.#lines.push(saidText(line, LINE_CHARACTERS_MAX))
+    }
     if (this.#lines.length > LINES_WAITING_MAX) {
       this.#lines.splice(0, this.#lines.length - LINES_WAITING_MAX)
     }

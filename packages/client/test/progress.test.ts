@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Job } from '../src/index.ts'
 import { Rig } from './rig.ts'
@@ -25,6 +26,35 @@ describe('a worker in the same process', () => {
     expect(log?.lines).toHaveLength(250)
     expect(log?.lines.at(-1)?.text).toBe('line 249')
     expect(rig.errors).toEqual([])
+  })
+
+  it('PROGRESS-4: makes text of whatever a handler says, and never fails its attempt', async () => {
+    const unshowable = {
+      [inspect.custom]() {
+        throw new Error('no')
+      },
+    }
+    const said = [{ a: 1 }, null, undefined, 5n, Symbol('s'), unshowable, '\ud800', 'a\nb']
+    await rig.worker((job) => {
+      for (const each of said) job.log(each)
+      job.log(`${'x'.repeat(9_000)}\nend`)
+      job.progress(150, { page: 4 } as never)
+      job.progress(Number.NaN, null as never)
+      job.progress('50' as never)
+      return 'done'
+    })
+    const id = await rig.enqueue()
+    await rig.clock.settle()
+    await rig.clock.settle()
+    expect(await rig.engine.getJob(id)).toMatchObject({ status: 'COMPLETED', attempt: 0 })
+    const [log] = rig.engine.progress.logs(id)
+    const texts = log?.lines.map(({ text }) => text) ?? []
+    expect(texts.slice(0, 5)).toEqual(['{ a: 1 }', 'null', 'undefined', '5n', 'Symbol(s)'])
+    expect(texts.slice(5, 9)).toEqual(['(a value that cannot be shown)', '\ufffd', 'a', 'b'])
+    expect(texts[9]).toHaveLength(4_096)
+    expect(texts[9]?.endsWith('…')).toBe(true)
+    expect(texts.slice(10)).toEqual(['end'])
+    expect(log?.progress).toMatchObject({ percent: 100, message: '{ page: 4 }' })
   })
 
   it('PROGRESS-4: reports while the handler runs, at most twice a second', async () => {

@@ -8,10 +8,10 @@ export interface RunningJob {
   readonly attempt: number
   /** Fires when the work is wanted no more: the job was cancelled, its time is over, or this process lost it. */
   readonly signal: AbortSignal
-  /** Says how far the work has come, in percent. */
+  /** Says how far the work has come, in percent from 0 to 100; more is 100. */
   progress(percent: number, message?: string): void
-  /** Adds a line to the log of this attempt. */
-  log(line: string): void
+  /** Adds a line to the log of this attempt. A value that is no text is shown as `console.log` would. */
+  log(line: unknown): void
   /**
    * Makes sure that the job is still this handler's, before a step that must not happen twice; throws if not. It need not
    * be called to keep the job: that happens by itself for as long as the handler runs.
