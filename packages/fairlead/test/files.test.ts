@@ -1,4 +1,12 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -65,6 +73,16 @@ describe('files of an installation', () => {
       process.kill('SIGTERM')
       await process.ended
     }
+  })
+
+  it('FILES-1: doctor names a file of the store that everybody can read', async () => {
+    const logs = join(folder, 'fairlead.db.job-logs')
+    writeFileSync(logs, '')
+    chmodSync(logs, 0o644)
+    const found = (await run('doctor', '--set', 'server.port=0')).out
+    expect(found).toMatch(/permissions.*can read \S*fairlead\.db\.job-logs\./)
+    chmodSync(logs, 0o600)
+    expect((await run('doctor', '--set', 'server.port=0')).out).not.toMatch(/can read \S*job-logs/)
   })
 
   describe('FILES-2: a start that is refused makes nothing', () => {

@@ -16,6 +16,8 @@ it('FILES-1: no file of a store can be read by others, whatever the umask is', (
       `${store}-wal`,
       `${store}-log-1`,
       `${store}.holder`,
+      `${store}.job-logs`,
+      `${store}.job-logs-wal`,
       `${store}.lock`,
     ]),
   )

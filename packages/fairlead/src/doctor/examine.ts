@@ -1,6 +1,7 @@
 import type { FairleadError } from '@fairlead/core'
 import type { Config } from '../config/load-config.ts'
 import { keyPath } from '../serve/seal-key.ts'
+import { filesWithWork } from '../storage/store-files.ts'
 import { tokensPath } from '../tokens.ts'
 import { type Finding, fail, ok, warn } from './check.ts'
 import { checkArchive } from './check-archive.ts'
@@ -35,7 +36,7 @@ export async function examine(load: () => Promise<Config>): Promise<Finding[]> {
   findings.push(...stored.findings, checkClock(Date.now(), stored.beatMs))
   if (store.archive !== null) findings.push(checkArchive(store.archive))
   findings.push(
-    checkPermissions([store.path, keyPath(store.path), tokensPath(config)]),
+    checkPermissions([...filesWithWork(store.path), keyPath(store.path), tokensPath(config)]),
     checkTokens(config, stored.hadTokens),
   )
   findings.push(checkTls(config, LOOPBACK.test(server.host)))

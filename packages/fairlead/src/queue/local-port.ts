@@ -6,6 +6,7 @@ import { openJobLogs } from '@fairlead/store/job-logs'
 import { MemoryStore } from '@fairlead/store/memory'
 import { openSqliteStore, type SqliteStore } from '@fairlead/store/sqlite'
 import { keyPath, readSealKeys } from '../serve/seal-key.ts'
+import { jobLogsPath } from '../storage/store-files.ts'
 import type { QueuePort } from './port.ts'
 
 /** A queue in this process, on a file that no other process has open. */
@@ -15,7 +16,7 @@ export async function openFilePort(path: string): Promise<QueuePort> {
   try {
     // A store that a server had may have registrations. This queue takes none, and so makes no key.
     const sealKeys = readSealKeys(keyPath(path)) ?? []
-    const jobLogs = openJobLogs(`${path}.job-logs`)
+    const jobLogs = openJobLogs(jobLogsPath(path))
     const engine = await openEngine({ store, sealKeys, jobLogs })
     return { ...(await portOn(engine, steadyClock)), workerIdFor: countedIds() }
   } catch (error) {

@@ -13,6 +13,7 @@ import { openSqliteStore } from '@fairlead/store/sqlite'
 import type { Config } from '../config/load-config.ts'
 import { hooksOf, refuseSecrets, secretsOf } from '../hooks/configured-hooks.ts'
 import { startHooks } from '../hooks/start-hooks.ts'
+import { jobLogsPath } from '../storage/store-files.ts'
 import { shareFromFirstToken, shareQueue, withCallerShare } from './caller-share.ts'
 import { type DashboardState, dashboardFolder } from './dashboard-folder.ts'
 import { followProviders, openProviders } from './follow-providers.ts'
@@ -42,11 +43,6 @@ interface Options {
   readonly isInsecureLocal?: boolean
   /** True: where the key file is missing, a new key is made, and what was encrypted stays unreadable. */
   readonly mayReplaceKey?: boolean
-}
-
-/** Beside the tables, and no part of them. */
-function jobLogsPath(path: string): string {
-  return path === ':memory:' ? path : `${path}.job-logs`
 }
 
 /** The server as it is configured: store, engine and network, in this order; closed the other way round. */

@@ -23,6 +23,17 @@ export function storeFiles(path: string): StoreFiles {
   return { tables: sizeOf(file), wal: sizeOf(`${file}-wal`), log, logFiles }
 }
 
+/** Log lines of jobs (PROGRESS-3), beside the tables and no part of them. */
+export function jobLogsPath(path: string): string {
+  return path === ':memory:' ? path : `${path}.job-logs`
+}
+
+/** All files that may contain people's work. Some of them need not be there. */
+export function filesWithWork(path: string): string[] {
+  const databases = [path, jobLogsPath(path)]
+  return [...databases, ...databases.map((file) => `${file}-wal`), ...storeFiles(path).logFiles]
+}
+
 const APPLICATION_ID = 0x464c4431
 const AT = { version: 60, application: 68, end: 72 }
 

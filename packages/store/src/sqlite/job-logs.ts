@@ -5,6 +5,7 @@ import {
   type JobLogs,
   type LogLine,
 } from '@fairlead/core'
+import { makePrivate } from '../file-mode.ts'
 import { type Database, openDatabase } from './driver.ts'
 
 const SCHEMA = `
@@ -26,6 +27,7 @@ const SCHEMA = `
  */
 export function openJobLogs(path: string): JobLogs {
   try {
+    makePrivate(path)
     const db = openDatabase(path, 1_000)
     db.exec(SCHEMA)
     addProgress(db)
