@@ -4,6 +4,7 @@ import {
   closeSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -11,7 +12,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { batchOf, newJob, sampleJob } from '../src/conformance/sample-rows.ts'
 import { openDatabase } from '../src/sqlite/driver.ts'
@@ -67,6 +68,7 @@ describe('STORE-11: a file that is not ours to write is refused and left as it w
       unavailable('not_a_store', /another program.*give the path/),
     )
     expect(readFileSync(path)).toEqual(before)
+    expect(readdirSync(dirname(path))).toEqual([basename(path)])
   })
 
   it('STORE-11: something that is no database', async () => {
@@ -77,6 +79,7 @@ describe('STORE-11: a file that is not ours to write is refused and left as it w
       unavailable('not_a_database', /not a database.*give the path/),
     )
     expect(readFileSync(path)).toEqual(before)
+    expect(readdirSync(dirname(path))).toEqual([basename(path)])
   })
 })
 

@@ -5,7 +5,7 @@ import { STORE } from './rows/rows.ts'
 import { renewSums } from './tables/renew-sums.ts'
 
 /** Marks a file as a Fairlead store: "FLD1". */
-const APPLICATION_ID = 0x464c4431
+export const APPLICATION_ID = 0x464c4431
 
 const FOLDER = new URL('../../src/sqlite/migrations/', import.meta.url)
 

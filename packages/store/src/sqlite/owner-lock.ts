@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { makePrivate } from '../file-mode.ts'
 import { asUnavailable, unavailable } from '../unavailable.ts'
 import { type Database, openDatabase, sqliteCode } from './driver.ts'
@@ -40,6 +41,11 @@ export class OwnerLock {
     removeHolder(this.#path)
     this.#db.close()
   }
+}
+
+/** True if a store was opened there before. */
+export function hasLock(path: string): boolean {
+  return existsSync(lockOf(path))
 }
 
 function lockOf(path: string): string {

@@ -9,6 +9,7 @@ import { ThreadHost } from '../thread/thread-host.ts'
 import type { BackupFile } from './backup/backup-file.ts'
 import { bringForward, type Progress } from './migrations/bring-forward.ts'
 import { OwnerLock } from './owner-lock.ts'
+import { refuseForeign } from './refuse-foreign.ts'
 import {
   hasLog,
   realPath,
@@ -106,6 +107,7 @@ export async function openSqliteStore(
   if (path === IN_MEMORY) return openInMemory(internals)
   const file = realPath(path)
   refuseFolder(file)
+  refuseForeign(file)
   const lock = OwnerLock.take(file)
   try {
     return await openLocked(file, lock, options, internals)
