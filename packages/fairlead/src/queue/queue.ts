@@ -248,18 +248,14 @@ export class Queue<Tasks = AnyTasks> {
     return inOwnWords(this.#client.retryJobs(wireFilter(filter), options))
   }
 
-  /** Holds back the jobs of a name, or all. Handlers that run go on. */
-  async pause(name?: NameIn<Tasks>): Promise<void> {
-    await this.#client.call('queues.pause', {
-      kind: 'task',
-      ...(name === undefined ? {} : { name }),
-    })
+  /** Holds back the jobs of a name, or with `*` all. Handlers that run go on. */
+  async pause(name: NameIn<Tasks> | '*'): Promise<void> {
+    await this.#client.call('queues.pause', pauseKey(name))
   }
 
-  /** Ends the pause with this name, or that of all. Gives false if there was none. */
-  async resume(name?: NameIn<Tasks>): Promise<boolean> {
-    const key = { kind: 'task' as const, ...(name === undefined ? {} : { name }) }
-    return (await this.#client.call('queues.resume', key)).resumed
+  /** Ends the pause with this name, or with `*` that of all. Gives false if there was none. */
+  async resume(name: NameIn<Tasks> | '*'): Promise<boolean> {
+    return (await this.#client.call('queues.resume', pauseKey(name))).resumed
   }
 
   /** Adds a job at the times of a cron expression. The same id replaces; fit to be called at every start. */
@@ -416,6 +412,14 @@ const NO_JOBS: Readonly<Record<JobStatus, number>> = {
   FAILED: 0,
   EXPIRED: 0,
   CANCELED: 0,
+}
+
+/** A name that is missing is refused: a variable that is not set must not hold up the whole program. */
+function pauseKey(name: unknown): { readonly kind: 'task'; readonly name?: string } {
+  if (typeof name !== 'string' || name === '') {
+    throw invalidParams('name', 'the name of a task, or * for all', kindOf(name))
+  }
+  return { kind: 'task', ...(name === '*' ? {} : { name }) }
 }
 
 const BULK_NAMES = ['limit']

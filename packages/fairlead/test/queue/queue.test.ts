@@ -322,6 +322,16 @@ describe.each(BACKENDS)('a queue in %s', (_, make) => {
     expect(await queue.resume('sum')).toBe(false)
   })
 
+  it('QUEUE-11: a pause of * holds all back', async () => {
+    queue.work('sum', () => 1)
+    await queue.pause('*')
+    const job = await queue.add('sum', { numbers: [] })
+    expect(await job.refresh()).toMatchObject({ status: 'QUEUED', waitReason: 'paused' })
+    expect(await queue.resume('sum')).toBe(false)
+    expect(await queue.resume('*')).toBe(true)
+    expect(await job.result()).toBe(1)
+  })
+
   it('QUEUE-11: schedules add jobs by the clock', async () => {
     queue.work('email', ({ to }) => ({ sent: to }))
     const options = { timezone: 'Europe/Berlin', overlap: 'skip', catchUp: 'none' } as const

@@ -77,6 +77,49 @@ const slips: readonly (readonly [call: () => unknown, message: RegExp])[] = [
   [() => queue.schedule('s', 'every day', 'email', {}), /^cron: expected/],
   [() => openQueue(':memory:', { onerror: () => {} } as never), /^onerror: expected only/],
   [() => openQueue('./jobs.db', { clock: {} as never }), /^clock: expected/],
+  [() => openQueue(':memory:', null as never), /^options: expected an object.*got null$/],
+  [
+    () => openQueue(':memory:', { defaults: { attemps: 3 } as never }),
+    /^defaults\.attemps: expected only the options/,
+  ],
+  [() => openQueue(':memory:', { defaults: { delay: 'soon' } }), /^defaults\.delay: expected/],
+  [
+    () => openQueue(':memory:', { closeOnSignals: 'yes' as never }),
+    /^closeOnSignals: expected true, false or/,
+  ],
+  [
+    () => openQueue(':memory:', { closeOnSignals: { deadline: 'soon' } }),
+    /^closeOnSignals\.deadline: expected/,
+  ],
+  [
+    () => openQueue(':memory:', { closeOnSignals: { dedline: 1 } as never }),
+    /^closeOnSignals\.dedline: expected/,
+  ],
+  [
+    () => openQueue(':memory:', { onError: 'log' as never }),
+    /^onError: expected a function.*got a string$/,
+  ],
+  [
+    () => openQueue(':memory:', { tasks: { email: { dta: {} } as never } }),
+    /^tasks\.email\.dta: expected only the schemas/,
+  ],
+  [() => openQueue(':memory:', { tasks: null as never }), /^tasks: expected/],
+  [
+    () => openQueue({ url: 'http://127.0.0.1:1', tokn: 'x' } as never),
+    /^target\.tokn: expected only the fields url, token, workerToken/,
+  ],
+  [
+    () => openQueue('localhost:7433'),
+    /^target: expected the URL of a server, such as http:\/\/localhost:7433, or a file, such as \.\/localhost:7433, got/,
+  ],
+  [() => openQueue('127.0.0.1:7433/x'), /such as http:\/\/127\.0\.0\.1:7433\/x/],
+  [() => openQueue('[::1]:7433'), /such as http:\/\/\[::1\]:7433/],
+  [
+    () => queue.pause(undefined as never),
+    /^name: expected the name of a task, or \* for all, got undefined$/,
+  ],
+  [() => (queue.pause as () => unknown)(), /^name: expected/],
+  [() => queue.resume('' as never), /^name: expected/],
   [() => new RetryAfter('soon'), /^wait: expected/],
 ]
 
