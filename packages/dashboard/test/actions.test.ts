@@ -245,9 +245,15 @@ describe('everything else that can be done', () => {
       const pauses = async (): Promise<number> =>
         (await served.client.call('queues.list', {})).pauses.length
       await expect.poll(pauses, POLL).toBe(1)
-      await row.getByText(/held by a pause/).waitFor()
+      await row.getByText('paused, 1 held').waitFor()
+      // Its only job is not ready any more, so the pause holds none.
+      const later = await served.task('held', { delay_ms: 3_600_000 })
+      await served.client.cancel(id)
+      await row.getByText('paused', { exact: true }).waitFor()
       await row.getByRole('button', { name: 'Resume' }).click()
       await expect.poll(pauses, POLL).toBe(0)
+      await row.getByText('open', { exact: true }).waitFor()
+      const now = await served.task('held', { regions: ['the-moon'] })
 
       await tab.page.getByLabel('Name of jobs to pause').fill('held')
       await tab.press('Pause these')
@@ -257,7 +263,8 @@ describe('everything else that can be done', () => {
       await tab.press('Do it')
       await tab.press('Do it')
       await expect.poll(pauses, POLL).toBe(0)
-      await served.client.cancel(id)
+      await served.client.cancel(later)
+      await served.client.cancel(now)
     },
     PATIENCE_MS,
   )

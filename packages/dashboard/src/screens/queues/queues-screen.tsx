@@ -13,7 +13,7 @@ import { Empty, Panel, Title } from '../../parts/panel.tsx'
 import { Table } from '../../parts/table/table.tsx'
 import { Ago } from '../../parts/time.tsx'
 import { durationText } from '../../text/duration.ts'
-import { countText, rateText } from '../../text/numbers.ts'
+import { countText, plural, rateText } from '../../text/numbers.ts'
 import { PauseForm } from './pause-form.tsx'
 
 type Answered = ResultOf<'queues.list'>
@@ -85,12 +85,7 @@ function Queues(props: {
         { title: 'Failed /s', isNumber: true, cell: rate(({ failed }) => failed) },
         {
           title: 'State',
-          cell: ({ held }) =>
-            held > 0 ? (
-              <Badge tone="warn">{countText(held)} held by a pause</Badge>
-            ) : (
-              <Badge>open</Badge>
-            ),
+          cell: (queue) => <State of={queue} pauses={pauses} />,
         },
         { title: 'Pause', cell: (queue) => <Toggle of={queue} pauses={pauses} /> },
       ]}
@@ -107,6 +102,23 @@ function Name({ of }: { readonly of: Queue }): JSX.Element {
       {kind}
       {name === null ? '' : ` ${name}`}
     </a>
+  )
+}
+
+/** A paused queue says so even while it holds no ready job. */
+function State(props: { readonly of: Queue; readonly pauses: readonly Pause[] }): JSX.Element {
+  const { kind, name, held } = props.of
+  const own = props.pauses.filter(
+    (one) => one.kind === kind && (one.name === null || one.name === name),
+  )
+  const holding = held === 0 ? '' : `, ${countText(held)} held`
+  if (own.some(({ caller }) => caller === null)) return <Badge tone="warn">paused{holding}</Badge>
+  if (own.length === 0) return <Badge>open</Badge>
+  return (
+    <Badge tone="warn">
+      paused for {plural(own.length, 'caller')}
+      {holding}
+    </Badge>
   )
 }
 
