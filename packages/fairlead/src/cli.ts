@@ -39,7 +39,7 @@ async function runCommand({ command, args, flags }: Parsed, terminal: Terminal):
   // A command may load its configuration more than once.
   const told = new Set<string>()
   const warn = (text: string): void => {
-    if (!told.has(text)) terminal.note(isJson ? JSON.stringify({ warning: text }) : text)
+    if (!told.has(text)) terminal.note(isJson ? warningJson(text) : text)
     told.add(text)
   }
   const config = async (named: NamedFlags = {}) => {
@@ -59,6 +59,7 @@ async function runCommand({ command, args, flags }: Parsed, terminal: Terminal):
     flags: flags as never,
     terminal,
     isJson,
+    warn: (text) => terminal.note(isJson ? warningJson(text) : terminal.colors.dim(text)),
     print: (value, text) =>
       terminal.out(isJson ? JSON.stringify(value, null, 2).split('\n') : text),
     config,
@@ -76,6 +77,10 @@ async function runCommand({ command, args, flags }: Parsed, terminal: Terminal):
   } finally {
     for (const end of atEnd) await end()
   }
+}
+
+function warningJson(text: string): string {
+  return JSON.stringify({ warning: text })
 }
 
 function serverFlags(flags: Parsed['flags']): NamedFlags {

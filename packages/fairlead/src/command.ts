@@ -46,6 +46,8 @@ export interface Call<Flags> {
   readonly isJson: boolean
   /** The value as JSON if that was asked for, else the text. */
   readonly print: (value: unknown, text: Lines) => void
+  /** Tells what the result does not say, on standard error: a line, or `{"warning": …}` with `--json`. */
+  readonly warn: (text: string) => void
   /** Flags over environment over file; refused with all problems. */
   readonly config: (named?: NamedFlags) => Promise<Config>
   /** A client of the server that is configured; closed when the command ends. */

@@ -70,6 +70,10 @@ describe('fairlead jobs list and watch', () => {
     const named = await run('jobs', 'list', '--name', 'email', '--json')
     expect(JSON.parse(named.out)).toMatchObject([{ task_id: email, name: 'email' }])
     expect((await run('jobs', 'list', '--name', 'nothing')).out).toBe('There are none.\n')
+    const first = ['jobs', 'list', '--limit', '1']
+    expect((await run(...first)).err).toBe('The first 1; see --limit.\n')
+    const { err } = await run(...first, '--json')
+    expect(JSON.parse(err)).toEqual({ warning: 'The first 1; see --limit.' })
   })
 
   it('watches the jobs of one name, and shows name and short id of each', async () => {

@@ -12,7 +12,7 @@ export const auditList = command<{ after: string; limit: string }>({
   needs: 'server',
   examples: [['fairlead audit list --after 1000 --limit 20', 'Twenty entries from number 1001.']],
 
-  async run({ flags, client, print, isJson, terminal }) {
+  async run({ flags, client, print, isJson, terminal, warn }) {
     const { wholeNumber } = await import('../flags/flags.ts')
     const { auditPages, auditLine } = await import('../audit.ts')
     const afterSeq = wholeNumber('--after', flags.after)
@@ -23,7 +23,7 @@ export const auditList = command<{ after: string; limit: string }>({
     else terminal.out(entries.map((entry) => auditLine(entry, terminal.colors)))
     if (entries.length === limit) {
       const { seq } = entries.at(-1) as { readonly seq: number }
-      terminal.note(terminal.colors.dim(`The first ${limit}; go on with --after ${seq}.`))
+      warn(`The first ${limit}; go on with --after ${seq}.`)
     }
     return EXIT.ok
   },

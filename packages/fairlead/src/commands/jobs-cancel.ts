@@ -22,10 +22,10 @@ export const jobsCancel = command<ManyFlags>({
     ],
   ],
 
-  async run({ args, flags, client, print, terminal }) {
+  async run({ args, flags, client, print, isJson, terminal }) {
     const { actOnMany, isMany } = await import('../jobs/many-jobs.ts')
     if (isMany(args, flags)) {
-      return actOnMany('cancel', await client(), { flags, print, terminal })
+      return actOnMany('cancel', await client(), { flags, print, isJson, terminal })
     }
     const { resolveTaskId } = await import('../jobs/resolve-task-id.ts')
     const server = await client()

@@ -28,7 +28,7 @@ export const jobsList = command<Flags>({
     ['fairlead jobs list --status FAILED --kind ai --json', 'What failed, for a program.'],
   ],
 
-  async run({ flags, client, print, terminal }) {
+  async run({ flags, client, print, terminal, warn }) {
     const { wholeNumber } = await import('../flags/flags.ts')
     const { jobFilterOf } = await import('../flags/job-filter-flags.ts')
     const { jobsTable } = await import('../show/show-jobs.ts')
@@ -46,8 +46,7 @@ export const jobsList = command<Flags>({
     const columns = terminal.screen?.columns ?? COLUMNS
     const shown = { nowMs: Date.now(), columns }
     print(jobs, jobs.length === 0 ? 'There are none.' : jobsTable(jobs, shown))
-    if (jobs.length === limit)
-      terminal.note(terminal.colors.dim(`The first ${limit}; see --limit.`))
+    if (jobs.length === limit) warn(`The first ${limit}; see --limit.`)
     return EXIT.ok
   },
 })

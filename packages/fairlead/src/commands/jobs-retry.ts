@@ -20,10 +20,10 @@ export const jobsRetry = command<ManyFlags>({
     ['fairlead jobs retry --status FAILED --kind ai', 'Enqueue all failed ai jobs again.'],
   ],
 
-  async run({ args, flags, client, print, terminal }) {
+  async run({ args, flags, client, print, isJson, terminal }) {
     const { actOnMany, isMany } = await import('../jobs/many-jobs.ts')
     if (isMany(args, flags)) {
-      return actOnMany('retry', await client(), { flags, print, terminal })
+      return actOnMany('retry', await client(), { flags, print, isJson, terminal })
     }
     const { misuse } = await import('../flags/flags.ts')
     const { resolveTaskId } = await import('../jobs/resolve-task-id.ts')

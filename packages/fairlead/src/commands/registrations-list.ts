@@ -24,7 +24,7 @@ export const registrationsList = command<Flags>({
     ['fairlead registrations list --event swim-tue-9 --json', 'Those of one event, for a program.'],
   ],
 
-  async run({ flags, client, print, terminal }) {
+  async run({ flags, client, print, warn }) {
     const { wholeNumber } = await import('../flags/flags.ts')
     const { registrationsTable } = await import('../show/show-registrations.ts')
     const limit = wholeNumber('--limit', flags.limit, { min: 1, max: 1_000_000 })
@@ -40,9 +40,7 @@ export const registrationsList = command<Flags>({
       if (found.length === limit) break
     }
     print(found, found.length === 0 ? 'There are none.' : registrationsTable(found))
-    if (found.length === limit) {
-      terminal.note(terminal.colors.dim(`The first ${limit}; see --limit.`))
-    }
+    if (found.length === limit) warn(`The first ${limit}; see --limit.`)
     return EXIT.ok
   },
 })

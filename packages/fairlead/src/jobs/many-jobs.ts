@@ -27,7 +27,12 @@ export function isMany(args: readonly string[], flags: ManyFlags): boolean {
 export async function actOnMany(
   action: 'cancel' | 'retry',
   server: NodeClient,
-  { flags, print, terminal }: Pick<Call<ManyFlags>, 'flags' | 'print' | 'terminal'>,
+  {
+    flags,
+    print,
+    isJson,
+    terminal,
+  }: Pick<Call<ManyFlags>, 'flags' | 'print' | 'isJson' | 'terminal'>,
 ): Promise<number> {
   const filter = jobFilterOf(flags, Date.now())
   const method = action === 'cancel' ? 'aicf.cancelJobs' : 'aicf.retryJobs'
@@ -48,8 +53,9 @@ export async function actOnMany(
   }
   const limit =
     flags.limit === undefined ? {} : { limit: wholeNumber('--limit', flags.limit, { min: 1 }) }
-  const onProgress = ({ done }: { readonly done: number }) =>
-    terminal.note(terminal.colors.dim(`${done.toLocaleString('en')} so far`))
+  const onProgress = ({ done }: { readonly done: number }) => {
+    if (!isJson) terminal.note(terminal.colors.dim(`${done.toLocaleString('en')} so far`))
+  }
   const end =
     action === 'cancel'
       ? await server.cancelJobs(filter, { ...limit, onProgress })
