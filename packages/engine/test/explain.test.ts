@@ -274,8 +274,8 @@ describe('in words', () => {
       `It is in backoff after 1 failed attempt: not before ${isoUtc(notBefore as number)}, in ${inSecs} s.`,
       "1st of 1 in its requester's queue of kind task.",
       'provider:a: would fit.',
-      'Attempt 0: given to provider:a at 2025-10-09T08:53:20.000Z, was declined (CANCELLED).',
-      'Attempt 1: given to provider:a at 2025-10-09T08:53:50.000Z, failed with oom (CANCELLED).',
+      'Attempt 0: given to provider:a at 2025-10-09T08:53:20.000Z, was declined.',
+      'Attempt 1: given to provider:a at 2025-10-09T08:53:50.000Z, failed with oom.',
       `The earliest time it can run: ${isoUtc(notBefore as number)}, in ${inSecs} s.`,
     ])
   })
@@ -289,7 +289,7 @@ describe('in words', () => {
     await clock.advance(10_000)
     expect((await textOf(jobId)).slice(-3)).toEqual([
       'provider:a: class_cooling_down – it declined a job like this one a short time ago, until 2025-10-09T08:53:50.000Z (for 20 s).',
-      'Attempt 0: given to provider:a at 2025-10-09T08:53:20.000Z, was declined (CANCELLED).',
+      'Attempt 0: given to provider:a at 2025-10-09T08:53:20.000Z, was declined.',
       'The earliest time it can run: 2025-10-09T08:53:50.000Z, in 20 s.',
     ])
     await clock.advance(19_999)
@@ -312,7 +312,7 @@ describe('in words', () => {
     const order = 'shuffled by the seed, and the first that fits takes the job'
     expect(await textOf(jobId)).toEqual([
       `Job ${jobId} (task "resize") is COMPLETED; it was enqueued at 2025-10-09T08:53:20.000Z.`,
-      'Attempt 0: given to provider:a at 2025-10-09T08:53:20.000Z, failed with oom (CANCELLED).',
+      'Attempt 0: given to provider:a at 2025-10-09T08:53:20.000Z, failed with oom.',
       `Attempt 0: round ${one.height} with 1 job in its batch, seed ${one.seed}.`,
       `Attempt 0: order of the providers (${order}): provider:a.`,
       'Attempt 0: provider:a was asked as number 1.',

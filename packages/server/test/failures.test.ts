@@ -40,7 +40,7 @@ describe('why a job failed', () => {
       expect(errors).toEqual(job.errors)
       expect(JSON.stringify(entries)).not.toContain('no such table')
       const explained = await rig.call('alice', 'aicf.explainJob', { task_id }, form)
-      expect(explained.text).toContain('failed with db_error (CANCELLED): "no such table: users"')
+      expect(explained.text).toContain('failed with db_error: "no such table: users"')
       expect(explained.attempts).toMatchObject([
         { ended: { reason: 'provider_fail', code: 'db_error', details } },
       ])

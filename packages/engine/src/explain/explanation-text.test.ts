@@ -91,6 +91,28 @@ describe('a job that waits', () => {
     expect(waiting({ providers: Array.from({ length: 20 }, (_, n) => check(n)) })).toHaveLength(25)
   })
 
+  it('EXPLAIN-6: nobody offers it: that comes first, and few providers are listed', () => {
+    const unfit = { refusal: 'model_unsupported' } as const
+    const providers = Array.from({ length: 5 }, (_, n) => check(n, unfit))
+    const job = { ...JOB, kind: 'task', model: 'nobody' } as JobRow
+    const told = (given: Partial<WaitingExplanation>) =>
+      waiting({ job, waitReason: 'no_provider', fairness: 'tenant', ...given }).slice(1, -1)
+    const [first, , ...listed] = told({ providers })
+    expect(first).toBe('No provider offers "nobody"; connect a worker that does.')
+    expect(listed).toHaveLength(4)
+    expect(listed.at(-1)).toBe('And 2 more: 2 model_unsupported.')
+    const other = check(5, { refusal: 'capability_missing' })
+    expect(told({ providers: [other, ...providers] })[0]).toBe(first)
+    expect(told({ providers: [other] })[0]).toBe(
+      'No provider takes jobs of kind task; connect a worker that does.',
+    )
+    expect(told({ job: JOB, providers })[0]).toContain('"m", or none in a precision')
+    // One that fails an earlier check may offer it.
+    const paused = check(6, { refusal: 'provider_not_active' })
+    expect(told({ providers: [paused, ...providers] })).toHaveLength(8)
+    expect(told({ providers: [paused] })[0]).toBe('No provider fits it now.')
+  })
+
   it.each([
     [0, 'it has no slots, because no worker of it is connected or it takes none'],
     [1, 'its only slot is taken'],
@@ -175,7 +197,7 @@ describe('an assigned job', () => {
       'runs until 2025-10-09T08:54:20.000Z at most (ACTIVE).',
       'renewed 2 times, runs until 2025-10-09T08:54:20.000Z at most (RENEWED).',
       'completed (COMPLETED).',
-      'ended early (CANCELLED).',
+      'ended early.',
       'ran out at 2025-10-09T08:54:20.000Z (EXPIRED).',
     ])
   })

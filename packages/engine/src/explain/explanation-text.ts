@@ -42,6 +42,9 @@ const DEPENDENCIES_LISTED = 5
 /** How many providers a text lists one by one; the rest is only counted. */
 const PROVIDERS_LISTED = 20
 
+/** How many are listed of providers that do not offer what the job asks for: none comes closer than another. */
+const UNFIT_LISTED = 3
+
 /** The meaning of each refusal. The slot count is null for past rounds, which do not record it. */
 export const REFUSAL_MEANS: {
   readonly [R in Refusal]: string | ((slots: number | null) => string)
@@ -93,8 +96,22 @@ const WAIT_MEANS: {
       ? limitHoldText(explanation)
       : budgetText(explanation.session, explanation.at),
   proof: () => 'It waits for a proof of its work.',
-  no_provider: ({ providers }) =>
-    providers.length === 0 ? 'There is no provider at all.' : 'No provider fits it now.',
+  no_provider: ({ job, providers }) => {
+    if (providers.length === 0) return 'There is no provider at all.'
+    if (!isUnoffered(providers)) return 'No provider fits it now.'
+    if (job.model === null || providers.every(({ refusal }) => refusal === 'capability_missing')) {
+      return `No provider takes jobs of kind ${job.kind}; connect a worker that does.`
+    }
+    const precise = job.kind === 'ai' ? ', or none in a precision that the job takes' : ''
+    return `No provider offers ${oneLine(job.model)}${precise}; connect a worker that does.`
+  },
+}
+
+/** True if every provider lacks what the job asks for, by its kind or by name. */
+function isUnoffered(providers: WaitingExplanation['providers']): boolean {
+  return providers.every(
+    ({ refusal }) => refusal === 'capability_missing' || refusal === 'model_unsupported',
+  )
 }
 
 function pauseText({ kind, name, caller, since }: Pause, at: number): string {
@@ -211,7 +228,8 @@ function providerLines({ providers, attempts }: WaitingExplanation, at: number):
   const sorted = [...fitting, ...refusing]
   const hasDeclined = (id: ProviderId): boolean =>
     attempts.findLast(({ lease }) => lease.providerId === id)?.ended?.reason === 'declined'
-  const lines = sorted.slice(0, PROVIDERS_LISTED).map((check) => {
+  const listed = isUnoffered(providers) ? UNFIT_LISTED : PROVIDERS_LISTED
+  const lines = sorted.slice(0, listed).map((check) => {
     const { id, refusal, slots, until, limit, advice } = check
     if (refusal === null) return `${id}: would fit.`
     if (limit !== null) return `${id}: ${refusal} – ${limitText(limit, at)}.`
@@ -223,13 +241,13 @@ function providerLines({ providers, attempts }: WaitingExplanation, at: number):
     return `${id}: ${refusalText(refusal, slots)}${end}.`
   })
   const counts = new Map<string, number>()
-  for (const { refusal } of sorted.slice(PROVIDERS_LISTED)) {
+  for (const { refusal } of sorted.slice(listed)) {
     const verdict = refusal ?? 'would fit'
     counts.set(verdict, (counts.get(verdict) ?? 0) + 1)
   }
   if (counts.size === 0) return lines
   const rest = [...counts].map(([verdict, count]) => `${count} ${verdict}`)
-  return [...lines, `And ${sorted.length - PROVIDERS_LISTED} more: ${rest.join(', ')}.`]
+  return [...lines, `And ${sorted.length - listed} more: ${rest.join(', ')}.`]
 }
 
 function assigned({ job, at, attempts, attemptsBefore, end }: AssignedExplanation): string[] {
@@ -260,7 +278,9 @@ function courseOf({ lease, ended }: AttemptExplanation): string {
   const code = isFailure ? ` with ${ended.code}` : ''
   const why = isFailure && ended.message !== null ? `: ${oneLine(ended.message)}` : '.'
   const how = went ?? LEASE_MEANS[status](lease)
-  return `given to ${providerId} at ${isoUtc(tStart)}, ${how}${code} (${status})${why}`
+  // CANCELLED is every early end, and reads as if somebody had cancelled the job.
+  const shown = status === 'CANCELLED' ? '' : ` (${status})`
+  return `given to ${providerId} at ${isoUtc(tStart)}, ${how}${code}${shown}${why}`
 }
 
 function attemptLines(explained: AttemptExplanation): string[] {
