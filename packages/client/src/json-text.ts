@@ -78,7 +78,10 @@ function problemWithObject(value: object): Problem | null {
   if (value instanceof Set) return ['a Set', 'return an array']
   if (value instanceof Promise) return ['a Promise', 'await it']
   if (value instanceof ArrayBuffer) return ['an ArrayBuffer', AS_BYTES]
-  if (ArrayBuffer.isView(value)) return [`a ${value.constructor.name}`, AS_BYTES]
+  if (ArrayBuffer.isView(value)) {
+    const { name } = value.constructor
+    return [`${name.startsWith('I') ? 'an' : 'a'} ${name}`, AS_BYTES]
+  }
   return null
 }
 

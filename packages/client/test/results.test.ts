@@ -154,6 +154,7 @@ describe('a value that cannot be written as JSON', () => {
     ['a cycle', cycle, 'result.self.again[0]: expected'],
     ['a Map', { m: new Map([[1, 2]]) }, 'result.m: expected'],
     ['a Set', { s: new Set([1]) }, 'got a Set; return an array'],
+    ['nested numbers', { output: Int8Array.of(1), meta: {} }, 'got an Int8Array'],
     ['nested bytes', { output: Uint8Array.of(1), meta: {} }, 'result.output: expected'],
     ['a nested Buffer', [Buffer.from('x')], 'got a Buffer'],
     ['a typed array', new Float64Array(2), 'result: expected'],

@@ -204,7 +204,9 @@ describe('fairlead jobs, explain, providers', () => {
       /status +QUEUED[\s\S]*\+0 s {2}jobEnqueued/,
     )
     expect((await run('jobs', 'list', '--kind', 'task')).out).toContain(task_id.slice(0, 12))
-    expect((await run('explain', task_id)).out).toContain('No provider offers "nobody"; connect a worker that does.')
+    expect((await run('explain', task_id)).out).toContain(
+      'No provider offers "nobody"; connect a worker that does.',
+    )
     const refused = await run('jobs', 'retry', task_id)
     expect(refused.code).toBe(2)
     expect(refused.err).toContain('is QUEUED; wait for its end, or cancel it first')

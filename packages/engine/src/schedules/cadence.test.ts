@@ -83,9 +83,10 @@ describe('the times of an expression', () => {
   })
 
   it.each([
-    ['* * * *', 'UTC', /cron: expected five or six fields, .* got \* \* \* \* \(/],
+    ['* * * *', 'UTC', /cron: expected five or six fields, .* got \* \* \* \* \(it has 4\)$/],
+    ['', 'UTC', /got {2}\(it has 0\)$/],
     ['61 * * * *', 'UTC', /cron: .*minute: 61/],
-    ['0 0 * * * * 2030', 'UTC', /cron: expected five or six fields/],
+    ['0 0 * * * * 2030', 'UTC', /cron: expected five or six fields, .* \(it has 7\)$/],
     ['? * * * *', 'UTC', /cron: expected five or six fields/],
     [`${'1,'.repeat(200)}1 * * * *`, 'UTC', /cron: expected five or six fields/],
     ['0 0 * * *', 'Mars/Base', /timezone: expected the name of a time zone, .* got Mars\/Base/],

@@ -88,7 +88,11 @@ function isZone(timezone: string): boolean {
 
 function wrongCron(cron: string, why: string): FairleadError {
   const shown = cron.length > 64 ? `${cron.slice(0, 63)}…` : cron
-  const reason = why === '' ? '' : ` (${why.replace(/^CronPattern: /, '')})`
+  const count = cron.trim() === '' ? 0 : cron.trim().split(/\s+/).length
+  const hasFields = count === 5 || count === 6
+  // The parser counts in words of its own, which also allow seven.
+  const told = hasFields ? why.replace(/^CronPattern: /, '') : `it has ${count}`
+  const reason = told === '' ? '' : ` (${told})`
   return new FairleadError(
     'InvalidParams',
     `cron: expected five or six fields, as in 0 2 * * MON, got ${shown}${reason}`,
