@@ -6,6 +6,11 @@ import { WebSocketServer } from 'ws'
 /** All that a terminal acts on, and a line that claims to be ours. */
 export const HOSTILE = `\u001b[31mred\u001b]0;title\u0007\u009b2J\u007f\u202e\u2066\u061c\u200f\u2028\r\nFORGED line\t`
 
+interface Asked {
+  readonly id: number
+  readonly method: string
+}
+
 /** A server that answers each call with the example of its method, with hostile text behind every text in it. */
 export class HostileServer {
   readonly #http: Server
@@ -16,8 +21,11 @@ export class HostileServer {
     this.#http = createServer()
     new WebSocketServer({ server: this.#http }).on('connection', (socket) => {
       socket.on('message', (data: Buffer) => {
-        const { id, method } = JSON.parse(data.toString()) as { id: number; method: string }
-        socket.send(JSON.stringify({ jsonrpc: '2.0', id, ...this.#answer(method) }))
+        const asked = JSON.parse(data.toString()) as Asked | readonly Asked[]
+        const told = Array.isArray(asked)
+          ? asked.map((one: Asked) => this.#reply(one))
+          : this.#reply(asked as Asked)
+        socket.send(JSON.stringify(told))
       })
     })
   }
@@ -35,6 +43,10 @@ export class HostileServer {
   close(): void {
     this.#http.closeAllConnections()
     this.#http.close()
+  }
+
+  #reply({ id, method }: Asked): object {
+    return { jsonrpc: '2.0', id, ...this.#answer(method) }
   }
 
   #answer(method: string): object {
