@@ -25,6 +25,7 @@ import {
   type SchemaOf,
   taskWorker,
   type WorkOptions,
+  withAdvice,
 } from './task-worker.ts'
 import type {
   AnyTasks,
@@ -182,14 +183,17 @@ export class Queue<Tasks = AnyTasks> {
     })
     this.#workers.add(worker)
     const forget = (): void => void this.#workers.delete(worker)
-    worker.closed.then(forget, (error: unknown) => {
+    const closed = worker.closed.catch((error: unknown) => {
+      throw withAdvice(error)
+    })
+    closed.then(forget, (error: unknown) => {
       forget()
       onError(error, null)
     })
     return {
       stop: ({ deadline } = {}) =>
         worker.stop(deadline === undefined ? {} : { graceMs: msOf('deadline', deadline) }),
-      closed: worker.closed,
+      closed,
     }
   }
 

@@ -108,6 +108,25 @@ async function checkResult(value: unknown, schema: StandardSchema | undefined): 
   }
 }
 
+/** Names the option that a worker lacks whose token is refused (QUEUE-15). */
+export function withAdvice(error: unknown): unknown {
+  if (!(error instanceof FairleadError) || error.code !== 'Forbidden') return error
+  const advice = ADVICE.find(([detail]) => detail in error.details)?.[1]
+  if (advice === undefined) return error
+  return new FairleadError(error.code, `${error.message}; ${advice}`, error.details, {
+    cause: error,
+  })
+}
+
+/** By the detail that tells what was refused. */
+const ADVICE: readonly (readonly [detail: string, advice: string])[] = [
+  [
+    'role',
+    'for workers, open the queue with { url, token, workerToken }, where workerToken has the role provider',
+  ],
+  ['providerId', 'name the provider of the worker token: work(name, handler, { provider })'],
+]
+
 /** A provider of its own for each name, because an offer is that of the provider and not of one process. */
 export function providerFor(name: string): string {
   if (name === '*') return 'provider:queue'
