@@ -8,6 +8,9 @@ import type { ManyFlags } from '../jobs/many-jobs.ts'
 export const jobsRetry = command<ManyFlags>({
   name: 'jobs retry',
   summary: 'Enqueue the work of an ended job again, as a new job that names the old one.',
+  details:
+    'The old job stays as it ended, so the same filter again retries it again. Give --since or --tag to keep out what was\n' +
+    'retried before, or look at retry_of.',
   args: [{ name: '[task_id]', text: 'of the job that ended, or its first 8 or more digits' }],
   options: [
     ...JOB_FILTER_OPTIONS,
