@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { hasEnded, isLive, JOB_STATUSES, LEASE_STATUSES, PROVIDER_STATUSES } from '@fairlead/core'
 import { MATCH_ORDERS } from '@fairlead/core/internal'
 import { expect, it } from 'vitest'
+import { type Column, JOB_CHANGE, LEASE_CHANGE, ROW_TYPES } from '../src/rows/rows.ts'
 import { openDatabase, told } from '../src/sqlite/driver.ts'
 import { makeTables } from '../src/sqlite/migrate.ts'
-import { type Column, JOB_CHANGE, LEASE_CHANGE, ROW_TYPES } from '../src/sqlite/rows/rows.ts'
 
 const folder = join(import.meta.dirname, '..', 'src', 'sqlite')
 const file = openDatabase(':memory:')

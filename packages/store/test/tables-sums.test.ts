@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { batchOf } from '../src/conformance/sample-rows.ts'
+import { ROW_TYPES } from '../src/rows/rows.ts'
 import { openDatabase, type SqlValue, told } from '../src/sqlite/driver.ts'
-import { ROW_TYPES } from '../src/sqlite/rows/rows.ts'
 import { openSqliteStore } from '../src/sqlite/sqlite-store.ts'
 import { applySamples, imageOf, opened, QUIET } from './sample-store.ts'
 import { tempPath } from './temp-store.ts'

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { STORE } from '../rows/rows.ts'
 import { unavailable } from '../unavailable.ts'
 import { type Database, told } from './driver.ts'
-import { STORE } from './rows/rows.ts'
 import { renewSums } from './tables/renew-sums.ts'
 
 /** Marks a file as a Fairlead store: "FLD1". */

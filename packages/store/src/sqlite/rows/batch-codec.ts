@@ -1,5 +1,4 @@
 import type { JournalRecord, NewJobRow, WriteBatch } from '@fairlead/core/internal'
-import { CellWriter } from './cell-codec.ts'
 import {
   FAILURE,
   JOB,
@@ -10,14 +9,15 @@ import {
   META,
   PAYLOAD,
   PROVIDER,
-  putRow,
   RESULT,
   ROUND,
   type RowType,
   SETTLEMENT,
   SHARE,
   STORED_PART,
-} from './rows.ts'
+} from '../../rows/rows.ts'
+import { CellWriter } from './cell-codec.ts'
+import { putRow } from './put-row.ts'
 
 /**
  * All rows of a batch as bytes: five numbers, then for each kind of row the number of rows and their cells. The

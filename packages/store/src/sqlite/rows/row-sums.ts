@@ -1,7 +1,8 @@
 import { FairleadError } from '@fairlead/core'
+import { type Cells, type RowType, rowOf } from '../../rows/rows.ts'
 import type { SqlValue } from '../driver.ts'
 import { type CellReader, CellWriter } from './cell-codec.ts'
-import { type Cells, putStored, type RowType, rowOf } from './rows.ts'
+import { putStored } from './put-row.ts'
 
 /*
  * SQLite has no checksums: a bit that changes inside of a value is another value, and the last page of a large value that is
@@ -93,4 +94,8 @@ export function damagedAt(table: string, what: string): FairleadError {
       'otherwise keep a copy of the file and go back to the last backup',
     { reason: 'damaged', problem },
   )
+}
+
+export function damagedEntry(what: string): FairleadError {
+  return damagedAt('journal', what)
 }

@@ -1,8 +1,8 @@
 import { type AuditHead, type FairleadError, fromHex, toHex } from '@fairlead/core'
+import { entryOf } from '../../rows/record-codec.ts'
+import { JOB, LEASE, ROW_TYPES, type RowType, STORE } from '../../rows/rows.ts'
 import { type Database, type SqlValue, tell } from '../driver.ts'
-import { entryOf } from '../rows/record-codec.ts'
-import { checkRow, damagedAt } from '../rows/row-sums.ts'
-import { JOB, LEASE, ROW_TYPES, type RowType, STORE } from '../rows/rows.ts'
+import { checkRow, damagedAt, damagedEntry } from '../rows/row-sums.ts'
 import { id48, KeyHash } from './key-hash.ts'
 import { columnsOf, textOf } from './query-texts.ts'
 import type { StoreRow } from './store-row.ts'
@@ -84,7 +84,7 @@ function wrongEntries(db: Database, row: StoreRow, max: number): FairleadError[]
     if (problems.length >= max) return
     const seq = cells[0] as number
     try {
-      const { hash } = entryOf([...cells, fromHex(last.hash)])
+      const { hash } = entryOf([...cells, fromHex(last.hash)], damagedEntry)
       if (seq !== last.seq + 1) problems.push(damagedAt('journal', `entry ${seq}`))
       last = { seq, hash }
     } catch (error) {

@@ -11,7 +11,7 @@ import {
   SETTLEMENT,
   SHARE,
   STORED_PART,
-} from '../rows/rows.ts'
+} from '../../rows/rows.ts'
 import { columnsOf, textOf } from './query-texts.ts'
 
 /** Statements that are alike but for a table or a word, by their names. A file for each would say the same many times. */

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { ROW_TYPES, type RowType } from '../rows/rows.ts'
+import { ROW_TYPES, type RowType } from '../../rows/rows.ts'
 
 const FOLDER = new URL('../../../src/sqlite/queries/', import.meta.url)
 

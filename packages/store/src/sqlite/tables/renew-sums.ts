@@ -1,6 +1,6 @@
+import type { RowType } from '../../rows/rows.ts'
 import type { Database } from '../driver.ts'
 import { sumsOf } from '../rows/row-sums.ts'
-import type { RowType } from '../rows/rows.ts'
 
 /** Computes the sums of rows anew after a statement changed their values: of all, or of those from one key to another. */
 export function renewSums(

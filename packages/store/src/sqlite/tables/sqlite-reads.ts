@@ -21,9 +21,7 @@ import {
   type StoreReads,
 } from '@fairlead/core/internal'
 import { isIdPrefix } from '../../id-prefix.ts'
-import type { NamedValues, SqlValue } from '../driver.ts'
-import { entryOf } from '../rows/record-codec.ts'
-import { rowIn } from '../rows/row-sums.ts'
+import { entryOf } from '../../rows/record-codec.ts'
 import {
   FAILURE,
   JOB,
@@ -38,7 +36,9 @@ import {
   SETTLEMENT,
   SHARE,
   STORED_PART,
-} from '../rows/rows.ts'
+} from '../../rows/rows.ts'
+import type { NamedValues, SqlValue } from '../driver.ts'
+import { damagedEntry, rowIn } from '../rows/row-sums.ts'
 import { id48, type KeyHash } from './key-hash.ts'
 import type { Statements } from './statements.ts'
 
@@ -166,14 +166,17 @@ export class SqliteReads implements DirectReads {
   }
 
   journal(afterSeq: number, limit: number): AuditEntry[] {
-    return this.#statements.get('list-journal').all(afterSeq, Math.max(0, limit)).map(entryOf)
+    return this.#statements
+      .get('list-journal')
+      .all(afterSeq, Math.max(0, limit))
+      .map((cells) => entryOf(cells, damagedEntry))
   }
 
   timeline(jobId: JobId): AuditEntry[] {
     return this.#statements
       .get('list-timeline')
       .all(...keyOf(jobId))
-      .map(entryOf)
+      .map((cells) => entryOf(cells, damagedEntry))
   }
 
   assignmentsSince(atMs: number): Assigned[] {

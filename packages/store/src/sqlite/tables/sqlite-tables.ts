@@ -1,12 +1,12 @@
 import type { JobRow, LeaseRow } from '@fairlead/core'
 import type { KeyPrints, Snapshot, StoreReads, Tables, WriteBatch } from '@fairlead/core/internal'
+import { JOB, LEASE, rowOf } from '../../rows/rows.ts'
 import type { ThreadHost } from '../../thread/thread-host.ts'
 import { asUnavailable } from '../../unavailable.ts'
 import type { SqlValue } from '../driver.ts'
 import { encodeBatch } from '../rows/batch-codec.ts'
 import { CellReader } from '../rows/cell-codec.ts'
 import { rowIn } from '../rows/row-sums.ts'
-import { JOB, LEASE, rowOf } from '../rows/rows.ts'
 import type { Overview, PackedPayloads, Sealed } from './load-tables.ts'
 import type { TablesFile, TimeMove } from './tables-file.ts'
 

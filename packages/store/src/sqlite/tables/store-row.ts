@@ -1,6 +1,6 @@
 import { invariant } from '@fairlead/core/internal'
+import { type Cells, STORE } from '../../rows/rows.ts'
 import { rowIn, sumsOf } from '../rows/row-sums.ts'
-import { type Cells, STORE } from '../rows/rows.ts'
 import type { Statements } from './statements.ts'
 
 /**

@@ -7,10 +7,7 @@ import {
   resultWithoutPeople,
   withoutPeople,
 } from '@fairlead/core/internal'
-import type { Database, SqlValue } from '../driver.ts'
-import { CellReader, CellWriter } from '../rows/cell-codec.ts'
-import { columnsOf } from '../rows/record-codec.ts'
-import { rowIn, takeRow } from '../rows/row-sums.ts'
+import { columnsOf } from '../../rows/record-codec.ts'
 import {
   FAILURE,
   JOB,
@@ -21,14 +18,17 @@ import {
   META,
   PAYLOAD,
   PROVIDER,
-  putRow,
   RESULT,
   ROUND,
   type RowType,
   SETTLEMENT,
   SHARE,
   STORED_PART,
-} from '../rows/rows.ts'
+} from '../../rows/rows.ts'
+import type { Database, SqlValue } from '../driver.ts'
+import { CellReader, CellWriter } from '../rows/cell-codec.ts'
+import { putRow } from '../rows/put-row.ts'
+import { rowIn, takeRow } from '../rows/row-sums.ts'
 import { Bulk, type Conflict } from './bulk.ts'
 import { wrongRowsOf } from './check-rows.ts'
 import { id48, KeyHash } from './key-hash.ts'

@@ -1,7 +1,7 @@
 import { type AuditEntry, decodeCbor, toHex } from '@fairlead/core'
 import { invariant, type JournalRecord } from '@fairlead/core/internal'
+import { type RowType, rowOf } from '../../../rows/rows.ts'
 import type { SqlValue } from '../../driver.ts'
-import { type RowType, rowOf } from '../../rows/rows.ts'
 
 const TAG = { null: 0, byte: 1, u32: 2, double: 3, shortText: 4, text: 5, bytes: 6, id: 7 } as const
 

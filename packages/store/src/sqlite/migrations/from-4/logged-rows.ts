@@ -11,7 +11,7 @@ import {
   ROUND,
   type RowType,
   SHARE,
-} from '../../rows/rows.ts'
+} from '../../../rows/rows.ts'
 import { BatchReader } from './batch-reader.ts'
 
 /** Columns of a row in the order in which version 4 logged them. */

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { type AuditEntry, decodeCbor, type JobId, type JobRow, toHex } from '@fairlead/core'
 import type { JournalRecord, WriteBatch } from '@fairlead/core/internal'
-import { type Database, prepare, type SqlValue, type Statement } from '../../driver.ts'
 import {
   FAILURE,
   JOB,
@@ -14,7 +13,8 @@ import {
   type RowType,
   rowOf,
   SHARE,
-} from '../../rows/rows.ts'
+} from '../../../rows/rows.ts'
+import { type Database, prepare, type SqlValue, type Statement } from '../../driver.ts'
 import type { LoggedRows } from './logged-rows.ts'
 
 const FOLDER = new URL('../../../../src/sqlite/migrations/from-4/', import.meta.url)

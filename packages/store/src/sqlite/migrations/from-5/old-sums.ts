@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
+import { JOB, LEASE, ROW_TYPES, type RowType } from '../../../rows/rows.ts'
 import { unavailable } from '../../../unavailable.ts'
 import { type Database, type SqlValue, tell } from '../../driver.ts'
-import { JOB, LEASE, ROW_TYPES, type RowType } from '../../rows/rows.ts'
 import { wrongRowsOf } from '../../tables/check-rows.ts'
 
 /** The version from which on each row has sums. */

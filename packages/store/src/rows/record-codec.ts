@@ -1,8 +1,7 @@
 import { type AuditEntry, brokenSeq, type CborMap, decodeCbor, toHex } from '@fairlead/core'
 import { invariant } from '@fairlead/core/internal'
-import { copyOf } from '../../copy-of.ts'
-import type { SqlValue } from '../driver.ts'
-import { damagedAt } from './row-sums.ts'
+import { copyOf } from '../copy-of.ts'
+import type { SqlValue } from '../sqlite/driver.ts'
 import type { Cells } from './rows.ts'
 
 /**
@@ -33,8 +32,11 @@ export function columnsOf(record: Buffer): RecordColumns {
   return { at, actor, action, subject, details }
 }
 
-/** The entry of a row of list-journal or list-timeline. Its hash covers all of it, and the hash before it. */
-export function entryOf(cells: Cells): AuditEntry {
+/**
+ * The entry of a row of list-journal or list-timeline. Its hash covers all of it, and the hash before it; an entry that it does
+ * not fit is the error of `damaged`.
+ */
+export function entryOf(cells: Cells, damaged: (what: string) => Error): AuditEntry {
   const seq = cells[0] as number
   try {
     const entry = uncheckedEntry(cells)
@@ -42,7 +44,7 @@ export function entryOf(cells: Cells): AuditEntry {
   } catch {
     // Details that cannot be read.
   }
-  throw damagedAt('journal', `entry ${seq}`)
+  throw damaged(`entry ${seq}`)
 }
 
 function uncheckedEntry(cells: Cells): AuditEntry {

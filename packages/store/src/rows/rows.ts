@@ -10,9 +10,8 @@ import type {
   JobState as StateOfJob,
   LeaseState as StateOfLease,
 } from '@fairlead/core/internal'
-import type { SqlValue } from '../driver.ts'
-import type { StoredStore } from '../tables/store-row.ts'
-import type { CellWriter } from './cell-codec.ts'
+import type { SqlValue } from '../sqlite/driver.ts'
+import type { StoredStore } from '../sqlite/tables/store-row.ts'
 
 /**
  * The one place where a column becomes a field. The cells of a row on its way to the writer, the parameters of its
@@ -23,7 +22,7 @@ import type { CellWriter } from './cell-codec.ts'
  * - `json`: lists and records; `list`: a list, stored as NULL if it is empty
  * - `bigint`: decimal text, because the integers of SQLite end at 2^63
  */
-type Kind = 'id' | 'int' | 'text' | 'json' | 'list' | 'bigint' | 'bool' | 'bytes'
+export type Kind = 'id' | 'int' | 'text' | 'json' | 'list' | 'bigint' | 'bool' | 'bytes'
 
 export interface Column {
   readonly column: string
@@ -327,40 +326,10 @@ export const ROW_TYPES: readonly RowType<unknown>[] = [
   ...[SETTLEMENT, STORED_PART, META, STORE],
 ]
 
-/** Writes the cells of a row. */
-export function putRow(to: CellWriter, { columns }: RowType<unknown>, row: object): void {
-  for (const { field, kind } of columns) {
-    putCell(to, kind, (row as Readonly<Record<string, unknown>>)[field])
-  }
-}
-
-function putCell(to: CellWriter, kind: Kind, value: unknown): void {
-  if (value === null) return to.null()
-  switch (kind) {
-    case 'int':
-      return to.number(value as number)
-    case 'text':
-      return to.text(value as string)
-    case 'id':
-      // A hash that the engine drew comes as bytes.
-      return typeof value === 'string' ? to.id(value) : to.idBytes(value as Uint8Array)
-    case 'bigint':
-      return to.text((value as bigint).toString())
-    case 'bool':
-      return to.number(value === true ? 1 : 0)
-    case 'bytes':
-      return to.bytes(value as Uint8Array)
-    case 'json':
-      return to.text(jsonOf(value))
-    case 'list':
-      return (value as readonly unknown[]).length === 0 ? to.null() : to.text(JSON.stringify(value))
-  }
-}
-
 /** A provider is written with every batch that it has part in, and mostly with the same lists. */
 const known = new WeakMap<object, string>()
 
-function jsonOf(value: unknown): string {
+export function jsonOf(value: unknown): string {
   const text = known.get(value as object)
   if (text !== undefined) return text
   const made = JSON.stringify(value)
@@ -383,13 +352,6 @@ export function rowOf<Row extends object>(
 }
 
 export type Cells = readonly SqlValue[]
-
-/** Writes a cell of a stored row as it was before it was stored: an id is its 32 bytes, in a row of JSON its text. */
-export function putStored(to: CellWriter, kind: Kind, cell: SqlValue): void {
-  if (kind !== 'id' || cell === null) to.cell(cell)
-  else if (typeof cell === 'string') to.id(cell)
-  else to.idBytes(cell as Uint8Array)
-}
 
 function valueIn(kind: Kind, cell: SqlValue): unknown {
   if (cell === null) return kind === 'list' ? [] : null
