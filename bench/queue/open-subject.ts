@@ -12,9 +12,11 @@ export function openSubject(
 ): Promise<Subject> {
   switch (name) {
     case 'fairlead':
-      return openFairlead(place, { durability: 'full', policy })
+      return openFairlead(place, { store: 'sqlite', policy })
     case 'fairlead-relaxed':
-      return openFairlead(place, { durability: 'relaxed', policy })
+      return openFairlead(place, { store: 'sqlite-relaxed', policy })
+    case 'fairlead-postgres':
+      return openFairlead(place, { store: 'postgres', policy })
     case 'bullmq':
     case 'bullmq-aof':
       return openBullmq(place)

@@ -50,6 +50,7 @@ export interface WrittenPolicy {
 export const SUBJECTS = {
   fairlead: { durability: 'SQLite FULL', server: null, isPeer: false },
   'fairlead-relaxed': { durability: 'SQLite NORMAL', server: null, isPeer: false },
+  'fairlead-postgres': { durability: 'PostgreSQL fsync', server: 'postgres', isPeer: false },
   bullmq: { durability: 'Redis as it comes', server: 'redis', isPeer: true },
   'bullmq-aof': { durability: 'Redis AOF everysec', server: 'redis-aof', isPeer: true },
   'graphile-worker': { durability: 'PostgreSQL fsync', server: 'postgres', isPeer: true },

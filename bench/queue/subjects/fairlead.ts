@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { type Job, worker } from '@fairlead/client'
-import { callerOf, type LeaseSource } from '@fairlead/core'
+import { callerOf, type LeaseSource, type Store } from '@fairlead/core'
 import { type Engine, openEngine, type Requester } from '@fairlead/engine'
+import { openPostgresStore } from '@fairlead/store/postgres'
 import { openSqliteStore } from '@fairlead/store/sqlite'
 import { numberOf, payloadNumber } from '../payload.ts'
 import type { Place, Subject, Work, WrittenPolicy } from '../subject.ts'
@@ -11,12 +12,12 @@ const PROVIDERS = 4
 /** Leases of one worker at once: enough that none waits for the store, and few enough to stay young on the heap. */
 const SLOTS = 400
 
-/** Fairlead in this process, on SQLite: the engine, and workers over its lease source. */
+/** Fairlead in this process, on SQLite or PostgreSQL: the engine, and workers over its lease source. */
 export async function openFairlead(
   place: Place,
-  { durability, policy }: { durability: 'full' | 'relaxed'; policy: WrittenPolicy },
+  { store: kind, policy }: { store: StoreKind; policy: WrittenPolicy },
 ): Promise<Subject> {
-  const store = await openSqliteStore(join(place.folder, 'fairlead.db'), { durability })
+  const store = await openStore(place, kind)
   const engine = await openEngine({
     store,
     policy: {
@@ -51,6 +52,14 @@ export async function openFairlead(
     work: (work) => startWorkers(engine, work),
     close: () => engine.close(),
   }
+}
+
+type StoreKind = 'sqlite' | 'sqlite-relaxed' | 'postgres'
+
+function openStore({ folder, url }: Place, kind: StoreKind): Promise<Store> {
+  if (kind === 'postgres') return openPostgresStore({ url })
+  const durability = kind === 'sqlite' ? 'full' : 'relaxed'
+  return openSqliteStore(join(folder, 'fairlead.db'), { durability })
 }
 
 function requestNumber(n: number): Readonly<Record<string, unknown>> {

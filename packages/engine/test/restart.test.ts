@@ -1,10 +1,4 @@
-import {
-  type AuditEntry,
-  FairleadError,
-  type Seed,
-  type Store,
-  taggedHashHex,
-} from '@fairlead/core'
+import { type AuditEntry, FairleadError, type Seed, taggedHashHex } from '@fairlead/core'
 import { SeededDice } from '@fairlead/core/internal'
 import {
   type EngineState,
@@ -15,17 +9,10 @@ import {
 } from '@fairlead/engine'
 import { MemoryStore, stateHash } from '@fairlead/testkit'
 import { describe, expect, it } from 'vitest'
-import { type Disk, type NextTurn, RUN_START, runEngine, type Seen } from './engine-run.ts'
+import { runEngine, type Seen } from './engine-run.ts'
+import { expectAlike, OneStore, RecordedTrace } from './recorded-trace.ts'
 import { SqliteDisk } from './sqlite-disk.ts'
-import {
-  PRESETS,
-  preparedOn,
-  stateFrom,
-  submit,
-  TraceMaker,
-  type TracePreset,
-  type Turn,
-} from './trace.ts'
+import { PRESETS, preparedOn, stateFrom, submit, TraceMaker, type TracePreset } from './trace.ts'
 
 const STEPS = 1_000
 /** Traces with a restart after each batch; `npm run test:long` takes more. */
@@ -175,14 +162,6 @@ describe('an engine that is opened anew after every single batch', () => {
   )
 })
 
-function expectAlike(one: Seen, other: Seen): void {
-  expect(one.leases).toEqual(other.leases)
-  expect(one.answers).toEqual(other.answers)
-  expect(one.offers).toEqual(other.offers)
-  expect(one.hashes).toEqual(other.hashes)
-  expect(one.rows).toEqual(other.rows)
-}
-
 /** A trace in which nothing happens would prove nothing. */
 function expectEventful(
   { hashes, leases, rows }: Seen,
@@ -200,44 +179,4 @@ function expectEventful(
   // Some of those that have ended were deleted.
   const enqueued = happened.filter((what) => what === 'jobEnqueued')
   expect(rowsOf('jobs').length).toBeLessThan(enqueued.length)
-}
-
-/** A trace that is made up as an engine goes along, and then done again on others. */
-class RecordedTrace {
-  readonly #maker: TraceMaker
-  readonly #length: number
-  readonly #turns: Turn[] = []
-
-  constructor(seed: number, { turns }: { readonly turns: number }) {
-    this.#maker = new TraceMaker(seed, {
-      hasSessions: true,
-      hasOptions: false,
-      startMs: RUN_START,
-    })
-    this.#length = turns
-  }
-
-  readonly make: NextTurn = async (store) => {
-    const done = this.#turns.length
-    if (done === this.#length) return undefined
-    const state = await recoverState(store, await store.tables.load())
-    // First of all some work for the rest of the time.
-    const turn = this.#maker.nextTurn(state, done === 0 ? 60 : 4 + (done % 8))
-    this.#turns.push(turn)
-    return turn
-  }
-
-  repeat(): NextTurn {
-    const turns = this.#turns.values()
-    return async () => turns.next().value
-  }
-}
-
-/** Its state lasts as long as the object. */
-class OneStore implements Disk {
-  readonly #store = new MemoryStore()
-
-  async open(): Promise<Store> {
-    return this.#store
-  }
 }

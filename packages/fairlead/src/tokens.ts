@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs'
 import { scopeText, TokenFile, type TokenRecord } from '@fairlead/server/tokens'
 import type { Config } from './config/load-config.ts'
+import { besideStore, isPostgres, shownStore } from './storage/store-address.ts'
 import { table } from './terminal/table.ts'
 
 /** Where the tokens of an installation are kept: beside its store, unless it says otherwise. */
 export function tokensPath({ settings }: Config): string {
-  return settings.tokens.path ?? `${settings.store.path}.tokens.json`
+  return settings.tokens.path ?? `${besideStore(settings.store.path)}.tokens.json`
 }
 
 export function openTokens(config: Config): TokenFile {
@@ -17,7 +18,10 @@ const ANSWER_MS = 1_000
 /** Which server reads the tokens, and a warning where none seems to. */
 export async function readerNotes(config: Config): Promise<string[]> {
   const { store, client } = config.settings
-  const notes = [`Written to ${tokensPath(config)}, which a server on ${store.path} reads.`]
+  const notes = [
+    `Written to ${tokensPath(config)}, which a server on ${shownStore(store.path)} reads.`,
+  ]
+  if (isPostgres(store.path)) return notes
   const advice = 'Use the folder, --store or --config of your server.'
   if (!existsSync(store.path)) {
     notes.push(`Warning: there is no store ${store.path}, so no server reads this yet. ${advice}`)

@@ -88,7 +88,8 @@ export class StorageDesk {
   async backup(to: string, acting: Acting): Promise<MadeBackup> {
     const copy = this.#store?.backup ?? null
     if (copy === null) {
-      const text = 'this server has no store in a file, and cannot make backups'
+      const text =
+        'this server has no store in a file, and cannot make backups; PostgreSQL is backed up with its own tools, pg_dump or pg_basebackup'
       throw new FairleadError('InvalidState', text)
     }
     const path = usablePath(to)

@@ -20,7 +20,7 @@ interface Flags {
 /** `fairlead serve`: the server, until it is told to stop. */
 export const serve = command<Flags>({
   name: 'serve',
-  summary: 'Run the server on one SQLite file.',
+  summary: 'Run the server on a SQLite file, or on PostgreSQL.',
   details: [
     'All settings can stand in fairlead.yaml, in the environment (queue.batch_size is',
     'FAIRLEAD_QUEUE_BATCH_SIZE) or in --set. A policy that is configured is put in force at each start;',
@@ -33,7 +33,10 @@ export const serve = command<Flags>({
   options: [
     { flags: '--host <address>', text: 'address to listen on (127.0.0.1)' },
     { flags: '--port <n>', text: 'port to listen on (7433)' },
-    { flags: '--store <file>', text: 'SQLite file with all state (./fairlead.db)' },
+    {
+      flags: '--store <file>',
+      text: 'SQLite file with all state, or postgres://… (./fairlead.db)',
+    },
     { flags: '--preset <name>', text: 'defaults of the policy: queue or fund (queue)' },
     { flags: '--redis <url>', text: 'Redis server that keeps the limits (none: the store does)' },
     { flags: '--tls-cert <file>', text: 'certificate of the server in PEM (clear text)' },
@@ -59,6 +62,10 @@ export const serve = command<Flags>({
       'fairlead serve --host 0.0.0.0 --tls-cert server.pem --tls-key server.key',
       'Over TLS; renewed files are taken without a restart.',
     ],
+    [
+      'FAIRLEAD_STORE_PATH=postgres://fairlead:…@db/jobs fairlead serve',
+      'On PostgreSQL; the environment keeps the password out of lists of processes.',
+    ],
     ['fairlead serve --base-path /fairlead', 'Behind a proxy, at a path of its own.'],
     ['fairlead serve --set queue.ack_timeout_ms=2000', 'With another setting.'],
   ],
@@ -66,6 +73,7 @@ export const serve = command<Flags>({
   async run({ flags, config, isJson, terminal }) {
     const { dashboardLine } = await import('../serve/dashboard-folder.ts')
     const { startServing } = await import('../serve/start-serving.ts')
+    const { shownStore } = await import('../storage/store-address.ts')
     const { openTokens } = await import('../tokens.ts')
     const { untilSignal } = await import('../terminal/until-signal.ts')
     const loaded = await config({
@@ -101,8 +109,8 @@ export const serve = command<Flags>({
     // Standard output has the log, a JSON object a line, and so nothing else.
     if (isJson) {
       const { url, dashboard } = serving
-      terminal.out(JSON.stringify({ url, dashboard, store: path }))
-    } else terminal.note(`Fairlead serves ${serving.url} on ${path}`)
+      terminal.out(JSON.stringify({ url, dashboard, store: shownStore(path) }))
+    } else terminal.note(`Fairlead serves ${serving.url} on ${shownStore(path)}`)
     if (page !== null) terminal.note(page)
     if (tokens.isEmpty()) {
       terminal.note(

@@ -3,6 +3,7 @@ import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { FairleadError, POLICY_FIELDS, type Policy, parsePolicy } from '@fairlead/core'
 import { policySettings, problemList, readSettings, usablePolicy } from '@fairlead/core/internal'
 import { parse } from 'yaml'
+import { isPostgres } from '../storage/store-address.ts'
 import { escaped } from '../terminal/escaped.ts'
 import { LinesError } from '../terminal/lines-error.ts'
 import { SETTINGS, type Settings } from './settings.ts'
@@ -56,6 +57,10 @@ export function loadConfig({ env, cwd, file, sets = [], named = {} }: ConfigInpu
   const settings = readSettings(SETTINGS, nested(own), { name: 'settings', problems: wrong })
   if (settings.store.path === ':memory:') {
     wrong.push('store.path: expected a file; jobs in memory would be gone with the server')
+  }
+  if (isPostgres(settings.store.path) && !URL.canParse(settings.store.path)) {
+    // It may have a password, so it is not repeated.
+    wrong.push('store.path: expected postgres://user:password@host:port/database')
   }
   const folder = found === null ? cwd : dirname(found)
   const placed = withPaths(settings, { origins, folder, cwd })
@@ -173,7 +178,8 @@ function withPaths(
   const resolvedOrNull = (path: string, value: string | null): string | null =>
     value === null ? null : resolved(path, value)
   const { tlsCert, tlsKey, tlsClientCa } = settings.server
-  const store = resolved('store.path', settings.store.path)
+  const { path } = settings.store
+  const store = isPostgres(path) ? path : resolved('store.path', path)
   return {
     ...settings,
     server: {

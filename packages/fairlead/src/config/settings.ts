@@ -42,7 +42,7 @@ export const SETTINGS = {
     shutdownMs: int(10_000, { min: 0, max: 600_000 }, 'how long calls under way may take when the server stops'),
   },
   store: {
-    path: text('./fairlead.db', 'SQLite file with all state; made where there is none'),
+    path: text('./fairlead.db', 'SQLite file with all state, made where there is none; or postgres://user:password@host:port/database'),
     archive: optional(text('', 'folder for commands that the log does not need any more; personal data is left out'), 'they are not kept'),
     archiveDays: int(90, { min: 1, max: 36_500 }, 'files of the archive that are older are removed'),
     archiveBytes: int(10_737_418_240, { min: 1_048_576, max: 1_125_899_906_842_624 }, 'bytes of all files of the archive; beyond, the oldest are removed'),

@@ -1,6 +1,7 @@
 import type { FairleadError } from '@fairlead/core'
 import type { Config } from '../config/load-config.ts'
 import { keyPath } from '../serve/seal-key.ts'
+import { besideStore, isPostgres } from '../storage/store-address.ts'
 import { filesWithWork } from '../storage/store-files.ts'
 import { tokensPath } from '../tokens.ts'
 import { type Finding, fail, ok, warn } from './check.ts'
@@ -9,6 +10,7 @@ import { checkChain } from './check-chain.ts'
 import { checkHooks } from './check-hooks.ts'
 import { checkClock, checkFolder, checkNode, checkPermissions } from './check-host.ts'
 import { checkPort, checkServer } from './check-port.ts'
+import { checkPostgres } from './check-postgres.ts'
 import { checkSites } from './check-providers.ts'
 import { checkRedis } from './check-redis.ts'
 import { checkStore } from './check-store.ts'
@@ -31,8 +33,10 @@ export async function examine(load: () => Promise<Config>): Promise<Finding[]> {
   const { store, server, redis, client, signup } = config.settings
   if (signup.providers !== null) findings.push(checkSites(signup.providers))
   findings.push(...(await checkHooks(config)))
-  findings.push(checkFolder(store.path))
-  const stored = await checkStore(store.path)
+  findings.push(checkFolder(besideStore(store.path)))
+  const stored = isPostgres(store.path)
+    ? await checkPostgres(store.path)
+    : await checkStore(store.path)
   findings.push(...stored.findings, checkClock(Date.now(), stored.beatMs))
   if (store.archive !== null) findings.push(checkArchive(store.archive))
   findings.push(

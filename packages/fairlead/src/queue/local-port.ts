@@ -25,6 +25,19 @@ export async function openFilePort(path: string): Promise<QueuePort> {
   }
 }
 
+/** A queue in this process, on PostgreSQL. This process leads: another one that had it open is refused from then on. */
+export async function openPostgresPort(url: string): Promise<QueuePort> {
+  const { openPostgresStore } = await import('@fairlead/store/postgres')
+  const store = await openPostgresStore({ url })
+  try {
+    const keys = readSealKeys(keyPath(url)) ?? []
+    return await portOn(await openEngine({ store, sealKeys: keys }), steadyClock)
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
 /** A queue that is gone when it is closed. */
 export async function openMemoryPort(clock?: Clock): Promise<QueuePort> {
   const store: Store = new MemoryStore()

@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import type { Clock } from '@fairlead/core'
 import { invalidParams } from '@fairlead/core/internal'
+import { isPostgres } from '../storage/store-address.ts'
 import { type AddOptions, checkAddOptions, wireOptions } from './add-options.ts'
 import { inPlace } from './own-words.ts'
 import { kindOf } from './plain-data.ts'
@@ -12,7 +13,7 @@ import type { AnyTasks, SchemasByName, TaskSchemas } from './tasks.ts'
 import { type Duration, msOf } from './time.ts'
 import { type OnError, warn } from './warn.ts'
 
-/** A file, `:memory:`, or a server. */
+/** A file, `:memory:`, `postgres://…`, or a server. */
 export type QueueTarget = string | ServerAddress
 
 export interface QueueOptions {
@@ -27,7 +28,8 @@ export interface QueueOptions {
 }
 
 /**
- * Opens a queue: `./jobs.db` is a file of this process, `:memory:` is gone with it, `http://…` is a server. Types by task
+ * Opens a queue: `./jobs.db` is a file of this process, `:memory:` is gone with it, `postgres://…` is a database that this
+ * process leads, `http://…` is a server. Types by task
  * name are given as functions, `openQueue<{ email(data: { to: string }): void }>`, or come from schemas in `tasks`.
  */
 export function openQueue<const Schemas extends SchemasByName>(
@@ -107,12 +109,13 @@ async function openPort(target: QueueTarget, clock: Clock | undefined): Promise<
     const expected = `the URL of a server, such as http://${target}, or a file, such as ./${target}`
     throw invalidParams('target', expected, target)
   }
-  const { openFilePort, openMemoryPort } = await import('./local-port.ts')
+  const { openFilePort, openMemoryPort, openPostgresPort } = await import('./local-port.ts')
   if (target === ':memory:') return openMemoryPort(clock)
+  if (isPostgres(target)) return openPostgresPort(target)
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(target) && !target.startsWith('file:')) {
     throw invalidParams(
       'target',
-      'a file, :memory:, or a URL that begins with http:// or https://',
+      'a file, :memory:, or a URL that begins with postgres://, http:// or https://',
       target,
     )
   }

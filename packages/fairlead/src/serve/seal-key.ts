@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { FairleadError } from '@fairlead/core'
-import type { Sealed, SqliteStore } from '@fairlead/store/sqlite'
+import type { Sealed } from '@fairlead/store/sqlite'
+import { besideStore, shownStore } from '../storage/store-address.ts'
 
 const KEY_BYTES = 32
 
@@ -14,7 +15,7 @@ export interface SealKeys {
 
 /** The file is beside the store, and belongs into every backup of it. */
 export function keyPath(storePath: string): string {
-  return `${storePath}.key`
+  return `${besideStore(storePath)}.key`
 }
 
 /**
@@ -24,7 +25,7 @@ export function keyPath(storePath: string): string {
  */
 export async function sealKeys(
   storePath: string,
-  store: Pick<SqliteStore, 'sealed'>,
+  store: { sealed(): Promise<Sealed[]> },
   { mayReplace }: { readonly mayReplace: boolean },
 ): Promise<SealKeys> {
   const path = keyPath(storePath)
@@ -34,7 +35,7 @@ export async function sealKeys(
   if (sealed.length > 0 && !mayReplace) {
     throw new FairleadError(
       'StoreUnavailable',
-      `${path} is missing, and without it ${sealedText(sealed)} in ${storePath} cannot be read; ` +
+      `${path} is missing, and without it ${sealedText(sealed)} in ${shownStore(storePath)} cannot be read; ` +
         'put the file back from a backup, or start once with --new-key: these stay unreadable, and a new key is made for what comes',
       { reason: 'key_missing', path, ...sumOf(sealed) },
     )

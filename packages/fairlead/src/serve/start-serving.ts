@@ -9,7 +9,6 @@ import {
   type TokenStore,
 } from '@fairlead/server'
 import { openJobLogs } from '@fairlead/store/job-logs'
-import { openSqliteStore } from '@fairlead/store/sqlite'
 import type { Config } from '../config/load-config.ts'
 import { hooksOf, refuseSecrets, secretsOf } from '../hooks/configured-hooks.ts'
 import { startHooks } from '../hooks/start-hooks.ts'
@@ -17,8 +16,8 @@ import { jobLogsPath } from '../storage/store-files.ts'
 import { shareFromFirstToken, shareQueue, withCallerShare } from './caller-share.ts'
 import { type DashboardState, dashboardFolder } from './dashboard-folder.ts'
 import { followProviders, openProviders } from './follow-providers.ts'
-import { forwardProgress } from './forward-progress.ts'
 import { fundWarnings } from './fund-warnings.ts'
+import { openServedStore } from './open-served-store.ts'
 import { openRedisLimits } from './redis-limits.ts'
 import { keyPath, sealKeys } from './seal-key.ts'
 import { tlsPaths } from './tls-paths.ts'
@@ -68,16 +67,8 @@ export async function startServing(options: Options): Promise<Serving> {
   let close = async (): Promise<void> => sitesFile?.close()
   try {
     await refuseAddress({ listen: { host, port }, tokens })
-    const progress = forwardProgress(settings.store.path, logger)
-    const file = await openSqliteStore(settings.store.path, { progress })
-    const { tornBytes } = file.report
-    if (tornBytes > 0) {
-      logger.warn(
-        { bytes: tornBytes },
-        'a crash tore the end of the log, which was never confirmed',
-      )
-    }
-    const store = new MeteredStore(withArchive(file, settings.store, logger))
+    const opened = await openServedStore(settings.store.path, logger)
+    const store = new MeteredStore(withArchive(opened, settings.store, logger))
     close = async () => {
       sitesFile?.close()
       await store.close()
@@ -85,7 +76,7 @@ export async function startServing(options: Options): Promise<Serving> {
     const isShared = policy === undefined && !tokens.isEmpty()
     const configured = isShared ? withCallerShare(config) : config.writtenPolicy
     const written = policy ?? configured
-    const seal = await sealKeys(settings.store.path, file, { mayReplace })
+    const seal = await sealKeys(settings.store.path, opened, { mayReplace })
     const engine = await openEngine({
       store,
       policy: written ?? {},

@@ -8,6 +8,7 @@ import type { Config } from '../config/load-config.ts'
 import { misuse } from '../flags/flags.ts'
 import { keyPath } from '../serve/seal-key.ts'
 import { isAnswering } from '../tokens.ts'
+import { POSTGRES_BACKUP, refusePostgres } from './store-address.ts'
 import { olderSchema, sizeText } from './store-files.ts'
 
 /** A backup that was made. */
@@ -32,6 +33,7 @@ interface Options {
 /** A running server makes the backup itself; the store of a stopped one is opened here (BACKUP-1, BACKUP-2). */
 export async function makeBackup(to: string, options: Options): Promise<Backup> {
   const { config, isStoreNamed } = options
+  refusePostgres(config.settings.store.path, POSTGRES_BACKUP)
   const { url } = config.settings.client
   if (!isStoreNamed && (await isAnswering(url))) return backupOfServer(resolve(to), options)
   try {

@@ -6,6 +6,7 @@ import { restoreStore } from '@fairlead/store/sqlite'
 import type { Config } from '../config/load-config.ts'
 import { keyPath } from '../serve/seal-key.ts'
 import { tokensPath } from '../tokens.ts'
+import { refusePostgres } from './store-address.ts'
 
 /** A store that was made of a backup. */
 export interface RestoredStore {
@@ -26,6 +27,7 @@ export function restoreBackup(
   { config, isForced }: { readonly config: Config; readonly isForced: boolean },
 ): RestoredStore {
   const { path } = config.settings.store
+  refusePostgres(path, 'restore its schema with pg_restore, while no server runs')
   const { batch, bytes, aside } = refusing(() =>
     restoreStore(from, path, {
       movesAside: isForced,

