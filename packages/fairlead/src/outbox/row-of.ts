@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type Caller, parsePolicy } from '@fairlead/core'
 import { acceptRequest } from '@fairlead/core/internal'
 import { type AddOptions, wireOptions } from '../queue/add-options.ts'
+import { ownWords } from '../queue/own-words.ts'
 import { checkData } from '../queue/plain-data.ts'
 
 /** How the job of a row is to run: as for `queue.add`. A delay counts from the time of writing. */
@@ -35,7 +36,11 @@ export function rowOf(
   const { caps } = POLICY
   const policy = { ...POLICY, caps: { ...caps, task: { ...caps.task, args: argsMaxBytes } } }
   const delay = delayMs == null ? {} : { delay_ms: delayMs }
-  acceptRequest({ ...asked, ...delay, idempotency_key: key }, policy, { ...CONTEXT, nowMs })
+  try {
+    acceptRequest({ ...asked, ...delay, idempotency_key: key }, policy, { ...CONTEXT, nowMs })
+  } catch (error) {
+    throw ownWords(error)
+  }
   // A row may wait for its relay; that is not part of the delay.
   const request = delayMs == null ? asked : { ...asked, run_at: nowMs + delayMs }
   return { key, request: JSON.stringify(request) }

@@ -54,6 +54,7 @@ export function checkAddOptions(options: unknown, path = ''): void {
 
 /** The options in the words of the wire. */
 export function wireOptions(options: AddOptions): EnqueueOptions {
+  checkAddOptions(options)
   const { delay, runAt, attempts, backoff, timeout, priority } = options
   const { tags, dedupeKey, dependsOn, onDependency, key } = options
   const given = {

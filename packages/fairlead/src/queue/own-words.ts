@@ -33,8 +33,13 @@ export async function inOwnWords<Answer>(call: Promise<Answer>, path = ''): Prom
   try {
     return await call
   } catch (error) {
-    throw renamed(error, (field) => `${path}${ownPath(field)}`)
+    throw ownWords(error, path)
   }
+}
+
+/** A refusal that names the options of this library; any other error as it is. */
+export function ownWords(error: unknown, path = ''): unknown {
+  return renamed(error, (field) => `${path}${ownPath(field)}`)
 }
 
 /** The same for a refusal of this library, whose names are its own. */

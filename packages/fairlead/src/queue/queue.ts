@@ -387,6 +387,7 @@ export class Queue<Tasks = AnyTasks> {
     // The data as it was given goes out; the worker's side makes of it what the schema says.
     if (schema !== undefined) await fitted(schema, 'data', args)
     const payload = { name, args }
+    // To spread what is no object gives none.
     checkAddOptions(options)
     return { kind: 'task', payload, ...wireOptions({ ...this.#defaults, ...options }) }
   }

@@ -151,12 +151,12 @@ describe.each([
       'attempts',
       'tags',
       'delay',
-      'delay_ms',
-      'depends_on',
-      'timeout_ms',
-      'idempotency_key',
+      'delay',
+      'dependsOn',
+      'timeout',
+      'key',
       'atempts',
-      'args',
+      'data',
     ])
     // The transaction went on: nothing had been written that could break it.
     expect(await app.rows()).toHaveLength(1)
