@@ -392,6 +392,7 @@ export const BLOCKER = {
   kind: 'ai' as const,
   reason: 'no_provider' as const,
   check: 'lease_cap_reached' as const,
+  slots: 4,
   limit: null,
   jobs: 12,
   callers: 2,

@@ -9,6 +9,7 @@ export function blockerRecord(blocker: Blocker, at: number): BlockerRecord {
     kind,
     reason: hold.reason,
     check: hold.check,
+    slots: hold.check === 'lease_cap_reached' ? hold.slots : null,
     limit: hold.limit?.key ?? null,
     jobs,
     callers,

@@ -1,5 +1,6 @@
 import type { ResultOf } from '@fairlead/client'
 import type { JSX } from 'preact'
+import { attemptEnd } from '../../text/attempt-end.ts'
 import { durationText } from '../../text/duration.ts'
 import { words } from '../../text/ids.ts'
 import { isToScale, placesOf } from './layout.ts'
@@ -66,6 +67,6 @@ function nameOf({ what, reason, attempt, provider_id, ended }: Span): string {
   if (what === 'waiting') return reason === null ? 'waiting' : `waiting: ${words(reason)}`
   const who = provider_id === null ? '' : ` · ${provider_id.replace(/^provider:/, '')}`
   const which = attempt === null ? '' : ` · attempt ${attempt}`
-  const how = ended === null || ended === 'completed' ? '' : ` · ${words(ended)}`
+  const how = ended === null || ended === 'completed' ? '' : ` · ${attemptEnd(ended)}`
   return `${what}${which}${who}${how}`
 }

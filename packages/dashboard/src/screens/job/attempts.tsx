@@ -1,12 +1,12 @@
 import type { ExplanationRecord, JobRecord } from '@fairlead/client'
 import type { JSX } from 'preact'
 import type { Live } from '../../data/live.ts'
-import { Status } from '../../parts/badge.tsx'
+import { Badge, Status } from '../../parts/badge.tsx'
 import { ProviderLink } from '../../parts/id.tsx'
 import { JsonView } from '../../parts/json/json-view.tsx'
 import { Empty, Panel } from '../../parts/panel.tsx'
 import { Time } from '../../parts/time.tsx'
-import { words } from '../../text/ids.ts'
+import { attemptEnd } from '../../text/attempt-end.ts'
 import { plural } from '../../text/numbers.ts'
 
 type Attempt = ExplanationRecord['attempts'][number]
@@ -60,7 +60,7 @@ function AttemptView(props: {
     <article class="blocker">
       <div class="top">
         <strong>Attempt {lease.attempt}</strong>
-        <Status of={lease.status} />
+        <Course status={lease.status} reason={reason} />
         <ProviderLink id={lease.provider_id} />
         <span class="muted">
           {lease.worker_id === null ? null : `worker ${lease.worker_id} · `}
@@ -82,15 +82,29 @@ function AttemptView(props: {
           </span>
         </div>
       )}
-      {reason === null && code === null ? null : (
+      {code === null ? null : (
         <p>
-          {reason === null ? null : words(reason)}
-          {code === null ? null : <strong class="bad"> {code}</strong>}
+          <strong class="bad">{code}</strong>
         </p>
       )}
       {message === null ? null : <pre class="mono">{message}</pre>}
       {details === null ? null : <Details of={details} />}
     </article>
+  )
+}
+
+/** The status of a lease; of one that ended early, how it ended. */
+function Course(props: { readonly status: string; readonly reason: string | null }): JSX.Element {
+  const { status, reason } = props
+  if (status === 'CANCELLED') {
+    const tone = reason === 'provider_fail' ? 'bad' : 'plain'
+    return <Badge tone={tone}>{attemptEnd(reason ?? 'cancelled')}</Badge>
+  }
+  return (
+    <>
+      <Status of={status} />
+      {reason === null ? null : <Badge>{attemptEnd(reason)}</Badge>}
+    </>
   )
 }
 

@@ -8,7 +8,7 @@ import { Facts, Panel } from '../../parts/panel.tsx'
 import { Scroll } from '../../parts/scroll.tsx'
 import { Table } from '../../parts/table/table.tsx'
 import { Countdown } from '../../parts/time.tsx'
-import { words } from '../../text/ids.ts'
+import { refusalWords, words } from '../../text/ids.ts'
 import { countText } from '../../text/numbers.ts'
 
 type Waiting = NonNullable<ExplanationRecord['waiting']>
@@ -63,14 +63,14 @@ function Checks({ of }: { readonly of: Waiting }): JSX.Element {
             { title: 'Provider', cell: ({ provider_id }) => <ProviderLink id={provider_id} /> },
             {
               title: 'First check that fails',
-              cell: ({ refusal }) =>
+              cell: ({ refusal, slots }) =>
                 refusal === null ? (
                   <Badge tone="good">would fit</Badge>
                 ) : (
-                  <Badge tone="warn">{words(refusal)}</Badge>
+                  <Badge tone="warn">{refusalWords(refusal, slots)}</Badge>
                 ),
             },
-            { title: 'Free slots', isNumber: true, cell: ({ slots }) => slots },
+            { title: 'Slots', isNumber: true, cell: ({ slots }) => slots },
             {
               title: 'Until',
               isNumber: true,

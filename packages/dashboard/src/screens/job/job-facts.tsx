@@ -7,7 +7,7 @@ import { CallerLink, Copyable, JobLink, ProviderLink } from '../../parts/id.tsx'
 import { Facts, Panel } from '../../parts/panel.tsx'
 import { Time } from '../../parts/time.tsx'
 import { durationText } from '../../text/duration.ts'
-import { countText } from '../../text/numbers.ts'
+import { countText, plural } from '../../text/numbers.ts'
 
 /** What was asked, by whom, and with which options. */
 export function JobFacts({ job }: { readonly job: JobRecord }): JSX.Element {
@@ -31,7 +31,7 @@ export function JobFacts({ job }: { readonly job: JobRecord }): JSX.Element {
             'Provider',
             job.provider_id === null ? 'none yet' : <ProviderLink id={job.provider_id} />,
           ],
-          ['Retries', `${retries} charged${declines === 0 ? '' : `, ${declines} declines`}`],
+          ['Failures', `${retries}${declines === 0 ? '' : `, and ${plural(declines, 'decline')}`}`],
           ['Units', `${countText(units)} estimated`],
           ['Fee at most', isMarket ? countText(request.max_fee_u64) : null],
           ['Regions', request.regions?.join(', ')],

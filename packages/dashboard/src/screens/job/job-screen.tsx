@@ -1,6 +1,7 @@
 import type { ResultOf } from '@fairlead/client'
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
+import { hrefOf } from '../../app/route.ts'
 import type { ScreenProps } from '../../app/screens.ts'
 import { line } from '../../data/line.ts'
 import { useLive } from '../../data/live.ts'
@@ -26,9 +27,35 @@ const LIVE_MS = 600
 
 type Answered = ResultOf<'aicf.getJob'>
 
-/** One job from its acceptance to its payout. */
+/** A job, or why there is none to show. */
 export function JobScreen({ rest }: ScreenProps): JSX.Element {
-  const id = rest[0] ?? ''
+  const id = (rest[0] ?? '').toLowerCase()
+  return ID.test(id) ? <KnownJob id={id} /> : <NoJob id={id} />
+}
+
+const ID = /^0x[0-9a-f]{64}$/
+
+function NoJob({ id }: { readonly id: string }): JSX.Element {
+  return (
+    <>
+      <Title text="Job" />
+      <Panel title="There is no such job">
+        <div class="stack tight">
+          <p>
+            No job has the id <code class="anywhere">{id}</code>.
+          </p>
+          <p>
+            An id is 0x and 64 digits from 0 to 9 and a to f. The first 8 or more of them find a job
+            in the <a href={hrefOf('jobs')}>list of jobs</a>.
+          </p>
+        </div>
+      </Panel>
+    </>
+  )
+}
+
+/** One job from its acceptance to its payout. */
+function KnownJob({ id }: { readonly id: string }): JSX.Element {
   const ask = { task_id: id }
   const whole = useLive('aicf.getJob', ask, { everyMs: 0 })
   const isOver = hasEnded(whole.data?.status ?? '')
@@ -39,6 +66,7 @@ export function JobScreen({ rest }: ScreenProps): JSX.Element {
   const status = brief.data?.status
   // Payload and result are asked for when there may be another, and not at each look.
   useEffect(() => whole.refresh(), [status])
+  if (brief.data === null && brief.error?.code === 'NotFound') return <NoJob id={id} />
   const newest = brief.data ?? whole.data
   return (
     <>

@@ -6,7 +6,7 @@ import { Badge } from '../../parts/badge.tsx'
 import { Copyable } from '../../parts/id.tsx'
 import { Facts, Panel } from '../../parts/panel.tsx'
 import { Time } from '../../parts/time.tsx'
-import { words } from '../../text/ids.ts'
+import { refusalWords } from '../../text/ids.ts'
 import { plural } from '../../text/numbers.ts'
 import { shuffledBySeed } from './round-order.ts'
 
@@ -67,7 +67,7 @@ function RoundView(props: {
             passed_over.map(({ provider_id, refusal }) => (
               <span key={provider_id}>
                 {provider_id.replace(/^provider:/, '')}{' '}
-                {refusal === null ? '' : `(${words(refusal)})`}{' '}
+                {refusal === null ? '' : `(${refusalWords(refusal, null)})`}{' '}
               </span>
             )),
           ],

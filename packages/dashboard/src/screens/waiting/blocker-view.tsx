@@ -9,7 +9,7 @@ import { termText } from '../../parts/filter/filter.ts'
 import { JobLink } from '../../parts/id.tsx'
 import { Countdown } from '../../parts/time.tsx'
 import { durationText } from '../../text/duration.ts'
-import { words } from '../../text/ids.ts'
+import { refusalWords, words } from '../../text/ids.ts'
 import { countText, plural } from '../../text/numbers.ts'
 
 export type Blocker = ResultOf<'stats.waiting'>['blockers'][number]
@@ -17,15 +17,26 @@ type Change = NonNullable<Blocker['change']>
 
 /** Jobs that one thing holds up: how many, for how long, until when, and what would help. */
 export function BlockerView({ of }: { readonly of: Blocker }): JSX.Element {
-  const { kind, reason, check, limit, jobs, callers, names, oldest_wait_ms, earliest_at, example } =
-    of
+  const {
+    kind,
+    reason,
+    check,
+    slots,
+    limit,
+    jobs,
+    callers,
+    names,
+    oldest_wait_ms,
+    earliest_at,
+    example,
+  } = of
   const filter = `${termText('kind', kind)} ${termText('status', 'QUEUED')} ${termText('wait', reason)}`
   return (
     <article class="blocker">
       <div class="top">
         <span class="big">{countText(jobs)}</span>
         <Badge tone={reason === 'no_provider' || reason === 'budget' ? 'warn' : 'plain'}>
-          {words(check ?? reason)}
+          {check === null ? words(reason) : refusalWords(check, slots)}
         </Badge>
         <span class="muted">
           {kind}
@@ -38,21 +49,21 @@ export function BlockerView({ of }: { readonly of: Blocker }): JSX.Element {
         </span>
       </div>
       <p>{of.text}</p>
-      <p class="muted row">
+      <p class="muted row facts-line">
         {callers === null ? null : <span>{plural(callers, 'caller')}</span>}
         {oldest_wait_ms === null ? null : <span>longest wait {durationText(oldest_wait_ms)}</span>}
         <span>
           {earliest_at === null ? (
-            'earliest start not known'
+            'earliest start: not known'
           ) : (
             <>
-              earliest in <Countdown to={earliest_at} />
+              earliest start in <Countdown to={earliest_at} />
             </>
           )}
         </span>
         {names.slice(0, 3).map(({ name, jobs: own }) => (
           <span key={name ?? ''}>
-            {name ?? 'unnamed'} {countText(own)}
+            {name ?? 'unnamed'}: {countText(own)}
           </span>
         ))}
       </p>

@@ -22,6 +22,11 @@ export const blocker = z
       .enum(REFUSALS)
       .nullable()
       .describe('the check at which the provider fails that comes closest; null: none is asked'),
+    slots: count
+      .nullable()
+      .describe(
+        'lease_cap_reached: all slots of the providers that would take them; 0: none of their workers is connected; else null',
+      ),
     limit: z.string().nullable().describe('the key of the limit that holds them'),
     jobs: count,
     callers: count.nullable().describe('null: not counted'),
