@@ -62,7 +62,9 @@ const SCREENS: readonly (readonly [name: string, hash: () => string, says: reado
   ],
   ['fairness', () => '#/fairness', [/Jain index/, /Entitled/]],
   ['jobs', () => '#/jobs', [/Newest first/, /broken/, /FAILED/]],
-  ['job', () => `#/jobs/${failed}`, [/Timeline/, /the mail server is away/, /Rounds/]],
+  ['job', () => `#/jobs/${failed}`, [/Timeline/, /^failed$/, /the mail server is away/, /Rounds/]],
+  ['a job that is none', () => '#/jobs/0x12', [/There is no such job/, /64 digits/]],
+  ['a job that nobody knows', () => `#/jobs/0x${'0'.repeat(64)}`, [/There is no such job/]],
   ['queues', () => '#/queues', [/paused, 1 held/, /echo/]],
   ['schedules', () => '#/schedules', [/nightly/, /in Europe\/Berlin/]],
   ['sessions', () => '#/sessions', [/beginners-tue/, /rowclub/]],
@@ -92,6 +94,10 @@ describe('every screen', () => {
       for (const width of [360, 2560, 3840]) {
         await tab.page.setViewportSize({ width, height: 860 })
         expect(await tab.overflow(), `at ${width} px`).toBeLessThanOrEqual(0)
+      }
+      for (const width of [360, 1280]) {
+        await tab.page.setViewportSize({ width, height: 860 })
+        expect(await tab.cutTables(), `at ${width} px`).toEqual([])
       }
     },
     PATIENCE_MS,

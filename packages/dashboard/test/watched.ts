@@ -111,6 +111,13 @@ export class Watched {
     return (await this.page.evaluate('document.documentElement.scrollWidth - innerWidth')) as number
   }
 
+  /** The tables of which a part is out of sight. */
+  async cutTables(): Promise<string[]> {
+    return (await this.page.evaluate(
+      "[...document.querySelectorAll('.table')].filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.ariaLabel)",
+    )) as string[]
+  }
+
   close(): Promise<void> {
     return this.#context.close()
   }

@@ -8,7 +8,7 @@ export interface Column<Row> {
   readonly cell: (row: Row) => ComponentChildren
 }
 
-/** Few rows, all of them there; wide ones scroll inside their panel. */
+/** Few rows, all of them there. In a narrow place each is a stack of lines, a cell a line; else wide ones scroll. */
 export function Table<Row>(props: {
   readonly label: string
   readonly columns: readonly Column<Row>[]
@@ -17,7 +17,7 @@ export function Table<Row>(props: {
 }): JSX.Element {
   const { label, columns, rows, idOf } = props
   return (
-    <Scroll class="scroll" label={label}>
+    <Scroll class="scroll table" label={label}>
       <table aria-label={label}>
         <thead>
           <tr>
@@ -32,8 +32,12 @@ export function Table<Row>(props: {
           {rows.map((row) => (
             <tr key={idOf(row)}>
               {columns.map(({ title, isNumber, isWrapped, cell }) => (
-                <td key={title} class={isNumber ? 'number' : isWrapped ? 'wrap' : ''}>
-                  {cell(row)}
+                <td
+                  key={title}
+                  class={isNumber ? 'number' : isWrapped ? 'wrap' : ''}
+                  data-title={title}
+                >
+                  <div>{cell(row)}</div>
                 </td>
               ))}
             </tr>

@@ -14,10 +14,15 @@ export interface ListColumn<Row> {
   /** Takes a part of what is left. */
   readonly isWide?: boolean
   readonly isNumber?: boolean
+  /** Where it stands in a narrow window; if any column says so, the others are left out there. */
+  readonly narrowLine?: 1 | 2
   readonly cell: (row: Row) => ComponentChildren
 }
 
-const ROW_PX = 30
+const WIDE_ROW_PX = 30
+/** Of two lines. */
+const NARROW_ROW_PX = 52
+const NARROW = matchMedia('(max-width: 600px)')
 const GAP_PX = 14
 const OVERSCAN = 8
 /** Rows before the end of what is there at which more is asked for. */
@@ -37,7 +42,12 @@ export function VirtualList<Row>(props: {
   readonly onSeen?: (row: number) => void
   readonly height?: string
 }): JSX.Element {
-  const { label, columns, rows, idOf, open, onEnd, onSeen, height = 'calc(100vh - 230px)' } = props
+  const { label, rows, idOf, open, onEnd, onSeen, height = 'calc(100vh - 230px)' } = props
+  const isNarrow = useNarrow() && props.columns.some(({ narrowLine }) => narrowLine !== undefined)
+  const columns = isNarrow
+    ? props.columns.filter(({ narrowLine }) => narrowLine !== undefined)
+    : props.columns
+  const rowPx = isNarrow ? NARROW_ROW_PX : WIDE_ROW_PX
   const id = useId()
   const scroller = useRef<HTMLDivElement>(null)
   const [, redraw] = useReducer<number, void>((n) => n + 1, 0)
@@ -46,11 +56,11 @@ export function VirtualList<Row>(props: {
   const options = {
     count: rows.length,
     getScrollElement: () => scroller.current,
-    estimateSize: () => ROW_PX,
+    estimateSize: () => rowPx,
     getItemKey: (index: number) => idOf(rows[index] as Row),
     overscan: OVERSCAN,
-    paddingStart: ROW_PX,
-    scrollPaddingStart: ROW_PX,
+    paddingStart: rowPx,
+    scrollPaddingStart: rowPx,
     observeElementRect,
     observeElementOffset,
     scrollToFn: elementScroll,
@@ -60,6 +70,8 @@ export function VirtualList<Row>(props: {
   virtual.setOptions(options)
   useEffect(() => virtual._didMount(), [virtual])
   useLayoutEffect(() => virtual._willUpdate())
+  // Rows of another height are laid out anew.
+  useLayoutEffect(() => virtual.measure(), [rowPx])
   // New rows come in above: what one reads stays where it is.
   const anchor = useRef<{ readonly id: string; readonly index: number } | null>(null)
   useLayoutEffect(() => {
@@ -67,8 +79,8 @@ export function VirtualList<Row>(props: {
     if (box === null) return
     const { id: kept = null, index: at = 0 } = anchor.current ?? {}
     const now = kept === null ? -1 : rows.findIndex((row) => idOf(row) === kept)
-    if (box.scrollTop > 0 && now >= 0 && now !== at) box.scrollTop += (now - at) * ROW_PX
-    const index = Math.floor(box.scrollTop / ROW_PX)
+    if (box.scrollTop > 0 && now >= 0 && now !== at) box.scrollTop += (now - at) * rowPx
+    const index = Math.floor(box.scrollTop / rowPx)
     const row = rows[index]
     anchor.current = row === undefined ? null : { id: idOf(row), index }
   })
@@ -90,15 +102,17 @@ export function VirtualList<Row>(props: {
     const row = rows[active]
     if (event.key === 'Enter' && event.target === scroller.current && row !== undefined) open?.(row)
   }
-  const style = {
-    gridTemplateColumns: columns
-      .map(({ px, isWide }) => (isWide ? `minmax(${px}px, 1fr)` : `${px}px`))
-      .join(' '),
-    minWidth: `${columns.reduce((sum, { px }) => sum + px + GAP_PX, GAP_PX)}px`,
-  }
+  const style = isNarrow
+    ? { height: `${rowPx}px` }
+    : {
+        gridTemplateColumns: columns
+          .map(({ px, isWide }) => (isWide ? `minmax(${px}px, 1fr)` : `${px}px`))
+          .join(' '),
+        minWidth: `${columns.reduce((sum, { px }) => sum + px + GAP_PX, GAP_PX)}px`,
+      }
   return (
     <div
-      class="list"
+      class={isNarrow ? 'list narrow' : 'list'}
       ref={scroller}
       role="grid"
       tabIndex={0}
@@ -106,16 +120,21 @@ export function VirtualList<Row>(props: {
       aria-rowcount={rows.length + 1}
       aria-activedescendant={active >= 0 ? `${id}-${active}` : undefined}
       onKeyDown={onKeyDown}
-      style={{ height: `min(${height}, ${(rows.length + 1) * ROW_PX + 14}px)`, minHeight: '120px' }}
+      style={{ height: `min(${height}, ${(rows.length + 1) * rowPx + 14}px)`, minHeight: '120px' }}
     >
       <div class="head" role="row" aria-rowindex={1} style={style}>
-        {columns.map(({ title, isNumber }) => (
-          <span key={title} role="columnheader" class={isNumber ? 'number' : ''}>
+        {columns.map(({ title, isNumber, narrowLine }) => (
+          <span
+            key={title}
+            role="columnheader"
+            class={isNumber ? 'number' : ''}
+            style={isNarrow ? { gridRow: narrowLine } : {}}
+          >
             {title}
           </span>
         ))}
       </div>
-      <div role="rowgroup" style={{ height: `${virtual.getTotalSize() - ROW_PX}px` }}>
+      <div role="rowgroup" style={{ height: `${virtual.getTotalSize() - rowPx}px` }}>
         {items.map(({ index, start, key }) => {
           const row = rows[index] as Row
           return (
@@ -131,8 +150,13 @@ export function VirtualList<Row>(props: {
                 if ((event.target as Element).closest('a, button') === null) open?.(row)
               }}
             >
-              {columns.map(({ title, isNumber, cell }) => (
-                <span key={title} role="gridcell" class={isNumber ? 'number' : ''}>
+              {columns.map(({ title, isNumber, narrowLine, cell }) => (
+                <span
+                  key={title}
+                  role="gridcell"
+                  class={isNumber ? 'number' : ''}
+                  style={isNarrow ? { gridRow: narrowLine } : {}}
+                >
                   {cell(row)}
                 </span>
               ))}
@@ -142,6 +166,16 @@ export function VirtualList<Row>(props: {
       </div>
     </div>
   )
+}
+
+function useNarrow(): boolean {
+  const [isNarrow, setNarrow] = useState(NARROW.matches)
+  useEffect(() => {
+    const look = (): void => setNarrow(NARROW.matches)
+    NARROW.addEventListener('change', look)
+    return () => NARROW.removeEventListener('change', look)
+  }, [])
+  return isNarrow
 }
 
 const PAGE = 15

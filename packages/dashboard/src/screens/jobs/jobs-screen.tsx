@@ -19,17 +19,18 @@ import { Bulk } from './bulk.tsx'
 import { useJobs } from './use-jobs.ts'
 
 const COLUMNS: readonly ListColumn<JobSummary>[] = [
-  { title: 'Job', px: 130, cell: ({ task_id }) => <JobLink id={task_id} /> },
-  { title: 'Status', px: 100, cell: ({ status }) => <Status of={status} /> },
-  { title: 'Kind', px: 80, cell: ({ kind }) => kind },
-  { title: 'Name', px: 120, isWide: true, cell: ({ name }) => name ?? '' },
+  { title: 'Job', px: 130, narrowLine: 1, cell: ({ task_id }) => <JobLink id={task_id} /> },
+  { title: 'Status', px: 100, narrowLine: 1, cell: ({ status }) => <Status of={status} /> },
+  { title: 'Name', px: 120, isWide: true, narrowLine: 2, cell: ({ name }) => name ?? '' },
+  { title: 'Kind', px: 80, narrowLine: 2, cell: ({ kind }) => kind },
   {
     title: 'Enqueued',
     px: 110,
     isNumber: true,
+    narrowLine: 1,
     cell: ({ timestamps }) => <Ago at={timestamps.enqueued * 1_000} />,
   },
-  { title: 'Retries', px: 60, isNumber: true, cell: ({ retries }) => retries },
+  { title: 'Failures', px: 60, isNumber: true, narrowLine: 2, cell: ({ retries }) => retries },
   {
     title: 'Provider',
     px: 100,

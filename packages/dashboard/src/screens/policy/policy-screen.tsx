@@ -1,5 +1,5 @@
 import type { ResultOf } from '@fairlead/client'
-import type { JSX } from 'preact'
+import { Fragment, type JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { replaceQuery, route } from '../../app/route.ts'
 import { useLive } from '../../data/live.ts'
@@ -86,10 +86,15 @@ export function PolicyScreen(): JSX.Element {
                     rows={shown}
                     idOf={({ path }) => path}
                     columns={[
-                      { title: 'Setting', cell: ({ path }) => <code>{path}</code> },
+                      {
+                        title: 'Setting',
+                        isWrapped: true,
+                        cell: ({ path }) => <Path of={path} />,
+                      },
                       { title: 'Value', isWrapped: true, cell: (one) => <Value of={one} /> },
                       {
                         title: 'Default',
+                        isWrapped: true,
                         cell: (one) => (
                           <span class="muted mono">{cut(valueText(one.default))}</span>
                         ),
@@ -134,6 +139,22 @@ export function PolicyScreen(): JSX.Element {
 
 function isOfMarket({ path, is_default }: Setting): boolean {
   return is_default && OF_MARKET.some((start) => path.startsWith(start))
+}
+
+/** Its parts stay whole where it takes several lines. */
+function Path({ of }: { readonly of: string }): JSX.Element {
+  const parts = of.split(/(?<=[._])/)
+  return (
+    <code>
+      {parts.map((part, i) => (
+        // A part may be there twice.
+        <Fragment key={`${i} ${part}`}>
+          {part}
+          <wbr />
+        </Fragment>
+      ))}
+    </code>
+  )
 }
 
 function Value({ of }: { readonly of: Setting }): JSX.Element {

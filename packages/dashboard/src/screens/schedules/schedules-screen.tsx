@@ -67,9 +67,10 @@ function Schedules({ of }: { readonly of: readonly Schedule[] }): JSX.Element {
           cell: ({ paused }) =>
             paused ? <Badge tone="warn">paused</Badge> : <Badge tone="good">on</Badge>,
         },
-        { title: 'Next', cell: (schedule) => <Next of={schedule} /> },
+        { title: 'Next', isWrapped: true, cell: (schedule) => <Next of={schedule} /> },
         {
           title: 'Last',
+          isWrapped: true,
           cell: ({ last_at, last_task_id }) => (
             <>
               {last_at === null ? 'never' : <Time at={last_at} />}{' '}
@@ -77,7 +78,11 @@ function Schedules({ of }: { readonly of: readonly Schedule[] }): JSX.Element {
             </>
           ),
         },
-        { title: 'Overlap', cell: ({ overlap, catch_up }) => `${overlap}, catch up ${catch_up}` },
+        {
+          title: 'Overlap',
+          isWrapped: true,
+          cell: ({ overlap, catch_up }) => `${overlap}, catch up ${catch_up}`,
+        },
         { title: 'Actions', cell: (schedule) => <Actions of={schedule} /> },
       ]}
     />
@@ -101,12 +106,13 @@ function workOf(request: Schedule['request']): string {
 function Next({ of }: { readonly of: Schedule }): JSX.Element {
   const { next_at, timezone } = of
   if (next_at === null) return <span class="muted">none</span>
-  const there = timezone === zone.value ? '' : `${timeText(next_at, timezone)} in ${timezone}`
+  const there = timezone === zone.value ? '' : `, ${timeText(next_at, timezone)} in ${timezone}`
   return (
     <>
       <Time at={next_at} />{' '}
       <span class="muted">
-        <Ago at={next_at} /> {there}
+        <Ago at={next_at} />
+        {there}
       </span>
     </>
   )
@@ -119,7 +125,7 @@ function Actions({ of }: { readonly of: Schedule }): JSX.Element {
   const { cron, timezone, overlap, catch_up, request } = of
   const put = { id, cron, timezone, overlap, catch_up, request, ...(isOwn ? {} : { caller }) }
   return (
-    <span class="row" style={{ flexWrap: 'nowrap' }}>
+    <span class="row actions">
       {may('schedules.trigger') ? (
         <Action
           label="Run now"
