@@ -491,6 +491,30 @@ describe('fairlead serve, token, doctor', () => {
     expect(running('server')).toContain('is ready')
     const stopped = await examined()
     expect(stopped('store')).toContain('opens; live jobs in it: 1.')
+    expect(stopped('server')).toContain('No server answers')
+  })
+
+  it('doctor looks at the store of --store, and asks the server of FAIRLEAD_URL', async () => {
+    const path = join(own, 'named.db')
+    const local = await serve(own, '--store', path)
+    const examine = async (args: readonly string[], env: Record<string, string>) => {
+      const asked = ['doctor', '--json', '--set', 'server.port=0', ...args]
+      const { out } = await fairlead(asked, { cwd: own, env })
+      const findings = JSON.parse(out).findings as { name: string; text: string }[]
+      return (name: string) => findings.find((one) => one.name === name)?.text
+    }
+    try {
+      const named = await examine(['--store', path], { FAIRLEAD_URL: local.url })
+      expect(named('store')).toContain('Another process has it open')
+      const elsewhere = join(own, 'none.db')
+      const asked = await examine(['--store', elsewhere], { FAIRLEAD_URL: local.url })
+      expect(asked('store')).toContain('none.db is not there yet')
+      expect(asked('server')).toContain('is ready')
+      expect(asked('work')).toBeDefined()
+      expect((await examine(['--store', elsewhere], {}))('server')).toBeUndefined()
+    } finally {
+      await local.stop()
+    }
   })
 })
 

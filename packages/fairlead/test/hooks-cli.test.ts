@@ -146,11 +146,23 @@ it('HOOK-1, HOOK-7: a secret that cannot be read refuses the start, and doctor s
   configure(1, { allow: [] })
   const inside = await fairlead(['doctor'], { cwd: folder })
   expect(inside.out).toContain('127.0.0.1 is not a public address')
+  const checked = await fairlead(['policy', 'check'], { cwd: folder })
+  expect(checked.code).toBe(2)
+  expect(checked.err).toMatch(
+    /webhooks have 1 problem:\n- hooks.billing.url: 127.0.0.1 is not a public/,
+  )
+  const json = await fairlead(['policy', 'check', '--json'], { cwd: folder })
+  expect(JSON.parse(json.err).error.details.problems).toEqual([
+    expect.stringMatching(/^hooks.billing.url: 127.0.0.1 is not/),
+  ])
   const staked = ['doctor', '--set', 'registry.min_stake.task=5']
   const needy = (await fairlead(staked, { cwd: folder })).out
   expect(needy).toContain('fairlead stake provider:fairlead.webhook.<id> 5')
   const denied = ['doctor', '--set', 'registry.requesters_allow=[]']
-  expect((await fairlead(denied, { cwd: folder })).out).toContain(
-    'The policy denies the caller of deliveries',
-  )
+  const denies = 'The policy denies the caller of deliveries'
+  expect((await fairlead(denied, { cwd: folder })).out).toContain(denies)
+  const both = ['policy', 'check', ...denied.slice(1)]
+  expect((await fairlead(both, { cwd: folder })).err).toMatch(/2 problems:[\s\S]*The policy denies/)
+  configure(1)
+  expect(await fairlead(['policy', 'check'], { cwd: folder })).toMatchObject({ code: 0, err: '' })
 })

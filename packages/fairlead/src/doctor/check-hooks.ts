@@ -16,6 +16,17 @@ export async function checkHooks(config: Config): Promise<Finding[]> {
     const advice = 'Give each webhook its secret; until then no server starts.'
     findings.push(fail('webhooks', problemList(secrets), advice))
   }
+  findings.push(...(await checkHooksWithoutSecrets(config)))
+  if (findings.length > 0) return findings
+  const count = hooks.length === 1 ? '1 webhook' : `${hooks.length} webhooks`
+  return [ok('webhooks', `${count}: secrets and addresses are in order.`)]
+}
+
+/** What is wrong with the webhooks on a machine that need not have their secrets. */
+export async function checkHooksWithoutSecrets(config: Config): Promise<Finding[]> {
+  const hooks = hooksOf(config)
+  if (hooks.length === 0) return []
+  const findings: Finding[] = []
   const addresses = (await Promise.all(hooks.map(addressProblem))).filter((text) => text !== null)
   if (addresses.length > 0) {
     const advice = 'Correct the URL, or list the address under allow of this webhook.'
@@ -27,9 +38,7 @@ export async function checkHooks(config: Config): Promise<Finding[]> {
     const text = `Events cross the network in clear text: ${clear.map(({ id }) => id).join(', ')}.`
     findings.push(warn('webhooks', text, 'Use URLs that begin with https://.'))
   }
-  if (findings.length > 0) return findings
-  const count = hooks.length === 1 ? '1 webhook' : `${hooks.length} webhooks`
-  return [ok('webhooks', `${count}: secrets and addresses are in order.`)]
+  return findings
 }
 
 /** A host without an address now may have one later, and is tried then. */

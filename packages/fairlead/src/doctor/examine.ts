@@ -30,7 +30,7 @@ export async function examine(load: () => Promise<Config>): Promise<Finding[]> {
     return [...findings, checkClock(Date.now(), null), fail('configuration', message, advice)]
   }
   findings.push(configuration(config), ...environment(config))
-  const { store, server, redis, client, signup } = config.settings
+  const { store, server, redis, signup } = config.settings
   if (signup.providers !== null) findings.push(checkSites(signup.providers))
   findings.push(...(await checkHooks(config)))
   findings.push(checkFolder(besideStore(store.path)))
@@ -45,13 +45,19 @@ export async function examine(load: () => Promise<Config>): Promise<Finding[]> {
   )
   findings.push(checkTls(config, LOOPBACK.test(server.host)))
   findings.push(await checkPort(server))
-  if (stored.isHeld) {
-    findings.push(await checkServer(client.url), await checkVerdict(client.url, client.token))
-    const chain = await checkChain(config)
-    if (chain !== null) findings.push(chain)
-  }
+  const isServerNamed = config.origins.has('client.url')
+  if (stored.isHeld || isServerNamed) findings.push(...(await runningServer(config)))
   if (redis.url !== null) findings.push(await checkRedis(redis.url))
   return findings
+}
+
+async function runningServer(config: Config): Promise<Finding[]> {
+  const { url, token } = config.settings.client
+  const server = await checkServer(url)
+  // Nobody answers: there is nothing more to ask.
+  if (server.status === 'warn') return [server]
+  const chain = await checkChain(config)
+  return [server, await checkVerdict(url, token), ...(chain === null ? [] : [chain])]
 }
 
 function configuration({ file, origins }: Config): Finding {
