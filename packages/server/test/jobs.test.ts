@@ -58,6 +58,17 @@ describe('aicf.enqueue', () => {
     expect(error).toMatchObject({ code: 'InvalidParams', details: { field } })
   })
 
+  it.each(FORMS)("HOOK-3: a name of the server's own work is refused (%s)", async (form) => {
+    const request = { kind: 'task' as const, payload: { name: 'fairlead.webhook.x', args: {} } }
+    const refused = { code: 'InvalidParams', details: { field: 'name' } }
+    const asked = rig.call('alice', 'aicf.enqueue', request, form)
+    await expect(asked).rejects.toMatchObject(refused)
+    const schedule = { id: 'own', cron: '0 3 * * *', request }
+    await expect(rig.call('alice', 'schedules.put', schedule, form)).rejects.toMatchObject(refused)
+    const other = { ...request, payload: { name: 'fairleads', args: {} } }
+    expect(await rig.outcome('alice', 'aicf.enqueue', other)).toBe('ok')
+  })
+
   it('WIRE-1: a prompt over its cap is LimitExceeded with the cap', async () => {
     const prompt = `0x${'00'.repeat(65_537)}`
     const params = { ...AI, payload: { ...AI.payload, prompt } }

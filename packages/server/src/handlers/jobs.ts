@@ -26,11 +26,13 @@ import {
   type Services,
 } from '../rpc/call.ts'
 import { filterOf } from './job-filter.ts'
+import { refuseOwnName } from './own-names.ts'
 import { mayCall } from './whoami.ts'
 
 export const enqueue: Handlers['aicf.enqueue'] = async (params, call, services) => {
   const { engine, heap } = services
   heap.refuseWhenFull()
+  refuseOwnName(params)
   const { retry_of: retryOf, traceparent: traced, ...request } = params
   if (retryOf !== undefined) {
     const first = await engine.getJob(retryOf)

@@ -3,9 +3,11 @@ import { scheduleId } from '@fairlead/core/internal'
 import type { ScheduleRecord } from '@fairlead/protocol'
 import { type Call, type Handlers, noteRead, ownCaller } from '../rpc/call.ts'
 import { actingOn } from './acting-on.ts'
+import { refuseOwnName } from './own-names.ts'
 
 export const schedulesPut: Handlers['schedules.put'] = async (params, call, { engine }) => {
   const { id, cron, timezone, request, overlap, catch_up, paused } = params
+  refuseOwnName(request)
   const schedule = await engine.schedules.put(
     {
       caller: ownerOf(params, call),
