@@ -157,3 +157,20 @@ it('QUEUE-12: two runs of a test decide alike', async () => {
   }
   expect(await run()).toEqual(await run())
 })
+
+it('QUEUE-8: a job whose last attempt takes too long is EXPIRED, and its event is expired', async () => {
+  const queue = await openTestQueue()
+  const told: string[] = []
+  for (const event of ['failed', 'expired'] as const) {
+    queue.on(event, ({ id }) => told.push(`${event} ${id}`))
+  }
+  const late = (signal: AbortSignal) =>
+    new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+  queue.work('slow', (_data, job) => late(job.signal))
+  const job = await queue.add('slow', {}, { timeout: '1s', attempts: 1 })
+  await queue.advance('1h')
+  expect(await job.refresh()).toMatchObject({ status: 'EXPIRED', error: { code: 'timeout' } })
+  await expect(job.result()).rejects.toMatchObject({ status: 'EXPIRED', code: 'timeout' })
+  expect(told).toEqual([`expired ${job.id}`])
+  await queue.close()
+})
