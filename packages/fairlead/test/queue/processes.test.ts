@@ -146,7 +146,7 @@ it('QUEUE-1: the package can be required', async () => {
   expect(await process_.ended).toEqual({ code: 0, out: '42 function\n', err: '' })
 })
 
-it.each(['redis://localhost', 'postgres://localhost/db', ''])(
+it.each(['redis://localhost', 'mysql://localhost/db', ''])(
   'QUEUE-1: "%s" is no place for a queue, and the error says so',
   async (target) => {
     await expect(openQueue(target)).rejects.toMatchObject({
