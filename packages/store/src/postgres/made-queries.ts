@@ -116,17 +116,24 @@ function listsOfAll(): [string, string][] {
   })
 }
 
-/** STORE-10: rows of the next jobs to delete. The jobs go last. */
+/** Rows of the next jobs to delete (STORE-10), and of those that are named (STORE-22). The jobs go last. */
 function prunes(): [string, string][] {
   const keys = { payloads: 'job', leases: 'job', failures: 'job', jobs: 'seq' }
-  return Object.entries(keys).map(([table, key]) => [
-    `prune-${table}`,
-    `DELETE FROM ${table}
-     WHERE ${key} IN (SELECT seq FROM jobs WHERE ended_at < @ended ORDER BY ended_at, seq LIMIT @limit)`,
+  const named = 'seq = ANY (@jobs::bigint[]) AND ended_at IS NOT NULL'
+  return Object.entries(keys).flatMap(([table, key]): [string, string][] => [
+    [
+      `prune-${table}`,
+      `DELETE FROM ${table}
+       WHERE ${key} IN (SELECT seq FROM jobs WHERE ended_at < @ended ORDER BY ended_at, seq LIMIT @limit)`,
+    ],
+    [
+      `prune-named-${table}`,
+      `DELETE FROM ${table} WHERE ${key} IN (SELECT seq FROM jobs WHERE ${named})`,
+    ],
   ])
 }
 
-/** STORE-8: jobs, those of a caller, with a key or not, live ones, and those whose id begins with some digits. */
+/** STORE-8: jobs, those of a caller, with a key or not, live ones, those whose id begins with some digits, and ended ones. */
 function listsOfJobs(): [string, string][] {
   const ranges = {
     jobs: 'TRUE',
@@ -136,7 +143,13 @@ function listsOfJobs(): [string, string][] {
     'jobs-by-prefix':
       'id BETWEEN @first_id AND @last_id AND (@caller::bytea IS NULL OR caller = @caller)',
   }
-  return Object.entries(ranges).flatMap(([name, range]): [string, string][] => [
+  const byEnd = {
+    range: 'ended_at < @ended_before::bigint AND (@caller::bytea IS NULL OR caller = @caller)',
+    between:
+      '(ended_at, seq) > (@ended_at::bigint, @ended_seq::bigint) AND seq > @after_seq::bigint',
+    order: 'ended_at, seq',
+  }
+  const ranged = Object.entries(ranges).flatMap(([name, range]): [string, string][] => [
     [
       `list-${name}`,
       textOf('list-jobs', { range, between: 'seq > @after_seq::bigint', order: 'seq' }),
@@ -150,4 +163,5 @@ function listsOfJobs(): [string, string][] {
       }),
     ],
   ])
+  return [...ranged, ['list-jobs-by-end', textOf('list-jobs', byEnd)]]
 }

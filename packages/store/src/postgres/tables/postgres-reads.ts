@@ -160,6 +160,11 @@ function listOf(filter: JobFilter): { readonly name: string; readonly values: Va
     caller: caller === undefined ? null : idHex(caller),
     before_seq: beforeSeq ?? null,
   }
+  if (filter.ended !== undefined) {
+    const { after, before } = filter.ended
+    const place = { ended_at: after.at, ended_seq: after.seq, ended_before: before }
+    return { name: 'list-jobs-by-end', values: { ...values, ...place } }
+  }
   if (idPrefix !== undefined) {
     values['first_id'] = idHex(idPrefix.padEnd(ID_LENGTH, '0'))
     values['last_id'] = idHex(idPrefix.padEnd(ID_LENGTH, 'f'))

@@ -69,6 +69,7 @@ export class TableWriter {
     if (span !== null) await this.#erase(span)
     void this.#prune()
     this.#writeRows(batch)
+    this.#pruneNamed(batch.prunedJobs)
     if (span !== null) await this.#erase(span)
     const pruned = this.#prune()
     if (batch.cutJournalAt !== null) this.#cutJournal(batch.cutJournalAt)
@@ -240,6 +241,17 @@ export class TableWriter {
       number,
       number,
     ]
+  }
+
+  /** Deletes jobs that are named (STORE-22). */
+  #pruneNamed(pruned: WriteBatch['prunedJobs']): void {
+    for (const { seqs: jobs, resultsBefore: results } of pruned) {
+      void this.#send('keep-named-results', { jobs, results })
+      void this.#send('prune-named-results', { jobs, results })
+      for (const table of ['payloads', 'leases', 'failures', 'jobs']) {
+        void this.#send(`prune-named-${table}`, { jobs })
+      }
+    }
   }
 
   #cutJournal(seq: number): void {
