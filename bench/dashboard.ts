@@ -48,7 +48,7 @@ const CASES = {
         report.progress(`${what}: look ${i + 1} of ${repeats}`)
         await pause(FORGOTTEN_MS)
         for (const [screen, look] of Object.entries(await screens(client))) {
-          // Of the process, so that a busy machine counts less. The server does nothing else meanwhile.
+          // Processor time of the process, so that a busy machine counts less. The server does nothing else meanwhile.
           const begun = process.cpuUsage()
           await look()
           const { user, system } = process.cpuUsage(begun)

@@ -47,7 +47,7 @@ export class Rig {
     await Promise.all(connected)
   }
 
-  /** Of the process of the server. */
+  /** The id of the server's process. */
   get serverPid(): number {
     return this.#children[0]?.pid ?? Number.NaN
   }

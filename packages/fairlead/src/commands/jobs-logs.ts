@@ -12,7 +12,7 @@ export const jobsLogs = command<Flags>({
   args: [{ name: '<task_id>', text: 'of the job, or its first 8 or more digits' }],
   options: [{ flags: '--attempt <n>', text: 'of one attempt; 0 is the first' }],
   needs: 'server',
-  examples: [['fairlead jobs logs 0x2f1d… --attempt 0', 'What the first attempt said.']],
+  examples: [['fairlead jobs logs 0x2f1d… --attempt 0', 'The lines of the first attempt.']],
 
   async run({ args, flags, client, print }) {
     const { resolveTaskId } = await import('../jobs/resolve-task-id.ts')

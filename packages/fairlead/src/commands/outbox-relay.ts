@@ -27,7 +27,10 @@ export const outboxRelay = command<Flags>({
   needs: 'server',
   examples: [
     ['fairlead outbox relay --from postgres://app@db/shop', 'Until it is stopped.'],
-    ['fairlead outbox relay --from ./app.db --once', 'What is there now, from SQLite.'],
+    [
+      'fairlead outbox relay --from ./app.db --once',
+      'Moves the rows of a SQLite file that are there now, and ends.',
+    ],
   ],
 
   async run({ flags, client, terminal, isJson, print }) {

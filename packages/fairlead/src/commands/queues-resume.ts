@@ -1,16 +1,13 @@
 import { command } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
-import type { QueueFlags } from '../flags/queue-flags.ts'
+import { QUEUE_ARGS, QUEUE_OPTIONS, type QueueFlags } from '../flags/queue-options.ts'
 
 /** `fairlead queues resume`. */
 export const queuesResume = command<QueueFlags>({
   name: 'queues resume',
   summary: 'End a pause, named as it was made.',
-  args: [{ name: '<kind>', text: 'ai, quantum or task' }],
-  options: [
-    { flags: '--name <name>', text: 'only of this model or task' },
-    { flags: '--caller <name>', text: 'only of this caller: a name, or its id' },
-  ],
+  args: QUEUE_ARGS,
+  options: QUEUE_OPTIONS,
   needs: 'server',
   examples: [
     [

@@ -4,7 +4,7 @@ import { EXIT } from '../exit-codes.ts'
 /** `fairlead sessions set-opening`. */
 export const sessionsSetOpening = command({
   name: 'sessions set-opening',
-  summary: 'Say when a session opens. Who is in line moves with it, in the same order.',
+  summary: 'Say when a session opens. Registrations in line move with it, in the same order.',
   args: [
     { name: '<provider>', text: 'the booking site' },
     { name: '<org_ref>', text: 'whose account is used' },

@@ -1,11 +1,7 @@
 import { callerOf } from '@fairlead/core'
 import type { ParamsOf } from '@fairlead/protocol'
 import { oneOfWords } from './flags.ts'
-
-export interface QueueFlags {
-  readonly name?: string
-  readonly caller?: string
-}
+import type { QueueFlags } from './queue-options.ts'
 
 const KINDS = ['ai', 'quantum', 'task'] as const
 

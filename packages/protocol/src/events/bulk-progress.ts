@@ -1,29 +1,10 @@
 import { z } from 'zod'
 import { defineEvent } from '../event.ts'
-import { AT, CALLER } from '../examples.ts'
-import { caller, count } from '../wire/leaves.ts'
-import { eventFields } from './event-fields.ts'
+import { BULK_EXAMPLE, bulkFields } from './bulk-fields.ts'
 
 export const bulkProgress = defineEvent({
   name: 'bulkProgress',
   summary: 'An operation on many jobs has come so far.',
-  schema: z.strictObject({
-    type: z.literal('bulkProgress'),
-    ...eventFields,
-    subject: z.string().describe('its operation id'),
-    action: z.enum(['cancel', 'retry']),
-    caller: caller.nullable().describe('null: with the rights of an operator'),
-    done: count.describe('jobs that were cancelled or enqueued again, so far'),
-    skipped: count.describe('jobs that were left as they are, so far'),
-  }),
-  example: {
-    type: 'bulkProgress',
-    seq: 17,
-    at: AT,
-    subject: 'op-17',
-    action: 'retry',
-    caller: CALLER,
-    done: 250,
-    skipped: 3,
-  },
+  schema: z.strictObject({ type: z.literal('bulkProgress'), ...bulkFields }),
+  example: { type: 'bulkProgress', ...BULK_EXAMPLE },
 })

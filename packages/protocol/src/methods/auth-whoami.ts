@@ -7,7 +7,7 @@ const patterns = z.array(z.string()).nullable().describe('null: all that the rol
 
 export const authWhoami = defineMethod({
   name: 'auth.whoami',
-  summary: 'Who calls, by its token, and what it may do.',
+  summary: 'The caller, by its token, and the rights it has.',
   roles: ['requester', 'provider', 'operator', 'auditor'],
   access: 'read',
   params: z.strictObject({}),

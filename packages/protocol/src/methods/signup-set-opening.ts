@@ -7,7 +7,7 @@ export const signupSetOpening = defineMethod({
   name: 'signup.setOpening',
   summary: 'Says when a session opens, whatever its registrations say.',
   description:
-    'Who is in line moves with it, in the same order, and registrations that come from then on have to name this time. A session that has opened with somebody in line cannot be moved.',
+    'Registrations in line move with it, in the same order, and those that come from then on have to name this time. A session that has opened with somebody in line cannot be moved.',
   roles: ['operator'],
   access: 'write',
   params: z.strictObject({ ...sessionKeyFields, opens_at: opensAt }),
