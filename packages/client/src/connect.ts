@@ -1,12 +1,12 @@
 import type { KindName, LeaseSource, Limiter } from '@fairlead/core'
 import { Client, type ClientOptions, socketUrl } from './client.ts'
-import { drainOnSignals } from './drain-on-signals.ts'
 import { Prover, type ProverOptions } from './prover/prover.ts'
 import { RemoteLimiter, type RemoteLimiterOptions } from './remote-limiter.ts'
 import { steadyClock } from './steady-clock.ts'
 import { warn } from './warn.ts'
 import { WireLeaseSource } from './wire/lease-source.ts'
-import { type WithSchema, type Worker, type WorkerOptions, worker } from './worker.ts'
+import { drainOnSignals } from './worker/drain-on-signals.ts'
+import { type WithSchema, type Worker, type WorkerOptions, worker } from './worker/worker.ts'
 
 /** A worker of a server; where its leases come from is known. */
 export type RemoteWorkerOptions<Kind extends KindName, Value> = Omit<

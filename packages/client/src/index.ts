@@ -29,11 +29,11 @@ export type {
   VerdictRecord,
   WireEvent,
 } from '@fairlead/protocol'
-export type { Job } from './attempt.ts'
+export type { Job } from './worker/attempt.ts'
 export { Client, type ClientOptions, type ResultOptions } from './client.ts'
 export { connect, NodeClient, type RemoteWorkerOptions, remoteLimiter } from './connect.ts'
-export { drainOnSignals } from './drain-on-signals.ts'
-export { AttemptFailure, PermanentFailure, RetryAfter } from './failure.ts'
+export { drainOnSignals } from './worker/drain-on-signals.ts'
+export { AttemptFailure, PermanentFailure, RetryAfter } from './worker/failure.ts'
 export type { Json, Payloads } from './payloads.ts'
 export { type AttestationRequest, attestProvider } from './prover/attest-provider.ts'
 export type { AttestationOptions } from './prover/attester.ts'
@@ -50,4 +50,10 @@ export type { StandardSchema } from './standard-schema.ts'
 export { steadyClock } from './steady-clock.ts'
 export type { Line, LineListener, LineSocket, OpenLine } from './wire/line.ts'
 export { WireLeaseSource, type WireOptions } from './wire/lease-source.ts'
-export { type Handler, type WithSchema, type Worker, type WorkerOptions, worker } from './worker.ts'
+export {
+  type Handler,
+  type WithSchema,
+  type Worker,
+  type WorkerOptions,
+  worker,
+} from './worker/worker.ts'

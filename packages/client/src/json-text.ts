@@ -1,4 +1,4 @@
-import { PermanentFailure } from './failure.ts'
+import { PermanentFailure } from './worker/failure.ts'
 
 /** A result that JSON cannot hold. Another attempt would return the same, so the job ends (RESULT-3). */
 export class NotSerializable extends PermanentFailure {

@@ -305,7 +305,8 @@ describe('epochs', () => {
     expect(await engine.fund.closeEpoch(current)).toEqual(again)
   })
 
-  it('SETTLE-22: epochs in which nothing happened are not closed, also between others', async () => {
+  /** Another engine, whose closes are computed only once they are let go. */
+  async function openHeld(): Promise<{ readonly open: () => void; readonly closes: number[] }> {
     await engine.close()
     let open = (): void => {}
     const gate = new Promise<void>((resolve) => {
@@ -324,6 +325,11 @@ describe('epochs', () => {
       },
     })
     worker = await connect()
+    return { open, closes }
+  }
+
+  it('SETTLE-22: epochs in which nothing happened are not closed, also between others', async () => {
+    const { open, closes } = await openHeld()
     await prove(proof(await completed()))
     const first = await endEpoch()
     await clock.advance(50 * EPOCH_MS)
@@ -335,24 +341,7 @@ describe('epochs', () => {
   })
 
   it('SETTLE-22: several operators may close the same epoch at once, also during a close', async () => {
-    await engine.close()
-    let open = (): void => {}
-    const gate = new Promise<void>((resolve) => {
-      open = resolve
-    })
-    const closes: number[] = []
-    engine = await openEngine({
-      store,
-      clock,
-      policy: POLICY,
-      preset: 'fund',
-      computeClose: async (input) => {
-        closes.push(input.epochId)
-        await gate
-        return computeClose(input)
-      },
-    })
-    worker = await connect()
+    const { open, closes } = await openHeld()
     await prove(proof(await completed()))
     const first = await endEpoch()
     await clock.advance(EPOCH_MS)

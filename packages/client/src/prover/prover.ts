@@ -6,9 +6,9 @@ import {
   type WorkerHello,
 } from '@fairlead/core'
 import type { AttestationRecord, ResultOf } from '@fairlead/protocol'
-import type { Job } from '../attempt.ts'
 import type { Client } from '../client.ts'
 import { hexOf } from '../wire/hex.ts'
+import type { Job } from '../worker/attempt.ts'
 import { type AttestationOptions, Attester, hashInForce } from './attester.ts'
 import { isProvable, type ProvedWork, proofOf } from './proof-of.ts'
 import { proverKey } from './provider-key.ts'

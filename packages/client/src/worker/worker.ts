@@ -1,8 +1,8 @@
 import type { Clock, KindName, LeaseSource, ProviderNotice, WorkerId } from '@fairlead/core'
+import type { Proving } from '../prover/prover.ts'
+import { jsonCompletion } from '../result.ts'
+import { checked, type StandardSchema } from '../standard-schema.ts'
 import type { Job } from './attempt.ts'
-import type { Proving } from './prover/prover.ts'
-import { jsonCompletion } from './result.ts'
-import { checked, type StandardSchema } from './standard-schema.ts'
 import { WorkerLoop } from './worker-loop.ts'
 
 /**

@@ -13,15 +13,15 @@ import {
   type WorkerId,
 } from '@fairlead/core'
 import { TransitMap } from '@fairlead/core/internal'
+import { leaseResult } from '../result.ts'
+import { retryDelayMs } from '../retry-delay.ts'
+import { steadyClock } from '../steady-clock.ts'
+import { warn } from '../warn.ts'
+import { isRetryable } from '../wire/lost.ts'
 import { Attempt, type AttemptCalls, type Job, lostLease } from './attempt.ts'
 import { failureOf, refusedResult } from './failure.ts'
 import { Link } from './link.ts'
 import { ProgressReporter } from './progress-reporter.ts'
-import { leaseResult } from './result.ts'
-import { retryDelayMs } from './retry-delay.ts'
-import { steadyClock } from './steady-clock.ts'
-import { warn } from './warn.ts'
-import { isRetryable } from './wire/lost.ts'
 import type { Worker, WorkerOptions } from './worker.ts'
 
 /** How often a worker says that its provider is alive. */

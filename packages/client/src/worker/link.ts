@@ -6,8 +6,8 @@ import type {
   LeaseSource,
   WorkerHello,
 } from '@fairlead/core'
-import { LONGEST_MS, retryDelayMs } from './retry-delay.ts'
-import { isRetryable } from './wire/lost.ts'
+import { LONGEST_MS, retryDelayMs } from '../retry-delay.ts'
+import { isRetryable } from '../wire/lost.ts'
 
 export interface LinkOptions {
   readonly source: LeaseSource

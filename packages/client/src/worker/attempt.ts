@@ -7,9 +7,9 @@ import {
   type LeaseTask,
   type LeaseTimes,
 } from '@fairlead/core'
-import { type Payloads, payloadOf } from './payloads.ts'
+import { type Payloads, payloadOf } from '../payloads.ts'
+import type { ProofFacts } from '../prover/proof-of.ts'
 import type { ProgressReporter } from './progress-reporter.ts'
-import type { ProofFacts } from './prover/proof-of.ts'
 
 /** A job as its handler gets it; where it may be of several kinds, `kind` tells them apart. */
 export type Job<Kind extends KindName = KindName> = { [Each in Kind]: JobOf<Each> }[Kind]
