@@ -1,7 +1,7 @@
 import { decodeCbor, encodeCbor, type FailureRow } from '@fairlead/core'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { failureOf } from '../src/failure.ts'
 import { AttemptFailure, Completion, PermanentFailure, RetryAfter } from '../src/index.ts'
+import { failureOf } from '../src/worker/failure.ts'
 import { Rig } from './rig.ts'
 import { ServerRig } from './server-rig.ts'
 
